@@ -1,0 +1,231 @@
+package protocol
+
+import (
+	"strings"
+	"time"
+)
+
+// Inbound is an envelope as it came from a participant: checked for its form
+// (sections 1 to 3), not yet for what its sender may do.
+type Inbound struct {
+	// Envelope has what the sender wrote. ID is empty when the sender left
+	// that to the gateway; TS and Seq are zero, since the gateway's count.
+	Envelope Envelope
+	// ClaimedFrom is the sender as written; empty when absent. It must be
+	// compared with who the sender is.
+	ClaimedFrom ParticipantID
+	// Payload is the parsed form of Envelope.Payload: the same bytes.
+	Payload Value
+	// Size is the length of the frame in bytes.
+	Size int
+}
+
+// Decode reads one frame. When it returns an error, the Inbound holds at most
+// the id, for the answer to name it. Frames decoded share their bytes with the
+// Inbound: the caller gives frame away. contextDepth bounds the segments of a
+// context.
+func Decode(frame []byte, d Dialect, contextDepth int) (*Inbound, *Error) {
+	in := &Inbound{Size: len(frame)}
+	doc, err := ParseJSON(frame, MaxDepth)
+	if err != nil {
+		syntax := err.(*SyntaxError) //nolint:errorlint,forcetypeassert // ParseJSON returns nothing else
+		return in, &Error{Code: CodeInvalidJSON, Path: syntax.Path, Detail: syntax.Error(),
+			Message: "The frame is not one well-formed JSON object: " + syntax.Detail + "."}
+	}
+	if doc.Root().Type() != TypeObject {
+		return in, invalid("", "object", "An envelope is a JSON object, not "+article(doc.Root().Type())+".")
+	}
+	r := reader{in: in, dialect: d, contextDepth: contextDepth}
+	if err := r.envelope(doc.Root()); err != nil {
+		return in, err
+	}
+	return in, nil
+}
+
+// reader fills an Inbound from the fields of a frame.
+type reader struct {
+	in           *Inbound
+	dialect      Dialect
+	contextDepth int
+}
+
+func (r *reader) envelope(root Value) *Error {
+	var failed *Error
+	for k, v := range root.Members {
+		// The id is read even behind a fault, so that the answer can name it.
+		name := k.Text()
+		if failed != nil && name != "id" {
+			continue
+		}
+		if err := r.field(name, k, v); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	e := &r.in.Envelope
+	if e.Kind == "" {
+		return invalid("/kind", "required", "An envelope needs a kind.")
+	}
+	if e.Kind.NeedsCorrelation() && len(e.Correlation.IDs) == 0 {
+		return invalid("/"+r.dialect.correlationField(), "required",
+			r.dialect.SpellKind(e.Kind)+" must name what it answers in "+r.dialect.correlationField()+".")
+	}
+	return r.payload()
+}
+
+func (r *reader) field(name string, key, v Value) *Error {
+	e := &r.in.Envelope
+	switch name {
+	case "protocol":
+		return r.protocol(v)
+	case "id":
+		if v.Type() != TypeString || !ValidID(v.Text()) {
+			return invalid("/id", "1 to 128 of A-Z a-z 0-9 . _ : -", "The id must be a string of 1 to 128 of A-Z a-z 0-9 . _ : - .")
+		}
+		e.ID = ID(v.Text())
+	case "ts":
+		return r.expect(name, v, TypeString)
+	case "seq":
+		return r.expect(name, v, TypeNumber)
+	case "from":
+		r.in.ClaimedFrom = ParticipantID(v.Text())
+		return r.expect(name, v, TypeString)
+	case "to":
+		return r.to(v)
+	case "kind":
+		kind, ok := ParseKind(v.Text())
+		if !ok {
+			return invalid("/kind", "a kind", "The kind must be a string of 1 to 128 of A-Z a-z 0-9 . _ : - / .")
+		}
+		e.Kind = kind
+	case r.dialect.correlationField():
+		return r.correlation(name, v)
+	case "context":
+		return r.context(v)
+	case "payload":
+		r.in.Payload = v
+		return r.expect(name, v, TypeObject)
+	default:
+		return r.unknown(name, key, v)
+	}
+	return nil
+}
+
+func (r *reader) expect(name string, v Value, want Type) *Error {
+	if v.Type() == want {
+		return nil
+	}
+	return invalid("/"+name, want.String(), "The field "+name+" must be "+article(want)+", not "+article(v.Type())+".")
+}
+
+func (r *reader) protocol(v Value) *Error {
+	if err := r.expect("protocol", v, TypeString); err != nil {
+		return err
+	}
+	if d, ok := ParseDialect(v.Text()); ok && d == r.dialect {
+		return nil
+	}
+	return Errorf(CodeUnsupportedProtocol, "This connection speaks %s; leave the field protocol out, or connect with the dialect that you speak.", r.dialect)
+}
+
+func (r *reader) to(v Value) *Error {
+	if err := r.expect("to", v, TypeArray); err != nil {
+		return err
+	}
+	e := &r.in.Envelope
+	for x := range v.Elements {
+		if x.Type() != TypeString || x.Text() == "" {
+			return invalid("/to", "array of participant ids", "The field to must hold participant ids.")
+		}
+		if id := ParticipantID(x.Text()); !e.AddressedTo(id) {
+			e.To = append(e.To, id)
+		}
+	}
+	return nil
+}
+
+func (r *reader) correlation(name string, v Value) *Error {
+	c := Correlation{Array: v.Type() == TypeArray}
+	switch v.Type() {
+	case TypeString:
+		c.IDs = []ID{ID(v.Text())}
+	case TypeArray:
+		for x := range v.Elements {
+			if err := r.expect(name, x, TypeString); err != nil {
+				return err
+			}
+			c.IDs = append(c.IDs, ID(x.Text()))
+		}
+	default:
+		return r.expect(name, v, TypeString)
+	}
+	if len(c.IDs) == 0 || len(c.IDs) > MaxCorrelations {
+		return invalid("/"+name, "1 to 64 ids", "The field "+name+" must name 1 to 64 envelopes, or be left out.")
+	}
+	for _, id := range c.IDs {
+		if !ValidID(string(id)) {
+			return invalid("/"+name, "ids", "The field "+name+" must hold ids of envelopes: 1 to 128 of A-Z a-z 0-9 . _ : - .")
+		}
+	}
+	r.in.Envelope.Correlation = c
+	return nil
+}
+
+func (r *reader) context(v Value) *Error {
+	if err := r.expect("context", v, TypeString); err != nil {
+		return err
+	}
+	path, ok := ParseContextPath(v.Text(), r.contextDepth)
+	if !ok {
+		return &Error{Code: CodeInvalidContext, Path: "/context",
+			Message: Errorf("", "A context is 1 to %d segments of 1 to 128 of A-Z a-z 0-9 . _ : - joined by single slashes, at most %d bytes long.",
+				r.contextDepth, MaxContextBytes).Message}
+	}
+	r.in.Envelope.Context = path
+	return nil
+}
+
+// fieldNames are those that some dialect gives a meaning to.
+var fieldNames = []string{"protocol", "id", "ts", "from", "to", "kind", "correlationId", "correlation_id", "context", "payload", "seq"}
+
+// unknown keeps a field that the protocol does not know, and refuses one that
+// a sloppy parser would take for one that it does.
+func (r *reader) unknown(name string, key, v Value) *Error {
+	for _, known := range fieldNames {
+		if name == known {
+			return invalid("/"+name, "not a field of this dialect",
+				"In "+r.dialect.String()+" the field "+name+" is called "+r.dialect.correlationField()+".")
+		}
+		if strings.EqualFold(name, known) {
+			return &Error{Code: CodeInvalidJSON, Path: "/" + name, Detail: "differs from " + known + " by case alone",
+				Message: "Field names are case-sensitive: write " + known + ", not " + name + "."}
+		}
+	}
+	e := &r.in.Envelope
+	if len(e.Extra) > 0 {
+		e.Extra = append(e.Extra, ',')
+	}
+	e.Extra = append(e.Extra, key.Raw()...)
+	e.Extra = append(e.Extra, ':')
+	e.Extra = append(e.Extra, v.Raw()...)
+	return nil
+}
+
+func invalid(path, detail, message string) *Error {
+	return &Error{Code: CodeInvalidEnvelope, Path: path, Detail: "expected " + detail, Message: message}
+}
+
+func article(t Type) string {
+	switch t {
+	case TypeObject, TypeArray:
+		return "an " + t.String()
+	case TypeNull, TypeNone:
+		return t.String()
+	}
+	return "a " + t.String()
+}
+
+// ParseTime reads a ts.
+func ParseTime(s string) (time.Time, error) { return time.Parse(time.RFC3339Nano, s) }

@@ -1,0 +1,124 @@
+package protocol
+
+import "strings"
+
+// payload brings the payload into canonical form and refuses what another
+// parser might read differently.
+func (r *reader) payload() *Error {
+	e := &r.in.Envelope
+	if !r.in.Payload.Exists() {
+		e.Payload = []byte("{}")
+		r.in.Payload = emptyObject.Root()
+		return nil
+	}
+	e.Payload = r.in.Payload.Raw()
+	if err := r.foldedFields(); err != nil {
+		return err
+	}
+	if e.Kind != KindChat {
+		return nil
+	}
+	return r.chat()
+}
+
+var emptyObject, _ = ParseJSON([]byte("{}"), 1)
+
+// chat gives a chat's text its canonical name, so that what is checked, kept
+// and matched is the same whichever dialect it came in.
+func (r *reader) chat() *Error {
+	alias := r.in.Payload.Get(chatTextAlias)
+	if !alias.Exists() {
+		return nil
+	}
+	if r.in.Payload.Get(chatText).Exists() {
+		return &Error{Code: CodeInvalidPayload, Path: "/payload/" + chatTextAlias, Detail: "both message and text",
+			Message: "A chat has its text in message or in text, not in both."}
+	}
+	renamed := renameMember(nil, r.in.Envelope.Payload, chatTextAlias, chatText)
+	doc, err := ParseJSON(renamed, MaxDepth)
+	if err != nil {
+		return Errorf(CodeInvalidJSON, "The payload cannot be read: %v.", err)
+	}
+	r.in.Envelope.Payload, r.in.Payload = renamed, doc.Root()
+	return nil
+}
+
+// foldedFields refuses a payload in which a field that the gateway decides by
+// has a twin that differs by case alone: parsers that fold case would act on
+// another value than the one that was checked.
+func (r *reader) foldedFields() *Error {
+	e := &r.in.Envelope
+	known := decisiveFields[e.Kind]
+	if err := checkFolded("/payload", r.in.Payload, known); err != nil {
+		return err
+	}
+	if e.Kind != KindMCPRequest && e.Kind != KindMCPProposal {
+		return nil
+	}
+	params := r.in.Payload.Get("params")
+	if err := checkFolded("/payload/params", params, paramFields); err != nil {
+		return err
+	}
+	return checkTwins("/payload/params", params)
+}
+
+// decisiveFields are the fields that capabilities and the gateway itself
+// decide by.
+var decisiveFields = map[Kind][]string{
+	KindChat:             {"message", "text"},
+	KindMCPRequest:       {"method", "params"},
+	KindMCPProposal:      {"method", "params"},
+	KindCapabilityGrant:  {"recipient", "capabilities", "ttl_seconds"},
+	KindCapabilityRevoke: {"recipient", "capabilities", "grant_id"},
+	KindSpaceInvite:      {"participant_id", "initial_capabilities", "ttl_seconds"},
+	KindSpaceKick:        {"participant_id"},
+}
+
+var paramFields = []string{"name", "arguments", "uri"}
+
+func checkFolded(path string, object Value, known []string) *Error {
+	if len(known) == 0 {
+		return nil
+	}
+	for k := range object.Members {
+		for _, name := range known {
+			if !k.EqualText(name) && strings.EqualFold(k.Text(), name) {
+				return &Error{Code: CodeInvalidJSON, Path: path + "/" + k.Text(), Detail: "differs from " + name + " by case alone",
+					Message: "Field names are case-sensitive: write " + name + ", not " + k.Text() + "."}
+			}
+		}
+	}
+	return nil
+}
+
+// checkTwins refuses objects, at any depth, with two keys that differ by case
+// alone.
+func checkTwins(path string, v Value) *Error {
+	switch v.Type() {
+	case TypeArray:
+		for x := range v.Elements {
+			if err := checkTwins(path, x); err != nil {
+				return err
+			}
+		}
+	case TypeObject:
+		var seen map[string]bool
+		if v.Len() > 1 {
+			seen = make(map[string]bool, v.Len())
+		}
+		for k, x := range v.Members {
+			folded := strings.ToLower(strings.ToUpper(k.Text()))
+			if seen[folded] {
+				return &Error{Code: CodeInvalidJSON, Path: path, Detail: "keys that differ by case alone",
+					Message: "The parameters of a request hold keys that differ by case alone; parsers do not agree on what they mean."}
+			}
+			if seen != nil {
+				seen[folded] = true
+			}
+			if err := checkTwins(path+"/"+k.Text(), x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

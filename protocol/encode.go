@@ -1,0 +1,138 @@
+package protocol
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// TimeFormat is how ts is written: RFC 3339 in UTC with microseconds.
+const TimeFormat = "2006-01-02T15:04:05.000000Z"
+
+// AppendEnvelope appends the envelope as one JSON object in the given dialect.
+// The payload goes out byte for byte, but for the name of a chat's text.
+func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
+	dst = append(dst, `{"protocol":"`...)
+	dst = append(dst, d.String()...)
+	dst = append(dst, `","id":`...)
+	dst = AppendString(dst, string(e.ID))
+	dst = append(dst, `,"ts":"`...)
+	dst = e.TS.UTC().AppendFormat(dst, TimeFormat)
+	dst = append(dst, `","from":`...)
+	dst = AppendString(dst, string(e.From))
+	if len(e.To) > 0 {
+		dst = append(dst, `,"to":`...)
+		dst = appendStrings(dst, e.To)
+	}
+	dst = append(dst, `,"kind":`...)
+	dst = AppendString(dst, d.SpellKind(e.Kind))
+	dst = appendCorrelation(dst, d, e.Correlation)
+	if e.Context != "" {
+		dst = append(dst, `,"context":`...)
+		dst = AppendString(dst, string(e.Context))
+	}
+	dst = append(dst, `,"payload":`...)
+	dst = appendPayload(dst, d, e)
+	if len(e.Extra) > 0 {
+		dst = append(dst, ',')
+		dst = append(dst, e.Extra...)
+	}
+	if e.Seq > 0 && d == MEUP1 {
+		dst = append(dst, `,"seq":`...)
+		dst = strconv.AppendUint(dst, uint64(e.Seq), 10)
+	}
+	return append(dst, '}')
+}
+
+// MarshalJSON returns the envelope in the dialect meup/v0.1.
+func (e Envelope) MarshalJSON() ([]byte, error) {
+	return AppendEnvelope(nil, MEUP1, &e), nil
+}
+
+func appendCorrelation(dst []byte, d Dialect, c Correlation) []byte {
+	if len(c.IDs) == 0 {
+		return dst
+	}
+	dst = append(dst, ',', '"')
+	dst = append(dst, d.correlationField()...)
+	dst = append(dst, '"', ':')
+	if d == MEUP1 && !c.Array {
+		return AppendString(dst, string(c.IDs[0]))
+	}
+	return appendStrings(dst, c.IDs)
+}
+
+func appendPayload(dst []byte, d Dialect, e *Envelope) []byte {
+	if len(e.Payload) == 0 {
+		return append(dst, '{', '}')
+	}
+	if e.Kind == KindChat && d.chatField() != chatText {
+		return renameMember(dst, e.Payload, chatText, d.chatField())
+	}
+	return append(dst, e.Payload...)
+}
+
+// renameMember appends the object with the key of one member exchanged and
+// everything else as it was.
+func renameMember(dst []byte, object json.RawMessage, from, to string) []byte {
+	doc, err := ParseJSON(object, MaxDepth)
+	if err != nil {
+		return append(dst, object...)
+	}
+	for k := range doc.Root().Members {
+		if k.EqualText(from) {
+			at := k.Offset()
+			dst = append(dst, object[:at]...)
+			dst = AppendString(dst, to)
+			return append(dst, object[at+len(k.Raw()):]...)
+		}
+	}
+	return append(dst, object...)
+}
+
+func appendStrings[S ~string](dst []byte, list []S) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendString(dst, string(s))
+	}
+	return append(dst, ']')
+}
+
+// AppendString appends s as a JSON string. Only what JSON asks for is
+// escaped; invalid UTF-8 becomes the replacement character.
+func AppendString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < 0x20:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += n
+			continue
+		}
+		i++
+	}
+	return append(dst, '"')
+}
+
+// FromGateway makes an envelope that the gateway says itself; payload must
+// marshal to an object.
+func FromGateway(id ID, kind Kind, now time.Time, payload any) (Envelope, error) {
+	raw, err := json.Marshal(payload)
+	if err != nil {
+		return Envelope{}, err
+	}
+	return Envelope{ID: id, TS: now, From: Gateway, Kind: kind, Payload: raw}, nil
+}

@@ -1,0 +1,78 @@
+package protocol
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Envelope is one thing said in a space. Section 1.
+//
+// Kind is in canonical spelling and Payload in that of meup/v0.1; how a
+// receiver sees it is a matter of [AppendEnvelope].
+type Envelope struct {
+	ID   ID
+	TS   time.Time // UTC; precision microseconds
+	From ParticipantID
+	To   []ParticipantID // nil: broadcast
+	Kind Kind
+
+	Correlation Correlation
+	Context     ContextPath
+
+	// Payload is one JSON object, byte for byte as it was sent.
+	Payload json.RawMessage
+	// Extra holds the top-level fields that the protocol does not know, as
+	// they were sent: `"name":value` pairs joined by commas, without braces.
+	Extra []byte
+
+	Seq Seq // 0 until the log has it
+}
+
+// Correlation names the envelopes that one answers. It keeps the form it came
+// in, since meup/v0.1 allows a string and an array.
+type Correlation struct {
+	IDs   []ID
+	Array bool // was written as an array
+}
+
+// MaxCorrelations bounds the array form of a correlationId.
+const MaxCorrelations = 64
+
+// CorrelateTo is the correlation to one envelope.
+func CorrelateTo(id ID) Correlation { return Correlation{IDs: []ID{id}} }
+
+// First returns the first id, or "".
+func (c Correlation) First() ID {
+	if len(c.IDs) == 0 {
+		return ""
+	}
+	return c.IDs[0]
+}
+
+// Names reports whether id is among the correlated ones.
+func (c Correlation) Names(id ID) bool {
+	for _, x := range c.IDs {
+		if x == id {
+			return true
+		}
+	}
+	return false
+}
+
+// AddressedTo reports whether p is named in To.
+func (e *Envelope) AddressedTo(p ParticipantID) bool {
+	for _, id := range e.To {
+		if id == p {
+			return true
+		}
+	}
+	return false
+}
+
+// Opens returns the path of the context that the envelope opens, if it does.
+func (e *Envelope) Opens() (ContextPath, bool) {
+	if e.Kind != KindReasoningStart {
+		return "", false
+	}
+	return e.Context.Child(e.ID), true
+}

@@ -1,0 +1,126 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Code is a stable name for what is wrong with an envelope or a request.
+// Section 5 lists those a peer sees in system.error, section 4 those of a
+// refused connection.
+type Code string
+
+// The codes of section 5.
+const (
+	CodeInvalidJSON         Code = "invalid_json"
+	CodeInvalidEnvelope     Code = "invalid_envelope"
+	CodeInvalidPayload      Code = "invalid_payload"
+	CodeMessageTooLarge     Code = "message_too_large"
+	CodeUnsupportedProtocol Code = "unsupported_protocol"
+	CodeInvalidContext      Code = "invalid_context"
+	CodeIdentityMismatch    Code = "identity_mismatch"
+	CodeReservedKind        Code = "reserved_kind"
+	CodeUnknownParticipant  Code = "unknown_participant"
+	CodeDuplicateID         Code = "duplicate_id"
+	CodeCapabilityViolation Code = "capability_violation"
+	CodeRateLimited         Code = "rate_limited"
+	CodeCannotDelegate      Code = "cannot_delegate"
+	CodeNotProposer         Code = "not_proposer"
+	CodePaused              Code = "paused"
+	CodeCursorExpired       Code = "cursor_expired"
+	CodeUnavailable         Code = "unavailable"
+)
+
+// The codes of a request that was refused as a whole (section 4).
+const (
+	CodeBadRequest   Code = "bad_request"
+	CodeUnauthorized Code = "unauthorized"
+	CodeForbidden    Code = "forbidden"
+	CodeKicked       Code = "kicked"
+	CodeNotFound     Code = "not_found"
+	CodeTooMany      Code = "too_many_requests"
+	CodeShuttingDown Code = "shutting_down"
+	CodeInternal     Code = "internal"
+)
+
+// Error is a refusal: a code for programs, a sentence for people, and the
+// fields that section 5 lists for the code. It is the payload of system.error
+// and the body of a refused HTTP request.
+type Error struct {
+	Code    Code   `json:"error"`
+	Message string `json:"message"`
+
+	Path             string            `json:"path,omitempty"`   // JSON pointer
+	Detail           string            `json:"detail,omitempty"` // what the validator said
+	Limit            any               `json:"limit,omitempty"`  // bytes, or the name of the limit
+	RetryAfterMS     int64             `json:"retry_after_ms,omitempty"`
+	AttemptedKind    string            `json:"attempted_kind,omitempty"`
+	YourCapabilities []json.RawMessage `json:"your_capabilities,omitempty"`
+	OldestSeq        Seq               `json:"oldest_seq,omitempty"`
+	SupportedDialect []string          `json:"supported,omitempty"`
+}
+
+// Error returns the code and the sentence.
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Is lets errors.Is compare by code alone.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// Errorf makes an Error from a format.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// RetryAfter returns how long to wait before trying again; 0 if unknown.
+func (e *Error) RetryAfter() time.Duration {
+	return time.Duration(e.RetryAfterMS) * time.Millisecond
+}
+
+// HTTPStatus returns the status that section 5 gives the code over HTTP.
+func (c Code) HTTPStatus() int {
+	switch c {
+	case CodeInvalidJSON, CodeInvalidEnvelope, CodeInvalidPayload, CodeInvalidContext,
+		CodeUnsupportedProtocol, CodeUnknownParticipant, CodeBadRequest:
+		return 400
+	case CodeUnauthorized:
+		return 401
+	case CodeCapabilityViolation, CodeReservedKind, CodeIdentityMismatch, CodeCannotDelegate,
+		CodeNotProposer, CodePaused, CodeForbidden, CodeKicked:
+		return 403
+	case CodeNotFound:
+		return 404
+	case CodeDuplicateID:
+		return 409
+	case CodeCursorExpired:
+		return 410
+	case CodeMessageTooLarge:
+		return 413
+	case CodeRateLimited, CodeTooMany:
+		return 429
+	case CodeUnavailable, CodeShuttingDown:
+		return 503
+	}
+	return 500
+}
+
+// Close codes of section 4.
+const (
+	CloseNormal       = 1000
+	CloseGoingAway    = 1001
+	ClosePolicy       = 1008
+	CloseTooBig       = 1009
+	CloseInternal     = 1011
+	CloseTokenExpired = 4001
+	CloseKicked       = 4003
+	CloseIdle         = 4008
+)
+
+// CloseIsFinal reports whether connecting again with the same token is
+// pointless after this close code.
+func CloseIsFinal(code int) bool {
+	return code == CloseTokenExpired || code == CloseKicked || code == ClosePolicy
+}

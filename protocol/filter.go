@@ -1,0 +1,246 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Filter says which envelopes a connection wants to see; the zero Filter wants
+// all of them. It is the payload of system.subscribe. Section 6.
+type Filter struct {
+	// Contexts are path prefixes to include; "" is the main conversation.
+	Contexts []string `json:"contexts,omitempty"`
+	// ExcludeContexts are path prefixes to leave out; "" is the main
+	// conversation.
+	ExcludeContexts []string `json:"exclude_contexts,omitempty"`
+	// Kinds are kind patterns.
+	Kinds []string `json:"kinds,omitempty"`
+	// From are senders.
+	From []ParticipantID `json:"from,omitempty"`
+	// Depth is how many segments below a prefix (below the main conversation,
+	// where no prefix is given) are included; nil: all of them.
+	Depth *int `json:"depth,omitempty"`
+	// ConclusionsOnly leaves of every context only its start and conclusion.
+	ConclusionsOnly bool `json:"conclusions_only,omitempty"`
+}
+
+// maxFilterItems bounds each list of a filter, since every envelope is held
+// against it.
+const maxFilterItems = 256
+
+// Matcher is a compiled filter. A nil *Matcher passes everything.
+type Matcher struct {
+	filter  Filter
+	include []ContextPath
+	exclude []ContextPath
+	kinds   []KindPattern
+	from    map[ParticipantID]bool
+}
+
+// Compile checks the filter and prepares it for matching. A filter that
+// selects everything compiles to nil.
+func (f Filter) Compile() (*Matcher, *Error) {
+	m := &Matcher{filter: f}
+	var err *Error
+	if m.include, err = prefixes("contexts", f.Contexts); err != nil {
+		return nil, err
+	}
+	if m.exclude, err = prefixes("exclude_contexts", f.ExcludeContexts); err != nil {
+		return nil, err
+	}
+	if len(f.Kinds) > maxFilterItems || len(f.From) > maxFilterItems {
+		return nil, filterError("kinds", fmt.Sprintf("at most %d of each", maxFilterItems))
+	}
+	for _, s := range f.Kinds {
+		p, err := ParseKindPattern(s)
+		if err != nil {
+			return nil, filterError("kinds", err.Error())
+		}
+		m.kinds = append(m.kinds, p)
+	}
+	for _, id := range f.From {
+		if m.from == nil {
+			m.from = make(map[ParticipantID]bool, len(f.From))
+		}
+		m.from[id] = true
+	}
+	if f.Depth != nil && *f.Depth < 0 {
+		return nil, filterError("depth", "a number of segments, 0 or more")
+	}
+	if m.passesAll() {
+		return nil, nil
+	}
+	return m, nil
+}
+
+func (m *Matcher) passesAll() bool {
+	return len(m.include)+len(m.exclude)+len(m.kinds)+len(m.from) == 0 && m.filter.Depth == nil && !m.filter.ConclusionsOnly
+}
+
+func prefixes(name string, list []string) ([]ContextPath, *Error) {
+	if len(list) > maxFilterItems {
+		return nil, filterError(name, fmt.Sprintf("at most %d prefixes", maxFilterItems))
+	}
+	var out []ContextPath
+	for _, s := range list {
+		p, ok := ParseContextPath(s, MaxContextBytes)
+		if !ok && s != "" {
+			return nil, filterError(name, fmt.Sprintf("%q is not a context path", s))
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func filterError(field, detail string) *Error {
+	return &Error{Code: CodeInvalidPayload, Path: "/payload/" + field, Detail: detail,
+		Message: "The filter cannot be used: " + field + ": " + detail + "."}
+}
+
+// Filter returns what was compiled.
+func (m *Matcher) Filter() Filter {
+	if m == nil {
+		return Filter{}
+	}
+	return m.filter
+}
+
+// Match reports whether the filter lets the envelope through. What no filter
+// may hide from a participant is the caller's business.
+func (m *Matcher) Match(e *Envelope) bool {
+	if m == nil {
+		return true
+	}
+	return m.matchContext(e.Context) && m.matchKind(e.Kind) &&
+		(m.from == nil || m.from[e.From]) && m.matchConclusions(e)
+}
+
+func (m *Matcher) matchKind(k Kind) bool {
+	if len(m.kinds) == 0 {
+		return true
+	}
+	for i := range m.kinds {
+		if m.kinds[i].Match(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Matcher) matchContext(c ContextPath) bool {
+	for _, p := range m.exclude {
+		if p == "" && c == "" || p != "" && c.Within(p) {
+			return false
+		}
+	}
+	if len(m.include) == 0 {
+		return m.filter.Depth == nil || c.Depth() <= *m.filter.Depth
+	}
+	for _, p := range m.include {
+		if m.included(c, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Matcher) included(c, prefix ContextPath) bool {
+	if m.filter.Depth != nil {
+		return c.Within(prefix) && c.Depth()-prefix.Depth() <= *m.filter.Depth
+	}
+	if prefix == "" {
+		return c == ""
+	}
+	return c.Within(prefix)
+}
+
+func (m *Matcher) matchConclusions(e *Envelope) bool {
+	if !m.filter.ConclusionsOnly || e.Context == "" {
+		return true
+	}
+	return e.Kind == KindReasoningStart || e.Kind == KindReasoningConclusion
+}
+
+// ParseFilter reads the payload of system.subscribe. Unknown keys are faults:
+// a filter that silently selects something else is worse than none.
+func ParseFilter(v Value) (Filter, *Error) {
+	var f Filter
+	for k, x := range v.Members {
+		if err := f.set(k.Text(), x); err != nil {
+			return Filter{}, err
+		}
+	}
+	return f, nil
+}
+
+func (f *Filter) set(key string, v Value) *Error {
+	var ok bool
+	switch key {
+	case "contexts":
+		f.Contexts, ok = texts[string](v)
+	case "exclude_contexts":
+		f.ExcludeContexts, ok = texts[string](v)
+	case "kinds":
+		f.Kinds, ok = texts[string](v)
+	case "from":
+		f.From, ok = texts[ParticipantID](v)
+	case "depth":
+		n, isInt := v.Int()
+		depth := int(n)
+		f.Depth, ok = &depth, isInt && n >= 0 && n <= MaxContextBytes
+	case "conclusions_only":
+		f.ConclusionsOnly, ok = v.Bool(), v.Type() == TypeBool
+	default:
+		return filterError(key, "no such key; there are contexts, exclude_contexts, kinds, from, depth and conclusions_only")
+	}
+	if !ok {
+		return filterError(key, "expected "+filterTypes[key])
+	}
+	return nil
+}
+
+var filterTypes = map[string]string{
+	"contexts":         "an array of context paths",
+	"exclude_contexts": "an array of context paths",
+	"kinds":            "an array of kind patterns",
+	"from":             "an array of participant ids",
+	"depth":            "a number of segments",
+	"conclusions_only": "true or false",
+}
+
+func texts[S ~string](v Value) ([]S, bool) {
+	if v.Type() != TypeArray {
+		return nil, false
+	}
+	out := []S{}
+	for x := range v.Elements {
+		if x.Type() != TypeString {
+			return nil, false
+		}
+		out = append(out, S(x.Text()))
+	}
+	return out, true
+}
+
+// String describes the filter for logs.
+func (f Filter) String() string {
+	var parts []string
+	add := func(name string, list []string) {
+		if len(list) > 0 {
+			parts = append(parts, name+"="+strings.Join(list, ","))
+		}
+	}
+	add("contexts", f.Contexts)
+	add("exclude", f.ExcludeContexts)
+	add("kinds", f.Kinds)
+	if len(f.From) > 0 {
+		parts = append(parts, fmt.Sprintf("from=%v", f.From))
+	}
+	if f.Depth != nil {
+		parts = append(parts, fmt.Sprintf("depth=%d", *f.Depth))
+	}
+	if f.ConclusionsOnly {
+		parts = append(parts, "conclusions only")
+	}
+	return strings.Join(parts, " ")
+}

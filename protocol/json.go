@@ -1,0 +1,311 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// MaxDepth bounds the nesting of a JSON text: the outermost object is the
+// first level.
+const MaxDepth = 64
+
+// Type is the type of a JSON value.
+type Type uint8
+
+// The JSON types; the zero Type belongs to no value.
+const (
+	TypeNone Type = iota
+	TypeNull
+	TypeBool
+	TypeNumber
+	TypeString
+	TypeObject
+	TypeArray
+)
+
+// String returns the type's name as JSON Schema writes it.
+func (t Type) String() string {
+	return [...]string{"nothing", "null", "boolean", "number", "string", "object", "array"}[t]
+}
+
+// Doc is one parsed JSON text: the bytes it came in and an index over them.
+// Everything that looks at an envelope looks at the same Doc, so that what was
+// checked and what is forwarded cannot differ.
+type Doc struct {
+	src   []byte
+	nodes []node
+}
+
+// node is one value of a Doc. The members of an object follow it as key,
+// value, key, value; the elements of an array one behind the other.
+type node struct {
+	start, end uint32 // of the value's text in src
+	next       uint32 // index of the node behind this one and all below it
+	typ        Type
+	escaped    bool // a string with at least one backslash
+}
+
+// SyntaxError says why a text is not JSON, or not JSON that all parsers read
+// alike.
+type SyntaxError struct {
+	Offset int    // in bytes
+	Path   string // JSON pointer of the value that could not be read
+	Detail string
+}
+
+// Error returns the detail with its place.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s at byte %d", e.Detail, e.Offset)
+}
+
+// ParseJSON reads exactly one JSON value. It refuses what parsers disagree
+// on: duplicate keys, invalid UTF-8, lone surrogates, trailing data, and
+// nesting deeper than maxDepth. The Doc keeps src, which must not change
+// afterwards. The error is a *SyntaxError.
+func ParseJSON(src []byte, maxDepth int) (*Doc, error) {
+	if uint64(len(src)) >= 1<<31 {
+		return nil, &SyntaxError{Detail: "text too long"}
+	}
+	p := parser{src: src, maxDepth: maxDepth, nodes: make([]node, 0, 8+len(src)/24)}
+	p.space()
+	ok := p.value(0)
+	if ok {
+		p.space()
+		if p.pos < len(src) {
+			ok = p.fail("data behind the end of the value")
+		}
+	}
+	if !ok {
+		return nil, p.err
+	}
+	return &Doc{src: src, nodes: p.nodes}, nil
+}
+
+// Root returns the outermost value.
+func (d *Doc) Root() Value { return Value{d, 0} }
+
+// Value is one value inside a Doc. The zero Value is absent: its Type is
+// TypeNone and everything else about it is empty.
+type Value struct {
+	doc *Doc
+	idx uint32
+}
+
+func (v Value) node() *node { return &v.doc.nodes[v.idx] }
+
+// Exists reports whether v is a value at all.
+func (v Value) Exists() bool { return v.doc != nil }
+
+// Type returns the value's type, TypeNone if it is absent.
+func (v Value) Type() Type {
+	if v.doc == nil {
+		return TypeNone
+	}
+	return v.node().typ
+}
+
+// Raw returns the value's text as it was sent. It is shared: read-only.
+func (v Value) Raw() []byte {
+	if v.doc == nil {
+		return nil
+	}
+	n := v.node()
+	return v.doc.src[n.start:n.end:n.end]
+}
+
+// Offset returns where Raw begins in the parsed text.
+func (v Value) Offset() int {
+	if v.doc == nil {
+		return 0
+	}
+	return int(v.node().start)
+}
+
+// Text returns the decoded text of a string and "" for anything else.
+func (v Value) Text() string {
+	if v.Type() != TypeString {
+		return ""
+	}
+	n := v.node()
+	raw := v.doc.src[n.start+1 : n.end-1]
+	if !n.escaped {
+		return string(raw)
+	}
+	return string(unescape(make([]byte, 0, len(raw)), raw))
+}
+
+// Plain returns the text of a string without copying it, if it was written
+// without escapes. The bytes are shared: read-only.
+func (v Value) Plain() (text []byte, ok bool) {
+	if v.Type() != TypeString || v.node().escaped {
+		return nil, false
+	}
+	n := v.node()
+	return v.doc.src[n.start+1 : n.end-1], true
+}
+
+// EqualText reports whether v is a string whose decoded text is s.
+func (v Value) EqualText(s string) bool {
+	if b, ok := v.Plain(); ok {
+		return string(b) == s
+	}
+	return v.Type() == TypeString && v.Text() == s
+}
+
+// Bool returns the value of a boolean; false for anything else.
+func (v Value) Bool() bool { return v.Type() == TypeBool && v.Raw()[0] == 't' }
+
+// Int returns the value of a number that is written as an integer and fits.
+func (v Value) Int() (int64, bool) {
+	if v.Type() != TypeNumber {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(v.Raw()), 10, 64)
+	return n, err == nil
+}
+
+// Float returns the nearest float64 of a number.
+func (v Value) Float() (float64, bool) {
+	if v.Type() != TypeNumber {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v.Raw()), 64)
+	return f, err == nil
+}
+
+// Get returns the member of an object with this key, or the absent Value.
+func (v Value) Get(key string) Value {
+	for k, m := range v.Members {
+		if k.EqualText(key) {
+			return m
+		}
+	}
+	return Value{}
+}
+
+// Members yields the members of an object in the order they were sent; the
+// key is a string value.
+func (v Value) Members(yield func(key, value Value) bool) {
+	if v.Type() != TypeObject {
+		return
+	}
+	end := v.node().next
+	for i := v.idx + 1; i < end; i = v.doc.nodes[i+1].next {
+		if !yield(Value{v.doc, i}, Value{v.doc, i + 1}) {
+			return
+		}
+	}
+}
+
+// Elements yields the elements of an array.
+func (v Value) Elements(yield func(value Value) bool) {
+	if v.Type() != TypeArray {
+		return
+	}
+	end := v.node().next
+	for i := v.idx + 1; i < end; i = v.doc.nodes[i].next {
+		if !yield(Value{v.doc, i}) {
+			return
+		}
+	}
+}
+
+// Len returns the number of members or elements.
+func (v Value) Len() int {
+	n := 0
+	for range v.Members {
+		n++
+	}
+	for range v.Elements {
+		n++
+	}
+	return n
+}
+
+// Any returns the value as libraries want it: map[string]any, []any, string,
+// json.Number, bool or nil.
+func (v Value) Any() any {
+	switch v.Type() {
+	case TypeObject:
+		m := make(map[string]any)
+		for k, x := range v.Members {
+			m[k.Text()] = x.Any()
+		}
+		return m
+	case TypeArray:
+		a := []any{}
+		for x := range v.Elements {
+			a = append(a, x.Any())
+		}
+		return a
+	case TypeString:
+		return v.Text()
+	case TypeNumber:
+		return json.Number(v.Raw())
+	case TypeBool:
+		return v.Bool()
+	}
+	return nil
+}
+
+// unescape appends the text that raw, the inside of a valid JSON string,
+// stands for.
+func unescape(dst, raw []byte) []byte {
+	for i := 0; i < len(raw); {
+		c := raw[i]
+		if c != '\\' {
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		switch c := raw[i+1]; c {
+		case 'u':
+			r := hex4(raw[i+2:])
+			i += 6
+			if r >= 0xD800 && r < 0xDC00 {
+				r = (r-0xD800)<<10 + (hex4(raw[i+2:]) - 0xDC00) + 0x10000
+				i += 6
+			}
+			dst = utf8.AppendRune(dst, r)
+			continue
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		default:
+			dst = append(dst, c)
+		}
+		i += 2
+	}
+	return dst
+}
+
+// hex4 reads four hexadecimal digits; -1 if there are none.
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}

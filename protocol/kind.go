@@ -1,0 +1,158 @@
+package protocol
+
+import "strings"
+
+// Kind says what an envelope is, in the canonical spelling: the first
+// separator is a dot ("reasoning.start"), whatever the sender wrote. Section 2.
+type Kind string
+
+// The kinds of section 2. Other namespaces are routed like these.
+const (
+	KindChat            Kind = "chat"
+	KindChatAcknowledge Kind = "chat.acknowledge"
+	KindChatCancel      Kind = "chat.cancel"
+
+	KindMCPRequest  Kind = "mcp.request"
+	KindMCPResponse Kind = "mcp.response"
+	KindMCPProposal Kind = "mcp.proposal"
+	KindMCPWithdraw Kind = "mcp.withdraw"
+	KindMCPReject   Kind = "mcp.reject"
+
+	KindReasoningStart       Kind = "reasoning.start"
+	KindReasoningThought     Kind = "reasoning.thought"
+	KindReasoningObservation Kind = "reasoning.observation"
+	KindReasoningHypothesis  Kind = "reasoning.hypothesis"
+	KindReasoningQuestion    Kind = "reasoning.question"
+	KindReasoningConclusion  Kind = "reasoning.conclusion"
+	KindReasoningCancel      Kind = "reasoning.cancel"
+
+	KindCapabilityGrant    Kind = "capability.grant"
+	KindCapabilityRevoke   Kind = "capability.revoke"
+	KindCapabilityGrantAck Kind = "capability.grant-ack"
+
+	KindSpaceInvite    Kind = "space.invite"
+	KindSpaceInviteAck Kind = "space.invite-ack"
+	KindSpaceKick      Kind = "space.kick"
+
+	KindParticipantPause         Kind = "participant.pause"
+	KindParticipantResume        Kind = "participant.resume"
+	KindParticipantStatus        Kind = "participant.status"
+	KindParticipantRequestStatus Kind = "participant.request-status"
+	KindParticipantForget        Kind = "participant.forget"
+	KindParticipantCompact       Kind = "participant.compact"
+	KindParticipantCompactDone   Kind = "participant.compact-done"
+	KindParticipantClear         Kind = "participant.clear"
+	KindParticipantRestart       Kind = "participant.restart"
+	KindParticipantShutdown      Kind = "participant.shutdown"
+
+	KindStreamRequest Kind = "stream.request"
+	KindStreamOpen    Kind = "stream.open"
+	KindStreamData    Kind = "stream.data"
+	KindStreamClose   Kind = "stream.close"
+
+	KindSystemWelcome    Kind = "system.welcome"
+	KindSystemPresence   Kind = "system.presence"
+	KindSystemAck        Kind = "system.ack"
+	KindSystemError      Kind = "system.error"
+	KindSystemSubscribe  Kind = "system.subscribe"
+	KindSystemSubscribed Kind = "system.subscribed"
+	KindSystemJoin       Kind = "system.join"
+)
+
+// MaxKindBytes bounds the length of a kind.
+const MaxKindBytes = 128
+
+// ParseKind checks a kind and brings it into canonical spelling. It reports
+// false for an empty or overlong kind and for characters outside
+// A-Z a-z 0-9 . _ : - and the slash.
+func ParseKind(s string) (Kind, bool) {
+	if s == "" || len(s) > MaxKindBytes {
+		return "", false
+	}
+	for i := 0; i < len(s); i++ {
+		if !isIDByte(s[i]) && s[i] != '/' {
+			return "", false
+		}
+	}
+	return Kind(canonicalSeparator(s)), true
+}
+
+// canonicalSeparator writes the first '.' or '/' of s as a dot. It returns s
+// itself, without a copy, when that is how it is written already.
+func canonicalSeparator(s string) string {
+	i := strings.IndexAny(s, "./")
+	if i < 0 || s[i] == '.' {
+		return s
+	}
+	return s[:i] + "." + s[i+1:]
+}
+
+// Slash returns the kind with a slash as its first separator, the way the
+// dialects meup/v0.2 and mew/v0.4 write it.
+func (k Kind) Slash() string {
+	s := string(k)
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		return s[:i] + "/" + s[i+1:]
+	}
+	return s
+}
+
+// Split returns the kind's namespace and name: "mcp" and "request". The name
+// of a kind without a separator is empty.
+func (k Kind) Split() (namespace, name string) {
+	namespace, name, _ = strings.Cut(string(k), ".")
+	return namespace, name
+}
+
+// IsWork reports whether the kind asks somebody to act or answers such a
+// request; those pass every participant's filter (section 6).
+func (k Kind) IsWork() bool {
+	switch k {
+	case KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject:
+		return true
+	}
+	return false
+}
+
+// IsReasoning reports whether the kind is in the reasoning namespace.
+func (k Kind) IsReasoning() bool { return strings.HasPrefix(string(k), "reasoning.") }
+
+// IsStep reports whether the kind is a step of reasoning: any reasoning kind
+// but start, conclusion and cancel (section 7).
+func (k Kind) IsStep() bool {
+	return k.IsReasoning() && k != KindReasoningStart && k != KindReasoningConclusion && k != KindReasoningCancel
+}
+
+// ClosesContext reports whether the kind ends the context that it stands in.
+func (k Kind) ClosesContext() bool {
+	return k == KindReasoningConclusion || k == KindReasoningCancel
+}
+
+// NeedsCorrelation reports whether section 2 requires a correlationId.
+func (k Kind) NeedsCorrelation() bool {
+	switch k {
+	case KindChatAcknowledge, KindChatCancel, KindMCPResponse, KindMCPWithdraw, KindMCPReject:
+		return true
+	}
+	return false
+}
+
+// IsReserved reports whether only the gateway may send the kind.
+func (k Kind) IsReserved() bool {
+	return k == "system" || strings.HasPrefix(string(k), "system.") || k == KindSpaceInviteAck
+}
+
+// IsLive reports whether the kind is delivered to those who are connected and
+// kept nowhere.
+func (k Kind) IsLive() bool { return k == KindStreamData || k == KindSystemPresence }
+
+// ChangesState reports whether admitting the kind changes who may do what, so
+// that it must take effect before anything that comes behind it.
+func (k Kind) ChangesState() bool {
+	switch k {
+	case KindCapabilityGrant, KindCapabilityRevoke, KindSpaceInvite, KindSpaceKick,
+		KindParticipantPause, KindParticipantResume:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,153 @@
+package protocol
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// KindPattern selects kinds, in capabilities, filters and limits. Section 7.
+//
+// A pattern is a kind ("mcp.request"), a glob ("reasoning/*"; "*" alone is
+// every kind), a negation ("!chat"), or a regular expression between slashes
+// ("/^x\\./", RE2). "reasoning/step" selects every reasoning kind except
+// start, conclusion and cancel. Kinds and patterns may be written with a dot
+// or a slash; a regular expression is tried on both spellings.
+type KindPattern struct {
+	source string
+	negate bool
+	class  kindClass
+	kind   Kind           // classExact
+	ns     string         // classGlob
+	name   string         // classGlob; "" if the pattern has no separator
+	re     *regexp.Regexp // classRegexp
+}
+
+type kindClass uint8
+
+const (
+	classNone kindClass = iota
+	classExact
+	classAll
+	classStep
+	classGlob
+	classRegexp
+)
+
+// ParseKindPattern compiles a pattern.
+func ParseKindPattern(s string) (KindPattern, error) {
+	p := KindPattern{source: s}
+	body := s
+	if strings.HasPrefix(body, "!") {
+		p.negate, body = true, body[1:]
+	}
+	if re, ok := regexpBody(body); ok {
+		compiled, err := regexp.Compile(re)
+		if err != nil {
+			return KindPattern{}, fmt.Errorf("kind pattern %q: %w", s, err)
+		}
+		p.class, p.re = classRegexp, compiled
+		return p, nil
+	}
+	if strings.Contains(body, "*") {
+		return p.glob(body)
+	}
+	kind, ok := ParseKind(body)
+	if !ok {
+		return KindPattern{}, fmt.Errorf("kind pattern %q: a kind is 1 to %d of A-Z a-z 0-9 . _ : - and /", s, MaxKindBytes)
+	}
+	p.class, p.kind = classExact, kind
+	if kind == "reasoning.step" {
+		p.class = classStep
+	}
+	return p, nil
+}
+
+func (p KindPattern) glob(body string) (KindPattern, error) {
+	if _, ok := ParseKind(strings.ReplaceAll(body, "*", "x")); !ok {
+		return KindPattern{}, fmt.Errorf("kind pattern %q: a glob is made of A-Z a-z 0-9 . _ : - / and *", p.source)
+	}
+	if body == "*" || body == "**" {
+		p.class = classAll
+		return p, nil
+	}
+	p.class = classGlob
+	p.ns, p.name, _ = strings.Cut(canonicalSeparator(body), ".")
+	return p, nil
+}
+
+// regexpBody returns what stands between the slashes of "/…/".
+func regexpBody(s string) (string, bool) {
+	if len(s) < 3 || s[0] != '/' || s[len(s)-1] != '/' {
+		return "", false
+	}
+	return s[1 : len(s)-1], true
+}
+
+// Match reports whether the pattern selects the kind. The zero KindPattern
+// selects nothing.
+func (p *KindPattern) Match(k Kind) bool {
+	switch p.class {
+	case classExact:
+		return (k == p.kind) != p.negate
+	case classAll:
+		return !p.negate
+	case classStep:
+		return k.IsStep() != p.negate
+	case classGlob:
+		return p.matchGlob(k) != p.negate
+	case classRegexp:
+		return (p.re.MatchString(string(k)) || p.re.MatchString(k.Slash())) != p.negate
+	}
+	return false
+}
+
+func (p *KindPattern) matchGlob(k Kind) bool {
+	ns, name := k.Split()
+	if (p.name == "") != (name == "") {
+		return false
+	}
+	return matchStars(p.ns, ns) && matchStars(p.name, name)
+}
+
+// matchStars matches a glob in which every run of stars stands for any text.
+func matchStars(pattern, s string) bool {
+	star, mark := -1, 0
+	i, j := 0, 0
+	for j < len(s) {
+		switch {
+		case i < len(pattern) && pattern[i] == '*':
+			star, mark = i, j
+			i++
+		case i < len(pattern) && pattern[i] == s[j]:
+			i++
+			j++
+		case star >= 0:
+			mark++
+			i, j = star+1, mark
+		default:
+			return false
+		}
+	}
+	for i < len(pattern) && pattern[i] == '*' {
+		i++
+	}
+	return i == len(pattern)
+}
+
+// String returns the pattern as it was written.
+func (p *KindPattern) String() string { return p.source }
+
+// Slash returns the pattern with a slash as its first separator, for dialects
+// that spell kinds so. Regular expressions stay as they are.
+func (p *KindPattern) Slash() string {
+	if p.class == classRegexp {
+		return p.source
+	}
+	return Kind(canonicalSeparator(p.source)).Slash()
+}
+
+// Literal returns the one kind that the pattern selects, if it is that narrow.
+func (p *KindPattern) Literal() (Kind, bool) {
+	return p.kind, p.class == classExact && !p.negate
+}
