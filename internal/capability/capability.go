@@ -1,0 +1,141 @@
+package capability
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Observe is the capability to see envelopes that are addressed to others.
+// Section 6.
+const Observe protocol.Kind = "observe"
+
+// Capability is one compiled capability. It is immutable.
+type Capability struct {
+	kind    protocol.KindPattern
+	payload *pattern
+	to      *target
+	context *target
+	deny    bool
+
+	plain  bool // nothing but a kind
+	source json.RawMessage
+	slash  json.RawMessage
+}
+
+// Request is what a set decides on: the parts of an envelope that capabilities
+// speak of. An absent Payload is an empty object.
+type Request struct {
+	Kind    protocol.Kind
+	Payload protocol.Value
+	To      []protocol.ParticipantID
+	Context protocol.ContextPath
+}
+
+// Deny reports whether the capability takes away instead of giving.
+func (c *Capability) Deny() bool { return c.deny }
+
+// JSON returns the capability as it was given. It is shared: read-only.
+func (c *Capability) JSON() json.RawMessage { return c.source }
+
+// SlashJSON returns the capability as it was given but for its kind, whose
+// first separator is a slash, as dialects with such kinds write it. It is
+// shared: read-only.
+func (c *Capability) SlashJSON() json.RawMessage { return c.slash }
+
+// String returns the JSON text.
+func (c *Capability) String() string { return string(c.source) }
+
+// Match reports whether the capability selects the request. An allowing
+// capability selects what it certainly matches, a deny rule what it might
+// match.
+func (c *Capability) Match(r *Request) bool {
+	return c.kind.Match(r.Kind) && (c.plain || c.matchRest(r, c.mode()))
+}
+
+func (c *Capability) mode() mode {
+	if c.deny {
+		return modeDeny
+	}
+	return modeAllow
+}
+
+func (c *Capability) matchRest(r *Request, m mode) bool {
+	if c.to != nil && !c.to.matchTo(r.To, m) {
+		return false
+	}
+	if c.context != nil && !c.context.matchContext(r.Context, m) {
+		return false
+	}
+	return c.payload == nil || c.payload.match(payloadOf(r), m)
+}
+
+var emptyObject = func() protocol.Value {
+	doc, err := protocol.ParseJSON([]byte("{}"), 1)
+	if err != nil {
+		panic(err)
+	}
+	return doc.Root()
+}()
+
+func payloadOf(r *Request) protocol.Value {
+	if !r.Payload.Exists() {
+		return emptyObject
+	}
+	return r.Payload
+}
+
+// observes reports whether the capability is the right to read.
+func (c *Capability) observes() bool {
+	kind, ok := c.kind.Literal()
+	return ok && kind == Observe && c.plain
+}
+
+// slashed returns the source of v with its kind spelt with a slash.
+func (c *Capability) slashed(v, kind protocol.Value) json.RawMessage {
+	spelt := c.kind.Slash()
+	if spelt == kind.Text() {
+		return c.source
+	}
+	at := kind.Offset() - v.Offset()
+	out := append([]byte(nil), c.source[:at]...)
+	out = append(out, quote(spelt)...)
+	return append(out, c.source[at+len(kind.Raw()):]...)
+}
+
+// asDeny returns the deny rule with the same patterns.
+func (c *Capability) asDeny() *Capability {
+	if c.deny {
+		return c
+	}
+	d := *c
+	d.deny, d.plain = true, false
+	d.source, d.slash = denyJSON(c.source), denyJSON(c.slash)
+	return &d
+}
+
+// denyJSON writes a capability, a valid JSON text, as a deny rule.
+func denyJSON(source json.RawMessage) json.RawMessage {
+	doc, err := protocol.ParseJSON(source, protocol.MaxDepth)
+	if err != nil || doc.Root().Type() == protocol.TypeString {
+		return fmt.Appendf(nil, `{"kind":%s,"deny":true}`, source)
+	}
+	out := []byte{'{'}
+	for k, v := range doc.Root().Members {
+		if !k.EqualText("deny") {
+			out = fmt.Appendf(out, "%s:%s,", k.Raw(), v.Raw())
+		}
+	}
+	return append(out, `"deny":true}`...)
+}
+
+// quote writes s as a JSON string.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes, into memory
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

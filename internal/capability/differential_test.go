@@ -1,0 +1,94 @@
+package capability
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestOracle compares a million decisions with those of the oracle, and makes
+// sure that they are not all the same.
+func TestOracle(t *testing.T) {
+	sets, requests := 20_000, 50
+	if raceEnabled || testing.Short() {
+		sets = 1_000
+	}
+	var allowed, denied, total int
+	for i := range sets {
+		g := newGenerator(uint64(i))
+		caps := make([]any, 1+g.r.IntN(4))
+		compiled := make([]*Capability, len(caps))
+		for j := range caps {
+			caps[j] = g.capability(25)
+			text := g.encode(caps[j])
+			c, err := ParseJSON(text)
+			if err != nil {
+				t.Fatalf("set %d: %s: %v", i, text, err)
+			}
+			compiled[j] = c
+		}
+		set := NewSet(compiled...)
+		for range requests {
+			r := g.request()
+			text := g.encode(r.payload)
+			request, err := r.compile(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := oracleDecide(caps, r), set.Decide(request)
+			if got.Allowed != want {
+				t.Fatalf("set %d: capabilities %s\nrequest %s to %q in %q: %s\ndecided %v by %v, want %v",
+					i, compiled, r.kind, r.to, r.context, text, got.Allowed, got.By, want)
+			}
+			total++
+			switch {
+			case got.Allowed:
+				allowed++
+			case got.By != nil:
+				denied++
+			}
+		}
+	}
+	t.Logf("%d decisions: %d allowed, %d denied by a rule", total, allowed, denied)
+	if allowed < total/5 || allowed > total*3/4 || denied < total/20 {
+		t.Errorf("of %d decisions %d allowed and %d denied: the mix proves little", total, allowed, denied)
+	}
+}
+
+// TestOracleSingle compares capabilities one by one, where a wrong match
+// cannot hide behind another capability.
+func TestOracleSingle(t *testing.T) {
+	n := 300_000
+	if raceEnabled || testing.Short() {
+		n = 20_000
+	}
+	matched := 0
+	for i := range n {
+		g := newGenerator(uint64(i) | 1<<40)
+		c := g.capability(50)
+		text := g.encode(c)
+		compiled, err := ParseJSON(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		r := g.request()
+		payload := g.encode(r.payload)
+		request, err := r.compile(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := oracleMatch(c, r)
+		if got := compiled.Match(request); got != want {
+			t.Fatalf("%d: %s\nrequest %s to %q in %q: %s\nmatch %v, want %v", i, text, r.kind, r.to, r.context, payload, got, want)
+		}
+		if want {
+			matched++
+		}
+		explained := compiled.explain(request, compiled.mode())
+		if explained.Selected != want || explained.Sentence == "" {
+			t.Fatalf("%d: %s\nexplained as %+v, want selected %v", i, text, explained, want)
+		}
+	}
+	if matched < n/10 || matched > n*9/10 {
+		t.Error(fmt.Sprintf("%d of %d matched: the mix proves little", matched, n))
+	}
+}

@@ -1,0 +1,71 @@
+// Package capability decides who may say what in a space. Section 7, and the
+// grants of section 2.
+//
+// It is pure: no I/O, no goroutine and no clock; the time is an argument. The
+// way of a capability through the package: [Parse] compiles what a
+// configuration or a stranger's grant says, a [Set] indexes what one
+// participant holds and decides requests, and the [Ledger] folds
+// configuration, grants and revocations into one set a participant.
+//
+// # Capabilities
+//
+// A capability is a string, which is a kind pattern, or an object
+//
+//	{"kind": …, "payload": …, "to": …, "context": …, "deny": true}
+//
+// of which only kind is required. It selects a request when all its parts do;
+// a part that is not there selects everything. A request is allowed when any
+// capability selects it and no deny rule does.
+//
+// # Field patterns
+//
+//	"text"        a string with exactly this text, however it was escaped
+//	"a/*/b"       a glob: * is any text within a segment, ** across segments
+//	"*"           any string, number, boolean or null
+//	"**"          any value
+//	"!pattern"    the text does not match
+//	"/regexp/"    RE2, unanchored; so "/tmp/" is a regexp and "/tmp/**" a path
+//	12.5          a number of the same value: 1e6 is 1000000
+//	true, null    the same word
+//	[p, q]        one of
+//	{"key": p}    an object in which every key finds a value that p matches
+//
+// A key is a name, a glob ("x-*", where * is any text), "**" (the object
+// itself and anything below it, elements of arrays included), or a path:
+// "$.a.b", "$['a']", "$[0]", "$[*]", "$.*" and "$..name". The $ of a path is
+// the object that the key stands in. A name that begins with $ or holds a star
+// is written as a path: "$['$ref']".
+//
+// # Two readings
+//
+// What an allowing rule does not certainly match is not allowed; what a deny
+// rule might match is denied. The two are therefore read differently:
+//
+//	                      allowing rule             deny rule
+//	absent field          no pattern matches        a negation matches
+//	key                   as written                in any case ("PATH" is "path")
+//	text on an array      any element               any element
+//	!text on an array     every element, strings    any element
+//	[p, q] on an array    every element             any element
+//	other on an array     no                        any element
+//	!text on a number …   no                        yes
+//	empty array           like an absent field, except for "**"
+//	text over 64 KiB      no regexp matches         every regexp matches
+//
+// Whatever an allowing rule matches, the same pattern matches in a deny rule.
+// Absence is only noticed for names and indexes, never through a glob or "**".
+// ["!a", "!b"] is one of two negations and matches every text. To deny a field
+// only where it is present, say it twice: {"path": "!/tmp/**", "$.path": "**"}.
+//
+// # To and context
+//
+// Both are patterns of text, or arrays of them. A broadcast has no to, an
+// envelope of the main conversation no context. A context pattern that matches
+// a path matches everything below it, by whole segments; "" is the main
+// conversation.
+//
+// # Observe
+//
+// The capability "observe" is a right to read and held only where it is
+// written out: neither "*" nor a regexp gives it.
+package capability

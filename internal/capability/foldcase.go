@@ -1,0 +1,80 @@
+package capability
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// selects reports whether a keyName or keyGlob selects the key of a member.
+// Deny rules compare in any case, as the decoders of many receivers do: what
+// is denied as "path" must not slip past as "PATH".
+func (k *key) selects(name protocol.Value, m mode) bool {
+	if k.class == keyGlob {
+		return k.selectsGlob(name, m)
+	}
+	if !m.deny() {
+		return name.EqualText(k.name)
+	}
+	if b, ok := name.Plain(); ok {
+		return equalFold(b, k.name)
+	}
+	return strings.EqualFold(name.Text(), k.name)
+}
+
+func (k *key) selectsGlob(name protocol.Value, m mode) bool {
+	if m.deny() {
+		return globMatch(k.folded, fold(name.Text()))
+	}
+	if b, ok := name.Plain(); ok {
+		return globMatch(k.glob, b)
+	}
+	return globMatch(k.glob, name.Text())
+}
+
+// equalFold is strings.EqualFold without a copy of b.
+func equalFold(b []byte, s string) bool {
+	if string(b) == s {
+		return true
+	}
+	if len(b) == len(s) && isASCII(b) && isASCII(s) {
+		for i := range b {
+			if lower(b[i]) != lower(s[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return bytes.EqualFold(b, []byte(s))
+}
+
+func isASCII[T string | []byte](s T) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// fold writes s with one rune for all runes that differ in case alone, as
+// strings.EqualFold compares them.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
+			least = min(least, x)
+		}
+		return least
+	}, s)
+}

@@ -1,0 +1,149 @@
+package capability
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+)
+
+func TestGlobEqualsRegexp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringOfN(rapid.RuneFrom([]rune("ab/**")), 0, 10, -1).Draw(t, "pattern")
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/")), 0, 14, -1).Draw(t, "text")
+		want := cachedRegexp(globRegexp(pattern)).MatchString(text)
+		if got := globMatch(compileGlob(pattern), text); got != want {
+			t.Fatalf("glob %q on %q: %v, want %v", pattern, text, got, want)
+		}
+	})
+}
+
+// Every short glob against every short text.
+func TestGlobExhaustive(t *testing.T) {
+	patterns, texts := words("ab/*", 5), words("ab/", 6)
+	if raceEnabled {
+		patterns, texts = words("ab/*", 4), words("ab/", 5)
+	}
+	for _, p := range patterns {
+		g, re := compileGlob(p), cachedRegexp(globRegexp(p))
+		for _, s := range texts {
+			if globMatch(g, s) != re.MatchString(s) {
+				t.Fatalf("glob %q on %q: %v", p, s, globMatch(g, s))
+			}
+		}
+	}
+}
+
+// words lists all texts of at most n letters.
+func words(letters string, n int) []string {
+	out, last := []string{""}, []string{""}
+	for range n {
+		var next []string
+		for _, w := range last {
+			for _, c := range letters {
+				next = append(next, w+string(c))
+			}
+		}
+		out, last = append(out, next...), next
+	}
+	return out
+}
+
+// The square of this length would take minutes.
+func TestGlobLongText(t *testing.T) {
+	text := strings.Repeat("a", 1<<20)
+	for _, p := range []string{"**a*b", "**a*b**", "**a*/c*d**", "*a*a*a*b", "**/a*b/c*d"} {
+		for _, s := range []string{text, text + "/c" + text, strings.Repeat("a/c", 1<<18)} {
+			if globMatch(compileGlob(p), s) {
+				t.Errorf("%s matches", p)
+			}
+		}
+	}
+}
+
+func TestGlobRelations(t *testing.T) {
+	texts := words("ab/", 5)
+	matched := make(map[string][]bool)
+	globs := words("a/*", 4)
+	for _, p := range globs {
+		row := make([]bool, len(texts))
+		for i, s := range texts {
+			row[i] = globMatch(compileGlob(p), s)
+		}
+		matched[p] = row
+	}
+	contains, disjoint := 0, 0
+	for _, p := range globs {
+		for _, q := range globs {
+			includes, apart := true, true
+			for i := range texts {
+				includes = includes && (matched[p][i] || !matched[q][i])
+				apart = apart && !(matched[p][i] && matched[q][i])
+			}
+			a, b := compileGlob(p), compileGlob(q)
+			if globContains(a, b) {
+				contains++
+				if !includes {
+					t.Fatalf("%q is said to contain %q", p, q)
+				}
+			}
+			if globDisjoint(a, b) {
+				disjoint++
+				if !apart {
+					t.Fatalf("%q is said to be disjoint from %q", p, q)
+				}
+			}
+		}
+	}
+	if contains < len(globs) || disjoint < len(globs) {
+		t.Errorf("only %d contain and %d are disjoint", contains, disjoint)
+	}
+	for _, tt := range [][2]string{{"read_*", "read_a*"}, {"**", "a/*"}, {"a/**", "a/*/b"}, {"*a*", "*ba"}, {"a**", "a/**"}} {
+		if !globContains(compileGlob(tt[0]), compileGlob(tt[1])) {
+			t.Errorf("%q does not contain %q", tt[0], tt[1])
+		}
+	}
+	for _, tt := range [][2]string{{"*", "**"}, {"a/*", "a/**"}, {"*a", "*"}} {
+		if globContains(compileGlob(tt[0]), compileGlob(tt[1])) {
+			t.Errorf("%q contains %q", tt[0], tt[1])
+		}
+	}
+}
+
+func TestDecimalsEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := rapid.StringMatching(`-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,4})?([eE][+-]?[0-9]{1,2})?`)
+		a, b := number.Draw(t, "a"), number.Draw(t, "b")
+		x, _ := new(big.Rat).SetString(a)
+		y, _ := new(big.Rat).SetString(b)
+		p, q := parseDecimal([]byte(a)), parseDecimal([]byte(b))
+		if p.equal(&q) != (x.Cmp(y) == 0) {
+			t.Fatalf("%s and %s: equal %v", a, b, p.equal(&q))
+		}
+	})
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"0", "-0.000e99", true}, {"100", "1e2", true}, {"0.001", "1e-3", true}, {"1.0", "1", true},
+		{"0.0010", "10E-4", true}, {"12.5", "125", false}, {"1", "-1", false}, {"1.05", "10.5", false},
+		{"1e000000000000000000000001", "10", true}, {"1e99999999999999999999", "1", false},
+	} {
+		p, q := parseDecimal([]byte(tt.a)), parseDecimal([]byte(tt.b))
+		if p.equal(&q) != tt.want || q.equal(&p) != tt.want {
+			t.Errorf("%s and %s: equal %v", tt.a, tt.b, !tt.want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringN(0, 6, -1).Draw(t, "s")
+		flipped := strings.Map(func(r rune) rune { return unicode.SimpleFold(r) }, s)
+		if fold(s) != fold(flipped) || !equalFold([]byte(s), flipped) {
+			t.Fatalf("%q and %q are not the same", s, flipped)
+		}
+	})
+}

@@ -1,0 +1,218 @@
+package capability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Severity says how sure it is that a finding is a mistake.
+type Severity uint8
+
+// A Warning is probably a mistake; an Error certainly is one.
+const (
+	Warning Severity = iota
+	Error
+)
+
+// String returns "warning" or "error".
+func (s Severity) String() string {
+	if s == Error {
+		return "error"
+	}
+	return "warning"
+}
+
+// Holding is what a configuration gives to one participant.
+type Holding struct {
+	Participant  protocol.ParticipantID
+	Capabilities []*Capability
+}
+
+// Finding is something in a configuration that hardly does what its author
+// wanted.
+type Finding struct {
+	Participant protocol.ParticipantID
+	Index       int // in the Capabilities of the Holding; -1: all of them
+	Severity    Severity
+	Message     string
+}
+
+// Lint looks for capabilities that can never match, that name unknown kinds or
+// participants, and that make one another pointless. known lists the
+// participants of the space; nil if they cannot be known.
+func Lint(holdings []Holding, known []protocol.ParticipantID) []Finding {
+	var l linter
+	l.known = known
+	for _, h := range holdings {
+		l.holding(h)
+	}
+	return l.findings
+}
+
+type linter struct {
+	known       []protocol.ParticipantID
+	participant protocol.ParticipantID
+	index       int
+	findings    []Finding
+}
+
+func (l *linter) report(s Severity, format string, args ...any) {
+	l.findings = append(l.findings, Finding{
+		Participant: l.participant, Index: l.index, Severity: s, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+func (l *linter) holding(h Holding) {
+	l.participant = h.Participant
+	useful := false
+	for i, c := range h.Capabilities {
+		l.index = i
+		ok := l.capability(c)
+		shadowed := l.shadowed(c, h.Capabilities)
+		l.redundant(i, h.Capabilities)
+		useful = useful || ok && !shadowed && !c.deny
+	}
+	if !useful {
+		l.index = -1
+		l.report(Warning, "%s can do nothing: no capability allows anything", h.Participant)
+	}
+}
+
+// capability reports whether c can match anything.
+func (l *linter) capability(c *Capability) bool {
+	if why := c.never(); why != "" {
+		l.report(Error, "it can never match: %s", why)
+		return false
+	}
+	l.unknownKind(c)
+	if kind, ok := c.kind.Literal(); ok && kind == Observe && !c.plain && !c.deny {
+		l.report(Warning, "observe is a right to read only without payload, to and context")
+	}
+	if kind, ok := c.kind.Literal(); ok && c.payload != nil {
+		l.unknownFields(kind, c.payload)
+	}
+	l.unknownAddressees(c.to)
+	for _, t := range c.texts() {
+		l.suspicious(t)
+	}
+	return true
+}
+
+func (l *linter) shadowed(c *Capability, all []*Capability) bool {
+	if c.deny {
+		return false
+	}
+	for i, d := range all {
+		if d.deny && d.denies(c) {
+			l.report(Warning, "it allows nothing: capability %d denies all of it", i)
+			return true
+		}
+	}
+	return false
+}
+
+// redundant reports what another capability gives already: of two that say the
+// same, the later one.
+func (l *linter) redundant(i int, all []*Capability) {
+	c := all[i]
+	for j, other := range all {
+		if i == j {
+			continue
+		}
+		if string(c.source) == string(other.source) {
+			if j < i {
+				l.report(Warning, "it is a duplicate of capability %d", j)
+				return
+			}
+			continue
+		}
+		if other.Contains(c) && (j < i || !c.Contains(other)) {
+			l.report(Warning, "it adds nothing: capability %d allows all of it", j)
+			return
+		}
+	}
+}
+
+func (l *linter) unknownAddressees(to *target) {
+	if to == nil || l.known == nil {
+		return
+	}
+	for i := range to.alts {
+		t := &to.alts[i]
+		matches := func(p protocol.ParticipantID) bool { return t.matches(string(p)) }
+		if !slices.ContainsFunc(l.known, matches) {
+			l.report(Warning, "to %s names no participant of the space", to.source)
+			return
+		}
+	}
+}
+
+// suspicious reports patterns that are read in another way than they look.
+func (l *linter) suspicious(group []*text) {
+	var negated *text
+	for _, t := range group {
+		if t.class == textRegexp && looksLikeFolder(t.exact) {
+			l.report(Warning, `"/%s/" is a regular expression; a folder and what is in it is "/%s/**"`, t.exact, t.exact)
+		}
+		if !t.negate {
+			continue
+		}
+		if negated != nil && negated.disjoint(t) {
+			l.report(Warning, "one of two negations matches every text")
+			return
+		}
+		negated = t
+	}
+}
+
+// looksLikeFolder reports whether a regexp has nothing of a regexp in it.
+func looksLikeFolder(source string) bool {
+	return strings.Trim(source, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
+}
+
+// texts returns the text patterns of the capability; those of one array are
+// together.
+func (c *Capability) texts() [][]*text {
+	var out [][]*text
+	for _, t := range []*target{c.to, c.context} {
+		if t != nil {
+			out = append(out, pointers(t.alts))
+		}
+	}
+	if c.payload != nil {
+		out = c.payload.texts(out)
+	}
+	return out
+}
+
+func pointers(list []text) []*text {
+	out := make([]*text, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+func (p *pattern) texts(out [][]*text) [][]*text {
+	switch p.class {
+	case classText:
+		return append(out, []*text{&p.text})
+	case classOneOf:
+		var group []*text
+		for i := range p.alts {
+			if p.alts[i].class == classText {
+				group = append(group, &p.alts[i].text)
+			} else {
+				out = p.alts[i].texts(out)
+			}
+		}
+		return append(out, group)
+	}
+	for i := range p.fields {
+		out = p.fields[i].value.texts(out)
+	}
+	return out
+}

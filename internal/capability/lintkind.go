@@ -1,0 +1,64 @@
+package capability
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// knownKinds are those of section 2 that a participant may send, and observe.
+var knownKinds = []protocol.Kind{
+	Observe,
+	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel,
+	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
+	protocol.KindMCPWithdraw, protocol.KindMCPReject,
+	protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningObservation,
+	protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion,
+	protocol.KindReasoningConclusion, protocol.KindReasoningCancel,
+	protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindCapabilityGrantAck,
+	protocol.KindSpaceInvite, protocol.KindSpaceKick,
+	protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantStatus,
+	protocol.KindParticipantRequestStatus, protocol.KindParticipantForget, protocol.KindParticipantCompact,
+	protocol.KindParticipantCompactDone, protocol.KindParticipantClear, protocol.KindParticipantRestart,
+	protocol.KindParticipantShutdown,
+	protocol.KindStreamRequest, protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose,
+}
+
+// unknownKind reports patterns that select no kind that means anything.
+// Applications' own kinds (x.*) mean something, and so does any reasoning kind.
+func (l *linter) unknownKind(c *Capability) {
+	s := shapeOf(&c.kind)
+	if s.negate || slices.ContainsFunc(knownKinds, c.kind.Match) {
+		return
+	}
+	body := strings.TrimLeft(s.source, "/^")
+	if strings.HasPrefix(body, "x.") || strings.HasPrefix(body, "x/") || strings.HasPrefix(body, `x\.`) || strings.HasPrefix(body, "*") {
+		return
+	}
+	if s.class == kindOne && s.kind.IsReserved() {
+		l.report(Warning, "only the gateway may send %s", s.kind)
+		return
+	}
+	if s.class == kindOne && s.kind.IsReasoning() {
+		return
+	}
+	l.report(Warning, "no kind of the protocol matches %s; kinds of applications begin with x.", c.kind.String())
+}
+
+// rpcFields are what a JSON-RPC message consists of.
+var rpcFields = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+// unknownFields reports fields of MCP payloads that MCP does not have, which
+// mostly stand one level too high.
+func (l *linter) unknownFields(kind protocol.Kind, p *pattern) {
+	if kind != protocol.KindMCPRequest && kind != protocol.KindMCPProposal && kind != protocol.KindMCPResponse {
+		return
+	}
+	for i := range p.fields {
+		k := &p.fields[i].key
+		if k.class == keyName && !slices.Contains(rpcFields, k.name) {
+			l.report(Warning, "the payload of %s has no field %s; does it belong inside params?", kind, k.name)
+		}
+	}
+}

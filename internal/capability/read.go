@@ -1,0 +1,118 @@
+package capability
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ReadGrant reads the payload of a capability.grant that the envelope id sent
+// by from carries. The error has the code invalid_payload.
+func ReadGrant(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, *protocol.Error) {
+	r := payloadReader{payload: payload}
+	g := Grant{
+		ID: id, Granter: from, At: at,
+		Recipient:    r.participant("recipient"),
+		Capabilities: r.capabilities("capabilities", true),
+		ExpiresAt:    r.end(at),
+		Reason:       payload.Get("reason").Text(),
+	}
+	return g, r.err
+}
+
+// ReadInvite reads the payload of a space.invite, which grants its initial
+// capabilities. The error has the code invalid_payload.
+func ReadInvite(id protocol.ID, from protocol.ParticipantID, payload protocol.Value, at time.Time) (Grant, *protocol.Error) {
+	r := payloadReader{payload: payload}
+	g := Grant{
+		ID: id, Granter: from, At: at, Invitation: true,
+		Recipient:    r.participant("participant_id"),
+		Capabilities: r.capabilities("initial_capabilities", false),
+		ExpiresAt:    r.end(at),
+		Reason:       payload.Get("reason").Text(),
+	}
+	return g, r.err
+}
+
+// ReadRevocation reads the payload of a capability.revoke. The error has the
+// code invalid_payload.
+func ReadRevocation(payload protocol.Value, at time.Time) (Revocation, *protocol.Error) {
+	r := payloadReader{payload: payload}
+	v := Revocation{
+		At:           at,
+		Recipient:    r.participant("recipient"),
+		Capabilities: r.capabilities("capabilities", false),
+	}
+	id := payload.Get("grant_id")
+	switch {
+	case id.Exists() && !protocol.ValidID(id.Text()):
+		r.fail("/grant_id", "it must be the id of a grant")
+	case !id.Exists() && len(v.Capabilities) == 0:
+		r.fail("", "it must name a grant_id or capabilities")
+	}
+	v.GrantID = protocol.ID(id.Text())
+	for i, c := range v.Capabilities {
+		if c.deny {
+			r.fail("/capabilities/"+strconv.Itoa(i), "a deny rule cannot be revoked; name what to take away")
+		}
+	}
+	return v, r.err
+}
+
+// payloadReader reads fields; its methods do nothing more once err is set.
+type payloadReader struct {
+	payload protocol.Value
+	err     *protocol.Error
+}
+
+func (r *payloadReader) fail(path, detail string) {
+	if r.err == nil {
+		r.err = protocol.Errorf(protocol.CodeInvalidPayload, "payload%s: %s", path, detail)
+		r.err.Path, r.err.Detail = path, detail
+	}
+}
+
+func (r *payloadReader) participant(name string) protocol.ParticipantID {
+	s := r.payload.Get(name).Text()
+	if !protocol.ValidParticipantID(s) {
+		r.fail("/"+name, "it must be the id of a participant")
+	}
+	return protocol.ParticipantID(s)
+}
+
+func (r *payloadReader) capabilities(name string, required bool) []*Capability {
+	list := r.payload.Get(name)
+	if !list.Exists() && !required {
+		return nil
+	}
+	n := list.Len()
+	if list.Type() != protocol.TypeArray || n > MaxPerGrant || n == 0 && required {
+		r.fail("/"+name, "it must be an array of 1 to "+strconv.Itoa(MaxPerGrant)+" capabilities")
+		return nil
+	}
+	out := make([]*Capability, 0, n)
+	for x := range list.Elements {
+		c, err := Parse(x)
+		if err != nil {
+			r.fail("/"+name+"/"+strconv.Itoa(len(out)), err.Error())
+			return nil
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// end returns when something with the payload's ttl_seconds ends; zero: never.
+func (r *payloadReader) end(at time.Time) time.Time {
+	ttl := r.payload.Get("ttl_seconds")
+	if !ttl.Exists() {
+		return time.Time{}
+	}
+	seconds, ok := ttl.Float()
+	if !ok || seconds <= 0 || seconds > MaxTTL.Seconds() {
+		r.fail("/ttl_seconds", "it must be a number of seconds above 0 and at most "+strconv.FormatFloat(MaxTTL.Seconds(), 'f', 0, 64))
+		return time.Time{}
+	}
+	return at.Add(time.Duration(seconds * float64(time.Second)))
+}

@@ -1,0 +1,122 @@
+package capability
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// target is the pattern of a capability's to or context.
+type target struct {
+	alts   []text
+	array  bool // was written as an array
+	source string
+}
+
+func (p *parser) target(pointer string, v protocol.Value) *target {
+	t := &target{source: string(v.Raw()), array: v.Type() == protocol.TypeArray}
+	if !t.array {
+		p.alternative(t, pointer, v)
+		return t
+	}
+	for x := range v.Elements {
+		p.alternative(t, pointer+"/"+strconv.Itoa(len(t.alts)), x)
+	}
+	if len(t.alts) == 0 {
+		p.fail(pointer, fmt.Errorf("one of nothing: the array is empty"))
+	}
+	return t
+}
+
+func (p *parser) alternative(t *target, pointer string, v protocol.Value) {
+	if v.Type() != protocol.TypeString {
+		p.fail(pointer, fmt.Errorf("it must be a string or an array of strings, not %s", v.Type()))
+		return
+	}
+	if p.budget.patterns++; p.budget.patterns > MaxPatterns {
+		p.fail(pointer, fmt.Errorf("a capability has at most %d field patterns", MaxPatterns))
+		return
+	}
+	x, err := p.budget.parseText(v.Text())
+	if err != nil {
+		p.fail(pointer, err)
+	}
+	t.alts = append(t.alts, x)
+}
+
+// matchTo matches the participants that an envelope is addressed to. A string
+// asks for one of them, its negation and an array for all of them; a deny rule
+// is content with one.
+func (t *target) matchTo(to []protocol.ParticipantID, m mode) bool {
+	if len(to) == 0 {
+		return m.deny() && t.negates()
+	}
+	every := !m.deny() && t.everyElement()
+	for _, id := range to {
+		if t.holds(string(id), m) != every {
+			return !every
+		}
+	}
+	return every
+}
+
+// everyElement reports whether an allowing rule asks it of all elements.
+func (t *target) everyElement() bool { return t.array || t.alts[0].negate }
+
+func (t *target) negates() bool {
+	for i := range t.alts {
+		if t.alts[i].negate {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *target) holds(s string, m mode) bool {
+	for i := range t.alts {
+		if t.alts[i].holds(s, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchContext matches the context that an envelope stands in.
+func (t *target) matchContext(c protocol.ContextPath, m mode) bool {
+	for i := range t.alts {
+		if t.alts[i].holdsContext(string(c), m) {
+			return true
+		}
+	}
+	return false
+}
+
+// main reports whether the pattern speaks of the main conversation: "" or "!".
+func (t *text) main() bool { return t.class == textExact && t.exact == "" }
+
+func (t *text) holdsContext(c string, m mode) bool {
+	switch {
+	case t.main():
+		return (c == "") != t.negate
+	case c == "":
+		return m.deny() && t.negate
+	}
+	return t.matchesWithin(c) != t.negate
+}
+
+// matchesWithin reports whether the pattern, negation aside, matches the path
+// or one that it lies below.
+func (t *text) matchesWithin(c string) bool {
+	for {
+		if t.matches(c) {
+			return true
+		}
+		i := strings.LastIndexByte(c, '/')
+		if i < 0 {
+			return false
+		}
+		c = c[:i]
+	}
+}

@@ -1,0 +1,218 @@
+package capability
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// mode is how a pattern is read.
+type mode uint8
+
+const (
+	modeAllow mode = 0
+	modeDeny  mode = 1 << 0 // what might match matches
+	modeDeep  mode = 1 << 1 // below "**": absence matches nothing
+)
+
+func (m mode) deny() bool { return m&modeDeny != 0 }
+
+type textClass uint8
+
+const (
+	textExact textClass = iota
+	textGlob
+	textRegexp
+	textAny // "*" and "**"
+)
+
+// text is a compiled text pattern.
+type text struct {
+	class  textClass
+	negate bool
+	exact  string // textExact, and the source of a textRegexp
+	glob   glob   // textGlob
+	re     *regexp.Regexp
+}
+
+// parseText compiles a text pattern.
+func (b *budget) parseText(s string) (text, error) {
+	var t text
+	body := s
+	if rest, ok := strings.CutPrefix(s, "!"); ok {
+		if strings.HasPrefix(rest, "!") {
+			return text{}, errors.New("a negation cannot be negated")
+		}
+		t.negate, body = true, rest
+	}
+	if source, ok := regexpSource(body); ok {
+		re, err := b.compileRegexp(source)
+		if err != nil {
+			return text{}, err
+		}
+		t.class, t.exact, t.re = textRegexp, source, re
+		return t, nil
+	}
+	if !hasStar(body) {
+		t.exact = body
+		return t, nil
+	}
+	if len(body) > MaxTextBytes {
+		return text{}, fmt.Errorf("a glob has at most %d bytes", MaxTextBytes)
+	}
+	t.class, t.glob = textGlob, compileGlob(body)
+	if t.glob.all() || body == "*" {
+		t.class = textAny
+	}
+	return t, nil
+}
+
+// regexpSource returns what stands between the slashes of "/…/".
+func regexpSource(s string) (string, bool) {
+	if len(s) < 3 || s[0] != '/' || s[len(s)-1] != '/' {
+		return "", false
+	}
+	return s[1 : len(s)-1], true
+}
+
+// compileRegexp compiles a stranger's regexp within the bounds: RE2 matches in
+// time proportional to text and program, so the program must stay small.
+func (b *budget) compileRegexp(source string) (*regexp.Regexp, error) {
+	if len(source) > MaxTextBytes {
+		return nil, fmt.Errorf("a regexp has at most %d bytes", MaxTextBytes)
+	}
+	if b.regexps++; b.regexps > MaxRegexps {
+		return nil, fmt.Errorf("a capability has at most %d regexps", MaxRegexps)
+	}
+	tree, err := syntax.Parse(source, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(prog.Inst) > maxProgram {
+		return nil, errors.New("the regexp is too large; count fewer repetitions")
+	}
+	return regexp.Compile(source)
+}
+
+// matches reports whether the pattern, negation aside, matches s.
+func (t *text) matches(s string) bool {
+	switch t.class {
+	case textExact:
+		return s == t.exact
+	case textGlob:
+		return globMatch(t.glob, s)
+	case textRegexp:
+		return t.re.MatchString(s)
+	}
+	return true
+}
+
+// holds reports whether the pattern, negation included, holds for s.
+func (t *text) holds(s string, m mode) bool {
+	if t.class == textRegexp && len(s) > maxRegexpText {
+		return m.deny()
+	}
+	return t.matches(s) != t.negate
+}
+
+// holdsValue is holds for a JSON string. It copies the text only if that was
+// written with escapes.
+func (t *text) holdsValue(v protocol.Value, m mode) bool {
+	b, ok := v.Plain()
+	if !ok {
+		return t.holds(v.Text(), m)
+	}
+	switch t.class {
+	case textExact:
+		return (string(b) == t.exact) != t.negate
+	case textGlob:
+		return globMatch(t.glob, b) != t.negate
+	case textRegexp:
+		if len(b) > maxRegexpText {
+			return m.deny()
+		}
+		return t.re.Match(b) != t.negate
+	}
+	return !t.negate
+}
+
+// asGlob returns the pattern, negation aside, as a glob. A regexp has none.
+func (t *text) asGlob() (glob, bool) {
+	switch t.class {
+	case textExact:
+		return literalGlob(t.exact), true
+	case textGlob:
+		return t.glob, true
+	case textAny:
+		return glob{starAny}, true
+	}
+	return nil, false
+}
+
+// contains reports whether t matches all that u matches, negations aside.
+func (t *text) contains(u *text) bool {
+	if t.class == textAny {
+		return true
+	}
+	if u.class == textExact {
+		return t.matches(u.exact)
+	}
+	if t.class == textRegexp || u.class == textRegexp {
+		return t.class == u.class && t.exact == u.exact
+	}
+	a, _ := t.asGlob()
+	b, _ := u.asGlob()
+	return globContains(a, b)
+}
+
+// disjoint reports whether no text matches both, negations aside.
+func (t *text) disjoint(u *text) bool {
+	if t.class == textExact {
+		return !u.matches(t.exact)
+	}
+	if u.class == textExact {
+		return !t.matches(u.exact)
+	}
+	a, ok := t.asGlob()
+	b, ok2 := u.asGlob()
+	return ok && ok2 && globDisjoint(a, b)
+}
+
+// impliedBy reports whether t holds for every single text that u holds for,
+// negations included.
+func (t *text) impliedBy(u *text) bool {
+	switch {
+	case t.class == textAny && !t.negate:
+		return true
+	case u.class == textAny && u.negate:
+		return true // u holds for nothing
+	case t.negate && u.negate:
+		return u.contains(t)
+	case t.negate:
+		return t.disjoint(u)
+	case u.negate:
+		return false
+	}
+	return t.contains(u)
+}
+
+// excludes reports whether no single text satisfies both, negations included.
+func (t *text) excludes(u *text) bool {
+	switch {
+	case t.negate && u.negate:
+		return t.class == textAny || u.class == textAny
+	case t.negate:
+		return t.contains(u)
+	case u.negate:
+		return u.contains(t)
+	}
+	return t.disjoint(u)
+}
