@@ -1,0 +1,145 @@
+package limit
+
+import (
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bucket holds the token buckets of one participant, shared by its
+// connections. Its methods may be called concurrently.
+type Bucket struct {
+	mu        sync.Mutex
+	latest    time.Time // of all calls so far
+	envelopes tokens
+	bytes     tokens
+	kinds     []kindTokens // replaced as a whole, never changed in place
+}
+
+// kindTokens is the bucket of one KindLimit.
+type kindTokens struct {
+	pattern protocol.KindPattern
+	tokens  tokens
+}
+
+// New returns full buckets.
+func New(l Limits) *Bucket {
+	b := &Bucket{}
+	b.Update(l, time.Time{})
+	return b
+}
+
+// Update replaces the limits. Levels stay as they are, cut to the new burst;
+// a limit that was not there before begins full. A kind limit is the same one
+// when its pattern is written the same.
+func (b *Bucket) Update(l Limits, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	b.envelopes = b.envelopes.update(now, l.Rate, burst(l.Rate, l.Burst))
+	b.bytes = b.bytes.update(now, float64(l.BytesPerSecond), l.byteBurst())
+	kinds := make([]kindTokens, 0, len(l.Kinds))
+	for _, k := range l.Kinds {
+		old := b.takeOver(k.Pattern.String())
+		kinds = append(kinds, kindTokens{k.Pattern, old.update(now, k.Rate, burst(k.Rate, k.Burst))})
+	}
+	b.kinds = kinds
+}
+
+// takeOver finds the bucket of a pattern.
+func (b *Bucket) takeOver(pattern string) tokens {
+	for i := range b.kinds {
+		if b.kinds[i].pattern.String() == pattern {
+			return b.kinds[i].tokens
+		}
+	}
+	return tokens{}
+}
+
+// clock returns now, or the latest time of any call if that is later:
+// connections read the clock before they get the lock.
+func (b *Bucket) clock(now time.Time) time.Time {
+	if now.After(b.latest) {
+		b.latest = now
+	}
+	return b.latest
+}
+
+// Envelope charges a frame, whatever becomes of it. Error: rate_limited.
+func (b *Bucket) Envelope(now time.Time) *protocol.Error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	if wait := b.envelopes.wait(now, 1); wait > 0 {
+		return refusal("rate", "", wait)
+	}
+	b.envelopes.take(now, 1)
+	return nil
+}
+
+// Reservation is what an envelope has taken besides its envelope token. It
+// belongs to one goroutine.
+type Reservation struct {
+	bucket *Bucket
+	kinds  []kindTokens // those that were in force
+	bytes  tokens
+	kind   protocol.Kind
+	size   int
+}
+
+// Reserve takes the bytes of an envelope and a token of every kind limit that
+// selects its kind: all of them, or none. Error: rate_limited, naming the
+// limit that keeps the sender waiting longest.
+func (b *Bucket) Reserve(now time.Time, kind protocol.Kind, size int) (Reservation, *protocol.Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	longest, limit, pattern := b.bytes.wait(now, size), "bytes_per_second", ""
+	for i := range b.kinds {
+		k := &b.kinds[i]
+		if !k.pattern.Match(kind) {
+			continue
+		}
+		if wait := k.tokens.wait(now, 1); wait > longest {
+			longest, limit, pattern = wait, "kinds: ", k.pattern.String()
+		}
+	}
+	if longest > 0 {
+		return Reservation{}, refusal(limit, pattern, longest)
+	}
+	b.bytes.take(now, size)
+	for i := range b.kinds {
+		if k := &b.kinds[i]; k.pattern.Match(kind) {
+			k.tokens.take(now, 1)
+		}
+	}
+	return Reservation{bucket: b, kinds: b.kinds, bytes: b.bytes, kind: kind, size: size}, nil
+}
+
+// Cancel gives everything back, because the envelope was refused after all. It
+// does so once, and nothing for the zero Reservation.
+func (r *Reservation) Cancel(now time.Time) {
+	b := r.bucket
+	if b == nil {
+		return
+	}
+	r.bucket = nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	r.bytes.giveBack(now, r.size)
+	for i := range r.kinds {
+		if k := &r.kinds[i]; k.pattern.Match(r.kind) {
+			k.tokens.giveBack(now, 1)
+		}
+	}
+}
+
+func refusal(limit, pattern string, wait time.Duration) *protocol.Error {
+	ms := max(1, int64((wait+time.Millisecond-1)/time.Millisecond))
+	e := protocol.Errorf(protocol.CodeRateLimited,
+		"You are sending faster than your limit (%s%s) allows: send this again in %d ms, and slow down.", limit, pattern, ms)
+	e.Limit, e.RetryAfterMS = limit+pattern, ms
+	return e
+}

@@ -1,0 +1,85 @@
+// Package limit keeps participants within their share: token buckets for what
+// they send (section 7 of the contract), a count of the refusals that a
+// connection has earned, and a count of the logins that an address has failed.
+//
+// Everything here is told what time it is. Nothing starts a goroutine or reads
+// a clock, so a test can let a day pass in one line.
+package limit
+
+import (
+	"math"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Limits are those of one participant, over all its connections together. In
+// every field zero (or less) stands for "unlimited", except where it says
+// otherwise.
+type Limits struct {
+	// Rate is in envelopes per second, and Burst how many may come at once.
+	// A Burst of 0 is one second's worth, at least 1. Every frame counts, also
+	// one that is refused afterwards.
+	Rate  float64
+	Burst int
+	// BytesPerSecond bounds the bytes of admitted envelopes. As much may come
+	// at once as fits into a second, and always one message of MessageBytes.
+	BytesPerSecond int64
+	// MessageBytes bounds a single frame.
+	MessageBytes int64
+	// Connections bounds how many a participant holds in a space.
+	Connections int
+	// OpenContexts bounds the contexts that a participant has opened and not
+	// closed.
+	OpenContexts int
+	// ContextDepth bounds the segments of a context path; 0 is
+	// protocol.DefaultContextDepth.
+	ContextDepth int
+	// Kinds are further limits; an envelope has to satisfy every one whose
+	// pattern selects its kind.
+	Kinds []KindLimit
+}
+
+// KindLimit is a limit on the kinds that a pattern selects. A Rate of 0 is
+// unlimited; a Burst of 0 is one second's worth, at least 1.
+type KindLimit struct {
+	Pattern protocol.KindPattern
+	Rate    float64 // envelopes per second
+	Burst   int     // envelopes
+}
+
+const mib = 1 << 20
+
+// Defaults returns the limits that hold where a configuration names none.
+func Defaults() Limits {
+	reasoning, err := protocol.ParseKindPattern("reasoning/*")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	return Limits{
+		Rate: 100, Burst: 200,
+		BytesPerSecond: mib, MessageBytes: mib,
+		Connections: 16, OpenContexts: 256,
+		ContextDepth: protocol.DefaultContextDepth,
+		Kinds:        []KindLimit{{Pattern: reasoning, Rate: 50, Burst: 100}},
+	}
+}
+
+// burst returns how many envelopes may come at once.
+func burst(rate float64, configured int) int {
+	if configured > 0 {
+		return configured
+	}
+	return max(1, int(math.Ceil(min(rate, math.MaxInt32))))
+}
+
+// byteBurst returns how many bytes may come at once: one second's worth, and
+// never less than the largest message, which could otherwise never be sent.
+// Where messages have no limit, a mebibyte stands in for it; what is larger
+// still is admitted on credit, see bucket.take.
+func (l Limits) byteBurst() int {
+	largest := l.MessageBytes
+	if largest <= 0 {
+		largest = mib
+	}
+	return int(max(l.BytesPerSecond, largest))
+}

@@ -1,0 +1,87 @@
+package limit
+
+import (
+	"math"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// tokens is one token bucket. The zero value is unlimited. Its owner locks,
+// and never lets time run backwards: rate.Limiter moves its own clock back
+// with an older time and would refill the same interval twice.
+type tokens struct {
+	lim *rate.Limiter
+}
+
+func newTokens(perSecond float64, burst int) tokens {
+	if unlimited(perSecond) {
+		return tokens{}
+	}
+	return tokens{rate.NewLimiter(rate.Limit(perSecond), burst)}
+}
+
+func unlimited(perSecond float64) bool {
+	return !(perSecond > 0) || math.IsInf(perSecond, 1)
+}
+
+// wait returns how long it takes until n tokens can be taken; 0: now. What is
+// larger than the bucket waits for a full one.
+func (t tokens) wait(now time.Time, n int) time.Duration {
+	if t.lim == nil {
+		return 0
+	}
+	missing := float64(min(n, t.lim.Burst())) - t.lim.TokensAt(now)
+	if missing <= roundingError {
+		return 0
+	}
+	seconds := missing / float64(t.lim.Limit())
+	if seconds >= maxWait.Seconds() {
+		return maxWait
+	}
+	return time.Duration(math.Ceil(seconds * float64(time.Second)))
+}
+
+// roundingError is how far a level may lie below a whole number of tokens
+// only because a duration has been turned into a fraction: whoever comes back
+// exactly when told must be let in.
+const roundingError = 1e-6
+
+const maxWait = 24 * time.Hour
+
+// take removes n tokens; wait has said that it may. What exceeds the bucket is
+// taken on credit, so that the rate holds in the long run for it too.
+func (t tokens) take(now time.Time, n int) {
+	if t.lim == nil {
+		return
+	}
+	for size := t.lim.Burst(); n > 0; n -= size {
+		t.lim.ReserveN(now, min(n, size))
+	}
+}
+
+// giveBack returns n tokens; the bucket does not hold more than its burst.
+//
+// A negative reservation does it. rate.Reservation.CancelAt does not: it is
+// made for those who wait, and restores nothing once the time to act is past,
+// and otherwise only what nobody reserved after it.
+func (t tokens) giveBack(now time.Time, n int) {
+	if t.lim != nil {
+		t.lim.ReserveN(now, -n)
+	}
+}
+
+// update changes rate and burst and keeps the level, so that reloading a
+// configuration refills nothing.
+func (t tokens) update(now time.Time, perSecond float64, burst int) tokens {
+	if t.lim == nil || unlimited(perSecond) {
+		return newTokens(perSecond, burst)
+	}
+	if t.lim.Burst() != burst {
+		t.lim.SetBurstAt(now, burst)
+	}
+	if t.lim.Limit() != rate.Limit(perSecond) {
+		t.lim.SetLimitAt(now, rate.Limit(perSecond))
+	}
+	return t
+}
