@@ -1,0 +1,85 @@
+// Package auth answers who is on the other side: a token becomes a participant
+// of a space. Section 4 of docs/protocol.md.
+//
+// There are three sorts of tokens. Static ones stand in the configuration,
+// which keeps their SHA-256 only. Invitations are kept by the space itself, in
+// its log, and asked for through [Invites]. JWTs are those of an OpenID Connect
+// issuer that the space trusts; its keys are fetched when the first of its
+// tokens arrives, so that an issuer which is down does not stop the gateway.
+//
+// [FromRequest] takes the token out of an HTTP request, [Authenticator] judges
+// it, and [Refusal] puts the outcome in the words of the contract.
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Via is the sort of token that an identity rests on.
+type Via string
+
+// The sorts of tokens.
+const (
+	ViaToken  Via = "token"
+	ViaInvite Via = "invite"
+	ViaJWT    Via = "jwt"
+)
+
+// Identity is who presented a token, and where it is good.
+type Identity struct {
+	Participant protocol.ParticipantID
+	Space       string    // the space that was asked for
+	Expires     time.Time // the moment the identity ends; zero: never
+	Via         Via
+
+	// What Recheck needs: the digest of a token or an invitation, or what a
+	// JWT was accepted under.
+	hash Digest
+	jwt  JWT
+}
+
+// What can be wrong with a token. Refusal has the sentences for them.
+var (
+	// ErrNoToken: the request presents none.
+	ErrNoToken = errors.New("no token")
+	// ErrMalformed: what the request presents is not a token.
+	ErrMalformed = errors.New("malformed credentials")
+	// ErrUnknownToken: nobody's, or a JWT that does not hold.
+	ErrUnknownToken = errors.New("unknown token")
+	// ErrOtherSpace: good, but not in the space that was asked for.
+	ErrOtherSpace = errors.New("token is not good for this space")
+	// ErrExpired: it was good once.
+	ErrExpired = errors.New("token has expired")
+	// ErrUnavailable: the issuer's keys cannot be fetched, so that nobody can
+	// say. Worth trying again.
+	ErrUnavailable = errors.New("issuer's keys are not available")
+)
+
+// Refusal returns what to tell the peer about an error of this package: 401,
+// 403 or 503 by [protocol.Code.HTTPStatus]. Why exactly a JWT did not hold
+// stays in the error, for the log.
+func Refusal(err error) *protocol.Error {
+	switch {
+	case errors.Is(err, ErrNoToken), errors.Is(err, ErrMalformed):
+		return protocol.Errorf(protocol.CodeUnauthorized, "%v", err)
+	case errors.Is(err, ErrUnknownToken):
+		return protocol.Errorf(protocol.CodeUnauthorized, "the token is not known here; check that it is complete and of this gateway")
+	case errors.Is(err, ErrExpired):
+		return protocol.Errorf(protocol.CodeUnauthorized, "the token has expired; get a new one")
+	case errors.Is(err, ErrOtherSpace):
+		return protocol.Errorf(protocol.CodeForbidden, "the token is not good for this space; check the space's name or ask for an invitation")
+	case errors.Is(err, ErrUnavailable):
+		refusal := protocol.Errorf(protocol.CodeUnavailable, "the issuer of the token cannot be reached to check it; try again")
+		refusal.RetryAfterMS = refreshPause.Milliseconds()
+		return refusal
+	}
+	return protocol.Errorf(protocol.CodeInternal, "the token could not be checked")
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,210 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Invites knows the invitations of spaces.
+type Invites interface {
+	// LookupInvite returns whom an open invitation is for and when it ends
+	// (zero: never). The token's digest is compared in constant time. It is
+	// called concurrently and does no I/O.
+	LookupInvite(space string, tokenHash [32]byte) (id protocol.ParticipantID, expires time.Time, ok bool)
+}
+
+// Options are what an Authenticator works with. The zero Options are good for
+// static tokens and JWTs.
+type Options struct {
+	Invites Invites      // nil: there are none
+	Client  *http.Client // for issuers; nil: NewClient()
+	Log     *slog.Logger // nil: nothing is logged
+}
+
+// Authenticator judges tokens. Its methods may be called concurrently.
+type Authenticator struct {
+	invites Invites
+	issuers *issuers
+	table   atomic.Pointer[table]
+}
+
+// New returns an Authenticator that goes by a table.
+func New(t Table, o Options) *Authenticator {
+	if o.Client == nil {
+		o.Client = NewClient()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Authenticator{invites: o.Invites, issuers: newIssuers(o.Client, o.Log)}
+	a.Replace(t)
+	return a
+}
+
+// Replace puts another table in force, from the next call on. The keys of
+// issuers that stay are kept.
+func (a *Authenticator) Replace(t Table) {
+	next := newTable(t)
+	a.issuers.keep(next.trusts)
+	a.table.Store(next)
+}
+
+// Close lets go of idle connections to issuers.
+func (a *Authenticator) Close() { a.issuers.client.CloseIdleConnections() }
+
+// Authenticate returns whose the token is in a space. The error wraps
+// ErrUnknownToken, ErrOtherSpace, ErrExpired or ErrUnavailable. Whether there
+// is such a space is for the caller to say: a token that is good elsewhere is
+// ErrOtherSpace in a space that is not configured.
+func (a *Authenticator) Authenticate(ctx context.Context, space, token string, now time.Time) (Identity, error) {
+	t := a.table.Load()
+	name, _ := t.find(space)
+	hash := Hash(token)
+
+	owners := t.lookup(hash)
+	for _, o := range owners {
+		if o.space == name {
+			return Identity{Participant: o.id, Space: space, Via: ViaToken, hash: hash}, nil
+		}
+	}
+	if id, err, found := a.invited(space, hash, now); found {
+		return id, err
+	}
+	if len(owners) > 0 {
+		return Identity{}, ErrOtherSpace
+	}
+	return a.bearerOfJWT(ctx, t, name, space, token, now)
+}
+
+func (a *Authenticator) invited(space string, hash Digest, now time.Time) (id Identity, err error, found bool) {
+	if a.invites == nil {
+		return Identity{}, nil, false
+	}
+	participant, expires, ok := a.invites.LookupInvite(space, hash)
+	if !ok {
+		return Identity{}, nil, false
+	}
+	if !expires.IsZero() && !now.Before(expires) {
+		return Identity{}, fmt.Errorf("invitation: %w", ErrExpired), true
+	}
+	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaInvite, hash: hash}, nil, true
+}
+
+// bearerOfJWT judges a JWT by what the space accepts, and if that is not it by
+// what other spaces accept, to tell the wrong space from a bad token.
+func (a *Authenticator) bearerOfJWT(ctx context.Context, t *table, name, space, token string, now time.Time) (Identity, error) {
+	jwt, err := a.verifyJWT(ctx, t, token, now)
+	if err != nil {
+		return Identity{}, err
+	}
+	err = ErrOtherSpace
+	if accepts, has := t.jwts[name]; has {
+		var id Identity
+		if id, err = t.claimed(jwt, name, space, accepts, now); err == nil {
+			return id, nil
+		}
+	}
+	for other, accepts := range t.jwts {
+		if _, otherErr := t.claimed(jwt, other, space, accepts, now); otherErr == nil {
+			return Identity{}, ErrOtherSpace
+		}
+	}
+	if errors.Is(err, ErrOtherSpace) {
+		return Identity{}, ErrUnknownToken
+	}
+	return Identity{}, err
+}
+
+// verifyJWT checks the signature of a JWT, if its issuer is trusted anywhere.
+func (a *Authenticator) verifyJWT(ctx context.Context, t *table, token string, now time.Time) (*parsedJWT, error) {
+	jwt, err := parseJWT(token)
+	if err != nil {
+		return nil, err
+	}
+	if !t.trusts[jwt.issuer] {
+		return nil, fmt.Errorf("%w: nobody trusts its issuer", ErrUnknownToken)
+	}
+	if err := a.issuers.get(jwt.issuer).verify(ctx, jwt, now); err != nil {
+		return nil, err
+	}
+	return jwt, nil
+}
+
+// claimed is the identity that the claims of a verified JWT give in a space.
+func (t *table) claimed(jwt *parsedJWT, name, space string, accepts JWT, now time.Time) (Identity, error) {
+	participant, expires, err := jwt.check(accepts, now)
+	if err != nil {
+		return Identity{}, err
+	}
+	// An issuer lets its users choose names, and must not hand out those of
+	// configured participants.
+	if t.known[member{name, participant}] {
+		return Identity{}, fmt.Errorf("%w: the claim %s names a participant that the configuration knows by another token",
+			ErrUnknownToken, accepts.ParticipantClaim)
+	}
+	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaJWT, jwt: accepts}, nil
+}
+
+// Recheck reports whether an identity still holds, by the table and the
+// invitations of this moment: after a reload, say, for those connected. It
+// returns nil, or an error that wraps ErrUnknownToken or ErrExpired.
+func (a *Authenticator) Recheck(id Identity, now time.Time) error {
+	if !id.Expires.IsZero() && !now.Before(id.Expires) {
+		return ErrExpired
+	}
+	t := a.table.Load()
+	name, _ := t.find(id.Space)
+	holds := false
+	switch id.Via {
+	case ViaToken:
+		holds = slices.Contains(t.lookup(id.hash), owner{member{name, id.Participant}, id.hash})
+	case ViaJWT:
+		accepts, has := t.jwts[name]
+		holds = has && accepts == id.jwt && !t.known[member{name, id.Participant}]
+	case ViaInvite:
+		again, err, found := a.invited(id.Space, id.hash, now)
+		if err != nil {
+			return err
+		}
+		holds = found && again.Participant == id.Participant
+	}
+	if !holds {
+		return ErrUnknownToken
+	}
+	return nil
+}
+
+// Spaces lists the configured spaces, globs among them, that a token is good
+// for, in the order of the table. Invitations are not among them: they belong
+// to a space that exists. If there are none, the error is one of Authenticate's.
+func (a *Authenticator) Spaces(ctx context.Context, token string, now time.Time) ([]string, error) {
+	t := a.table.Load()
+	owners := t.lookup(Hash(token))
+	jwt, err := a.verifyJWT(ctx, t, token, now)
+	var names []string
+	for _, s := range t.spaces {
+		if slices.ContainsFunc(owners, func(o owner) bool { return o.space == s.Name }) {
+			names = append(names, s.Name)
+			continue
+		}
+		if s.JWT == nil || jwt == nil {
+			continue
+		}
+		if _, err = t.claimed(jwt, s.Name, s.Name, *s.JWT, now); err == nil {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) > 0 {
+		return names, nil
+	}
+	return nil, cmp.Or(err, ErrUnknownToken)
+}

@@ -1,0 +1,138 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+const (
+	// maxAnswerBytes bounds what an issuer's answer may take.
+	maxAnswerBytes = 1 << 20
+	// maxKeys bounds how many keys a JWT without a key id is tried with.
+	maxKeys = 64
+)
+
+// NewClient returns the client for issuers: its answers and its patience are
+// bounded, and a redirect cannot take it from https to http.
+func NewClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 1
+	transport.MaxResponseHeaderBytes = 64 << 10
+	transport.ResponseHeaderTimeout = fetchTimeout
+	transport.IdleConnTimeout = 30 * time.Second
+	return &http.Client{
+		Timeout:   fetchTimeout,
+		Transport: boundedTransport{transport},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			if len(via) > 3 {
+				return errors.New("too many redirects")
+			}
+			if via[0].URL.Scheme == "https" && next.URL.Scheme != "https" {
+				return errors.New("redirect from https to http")
+			}
+			return nil
+		},
+	}
+}
+
+// boundedTransport ends an answer with an error where it grows too long, since
+// go-oidc reads answers whole.
+type boundedTransport struct{ *http.Transport }
+
+func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, maxAnswerBytes)
+	return resp, nil
+}
+
+// fetchKeys asks an issuer where its keys are, and fetches them. Both are done
+// each time, for an issuer may move its keys.
+func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
+	if err != nil {
+		return nil, fmt.Errorf("discover: %s", abridge(err))
+	}
+	var says struct {
+		KeysURL string `json:"jwks_uri"`
+	}
+	if err := provider.Claims(&says); err != nil {
+		return nil, fmt.Errorf("discover: %s", abridge(err))
+	}
+	if !sameSecurity(issuer, says.KeysURL) {
+		return nil, errors.New("discover: jwks_uri is not an https address")
+	}
+	return getKeys(ctx, client, says.KeysURL)
+}
+
+// abridge bounds the text of an error in which go-oidc quotes the answer.
+func abridge(err error) string {
+	if s := err.Error(); len(s) > 200 {
+		return s[:200] + "…"
+	}
+	return err.Error()
+}
+
+// sameSecurity reports whether the keys are fetched at least as safely as the
+// issuer itself, which may be http on a loopback.
+func sameSecurity(issuer, keys string) bool {
+	i, err1 := url.Parse(issuer)
+	k, err2 := url.Parse(keys)
+	return err1 == nil && err2 == nil && (k.Scheme == "https" || k.Scheme == "http" && i.Scheme == "http")
+}
+
+func getKeys(ctx context.Context, client *http.Client, address string) ([]jose.JSONWebKey, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("get keys: status %d", resp.StatusCode)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("get keys: %w", err)
+	}
+	return parseKeys(body)
+}
+
+// parseKeys reads a key set. Keys of a sort that is not understood are left
+// out, as RFC 7517 section 5 asks; so are keys that do not sign or are secret.
+func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(body, &set); err != nil {
+		return nil, fmt.Errorf("parse keys: %w", err)
+	}
+	keys := []jose.JSONWebKey{}
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if json.Unmarshal(raw, &key) != nil || !key.IsPublic() || !key.Valid() || key.Use == "enc" {
+			continue
+		}
+		if keys = append(keys, key); len(keys) == maxKeys {
+			break
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("parse keys: none that can verify a signature")
+	}
+	return keys, nil
+}

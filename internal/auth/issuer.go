@@ -1,0 +1,212 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+)
+
+const (
+	// refreshPause is how long keys that were just fetched are not fetched
+	// again, however many JWTs name others. Anybody can make up such a JWT.
+	refreshPause = 10 * time.Second
+	// firstRetry and lastRetry bound the pause behind a fetch that came to
+	// nothing; it doubles from one to the other.
+	firstRetry = time.Second
+	lastRetry  = 30 * time.Second
+	// keysAge is how long keys are used before they are fetched again though
+	// nobody asked for others, so that a withdrawn key does not live for ever.
+	keysAge = time.Hour
+	// fetchTimeout bounds discovery and keys together.
+	fetchTimeout = 5 * time.Second
+)
+
+// issuers are those that the configuration trusts. Each appears when its first
+// JWT does.
+type issuers struct {
+	client *http.Client
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	byURL map[string]*issuer
+}
+
+func newIssuers(client *http.Client, log *slog.Logger) *issuers {
+	return &issuers{client: client, log: log, byURL: make(map[string]*issuer)}
+}
+
+// get returns an issuer that is trusted.
+func (s *issuers) get(url string) *issuer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.byURL[url]
+	if i == nil {
+		i = &issuer{url: url, client: s.client, log: s.log}
+		s.byURL[url] = i
+	}
+	return i
+}
+
+// keep forgets the issuers that are not trusted any more.
+func (s *issuers) keep(trusted map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for url := range s.byURL {
+		if !trusted[url] {
+			delete(s.byURL, url)
+		}
+	}
+}
+
+// issuer holds the keys of one issuer.
+type issuer struct {
+	url    string
+	client *http.Client
+	log    *slog.Logger
+
+	mu       sync.Mutex
+	keys     []jose.JSONWebKey // nil: never fetched. Replaced, never changed
+	fetched  time.Time
+	next     time.Time     // no fetch before this moment
+	failures int           // in a row
+	busy     chan struct{} // closed when the fetch under way is over; nil: none
+}
+
+var (
+	errUnknownKey = errors.New("no key of the issuer has this id")
+	errTooSoon    = errors.New("keys were fetched a moment ago")
+)
+
+// verify checks the signature. The error wraps ErrUnknownToken or
+// ErrUnavailable.
+func (i *issuer) verify(ctx context.Context, jwt *parsedJWT, now time.Time) error {
+	keys, old := i.current(now)
+	if keys == nil {
+		if err := i.refresh(ctx, now); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		keys, _ = i.current(now)
+	}
+	if old {
+		// What comes of it is in the log; the keys at hand do until then.
+		_ = i.refresh(ctx, now)
+		keys, _ = i.current(now)
+	}
+	err := verifySignature(jwt.signed, keys)
+	if errors.Is(err, errUnknownKey) {
+		switch refreshed := i.refresh(ctx, now); {
+		case refreshed == nil:
+			keys, _ = i.current(now)
+			err = verifySignature(jwt.signed, keys)
+		case !errors.Is(refreshed, errTooSoon):
+			return fmt.Errorf("%w: %w", ErrUnavailable, refreshed)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknownToken, err)
+	}
+	return nil
+}
+
+// current returns the keys at hand, nil if there are none, and whether it is
+// time to fetch them again and nobody is at it.
+func (i *issuer) current(now time.Time) (keys []jose.JSONWebKey, old bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.keys, i.keys != nil && i.busy == nil && now.Sub(i.fetched) >= keysAge && !now.Before(i.next)
+}
+
+// refresh fetches the keys, or waits for the fetch that is under way. It
+// returns errTooSoon for a refusal because keys came in a moment ago, and
+// another error if there are no new keys.
+func (i *issuer) refresh(ctx context.Context, now time.Time) error {
+	i.mu.Lock()
+	if busy := i.busy; busy != nil {
+		i.mu.Unlock()
+		return i.wait(ctx, busy)
+	}
+	if now.Before(i.next) {
+		defer i.mu.Unlock()
+		return i.outcome()
+	}
+	done := make(chan struct{})
+	i.busy = done
+	i.mu.Unlock()
+
+	// The caller may hang up, and others wait for the same keys.
+	fetchCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
+	defer cancel()
+	keys, err := fetchKeys(fetchCtx, i.client, i.url)
+
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	defer close(done)
+	i.busy = nil
+	if err != nil {
+		i.failed(now, err)
+		return err
+	}
+	i.keys, i.fetched, i.failures, i.next = keys, now, 0, now.Add(refreshPause)
+	i.log.Info("fetched the keys of an issuer", "issuer", i.url, "keys", len(keys))
+	return nil
+}
+
+func (i *issuer) wait(ctx context.Context, busy chan struct{}) error {
+	select {
+	case <-busy:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.failures == 0 {
+		return nil
+	}
+	return i.outcome()
+}
+
+// outcome says why there is no fetch now. The caller holds the lock.
+func (i *issuer) outcome() error {
+	if i.failures == 0 {
+		return errTooSoon
+	}
+	return errors.New("the last try came to nothing")
+}
+
+// failed sets the pause until the next try. The caller holds the lock.
+func (i *issuer) failed(now time.Time, err error) {
+	pause := lastRetry
+	if i.failures < 5 {
+		pause = min(lastRetry, firstRetry<<i.failures)
+	}
+	i.failures++
+	i.next = now.Add(pause)
+	i.log.Warn("cannot fetch the keys of an issuer", "issuer", i.url, "error", err, "retry_in", pause)
+}
+
+// verifySignature tries the keys that the signature can have been made with.
+// It returns errUnknownKey if there are none, or if the signature does not say
+// which key it was.
+func verifySignature(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) error {
+	header := signed.Signatures[0].Header
+	tried := false
+	for _, key := range keys {
+		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm {
+			continue
+		}
+		if _, err := signed.Verify(key); err == nil {
+			return nil
+		}
+		tried = true
+	}
+	if !tried || header.KeyID == "" {
+		return errUnknownKey
+	}
+	return errors.New("the signature does not fit the key")
+}

@@ -1,0 +1,120 @@
+package auth
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// leeway is how far the issuer's clock and ours may differ.
+const leeway = 30 * time.Second
+
+// algorithms are those that a JWT may be signed by. They are all asymmetric:
+// with a MAC, the issuer's public key would do for signing.
+var algorithms = []jose.SignatureAlgorithm{
+	jose.RS256, jose.RS384, jose.RS512,
+	jose.PS256, jose.PS384, jose.PS512,
+	jose.ES256, jose.ES384, jose.ES512,
+	jose.EdDSA,
+}
+
+// parsedJWT is a well-formed JWT. What its claims say counts once the
+// signature has been verified; the issuer says whose signature that must be.
+type parsedJWT struct {
+	signed *jose.JSONWebSignature
+	claims protocol.Value
+	issuer string
+}
+
+// parseJWT reads a token in compact form. The error wraps ErrUnknownToken:
+// what is no JWT may be any other token that nobody knows.
+func parseJWT(token string) (*parsedJWT, error) {
+	if len(token) > maxTokenBytes || strings.Count(token, ".") != 2 {
+		return nil, ErrUnknownToken
+	}
+	signed, err := jose.ParseSignedCompact(token, algorithms)
+	if err != nil || len(signed.Signatures) != 1 {
+		return nil, fmt.Errorf("%w: not a JWT signed by an algorithm that is allowed", ErrUnknownToken)
+	}
+	payload, err := base64.RawURLEncoding.Strict().DecodeString(strings.Split(token, ".")[1])
+	if err != nil {
+		return nil, fmt.Errorf("%w: claims of the JWT are not base64url", ErrUnknownToken)
+	}
+	doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("%w: claims of the JWT: %v", ErrUnknownToken, err)
+	}
+	claims := doc.Root()
+	return &parsedJWT{signed, claims, claims.Get("iss").Text()}, nil
+}
+
+// check returns whom a verified JWT names and until when, if a space that
+// accepts such JWTs may take it. The error wraps ErrUnknownToken or ErrExpired.
+func (j *parsedJWT) check(accepts JWT, now time.Time) (protocol.ParticipantID, time.Time, error) {
+	if j.issuer != accepts.Issuer {
+		return "", time.Time{}, fmt.Errorf("%w: another issuer", ErrUnknownToken)
+	}
+	if !hasAudience(j.claims.Get("aud"), accepts.Audience) {
+		return "", time.Time{}, fmt.Errorf("%w: the JWT is for another audience", ErrUnknownToken)
+	}
+	expires, err := j.lifetime(now)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	id := j.claims.Get(accepts.ParticipantClaim).Text()
+	if !protocol.ValidParticipantID(id) || strings.HasPrefix(id, "system:") {
+		return "", time.Time{}, fmt.Errorf("%w: the claim %s is not a participant's id", ErrUnknownToken, accepts.ParticipantClaim)
+	}
+	return protocol.ParticipantID(id), expires, nil
+}
+
+// hasAudience looks for the audience in a string or an array of them.
+func hasAudience(aud protocol.Value, want string) bool {
+	if want == "" {
+		return false
+	}
+	for v := range aud.Elements {
+		if v.EqualText(want) {
+			return true
+		}
+	}
+	return aud.EqualText(want)
+}
+
+// lifetime checks exp, without which a JWT would be good for ever, and nbf. It
+// returns the moment from which on the JWT is refused.
+func (j *parsedJWT) lifetime(now time.Time) (expires time.Time, err error) {
+	exp, ok := numericDate(j.claims.Get("exp"))
+	if !ok {
+		return time.Time{}, fmt.Errorf("%w: the JWT has no expiry", ErrUnknownToken)
+	}
+	expires = exp.Add(leeway)
+	if !now.Before(expires) {
+		return time.Time{}, ErrExpired
+	}
+	nbf := j.claims.Get("nbf")
+	if !nbf.Exists() {
+		return expires, nil
+	}
+	if from, ok := numericDate(nbf); !ok || now.Add(leeway).Before(from) {
+		return time.Time{}, fmt.Errorf("%w: the JWT is not valid yet", ErrUnknownToken)
+	}
+	return expires, nil
+}
+
+// numericDate reads seconds since 1970, with or without a fraction, up to the
+// year 9999.
+func numericDate(v protocol.Value) (time.Time, bool) {
+	f, ok := v.Float()
+	if !ok || f < 0 || f > 253402300799 {
+		return time.Time{}, false
+	}
+	whole, fraction := math.Modf(f)
+	return time.Unix(int64(whole), int64(fraction*1e9)).UTC(), true
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"reflect"
+)
+
+// decoder is a value of the file that reads itself from a node which is not
+// nothing.
+type decoder interface {
+	decode(r *report, n *node)
+}
+
+// decodeInto reads n into target, a pointer to a struct of shape.go or to a
+// decoder. Nothing (an empty value, ~ or null) is as if the value were not
+// there, except that a mapping keeps its place: "alice:" names a participant.
+func decodeInto(r *report, n *node, target any) {
+	before := r.mistakes
+	if n.broken {
+		r.mistakes++
+	}
+	if d, ok := target.(decoder); ok {
+		if n.kind != null {
+			d.decode(r, n)
+		}
+		return
+	}
+	target.(interface{ setPlace(place) }).setPlace(n.place)
+	if n.kind != null {
+		decodeMapping(r, n, target)
+	}
+	if r.mistakes > before {
+		r.broken[n.place] = true
+	}
+}
+
+func decodeMapping(r *report, n *node, target any) {
+	if n.kind != mapping {
+		r.wrongKind(n, mapping.String())
+		return
+	}
+	shape := reflect.ValueOf(target).Elem()
+	keys := keysOf(shape.Type())
+	for _, m := range n.members {
+		i := indexOf(keys, m.key.text)
+		if i < 0 {
+			r.mistake(m.key.place, "unknown key %q; %s", shorten(m.key.text), suggest(m.key.text, names(keys)))
+			continue
+		}
+		decodeInto(r, m.value, shape.Field(keys[i].field).Addr().Interface())
+	}
+}
+
+// mistake reports something that could not be read.
+func (r *report) mistake(at place, format string, args ...any) {
+	r.mistakes++
+	r.errorf(at, format, args...)
+}
+
+// wrongKind reports a value of the wrong type. It does not quote the value: a
+// token may stand in a wrong place.
+func (r *report) wrongKind(n *node, want string) {
+	hint := ""
+	if want == text.String() && n.kind < text {
+		hint = "; put it in quotes"
+	}
+	r.mistake(n.place, "this is %s where %s is wanted%s", n.kind, want, hint)
+}
+
+// shapeKey is a key that a mapping may have, and its field's index.
+type shapeKey struct {
+	name  string
+	field int
+}
+
+func keysOf(t reflect.Type) []shapeKey {
+	var keys []shapeKey
+	for i := range t.NumField() {
+		if name := t.Field(i).Tag.Get("yaml"); name != "" {
+			keys = append(keys, shapeKey{name, i})
+		}
+	}
+	return keys
+}
+
+func indexOf(keys []shapeKey, name string) int {
+	for i, k := range keys {
+		if k.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func names(keys []shapeKey) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.name
+	}
+	return all
+}
+
+// shorten bounds a word that a fault repeats.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,161 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of a file. A configuration comes from its operator, but reload reads
+// whatever is there at the moment, and the YAML parser takes quadratic time in
+// the nesting.
+const (
+	maxFileBytes = 4 << 20
+	maxDepth     = 64
+	maxWeight    = 1 << 20 // values with every alias written out
+)
+
+const minimal = `a minimal one is spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: ["*"]}}}}`
+
+// readTree parses the text of a file. It returns nil if there is nothing to
+// go on with; the report says why.
+func readTree(r *report, data []byte) *node {
+	if len(data) > maxFileBytes {
+		r.errorf(place{}, "the file has more than %d bytes", maxFileBytes)
+		return nil
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	// The scanner counts a line too many behind a comment that ends so.
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	if at := invalidUTF8(data); at.isSet() {
+		r.errorf(at, "not UTF-8; save the file in that encoding")
+		return nil
+	}
+	body := parseDocument(r, data)
+	if body == nil {
+		return nil
+	}
+	b := builder{report: r, anchors: make(map[string]*node)}
+	root := b.build(body, 0)
+	if b.overweight {
+		return nil
+	}
+	return root
+}
+
+// invalidUTF8 returns the place of the first bytes that are not text.
+func invalidUTF8(data []byte) place {
+	at := place{1, 1}
+	for len(data) > 0 {
+		c, size := utf8.DecodeRune(data)
+		if c == utf8.RuneError && size == 1 {
+			return at
+		}
+		at.column++
+		if c == '\n' {
+			at = place{at.line + 1, 1}
+		}
+		data = data[size:]
+	}
+	return place{}
+}
+
+// parseDocument returns the body of the one document that the file must hold.
+func parseDocument(r *report, data []byte) (body ast.Node) {
+	// The scanner is somebody else's and has had index errors on odd input; a
+	// reload must not stop the gateway over a half-written file.
+	defer func() {
+		if recover() != nil {
+			r.errorf(place{}, "the file cannot be read as YAML")
+			body = nil
+		}
+	}()
+	tokens := lexer.Tokenize(string(data))
+	if at := tooDeep(tokens); at.isSet() {
+		r.errorf(at, "nested deeper than %d levels", maxDepth)
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		syntaxFault(r, err)
+		return nil
+	}
+	for _, doc := range file.Docs {
+		if doc.Body == nil || doc.Body.Type() == ast.DirectiveType {
+			continue
+		}
+		if body != nil {
+			r.errorf(placeOf(doc.Body), "a second document; a configuration is one, so remove the --- and what follows")
+			return body
+		}
+		body = doc.Body
+	}
+	if body == nil {
+		r.errorf(place{1, 1}, "the file is empty; %s", minimal)
+	}
+	return body
+}
+
+// tooDeep returns the place where flow collections or dashes in one line nest
+// beyond maxDepth. Nesting by indentation needs ever longer lines and so is
+// bounded by the size of the file.
+func tooDeep(tokens token.Tokens) place {
+	flow, dashes, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, dashes = t.Position.Line, 0
+		}
+		switch t.Type {
+		case token.MappingStartType, token.SequenceStartType:
+			flow++
+		case token.MappingEndType, token.SequenceEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType:
+			dashes++
+		}
+		if flow+dashes > maxDepth {
+			return place{t.Position.Line, t.Position.Column}
+		}
+	}
+	return place{}
+}
+
+// syntaxFault reports what the parser says, without the excerpt that it would
+// print: the line may hold a token.
+func syntaxFault(r *report, err error) {
+	var located interface {
+		GetToken() *token.Token
+		GetMessage() string
+	}
+	if !errors.As(err, &located) {
+		r.errorf(place{}, "the file cannot be read as YAML")
+		return
+	}
+	at := place{1, 1}
+	if t := located.GetToken(); t != nil && t.Position != nil {
+		at = place{t.Position.Line, t.Position.Column}
+	}
+	r.errorf(at, "not YAML: %s", located.GetMessage())
+}
+
+// placeOf returns where a value begins. The parser gives a block mapping the
+// place of its first colon; its first key is where a reader looks.
+func placeOf(n ast.Node) place {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return placeOf(n.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return placeOf(n.Key)
+	}
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return place{t.Position.Line, t.Position.Column}
+	}
+	return place{1, 1}
+}

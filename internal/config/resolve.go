@@ -1,0 +1,186 @@
+package config
+
+import (
+	"crypto/tls"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// resolver makes a Config of a file.
+type resolver struct {
+	report
+	env      func(string) (string, bool)
+	readFile func(string) ([]byte, error)
+	holdings []holding // of the space that is being resolved
+}
+
+// resolve returns the Config of a file, which is to be used only if no error
+// was reported.
+func (r *resolver) resolve(data []byte) *Config {
+	cfg := Default()
+	root := readTree(&r.report, data)
+	if root == nil {
+		return cfg
+	}
+	var f fileShape
+	decodeInto(&r.report, root, &f)
+	r.settings(cfg, &f)
+	cfg.Limits = r.limits(cfg.Limits, &f.Limits)
+	r.spaces(cfg, &f)
+	return cfg
+}
+
+// setText takes over a value that passes the check; an empty one stands for
+// the default.
+func (r *resolver) setText(target *string, v textValue, check func(string) error) {
+	if v.value == "" {
+		return
+	}
+	if err := check(v.value); err != nil {
+		r.errorf(v.place, "%v", err)
+		return
+	}
+	*target = v.value
+}
+
+// settings resolves everything but limits and spaces.
+func (r *resolver) settings(cfg *Config, f *fileShape) {
+	r.setText(&cfg.Listen, f.Listen, checkAddress)
+	r.setText(&cfg.MetricsListen, f.MetricsListen, checkAddress)
+	r.setText(&cfg.PprofListen, f.PprofListen, checkAddress)
+	r.setText(&cfg.NATS, f.NATS, checkNATS)
+	cfg.Data = r.path(cfg.Data)
+	if f.Data.value != "" {
+		cfg.Data = r.path(f.Data.value)
+	}
+	if v := f.Replicas; v.isSet() {
+		if err := checkReplicas(v.value); err != nil {
+			r.errorf(v.place, "%v", err)
+		}
+		cfg.Replicas = v.value
+	}
+	r.tls(cfg, &f.TLS)
+	r.origins(cfg, f.Origins)
+	r.log(cfg, &f.Log)
+	r.safety(cfg, &f.Safety)
+	set(&cfg.Retention.Age, f.Retention.Age.place, f.Retention.Age.value)
+	set(&cfg.Retention.Bytes, f.Retention.Bytes.place, f.Retention.Bytes.value)
+	set(&cfg.MaxConnections, f.MaxConns.place, f.MaxConns.value)
+	r.timing(cfg, f)
+	r.violations(cfg, &f.Violations)
+	r.positive(&cfg.Ring.Entries, f.Ring.Entries)
+	if v := f.Ring.Bytes; v.isSet() && v.value == 0 {
+		r.errorf(v.place, "a ring without bytes holds nothing; the default is 8MiB")
+	} else {
+		set(&cfg.Ring.Bytes, v.place, v.value)
+	}
+	r.positive(&cfg.LoginFailures.Burst, f.LoginFailures.Burst)
+	r.positiveDuration(&cfg.LoginFailures.Refill, f.LoginFailures.Refill)
+}
+
+// path is where a file that the configuration names is: in the configuration's
+// own folder, so that it does not matter where the gateway was started.
+func (r *resolver) path(name string) string {
+	if name == InMemory || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(r.source), name)
+}
+
+func (r *resolver) tls(cfg *Config, f *tlsShape) {
+	cert, key := f.Cert.value, f.Key.value
+	if cert == "" && key == "" {
+		return
+	}
+	if cert == "" || key == "" {
+		r.errorf(f.place, "tls needs both cert and key, or neither")
+		return
+	}
+	cfg.TLS = TLS{r.path(cert), r.path(key)}
+	certPEM, certErr := r.readFile(cfg.TLS.Cert)
+	if certErr != nil {
+		r.errorf(f.Cert.place, "the certificate cannot be read: %s", reason(certErr))
+	}
+	keyPEM, keyErr := r.readFile(cfg.TLS.Key)
+	if keyErr != nil {
+		r.errorf(f.Key.place, "the key cannot be read: %s", reason(keyErr))
+	}
+	if certErr != nil || keyErr != nil {
+		return
+	}
+	if _, err := tls.X509KeyPair(certPEM, keyPEM); err != nil {
+		r.errorf(f.Cert.place, "the certificate and the key do not work together: %v", err)
+	}
+}
+
+// reason is what is wrong with a file, without its path.
+func reason(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err.Error()
+	}
+	return err.Error()
+}
+
+func (r *resolver) origins(cfg *Config, list listValue[textValue]) {
+	for _, v := range list.items {
+		if !v.isSet() {
+			continue
+		}
+		origin, err := parseOrigin(v.value)
+		if err != nil {
+			r.errorf(v.place, "%v", err)
+			continue
+		}
+		if origin == "*" {
+			r.warnf(v.place, "every page of the web may connect with a token that it has got hold of")
+		}
+		cfg.Origins = append(cfg.Origins, origin)
+	}
+}
+
+func (r *resolver) log(cfg *Config, f *logShape) {
+	if f.Level.value != "" {
+		level, err := parseLevel(f.Level.value)
+		if err != nil {
+			r.errorf(f.Level.place, "%v", err)
+		}
+		cfg.Log.Level = level
+	}
+	r.setText(&cfg.Log.Format, f.Format, checkFormat)
+}
+
+func (r *resolver) safety(cfg *Config, f *safetyShape) {
+	if f.Kinds.isSet() {
+		cfg.Safety.Kinds = nil
+	}
+	for _, v := range f.Kinds.items {
+		if p, ok := r.kindPattern(v); ok {
+			cfg.Safety.Kinds = append(cfg.Safety.Kinds, p)
+		}
+	}
+	actions := []string{ActionMask, ActionBlock}
+	switch {
+	case f.Action.value == "":
+	case slices.Contains(actions, f.Action.value):
+		cfg.Safety.Action = f.Action.value
+	default:
+		r.errorf(f.Action.place, "unknown action %q; %s", shorten(f.Action.value), suggest(f.Action.value, actions))
+	}
+}
+
+func (r *resolver) kindPattern(v textValue) (protocol.KindPattern, bool) {
+	if !v.isSet() {
+		return protocol.KindPattern{}, false
+	}
+	p, err := protocol.ParseKindPattern(v.value)
+	if err != nil {
+		r.errorf(v.place, "%v", err)
+		return p, false
+	}
+	return p, true
+}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// suggest returns a clause that names what was probably meant, or the choices
+// when nothing is near.
+func suggest(word string, choices []string) string {
+	best, distance := "", 1+max(1, len(word)/3)
+	for _, c := range choices {
+		if d := editDistance(strings.ToLower(word), c); d < distance {
+			best, distance = c, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return "it is one of " + strings.Join(choices, ", ")
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of
+// neighbours that make one word of the other. Overlong words are far from
+// everything.
+func editDistance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return max(len(a), len(b))
+	}
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	return above[len(b)]
+}
