@@ -1,0 +1,203 @@
+// Package access is the front door: it decides who a request is from and
+// whether it may enter the space that it asks for, for WebSocket and HTTP
+// alike. Section 4.
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Authenticator says who presents a token.
+type Authenticator interface {
+	Authenticate(ctx context.Context, space, token string, now time.Time) (auth.Identity, error)
+	// Recheck reports whether what let somebody in still would.
+	Recheck(id auth.Identity, now time.Time) error
+}
+
+// Attempts bounds failed logins by address.
+type Attempts interface {
+	Allowed(now time.Time, addr netip.Addr) (ok bool, retryAfter time.Duration)
+	Failed(now time.Time, addr netip.Addr)
+}
+
+// Door decides who may enter which space.
+type Door struct {
+	Hub      *space.Hub
+	Auth     Authenticator
+	Attempts Attempts // nil: no bound
+	// Ready returns why nobody can be let in now; nil: always ready.
+	Ready func() error
+	// LoginFailed counts refused tokens; nil: nobody does.
+	LoginFailed func()
+	Logger      *slog.Logger
+}
+
+// EnterRequest lets the sender of a request into a space by the token that
+// the request carries.
+func (d *Door) EnterRequest(r *http.Request, name string) (*space.Space, auth.Identity, *protocol.Error) {
+	token, _, err := auth.FromRequest(r)
+	if err != nil {
+		return nil, auth.Identity{}, unauthorized("Send a token: Authorization: Bearer TOKEN.")
+	}
+	return d.Enter(r.Context(), Address(r), name, token)
+}
+
+// Enter lets somebody into a space by a token.
+func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, *protocol.Error) {
+	identity, refused := d.identify(ctx, addr, name, token)
+	if refused != nil {
+		return nil, identity, refused
+	}
+	if d.Ready != nil {
+		if err := d.Ready(); err != nil {
+			return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
+		}
+	}
+	room, err := d.Hub.Space(ctx, name)
+	switch {
+	case errors.Is(err, space.ErrNoSpace):
+		return nil, identity, noSpace(name)
+	case err != nil:
+		return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again in a moment.")
+	}
+	if room.Kicked(identity.Participant) {
+		return nil, identity, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
+	}
+	return room, identity, nil
+}
+
+// As fills in what an identity says about a connection.
+func (d *Door) As(id auth.Identity, o space.JoinOptions) space.JoinOptions {
+	o.ID, o.Expires = id.Participant, id.Expires
+	o.Recheck = func() error { return d.Auth.Recheck(id, time.Now()) }
+	return o
+}
+
+func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, *protocol.Error) {
+	now := time.Now()
+	if err := d.tooMany(now, addr); err != nil {
+		return auth.Identity{}, err
+	}
+	identity, err := d.Auth.Authenticate(ctx, name, token, now)
+	switch {
+	case err == nil:
+		return identity, nil
+	case errors.Is(err, auth.ErrOtherSpace):
+		if !d.Hub.Configured(name) {
+			return identity, noSpace(name)
+		}
+		return identity, protocol.Errorf(protocol.CodeForbidden, "The token is not good for this space.")
+	case errors.Is(err, auth.ErrUnavailable):
+		return identity, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
+	}
+	d.failed(now, addr)
+	d.Logger.Info("refused a token", "address", addr, "space", name, "reason", err)
+	if errors.Is(err, auth.ErrExpired) {
+		return identity, unauthorized("The token has expired.")
+	}
+	return identity, unauthorized("The gateway does not know this token.")
+}
+
+// SpacesOf lists what a token is good for, with the same care for guessed
+// tokens as Enter.
+func (d *Door) SpacesOf(ctx context.Context, addr netip.Addr, token string,
+	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, *protocol.Error) {
+	now := time.Now()
+	if err := d.tooMany(now, addr); err != nil {
+		return nil, err
+	}
+	list, err := spaces(ctx, token)
+	if errors.Is(err, auth.ErrUnavailable) {
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
+	}
+	if err != nil || len(list) == 0 {
+		d.failed(now, addr)
+		return nil, unauthorized("The gateway does not know this token.")
+	}
+	return list, nil
+}
+
+func (d *Door) tooMany(now time.Time, addr netip.Addr) *protocol.Error {
+	if d.Attempts == nil {
+		return nil
+	}
+	ok, wait := d.Attempts.Allowed(now, addr)
+	if ok {
+		return nil
+	}
+	err := protocol.Errorf(protocol.CodeTooMany, "Too many failed attempts from your address; wait before the next one.")
+	err.RetryAfterMS = max(wait.Milliseconds(), 1)
+	return err
+}
+
+func (d *Door) failed(now time.Time, addr netip.Addr) {
+	if d.Attempts != nil {
+		d.Attempts.Failed(now, addr)
+	}
+	if d.LoginFailed != nil {
+		d.LoginFailed()
+	}
+}
+
+func unauthorized(message string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeUnauthorized, "%s", message)
+}
+
+func noSpace(name string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeNotFound, "There is no space %q here.", name)
+}
+
+// Address returns the address that a request comes from; the zero Addr if the
+// server does not know it.
+func Address(r *http.Request) netip.Addr {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ap.Addr().Unmap()
+}
+
+// OriginAllowed reports whether the page that a request comes from, if it is
+// one, is the gateway's own or one that the operator listed.
+func OriginAllowed(r *http.Request, allowed []string) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" || slices.Contains(allowed, origin) || slices.Contains(allowed, "*") {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// WriteError answers a request with an error: the body of sections 4 and 5.
+func WriteError(w http.ResponseWriter, err *protocol.Error) {
+	body, marshalErr := json.Marshal(err)
+	if marshalErr != nil {
+		body = []byte(`{"error":"internal","message":"The answer could not be written."}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	if err.Code == protocol.CodeUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="meup"`)
+	}
+	status := err.Code.HTTPStatus()
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", strconv.FormatInt(max((err.RetryAfterMS+999)/1000, 1), 10))
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the peer may be gone
+}

@@ -1,0 +1,151 @@
+package access
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ConnectOptions are the query parameters of section 4.
+type ConnectOptions struct {
+	Join space.JoinOptions
+	// DialectNamed: the client has said which dialect it speaks.
+	DialectNamed bool
+}
+
+// ParseConnect reads the query parameters of a connection.
+func ParseConnect(r *http.Request) (*ConnectOptions, *protocol.Error) {
+	o := &ConnectOptions{}
+	q := r.URL.Query()
+	if !protocol.ValidSpaceName(q.Get("space")) {
+		return nil, BadRequest("The parameter space must name a space: 1 to 128 of A-Z a-z 0-9 . _ : - .")
+	}
+	for name, values := range q {
+		if len(values) > 1 && name != "context" && name != "kinds" && name != "from" {
+			return nil, BadRequest("The parameter " + name + " is given more than once.")
+		}
+		if err := o.set(name, values); err != nil {
+			return nil, err
+		}
+	}
+	if !o.DialectNamed {
+		o.DialectNamed = o.offered(r)
+	}
+	_, err := o.Join.Filter.Compile()
+	if err != nil {
+		return nil, BadRequest(err.Message)
+	}
+	return o, nil
+}
+
+func (o *ConnectOptions) set(name string, values []string) *protocol.Error {
+	value := values[0]
+	var ok bool
+	switch name {
+	case "since":
+		seq, err := protocol.ParseSeq(value)
+		o.Join.Since, ok = &seq, err == nil
+	case "ack":
+		o.Join.Ack, ok = boolean(value)
+	case "echo":
+		var echo bool
+		echo, ok = boolean(value)
+		o.Join.NoEcho = !echo
+	case "observe":
+		o.Join.Observe, ok = boolean(value)
+	case "main":
+		var main bool
+		if main, ok = boolean(value); main {
+			o.Join.Filter.Contexts = append(o.Join.Filter.Contexts, "")
+		}
+	case "context":
+		o.Join.Filter.Contexts = append(o.Join.Filter.Contexts, List(values)...)
+		return nil
+	case "kinds":
+		o.Join.Filter.Kinds = List(values)
+		return nil
+	case "from":
+		for _, id := range List(values) {
+			o.Join.Filter.From = append(o.Join.Filter.From, protocol.ParticipantID(id))
+		}
+		return nil
+	case "dialect":
+		o.Join.Dialect, ok = protocol.ParseDialect(value)
+		o.DialectNamed = true
+	default:
+		return nil // space, and what proxies may add
+	}
+	if !ok {
+		return BadRequest("The parameter " + name + " cannot be " + quoted(value) + "; it is " + parameterTypes[name] + ".")
+	}
+	return nil
+}
+
+var parameterTypes = map[string]string{
+	"since":   "a seq of the log, 0 or more",
+	"ack":     "true or false",
+	"echo":    "true or false",
+	"observe": "true or false",
+	"main":    "true or false",
+	"dialect": "one of " + strings.Join(protocol.DialectNames(), ", "),
+}
+
+// offered takes the dialect from the subprotocols that the client offers.
+func (o *ConnectOptions) offered(r *http.Request) bool {
+	for _, d := range []protocol.Dialect{protocol.MEUP2, protocol.MEW4} {
+		if HasToken(r.Header["Sec-Websocket-Protocol"], d.Subprotocol()) {
+			o.Join.Dialect = d
+			return true
+		}
+	}
+	return false
+}
+
+func boolean(s string) (value, ok bool) {
+	switch s {
+	case "true", "1", "":
+		return true, true
+	case "false", "0":
+		return false, true
+	}
+	return false, false
+}
+
+// List splits values at commas.
+func List(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for item := range strings.SplitSeq(v, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				out = append(out, item)
+			}
+		}
+	}
+	return out
+}
+
+func quoted(s string) string {
+	if len(s) > 64 {
+		s = s[:64] + "…"
+	}
+	return string(protocol.AppendString(nil, s))
+}
+
+// HasToken reports whether a header that lists tokens has this one.
+func HasToken(values []string, token string) bool {
+	for _, v := range values {
+		for t := range strings.SplitSeq(v, ",") {
+			if strings.EqualFold(strings.TrimSpace(t), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// BadRequest says what is wrong with a request.
+func BadRequest(message string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeBadRequest, "%s", message)
+}

@@ -1,0 +1,225 @@
+package space
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// authorize holds a candidate against the space's state as it is now. What it
+// was held against is noted in the draft: should the log hold a later state
+// entry when the draft's turn comes, the journal refuses it and it is
+// authorised again.
+func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Error {
+	st := p.space.state.Load()
+	c.draft.Basis = st.seq
+	e := &c.in.Envelope
+	if p.from.Observe || !p.allowed(ctx, st, c) {
+		return p.violation(st, e.Kind)
+	}
+	if st.paused(p.from.ID, p.now) && e.Kind != protocol.KindParticipantStatus && e.Kind != protocol.KindMCPResponse {
+		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status and mcp.response alone.")
+	}
+	if err := p.space.streams.check(p.from.ID, e.Kind, c.in.Payload); err != nil {
+		return err
+	}
+	switch e.Kind {
+	case protocol.KindReasoningStart:
+		return p.checkStart(c)
+	case protocol.KindMCPWithdraw:
+		return p.checkProposer(ctx, e)
+	case protocol.KindCapabilityGrant:
+		return p.checkGrant(st, c)
+	case protocol.KindCapabilityRevoke:
+		return p.checkRevoke(st, c)
+	case protocol.KindSpaceInvite:
+		return p.checkInvite(st, c)
+	case protocol.KindSpaceKick:
+		return p.checkKnown(participantIn(c.in.Payload, "participant_id"))
+	}
+	return nil
+}
+
+// allowed asks the sender's capabilities. To clients of MEW the answer to a
+// request that was addressed to them is always allowed (section 9).
+func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool {
+	if st.ledger.Effective(p.from.ID, p.now).Decide(c.request()).Allowed {
+		return true
+	}
+	e := &c.in.Envelope
+	if p.from.Dialect != protocol.MEW4 || e.Kind != protocol.KindMCPResponse {
+		return false
+	}
+	for _, id := range e.Correlation.IDs {
+		request, err := p.parent(ctx, id)
+		if err != nil || request.kind != protocol.KindMCPRequest || !request.addressed(p.from.ID) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *publication) violation(st *State, kind protocol.Kind) *protocol.Error {
+	err := protocol.Errorf(protocol.CodeCapabilityViolation, "None of your capabilities allows this %s.", p.from.Dialect.SpellKind(kind))
+	if p.from.Observe {
+		err.Message = "This connection observes; it may send system.subscribe alone."
+	}
+	err.AttemptedKind = p.from.Dialect.SpellKind(kind)
+	err.YourCapabilities = p.space.capabilitiesOf(p.from.ID, p.from.Dialect, p.now)
+	return err
+}
+
+// checkStart holds the context that a reasoning.start opens against the limits
+// of contexts.
+func (p *publication) checkStart(c *candidate) *protocol.Error {
+	limits := p.space.settings(p.from.ID).Limits
+	depth := limits.ContextDepth
+	if depth <= 0 {
+		depth = protocol.DefaultContextDepth
+	}
+	path, _ := c.draft.Envelope.Opens()
+	if _, ok := protocol.ParseContextPath(string(path), depth); !ok {
+		return protocol.Errorf(protocol.CodeInvalidContext, "The context %s would be deeper than %d segments or longer than %d bytes.", path, depth, protocol.MaxContextBytes)
+	}
+	open := p.space.contexts.openOf(p.from.ID) + p.starting()
+	if limits.OpenContexts > 0 && open >= limits.OpenContexts {
+		err := protocol.Errorf(protocol.CodeRateLimited, "You have %d contexts open; conclude or cancel one first.", open)
+		err.Limit, err.RetryAfterMS = "open_contexts", 1000
+		return err
+	}
+	return nil
+}
+
+// starting returns how many contexts the envelopes that wait will open.
+func (p *publication) starting() int {
+	n := 0
+	for _, c := range p.waiting {
+		if c.in.Envelope.Kind == protocol.KindReasoningStart {
+			n++
+		}
+	}
+	return n
+}
+
+// checkProposer lets a proposal be withdrawn by who made it alone.
+func (p *publication) checkProposer(ctx context.Context, e *protocol.Envelope) *protocol.Error {
+	for _, id := range e.Correlation.IDs {
+		proposal, err := p.parent(ctx, id)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again.")
+		}
+		if err != nil || proposal.kind != protocol.KindMCPProposal || proposal.from != p.from.ID {
+			return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only who proposes may withdraw.", id)
+		}
+	}
+	return nil
+}
+
+func (p *publication) checkKnown(id protocol.ParticipantID) *protocol.Error {
+	if p.space.Knows(id) {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeUnknownParticipant, "This space knows no participant %q.", id)
+}
+
+func (p *publication) checkGrant(st *State, c *candidate) *protocol.Error {
+	e := &c.draft.Envelope
+	g, err := capability.ReadGrant(e.ID, e.From, c.in.Payload, e.TS)
+	if err != nil {
+		return inPayload(err)
+	}
+	if err := p.checkKnown(g.Recipient); err != nil {
+		return err
+	}
+	return st.ledger.CheckGrant(g)
+}
+
+func (p *publication) checkRevoke(st *State, c *candidate) *protocol.Error {
+	r, err := capability.ReadRevocation(c.in.Payload, c.draft.Envelope.TS)
+	if err != nil {
+		return inPayload(err)
+	}
+	if err := p.checkKnown(r.Recipient); err != nil {
+		return err
+	}
+	return inPayload(st.ledger.CheckRevocation(r))
+}
+
+// checkInvite makes the invitation's token, whose hash alone is kept.
+func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
+	e := &c.draft.Envelope
+	g, err := capability.ReadInvite(e.ID, e.From, c.in.Payload, e.TS)
+	if err != nil {
+		return inPayload(err)
+	}
+	if g.Recipient == protocol.Gateway || strings.HasPrefix(string(g.Recipient), "system:") {
+		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "system: is the gateway's",
+			Message: "Ids that begin with system: are the gateway's own; choose another one."}
+	}
+	if err := st.ledger.CheckGrant(g); err != nil {
+		return err
+	}
+	token, hash := p.space.hub.services.NewToken()
+	c.draft.Note = []byte(hex.EncodeToString(hash[:]))
+	c.invite = &protocol.InviteAck{ParticipantID: g.Recipient, Token: token}
+	if !g.ExpiresAt.IsZero() {
+		c.invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
+	}
+	return nil
+}
+
+// inPayload completes the pointer of a fault that was found in a payload.
+func inPayload(err *protocol.Error) *protocol.Error {
+	if err != nil && err.Code == protocol.CodeInvalidPayload {
+		err.Path = "/payload" + err.Path
+	}
+	return err
+}
+
+// admitGuest makes a participant known that the configuration does not name,
+// so that others can address it when it is away, at every gateway.
+func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) *protocol.Error {
+	if s.Knows(id) {
+		return nil
+	}
+	e, err := protocol.FromGateway(s.hub.newID(), KindSystemMember, s.now(), map[string]any{"participant_id": id})
+	if err == nil {
+		err = s.record(ctx, journal.Draft{Envelope: e, State: true, Hidden: true})
+	}
+	if err != nil {
+		s.log.Warn("note a guest", "participant", id, "error", err)
+		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot take anything now; try again.")
+	}
+	return nil
+}
+
+// record appends a draft of the gateway's own.
+func (s *Space) record(ctx context.Context, d journal.Draft) error {
+	for {
+		d.Basis = s.state.Load().seq
+		r := s.journal().Append(ctx, s.name, []journal.Draft{d})[0]
+		if !errors.Is(r.Err, journal.ErrStale) {
+			return r.Err
+		}
+	}
+}
+
+// closeStreamsOf ends the streams that a participant leaves behind.
+func (s *Space) closeStreamsOf(id protocol.ParticipantID) {
+	for _, stream := range s.streams.of(id) {
+		e, err := protocol.FromGateway(s.hub.newID(), protocol.KindStreamClose, s.now(),
+			map[string]any{"stream_id": stream, "reason": "its owner left"})
+		if err == nil {
+			err = s.record(context.Background(), journal.Draft{Envelope: e})
+		}
+		if err != nil {
+			s.log.Warn("close a stream that was left behind", "stream", stream, "error", err)
+		}
+	}
+}

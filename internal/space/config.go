@@ -1,0 +1,131 @@
+package space
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Config is what an operator has said about one space.
+type Config struct {
+	Name    string
+	Dialect protocol.Dialect // of connections that name none
+	// Everyone lets everybody see what is addressed to others; then `to` only
+	// says who should act.
+	Everyone bool
+	// Participants are those that the configuration names.
+	Participants map[protocol.ParticipantID]ParticipantConfig
+	// Guests is what holds for participants with a token of the space's
+	// issuer; nil: there are none.
+	Guests *ParticipantConfig
+	// Invited is what holds for invited participants, besides what the
+	// invitation grants.
+	Invited ParticipantConfig
+}
+
+// ParticipantConfig is what an operator has said about a participant.
+type ParticipantConfig struct {
+	Capabilities []*capability.Capability
+	// Limits are shown in the welcome; of them the space itself enforces
+	// connections, open contexts and context depth.
+	Limits protocol.Limits
+	// NewLimiter makes the participant's buckets; on a reload it is given the
+	// ones in use. nil: no limits.
+	NewLimiter func(old Limiter) Limiter
+}
+
+// Limiter holds the token buckets of one participant, for all its connections.
+// Its methods may be called concurrently.
+type Limiter interface {
+	// Envelope charges one envelope, whatever becomes of it.
+	Envelope(now time.Time) *protocol.Error
+	// Reserve charges the bytes and the buckets of the kind. What it returns
+	// gives them back; it is nil when there was nothing to charge.
+	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, *protocol.Error)
+}
+
+// Reservation is what a Limiter has charged and can give back.
+type Reservation interface {
+	Cancel(now time.Time)
+}
+
+// Redactor masks secrets before anything is durable. Its methods may be called
+// concurrently.
+type Redactor interface {
+	// Applies reports whether payloads of the kind are looked at.
+	Applies(kind protocol.Kind) bool
+	// Payload returns the payload to keep: the same bytes when there was
+	// nothing to mask.
+	Payload(payload protocol.Value) (out []byte, rules []string, err *protocol.Error)
+}
+
+// Peers carries what is live and not logged between the gateways of a cluster.
+type Peers interface {
+	// Publish sends a message to the other gateways, at most once.
+	Publish(space string, message []byte) error
+	// SetRoster says who is connected to this gateway.
+	SetRoster(space string, here []protocol.ParticipantID)
+	// Remote returns who is connected to the other gateways.
+	Remote(space string) []protocol.ParticipantID
+}
+
+// Observer counts what happens. Its methods may be called concurrently and
+// must be quick.
+type Observer interface {
+	Admitted(kind protocol.Kind)
+	Refused(code protocol.Code)
+	Delivered(entries int, lag time.Duration)
+	FromRing(entries int)
+	FromJournal(entries int)
+	LiveDropped(entries int)
+	Connections(delta int)
+}
+
+// Services are what a space needs of the rest of the gateway.
+type Services struct {
+	Journal  journal.Journal
+	Validate func(kind protocol.Kind, payload protocol.Value) *protocol.Error
+	Safety   Redactor         // nil: nothing is masked
+	Peers    Peers            // nil: a gateway of its own
+	Observer Observer         // nil: nothing is counted
+	Clock    func() time.Time // nil: time.Now
+	NewID    func() protocol.ID
+	NewToken func() (token string, hash [32]byte) // for invitations
+	Logger   *slog.Logger                         // nil: silence
+
+	// RingEntries and RingBytes bound what a space keeps in memory; 0: 4096
+	// entries, 8 MiB.
+	RingEntries int
+	RingBytes   int
+}
+
+func (s *Services) fill() {
+	if s.Clock == nil {
+		s.Clock = time.Now
+	}
+	if s.Observer == nil {
+		s.Observer = noObserver{}
+	}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
+	}
+	if s.RingEntries == 0 {
+		s.RingEntries = 4096
+	}
+	if s.RingBytes == 0 {
+		s.RingBytes = 8 << 20
+	}
+}
+
+type noObserver struct{}
+
+func (noObserver) Admitted(protocol.Kind)       {}
+func (noObserver) Refused(protocol.Code)        {}
+func (noObserver) Delivered(int, time.Duration) {}
+func (noObserver) FromRing(int)                 {}
+func (noObserver) FromJournal(int)              {}
+func (noObserver) LiveDropped(int)              {}
+func (noObserver) Connections(int)              {}

@@ -1,0 +1,270 @@
+package space
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ContextState is how far a context has come.
+type ContextState string
+
+// The states of a context. One whose opener has gone without closing it is
+// abandoned.
+const (
+	ContextReasoning ContextState = "reasoning"
+	ContextConcluded ContextState = "concluded"
+	ContextCancelled ContextState = "cancelled"
+	ContextAbandoned ContextState = "abandoned"
+)
+
+// Context is one node of the tree of contexts.
+type Context struct {
+	Path    protocol.ContextPath   `json:"path"`
+	Opener  protocol.ParticipantID `json:"opener"`
+	State   ContextState           `json:"state"`
+	Started time.Time              `json:"started"`
+	Ended   *time.Time             `json:"ended,omitempty"`
+	// Elapsed is in seconds: to the end, or to now.
+	Elapsed float64 `json:"elapsed"`
+	// Implicit: nobody opened it; the opener is who wrote into it first.
+	Implicit bool          `json:"implicit,omitempty"`
+	Answers  []protocol.ID `json:"answers,omitempty"` // what its start correlates to
+	Message  string        `json:"message,omitempty"` // of its start
+	Counts   ContextCounts `json:"counts"`
+	Seq      protocol.Seq  `json:"seq"` // of its first envelope
+	Children []*Context    `json:"children"`
+
+	start   *Entry // decides who may know of it
+	lastSeq protocol.Seq
+}
+
+// ContextCounts says how much was said inside a context, itself and not those
+// below it.
+type ContextCounts struct {
+	Envelopes int `json:"envelopes"`
+	Steps     int `json:"steps"`
+	Requests  int `json:"requests"`
+	Responses int `json:"responses"`
+	Errors    int `json:"errors"`
+}
+
+// maxContexts is how many contexts of a space are held in memory; of more, the
+// oldest closed ones are found in the log alone.
+const maxContexts = 4096
+
+// contexts is the tree of a space's contexts, folded from the log as it goes
+// by.
+type contexts struct {
+	mu     sync.Mutex
+	byPath map[protocol.ContextPath]*Context
+	order  []protocol.ContextPath // by first appearance
+	open   map[protocol.ParticipantID]int
+	wrap   func(*journal.Entry) *Entry
+}
+
+func newContexts(wrap func(*journal.Entry) *Entry) *contexts {
+	return &contexts{
+		byPath: make(map[protocol.ContextPath]*Context),
+		open:   make(map[protocol.ParticipantID]int),
+		wrap:   wrap,
+	}
+}
+
+// note folds one entry into the tree.
+func (t *contexts) note(e *journal.Entry) {
+	env := &e.Envelope
+	if e.Hidden || env.Context == "" && env.Kind != protocol.KindReasoningStart && env.Kind != protocol.KindReasoningCancel {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if path, opens := env.Opens(); opens {
+		t.begin(path, e)
+	}
+	if env.Context == "" {
+		t.cancelByCorrelation(env)
+		return
+	}
+	c := t.byPath[env.Context]
+	if c == nil {
+		c = t.add(env.Context, e)
+		c.Implicit = true
+	}
+	c.count(env)
+	if env.Kind.ClosesContext() {
+		t.end(c, env)
+	}
+}
+
+// begin notes a reasoning.start; something may have been said in the context
+// before its start was.
+func (t *contexts) begin(path protocol.ContextPath, e *journal.Entry) {
+	c := t.byPath[path]
+	if c == nil {
+		c = t.add(path, e)
+	} else if !c.Implicit {
+		return
+	}
+	c.Implicit = false
+	c.Opener, c.Started = e.Envelope.From, e.Envelope.TS
+	c.Answers = e.Envelope.Correlation.IDs
+	c.Message = textOf(&e.Envelope)
+	c.start = t.wrap(e)
+	t.open[c.Opener]++
+}
+
+func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
+	if len(t.order) >= maxContexts {
+		t.evict()
+	}
+	c := &Context{
+		Path: path, Opener: e.Envelope.From, State: ContextReasoning,
+		Started: e.Envelope.TS, Seq: e.Envelope.Seq, start: t.wrap(e),
+	}
+	t.byPath[path] = c
+	t.order = append(t.order, path)
+	return c
+}
+
+// evict forgets the oldest context that is closed, or simply the oldest.
+func (t *contexts) evict() {
+	at := slices.IndexFunc(t.order, func(p protocol.ContextPath) bool { return t.byPath[p].State != ContextReasoning })
+	at = max(at, 0)
+	c := t.byPath[t.order[at]]
+	if c.State == ContextReasoning {
+		t.closed(c)
+	}
+	delete(t.byPath, c.Path)
+	t.order = slices.Delete(t.order, at, at+1)
+}
+
+func (t *contexts) closed(c *Context) {
+	if c.Implicit {
+		return
+	}
+	if t.open[c.Opener]--; t.open[c.Opener] <= 0 {
+		delete(t.open, c.Opener)
+	}
+}
+
+func (t *contexts) end(c *Context, e *protocol.Envelope) {
+	if c.State != ContextReasoning {
+		return
+	}
+	c.State = ContextConcluded
+	if e.Kind == protocol.KindReasoningCancel {
+		c.State = ContextCancelled
+	}
+	ended := e.TS
+	c.Ended = &ended
+	t.closed(c)
+}
+
+// cancelByCorrelation takes a cancel from outside, which names the context by
+// the id of its start.
+func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
+	if e.Kind != protocol.KindReasoningCancel {
+		return
+	}
+	for _, id := range e.Correlation.IDs {
+		for path, c := range t.byPath {
+			if path.Last() == string(id) {
+				t.end(c, e)
+			}
+		}
+	}
+}
+
+func (c *Context) count(e *protocol.Envelope) {
+	c.lastSeq = e.Seq
+	c.Counts.Envelopes++
+	switch {
+	case e.Kind.IsStep():
+		c.Counts.Steps++
+	case e.Kind == protocol.KindMCPRequest:
+		c.Counts.Requests++
+	case e.Kind == protocol.KindMCPResponse:
+		c.Counts.Responses++
+		if doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth); err == nil && doc.Root().Get("error").Exists() {
+			c.Counts.Errors++
+		}
+	}
+}
+
+// textOf returns what an envelope's payload says in words.
+func textOf(e *protocol.Envelope) string {
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
+	if err != nil {
+		return ""
+	}
+	for _, key := range []string{"message", "content", "text"} {
+		if v := doc.Root().Get(key); v.Type() == protocol.TypeString {
+			return v.Text()
+		}
+	}
+	return ""
+}
+
+// openOf returns how many contexts a participant has open.
+func (t *contexts) openOf(id protocol.ParticipantID) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open[id]
+}
+
+// Contexts returns the tree below prefix ("" is all of it) as far as the
+// participant may see it, oldest first.
+func (s *Space) Contexts(who protocol.ParticipantID, prefix protocol.ContextPath) []*Context {
+	observes, now := s.observes(who), s.now()
+	t := s.contexts
+	t.mu.Lock()
+	copies := make(map[protocol.ContextPath]*Context)
+	var order []protocol.ContextPath
+	for _, path := range t.order {
+		if c := t.byPath[path]; path.Within(prefix) && c.start.visibleTo(who, observes) {
+			copied := *c
+			copied.Children = []*Context{}
+			copies[path] = &copied
+			order = append(order, path)
+		}
+	}
+	t.mu.Unlock()
+
+	roots := []*Context{}
+	for _, path := range order {
+		c := copies[path]
+		s.settleTimes(c, now)
+		if parent := nearest(copies, path); parent != nil {
+			parent.Children = append(parent.Children, c)
+			continue
+		}
+		roots = append(roots, c)
+	}
+	return roots
+}
+
+func (s *Space) settleTimes(c *Context, now time.Time) {
+	end := now
+	if c.Ended != nil {
+		end = *c.Ended
+	} else if !s.IsPresent(c.Opener) {
+		c.State = ContextAbandoned
+	}
+	c.Elapsed = float64(end.Sub(c.Started).Milliseconds()) / 1000
+}
+
+// nearest returns the closest ancestor of path that is listed.
+func nearest(listed map[protocol.ContextPath]*Context, path protocol.ContextPath) *Context {
+	for strings.Contains(string(path), "/") {
+		path = path.Parent()
+		if c := listed[path]; c != nil {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package space
+
+import (
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// deliver takes what has become durable: it folds what changes the state, puts
+// the rest into the ring and wakes the members. The journal calls it, in order
+// of Seq.
+func (s *Space) deliver(entries []*journal.Entry) {
+	s.deliverMu.Lock()
+	defer s.deliverMu.Unlock()
+	if s.loading {
+		s.pending = append(s.pending, entries...)
+		return
+	}
+	s.put(entries)
+}
+
+func (s *Space) put(entries []*journal.Entry) {
+	out := make([]*Entry, len(entries))
+	for i, e := range entries {
+		out[i] = s.newEntry(e)
+	}
+	if len(s.members()) > 0 {
+		encodeTogether(out)
+	}
+	head := s.Head()
+	for _, e := range entries {
+		if e.State {
+			s.fold(e)
+		}
+		if e.Envelope.Seq <= head {
+			continue // read when the space was opened
+		}
+		s.contexts.note(e)
+		s.streams.note(&e.Envelope)
+	}
+	s.ring.put(out)
+	s.rouse()
+}
+
+func (s *Space) rouse() {
+	for _, m := range s.members() {
+		m.rouse()
+	}
+}
+
+// fold brings the state up to a state entry, and lets those feel it whom it
+// concerns.
+func (s *Space) fold(e *journal.Entry) {
+	before := s.state.Load()
+	if e.Envelope.Seq <= before.seq {
+		return
+	}
+	after, err := before.apply(e)
+	if err != nil {
+		s.log.Error("apply a state entry", "envelope", e.Envelope.ID, "seq", e.Envelope.Seq, "error", err)
+	}
+	s.state.Store(after)
+	s.enforce(e, before, after)
+}
+
+// enforce closes the connections of who was kicked and tells those whose
+// rights have changed.
+func (s *Space) enforce(e *journal.Entry, before, after *State) {
+	for _, m := range s.members() {
+		if after.kicked(m.ID) && !before.kicked(m.ID) {
+			m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", UpTo: after.seq})
+		}
+	}
+	switch e.Envelope.Kind {
+	case KindSystemMember, protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
+		s.refreshRights(before, after)
+	}
+}
+
+// refreshRights sends a fresh welcome to the members whose capabilities have
+// changed.
+func (s *Space) refreshRights(before, after *State) {
+	now := s.now()
+	for _, m := range s.members() {
+		m.observes.Store(after.observes(m.ID, now))
+		if !before.sameRights(after, m.ID, now) {
+			m.welcomeAgain()
+		}
+	}
+}
+
+func (m *Member) welcomeAgain() {
+	m.mu.Lock()
+	m.welcomeDue = true
+	m.mu.Unlock()
+	m.rouse()
+}

@@ -1,0 +1,94 @@
+package space
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/frame"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Entry is an envelope on its way out: what all members of a space share. It
+// is encoded once for each dialect, when first needed.
+type Entry struct {
+	// Envelope is shared: read-only.
+	Envelope *protocol.Envelope
+
+	thread []protocol.ParticipantID // senders of what it correlates to
+	except protocol.ParticipantID   // who does not get it (presence, of oneself)
+	public bool                     // everybody may see it
+	hidden bool                     // nobody does
+	after  protocol.Seq             // of the last durable entry up to here
+
+	mu     sync.Mutex
+	frames [protocol.DialectCount][]byte
+}
+
+func (s *Space) newEntry(e *journal.Entry) *Entry {
+	return &Entry{
+		Envelope: &e.Envelope,
+		thread:   e.Thread,
+		hidden:   e.Hidden,
+		public:   !e.Hidden && (len(e.Envelope.To) == 0 || s.config().Everyone),
+		after:    e.Envelope.Seq,
+	}
+}
+
+// Frame returns the entry as one WebSocket text frame in the dialect. The
+// bytes are shared: read-only.
+func (e *Entry) Frame(d protocol.Dialect) []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.frames[d] == nil {
+		e.frames[d] = appendFrame(nil, d, e.Envelope)
+	}
+	return e.frames[d]
+}
+
+func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
+	dst = slices.Grow(dst, len(e.Payload)+len(e.Extra)+320)
+	return frame.AppendText(dst, func(dst []byte) []byte { return protocol.AppendEnvelope(dst, d, e) })
+}
+
+// JSON returns the entry as JSON in the dialect. The bytes are shared.
+func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Content(e.Frame(d)) }
+
+// size is what the entry counts for in the ring, in bytes.
+func (e *Entry) size() int { return 2*len(e.Envelope.Payload) + 512 }
+
+// visibleTo reports whether section 1 lets p see the entry; observes is
+// whether p sees what is addressed to others.
+func (e *Entry) visibleTo(p protocol.ParticipantID, observes bool) bool {
+	if e.hidden || e.except == p {
+		return false
+	}
+	return e.public || observes || e.Envelope.From == p || e.Envelope.AddressedTo(p) || slices.Contains(e.thread, p)
+}
+
+// encodeTogether makes the default frames of entries in one block of memory,
+// so that a writer who wants all of them writes one slice.
+func encodeTogether(entries []*Entry) {
+	var block []byte
+	ends := make([]int, len(entries))
+	size := 0
+	for _, e := range entries {
+		size += len(e.Envelope.Payload) + len(e.Envelope.Extra) + 320
+	}
+	block = make([]byte, 0, size)
+	for i, e := range entries {
+		block = appendFrame(block, protocol.MEUP1, e.Envelope)
+		ends[i] = len(block)
+	}
+	start := 0
+	for i, e := range entries {
+		e.mu.Lock()
+		e.frames[protocol.MEUP1] = block[start:ends[i]]
+		e.mu.Unlock()
+		start = ends[i]
+	}
+}
+
+// age returns how long ago the entry was admitted.
+func (e *Entry) age(now time.Time) time.Duration { return now.Sub(e.Envelope.TS) }

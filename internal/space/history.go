@@ -1,0 +1,74 @@
+package space
+
+import (
+	"context"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of one page of history.
+const (
+	DefaultHistory = 100
+	MaxHistory     = 1000
+	// maxScan is how many entries are looked at for one page; a page that
+	// ends there may hold fewer than were asked for.
+	maxScan = 50_000
+	// maxHistoryBytes bounds the payloads of one page.
+	maxHistoryBytes = 16 << 20
+)
+
+// HistoryQuery selects a page of the log.
+type HistoryQuery struct {
+	Since     protocol.Seq // what came after
+	Before    protocol.Seq // what came before; 0: no bound
+	Context   protocol.ContextPath
+	Filter    protocol.Filter // applied without exception
+	Limit     int             // 0: DefaultHistory
+	Backwards bool            // newest first
+}
+
+// Page is a part of the log. Next is where the following page begins: to be
+// given as Since, or as Before when going backwards.
+type Page struct {
+	Entries []*Entry
+	Next    protocol.Seq
+	HasMore bool
+}
+
+// History returns what a participant may see of the log.
+func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q HistoryQuery) (*Page, *protocol.Error) {
+	matcher, refused := q.Filter.Compile()
+	if refused != nil {
+		refused.Code = protocol.CodeBadRequest
+		return nil, refused
+	}
+	limit := min(q.Limit, MaxHistory)
+	if limit <= 0 {
+		limit = DefaultHistory
+	}
+	observes := s.observes(who)
+	page := &Page{Entries: []*Entry{}, Next: q.Since}
+	if q.Backwards {
+		page.Next = q.Before
+	}
+	scanned, size := 0, 0
+	jq := journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards}
+	for je, err := range s.journal().Range(ctx, s.name, jq) {
+		if err != nil {
+			return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
+		}
+		if len(page.Entries) >= limit || scanned >= maxScan || size >= maxHistoryBytes {
+			page.HasMore = true
+			return page, nil
+		}
+		scanned++
+		page.Next = je.Envelope.Seq
+		e := s.newEntry(je)
+		if e.visibleTo(who, observes) && matcher.Match(e.Envelope) {
+			page.Entries = append(page.Entries, e)
+			size += len(je.Envelope.Payload)
+		}
+	}
+	return page, nil
+}

@@ -1,0 +1,329 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Hub holds the spaces of this gateway. Spaces are opened when they are first
+// asked for.
+type Hub struct {
+	services Services
+	draining atomic.Bool
+
+	mu     sync.Mutex
+	spaces map[string]*Space
+	config func(name string) (*Config, bool)
+}
+
+// NewHub makes a hub over the services. config resolves a space's name; it may
+// be replaced with Reload.
+func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
+	services.fill()
+	h := &Hub{services: services, spaces: make(map[string]*Space), config: config}
+	services.Journal.Follow(h.deliver)
+	return h
+}
+
+func (h *Hub) newID() protocol.ID { return h.services.NewID() }
+
+// deliver is the journal's sink.
+func (h *Hub) deliver(name string, entries []*journal.Entry) {
+	h.mu.Lock()
+	s := h.spaces[name]
+	h.mu.Unlock()
+	if s != nil {
+		s.deliver(entries)
+	}
+}
+
+// ErrNoSpace: the configuration has no space of that name.
+var ErrNoSpace = errors.New("no such space")
+
+// Space returns the space of this name, opening it when it is the first to
+// ask. The error is ErrNoSpace, or the log's.
+func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
+	h.mu.Lock()
+	s, ok := h.spaces[name]
+	if !ok {
+		cfg, found := h.config(name)
+		if !found {
+			h.mu.Unlock()
+			return nil, fmt.Errorf("%w: %s", ErrNoSpace, name)
+		}
+		s = h.newSpace(cfg, name)
+		h.spaces[name] = s
+	}
+	h.mu.Unlock()
+	if !ok {
+		h.open(ctx, s)
+	}
+	select {
+	case <-s.opened:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	return s, s.openErr
+}
+
+func (h *Hub) newSpace(cfg *Config, name string) *Space {
+	s := &Space{
+		name:         name,
+		hub:          h,
+		log:          h.services.Logger.With("space", name),
+		opened:       make(chan struct{}),
+		loading:      true,
+		participants: make(map[protocol.ParticipantID]*participant),
+	}
+	s.cfg.Store(cfg)
+	s.contexts = newContexts(s.newEntry)
+	return s
+}
+
+// recentEntries is how many entries of the log are read when a space is
+// opened, to know its contexts again.
+const recentEntries = 10_000
+
+// open reads what the log holds of a space. What becomes durable meanwhile is
+// kept aside and delivered behind it.
+func (h *Hub) open(ctx context.Context, s *Space) {
+	err := s.load(context.WithoutCancel(ctx))
+	if err != nil {
+		s.log.Error("open space", "error", err)
+		s.openErr = fmt.Errorf("open space %s: %w", s.name, err)
+		h.mu.Lock()
+		delete(h.spaces, s.name) // the next one tries again
+		h.mu.Unlock()
+		close(s.opened)
+		return
+	}
+	s.deliverMu.Lock()
+	s.loading = false
+	pending := s.pending
+	s.pending = nil
+	s.put(pending)
+	s.deliverMu.Unlock()
+	close(s.opened)
+	if peers := h.services.Peers; peers != nil {
+		s.setRemote(peers.Remote(s.name))
+	}
+}
+
+func (s *Space) load(ctx context.Context) error {
+	state := newState(s.config())
+	for e, err := range s.journal().Range(ctx, s.name, journal.Query{StateOnly: true}) {
+		if err != nil {
+			return err
+		}
+		if state, err = state.apply(e); err != nil {
+			s.log.Error("apply a state entry", "seq", e.Envelope.Seq, "error", err)
+		}
+	}
+	_, newest, err := s.journal().Bounds(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	s.state.Store(state)
+	var recent []*journal.Entry
+	q := journal.Query{Backwards: true, Limit: recentEntries, Before: newest + 1}
+	for e, err := range s.journal().Range(ctx, s.name, q) {
+		if err != nil {
+			return err
+		}
+		recent = append(recent, e)
+	}
+	slices.Reverse(recent)
+	for _, e := range recent {
+		s.contexts.note(e)
+	}
+	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)
+	return nil
+}
+
+// Open returns the spaces that are open, sorted by name.
+func (h *Hub) Open() []*Space {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*Space, 0, len(h.spaces))
+	for _, s := range h.spaces {
+		select {
+		case <-s.opened:
+			if s.openErr == nil {
+				list = append(list, s)
+			}
+		default:
+		}
+	}
+	slices.SortFunc(list, func(a, b *Space) int { return compare(a.name, b.name) })
+	return list
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Reload puts another configuration in force: changed capabilities and limits
+// hold from the next envelope on, and participants that it does not know any
+// more are disconnected.
+func (h *Hub) Reload(config func(name string) (*Config, bool)) {
+	h.mu.Lock()
+	h.config = config
+	h.mu.Unlock()
+	for _, s := range h.Open() {
+		cfg, ok := config(s.name)
+		if !ok {
+			cfg = &Config{Name: s.name}
+		}
+		s.reconfigure(cfg)
+	}
+}
+
+func (s *Space) reconfigure(cfg *Config) {
+	s.deliverMu.Lock()
+	before := s.state.Load()
+	after := before.withConfig(cfg)
+	s.cfg.Store(cfg)
+	s.state.Store(after)
+	s.deliverMu.Unlock()
+
+	s.mu.Lock()
+	for id, p := range s.participants {
+		if make := s.settings(id).NewLimiter; make != nil {
+			l := make(p.limits())
+			p.limiter.Store(&l)
+		} else {
+			p.limiter.Store(nil)
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range s.members() {
+		s.recheck(m)
+	}
+	s.refreshRights(before, after)
+}
+
+// admits reports whether the configuration still lets the participant in.
+func (s *Space) admits(id protocol.ParticipantID) bool {
+	cfg := s.config()
+	if _, ok := cfg.Participants[id]; ok {
+		return true
+	}
+	return s.state.Load().invited(id) || cfg.Guests != nil
+}
+
+// Configured reports whether the configuration has a space of this name.
+func (h *Hub) Configured(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, ok := h.config(name)
+	return ok
+}
+
+// ReceiveLive gives a live message of another gateway to its space.
+func (h *Hub) ReceiveLive(name string, message []byte) {
+	if s := h.opened(name); s != nil {
+		s.receiveLive(message)
+	}
+}
+
+// SetRemote takes who is connected to a space at the other gateways.
+func (h *Hub) SetRemote(name string, ids []protocol.ParticipantID) {
+	if s := h.opened(name); s != nil {
+		s.setRemote(ids)
+	}
+}
+
+func (h *Hub) opened(name string) *Space {
+	h.mu.Lock()
+	s := h.spaces[name]
+	h.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	select {
+	case <-s.opened:
+		if s.openErr == nil {
+			return s
+		}
+	default:
+	}
+	return nil
+}
+
+// Run looks after what time alone changes (tokens and grants that expire)
+// until ctx ends.
+func (h *Hub) Run(ctx context.Context, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	last := h.services.Clock()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			now := h.services.Clock()
+			for _, s := range h.Open() {
+				s.expire(last, now)
+			}
+			last = now
+		}
+	}
+}
+
+// expire closes connections whose token has run out, and tells those whose
+// grants have.
+func (s *Space) expire(last, now time.Time) {
+	state := s.state.Load()
+	grantsEnded := state.expiredBetween(last, now)
+	for _, m := range s.members() {
+		if !m.Expires.IsZero() && now.After(m.Expires) {
+			m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "token expired", Now: true})
+			continue
+		}
+		if grantsEnded && !sameList(state.ledger.Display(m.ID, last), state.ledger.Display(m.ID, now)) {
+			m.observes.Store(state.observes(m.ID, now))
+			m.welcomeAgain()
+		}
+	}
+}
+
+// Drain lets nobody in any more, lets every member have what was admitted, and
+// closes it with 1001. It returns when the last one has left or ctx ends.
+func (h *Hub) Drain(ctx context.Context) error {
+	h.draining.Store(true)
+	for _, s := range h.Open() {
+		for _, m := range s.members() {
+			m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})
+		}
+	}
+	t := time.NewTicker(10 * time.Millisecond)
+	defer t.Stop()
+	for {
+		left := 0
+		for _, s := range h.Open() {
+			left += len(s.members())
+		}
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return fmt.Errorf("drain: %d connections left: %w", left, context.Cause(ctx))
+		}
+	}
+}

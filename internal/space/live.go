@@ -1,0 +1,189 @@
+package space
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// publishLive delivers an envelope that the log does not keep, behind
+// everything that is in the log already. It returns the head, which is where
+// the envelope stands for an acknowledgement.
+func (s *Space) publishLive(e *protocol.Envelope) protocol.Seq {
+	entry := s.newEntry(&journal.Entry{Envelope: *e})
+	s.putLive(entry)
+	head := s.Head()
+	if peers := s.hub.services.Peers; peers != nil {
+		message := journal.AppendEntry(nil, &journal.Entry{Envelope: *e, Note: []byte(head.String())})
+		if err := peers.Publish(s.name, message); err != nil {
+			s.log.Debug("pass a live envelope on to the other gateways", "envelope", e.ID, "error", err)
+		}
+	}
+	return head
+}
+
+func (s *Space) putLive(e *Entry) {
+	s.deliverMu.Lock()
+	s.ring.put([]*Entry{e})
+	s.deliverMu.Unlock()
+	s.rouse()
+}
+
+// receiveLive takes a live envelope from another gateway. One that would
+// overtake the log (its sender had seen more than has arrived here) is put in
+// all the same: it is advisory, and waiting would need a queue.
+func (s *Space) receiveLive(message []byte) {
+	e, err := journal.DecodeEntry(message)
+	if err != nil {
+		s.log.Warn("read a live envelope of another gateway", "error", err)
+		return
+	}
+	e.Envelope.Seq = 0
+	s.putLive(s.newEntry(e))
+}
+
+// announce tells the others that a participant came or went. It is called
+// under mu, so that who comes and goes quickly is announced in that order.
+func (s *Space) announce(event string, id protocol.ParticipantID) {
+	p := protocol.Presence{Event: event, Participant: s.describe(id, protocol.MEUP1, s.now())}
+	e, err := protocol.FromGateway(s.hub.newID(), protocol.KindSystemPresence, s.now(), p)
+	if err != nil {
+		s.log.Error("encode presence", "participant", id, "error", err)
+		return
+	}
+	s.putLive(&Entry{Envelope: &e, public: true, except: id})
+}
+
+// reportRosterLocked tells the other gateways who is here.
+func (s *Space) reportRosterLocked() {
+	peers := s.hub.services.Peers
+	if peers == nil {
+		return
+	}
+	var here []protocol.ParticipantID
+	for id, p := range s.participants {
+		if p.connections > 0 {
+			here = append(here, id)
+		}
+	}
+	slices.Sort(here)
+	peers.SetRoster(s.name, here)
+}
+
+// setRemote takes who is connected to the other gateways, and announces those
+// who came or went there.
+func (s *Space) setRemote(ids []protocol.ParticipantID) {
+	remote := make(map[protocol.ParticipantID]bool, len(ids))
+	for _, id := range ids {
+		remote[id] = true
+	}
+	s.mu.Lock()
+	before := s.remote
+	s.remote = remote
+	var came, went []protocol.ParticipantID
+	for id := range remote {
+		if !before[id] && !s.hereLocked(id) {
+			came = append(came, id)
+		}
+	}
+	for id := range before {
+		if !remote[id] && !s.hereLocked(id) {
+			went = append(went, id)
+		}
+	}
+	slices.Sort(came)
+	slices.Sort(went)
+	for _, id := range came {
+		s.announce(protocol.PresenceJoin, id)
+	}
+	for _, id := range went {
+		s.announce(protocol.PresenceLeave, id)
+	}
+	s.mu.Unlock()
+	for _, id := range went {
+		s.streams.forget(id)
+	}
+}
+
+func (s *Space) hereLocked(id protocol.ParticipantID) bool {
+	p := s.participants[id]
+	return p != nil && p.connections > 0
+}
+
+// streams knows who opened which stream, so that nobody writes into or closes
+// somebody else's.
+type streams struct {
+	mu    sync.Mutex
+	owner map[string]protocol.ParticipantID
+}
+
+// maxStreams bounds how many open streams of a space are remembered.
+const maxStreams = 4096
+
+func (t *streams) note(e *protocol.Envelope) {
+	if e.Kind != protocol.KindStreamOpen && e.Kind != protocol.KindStreamClose {
+		return
+	}
+	id := streamID(e)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.Kind == protocol.KindStreamClose {
+		delete(t.owner, id)
+		return
+	}
+	if t.owner == nil {
+		t.owner = make(map[string]protocol.ParticipantID)
+	}
+	if _, taken := t.owner[id]; !taken && id != "" && len(t.owner) < maxStreams {
+		t.owner[id] = e.From
+	}
+}
+
+// check refuses what a participant says about somebody else's stream.
+func (t *streams) check(from protocol.ParticipantID, kind protocol.Kind, payload protocol.Value) *protocol.Error {
+	switch kind {
+	case protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose:
+	default:
+		return nil
+	}
+	id := payload.Get("stream_id").Text()
+	t.mu.Lock()
+	owner, open := t.owner[id]
+	t.mu.Unlock()
+	if open && owner != from {
+		return protocol.Errorf(protocol.CodeIdentityMismatch, "The stream %s is %s's.", id, owner)
+	}
+	return nil
+}
+
+// of returns the streams that a participant has open, sorted.
+func (t *streams) of(id protocol.ParticipantID) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []string
+	for stream, owner := range t.owner {
+		if owner == id {
+			list = append(list, stream)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (t *streams) forget(id protocol.ParticipantID) {
+	for _, stream := range t.of(id) {
+		t.mu.Lock()
+		delete(t.owner, stream)
+		t.mu.Unlock()
+	}
+}
+
+func streamID(e *protocol.Envelope) string {
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
+	if err != nil {
+		return ""
+	}
+	return doc.Root().Get("stream_id").Text()
+}

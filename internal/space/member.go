@@ -1,0 +1,458 @@
+package space
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/frame"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of one delivery, and of what a member holds in memory.
+const (
+	deliveryEntries = 256
+	catchUpBytes    = 1 << 20 // read from the journal at a time
+	maxControlBytes = 1 << 18 // acks and errors that wait for the writer
+	journalRetry    = 250 * time.Millisecond
+)
+
+// JoinOptions say how a connection takes part.
+type JoinOptions struct {
+	ID      protocol.ParticipantID
+	Dialect protocol.Dialect
+	Filter  protocol.Filter
+	Since   *protocol.Seq // replay what came after; nil: from now
+	NoEcho  bool          // leave out the participant's own envelopes
+	Ack     bool          // answer each admitted envelope by system.ack
+	Observe bool          // look on, say nothing
+	Expires time.Time     // of the token; zero: never
+	// Recheck reports whether what let the participant in still does, after
+	// the configuration has changed; nil: it does.
+	Recheck func() error
+}
+
+// Member is one connection of a participant: a cursor over the space's log
+// with a filter, and the few frames that are meant for it alone.
+type Member struct {
+	JoinOptions
+
+	space *Space
+	who   *participant
+
+	joinedAt protocol.Seq // the head when the member entered
+
+	// Owned by the goroutine that calls Collect.
+	pos      uint64       // in the ring; meaningful unless behind
+	seq      protocol.Seq // everything durable up to here has been dealt with
+	welcomed bool
+	behind   bool // reads the journal until the ring has what is next
+
+	matcher  atomic.Pointer[protocol.Matcher]
+	observes atomic.Bool // may see what is addressed to others
+
+	asleep atomic.Bool
+	wake   chan struct{}
+	closed chan struct{}
+
+	mu         sync.Mutex
+	control    []byte // frames for this member alone
+	drained    *sync.Cond
+	welcomeDue bool
+	pingDue    bool
+	pong       []byte // the answer to the last ping; nil: none is due
+	closing    *Closing
+	onClose    func()
+}
+
+// Closing says how a connection ends.
+type Closing struct {
+	Code   int
+	Reason string
+	// Now: what has not been delivered yet is left for the next connection.
+	Now bool
+	// UpTo: what came later is left for the next connection; 0: everything
+	// that there is gets delivered first.
+	UpTo protocol.Seq
+}
+
+// Delivery is what a member has to write next: its own frames first, then the
+// shared entries, and behind them the end, if it is time.
+type Delivery struct {
+	Control []byte
+	Entries []*Entry
+	Close   *Closing
+}
+
+// Empty reports whether there is nothing to write.
+func (d *Delivery) Empty() bool { return len(d.Control) == 0 && len(d.Entries) == 0 && d.Close == nil }
+
+// scratch holds room for the entries of a delivery, borrowed while there are
+// any: members that wait hold none.
+var scratch = sync.Pool{New: func() any { s := make([]*Entry, 0, deliveryEntries); return &s }}
+
+func (d *Delivery) borrow() {
+	if d.Entries == nil {
+		d.Entries = *scratch.Get().(*[]*Entry) //nolint:forcetypeassert // the pool holds nothing else
+	}
+}
+
+func (d *Delivery) release() {
+	if d.Entries != nil {
+		room := d.Entries[:cap(d.Entries)]
+		clear(room)
+		room = room[:0]
+		scratch.Put(&room)
+	}
+	*d = Delivery{}
+}
+
+// Participant returns who the member is.
+func (m *Member) Participant() protocol.ParticipantID { return m.ID }
+
+// Space returns where the member is.
+func (m *Member) Space() *Space { return m.space }
+
+// Next waits until there is something to write and fills d with it. The
+// Entries of d are valid until the next call. It returns an error when ctx
+// ends. Only the member's writer may call it.
+func (m *Member) Next(ctx context.Context, d *Delivery) error {
+	for {
+		m.collect(ctx, d)
+		if !d.Empty() {
+			return nil
+		}
+		m.asleep.Store(true)
+		m.collect(ctx, d)
+		if !d.Empty() {
+			m.asleep.Store(false)
+			return nil
+		}
+		d.release()
+		select {
+		case <-m.wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// rouse wakes the writer, if it sleeps.
+func (m *Member) rouse() {
+	if m.asleep.Load() && m.asleep.Swap(false) {
+		select {
+		case m.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// collect takes what is there, without waiting (but for the journal).
+func (m *Member) collect(ctx context.Context, d *Delivery) {
+	d.Control, d.Close = m.takeControl(d.Control[:0])
+	d.Entries = d.Entries[:0]
+	if d.Close != nil && d.Close.Now {
+		return
+	}
+	d.borrow()
+	// One round may find only what this member may not see; go on until
+	// there is something to write or the head is reached.
+	for len(d.Entries) == 0 && m.advance(ctx, d) {
+		continue
+	}
+	m.settleClose(d)
+}
+
+// settleClose puts the end off while there is something to deliver before it.
+func (m *Member) settleClose(d *Delivery) {
+	if d.Close == nil || len(d.Entries) == 0 {
+		return
+	}
+	upTo := d.Close.UpTo
+	if upTo == 0 || m.seq < upTo {
+		d.Close = nil
+		return
+	}
+	for len(d.Entries) > 0 && d.Entries[len(d.Entries)-1].after > upTo {
+		d.Entries = d.Entries[:len(d.Entries)-1]
+	}
+}
+
+// advance walks one round from the cursor, and reports whether it moved.
+func (m *Member) advance(ctx context.Context, d *Delivery) bool {
+	if m.behind {
+		return m.catchUp(ctx, d)
+	}
+	entries, pos, ok := m.space.ring.read(d.Entries, m.pos)
+	if !ok {
+		m.behind = true
+		return true
+	}
+	if pos == m.pos {
+		return false
+	}
+	m.pos = pos
+	m.space.observer().FromRing(len(entries))
+	d.Entries = m.sift(entries)
+	return true
+}
+
+// sift leaves of entries, in place, those that are new to the member and that
+// it may and wants to see.
+func (m *Member) sift(entries []*Entry) []*Entry {
+	matcher, observes := m.matcher.Load(), m.observes.Load()
+	out := entries[:0]
+	for _, e := range entries {
+		seq := e.Envelope.Seq
+		if seq != 0 && seq <= m.seq {
+			continue
+		}
+		if seq != 0 {
+			m.seq = seq
+		}
+		if m.sees(e, matcher, observes) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// sees reports whether the member is shown the entry. Section 1 says who may
+// see it, section 6 what no filter hides.
+func (m *Member) sees(e *Entry, matcher *protocol.Matcher, observes bool) bool {
+	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(m.ID, observes) {
+		return false
+	}
+	if matcher == nil {
+		return true
+	}
+	if !m.Observe && (e.Envelope.Kind.IsWork() || e.Envelope.AddressedTo(m.ID)) {
+		return true
+	}
+	return matcher.Match(e.Envelope)
+}
+
+// catchUp reads the journal from the cursor on, and goes over to the ring once
+// the ring has everything that comes next.
+func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
+	if pos, ok := m.space.ring.seek(m.seq); ok {
+		m.pos, m.behind = pos, false
+		return true
+	}
+	floor := m.space.ring.bottom()
+	entries, err := m.readJournal(ctx, d.Entries)
+	if err != nil {
+		m.space.log.Warn("read the log for a member", "participant", m.ID, "error", err)
+		pause(ctx, journalRetry)
+		return ctx.Err() == nil && !m.isClosing()
+	}
+	if len(entries) == 0 { // nothing is left of what the ring let go
+		m.seq = max(m.seq, floor)
+		return true
+	}
+	m.space.observer().FromJournal(len(entries))
+	d.Entries = m.sift(entries)
+	if m.Dialect == protocol.MEUP1 {
+		encodeTogether(d.Entries)
+	}
+	return true
+}
+
+func (m *Member) readJournal(ctx context.Context, dst []*Entry) ([]*Entry, error) {
+	oldest, _, err := m.space.journal().Bounds(ctx, m.space.name)
+	if err != nil {
+		return nil, err
+	}
+	if oldest > 0 && m.seq < oldest-1 {
+		m.skipTo(oldest)
+	}
+	size := 0
+	q := journal.Query{After: m.seq, Limit: deliveryEntries}
+	for e, err := range m.space.journal().Range(ctx, m.space.name, q) {
+		if err != nil {
+			return nil, err
+		}
+		entry := m.space.newEntry(e)
+		dst = append(dst, entry)
+		if size += entry.size(); size >= catchUpBytes {
+			break
+		}
+	}
+	return dst, nil
+}
+
+// skipTo moves the cursor over what retention has dropped, and says so to a
+// member that asked for it by Seq.
+func (m *Member) skipTo(oldest protocol.Seq) {
+	if m.seq > 0 {
+		m.sayExpired(oldest)
+	}
+	m.seq = oldest - 1
+}
+
+// sayExpired tells the member that what it asked for is no longer kept.
+func (m *Member) sayExpired(oldest protocol.Seq) {
+	err := protocol.Errorf(protocol.CodeCursorExpired, "What came before %d is no longer kept; delivery goes on from there.", oldest)
+	err.OldestSeq = oldest
+	m.post(m.own(protocol.KindSystemError, "", err))
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// takeControl moves the frames for this member alone to dst.
+func (m *Member) takeControl(dst []byte) ([]byte, *Closing) {
+	m.mu.Lock()
+	if len(m.control) == 0 && !m.welcomeDue && !m.pingDue && m.pong == nil && m.closing == nil {
+		m.mu.Unlock()
+		return dst, nil
+	}
+	first := !m.welcomed && m.welcomeDue
+	if first { // the welcome is the first frame, whatever else is there
+		m.welcomeDue = false
+		dst = m.appendWelcome(dst)
+	}
+	dst = append(dst, m.control...)
+	m.control = m.control[:0]
+	if cap(m.control) > maxControlBytes/8 {
+		m.control = nil
+	}
+	welcome, ping, pong, closing := m.welcomeDue, m.pingDue, m.pong, m.closing
+	m.welcomeDue, m.pingDue, m.pong = false, false, nil
+	m.drained.Broadcast()
+	m.mu.Unlock()
+
+	if welcome {
+		dst = m.appendWelcome(dst)
+	}
+	if ping {
+		dst = append(dst, frame.Ping...)
+	}
+	if pong != nil {
+		dst = frame.AppendPong(dst, pong)
+	}
+	return dst, closing
+}
+
+// own makes an envelope that the gateway says to this member.
+func (m *Member) own(kind protocol.Kind, correlation protocol.ID, payload any) *protocol.Envelope {
+	e, err := protocol.FromGateway(m.space.hub.newID(), kind, m.space.now(), payload)
+	if err != nil { // what the gateway says is made of types that marshal
+		m.space.log.Error("encode an envelope of the gateway's own", "kind", kind, "error", err)
+	}
+	if correlation != "" {
+		e.Correlation = protocol.CorrelateTo(correlation)
+	}
+	return &e
+}
+
+// post queues a frame for this member alone.
+func (m *Member) post(e *protocol.Envelope) {
+	m.mu.Lock()
+	m.control = appendFrame(m.control, m.Dialect, e)
+	m.mu.Unlock()
+	m.rouse()
+}
+
+// Tell sends an envelope of the gateway's own to this member alone. Only the
+// member's reader may call it: it waits while the writer is behind, which is
+// how a client that sends and does not read is slowed down.
+func (m *Member) Tell(kind protocol.Kind, correlation protocol.ID, payload any) {
+	e := m.own(kind, correlation, payload)
+	m.mu.Lock()
+	for len(m.control) > maxControlBytes && m.closing == nil {
+		m.drained.Wait()
+	}
+	m.control = appendFrame(m.control, m.Dialect, e)
+	m.mu.Unlock()
+	m.rouse()
+}
+
+// Refuse answers an envelope by system.error; id is empty when it could not
+// be read.
+func (m *Member) Refuse(id protocol.ID, err *protocol.Error) {
+	m.Tell(protocol.KindSystemError, id, err)
+}
+
+// Ping asks the writer to send a ping.
+func (m *Member) Ping() {
+	m.mu.Lock()
+	m.pingDue = true
+	m.mu.Unlock()
+	m.rouse()
+}
+
+// Pong asks the writer to answer a ping; of several, the last is answered.
+func (m *Member) Pong(payload []byte) {
+	m.mu.Lock()
+	m.pong = append(make([]byte, 0, len(payload)), payload...)
+	m.mu.Unlock()
+	m.rouse()
+}
+
+// OnClose sets what is called when the connection is to end, so that a writer
+// that hangs on its peer can be hurried.
+func (m *Member) OnClose(f func()) {
+	m.mu.Lock()
+	m.onClose = f
+	m.mu.Unlock()
+}
+
+// Limits returns the limits that hold for the member.
+func (m *Member) Limits() protocol.Limits { return m.space.settings(m.ID).Limits }
+
+// Close asks the writer to end the connection, behind what is there to
+// deliver unless c.Now. The first call decides.
+func (m *Member) Close(c Closing) {
+	m.mu.Lock()
+	if m.closing == nil || c.Now && !m.closing.Now {
+		m.closing = &c
+	}
+	hurry := m.onClose
+	m.drained.Broadcast()
+	m.mu.Unlock()
+	if hurry != nil && (c.Now || c.UpTo > 0) {
+		hurry()
+	}
+	m.rouse()
+}
+
+// Closed is closed when the member's writer has written its last.
+func (m *Member) Closed() <-chan struct{} { return m.closed }
+
+// MarkClosed says that nothing more is written. Only the member's writer may
+// call it, once.
+func (m *Member) MarkClosed() {
+	m.Close(Closing{Code: protocol.CloseNormal, Now: true}) // nobody waits for room any more
+	close(m.closed)
+}
+
+// Acknowledge answers an admitted envelope by system.ack.
+func (m *Member) Acknowledge(id protocol.ID, seq protocol.Seq) {
+	m.Tell(protocol.KindSystemAck, id, protocol.Ack{Seq: seq})
+}
+
+func (m *Member) isClosing() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closing != nil
+}
+
+// Subscribe puts a filter in force, and tells the member so.
+func (m *Member) Subscribe(correlation protocol.ID, f protocol.Filter) *protocol.Error {
+	matcher, err := f.Compile()
+	if err != nil {
+		return err
+	}
+	m.matcher.Store(matcher)
+	m.Tell(protocol.KindSystemSubscribed, correlation, f)
+	return nil
+}

@@ -1,0 +1,367 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Sender is somebody who publishes: a connection's participant, or that of an
+// HTTP request.
+type Sender struct {
+	ID      protocol.ParticipantID
+	Dialect protocol.Dialect
+	// Observe: may say nothing at all.
+	Observe bool
+
+	space *Space
+	who   *participant
+}
+
+// Sender returns a sender that has no connection.
+func (s *Space) Sender(ctx context.Context, id protocol.ParticipantID) (*Sender, *protocol.Error) {
+	if err := s.admitGuest(ctx, id); err != nil {
+		return nil, err
+	}
+	if s.state.Load().kicked(id) {
+		return nil, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Sender{ID: id, space: s, who: s.participantLocked(id)}, nil
+}
+
+// Sender returns the member as a sender.
+func (m *Member) Sender() *Sender {
+	return &Sender{ID: m.ID, Dialect: m.Dialect, Observe: m.Observe, space: m.space, who: m.who}
+}
+
+// Limits returns the limits that hold for the sender.
+func (f *Sender) Limits() protocol.Limits { return f.space.settings(f.ID).Limits }
+
+// Attempt is one frame that somebody sent: decoded, or refused by the decoder.
+type Attempt struct {
+	In  *protocol.Inbound
+	Err *protocol.Error
+}
+
+// Outcome is what became of an attempt.
+type Outcome struct {
+	ID  protocol.ID  // as sent, or as the gateway gave it; "" if unreadable
+	Seq protocol.Seq // of the admitted envelope
+	Err *protocol.Error
+	// Invite goes to the inviter alone.
+	Invite *protocol.InviteAck
+}
+
+// Publish admits what a sender has said, in order, and returns one outcome
+// each. An envelope is admitted exactly when its outcome has no error; it is
+// durable and on its way to everybody then.
+//
+// The checks come one after the other, the cheap ones first: form (already
+// done by the decoder), identity and reserved kinds, schema, limits,
+// capability, safety, append.
+func (s *Space) Publish(ctx context.Context, from *Sender, attempts []Attempt) []Outcome {
+	p := publication{space: s, from: from, now: s.now(), outcomes: make([]Outcome, len(attempts))}
+	for i, a := range attempts {
+		p.admit(ctx, i, a)
+	}
+	p.flush(ctx)
+	for i := range p.outcomes {
+		s.count(attempts[i].In, p.outcomes[i].Err)
+	}
+	return p.outcomes
+}
+
+// Charge counts an envelope against the sender's rate that goes no further
+// than the gateway.
+func (s *Space) Charge(from *Sender) *protocol.Error {
+	limiter := from.who.limits()
+	if limiter == nil {
+		return nil
+	}
+	err := limiter.Envelope(s.now())
+	if err != nil {
+		s.observer().Refused(err.Code)
+	}
+	return err
+}
+
+func (s *Space) count(in *protocol.Inbound, err *protocol.Error) {
+	if err != nil {
+		s.observer().Refused(err.Code)
+		return
+	}
+	s.observer().Admitted(in.Envelope.Kind)
+}
+
+// publication is one call of Publish.
+type publication struct {
+	space    *Space
+	from     *Sender
+	now      time.Time
+	outcomes []Outcome
+	waiting  []*candidate // passed the checks, not appended yet
+}
+
+// candidate is an envelope that has passed the checks that depend on itself
+// alone.
+type candidate struct {
+	index       int
+	in          *protocol.Inbound
+	draft       journal.Draft
+	reservation Reservation
+	invite      *protocol.InviteAck
+}
+
+// admit checks one attempt and puts it among those that wait to be appended.
+// What changes who may do what goes out at once, so that whatever stands
+// behind it is held against the new state.
+func (p *publication) admit(ctx context.Context, i int, a Attempt) {
+	c := &candidate{index: i, in: a.In}
+	p.outcomes[i].ID = a.In.Envelope.ID
+	if err := p.check(ctx, c, a.Err); err != nil {
+		if p.admittedBefore(ctx, c, err) {
+			return
+		}
+		p.refuse(c, err)
+		return
+	}
+	if c.in.Envelope.Kind.IsLive() {
+		p.flush(ctx)
+		p.outcomes[i].Seq = p.space.publishLive(&c.draft.Envelope)
+		return
+	}
+	p.waiting = append(p.waiting, c)
+	if c.draft.State {
+		p.flush(ctx)
+	}
+}
+
+// admittedBefore reports whether a refused envelope is a retry of one that was
+// admitted when its sender still had the right to it.
+func (p *publication) admittedBefore(ctx context.Context, c *candidate, err *protocol.Error) bool {
+	switch err.Code {
+	case protocol.CodeCapabilityViolation, protocol.CodePaused, protocol.CodeCannotDelegate, protocol.CodeNotProposer:
+	default:
+		return false
+	}
+	if c.in.Envelope.ID == "" || p.from.Observe {
+		return false
+	}
+	e, lookupErr := p.space.journal().Lookup(ctx, p.space.name, c.in.Envelope.ID)
+	if lookupErr != nil || e.Envelope.From != p.from.ID {
+		return false
+	}
+	p.refuse(c, nil)
+	p.outcomes[c.index].Seq = e.Envelope.Seq
+	return true
+}
+
+// check runs the checks of the house, from top to bottom.
+func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol.Error) *protocol.Error {
+	s, e := p.space, &c.in.Envelope
+	if s.hub.draining.Load() {
+		return protocol.Errorf(protocol.CodeUnavailable, "The gateway is going down; send it again once you are connected again.")
+	}
+	limiter := p.from.who.limits()
+	if limiter != nil {
+		if err := limiter.Envelope(p.now); err != nil {
+			return err
+		}
+	}
+	if decoded != nil {
+		return decoded
+	}
+	if err := s.checkIdentity(p.from, c.in); err != nil {
+		return err
+	}
+	if err := s.hub.services.Validate(e.Kind, c.in.Payload); err != nil {
+		return err
+	}
+	if limiter != nil {
+		r, err := limiter.Reserve(p.now, e.Kind, c.in.Size)
+		if err != nil {
+			return err
+		}
+		c.reservation = r
+	}
+	if err := p.complete(ctx, c); err != nil {
+		return err
+	}
+	if err := p.authorize(ctx, c); err != nil {
+		return err
+	}
+	return p.redact(c)
+}
+
+// checkIdentity compares who the sender says it is, and to whom it speaks,
+// with what the gateway knows.
+func (s *Space) checkIdentity(from *Sender, in *protocol.Inbound) *protocol.Error {
+	e := &in.Envelope
+	if in.ClaimedFrom != "" && in.ClaimedFrom != from.ID {
+		return protocol.Errorf(protocol.CodeIdentityMismatch, "You are %s here and cannot speak as %s; leave the field from out.", from.ID, in.ClaimedFrom)
+	}
+	if from.Observe {
+		return nil // refused as a capability violation
+	}
+	if e.Kind.IsReserved() {
+		return protocol.Errorf(protocol.CodeReservedKind, "Only the gateway sends %s.", from.Dialect.SpellKind(e.Kind))
+	}
+	for _, id := range e.To {
+		if !s.Knows(id) {
+			return protocol.Errorf(protocol.CodeUnknownParticipant, "This space knows no participant %q; nothing was delivered.", id)
+		}
+	}
+	return nil
+}
+
+// complete turns the inbound envelope into a draft: what the gateway adds.
+func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Error {
+	e := c.in.Envelope
+	e.From, e.TS = p.from.ID, p.now
+	if e.ID == "" {
+		e.ID = p.space.hub.newID()
+		p.outcomes[c.index].ID = e.ID
+	}
+	c.draft = journal.Draft{Envelope: e, State: e.Kind.ChangesState()}
+	thread, err := p.thread(ctx, &e)
+	if err != nil {
+		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again.")
+	}
+	c.draft.Thread = thread
+	return nil
+}
+
+// thread names the senders of what e correlates to, directly or through one
+// another.
+func (p *publication) thread(ctx context.Context, e *protocol.Envelope) ([]protocol.ParticipantID, error) {
+	var thread []protocol.ParticipantID
+	add := func(id protocol.ParticipantID) {
+		if id != protocol.Gateway && !slices.Contains(thread, id) {
+			thread = append(thread, id)
+		}
+	}
+	for _, id := range e.Correlation.IDs {
+		parent, err := p.parent(ctx, id)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		add(parent.from)
+		for _, x := range parent.thread {
+			add(x)
+		}
+	}
+	return thread, nil
+}
+
+// ancestor is what is needed of an envelope that another one correlates to.
+type ancestor struct {
+	from   protocol.ParticipantID
+	kind   protocol.Kind
+	to     []protocol.ParticipantID
+	thread []protocol.ParticipantID
+}
+
+func (a *ancestor) addressed(id protocol.ParticipantID) bool { return slices.Contains(a.to, id) }
+
+// parent finds an envelope by its id: among those that wait, in the ring, in
+// the journal.
+func (p *publication) parent(ctx context.Context, id protocol.ID) (ancestor, error) {
+	for _, c := range p.waiting {
+		if c.draft.Envelope.ID == id {
+			e := &c.draft.Envelope
+			return ancestor{e.From, e.Kind, e.To, c.draft.Thread}, nil
+		}
+	}
+	return p.space.find(ctx, id)
+}
+
+func (s *Space) find(ctx context.Context, id protocol.ID) (ancestor, error) {
+	if e := s.ring.lookup(id); e != nil {
+		return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.thread}, nil
+	}
+	e, err := s.journal().Lookup(ctx, s.name, id)
+	if err != nil {
+		return ancestor{}, err
+	}
+	return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.Thread}, nil
+}
+
+// redact masks secrets in what is about to become durable.
+func (p *publication) redact(c *candidate) *protocol.Error {
+	safety := p.space.hub.services.Safety
+	if safety == nil || !safety.Applies(c.in.Envelope.Kind) {
+		return nil
+	}
+	out, _, err := safety.Payload(c.in.Payload)
+	if err != nil {
+		return err
+	}
+	if out != nil {
+		c.draft.Envelope.Payload = out
+	}
+	return nil
+}
+
+// refuse ends a candidate: only the envelope bucket stays charged.
+func (p *publication) refuse(c *candidate, err *protocol.Error) {
+	p.outcomes[c.index].Err = err
+	if c.reservation != nil {
+		c.reservation.Cancel(p.now)
+	}
+}
+
+// flush appends what waits. Whatever the journal finds to have been checked
+// against an outdated state is checked again.
+func (p *publication) flush(ctx context.Context) {
+	for len(p.waiting) > 0 {
+		batch := p.waiting
+		p.waiting = nil
+		drafts := make([]journal.Draft, len(batch))
+		for i, c := range batch {
+			drafts[i] = c.draft
+		}
+		results := p.space.journal().Append(ctx, p.space.name, drafts)
+		for i, r := range results {
+			p.settle(ctx, batch[i], r)
+		}
+	}
+}
+
+func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result) {
+	switch {
+	case r.Err == nil:
+		p.outcomes[c.index].Seq = r.Seq
+		if !r.Retry {
+			p.outcomes[c.index].Invite = c.invite
+		} else if c.reservation != nil {
+			c.reservation.Cancel(p.now)
+		}
+	case errors.Is(r.Err, journal.ErrStale):
+		if err := p.authorize(ctx, c); err != nil {
+			p.refuse(c, err)
+			return
+		}
+		p.waiting = append(p.waiting, c)
+	case errors.Is(r.Err, journal.ErrDuplicateID):
+		p.refuse(c, protocol.Errorf(protocol.CodeDuplicateID, "The id %s is somebody else's in this space; choose another one.", c.draft.Envelope.ID))
+	default:
+		p.space.log.Warn("append envelope", "envelope", c.draft.Envelope.ID, "error", r.Err)
+		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the envelope now; it was not admitted, send it again under the same id."))
+	}
+}
+
+// request is the envelope as capabilities see it.
+func (c *candidate) request() *capability.Request {
+	e := &c.in.Envelope
+	return &capability.Request{Kind: e.Kind, Payload: c.in.Payload, To: e.To, Context: e.Context}
+}

@@ -1,0 +1,138 @@
+package space
+
+import (
+	"sort"
+	"sync"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ring holds the youngest entries of a space, each once, for all members.
+// Positions count everything that was ever put in, so that entries without a
+// Seq (stream.data, presence) have their place as well.
+//
+// It grows to what is in use and no further than its limits; what is pushed
+// out is still in the journal.
+type ring struct {
+	maxEntries int
+	maxBytes   int
+
+	mu    sync.RWMutex
+	slots []*Entry // circular; the length is a power of two
+	first uint64   // position of the oldest entry
+	next  uint64   // position behind the youngest
+	bytes int
+	head  protocol.Seq // of the youngest durable entry
+	floor protocol.Seq // everything durable above it is in the ring
+	byID  map[protocol.ID]*Entry
+}
+
+func newRing(maxEntries, maxBytes int, head protocol.Seq) *ring {
+	return &ring{maxEntries: maxEntries, maxBytes: maxBytes, head: head, floor: head}
+}
+
+func (r *ring) slot(pos uint64) **Entry { return &r.slots[pos&uint64(len(r.slots)-1)] }
+
+// put appends entries. Those with a Seq that the ring has already are left
+// out.
+func (r *ring) put(entries []*Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range entries {
+		if seq := e.Envelope.Seq; seq != 0 {
+			if seq <= r.head {
+				continue
+			}
+			r.head = seq
+		}
+		e.after = r.head
+		r.push(e)
+	}
+}
+
+func (r *ring) push(e *Entry) {
+	for r.next > r.first && (r.next-r.first >= uint64(r.maxEntries) || r.bytes+e.size() > r.maxBytes) {
+		r.evict()
+	}
+	if int(r.next-r.first) == len(r.slots) {
+		r.grow()
+	}
+	*r.slot(r.next) = e
+	r.next++
+	r.bytes += e.size()
+	if e.Envelope.Seq != 0 {
+		if r.byID == nil {
+			r.byID = make(map[protocol.ID]*Entry)
+		}
+		r.byID[e.Envelope.ID] = e
+	}
+}
+
+func (r *ring) evict() {
+	p := r.slot(r.first)
+	e := *p
+	*p = nil
+	r.first++
+	r.bytes -= e.size()
+	if e.Envelope.Seq != 0 {
+		r.floor = e.Envelope.Seq
+		delete(r.byID, e.Envelope.ID)
+	}
+}
+
+func (r *ring) grow() {
+	old := r.slots
+	r.slots = make([]*Entry, max(16, 2*len(old)))
+	for pos := r.first; pos < r.next; pos++ {
+		*r.slot(pos) = old[pos&uint64(len(old)-1)]
+	}
+}
+
+// lookup returns the entry with this id, if the ring still has it.
+func (r *ring) lookup(id protocol.ID) *Entry {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.byID[id]
+}
+
+// position returns the head: its Seq, and the position behind it.
+func (r *ring) position() (protocol.Seq, uint64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.head, r.next
+}
+
+// bottom returns the Seq above which the ring has everything durable.
+func (r *ring) bottom() protocol.Seq {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.floor
+}
+
+// seek returns the position behind everything up to seq. It reports false when
+// entries behind seq have left the ring.
+func (r *ring) seek(seq protocol.Seq) (uint64, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if seq < r.floor {
+		return 0, false
+	}
+	n := sort.Search(int(r.next-r.first), func(i int) bool {
+		return (*r.slot(r.first + uint64(i))).after > seq
+	})
+	return r.first + uint64(n), true
+}
+
+// read appends to dst the entries from pos on, as many as dst has room for. It
+// returns the position behind them, and false when pos has left the ring.
+func (r *ring) read(dst []*Entry, pos uint64) ([]*Entry, uint64, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if pos < r.first {
+		return dst, pos, false
+	}
+	for ; pos < r.next && len(dst) < cap(dst); pos++ {
+		dst = append(dst, *r.slot(pos))
+	}
+	return dst, pos, true
+}

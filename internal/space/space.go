@@ -1,0 +1,289 @@
+package space
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Space is one space on this gateway.
+type Space struct {
+	name string
+	hub  *Hub
+	log  *slog.Logger
+	ring *ring
+
+	cfg      atomic.Pointer[Config]
+	state    atomic.Pointer[State]
+	contexts *contexts
+	streams  streams
+
+	// opened is closed when what the log held has been read; openErr says
+	// whether that went well.
+	opened  chan struct{}
+	openErr error
+
+	deliverMu sync.Mutex // orders what enters the ring
+	pending   []*journal.Entry
+	loading   bool
+
+	mu           sync.Mutex // memory work only
+	participants map[protocol.ParticipantID]*participant
+	roster       atomic.Pointer[[]*Member] // replaced whenever somebody comes or goes
+	remote       map[protocol.ParticipantID]bool
+}
+
+// participant is somebody who is or was here: what holds across connections.
+type participant struct {
+	id      protocol.ParticipantID
+	limiter atomic.Pointer[Limiter]
+
+	// Guarded by Space.mu.
+	connections int
+	lastSeen    time.Time
+}
+
+func (p *participant) limits() Limiter {
+	if l := p.limiter.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
+
+// Name returns the space's name.
+func (s *Space) Name() string { return s.name }
+
+// Dialect returns what connections speak that name no dialect.
+func (s *Space) Dialect() protocol.Dialect { return s.config().Dialect }
+
+// Head returns the Seq of the youngest entry that was delivered.
+func (s *Space) Head() protocol.Seq {
+	head, _ := s.ring.position()
+	return head
+}
+
+func (s *Space) config() *Config          { return s.cfg.Load() }
+func (s *Space) journal() journal.Journal { return s.hub.services.Journal }
+func (s *Space) observer() Observer       { return s.hub.services.Observer }
+func (s *Space) now() time.Time           { return s.hub.services.Clock().UTC() }
+
+func (s *Space) members() []*Member {
+	if list := s.roster.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// settings returns what is configured for a participant.
+func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
+	cfg := s.config()
+	if p, ok := cfg.Participants[id]; ok {
+		return p
+	}
+	if s.state.Load().invited(id) || cfg.Guests == nil {
+		return cfg.Invited
+	}
+	return *cfg.Guests
+}
+
+// Knows reports whether the participant is known here: configured, invited, or
+// a guest who has been here.
+func (s *Space) Knows(id protocol.ParticipantID) bool {
+	if _, ok := s.config().Participants[id]; ok {
+		return true
+	}
+	return s.state.Load().known(id)
+}
+
+// Join brings a connection in: from then on it gets what it may see. The
+// member's first frame is the welcome. Leave must be called in the end.
+func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Error) {
+	matcher, refused := o.Filter.Compile()
+	if refused != nil {
+		return nil, refused
+	}
+	if err := s.admitGuest(ctx, o.ID); err != nil {
+		return nil, err
+	}
+	m := &Member{JoinOptions: o, space: s, welcomeDue: true,
+		wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	m.drained = sync.NewCond(&m.mu)
+	m.matcher.Store(matcher)
+	m.observes.Store(s.observes(o.ID))
+	if err := s.startCursor(ctx, m); err != nil {
+		return nil, err
+	}
+	if err := s.enter(m); err != nil {
+		return nil, err
+	}
+	s.observer().Connections(1)
+	// What has changed while the member came in has not seen it.
+	if s.Kicked(m.ID) {
+		m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", Now: true})
+	}
+	s.recheck(m)
+	return m, nil
+}
+
+// recheck ends a connection that the configuration lets in no more.
+func (s *Space) recheck(m *Member) {
+	if s.admits(m.ID) && (m.Recheck == nil || m.Recheck() == nil) {
+		return
+	}
+	m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token is good no more", Now: true})
+}
+
+// startCursor places a member that asked for a replay.
+func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
+	if m.Since == nil {
+		return nil
+	}
+	m.seq, m.behind = *m.Since, true
+	oldest, newest, err := s.journal().Bounds(ctx, s.name)
+	if err != nil {
+		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
+	}
+	if m.seq > newest {
+		// The log that this position comes from is gone.
+		m.seq = 0
+		if oldest == 0 {
+			oldest = 1
+		}
+		m.skipTo(oldest)
+		m.sayExpired(oldest)
+	}
+	return nil
+}
+
+// enter registers the connection, and announces the participant if it is its
+// first one anywhere.
+func (s *Space) enter(m *Member) *protocol.Error {
+	limits := s.settings(m.ID).Limits
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hub.draining.Load() {
+		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
+	}
+	if s.state.Load().kicked(m.ID) {
+		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
+	}
+	p := s.participantLocked(m.ID)
+	if limits.Connections > 0 && p.connections >= limits.Connections {
+		e := protocol.Errorf(protocol.CodeTooMany, "You have %d connections to this space already; close one first.", p.connections)
+		e.RetryAfterMS = 1000
+		return e
+	}
+	m.who = p
+	p.connections++
+	head, pos := s.ring.position()
+	m.joinedAt = head
+	if !m.behind {
+		m.seq, m.pos = head, pos
+	}
+	list := append(slices.Clone(s.members()), m)
+	s.roster.Store(&list)
+	s.reportRosterLocked()
+	if p.connections == 1 && !s.remote[m.ID] {
+		s.log.Info("participant joined", "participant", m.ID)
+		s.announce(protocol.PresenceJoin, m.ID)
+	}
+	return nil
+}
+
+// Leave takes the connection out.
+func (s *Space) Leave(m *Member) {
+	s.mu.Lock()
+	i := slices.Index(s.members(), m)
+	if i < 0 {
+		s.mu.Unlock()
+		return
+	}
+	list := slices.Delete(slices.Clone(s.members()), i, i+1)
+	s.roster.Store(&list)
+	m.who.connections--
+	m.who.lastSeen = s.now()
+	last := m.who.connections == 0 && !s.remote[m.ID]
+	s.reportRosterLocked()
+	if last {
+		s.log.Info("participant left", "participant", m.ID)
+		s.announce(protocol.PresenceLeave, m.ID)
+	}
+	s.mu.Unlock()
+
+	s.observer().Connections(-1)
+	if last {
+		s.closeStreamsOf(m.ID)
+	}
+}
+
+// maxIdleParticipants is how many participants without a connection are
+// remembered before the oldest are forgotten.
+const maxIdleParticipants = 1024
+
+func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
+	if p, ok := s.participants[id]; ok {
+		return p
+	}
+	if len(s.participants) >= maxIdleParticipants {
+		s.forgetIdleLocked()
+	}
+	p := &participant{id: id, lastSeen: s.now()}
+	if make := s.settings(id).NewLimiter; make != nil {
+		l := make(nil)
+		p.limiter.Store(&l)
+	}
+	s.participants[id] = p
+	return p
+}
+
+func (s *Space) forgetIdleLocked() {
+	old := s.now().Add(-time.Minute)
+	for id, p := range s.participants {
+		if p.connections == 0 && p.lastSeen.Before(old) {
+			delete(s.participants, id)
+		}
+	}
+}
+
+// Present returns the participants with a connection, here or at another
+// gateway, sorted.
+func (s *Space) Present() []protocol.ParticipantID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []protocol.ParticipantID
+	for id, p := range s.participants {
+		if p.connections > 0 && !s.remote[id] {
+			list = append(list, id)
+		}
+	}
+	for id := range s.remote {
+		list = append(list, id)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// IsPresent reports whether the participant has a connection anywhere.
+func (s *Space) IsPresent(id protocol.ParticipantID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.participants[id]
+	return s.remote[id] || p != nil && p.connections > 0
+}
+
+// connectionsOf returns the connections of a participant to this gateway.
+func (s *Space) connectionsOf(id protocol.ParticipantID) []*Member {
+	var list []*Member
+	for _, m := range s.members() {
+		if m.ID == id {
+			list = append(list, m)
+		}
+	}
+	return list
+}

@@ -1,0 +1,206 @@
+package space
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// KindSystemMember marks the hidden entry that makes a guest known to a space.
+const KindSystemMember protocol.Kind = "system.member"
+
+// State says who may do what in a space: a fold over the state entries of its
+// log, the same on every gateway. A State never changes; applying an entry
+// makes a new one.
+type State struct {
+	seq    protocol.Seq // of the last state entry that is folded in
+	ledger *capability.Ledger
+
+	out         map[protocol.ParticipantID]bool      // kicked and not invited since
+	pauses      map[protocol.ParticipantID]time.Time // until when; zero: until resumed
+	invitations map[[32]byte]invitation              // by the hash of the token
+	members     map[protocol.ParticipantID]standing  // besides the configured ones
+}
+
+// standing says how a participant that the configuration does not name came to
+// be known.
+type standing uint8
+
+const (
+	standingGuest standing = iota + 1
+	standingInvited
+)
+
+type invitation struct {
+	participant protocol.ParticipantID
+	expires     time.Time // zero: never
+}
+
+func newState(cfg *Config) *State {
+	return &State{ledger: capability.NewLedger(rightsOf(cfg))}
+}
+
+// rightsOf is what the configuration gives, as the ledger asks for it.
+func rightsOf(cfg *Config) capability.Configured {
+	c := capability.Configured{Participants: make(map[protocol.ParticipantID][]*capability.Capability, len(cfg.Participants))}
+	for id, p := range cfg.Participants {
+		c.Participants[id] = p.Capabilities
+	}
+	if cfg.Guests != nil {
+		c.Issued = cfg.Guests.Capabilities
+	}
+	return c
+}
+
+func (st *State) withConfig(cfg *Config) *State {
+	next := *st
+	next.ledger = st.ledger.WithConfigured(rightsOf(cfg))
+	return &next
+}
+
+func (st *State) kicked(id protocol.ParticipantID) bool  { return st.out[id] }
+func (st *State) known(id protocol.ParticipantID) bool   { return st.members[id] != 0 }
+func (st *State) invited(id protocol.ParticipantID) bool { return st.members[id] == standingInvited }
+
+func (st *State) paused(id protocol.ParticipantID, now time.Time) bool {
+	until, ok := st.pauses[id]
+	return ok && (until.IsZero() || now.Before(until))
+}
+
+func (st *State) observes(id protocol.ParticipantID, now time.Time) bool {
+	return st.ledger.Effective(id, now).Observes()
+}
+
+// sameRights reports whether a participant holds the same in both states.
+func (st *State) sameRights(other *State, id protocol.ParticipantID, now time.Time) bool {
+	return sameList(st.ledger.Display(id, now), other.ledger.Display(id, now))
+}
+
+func sameList(a, b []json.RawMessage) bool {
+	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return string(x) == string(y) })
+}
+
+// expiredBetween reports whether time alone has ended a grant in between.
+func (st *State) expiredBetween(last, now time.Time) bool {
+	at, ok := st.ledger.NextExpiry(last)
+	return ok && !at.After(now)
+}
+
+// apply folds one state entry in. The entry was checked when it was admitted;
+// an error leaves the state as it was, but for its seq.
+func (st *State) apply(e *journal.Entry) (*State, error) {
+	next := *st
+	next.seq = e.Envelope.Seq
+	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
+	if err != nil {
+		return &next, fmt.Errorf("payload of %s: %w", e.Envelope.ID, err)
+	}
+	payload := doc.Root()
+	switch e.Envelope.Kind {
+	case protocol.KindCapabilityGrant:
+		return &next, next.grant(&e.Envelope, payload)
+	case protocol.KindCapabilityRevoke:
+		return &next, next.revoke(&e.Envelope, payload)
+	case protocol.KindSpaceInvite:
+		return &next, next.invite(e, payload)
+	case protocol.KindSpaceKick:
+		next.out = with(st.out, participantIn(payload, "participant_id"), true)
+	case protocol.KindParticipantPause:
+		next.pause(&e.Envelope, payload)
+	case protocol.KindParticipantResume:
+		next.pauses = maps.Clone(st.pauses)
+		for _, id := range e.Envelope.To {
+			delete(next.pauses, id)
+		}
+	case KindSystemMember:
+		next.member(participantIn(payload, "participant_id"), standingGuest)
+	}
+	return &next, nil
+}
+
+func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
+	g, err := capability.ReadGrant(e.ID, e.From, payload, e.TS)
+	if err != nil {
+		return err
+	}
+	st.ledger = st.ledger.Apply(g)
+	return nil
+}
+
+func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
+	r, err := capability.ReadRevocation(payload, e.TS)
+	if err != nil {
+		return err
+	}
+	st.ledger = st.ledger.Apply(r)
+	return nil
+}
+
+func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
+	g, refused := capability.ReadInvite(e.Envelope.ID, e.Envelope.From, payload, e.Envelope.TS)
+	if refused != nil {
+		return refused
+	}
+	var hash [32]byte
+	if n, err := hex.Decode(hash[:], e.Note); err != nil || n != len(hash) {
+		return fmt.Errorf("invitation %s has no token", e.Envelope.ID)
+	}
+	st.invitations = with(st.invitations, hash, invitation{g.Recipient, g.ExpiresAt})
+	st.member(g.Recipient, standingInvited)
+	st.out = maps.Clone(st.out)
+	delete(st.out, g.Recipient)
+	st.ledger = st.ledger.Apply(g)
+	return nil
+}
+
+func (st *State) member(id protocol.ParticipantID, as standing) {
+	st.members = with(st.members, id, max(as, st.members[id]))
+}
+
+func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
+	var until time.Time
+	if s, ok := payload.Get("timeout_seconds").Float(); ok && s > 0 {
+		until = e.TS.Add(seconds(s))
+	}
+	for _, id := range e.To {
+		st.pauses = with(st.pauses, id, until)
+	}
+}
+
+// with returns a copy of m in which k is v.
+func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
+	next := make(map[K]V, len(m)+1)
+	maps.Copy(next, m)
+	next[k] = v
+	return next
+}
+
+func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
+	return protocol.ParticipantID(payload.Get(key).Text())
+}
+
+// maxSeconds bounds a time to live: about three hundred years would overflow.
+const maxSeconds = 100 * 365 * 24 * 3600
+
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s, maxSeconds) * float64(time.Second))
+}
+
+// Kicked reports whether the participant was removed from the space.
+func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().kicked(id) }
+
+// LookupInvitation returns who was invited with the token of this hash, and
+// until when the token is good (zero: for ever).
+func (s *Space) LookupInvitation(hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
+	i, ok := s.state.Load().invitations[hash]
+	return i.participant, i.expires, ok
+}
+
+func (s *Space) observes(id protocol.ParticipantID) bool { return s.state.Load().observes(id, s.now()) }

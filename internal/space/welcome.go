@@ -1,0 +1,76 @@
+package space
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// describe returns how a participant is shown in a dialect.
+func (s *Space) describe(id protocol.ParticipantID, d protocol.Dialect, now time.Time) protocol.Participant {
+	return protocol.Participant{ID: id, Capabilities: s.capabilitiesOf(id, d, now)}
+}
+
+// Participants describes who is connected, in the dialect meup/v0.1.
+func (s *Space) Participants() []protocol.Participant {
+	list := []protocol.Participant{}
+	for _, id := range s.Present() {
+		list = append(list, s.describe(id, protocol.MEUP1, s.now()))
+	}
+	return list
+}
+
+// appendWelcome appends the member's welcome as it is now.
+func (m *Member) appendWelcome(dst []byte) []byte {
+	s, now := m.space, m.space.now()
+	w := protocol.Welcome{
+		You: protocol.You{
+			ID:           m.ID,
+			Capabilities: s.capabilitiesOf(m.ID, m.Dialect, now),
+			Limits:       s.settings(m.ID).Limits,
+		},
+		Participants: []protocol.Participant{},
+		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq()},
+		Protocol:     m.Dialect.String(),
+	}
+	for _, id := range s.Present() {
+		if m.Dialect == protocol.MEW4 && id == m.ID {
+			continue // MEW lists the others
+		}
+		w.Participants = append(w.Participants, s.describe(id, m.Dialect, now))
+	}
+	if m.Dialect == protocol.MEW4 {
+		w.ActiveStreams = &[]any{}
+	}
+	return appendFrame(dst, m.Dialect, m.own(protocol.KindSystemWelcome, "", w))
+}
+
+// capabilitiesOf lists what a participant holds, spelled for the dialect. MEW
+// knows capabilities as objects alone.
+func (s *Space) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, now time.Time) []json.RawMessage {
+	ledger := s.state.Load().ledger
+	list := ledger.Display(id, now)
+	if d != protocol.MEUP1 {
+		list = ledger.DisplaySlash(id, now)
+	}
+	out := make([]json.RawMessage, 0, len(list))
+	for _, c := range list {
+		if d == protocol.MEW4 && len(c) > 0 && c[0] == '"' {
+			c = append(append([]byte(`{"kind":`), c...), '}')
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// welcomeSeq is the head of the log as far as this connection is concerned:
+// what came up to it is not delivered any more, unless it asked for a replay.
+// Only the member's writer may call it.
+func (m *Member) welcomeSeq() protocol.Seq {
+	if !m.welcomed {
+		m.welcomed = true
+		return m.joinedAt
+	}
+	return m.seq
+}
