@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/frame"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// events streams the space as server-sent events: the same cursor as that of
+// a WebSocket, another spelling.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
+	o, refused := eventOptions(r, v)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	member, refused := v.space.Join(r.Context(), s.options.Door.As(v.as, o))
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	defer v.space.Leave(member)
+	defer member.MarkClosed()
+
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	stream := eventStream{w: w, rc: http.NewResponseController(w), patience: s.options.IdleTimeout}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	alive := s.keepAlive(ctx, member)
+	defer func() { cancel(); <-alive }()
+	stream.run(ctx, member)
+}
+
+// keepAlive pings the member until ctx ends; what it returns is closed then.
+func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{} {
+	done := make(chan struct{})
+	go func() { // ends with ctx; events waits for it
+		defer close(done)
+		t := time.NewTicker(s.options.KeepAlive)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				m.Ping()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// eventOptions reads the parameters of section 4; Last-Event-ID says where a
+// browser was cut off.
+func eventOptions(r *http.Request, v visitor) (space.JoinOptions, *protocol.Error) {
+	q := r.URL.Query()
+	q.Set("space", v.space.Name())
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		q.Set("since", last)
+	}
+	copied := *r
+	u := *r.URL
+	u.RawQuery = q.Encode()
+	copied.URL = &u
+	o, refused := access.ParseConnect(&copied)
+	if refused != nil {
+		return space.JoinOptions{}, refused
+	}
+	o.Join.Dialect = protocol.MEUP1
+	return o.Join, nil
+}
+
+type eventStream struct {
+	w        http.ResponseWriter
+	rc       *http.ResponseController
+	patience time.Duration
+	buf      []byte
+}
+
+// run writes what the member's cursor finds, until the reader is gone.
+func (s *eventStream) run(ctx context.Context, m *space.Member) {
+	s.buf = append(s.buf, "retry: 2000\n\n"...)
+	var d space.Delivery
+	for {
+		if err := m.Next(ctx, &d); err != nil {
+			return
+		}
+		s.control(d.Control)
+		for _, e := range d.Entries {
+			s.entry(e)
+		}
+		if s.flush() != nil || d.Close != nil {
+			return
+		}
+	}
+}
+
+// control writes the frames for this member alone: the welcome, what went
+// wrong, and a comment in the place of a ping.
+func (s *eventStream) control(frames []byte) {
+	for content, ping := range frame.All(frames) {
+		if ping {
+			s.buf = append(s.buf, ": \n\n"...)
+			continue
+		}
+		s.event("system", "", content)
+	}
+}
+
+func (s *eventStream) entry(e *space.Entry) {
+	name, id := "envelope", ""
+	if e.Envelope.Kind == protocol.KindSystemPresence {
+		name = "presence"
+	}
+	if e.Envelope.Seq > 0 {
+		id = e.Envelope.Seq.String()
+	}
+	s.event(name, id, e.JSON(protocol.MEUP1))
+}
+
+// event appends one event; JSON as the gateway writes it has no line breaks
+// but those that a sender left between tokens of its payload.
+func (s *eventStream) event(name, id string, data []byte) {
+	s.buf = append(s.buf, "event: "...)
+	s.buf = append(s.buf, name...)
+	if id != "" {
+		s.buf = append(s.buf, "\nid: "...)
+		s.buf = append(s.buf, id...)
+	}
+	s.buf = append(s.buf, "\ndata: "...)
+	for _, c := range data {
+		switch c {
+		case '\n':
+			s.buf = append(s.buf, "\ndata: "...)
+		case '\r':
+			s.buf = append(s.buf, ' ') // white space between tokens: inside a string it would be escaped
+		default:
+			s.buf = append(s.buf, c)
+		}
+	}
+	s.buf = append(s.buf, "\n\n"...)
+}
+
+func (s *eventStream) flush() error {
+	if err := s.rc.SetWriteDeadline(time.Now().Add(s.patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	_, err := s.w.Write(s.buf)
+	s.buf = s.buf[:0]
+	if err != nil {
+		return err
+	}
+	return s.rc.Flush()
+}

@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of one request.
+const (
+	maxSend      = 100      // envelopes
+	maxSendBytes = 32 << 20 // of the body, unless one message may have more
+)
+
+// sent is what became of one envelope.
+type sent struct {
+	ID  protocol.ID  `json:"id,omitempty"`
+	Seq protocol.Seq `json:"seq,omitempty"`
+	// Token and ExpiresAt answer an invitation.
+	Token     string `json:"token,omitempty"`
+	ExpiresAt string `json:"expires_at,omitempty"`
+
+	Status          int `json:"status,omitempty"` // of a refused one, in an array
+	*protocol.Error `json:",omitempty"`
+}
+
+// send admits one envelope or an array of them, in order.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
+	sender, refused := v.space.Sender(r.Context(), v.id)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	limits := sender.Limits()
+	body, refused := readBody(w, r, limits.MessageBytes)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	doc, err := protocol.ParseJSON(body, protocol.MaxDepth+1) // the array is not part of the envelope
+	if err == nil && doc.Root().Type() == protocol.TypeArray {
+		s.sendMany(w, r, v, sender, doc.Root())
+		return
+	}
+	outcome := v.space.Publish(r.Context(), sender, []space.Attempt{attempt(body, limits)})[0]
+	if outcome.Err != nil {
+		access.WriteError(w, outcome.Err)
+		return
+	}
+	writeJSON(w, http.StatusOK, answer(outcome))
+}
+
+func (s *Server) sendMany(w http.ResponseWriter, r *http.Request, v visitor, sender *space.Sender, list protocol.Value) {
+	limits := sender.Limits()
+	if n := list.Len(); n == 0 || n > maxSend {
+		access.WriteError(w, access.BadRequest("Send 1 to 100 envelopes at a time."))
+		return
+	}
+	var attempts []space.Attempt
+	for x := range list.Elements {
+		attempts = append(attempts, attempt(slices.Clone(x.Raw()), limits))
+	}
+	var answers []sent
+	statuses := make(map[int]bool)
+	for _, o := range v.space.Publish(r.Context(), sender, attempts) {
+		a := answer(o)
+		statuses[a.Status] = true
+		answers = append(answers, a)
+	}
+	writeJSON(w, overall(statuses), answers)
+}
+
+// overall is the status of several answers: the one that they share, or 207.
+func overall(statuses map[int]bool) int {
+	if len(statuses) > 1 {
+		return http.StatusMultiStatus
+	}
+	for status := range statuses {
+		if status != 0 {
+			return status
+		}
+	}
+	return http.StatusOK
+}
+
+func attempt(frame []byte, limits protocol.Limits) space.Attempt {
+	if limits.MessageBytes > 0 && int64(len(frame)) > limits.MessageBytes {
+		return space.Attempt{In: &protocol.Inbound{}, Err: tooLarge(limits.MessageBytes)}
+	}
+	in, err := protocol.Decode(frame, protocol.MEUP1, max(limits.ContextDepth, 1))
+	return space.Attempt{In: in, Err: err}
+}
+
+func tooLarge(limit int64) *protocol.Error {
+	err := protocol.Errorf(protocol.CodeMessageTooLarge, "A message may have at most %d bytes.", limit)
+	err.Limit = limit
+	return err
+}
+
+func answer(o space.Outcome) sent {
+	if o.Err != nil {
+		return sent{ID: o.ID, Status: o.Err.Code.HTTPStatus(), Error: o.Err}
+	}
+	a := sent{ID: o.ID, Seq: o.Seq}
+	if o.Invite != nil {
+		a.Token, a.ExpiresAt = o.Invite.Token, o.Invite.ExpiresAt
+	}
+	return a
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, messageLimit int64) ([]byte, *protocol.Error) {
+	limit := max(maxSendBytes, 2*messageLimit)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge(messageLimit)
+	case err != nil:
+		return nil, access.BadRequest("The body could not be read.")
+	}
+	return body, nil
+}

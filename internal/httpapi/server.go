@@ -1,0 +1,175 @@
+// Package httpapi serves what section 8 of the contract lists: sending,
+// history, contexts, participants, events, and what operators ask a gateway.
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Journal is what the API asks of the log itself.
+type Journal interface {
+	Spaces(ctx context.Context) ([]string, error)
+	Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
+}
+
+// Version is what /version says.
+type Version struct {
+	Version  string   `json:"version"`
+	Commit   string   `json:"commit,omitempty"`
+	Go       string   `json:"go"`
+	Dialects []string `json:"dialects"`
+}
+
+// Options are what the API is made of.
+type Options struct {
+	Door    *access.Door
+	Journal Journal
+	// Spaces lists the names and globs of the spaces that a token is good for.
+	Spaces  func(ctx context.Context, token string) ([]string, error)
+	Origins []string
+	// Ready says why the gateway cannot do its work; nil: it can.
+	Ready   func() error
+	Metrics http.Handler // nil: elsewhere
+	WS      http.Handler
+	Version Version
+
+	KeepAlive   time.Duration // of event streams; 0: 15 s
+	IdleTimeout time.Duration // for a reader of events that stops; 0: 2 min
+	Logger      *slog.Logger
+}
+
+// Server serves the API.
+type Server struct {
+	options Options
+	mux     *http.ServeMux
+}
+
+// New makes the API's handler.
+func New(o Options) *Server {
+	if o.KeepAlive == 0 {
+		o.KeepAlive = 15 * time.Second
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = 2 * time.Minute
+	}
+	s := &Server{options: o, mux: http.NewServeMux()}
+	s.routes()
+	return s
+}
+
+func (s *Server) routes() {
+	handle := s.mux.HandleFunc
+	handle("POST /api/spaces/{space}/envelopes", s.inSpace(s.send))
+	handle("GET /api/spaces/{space}/envelopes", s.inSpace(s.history))
+	handle("GET /api/spaces/{space}/contexts", s.inSpace(s.contexts))
+	handle("GET /api/spaces/{space}/contexts/{path...}", s.inSpace(s.contexts))
+	handle("GET /api/spaces/{space}/participants", s.inSpace(s.participants))
+	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
+	handle("GET /api/spaces", s.spaces)
+	handle("GET /healthz", s.health)
+	handle("GET /readyz", s.ready)
+	handle("GET /version", s.version)
+	if s.options.Metrics != nil {
+		s.mux.Handle("GET /metrics", s.options.Metrics)
+	}
+	handle("/", s.other)
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	if origin := r.Header.Get("Origin"); origin != "" && !s.allowOrigin(w, r, origin) {
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// allowOrigin answers what a browser asks before it lets a page of another
+// origin use the API. It reports whether the request goes on.
+func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin string) bool {
+	if !access.OriginAllowed(r, s.options.Origins) {
+		access.WriteError(w, protocol.Errorf(protocol.CodeForbidden, "Pages of %s may not use this gateway; its operator can list the origin.", origin))
+		return false
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	if r.Method != http.MethodOptions {
+		return true
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return false
+}
+
+// other serves what no route names: upgrades on any path, and the rest is not
+// found.
+func (s *Server) other(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/ws" || access.HasToken(r.Header["Upgrade"], "websocket") {
+		s.options.WS.ServeHTTP(w, r)
+		return
+	}
+	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is nothing at %s %s.", r.Method, r.URL.Path))
+}
+
+// visitor is who asks, and the space that it asks about.
+type visitor struct {
+	space *space.Space
+	id    protocol.ParticipantID
+	as    auth.Identity
+}
+
+type spaceHandler func(w http.ResponseWriter, r *http.Request, v visitor)
+
+// inSpace lets the sender of a request into the space that its path names.
+func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		room, identity, err := s.options.Door.EnterRequest(r, r.PathValue("space"))
+		if err != nil {
+			access.WriteError(w, err)
+			return
+		}
+		next(w, r, visitor{room, identity.Participant, identity})
+	}
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.options.Ready(); err != nil {
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unavailable", "reason": err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.options.Version)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the peer may be gone
+}

@@ -1,0 +1,151 @@
+package ws
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// joinBytes bounds the first frame of a client that has not said who it is.
+const joinBytes = 8 << 10
+
+// serveMEW serves a client of the MEW protocol, which says in its first frame
+// which space it wants and who it is. Section 9.
+//
+// Until then it is a stranger: there is a bounded number of such connections,
+// each for a bounded time.
+func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.handshakes <- struct{}{}:
+	default:
+		err := protocol.Errorf(protocol.CodeTooMany, "Too many clients are joining at this moment; try again.")
+		err.RetryAfterMS = 1000
+		access.WriteError(w, err)
+		return
+	}
+	c, wsConn, err := accept(w, r)
+	if err != nil {
+		<-s.handshakes
+		return
+	}
+	addr := access.Address(r)
+	member, refused := s.handshake(wsConn, addr)
+	<-s.handshakes
+	if member == nil {
+		if refused == nil {
+			refused = access.BadRequest("The join did not come in time.")
+		}
+		s.turnAway(wsConn, refused)
+		return
+	}
+	s.start(wsConn, c, member)
+}
+
+// handshake reads the join and lets its sender in.
+func (s *Server) handshake(wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
+	late := time.AfterFunc(s.options.HandshakeTimeout, func() { // ends by itself
+		s.turnAway(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
+	})
+	frame, refused := readJoin(wsConn)
+	if !late.Stop() || refused != nil {
+		return nil, refused
+	}
+	join, refused := parseJoin(frame)
+	if refused != nil {
+		return nil, refused
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.HandshakeTimeout)
+	defer cancel()
+	room, identity, refused := s.options.Door.Enter(ctx, addr, join.space, join.token)
+	if refused != nil {
+		return nil, refused
+	}
+	if join.participant != "" && join.participant != identity.Participant {
+		return nil, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", identity.Participant)
+	}
+	return room.Join(ctx, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.MEW4}))
+}
+
+func readJoin(wsConn *websocket.Conn) ([]byte, *protocol.Error) {
+	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer of handshake
+	if err != nil {
+		return nil, access.BadRequest("The connection ended before the join.")
+	}
+	frame, err := io.ReadAll(io.LimitReader(r, joinBytes+1))
+	if err != nil || typ != websocket.MessageText || len(frame) > joinBytes {
+		return nil, access.BadRequest(`The first frame must be the join: {"type":"join","space":…,"participantId":…,"token":…}.`)
+	}
+	return frame, nil
+}
+
+type joinFrame struct {
+	space       string
+	participant protocol.ParticipantID
+	token       string
+}
+
+// parseJoin reads a join in either of its two forms.
+func parseJoin(frame []byte) (joinFrame, *protocol.Error) {
+	doc, err := protocol.ParseJSON(frame, protocol.MaxDepth)
+	if err != nil {
+		return joinFrame{}, protocol.Errorf(protocol.CodeInvalidJSON, "The join is not well-formed JSON: %v.", err)
+	}
+	fields := doc.Root()
+	kind, _ := protocol.ParseKind(fields.Get("kind").Text())
+	switch {
+	case kind == protocol.KindSystemJoin:
+		fields = fields.Get("payload")
+	case fields.Get("type").EqualText("join"):
+	default:
+		return joinFrame{}, protocol.Errorf(protocol.CodeInvalidEnvelope, `The first frame must be the join: {"type":"join","space":…,"participantId":…,"token":…}.`)
+	}
+	j := joinFrame{
+		space:       fields.Get("space").Text(),
+		participant: protocol.ParticipantID(fields.Get("participantId").Text()),
+		token:       fields.Get("token").Text(),
+	}
+	if !protocol.ValidSpaceName(j.space) {
+		return joinFrame{}, access.BadRequest("The join must name a space.")
+	}
+	if j.token == "" {
+		return joinFrame{}, protocol.Errorf(protocol.CodeUnauthorized, "The join must carry a token.")
+	}
+	return j, nil
+}
+
+// turnAway says why a client may not join, and closes.
+func (s *Server) turnAway(wsConn *websocket.Conn, refused *protocol.Error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.HandshakeTimeout)
+	defer cancel()
+	e, err := protocol.FromGateway("join", protocol.KindSystemError, time.Now(), refused)
+	if err == nil {
+		err = wsConn.Write(ctx, websocket.MessageText, protocol.AppendEnvelope(nil, protocol.MEW4, &e))
+	}
+	if err != nil {
+		_ = wsConn.CloseNow()
+		return
+	}
+	_ = wsConn.Close(websocket.StatusCode(closeCode(refused.Code)), truncate(string(refused.Code)))
+}
+
+func closeCode(c protocol.Code) int {
+	switch c {
+	case protocol.CodeUnauthorized:
+		return protocol.CloseTokenExpired
+	case protocol.CodeKicked:
+		return protocol.CloseKicked
+	case protocol.CodeShuttingDown:
+		return protocol.CloseGoingAway
+	case protocol.CodeUnavailable, protocol.CodeInternal:
+		return protocol.CloseInternal
+	}
+	return protocol.ClosePolicy
+}

@@ -1,0 +1,281 @@
+package ws
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Violations counts the refusals of one connection.
+type Violations interface {
+	// Add counts one and reports whether the connection is to be closed.
+	Add(now time.Time) bool
+}
+
+// Observer counts what happens on connections. Its methods may be called
+// concurrently and must be quick.
+type Observer interface {
+	Delivered(entries int, lag time.Duration)
+	Refused(code protocol.Code)
+	ViolationClose()
+}
+
+// Options say how connections are served; the zero value of a duration or
+// bound is replaced by the default that stands beside it.
+type Options struct {
+	Door *access.Door
+	// Origins are allowed besides the gateway's own: scheme://host[:port].
+	Origins []string
+	// NewViolations makes the count of refusals of a connection; nil: none.
+	NewViolations func() Violations
+
+	PingInterval     time.Duration // 30 s
+	IdleTimeout      time.Duration // 2 min: not heard for so long, or not read
+	HandshakeTimeout time.Duration // 10 s: for a client that joins by its first frame
+	MaxConnections   int           // 0: no bound
+	MaxHandshakes    int           // 256: joining by first frame at one time
+	Observer         Observer      // nil: nothing is counted
+	Logger           *slog.Logger
+}
+
+func (o *Options) fill() {
+	setDefault(&o.PingInterval, 30*time.Second)
+	setDefault(&o.IdleTimeout, 2*time.Minute)
+	setDefault(&o.HandshakeTimeout, 10*time.Second)
+	if o.MaxHandshakes == 0 {
+		o.MaxHandshakes = 256
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func setDefault(d *time.Duration, to time.Duration) {
+	if *d == 0 {
+		*d = to
+	}
+}
+
+// Server serves WebSocket connections.
+type Server struct {
+	options    Options
+	handshakes chan struct{} // slots for clients that have not said who they are
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	pending  int // connections between admission and registration
+	closed   bool
+	done     sync.WaitGroup
+}
+
+// NewServer makes a server.
+func NewServer(o Options) *Server {
+	o.fill()
+	return &Server{options: o, handshakes: make(chan struct{}, o.MaxHandshakes), sessions: make(map[*session]struct{})}
+}
+
+// ServeHTTP upgrades a request to a connection, or says why not.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !isUpgrade(r) {
+		w.Header().Set("Upgrade", "websocket")
+		access.WriteError(w, access.BadRequest("This address is for WebSocket connections: GET /ws?space=NAME with an Upgrade header."))
+		return
+	}
+	if err := s.admit(r); err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	defer s.unreserve()
+	if !r.URL.Query().Has("space") {
+		s.serveMEW(w, r)
+		return
+	}
+	o, err := access.ParseConnect(r)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	room, identity, err := s.options.Door.EnterRequest(r, r.URL.Query().Get("space"))
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	if !o.DialectNamed {
+		o.Join.Dialect = room.Dialect()
+	}
+	member, err := room.Join(r.Context(), s.options.Door.As(identity, o.Join))
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	c, wsConn, acceptErr := accept(w, r)
+	if acceptErr != nil {
+		room.Leave(member)
+		s.options.Logger.Debug("upgrade", "participant", identity.Participant, "error", acceptErr)
+		return
+	}
+	s.start(wsConn, c, member)
+}
+
+// admit holds a request against what can be said before anything is known of
+// its sender.
+func (s *Server) admit(r *http.Request) *protocol.Error {
+	if !access.OriginAllowed(r, s.options.Origins) {
+		return protocol.Errorf(protocol.CodeForbidden, "Pages of %s may not connect to this gateway; its operator can list the origin.", r.Header.Get("Origin"))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
+	}
+	if limit := s.options.MaxConnections; limit > 0 && len(s.sessions)+s.pending >= limit {
+		err := protocol.Errorf(protocol.CodeTooMany, "The gateway has all the connections that it takes; try again later.")
+		err.RetryAfterMS = 5000
+		return err
+	}
+	s.pending++
+	return nil
+}
+
+func (s *Server) unreserve() {
+	s.mu.Lock()
+	s.pending--
+	s.mu.Unlock()
+}
+
+func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, error) {
+	h := &hijacker{ResponseWriter: w}
+	wsConn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // the origin was checked by admit
+		Subprotocols:       []string{"meup.v0.1", "meup.v0.2", "mew.v0.4"},
+		OnPingReceived:     func(_ context.Context, payload []byte) bool { return h.conn.pinged(payload) },
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	wsConn.SetReadLimit(-1) // the reader counts, so that it can answer first
+	return h.conn, wsConn, nil
+}
+
+// start hands the connection to its goroutines. The handler returns: its
+// stack, its request and its buffers are not needed any more.
+func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member) {
+	limits := member.Limits()
+	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender(),
+		messageLimit: limits.MessageBytes, contextDepth: limits.ContextDepth}
+	if x.messageLimit <= 0 {
+		x.messageLimit = 1 << 20
+	}
+	if x.contextDepth <= 0 {
+		x.contextDepth = protocol.DefaultContextDepth
+	}
+	if s.options.NewViolations != nil {
+		x.violations = s.options.NewViolations()
+	}
+	c.pong = member.Pong
+	member.OnClose(c.hurry)
+	s.mu.Lock()
+	s.sessions[x] = struct{}{}
+	s.done.Add(1)
+	s.mu.Unlock()
+	go x.run() // ends with the connection; Wait waits for it
+}
+
+func (s *Server) remove(x *session) {
+	s.mu.Lock()
+	delete(s.sessions, x)
+	s.mu.Unlock()
+	s.done.Done()
+}
+
+// Connections returns how many connections are open.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions)
+}
+
+// Joining returns how many connections have not said yet who they are.
+func (s *Server) Joining() int { return len(s.handshakes) }
+
+// Refuse lets no new connection in.
+func (s *Server) Refuse() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+}
+
+// Wait waits until all connections have ended. When ctx ends first, it cuts
+// those that are left.
+func (s *Server) Wait(ctx context.Context) {
+	done := make(chan struct{})
+	go func() { // ends when the last connection does, which the cut below sees to
+		s.done.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for x := range s.sessions {
+		_ = x.conn.Close()
+	}
+	s.mu.Unlock()
+	<-done
+}
+
+// Run pings the connections and ends those that are not heard of any more,
+// until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	t := time.NewTicker(min(s.options.PingInterval, s.options.IdleTimeout) / 2)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-t.C:
+			s.sweep(now)
+		}
+	}
+}
+
+func (s *Server) sweep(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for x := range s.sessions {
+		switch silent := now.Sub(time.Unix(0, x.conn.lastRead.Load())); {
+		case silent > s.options.IdleTimeout:
+			x.member.Close(space.Closing{Code: protocol.CloseIdle, Reason: "nothing heard", Now: true})
+		case silent > s.options.PingInterval:
+			x.member.Ping()
+		}
+	}
+}
+
+func (s *Server) refused(code protocol.Code) {
+	if s.options.Observer != nil {
+		s.options.Observer.Refused(code)
+	}
+}
+
+func (s *Server) delivered(d *space.Delivery) {
+	if s.options.Observer != nil && len(d.Entries) > 0 {
+		s.options.Observer.Delivered(len(d.Entries), time.Since(d.Entries[len(d.Entries)-1].Envelope.TS))
+	}
+}
+
+func isUpgrade(r *http.Request) bool {
+	return r.Method == http.MethodGet && access.HasToken(r.Header["Connection"], "upgrade") &&
+		access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != "" &&
+		r.Header.Get("Sec-WebSocket-Version") == "13"
+}

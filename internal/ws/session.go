@@ -1,0 +1,281 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of what is published together.
+const (
+	burstFrames = 256
+	burstBytes  = 256 << 10
+)
+
+// session is one connection: its reader owns it, its writer is waited for.
+type session struct {
+	server *Server
+	ws     *websocket.Conn
+	conn   *conn
+	member *space.Member
+	sender *space.Sender
+
+	messageLimit int64
+	contextDepth int
+	violations   Violations
+}
+
+// run serves the connection until it ends. It is the reader's goroutine.
+func (s *session) run() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	written := make(chan struct{})
+	go func() { // ends when ctx does, or when a write fails
+		defer close(written)
+		s.writeLoop(ctx)
+	}()
+	err := s.readLoop(ctx)
+	s.member.Close(space.Closing{Code: protocol.CloseNormal, Now: true})
+	s.conn.hurry()
+	cancel(err)
+	<-written
+	_ = s.ws.CloseNow()
+	s.conn.release()
+	s.member.Space().Leave(s.member)
+	s.server.remove(s)
+}
+
+// readLoop publishes what the participant sends, a burst at a time, until the
+// connection ends.
+func (s *session) readLoop(ctx context.Context) error {
+	attempts := make([]space.Attempt, 0, 8)
+	for {
+		attempts = attempts[:0]
+		size := 0
+		for {
+			frame, err := s.read(ctx)
+			if err != nil {
+				_ = s.publish(ctx, attempts) // the connection ends anyway
+				return s.readFailed(err)
+			}
+			a := s.decode(frame)
+			if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemSubscribe {
+				if err := errors.Join(s.publish(ctx, attempts), s.subscribe(a.In)); err != nil {
+					return err
+				}
+				attempts = attempts[:0]
+			} else {
+				attempts = append(attempts, a)
+			}
+			size += len(frame)
+			if len(attempts) >= burstFrames || size >= burstBytes || !s.conn.frameWaits() {
+				break
+			}
+		}
+		if err := s.publish(ctx, attempts); err != nil {
+			return err
+		}
+		if cap(attempts) > 8 {
+			attempts = make([]space.Attempt, 0, 8)
+		}
+	}
+}
+
+func (s *session) decode(frame []byte) space.Attempt {
+	if frame == nil {
+		return space.Attempt{In: &protocol.Inbound{}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
+			"An envelope is a text frame; this was a binary one.")}
+	}
+	in, err := protocol.Decode(frame, s.member.Dialect, s.contextDepth)
+	return space.Attempt{In: in, Err: err}
+}
+
+var errTooLarge = errors.New("message too large")
+
+// read returns the next message in memory of its own; nil for a binary one.
+func (s *session) read(ctx context.Context) ([]byte, error) {
+	typ, r, err := s.ws.Reader(context.WithoutCancel(ctx)) // ends with the connection: a cancellable read costs more
+	if err != nil {
+		return nil, err
+	}
+	block := blocks.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+	defer blocks.Put(block)
+	n, err := io.ReadFull(r, *block)
+	if err == nil {
+		return s.readLarge(r, (*block)[:n])
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	if int64(n) > s.messageLimit {
+		return nil, errTooLarge
+	}
+	if typ != websocket.MessageText {
+		return nil, nil
+	}
+	return append(make([]byte, 0, n), (*block)[:n]...), nil
+}
+
+// readLarge reads on when a message is longer than a block.
+func (s *session) readLarge(r io.Reader, begun []byte) ([]byte, error) {
+	limit := s.messageLimit - int64(len(begun)) + 1
+	if limit <= 0 {
+		return nil, errTooLarge
+	}
+	rest, err := io.ReadAll(io.LimitReader(r, limit))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(rest)) >= limit {
+		return nil, errTooLarge
+	}
+	return append(append(make([]byte, 0, len(begun)+len(rest)), begun...), rest...), nil
+}
+
+// readFailed says to the peer why nothing is read from it any more, if that is
+// news to it.
+func (s *session) readFailed(err error) error {
+	if errors.Is(err, errTooLarge) {
+		e := protocol.Errorf(protocol.CodeMessageTooLarge, "A message may have at most %d bytes; the connection is closed.", s.messageLimit)
+		e.Limit = s.messageLimit
+		s.server.refused(e.Code)
+		s.member.Refuse("", e)
+		s.end(space.Closing{Code: protocol.CloseTooBig, Reason: "message too large", UpTo: s.member.Space().Head()})
+	}
+	return err
+}
+
+// end closes the connection behind what is there to be written, and waits
+// until that is done or takes too long.
+func (s *session) end(c space.Closing) {
+	s.conn.hurry()
+	s.member.Close(c)
+	t := time.NewTimer(hurryTimeout)
+	defer t.Stop()
+	select {
+	case <-s.member.Closed():
+	case <-t.C:
+	}
+}
+
+// publish admits a burst and answers what has to be answered. The error ends
+// the connection.
+func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
+	if len(attempts) == 0 {
+		return nil
+	}
+	for _, o := range s.member.Space().Publish(ctx, s.sender, attempts) {
+		if o.Err != nil {
+			if err := s.refuse(o.ID, o.Err); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.member.Ack {
+			s.member.Acknowledge(o.ID, o.Seq)
+		}
+		if o.Invite != nil {
+			s.member.Tell(protocol.KindSpaceInviteAck, o.ID, o.Invite)
+		}
+	}
+	return nil
+}
+
+var errViolations = errors.New("too many refused envelopes")
+
+// refuse answers a refused envelope. Too many of them end the connection.
+func (s *session) refuse(id protocol.ID, err *protocol.Error) error {
+	s.member.Refuse(id, err)
+	if s.violations == nil || !s.violations.Add(time.Now()) {
+		return nil
+	}
+	if o := s.server.options.Observer; o != nil {
+		o.ViolationClose()
+	}
+	s.end(space.Closing{Code: protocol.ClosePolicy, Reason: errViolations.Error(), UpTo: s.member.Space().Head()})
+	return errViolations
+}
+
+func (s *session) subscribe(in *protocol.Inbound) error {
+	if err := s.member.Space().Charge(s.sender); err != nil {
+		return s.refuse(in.Envelope.ID, err)
+	}
+	f, err := protocol.ParseFilter(in.Payload)
+	if err == nil {
+		err = s.member.Subscribe(in.Envelope.ID, f)
+	}
+	if err != nil {
+		return s.refuse(in.Envelope.ID, err)
+	}
+	return nil
+}
+
+// writeLoop writes what the member's cursor finds, until the connection ends.
+func (s *session) writeLoop(ctx context.Context) {
+	var d space.Delivery
+	var frames net.Buffers
+	defer s.member.MarkClosed()
+	for {
+		if err := s.member.Next(ctx, &d); err != nil {
+			return
+		}
+		frames = gather(frames[:0], &d, s.member.Dialect)
+		if len(frames) > 0 {
+			if err := s.conn.writeFrames(frames, s.server.options.IdleTimeout); err != nil {
+				_ = s.ws.CloseNow() // the reader notices
+				return
+			}
+			s.server.delivered(&d)
+		}
+		if d.Close != nil {
+			s.conn.hurry()
+			_ = s.ws.Close(websocket.StatusCode(d.Close.Code), truncate(d.Close.Reason))
+			return
+		}
+		if cap(frames) > keepFrames {
+			frames = nil
+		}
+	}
+}
+
+// keepFrames is how many slots for frames an idle writer holds on to.
+const keepFrames = 8
+
+// gather lists the frames of a delivery, joining those that lie behind one
+// another in memory.
+func gather(dst net.Buffers, d *space.Delivery, dialect protocol.Dialect) net.Buffers {
+	if len(d.Control) > 0 {
+		dst = append(dst, d.Control)
+	}
+	for _, e := range d.Entries {
+		f := e.Frame(dialect)
+		if n := len(dst) - 1; n >= 0 && adjacent(dst[n], f) {
+			dst[n] = dst[n][:len(dst[n])+len(f)]
+			continue
+		}
+		dst = append(dst, f)
+	}
+	return dst
+}
+
+// adjacent reports whether b begins in memory where a ends, within what a may
+// be extended to.
+func adjacent(a, b []byte) bool {
+	return len(a) > 0 && len(b) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
+}
+
+// truncate cuts a close reason to what a close frame can hold.
+func truncate(reason string) string {
+	const maxReason = 123
+	if len(reason) > maxReason {
+		return strings.ToValidUTF8(reason[:maxReason], "")
+	}
+	return reason
+}
