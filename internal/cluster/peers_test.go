@@ -1,0 +1,272 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// startServer starts a NATS server; port -1 takes a free one.
+func startServer(t *testing.T, port int) *server.Server {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(10 * time.Second) {
+		t.Fatal("NATS does not start")
+	}
+	t.Cleanup(func() { stopServer(srv) })
+	return srv
+}
+
+func stopServer(srv *server.Server) {
+	srv.Shutdown()
+	srv.WaitForShutdown()
+}
+
+func connect(t *testing.T, url string) *nats.Conn {
+	t.Helper()
+	nc, err := natsconn.Connect(url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	eventually(t, "connected", nc.IsConnected)
+	return nc
+}
+
+// join makes a gateway that lives fast.
+func join(t *testing.T, nc *nats.Conn) *Peers {
+	t.Helper()
+	p, err := Join(Options{
+		Conn: nc, Interval: 100 * time.Millisecond, Expiry: 600 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { leave(t, p) })
+	return p
+}
+
+func leave(t *testing.T, p *Peers) {
+	t.Helper()
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !condition() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 s: %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func roster(entries ...any) []RosterEntry {
+	var here []RosterEntry
+	for i := 0; i < len(entries); i += 2 {
+		here = append(here, RosterEntry{protocol.ParticipantID(entries[i].(string)), entries[i+1].(int)})
+	}
+	return here
+}
+
+// sees waits until p sees these participants at the others.
+func sees(t *testing.T, p *Peers, space string, want []RosterEntry) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%s is %v", space, want), func() bool { return slices.Equal(p.Remote(space), want) })
+}
+
+func TestRosters(t *testing.T) {
+	url := startServer(t, -1).ClientURL()
+	a, b := join(t, connect(t, url)), join(t, connect(t, url))
+	a.SetRoster("lab", roster("bob", 1, "alice", 2))
+	b.SetRoster("lab", roster("alice", 1))
+	sees(t, b, "lab", roster("alice", 2, "bob", 1))
+	sees(t, a, "lab", roster("alice", 1))
+
+	// A third one gets what was announced before it came, and adds it up.
+	c := join(t, connect(t, url))
+	sees(t, c, "lab", roster("alice", 3, "bob", 1))
+	c.SetRoster("lab", roster("carol", 1))
+	sees(t, a, "lab", roster("alice", 1, "carol", 1))
+
+	a.SetRoster("lab", nil)
+	sees(t, c, "lab", roster("alice", 1))
+	leave(t, c)
+	sees(t, a, "lab", roster("alice", 1))
+}
+
+func TestOnRoster(t *testing.T) {
+	url := startServer(t, -1).ClientURL()
+	a, b := join(t, connect(t, url)), join(t, connect(t, url))
+	a.SetRoster("old", roster("alice", 1))
+	sees(t, b, "old", roster("alice", 1))
+
+	calls := make(chan string, 100)
+	b.OnRoster(func(space string, here []RosterEntry) { calls <- fmt.Sprint(space, here) })
+	next := func(want string) {
+		t.Helper()
+		select {
+		case got := <-calls:
+			if got != want {
+				t.Errorf("told %s, want %s", got, want)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("not told %s", want)
+		}
+	}
+	next("old[{alice 1}]")
+	a.SetRoster("new", roster("alice", 2))
+	next("new[{alice 2}]")
+	a.SetRoster("new", roster("alice", 2)) // no change
+	a.SetRoster("new", nil)
+	next("new[]")
+	leave(t, a)
+	next("old[]")
+}
+
+func TestLiveMessages(t *testing.T) {
+	url := startServer(t, -1).ClientURL()
+	shared := connect(t, url)
+	a, b, c := join(t, connect(t, url)), join(t, shared), join(t, shared)
+	var mu sync.Mutex
+	got := make(map[*Peers][]string)
+	for _, p := range []*Peers{a, b, c} {
+		p.Subscribe(func(space string, message []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			got[p] = append(got[p], space+" "+string(message))
+		})
+	}
+	// Both must have subscribed at the server before the first message.
+	a.SetRoster("lab", roster("alice", 1))
+	sees(t, b, "lab", roster("alice", 1))
+	sees(t, c, "lab", roster("alice", 1))
+	var want []string
+	for i := range 500 {
+		want = append(want, fmt.Sprintf("team.a:b m-%d", i))
+		if err := a.Publish("team.a:b", fmt.Appendf(nil, "m-%d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []*Peers{b, c} {
+		eventually(t, "500 messages", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(got[p]) == len(want)
+		})
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(got[b], want) || !slices.Equal(got[c], want) {
+		t.Error("messages came in another order")
+	}
+	if len(got[a]) > 0 {
+		t.Errorf("the sender got %d of its own messages", len(got[a]))
+	}
+}
+
+// A gateway whose connection ends without a goodbye, as with kill -9.
+func TestDeadGatewayIsForgotten(t *testing.T) {
+	url := startServer(t, -1).ClientURL()
+	a, b := connect(t, url), connect(t, url)
+	pa, pb := join(t, a), join(t, b)
+	pa.SetRoster("lab", roster("alice", 1))
+	pb.SetRoster("lab", roster("bob", 1))
+	sees(t, pb, "lab", roster("alice", 1))
+	sees(t, pa, "lab", roster("bob", 1))
+	a.Close()
+	sees(t, pb, "lab", nil)
+	sees(t, pa, "lab", roster("bob", 1)) // it only lost its own connection
+}
+
+// While NATS is away nobody is declared dead, and afterwards all is as it was,
+// but for what changed meanwhile.
+func TestOutageOfNATS(t *testing.T) {
+	srv := startServer(t, -1)
+	url, port := srv.ClientURL(), srv.Addr().(*net.TCPAddr).Port
+	a, b, c := join(t, connect(t, url)), join(t, connect(t, url)), join(t, connect(t, url))
+	changes := make(chan string, 100)
+	b.OnRoster(func(space string, here []RosterEntry) { changes <- fmt.Sprint(space, here) })
+	a.SetRoster("lab", roster("alice", 1))
+	c.SetRoster("hub", roster("carol", 1))
+	sees(t, b, "lab", roster("alice", 1))
+	sees(t, b, "hub", roster("carol", 1))
+	for len(changes) > 0 {
+		<-changes
+	}
+	stopServer(srv)
+	eventually(t, "publishing fails", func() bool { return errors.Is(b.Publish("lab", nil), ErrNotConnected) })
+	a.SetRoster("new", roster("alice", 1))
+	leave(t, c)                     // nobody hears its goodbye
+	<-time.After(2 * b.opts.Expiry) // of real silence
+	if got := b.Remote("lab"); !slices.Equal(got, roster("alice", 1)) {
+		t.Errorf("during the outage: %v", got)
+	}
+	startServer(t, port)
+	sees(t, b, "new", roster("alice", 1))
+	sees(t, b, "hub", nil)
+	sees(t, b, "lab", roster("alice", 1))
+	for len(changes) > 0 {
+		if c := <-changes; c == "lab[]" {
+			t.Error("alice was declared dead")
+		}
+	}
+}
+
+func TestLargeRosters(t *testing.T) {
+	url := startServer(t, -1).ClientURL()
+	a := join(t, connect(t, url))
+	var here []RosterEntry
+	for i := range 3*partEntries + 10 {
+		here = append(here, RosterEntry{protocol.ParticipantID(fmt.Sprintf("p-%05d", i)), 1})
+	}
+	b := join(t, connect(t, url))
+	a.SetRoster("lab", here)
+	a.SetRoster("small", here[:1])
+	sees(t, b, "lab", here)
+	c := join(t, connect(t, url))
+	sees(t, c, "lab", here)
+	sees(t, c, "small", here[:1])
+}
+
+func TestGarbageIsIgnored(t *testing.T) {
+	url := startServer(t, -1).ClientURL()
+	nc := connect(t, url)
+	a, b := join(t, connect(t, url)), join(t, connect(t, url))
+	for _, op := range []string{opBeat, opRoster, opSnapshot, opHello, opBye, "unknown", opLive, opLive + ".%zz", "a.b.c"} {
+		for _, data := range []string{"", "null", "{", "[]", `{"version":-1}`, `{"version":1,"space":"a b","here":[{"id":"x","n":1}]}`,
+			`{"version":1,"part":7,"last":true}`, `{"version":1,"space":"lab","here":[{"id":"","n":0}]}`,
+			`{"version":1,"last":true,"rosters":[{"space":"lab","here":[{"id":"x","n":-4}]}]}`} {
+			if err := nc.Publish("meup.gw.evil."+op, []byte(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	a.SetRoster("lab", roster("alice", 1))
+	sees(t, b, "lab", roster("alice", 1))
+}

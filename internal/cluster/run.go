@@ -1,0 +1,228 @@
+package cluster
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// run sends and decides everything. It ends with Close.
+func (p *Peers) run() {
+	status := p.nc.StatusChanged(nats.CONNECTED)
+	defer p.nc.RemoveStatusListener(status)
+	ticker := time.NewTicker(p.opts.Interval)
+	defer ticker.Stop()
+	p.introduce()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-status:
+			p.introduce()
+		case <-ticker.C:
+			p.sendBeat()
+		case <-p.due:
+			p.announce()
+			p.sendSnapshot()
+		case <-p.retell:
+			p.tell(p.remoteSpaces())
+		case <-p.wake:
+			p.announce()
+		case m := <-p.messages:
+			p.handle(m)
+		}
+	}
+}
+
+// introduce tells the others everything and asks them for the same.
+func (p *Peers) introduce() {
+	p.announce()
+	p.sendControl(opHello, hello{})
+	p.sendSnapshot()
+	p.sendBeat()
+}
+
+// announce tells what changed here since it last did.
+func (p *Peers) announce() {
+	changes := p.takeDirty()
+	large := false
+	for _, space := range sortedKeys(changes) {
+		p.version++
+		here := changes[space]
+		if len(here) > partEntries {
+			large = true
+			continue
+		}
+		p.sendControl(opRoster, rosterChange{p.version, space, here})
+	}
+	if large {
+		p.sendSnapshot()
+	}
+}
+
+func (p *Peers) sendBeat() { p.sendControl(opBeat, beat{p.version}) }
+
+func (p *Peers) sendSnapshot() {
+	p.due, p.answered = nil, time.Now()
+	for _, part := range cutSnapshot(p.version, p.localRosters()) {
+		p.sendControl(opSnapshot, part)
+	}
+}
+
+// answerHello has a snapshot sent to whoever asked. Many may ask at the same
+// time, after an outage of NATS: one answer in a tenth of a heartbeat is enough.
+func (p *Peers) answerHello() {
+	if p.due != nil {
+		return
+	}
+	p.due = time.After(p.opts.Interval/10 - time.Since(p.answered))
+}
+
+// sendControl sends a message. While NATS is away it is lost, which the next
+// heartbeat shows.
+func (p *Peers) sendControl(op string, message any) {
+	if p.nc.IsConnected() {
+		_ = p.nc.Publish(p.subjects.control(p.gateway, op), encode(message))
+	}
+}
+
+// handle takes what came from NATS. What cannot be read is ignored.
+func (p *Peers) handle(m *nats.Msg) {
+	gateway, op, space, ok := p.subjects.parse(m.Subject)
+	if !ok {
+		return
+	}
+	if gateway == p.gateway {
+		if op == opBeat {
+			p.hearOneself()
+		}
+		return
+	}
+	switch op {
+	case opLive:
+		if f := p.onMessage.Load(); f != nil {
+			(*f)(space, m.Data)
+		}
+	case opBeat:
+		p.handleBeat(gateway, m.Data)
+	case opRoster:
+		p.handleRoster(gateway, m.Data)
+	case opSnapshot:
+		p.handleSnapshot(gateway, m.Data)
+	case opHello:
+		p.handleHello(m.Data)
+	case opBye:
+		p.handleBye(gateway)
+	}
+}
+
+// hearOneself is when time passes for the others; see the package comment.
+func (p *Peers) hearOneself() {
+	p.mu.Lock()
+	first := p.table.echo.IsZero()
+	changed, gone, lost := p.table.tick(p.opts.Now())
+	p.mu.Unlock()
+	for _, gateway := range gone {
+		p.log.Warn("another gateway is not heard any more", "gateway", gateway)
+	}
+	p.tell(changed)
+	if lost && !first {
+		p.introduce()
+	}
+}
+
+func (p *Peers) handleBeat(gateway string, data []byte) {
+	var b beat
+	if json.Unmarshal(data, &b) != nil {
+		return
+	}
+	now := p.opts.Now()
+	p.mu.Lock()
+	other := p.hear(gateway, now)
+	ask := other != nil && other.asks(b.Version, now, p.opts.Interval)
+	p.mu.Unlock()
+	if ask {
+		p.sendControl(opHello, hello{To: gateway})
+	}
+}
+
+// hear notes a sign of life. The caller holds mu.
+func (p *Peers) hear(gateway string, now time.Time) *peer {
+	before := len(p.table.peers)
+	other := p.table.hear(gateway, now)
+	if len(p.table.peers) > before {
+		p.log.Info("another gateway is here", "gateway", gateway)
+	}
+	return other
+}
+
+func (p *Peers) handleRoster(gateway string, data []byte) {
+	var c rosterChange
+	if json.Unmarshal(data, &c) != nil || !validRoster(c.Space, c.Here) {
+		return
+	}
+	now := p.opts.Now()
+	p.mu.Lock()
+	other := p.hear(gateway, now)
+	if other == nil {
+		p.mu.Unlock()
+		return
+	}
+	changed, ok := p.table.change(other, c)
+	ask := !ok && other.asks(c.Version, now, p.opts.Interval)
+	p.mu.Unlock()
+	p.tell(changed)
+	if ask {
+		p.sendControl(opHello, hello{To: gateway})
+	}
+}
+
+func (p *Peers) handleSnapshot(gateway string, data []byte) {
+	var part snapshotPart
+	if json.Unmarshal(data, &part) != nil {
+		return
+	}
+	for _, r := range part.Rosters {
+		if !validRoster(r.Space, r.Here) {
+			return
+		}
+	}
+	p.mu.Lock()
+	var changed []string
+	if other := p.hear(gateway, p.opts.Now()); other != nil {
+		changed = p.table.snapshot(other, part)
+	}
+	p.mu.Unlock()
+	p.tell(changed)
+}
+
+func (p *Peers) handleHello(data []byte) {
+	var h hello
+	if json.Unmarshal(data, &h) != nil || h.To != "" && h.To != p.gateway {
+		return
+	}
+	p.answerHello()
+}
+
+func (p *Peers) handleBye(gateway string) {
+	p.mu.Lock()
+	_, known := p.table.peers[gateway]
+	changed := p.table.remove(gateway)
+	p.mu.Unlock()
+	if known {
+		p.log.Info("another gateway said goodbye", "gateway", gateway)
+	}
+	p.tell(changed)
+}
+
+// tell calls OnRoster's function for the spaces.
+func (p *Peers) tell(changed []string) {
+	f := p.onRoster.Load()
+	if f == nil {
+		return
+	}
+	for _, space := range changed {
+		(*f)(space, p.Remote(space))
+	}
+}

@@ -1,0 +1,212 @@
+package cluster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds on what others can make a gateway remember.
+const (
+	maxPeers       = 1024
+	maxEntries     = 200_000 // of one gateway
+	maxConnections = 1 << 20 // of one participant
+)
+
+// table is what a gateway knows of the others. It does no I/O and has no
+// clock. Its methods return the spaces in which the union of rosters changed.
+type table struct {
+	expiry time.Duration
+	peers  map[string]*peer
+	echo   time.Time // when one's own heartbeat was last heard
+}
+
+// peer is another gateway.
+type peer struct {
+	heard   time.Time
+	asked   time.Time
+	known   bool // rosters are those of version
+	version uint64
+	rosters map[string][]RosterEntry
+	entries int
+
+	partial *snapshotPart // the parts of a snapshot so far
+	size    int           // its entries
+}
+
+func newTable(expiry time.Duration) *table {
+	return &table{expiry: expiry, peers: make(map[string]*peer)}
+}
+
+// hear notes a sign of life and returns the peer; nil if there are too many.
+func (t *table) hear(gateway string, now time.Time) *peer {
+	p := t.peers[gateway]
+	if p == nil {
+		if len(t.peers) >= maxPeers {
+			return nil
+		}
+		p = &peer{rosters: make(map[string][]RosterEntry)}
+		t.peers[gateway] = p
+	}
+	p.heard = now
+	return p
+}
+
+// asks reports whether the peer has to be asked for a snapshot because its
+// rosters have this version. It is asked once per pause.
+func (p *peer) asks(version uint64, now time.Time, pause time.Duration) bool {
+	if p.known && p.version == version || now.Sub(p.asked) < pause {
+		return false
+	}
+	p.asked = now
+	return true
+}
+
+// change applies a change of one space. ok is false if changes before it are
+// missing.
+func (t *table) change(p *peer, c rosterChange) (changed []string, ok bool) {
+	if p.known && c.Version <= p.version {
+		return nil, true // part of a snapshot that came meanwhile
+	}
+	entries := p.entries - len(p.rosters[c.Space]) + len(c.Here)
+	if !p.known || c.Version != p.version+1 || entries > maxEntries {
+		p.known = false
+		return nil, false
+	}
+	before := t.union(c.Space)
+	p.version, p.entries = c.Version, entries
+	if len(c.Here) > 0 {
+		p.rosters[c.Space] = c.Here
+	} else {
+		delete(p.rosters, c.Space)
+	}
+	if !slices.Equal(before, t.union(c.Space)) {
+		changed = []string{c.Space}
+	}
+	return changed, true
+}
+
+// snapshot takes a part of all rosters; with the last one they are in force.
+func (t *table) snapshot(p *peer, part snapshotPart) (changed []string) {
+	if p.known && p.version == part.Version {
+		return nil // somebody else has asked
+	}
+	if part.Part == 0 {
+		p.partial, p.size = &snapshotPart{Version: part.Version}, 0
+	}
+	if p.partial == nil || p.partial.Version != part.Version || p.partial.Part != part.Part {
+		p.partial = nil
+		return nil
+	}
+	for _, r := range part.Rosters {
+		p.size += len(r.Here)
+	}
+	if p.size > maxEntries {
+		p.partial = nil
+		return nil
+	}
+	p.partial.Rosters = append(p.partial.Rosters, part.Rosters...)
+	p.partial.Part++
+	if !part.Last {
+		return nil
+	}
+	rosters := make(map[string][]RosterEntry)
+	for _, r := range p.partial.Rosters {
+		rosters[r.Space] = append(rosters[r.Space], r.Here...)
+	}
+	p.known, p.version, p.partial = true, part.Version, nil
+	return t.replace(p, rosters, p.size)
+}
+
+// replace puts rosters in the place of a peer's, and returns where the union
+// changed.
+func (t *table) replace(p *peer, rosters map[string][]RosterEntry, entries int) (changed []string) {
+	spaces := maps.Clone(p.rosters)
+	maps.Copy(spaces, rosters)
+	before := make(map[string][]RosterEntry)
+	for space := range spaces {
+		if !slices.Equal(p.rosters[space], rosters[space]) {
+			before[space] = t.union(space)
+		}
+	}
+	p.rosters, p.entries = rosters, entries
+	for _, space := range sortedKeys(before) {
+		if !slices.Equal(before[space], t.union(space)) {
+			changed = append(changed, space)
+		}
+	}
+	return changed
+}
+
+// remove forgets a peer.
+func (t *table) remove(gateway string) (changed []string) {
+	p := t.peers[gateway]
+	if p == nil {
+		return nil
+	}
+	changed = t.replace(p, nil, 0)
+	delete(t.peers, gateway)
+	return changed
+}
+
+// spaces returns where other gateways have anybody.
+func (t *table) spaces() []string {
+	all := make(map[string]bool)
+	for _, p := range t.peers {
+		for space := range p.rosters {
+			all[space] = true
+		}
+	}
+	return sortedKeys(all)
+}
+
+// tick is called when one's own heartbeat comes back. It forgets who was not
+// heard for too long. lost is true when one was cut off oneself, or is new: it
+// is time to say hello, and nobody is forgotten for a silence that was one's
+// own.
+func (t *table) tick(now time.Time) (changed []string, gone []string, lost bool) {
+	lost = now.Sub(t.echo) > t.expiry/2
+	t.echo = now
+	for gateway, p := range t.peers {
+		switch {
+		case lost:
+			p.heard = now
+		case now.Sub(p.heard) > t.expiry:
+			gone = append(gone, gateway)
+		}
+	}
+	slices.Sort(gone)
+	for _, gateway := range gone {
+		changed = append(changed, t.remove(gateway)...)
+	}
+	slices.Sort(changed)
+	return slices.Compact(changed), gone, lost
+}
+
+// union adds up what the gateways have in a space, sorted by id; nil if none
+// has anybody.
+func (t *table) union(space string) []RosterEntry {
+	count := make(map[protocol.ParticipantID]int)
+	for _, p := range t.peers {
+		for _, e := range p.rosters[space] {
+			count[e.ID] += e.Connections
+		}
+	}
+	var here []RosterEntry
+	for id, n := range count {
+		here = append(here, RosterEntry{ID: id, Connections: n})
+	}
+	sortRoster(here)
+	return here
+}
+
+func sortRoster(here []RosterEntry) {
+	slices.SortFunc(here, func(a, b RosterEntry) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

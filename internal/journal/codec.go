@@ -1,0 +1,149 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ErrDamaged: bytes that AppendEntry did not write, or that have changed since.
+var ErrDamaged = errors.New("damaged entry")
+
+// The layout of an encoded entry. Numbers are varints unless said otherwise.
+//
+//	version   1 byte
+//	flags     1 byte
+//	seq       unsigned
+//	ts        signed, microseconds since 1970
+//	textLen   4 bytes, little endian: how long the text section is
+//	text      id, from, kind, context; correlation, to, thread
+//	blobs     payload, extra, note
+//
+// A string is its length and its bytes. A list and a blob begin with their
+// length plus one, 0 standing for nil, so that nil and empty stay apart. All
+// strings stand in one section, so that decoding copies them in one piece.
+const (
+	codecVersion = 1
+
+	flagState    = 1 << 0
+	flagHidden   = 1 << 1
+	flagArray    = 1 << 2 // the correlation was written as an array
+	flagsDefined = flagState | flagHidden | flagArray
+
+	textLenBytes = 4
+)
+
+// AppendEntry appends the encoded entry to dst and returns the extended slice.
+func AppendEntry(dst []byte, e *Entry) []byte {
+	env := &e.Envelope
+	dst = append(dst, codecVersion, entryFlags(e))
+	dst = binary.AppendUvarint(dst, uint64(env.Seq))
+	dst = binary.AppendVarint(dst, env.TS.UnixMicro())
+
+	lenAt := len(dst)
+	dst = append(dst, make([]byte, textLenBytes)...)
+	dst = appendString(dst, string(env.ID))
+	dst = appendString(dst, string(env.From))
+	dst = appendString(dst, string(env.Kind))
+	dst = appendString(dst, string(env.Context))
+	dst = appendList(dst, env.Correlation.IDs)
+	dst = appendList(dst, env.To)
+	dst = appendList(dst, e.Thread)
+	binary.LittleEndian.PutUint32(dst[lenAt:], uint32(len(dst)-lenAt-textLenBytes))
+
+	dst = appendBlob(dst, env.Payload)
+	dst = appendBlob(dst, env.Extra)
+	return appendBlob(dst, e.Note)
+}
+
+// DecodeEntry reads what AppendEntry wrote. The entry shares nothing with
+// data. An error wraps ErrDamaged; no input makes it panic.
+func DecodeEntry(data []byte) (*Entry, error) {
+	h, rest, err := decodeHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	e := &Entry{State: h.flags&flagState != 0, Hidden: h.flags&flagHidden != 0}
+	e.Envelope.Seq = h.seq
+	e.Envelope.TS = time.UnixMicro(h.micros).UTC()
+	e.Envelope.Correlation.Array = h.flags&flagArray != 0
+	if err := decodeText(e, string(rest[:h.textLen])); err != nil {
+		return nil, err
+	}
+	if err := decodeBlobs(e, rest[h.textLen:]); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// DecodeStamp reads the Seq and the time of an encoded entry, and whether it
+// is a state entry, without decoding the rest: all that retention asks.
+func DecodeStamp(data []byte) (seq protocol.Seq, ts time.Time, state bool, err error) {
+	h, _, err := decodeHeader(data)
+	if err != nil {
+		return 0, time.Time{}, false, err
+	}
+	return h.seq, time.UnixMicro(h.micros).UTC(), h.flags&flagState != 0, nil
+}
+
+type header struct {
+	flags   byte
+	seq     protocol.Seq
+	micros  int64
+	textLen int
+}
+
+// decodeHeader reads everything before the text section and returns what
+// follows; header.textLen is within it.
+func decodeHeader(data []byte) (header, []byte, error) {
+	if len(data) < 2 {
+		return header{}, nil, damaged("header")
+	}
+	if data[0] != codecVersion {
+		return header{}, nil, fmt.Errorf("%w: version %d is unknown", ErrDamaged, data[0])
+	}
+	h := header{flags: data[1]}
+	if h.flags&^flagsDefined != 0 {
+		return header{}, nil, damaged("flags")
+	}
+	rest := data[2:]
+	seq, n := binary.Uvarint(rest)
+	if n <= 0 {
+		return header{}, nil, damaged("seq")
+	}
+	rest = rest[n:]
+	micros, n := binary.Varint(rest)
+	if n <= 0 {
+		return header{}, nil, damaged("time")
+	}
+	rest = rest[n:]
+	if len(rest) < textLenBytes {
+		return header{}, nil, damaged("text length")
+	}
+	textLen := binary.LittleEndian.Uint32(rest)
+	rest = rest[textLenBytes:]
+	if uint64(textLen) > uint64(len(rest)) {
+		return header{}, nil, damaged("text length")
+	}
+	h.seq, h.micros, h.textLen = protocol.Seq(seq), micros, int(textLen)
+	return h, rest, nil
+}
+
+func entryFlags(e *Entry) byte {
+	var f byte
+	if e.State {
+		f |= flagState
+	}
+	if e.Hidden {
+		f |= flagHidden
+	}
+	if e.Envelope.Correlation.Array {
+		f |= flagArray
+	}
+	return f
+}
+
+func damaged(what string) error { return fmt.Errorf("%w: %s", ErrDamaged, what) }

@@ -1,0 +1,184 @@
+package entrydb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Batch collects entries and meta values that become durable together or not
+// at all. It is used by one goroutine. A committed batch is empty again and
+// may be filled anew.
+type Batch struct {
+	db    *DB
+	pb    *pebble.Batch // of no store: one may be opened before the commit
+	store *store        // held while a commit is under way
+
+	bytes    int64 // by how much the rows of all entries grow
+	key, val []byte
+}
+
+var errNoSeq = errors.New("the entry has no seq")
+
+// NewBatch returns an empty batch.
+func (d *DB) NewBatch() *Batch {
+	return &Batch{db: d, pb: new(pebble.Batch)}
+}
+
+// Put adds an entry and what is needed to find it again. Its Seq must not be
+// in the space yet, nor its id.
+func (b *Batch) Put(space string, e *journal.Entry) error {
+	env := &e.Envelope
+	if env.Seq == 0 {
+		return fmt.Errorf("put entry %s: %w", env.ID, errNoSeq)
+	}
+	b.key = entryKey(b.key[:0], space, env.Seq)
+	b.val = journal.AppendEntry(b.val[:0], e)
+	b.set(b.key, b.val)
+
+	b.key = idKey(b.key[:0], space, env.ID)
+	b.val = binary.AppendUvarint(b.val[:0], uint64(env.Seq))
+	b.set(b.key, b.val)
+
+	b.markers(space, e, func(key []byte) { b.set(key, nil) })
+	return nil
+}
+
+// markers calls f with the keys of the rows of e that have no value.
+func (b *Batch) markers(space string, e *journal.Entry, f func(key []byte)) {
+	seq := e.Envelope.Seq
+	ancestors(e.Envelope.Context, func(c protocol.ContextPath) {
+		b.key = appendSeq(contextPrefix(b.key[:0], space, c), seq)
+		f(b.key)
+	})
+	if e.State {
+		b.key = appendSeq(spacePrefix(b.key[:0], tableState, space), seq)
+		f(b.key)
+	}
+}
+
+// Take removes an entry that a batch has put, as if it had never been: for a
+// journal that had to report a commit as failed and finds the entry in the
+// store after all.
+func (b *Batch) Take(space string, e *journal.Entry) {
+	b.val = journal.AppendEntry(b.val[:0], e)
+	b.bytes -= b.rowBytes(space, e, len(b.val))
+	b.key = entryKey(b.key[:0], space, e.Envelope.Seq)
+	b.drop(b.key)
+	b.key = idKey(b.key[:0], space, e.Envelope.ID)
+	b.drop(b.key)
+	b.markers(space, e, b.drop)
+}
+
+// rowBytes returns how many bytes the rows of an entry take that is encoded in
+// so many: what Put adds to the size.
+func (b *Batch) rowBytes(space string, e *journal.Entry, encoded int) int64 {
+	seq := e.Envelope.Seq
+	b.key = entryKey(b.key[:0], space, seq)
+	n := len(b.key) + encoded
+	b.key = idKey(b.key[:0], space, e.Envelope.ID)
+	n += len(binary.AppendUvarint(b.key, uint64(seq))) // the id's key and value
+	b.markers(space, e, func(key []byte) { n += len(key) })
+	return int64(n)
+}
+
+// SetMeta adds a value that a journal keeps beside its entries.
+func (b *Batch) SetMeta(key string, value []byte) {
+	_ = b.pb.Set(metaKey(key), value, nil) // memory only
+}
+
+// set adds a row that counts as an entry's.
+func (b *Batch) set(key, value []byte) {
+	_ = b.pb.Set(key, value, nil) // memory only
+	b.bytes += int64(len(key) + len(value))
+}
+
+func (b *Batch) drop(key []byte) {
+	_ = b.pb.Delete(key, nil) // memory only
+}
+
+// Empty reports whether nothing was put in.
+func (b *Batch) Empty() bool { return b.pb.Empty() }
+
+// Bytes returns how much memory the content takes.
+func (b *Batch) Bytes() int { return b.pb.Len() }
+
+// Commit writes the batch. With sync it returns when the batch is durable;
+// without, a crash may take the batch and all that came after it. Err:
+// ErrUnavailable; whether the batch is in the database can then be told after
+// Reopen.
+func (b *Batch) Commit(sync bool) error {
+	if err := b.begin(); err != nil {
+		return err
+	}
+	defer b.end()
+	return b.guard(func() error {
+		if b.Empty() {
+			return nil
+		}
+		return b.store.pdb.Apply(b.pb, &pebble.WriteOptions{Sync: sync})
+	})
+}
+
+// begin takes hold of the store and completes the batch.
+func (b *Batch) begin() error {
+	s, err := b.db.acquire()
+	if err != nil {
+		b.reset()
+		return err
+	}
+	b.store = s
+	if b.bytes != 0 {
+		_ = b.pb.Merge(sizeKey, binary.AppendVarint(nil, b.bytes), nil) // memory only
+	}
+	return nil
+}
+
+// end lets the store go and empties the batch.
+func (b *Batch) end() {
+	failed := b.store.gate.failure() != nil
+	b.db.release(b.store)
+	b.store = nil
+	if failed {
+		b.pb = new(pebble.Batch) // Pebble may hold on to the other
+	}
+	b.reset()
+}
+
+func (b *Batch) reset() {
+	b.pb.Reset()
+	b.bytes = 0
+}
+
+// guard runs the commit. That Pebble reports success means nothing
+// if the gate is frozen; a panic of Pebble's freezes it.
+func (b *Batch) guard(write func() error) (err error) {
+	if err := b.failure(); err != nil {
+		return err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			b.store.gate.freeze(fmt.Errorf("commit: %v", r))
+		}
+		if failure := b.failure(); failure != nil {
+			err = failure
+		}
+	}()
+	if err := write(); err != nil {
+		b.store.gate.freeze(err)
+	}
+	return nil
+}
+
+// failure returns why the store takes no writes.
+func (b *Batch) failure() error {
+	if reason := b.store.gate.failure(); reason != nil {
+		return unavailable(reason)
+	}
+	return nil
+}

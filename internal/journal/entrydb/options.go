@@ -1,0 +1,121 @@
+package entrydb
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+)
+
+// Sizes chosen for a gateway that shares its machine. Pebble counts memtables
+// against the cache, so under a flood half of it is left for blocks; with less
+// the filters, which every append asks, are read from disk again and again.
+const (
+	memTableBytes = 16 << 20
+	memTableCount = 4
+	cacheBytes    = 2 * memTableCount * memTableBytes
+	levelZeroFile = 8 << 20
+	bloomBits     = 10
+)
+
+func pebbleOptions(g *gate, log *slog.Logger) *pebble.Options {
+	o := &pebble.Options{
+		FS:                          g,
+		CacheSize:                   cacheBytes,
+		MemTableSize:                memTableBytes,
+		MemTableStopWritesThreshold: memTableCount,
+		// A commit that waits for compactions holds Pebble's commit lock, and
+		// after a failure no compaction ever comes to its aid. Memtables alone
+		// slow writers down; they can always be flushed, to memory if need be.
+		L0StopWritesThreshold: math.MaxInt32,
+		FormatMajorVersion:    pebble.FormatNewest,
+		Merger:                &sumMerger,
+		Logger:                pebbleLogger{g, log},
+	}
+	o.TargetFileSizes[0] = levelZeroFile
+	for i := range o.Levels {
+		// Ids are mostly looked up to learn that they are new.
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
+	}
+	o.EventListener = &pebble.EventListener{
+		BackgroundError: onceInARow(func(err error) {
+			log.Warn("log store: background work will be tried again", "error", err)
+		}),
+		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+			log.Warn("log store: appends wait for the disk", "reason", info.Reason)
+		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			log.Error("log store: file is damaged", "file", info.Path, "error", info.Details)
+		},
+	}
+	return o
+}
+
+// onceInARow passes an error on unless it reads like the one before it: Pebble
+// tries again at once, and says so every time.
+func onceInARow(f func(error)) func(error) {
+	var mu sync.Mutex
+	var last string
+	return func(err error) {
+		mu.Lock()
+		again := err.Error() == last
+		last = err.Error()
+		mu.Unlock()
+		if !again {
+			f(err)
+		}
+	}
+}
+
+// pebbleLogger turns Pebble's "log this and exit" into a failure of the store.
+type pebbleLogger struct {
+	gate *gate
+	log  *slog.Logger
+}
+
+func (l pebbleLogger) Infof(string, ...any) {}
+
+func (l pebbleLogger) Errorf(format string, args ...any) {
+	l.log.Warn("log store: " + fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	l.gate.freeze(fmt.Errorf(format, args...))
+}
+
+// sumMerger adds up signed varints: the size row changes with every batch,
+// and no batch has to read it first.
+var sumMerger = pebble.Merger{
+	Name: "meup.sum",
+	Merge: func(_, value []byte) (pebble.ValueMerger, error) {
+		n, err := decodeSum(value)
+		return &sum{n}, err
+	},
+}
+
+type sum struct{ n int64 }
+
+func (s *sum) MergeNewer(value []byte) error {
+	n, err := decodeSum(value)
+	s.n += n
+	return err
+}
+
+func (s *sum) MergeOlder(value []byte) error { return s.MergeNewer(value) }
+
+func (s *sum) Finish(bool) ([]byte, io.Closer, error) {
+	return binary.AppendVarint(nil, s.n), nil, nil
+}
+
+func decodeSum(value []byte) (int64, error) {
+	n, size := binary.Varint(value)
+	if size <= 0 {
+		return 0, fmt.Errorf("sum of %d bytes cannot be read", len(value))
+	}
+	return n, nil
+}

@@ -1,0 +1,222 @@
+package entrydb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// get reads one row and hands its value to f, which must not keep it. It
+// reports whether there is such a row.
+func get(r pebble.Reader, key []byte, f func(value []byte) error) (bool, error) {
+	value, closer, err := r.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, unavailable(err)
+	}
+	return true, errors.Join(f(value), closeErr(closer))
+}
+
+func closeErr(c io.Closer) error {
+	if err := c.Close(); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// Meta returns a value that SetMeta wrote; nil if there is none. Err:
+// ErrUnavailable.
+func (d *DB) Meta(key string) ([]byte, error) {
+	s, err := d.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer d.release(s)
+	var value []byte
+	_, err = get(s.pdb, metaKey(key), func(v []byte) error {
+		value = append([]byte{}, v...)
+		return nil
+	})
+	return value, err
+}
+
+// Has reports whether the space has an entry with this Seq. Err:
+// ErrUnavailable.
+func (d *DB) Has(space string, seq protocol.Seq) (bool, error) {
+	s, err := d.acquire()
+	if err != nil {
+		return false, err
+	}
+	defer d.release(s)
+	return get(s.pdb, entryKey(nil, space, seq), func([]byte) error { return nil })
+}
+
+// Lookup returns the entry with this id. Err: ErrNotFound, ErrUnavailable.
+func (d *DB) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
+	s, err := d.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer d.release(s)
+	e, err := s.lookup(space, id)
+	if err != nil {
+		return nil, fmt.Errorf("look up %s in %s: %w", id, space, err)
+	}
+	if e == nil {
+		return nil, fmt.Errorf("look up %s in %s: %w", id, space, journal.ErrNotFound)
+	}
+	return e, nil
+}
+
+// LookupRef returns the Seq and the sender of the entry with this id, and
+// whether there is one. It is made for ids that are mostly new: then it costs
+// one look at the index. Err: ErrUnavailable.
+func (d *DB) LookupRef(space string, id protocol.ID) (protocol.Seq, protocol.ParticipantID, bool, error) {
+	s, err := d.acquire()
+	if err != nil {
+		return 0, "", false, err
+	}
+	defer d.release(s)
+	e, err := s.lookup(space, id)
+	if e == nil || err != nil {
+		return 0, "", false, err
+	}
+	return e.Envelope.Seq, e.Envelope.From, true, nil
+}
+
+// lookup returns the entry with this id; nil if there is none.
+func (s *store) lookup(space string, id protocol.ID) (*journal.Entry, error) {
+	var buf [2 + 2*protocol.MaxIDBytes]byte
+	var seq uint64
+	found, err := get(s.pdb, idKey(buf[:0], space, id), func(v []byte) error {
+		n := 0
+		if seq, n = binary.Uvarint(v); n <= 0 {
+			return unavailable(fmt.Errorf("%w: index of %s", journal.ErrDamaged, id))
+		}
+		return nil
+	})
+	if !found || err != nil {
+		return nil, err
+	}
+	return s.entry(entryKey(buf[:0], space, protocol.Seq(seq)))
+}
+
+// entry returns the entry of a row; nil if there is none.
+func (s *store) entry(key []byte) (e *journal.Entry, err error) {
+	_, err = get(s.pdb, key, func(v []byte) (err error) {
+		if e, err = journal.DecodeEntry(v); err != nil {
+			return unavailable(err)
+		}
+		return nil
+	})
+	return e, err
+}
+
+// Bounds returns the Seq of the oldest and the newest entry of the space; both
+// 0 if it never had one. After a Trim oldest counts from the newest entry that
+// was dropped: it is the first entry above that or, if there is none, 1 above
+// it; and newest is never below what was dropped. Err: ErrUnavailable.
+func (d *DB) Bounds(space string) (oldest, newest protocol.Seq, err error) {
+	s, err := d.acquire()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer d.release(s)
+	// A Trim between two reads could make a log look as if it had never had an
+	// entry, and its numbers would be given out again.
+	snap := s.pdb.NewSnapshot()
+	defer func() { err = errors.Join(err, closeErr(snap)) }()
+	floor, err := floor(snap, space)
+	if err != nil {
+		return 0, 0, err
+	}
+	var after protocol.Seq
+	if floor > 0 {
+		after = floor - 1
+	}
+	prefix := spacePrefix(nil, tableEntry, space)
+	if oldest, err = edge(snap, prefix, after, (*pebble.Iterator).First); err != nil {
+		return 0, 0, err
+	}
+	if newest, err = edge(snap, prefix, after, (*pebble.Iterator).Last); err != nil {
+		return 0, 0, err
+	}
+	return max(oldest, floor), max(newest, after), nil
+}
+
+// LastState returns the Seq of the newest state entry of the space, 0 if it
+// has none. Err: ErrUnavailable.
+func (d *DB) LastState(space string) (protocol.Seq, error) {
+	s, err := d.acquire()
+	if err != nil {
+		return 0, err
+	}
+	defer d.release(s)
+	return edge(s.pdb, spacePrefix(nil, tableState, space), 0, (*pebble.Iterator).Last)
+}
+
+// edge returns the Seq of the first or last row below prefix that is greater
+// than after; 0 if there is none.
+func edge(r pebble.Reader, prefix []byte, after protocol.Seq, to func(*pebble.Iterator) bool) (protocol.Seq, error) {
+	lower, upper, ok := seqRange(prefix, after, 0)
+	if !ok {
+		return 0, nil
+	}
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return 0, unavailable(err)
+	}
+	var seq protocol.Seq
+	if to(it) {
+		seq, _ = keySeq(it.Key())
+	}
+	return seq, closeErr(it)
+}
+
+// floor returns 1 above the newest entry that a Trim has dropped; 0 if none
+// has dropped any.
+func floor(r pebble.Reader, space string) (seq protocol.Seq, err error) {
+	_, err = get(r, spacePrefix(nil, tableTrimmed, space), func(v []byte) (err error) {
+		var ok bool
+		if seq, ok = keySeq(v); !ok {
+			return unavailable(fmt.Errorf("%w: trim mark of %s", journal.ErrDamaged, space))
+		}
+		return nil
+	})
+	return seq, err
+}
+
+// Spaces lists the spaces that have entries, shorter names first. Err:
+// ErrUnavailable.
+func (d *DB) Spaces() ([]string, error) {
+	s, err := d.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer d.release(s)
+	it, err := s.pdb.NewIter(&pebble.IterOptions{
+		LowerBound: []byte{tableEntry}, UpperBound: []byte{tableEntry + 1},
+	})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var spaces []string
+	for ok := it.First(); ok; {
+		space, valid := spaceOfKey(it.Key())
+		if !valid {
+			return nil, errors.Join(unavailable(journal.ErrDamaged), closeErr(it))
+		}
+		spaces = append(spaces, space)
+		ok = it.SeekGE(append(entryKey(nil, space, math.MaxUint64), 0))
+	}
+	return spaces, closeErr(it)
+}

@@ -1,0 +1,171 @@
+package entrydb
+
+import (
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxSeq is beyond every entry.
+const maxSeq = protocol.Seq(1 << 40)
+
+func trim(t *testing.T, d *DB, space string, before protocol.Seq) int {
+	t.Helper()
+	n, err := d.Trim(space, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func size(t *testing.T, d *DB) int64 {
+	t.Helper()
+	n, err := d.Size()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTrimKeepsStateEntries(t *testing.T) {
+	d := open(t, Options{})
+	put(t, d, "lab",
+		entry(1, within("a")), entry(2, state, within("a")), entry(3, within("a/b")),
+		entry(4, within("a")), entry(5))
+	put(t, d, "labs", entry(1))
+
+	if n := trim(t, d, "lab", 4); n != 2 {
+		t.Errorf("dropped %d, want 2", n)
+	}
+	wantSeqs(t, d, "lab", journal.Query{}, 2, 4, 5)
+	wantSeqs(t, d, "lab", journal.Query{Context: "a"}, 2, 4)
+	wantSeqs(t, d, "lab", journal.Query{Context: "a/b"})
+	wantSeqs(t, d, "lab", journal.Query{StateOnly: true}, 2)
+	wantSeqs(t, d, "labs", journal.Query{}, 1)
+	wantBounds(t, d, "lab", 4, 5)
+	if _, err := d.Lookup("lab", "id-3"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Lookup of a dropped entry: %v", err)
+	}
+	if _, err := d.Lookup("lab", "id-2"); err != nil {
+		t.Errorf("Lookup of a kept entry: %v", err)
+	}
+	if n := trim(t, d, "lab", 4); n != 0 {
+		t.Errorf("dropped %d the second time", n)
+	}
+}
+
+func TestTrimOfEverythingRemembersTheHead(t *testing.T) {
+	dir := t.TempDir()
+	d, err := Open(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, d, "lab", entry(1, state), entry(2), entry(3))
+	trim(t, d, "lab", maxSeq)
+	wantBounds(t, d, "lab", 4, 3)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, Options{Dir: dir})
+	wantBounds(t, d, "lab", 4, 3)
+	wantSeqs(t, d, "lab", journal.Query{}, 1)
+	put(t, d, "lab", entry(4))
+	wantBounds(t, d, "lab", 4, 4)
+}
+
+func TestTrimInChunks(t *testing.T) {
+	d := open(t, Options{})
+	const n = 2*trimChunk + 5
+	b := d.NewBatch()
+	for seq := protocol.Seq(1); seq <= n; seq++ {
+		if err := b.Put("lab", entry(seq)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Commit(true); err != nil {
+		t.Fatal(err)
+	}
+	if dropped := trim(t, d, "lab", n); dropped != n-1 {
+		t.Errorf("dropped %d", dropped)
+	}
+	wantSeqs(t, d, "lab", journal.Query{}, n)
+}
+
+// The size must come back to what it was, or retention would drift.
+func TestSizeFollowsPutTrimAndTake(t *testing.T) {
+	d := open(t, Options{})
+	put(t, d, "lab", entry(1, state, within("x/y")), entry(2))
+	before := size(t, d)
+	if before <= 0 {
+		t.Fatalf("size is %d", before)
+	}
+	put(t, d, "lab", entry(300, within("a/b/c")), entry(301, within("a")))
+	if size(t, d) <= before {
+		t.Error("size did not grow")
+	}
+	b := d.NewBatch()
+	b.Take("lab", entry(300, within("a/b/c")))
+	b.Take("lab", entry(301, within("a")))
+	if err := b.Commit(true); err != nil {
+		t.Fatal(err)
+	}
+	if got := size(t, d); got != before {
+		t.Errorf("size is %d after Take, want %d", got, before)
+	}
+	wantSeqs(t, d, "lab", journal.Query{}, 1, 2)
+	wantSeqs(t, d, "lab", journal.Query{Context: "a"})
+
+	put(t, d, "labs", entry(7, within("a/b")), entry(8, state, within("a")), entry(9))
+	trim(t, d, "labs", maxSeq)
+	trim(t, d, "lab", maxSeq)
+	b = d.NewBatch()
+	b.Take("labs", entry(8, state, within("a")))
+	b.Take("lab", entry(1, state, within("x/y")))
+	if err := b.Commit(true); err != nil {
+		t.Fatal(err)
+	}
+	if got := size(t, d); got != 0 {
+		t.Errorf("size of an empty log is %d", got)
+	}
+}
+
+func wantPlan(t *testing.T, d *DB, ret journal.Retention, now time.Time, want map[string]protocol.Seq) {
+	t.Helper()
+	got, err := d.TrimPlan(ret, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("TrimPlan(%+v) = %v, want %v", ret, got, want)
+	}
+}
+
+func TestTrimPlan(t *testing.T) {
+	d := open(t, Options{})
+	put(t, d, "a", entry(1), entry(2, state), entry(30), entry(40))
+	put(t, d, "b", entry(10), entry(20), entry(50))
+	put(t, d, "c", entry(60, state))
+	now := start.Add(60 * time.Second)
+	all := size(t, d)
+
+	wantPlan(t, d, journal.Retention{}, now, nil)
+	wantPlan(t, d, journal.Retention{Age: time.Hour, Bytes: all}, now, nil)
+	wantPlan(t, d, journal.Retention{Age: 35 * time.Second}, now,
+		map[string]protocol.Seq{"a": 2, "b": 21})
+	wantPlan(t, d, journal.Retention{Age: time.Nanosecond}, now,
+		map[string]protocol.Seq{"a": 41, "b": 51})
+	wantPlan(t, d, journal.Retention{Bytes: 1}, now,
+		map[string]protocol.Seq{"a": 41, "b": 51})
+	// One byte too much costs the oldest entry, whichever space it is in.
+	wantPlan(t, d, journal.Retention{Bytes: all - 1}, now, map[string]protocol.Seq{"a": 2})
+
+	trim(t, d, "a", 2)
+	wantPlan(t, d, journal.Retention{Bytes: size(t, d) - 1}, now, map[string]protocol.Seq{"b": 11})
+	// What age drops counts towards the bytes.
+	wantPlan(t, d, journal.Retention{Age: 35 * time.Second, Bytes: size(t, d) - 1}, now,
+		map[string]protocol.Seq{"b": 21})
+}

@@ -1,0 +1,78 @@
+// Package journaltest is the suite that every journal passes: the contract of
+// package journal, executable.
+//
+// A journal's own tests call [Run], and whichever of the others fit what it
+// promises beyond.
+package journaltest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+)
+
+// Run tests what all journals have in common. open returns an empty journal
+// each time; the suite closes it.
+func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
+	tests := []struct {
+		name string
+		run  func(*testing.T, *subject)
+	}{
+		{"EmptyLog", testEmptyLog},
+		{"OneCallKeepsItsOrder", testOneCallKeepsItsOrder},
+		{"SpacesAreApart", testSpacesAreApart},
+		{"NoDrafts", testNoDrafts},
+		{"RoundTrip", testRoundTrip},
+		{"DraftsMayBeReused", testDraftsMayBeReused},
+		{"RetryGetsTheFirstSeq", testRetryGetsTheFirstSeq},
+		{"RetryWithinOneCall", testRetryWithinOneCall},
+		{"DuplicateOfAnotherSender", testDuplicateOfAnotherSender},
+		{"DuplicatesAtTheSameTime", testDuplicatesAtTheSameTime},
+		{"RetriesAtTheSameTime", testRetriesAtTheSameTime},
+		{"BasisCoversLastState", testBasisCoversLastState},
+		{"StaleDraftStopsItsCall", testStaleDraftStopsItsCall},
+		{"StateMakesTheRestOfItsCallStale", testStateMakesTheRestOfItsCallStale},
+		{"BasisIsOfOneSpace", testBasisIsOfOneSpace},
+		{"StateAtTheSameTime", testStateAtTheSameTime},
+		{"SinkBeforeAppendReturns", testSinkBeforeAppendReturns},
+		{"SinkAndLogAgree", testSinkAndLogAgree},
+		{"RangeBothWays", testRangeBothWays},
+		{"RangeByContext", testRangeByContext},
+		{"RangeStateOnly", testRangeStateOnly},
+		{"RangeStopsEarly", testRangeStopsEarly},
+		{"RangeEndsWithItsContext", testRangeEndsWithItsContext},
+		{"Lookup", testLookup},
+		{"CallersAtTheSameTime", testCallersAtTheSameTime},
+		{"ReadersDuringAppends", testReadersDuringAppends},
+		{"CancelledAppend", testCancelledAppend},
+		{"ClosedJournal", testClosedJournal},
+		{"Model", testModel},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, follow(t, open(t))) })
+	}
+}
+
+// RunContiguous tests that the numbers of a space have no gaps, which journals
+// with a log of their own promise.
+func RunContiguous(t *testing.T, open func(t *testing.T) journal.Journal) {
+	t.Run("NoGaps", func(t *testing.T) { testNoGaps(t, follow(t, open(t))) })
+}
+
+// RunDurable tests that what was appended is there after the journal was
+// closed and opened again. open opens the journal that belongs to the folder
+// dir, which is empty the first time.
+func RunDurable(t *testing.T, open func(t *testing.T, dir string) journal.Journal) {
+	t.Run("ReopenKeepsEverything", func(t *testing.T) { testReopenKeepsEverything(t, open) })
+	t.Run("ReopenKeepsTheRules", func(t *testing.T) { testReopenKeepsTheRules(t, open) })
+}
+
+// RunRetention tests what retention drops and keeps. open returns an empty
+// journal that applies ret by the given clock, soon after each Append at the
+// latest.
+func RunRetention(t *testing.T, open func(*testing.T, journal.Retention, func() time.Time) journal.Journal) {
+	t.Run("Age", func(t *testing.T) { testRetentionByAge(t, open) })
+	t.Run("Bytes", func(t *testing.T) { testRetentionByBytes(t, open) })
+	t.Run("NothingLeft", func(t *testing.T) { testRetentionOfEverything(t, open) })
+}

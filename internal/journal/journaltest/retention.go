@@ -1,0 +1,99 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+type openRetaining = func(*testing.T, journal.Retention, func() time.Time) journal.Journal
+
+func startClock() time.Time { return start }
+
+// become waits until the space holds exactly these entries.
+func (s *subject) become(t *testing.T, space string, want ...protocol.Seq) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%s holds %v", space, want), func() bool {
+		return slices.Equal(seqsOf(s.read(t, space, journal.Query{})), want)
+	})
+}
+
+func testRetentionByAge(t *testing.T, open openRetaining) {
+	s := follow(t, open(t, journal.Retention{Age: time.Hour}, startClock))
+	old, fresh := at(start.Add(-2*time.Hour)), at(start.Add(-time.Minute))
+	known := basis(1 << 40)
+	q := s.must(t, "lab",
+		draft("a", old, within("x")), draft("b", old, state, within("x")), draft("c", old, known),
+		draft("d", fresh, known), draft("e", fresh, known, within("x")))
+	keep := s.must(t, "other", draft("a", fresh))
+
+	s.become(t, "lab", q[1], q[3], q[4])
+	s.want(t, "lab", journal.Query{Context: "x"}, q[1], q[4])
+	s.want(t, "lab", journal.Query{StateOnly: true}, q[1])
+	s.want(t, "other", journal.Query{}, keep...)
+	oldest, newest, err := s.Bounds(context.Background(), "lab")
+	if oldest <= q[2] || oldest > q[3] || newest != q[4] || err != nil {
+		t.Errorf("Bounds = %d, %d, %v; want above %d to %d, and %d", oldest, newest, err, q[2], q[3], q[4])
+	}
+	if _, err := s.Lookup(context.Background(), "lab", "c"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Lookup of what was dropped: %v", err)
+	}
+	if _, err := s.Lookup(context.Background(), "lab", "b"); err != nil {
+		t.Errorf("Lookup of a state entry: %v", err)
+	}
+}
+
+func testRetentionByBytes(t *testing.T, open openRetaining) {
+	const limit = 200 << 10
+	s := follow(t, open(t, journal.Retention{Bytes: limit}, startClock))
+	first := s.must(t, "lab", draft("s", state))
+	kilobyte := make([]byte, 1000)
+	for i := range kilobyte {
+		kilobyte[i] = 'x'
+	}
+	var last [2]protocol.Seq
+	for i := range 600 {
+		space := i % 2
+		d := draft(protocol.ID(fmt.Sprintf("m-%d", i)), basis(1<<40), at(start.Add(time.Duration(i)*time.Second)))
+		d.Envelope.Payload = []byte(`{"message":"` + string(kilobyte) + `"}`)
+		last[space] = s.must(t, []string{"lab", "other"}[space], d)[0]
+	}
+	var lab, other []*journal.Entry
+	eventually(t, "the log keeps to its bytes, oldest entries first in both spaces", func() bool {
+		lab, other = s.read(t, "lab", journal.Query{}), s.read(t, "other", journal.Query{})
+		if len(lab) < 2 || len(other) < 1 {
+			t.Fatalf("%d and %d entries are left", len(lab), len(other))
+		}
+		apart := lab[1].Envelope.TS.Sub(other[0].Envelope.TS).Abs()
+		return len(lab)+len(other) <= limit/1000 && apart <= time.Second
+	})
+	if n := len(lab) + len(other); n < limit/1000/2 {
+		t.Errorf("only %d entries are left", n)
+	}
+	if lab[0].Envelope.Seq != first[0] || lab[len(lab)-1].Envelope.Seq != last[0] ||
+		other[len(other)-1].Envelope.Seq != last[1] {
+		t.Error("the state entry or the newest ones are gone")
+	}
+}
+
+func testRetentionOfEverything(t *testing.T, open openRetaining) {
+	s := follow(t, open(t, journal.Retention{Age: time.Hour}, startClock))
+	old := at(start.Add(-2 * time.Hour))
+	q := s.must(t, "lab", draft("a", old), draft("b", old), draft("c", old))
+	s.become(t, "lab")
+	eventually(t, "Bounds tell what was dropped", func() bool {
+		oldest, newest, err := s.Bounds(context.Background(), "lab")
+		return oldest == q[2]+1 && newest == q[2] && err == nil
+	})
+	next := s.must(t, "lab", draft("d"))
+	if next[0] <= q[2] {
+		t.Errorf("the number %d was given out again after %d", next[0], q[2])
+	}
+	s.want(t, "lab", journal.Query{}, next...)
+}

@@ -1,0 +1,127 @@
+package memory
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// log is one space's.
+type log struct {
+	records   []*record // by Seq, without those that were dropped
+	ids       map[protocol.ID]*record
+	last      protocol.Seq // given out
+	lastState protocol.Seq
+	dropped   protocol.Seq // newest that retention dropped
+	oldest    int          // index of the first record that can be dropped
+}
+
+type record struct {
+	entry *journal.Entry
+	bytes int64
+}
+
+// place decides about a draft and appends it if all is well.
+func (l *log) place(d *journal.Draft) journal.Result {
+	env := &d.Envelope
+	if first := l.ids[env.ID]; first != nil {
+		if first.entry.Envelope.From != env.From {
+			return refused(env.ID, journal.ErrDuplicateID)
+		}
+		return journal.Result{Seq: first.entry.Envelope.Seq, Retry: true}
+	}
+	if d.Basis < l.lastState {
+		return refused(env.ID, journal.ErrStale)
+	}
+	l.last++
+	r := newRecord(d, l.last)
+	l.records = append(l.records, r)
+	l.ids[env.ID] = r
+	if d.State {
+		l.lastState = l.last
+	}
+	return journal.Result{Seq: l.last}
+}
+
+// newRecord takes the draft through the codec: the log must not change when
+// its caller goes on using what the draft points to.
+func newRecord(d *journal.Draft, seq protocol.Seq) *record {
+	e := &journal.Entry{
+		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note,
+	}
+	e.Envelope.Seq = seq
+	data := journal.AppendEntry(nil, e)
+	e, err := journal.DecodeEntry(data)
+	if err != nil {
+		panic(fmt.Sprintf("memory: entry cannot be read back: %v", err)) // the codec is broken
+	}
+	return &record{entry: e, bytes: int64(len(data))}
+}
+
+func refused(id protocol.ID, err error) journal.Result {
+	return journal.Result{Err: fmt.Errorf("append envelope %s: %w", id, err)}
+}
+
+// first returns the oldest record that can be dropped; nil if there is none.
+func (l *log) first() *record {
+	for l.oldest < len(l.records) && l.records[l.oldest].entry.State {
+		l.oldest++
+	}
+	if l.oldest == len(l.records) {
+		return nil
+	}
+	return l.records[l.oldest]
+}
+
+// dropFirst drops what first returned. What stands before it, state entries,
+// moves up, so that nothing behind it has to.
+func (l *log) dropFirst() {
+	r := l.records[l.oldest]
+	copy(l.records[1:], l.records[:l.oldest])
+	l.records[0] = nil
+	l.records = l.records[1:]
+	delete(l.ids, r.entry.Envelope.ID)
+	l.dropped = r.entry.Envelope.Seq
+}
+
+// trim applies retention to all spaces.
+func (j *Journal) trim() {
+	if j.opt.Retention == (journal.Retention{}) {
+		return
+	}
+	now := j.opt.Clock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for {
+		l, r := j.oldestRecord()
+		if r == nil || !j.outlived(r, now) {
+			return
+		}
+		l.dropFirst()
+		j.bytes -= r.bytes
+	}
+}
+
+func (j *Journal) outlived(r *record, now time.Time) bool {
+	ret := j.opt.Retention
+	if ret.Age > 0 && r.entry.Envelope.TS.Before(now.Add(-ret.Age)) {
+		return true
+	}
+	return ret.Bytes > 0 && j.bytes > ret.Bytes
+}
+
+// oldestRecord finds the oldest record of all that can be dropped.
+func (j *Journal) oldestRecord() (*log, *record) {
+	var oldest *log
+	var found *record
+	var ts time.Time
+	for _, l := range j.spaces {
+		r := l.first()
+		if r != nil && (found == nil || r.entry.Envelope.TS.Before(ts)) {
+			oldest, found, ts = l, r, r.entry.Envelope.TS
+		}
+	}
+	return oldest, found
+}

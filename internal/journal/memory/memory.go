@@ -1,0 +1,170 @@
+// Package memory is a journal that keeps nothing: for tests, and for a gateway
+// that was told so. Otherwise it behaves like the durable ones, and passes the
+// same suite.
+//
+// Appends take turns, and the sink is called by the one whose turn it is:
+// that is what keeps it in order, without a goroutine. Readers have a lock of
+// their own, which is not held then; a sink and a reader may wait for the same
+// lock of somebody else's.
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Options configure a journal; the zero value keeps everything.
+type Options struct {
+	// Retention is applied by every Append, to keep memory bounded without
+	// anybody's help.
+	Retention journal.Retention
+	// Clock tells how old entries are; nil: time.Now.
+	Clock func() time.Time
+}
+
+// Journal implements [journal.Journal].
+type Journal struct {
+	opt  Options
+	sink journal.Sink // set before the first Append
+
+	turn sync.Mutex // held by an Append from the first draft to the sink
+
+	mu     sync.RWMutex // taken within turn
+	spaces map[string]*log
+	bytes  int64 // of all entries, encoded
+	closed bool
+}
+
+var _ journal.Journal = (*Journal)(nil)
+
+// New returns an empty journal.
+func New(o Options) *Journal {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return &Journal{
+		opt:    o,
+		sink:   func(string, []*journal.Entry) {},
+		spaces: map[string]*log{},
+	}
+}
+
+var errClosed = errors.New("the log is closed")
+
+// Follow sets the sink.
+func (j *Journal) Follow(sink journal.Sink) { j.sink = sink }
+
+// Append implements [journal.Journal].
+func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Draft) []journal.Result {
+	j.turn.Lock()
+	defer j.turn.Unlock()
+	results, added := j.place(ctx, space, drafts)
+	if len(added) > 0 {
+		j.sink(space, added)
+		j.trim()
+	}
+	return results
+}
+
+// place appends what can be appended and returns the new entries.
+func (j *Journal) place(ctx context.Context, space string, drafts []journal.Draft) ([]journal.Result, []*journal.Entry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	results := make([]journal.Result, len(drafts))
+	if err := j.refusal(ctx); err != nil {
+		refuseAll(results, err)
+		return results, nil
+	}
+	l := j.spaces[space]
+	if l == nil {
+		l = &log{ids: map[protocol.ID]*record{}}
+	}
+	var added []*journal.Entry
+	for i := range drafts {
+		results[i] = l.place(&drafts[i])
+		if errors.Is(results[i].Err, journal.ErrStale) {
+			refuseAll(results[i:], results[i].Err)
+			break
+		}
+		if results[i].Err == nil && !results[i].Retry {
+			r := l.records[len(l.records)-1]
+			added = append(added, r.entry)
+			j.bytes += r.bytes
+		}
+	}
+	if len(added) > 0 {
+		j.spaces[space] = l
+	}
+	return results, added
+}
+
+func refuseAll(results []journal.Result, err error) {
+	for i := range results {
+		results[i] = journal.Result{Err: err}
+	}
+}
+
+// refusal returns why nothing can be appended.
+func (j *Journal) refusal(ctx context.Context) error {
+	if j.closed {
+		return fmt.Errorf("%w: %w", journal.ErrUnavailable, errClosed)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", journal.ErrUnavailable, context.Cause(ctx))
+	}
+	return nil
+}
+
+// Lookup implements [journal.Journal].
+func (j *Journal) Lookup(_ context.Context, space string, id protocol.ID) (*journal.Entry, error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if l := j.spaces[space]; l != nil && l.ids[id] != nil {
+		return l.ids[id].entry, nil
+	}
+	return nil, fmt.Errorf("look up %s in %s: %w", id, space, journal.ErrNotFound)
+}
+
+// Bounds implements [journal.Journal].
+func (j *Journal) Bounds(_ context.Context, space string) (oldest, newest protocol.Seq, err error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	l := j.spaces[space]
+	if l == nil {
+		return 0, 0, nil
+	}
+	return l.dropped + 1, l.last, nil
+}
+
+// Spaces implements [journal.Journal].
+func (j *Journal) Spaces(context.Context) ([]string, error) {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	names := slices.Sorted(maps.Keys(j.spaces))
+	return slices.DeleteFunc(names, func(space string) bool {
+		return len(j.spaces[space].records) == 0
+	}), nil
+}
+
+// Ready implements [journal.Journal].
+func (j *Journal) Ready() error {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return j.refusal(context.Background())
+}
+
+// Close implements [journal.Journal]. What was appended can still be read.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	return nil
+}

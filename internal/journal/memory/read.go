@@ -1,0 +1,71 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Range implements [journal.Journal]. It holds no lock while it yields.
+func (j *Journal) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+	return func(yield func(*journal.Entry, error) bool) {
+		for _, e := range j.selectEntries(space, q) {
+			if err := ctx.Err(); err != nil {
+				break
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, fmt.Errorf("read log of %s: %w", space, err))
+		}
+	}
+}
+
+func (j *Journal) selectEntries(space string, q journal.Query) []*journal.Entry {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	l := j.spaces[space]
+	if l == nil {
+		return nil
+	}
+	from, to := l.index(q.After+1), len(l.records)
+	if q.Before != 0 {
+		to = l.index(q.Before)
+	}
+	var found []*journal.Entry
+	for i := range max(to-from, 0) {
+		at := from + i
+		if q.Backwards {
+			at = to - 1 - i
+		}
+		e := l.records[at].entry
+		if q.StateOnly && !e.State || !e.Envelope.Context.Within(q.Context) {
+			continue
+		}
+		found = append(found, e)
+		if len(found) == q.Limit {
+			break
+		}
+	}
+	return found
+}
+
+// index returns where the first record with this Seq or a greater one is.
+func (l *log) index(seq protocol.Seq) int {
+	i, _ := slices.BinarySearchFunc(l.records, seq, func(r *record, seq protocol.Seq) int {
+		switch s := r.entry.Envelope.Seq; {
+		case s < seq:
+			return -1
+		case s > seq:
+			return 1
+		}
+		return 0
+	})
+	return i
+}

@@ -1,0 +1,215 @@
+package natsjournal
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ErrTooLarge: a draft does not fit into a message of this NATS, not even
+// compressed. Sending it again is pointless. See [Journal.MaxDraftBytes].
+var ErrTooLarge = errors.New("entry too large for NATS")
+
+// Append implements [journal.Journal]. A call that needs several blocks (more
+// than 1024 drafts, or with state entries among them) waits for each before it
+// sends the next, since a draft that turns out stale ends the call.
+func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Draft) []journal.Result {
+	results := make([]journal.Result, len(drafts))
+	if err := j.enter(space); err != nil {
+		refuseFrom(results, 0, err)
+		return results
+	}
+	defer j.appending.Done()
+	todo, err := j.settle(space, drafts, results)
+	if err != nil {
+		refuseFrom(results, 0, err)
+		return results
+	}
+	j.appendAll(ctx, space, drafts, todo, results)
+	endAtStale(results)
+	return results
+}
+
+// settle answers the drafts whose fate the replica knows: retries, duplicates,
+// and those that are stale already. It returns the indexes of the others. What
+// it answers would be refused by every follower too, but would stay in the
+// stream.
+func (j *Journal) settle(space string, drafts []journal.Draft, results []journal.Result) ([]int, error) {
+	db, done, err := j.replica.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	state, err := db.LastState(space)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	todo := make([]int, 0, len(drafts))
+	for i := range drafts {
+		known, err := settleOne(db, space, &drafts[i], &results[i])
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if known {
+			continue
+		}
+		if drafts[i].Basis < state && !repeats(drafts, todo, i) {
+			refuseFrom(results, i, journal.ErrStale)
+			break
+		}
+		todo = append(todo, i)
+	}
+	return todo, nil
+}
+
+// repeats reports whether a draft has the id of one before it in the call: it
+// will be a retry or a duplicate then, and needs no check.
+func repeats(drafts []journal.Draft, before []int, i int) bool {
+	return slices.ContainsFunc(before, func(k int) bool {
+		return drafts[k].Envelope.ID == drafts[i].Envelope.ID
+	})
+}
+
+func settleOne(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result) (known bool, err error) {
+	seq, from, known, err := db.LookupRef(space, d.Envelope.ID)
+	if err != nil || !known {
+		return false, err
+	}
+	*r = judgeID(seq, from, d.Envelope.From)
+	return true, nil
+}
+
+// judgeID says what becomes of a draft whose id is taken.
+func judgeID(seq protocol.Seq, first, second protocol.ParticipantID) journal.Result {
+	if first != second {
+		return journal.Result{Err: journal.ErrDuplicateID}
+	}
+	return journal.Result{Seq: seq, Retry: true}
+}
+
+// appendAll brings the drafts with these indexes into the log, block by block.
+func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.Draft, todo []int, results []journal.Result) {
+	s := j.streams[j.names.bucket(space)]
+	for len(todo) > 0 {
+		u, n := j.cutUnit(space, drafts, todo)
+		if u == nil { // a single draft, and too large
+			results[todo[0]].Err = fmt.Errorf("append entry %s: %w: %d bytes at most", drafts[todo[0]].Envelope.ID, ErrTooLarge, j.MaxDraftBytes())
+			todo = todo[1:]
+			continue
+		}
+		for i, r := range j.await(ctx, s, u) {
+			results[todo[i]] = r
+		}
+		last := results[todo[n-1]].Err
+		todo = todo[n:]
+		if errors.Is(last, journal.ErrStale) || errors.Is(last, journal.ErrUnavailable) {
+			for _, i := range todo {
+				results[i].Err = last
+			}
+			return
+		}
+	}
+}
+
+// cutUnit packs as many of the drafts as one block takes, at least one; nil if
+// that one is too large. A state draft stands alone: it has another subject.
+func (j *Journal) cutUnit(space string, drafts []journal.Draft, todo []int) (*unit, int) {
+	u := &unit{space: space, state: drafts[todo[0]].State, answer: make(chan []journal.Result, 1)}
+	var body, scratch []byte
+	target := j.blockTarget()
+	for _, i := range todo {
+		if u.count == seqsPerBlock || u.count > 0 && (u.state || drafts[i].State) {
+			break
+		}
+		before := len(body)
+		body, scratch = appendDraft(body, scratch, &drafts[i])
+		if u.count > 0 && len(body) > target {
+			body = body[:before]
+			break
+		}
+		u.count++
+	}
+	u.data = append(binary.AppendUvarint(make([]byte, 0, len(body)+2), uint64(u.count)), body...)
+	if limit := j.blockLimit(); blockHeader+len(u.data) > limit {
+		u.block = encodeDrafts([][]byte{u.data}, limit)
+		u.data = nil
+		if len(u.block) > limit {
+			return nil, 1
+		}
+	}
+	return u, u.count
+}
+
+// await submits a unit and waits for its answer, but not forever.
+func (j *Journal) await(ctx context.Context, s *stream, u *unit) []journal.Result {
+	timer := time.NewTimer(j.opts.AppendTimeout)
+	defer timer.Stop()
+	s.commit.submit(u)
+	reason := errNoAnswer
+	select {
+	case results := <-u.answer:
+		return results
+	case <-timer.C:
+		if !j.nc.IsConnected() {
+			reason = errDisconnected
+		}
+	case <-ctx.Done():
+		reason = ctx.Err()
+	}
+	u.gone.Store(true)
+	select {
+	case results := <-u.answer: // in the last moment
+		return results
+	default:
+	}
+	results := make([]journal.Result, u.count)
+	refuseFrom(results, 0, unavailable(reason))
+	return results
+}
+
+// refuseFrom refuses all drafts from index i on.
+func refuseFrom(results []journal.Result, i int, err error) {
+	for ; i < len(results); i++ {
+		results[i] = journal.Result{Err: err}
+	}
+}
+
+// endAtStale refuses everything behind the first draft that is stale, retries
+// included: the caller checks all of that again.
+func endAtStale(results []journal.Result) {
+	for i := range results {
+		if errors.Is(results[i].Err, journal.ErrStale) {
+			refuseFrom(results, i, journal.ErrStale)
+			return
+		}
+	}
+}
+
+// messageOverhead is what a message needs of max_payload besides its block:
+// its headers.
+const messageOverhead = 512
+
+// blockLimit returns how large a block may be.
+func (j *Journal) blockLimit() int {
+	limit := j.nc.MaxPayload()
+	if limit <= 0 { // never connected
+		limit = 1 << 20
+	}
+	return max(int(limit)-messageOverhead, messageOverhead)
+}
+
+// blockTarget returns up to how many bytes drafts are merged.
+func (j *Journal) blockTarget() int { return min(blockBytes, j.blockLimit()/2) }
+
+// MaxDraftBytes returns how large an encoded entry may be that cannot be
+// compressed: NATS's max_payload less a few hundred bytes. An envelope of at
+// most max_payload always fits, since JSON text compresses by more than what
+// is added to it. Gateways should accept no larger messages.
+func (j *Journal) MaxDraftBytes() int { return j.blockLimit() - blockHeader - 32 }

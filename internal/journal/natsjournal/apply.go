@@ -1,0 +1,246 @@
+package natsjournal
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// item is a message of a stream as the feed hands it on.
+type item struct {
+	seq   uint64 // in the stream
+	space string
+	id    string // Nats-Msg-Id: whose block it is
+	block block
+	err   error // errGarbage, errNewer
+}
+
+// pass applies some messages in one batch. It is owned by stream.run. What it
+// has decided counts for what follows in the same pass, though the database
+// does not show it before the commit.
+type pass struct {
+	s     *stream
+	db    *entrydb.DB
+	batch *entrydb.Batch
+
+	ids   map[idKey]author
+	state map[string]protocol.Seq // last state entry by space
+	seq   uint64                  // of the last message
+
+	out delivery
+}
+
+type idKey struct {
+	space string
+	id    protocol.ID
+}
+
+// author is who used an id first, and where.
+type author struct {
+	seq  protocol.Seq
+	from protocol.ParticipantID
+}
+
+// delivery is what a pass has for the sink and for those who wait.
+type delivery struct {
+	sink    *journal.Sink // nil: nobody followed at that time
+	entries []spaceEntries
+	answers []blockAnswer
+}
+
+type spaceEntries struct {
+	space   string
+	entries []*journal.Entry
+}
+
+type blockAnswer struct {
+	committer *committer
+	id        string
+	results   []journal.Result
+}
+
+func (s *stream) newPass() *pass {
+	db := s.j.replica.db
+	return &pass{
+		s: s, db: db, batch: db.NewBatch(), seq: s.pos.seq,
+		ids: make(map[idKey]author), state: make(map[string]protocol.Seq),
+	}
+}
+
+// apply brings the messages into the replica and hands on what they brought.
+// They follow on each other and on the position. An error leaves the position
+// where it was, or behind a part of the messages.
+func (s *stream) apply(items []item) error {
+	p := s.newPass()
+	for _, it := range items {
+		if it.block.trim == 0 {
+			err := p.add(it)
+			if errors.Is(err, errNewer) {
+				return errors.Join(err, p.commit())
+			}
+			if err != nil {
+				return err // a part of the message may be in the batch
+			}
+			continue
+		}
+		// A trim is no part of a batch. It comes when everything before it is
+		// in the database and nothing behind it.
+		if err := p.commit(); err != nil {
+			return err
+		}
+		if err := s.trim(it); err != nil {
+			return err
+		}
+		p = s.newPass()
+		p.seq = it.seq
+		p.batch.SetMeta(metaFloor(it.space), appendFloor(it.block.trim))
+	}
+	return p.commit()
+}
+
+// add decides on what a message holds.
+func (p *pass) add(it item) error {
+	switch {
+	case errors.Is(it.err, errNewer):
+		return fmt.Errorf("message %d: %w", it.seq, it.err)
+	case it.err != nil:
+		p.s.log.Warn("message is no block and is skipped", "sequence", it.seq, "error", it.err)
+		p.seq = it.seq
+		return nil
+	}
+	var results []journal.Result
+	var entries []*journal.Entry
+	for _, call := range it.block.calls {
+		stale := false
+		for _, d := range call {
+			seq := protocol.Seq(it.seq)*seqsPerBlock + protocol.Seq(len(results))
+			r, err := p.judge(it, d, seq, stale)
+			if err != nil {
+				return err
+			}
+			stale = stale || r.Err == journal.ErrStale
+			if r.Err == nil && !r.Retry {
+				entries = append(entries, d.entry)
+			}
+			results = append(results, r)
+		}
+	}
+	p.seq = it.seq
+	p.collect(it, entries, results)
+	return nil
+}
+
+// judge decides on a draft and takes it in if it is good. This is the rule that
+// all gateways share: it depends on nothing but the stream.
+func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Result, error) {
+	if stale {
+		return journal.Result{Err: journal.ErrStale}, nil
+	}
+	env := &d.entry.Envelope
+	first, known, err := p.lookup(it.space, env.ID)
+	if err != nil {
+		return journal.Result{}, err
+	}
+	if known { // and so it needs no check
+		p.s.pins.add(pin{Space: it.space, From: uint64(first.seq / seqsPerBlock), To: it.seq, State: d.entry.State})
+		return judgeID(first.seq, first.from, env.From), nil
+	}
+	last, err := p.lastState(it.space)
+	if err != nil {
+		return journal.Result{}, err
+	}
+	if d.basis < last {
+		return journal.Result{Err: journal.ErrStale}, nil
+	}
+	env.Seq = seq
+	if err := p.batch.Put(it.space, d.entry); err != nil {
+		return journal.Result{}, err
+	}
+	p.ids[idKey{it.space, env.ID}] = author{seq, env.From}
+	if d.entry.State {
+		p.state[it.space] = seq
+	}
+	return journal.Result{Seq: seq}, nil
+}
+
+// lastState returns the last state entry of the space.
+func (p *pass) lastState(space string) (protocol.Seq, error) {
+	if seq, ok := p.state[space]; ok {
+		return seq, nil
+	}
+	seq, err := p.db.LastState(space)
+	if err != nil {
+		return 0, fmt.Errorf("last state entry of %s: %w", space, err)
+	}
+	p.state[space] = seq
+	return seq, nil
+}
+
+// lookup returns who used the id, if anybody did.
+func (p *pass) lookup(space string, id protocol.ID) (author, bool, error) {
+	if a, ok := p.ids[idKey{space, id}]; ok {
+		return a, true, nil
+	}
+	seq, from, ok, err := p.db.LookupRef(space, id)
+	if err != nil {
+		return author{}, false, fmt.Errorf("look up id in %s: %w", space, err)
+	}
+	return author{seq, from}, ok, nil
+}
+
+// collect notes what to hand on after the commit. What the sink has had in an
+// earlier life of the replica it does not get again; an answer is for those who
+// wait in this process.
+func (p *pass) collect(it item, entries []*journal.Entry, results []journal.Result) {
+	if it.seq > p.s.handed && len(entries) > 0 {
+		p.out.entries = append(p.out.entries, spaceEntries{it.space, entries})
+	}
+	if p.s.j.isOurs(it.id) {
+		p.out.answers = append(p.out.answers, blockAnswer{p.s.commit, it.id, results})
+	}
+}
+
+// commit writes the batch with the position and hands on what is in it.
+func (p *pass) commit() error {
+	s := p.s
+	if p.seq == s.pos.seq {
+		return nil
+	}
+	next := position{created: s.pos.created, seq: p.seq}
+	p.batch.SetMeta(metaPosition(s.name), next.encode())
+	if data, ok := s.pins.changed(); ok {
+		p.batch.SetMeta(metaPins(s.name), data)
+	}
+	if err := p.batch.Commit(false); err != nil {
+		return err
+	}
+	s.pos = next
+	s.handed = max(s.handed, p.seq)
+	p.out.sink = s.j.sink.Load()
+	if p.out.sink == nil {
+		p.out.entries = nil
+	}
+	if len(p.out.entries)+len(p.out.answers) > 0 {
+		s.j.deliveries <- p.out // deliver outlives the streams
+	}
+	return nil
+}
+
+// deliver gives the sink what was applied, then answers Append. One goroutine
+// does so for all streams, as the sink may expect.
+func (j *Journal) deliver() {
+	for d := range j.deliveries {
+		for _, e := range d.entries {
+			(*d.sink)(e.space, e.entries)
+		}
+		for _, a := range d.answers {
+			if f := a.committer.take(a.id); f != nil {
+				f.answer(a.results)
+				j.committed(f)
+			}
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package natsjournal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// The layout of a block, the data of one message:
+//
+//	magic    1 byte
+//	version  1 byte
+//	type     1 byte: drafts, packed drafts, trim
+//	body
+//
+// The body of a trim is a Seq. That of drafts is one section for each Append
+// that they come from: the number of drafts, and for each its Basis, its
+// length and the encoded entry. Numbers are unsigned varints. A packed body is
+// compressed as a whole; that is done where it would not fit otherwise.
+const (
+	blockMagic   = 0xB7
+	blockVersion = 1
+	blockHeader  = 3
+
+	typeDrafts = 1
+	typePacked = 2
+	typeTrim   = 3
+)
+
+// seqsPerBlock is how many drafts a block can have, and the distance of the
+// Seqs of two neighbouring messages.
+const seqsPerBlock = 1024
+
+// maxUnpacked bounds what a packed block may grow to.
+const maxUnpacked = 64 << 20
+
+var (
+	// errGarbage: a message that no gateway wrote. All skip it.
+	errGarbage = errors.New("not a block")
+	// errNewer: a block of a later version. It must not be skipped: who can
+	// read it does not skip it either.
+	errNewer = errors.New("block was written by a later version of the gateway")
+)
+
+// entryVersion is what an encoded entry begins with in this version.
+var entryVersion = journal.AppendEntry(nil, new(journal.Entry))[0]
+
+// block is the decoded form. Either trim is set or calls.
+type block struct {
+	calls [][]draft
+	trim  protocol.Seq
+}
+
+// draft is a journal.Draft on its way through a stream.
+type draft struct {
+	basis protocol.Seq
+	entry *journal.Entry
+}
+
+// appendDraft appends the encoded form of a draft.
+func appendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
+	e := journal.Entry{Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note}
+	e.Envelope.Seq = 0
+	scratch = journal.AppendEntry(scratch[:0], &e)
+	dst = binary.AppendUvarint(dst, uint64(d.Basis))
+	dst = binary.AppendUvarint(dst, uint64(len(scratch)))
+	return append(dst, scratch...), scratch
+}
+
+// encodeDrafts makes a block of sections, packed if it is larger than limit.
+func encodeDrafts(sections [][]byte, limit int) []byte {
+	size := blockHeader
+	for _, s := range sections {
+		size += len(s)
+	}
+	data := append(make([]byte, 0, size), blockMagic, blockVersion, typeDrafts)
+	for _, s := range sections {
+		data = append(data, s...)
+	}
+	if size <= limit {
+		return data
+	}
+	packed := []byte{blockMagic, blockVersion, typePacked}
+	return packer.EncodeAll(data[blockHeader:], packed)
+}
+
+// encodeTrim makes a control block.
+func encodeTrim(before protocol.Seq) []byte {
+	return binary.AppendUvarint([]byte{blockMagic, blockVersion, typeTrim}, uint64(before))
+}
+
+// packer and unpacker are stateless as they are used here, and safe for
+// concurrent use. Speed is no matter: blocks that need packing are rare.
+var (
+	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked))
+)
+
+// decodeBlock reads a message. Err: errGarbage, errNewer.
+func decodeBlock(data []byte) (block, error) {
+	if len(data) < blockHeader || data[0] != blockMagic {
+		return block{}, errGarbage
+	}
+	if data[1] != blockVersion {
+		return block{}, errNewer
+	}
+	body := data[blockHeader:]
+	switch data[2] {
+	case typeTrim:
+		before, rest, ok := cutUvarint(body)
+		if !ok || len(rest) > 0 || before == 0 {
+			return block{}, fmt.Errorf("%w: trim", errGarbage)
+		}
+		return block{trim: protocol.Seq(before)}, nil
+	case typePacked:
+		unpacked, err := unpacker.DecodeAll(body, nil)
+		if err != nil {
+			return block{}, fmt.Errorf("%w: unpack: %w", errGarbage, err)
+		}
+		return decodeCalls(unpacked)
+	case typeDrafts:
+		return decodeCalls(body)
+	}
+	return block{}, fmt.Errorf("%w: type %d", errGarbage, data[2])
+}
+
+func decodeCalls(body []byte) (block, error) {
+	var b block
+	total := 0
+	for len(body) > 0 {
+		n, rest, ok := cutUvarint(body)
+		if !ok || n == 0 || n > uint64(seqsPerBlock-total) {
+			return block{}, fmt.Errorf("%w: number of drafts", errGarbage)
+		}
+		call := make([]draft, n)
+		for i := range call {
+			var err error
+			if call[i], rest, err = decodeDraft(rest); err != nil {
+				return block{}, err
+			}
+		}
+		b.calls = append(b.calls, call)
+		total += int(n)
+		body = rest
+	}
+	if total == 0 {
+		return block{}, fmt.Errorf("%w: no drafts", errGarbage)
+	}
+	return b, nil
+}
+
+func decodeDraft(body []byte) (draft, []byte, error) {
+	basis, body, ok := cutUvarint(body)
+	if !ok {
+		return draft{}, nil, fmt.Errorf("%w: basis", errGarbage)
+	}
+	size, body, ok := cutUvarint(body)
+	if !ok || size > uint64(len(body)) {
+		return draft{}, nil, fmt.Errorf("%w: length of a draft", errGarbage)
+	}
+	if size > 0 && body[0] != entryVersion {
+		return draft{}, nil, errNewer
+	}
+	e, err := journal.DecodeEntry(body[:size])
+	if err != nil {
+		return draft{}, nil, fmt.Errorf("%w: %w", errGarbage, err)
+	}
+	return draft{basis: protocol.Seq(basis), entry: e}, body[size:], nil
+}
+
+func cutUvarint(b []byte) (uint64, []byte, bool) {
+	n, size := binary.Uvarint(b)
+	if size <= 0 {
+		return 0, nil, false
+	}
+	return n, b[size:], true
+}

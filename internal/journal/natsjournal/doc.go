@@ -1,0 +1,47 @@
+// Package natsjournal keeps the log of all spaces on NATS JetStream, so that
+// several gateways that name the same NATS are one space for their clients.
+//
+// # A replicated state machine
+//
+// The truth is 64 JetStream streams; a space belongs to one of them by the
+// hash of its name. [Journal.Append] publishes drafts, packed into blocks of
+// one space each, and decides nothing. Every gateway follows every stream and
+// applies the blocks in the order in which the stream holds them, by the same
+// rules, to a replica of its own (entrydb). So all gateways come to the same
+// decision on every draft without talking to each other:
+//
+//   - its id is taken by the same sender: a retry; by another: a duplicate;
+//   - its Basis is older than the space's last state entry: refused as stale,
+//     and with it what stands behind it of the same Append;
+//   - otherwise it is an entry, with Seq = sequence of the message * 1024 +
+//     position in the block.
+//
+// A refused draft stays in its stream as a few dead bytes; no replica has it
+// and nobody sees it. Append returns when the gateway has applied the block
+// itself and the sink has the entries.
+//
+// # The replica
+//
+// It is written without sync, each batch together with the position of the
+// stream that it covers; a gateway that was killed goes on from there. It can
+// be lost at any time: it is made again from the streams.
+//
+// # Retention
+//
+// What is due is decided by one gateway and done by all: a control block "trim
+// this space below that Seq" is applied like every other. Then the messages
+// are purged from the stream. State entries have a subject of their own that
+// is never purged. See pins for the one trap in this.
+//
+// # Goroutines
+//
+//	stream.run     one a stream: follows, applies, writes the replica
+//	feed.receive   nats.go's, one a stream: decodes blocks for it
+//	deliver        one: calls the sink, then answers Append
+//	publish        one for each block under way, at most 64 a stream
+//	supervise      one: starts the streams, repairs the replica
+//	watch          one: connection, readiness
+//	retain         one: retention
+//
+// All of them end with [Journal.Close].
+package natsjournal

@@ -1,0 +1,290 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+)
+
+// load appends from several goroutines until it is stopped.
+type load struct {
+	stop    chan struct{}
+	wg      sync.WaitGroup
+	failed  atomic.Int64 // appends that were answered with ErrUnavailable
+	ok      atomic.Int64
+	mu      sync.Mutex
+	acked   []string // "seq id"
+	unknown map[string]bool
+}
+
+func startLoad(t *testing.T, space string, journals ...*Journal) *load {
+	l := &load{stop: make(chan struct{}), unknown: make(map[string]bool)}
+	for w := range 4 {
+		j := journals[w%len(journals)]
+		l.wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-l.stop:
+					return
+				default:
+				}
+				l.append(t, j, space, fmt.Sprintf("m-%d-%d", w, i))
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) append(t *testing.T, j *Journal, space, id string) {
+	r := j.Append(context.Background(), space, []journal.Draft{chat(id, "alice")})[0]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case r.Err == nil:
+		l.acked = append(l.acked, fmt.Sprintf("%d %s", r.Seq, id))
+		l.ok.Add(1)
+	case errors.Is(r.Err, journal.ErrUnavailable):
+		l.unknown[id] = true
+		l.failed.Add(1)
+	default:
+		t.Error(r.Err)
+	}
+}
+
+func (l *load) end() {
+	close(l.stop)
+	l.wg.Wait()
+}
+
+// more waits until n more appends were acknowledged.
+func (l *load) more(t *testing.T, n int64) {
+	t.Helper()
+	from := l.ok.Load()
+	eventually(t, fmt.Sprintf("%d more appends", n), func() bool { return l.ok.Load() >= from+n })
+}
+
+// check compares the log with what was answered: each acknowledged entry is
+// there once, and nothing but what may be there.
+func (l *load) check(t *testing.T, list []string) {
+	t.Helper()
+	there := make(map[string]bool)
+	ids := make(map[string]bool)
+	for _, line := range list {
+		_, id, _ := strings.Cut(line, " ")
+		if there[line] || ids[id] {
+			t.Errorf("%s is there twice", line)
+		}
+		there[line], ids[id] = true, true
+	}
+	acked := make(map[string]bool)
+	for _, line := range l.acked {
+		_, id, _ := strings.Cut(line, " ")
+		acked[id] = true
+		if !there[line] {
+			t.Errorf("%s was acknowledged and is not there", line)
+		}
+	}
+	for id := range ids {
+		if !acked[id] && !l.unknown[id] {
+			t.Errorf("%s is there and nobody was told", id)
+		}
+	}
+}
+
+func TestRestartOfNATSUnderLoad(t *testing.T) {
+	n := startNATS(t)
+	short := func(o *Options) { o.AppendTimeout = 500 * time.Millisecond }
+	a, b := openTest(t, n.url(), short), openTest(t, n.url(), short)
+	ra, rb := record(a), record(b)
+	l := startLoad(t, "lab", a, b)
+	for range 2 {
+		l.more(t, 50)
+		n.stop()
+		eventually(t, "not ready", func() bool { return a.Ready() != nil && b.Ready() != nil })
+		failed := l.failed.Load()
+		eventually(t, "appends fail", func() bool { return l.failed.Load() > failed+3 })
+		n.start()
+	}
+	l.more(t, 50)
+	eventually(t, "ready again", func() bool { return a.Ready() == nil && b.Ready() == nil })
+	l.end()
+	list := content(t, a, "lab")
+	eventually(t, "both have all", func() bool {
+		list = content(t, a, "lab")
+		return len(list) >= len(l.acked) && slices.Equal(content(t, b, "lab"), list)
+	})
+	l.check(t, list)
+	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
+
+	// Who reads it all anew comes to the same.
+	c := openTest(t, n.url(), nil)
+	agree(t, "lab", len(list), []*Journal{a, b, c})
+}
+
+func TestOpenWaitsForNATS(t *testing.T) {
+	n := startNATS(t)
+	n.stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := Open(ctx, Options{URL: n.url(), Logger: testLog(t)}); !errors.Is(err, errDisconnected) {
+		t.Errorf("without NATS: %v", err)
+	}
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		time.Sleep(100 * time.Millisecond) // Open has to be there first
+		n.start()
+	}()
+	j := openTest(t, n.url(), nil)
+	<-started
+	mustAppend(t, j, "lab", chat("a", "alice"))
+}
+
+func TestAppendEndsWithItsContext(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), nil)
+	n.stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	r := j.Append(ctx, "lab", []journal.Draft{chat("a", "alice")})[0]
+	if !errors.Is(r.Err, journal.ErrUnavailable) || !errors.Is(r.Err, context.DeadlineExceeded) {
+		t.Errorf("%+v", r)
+	}
+	n.start()
+}
+
+// damage changes a file of the replica.
+func damage(t *testing.T, dir, pattern string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "db", pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no %s in the replica: %v", pattern, err)
+	}
+	for _, name := range files {
+		if err := os.WriteFile(name, []byte("this is no file of the store, and long enough to be read as one"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReplicaIsMadeAgain(t *testing.T) {
+	n := startNATS(t)
+	dir := t.TempDir()
+	keep := func(o *Options) { o.ReplicaDir = dir }
+	j := openTest(t, n.url(), keep)
+	mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "bob"))
+	mustAppend(t, j, "lab", grant("g", 0))
+	want := content(t, j, "lab")
+	closeTest(t, j)
+	for name, harm := range map[string]func(){
+		"nothing":  func() {},
+		"manifest": func() { damage(t, dir, "MANIFEST-*") },
+		"deleted":  func() { _ = os.RemoveAll(dir) },
+		"format": func() {
+			r, err := openReplica(dir, testLog(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := r.db.NewBatch()
+			b.SetMeta(metaFormat, []byte("0"))
+			if err := errors.Join(b.Commit(true), r.close()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			harm()
+			j := openTest(t, n.url(), keep)
+			if got := content(t, j, "lab"); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if r := j.Append(t.Context(), "lab", []journal.Draft{chat("a", "alice")})[0]; !r.Retry {
+				t.Errorf("the ids are forgotten: %+v", r)
+			}
+			closeTest(t, j)
+		})
+	}
+}
+
+func TestReplicaOfAnotherProcessIsLeftAlone(t *testing.T) {
+	n := startNATS(t)
+	dir := t.TempDir()
+	j := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	if _, err := Open(t.Context(), Options{URL: n.url(), ReplicaDir: dir}); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("second journal on one replica: %v", err)
+	}
+	mustAppend(t, j, "lab", chat("b", "alice"))
+}
+
+// The position is ahead of what the stream has: the stream was lost, while the
+// gateway ran or before it did.
+func TestStreamMadeAgain(t *testing.T) {
+	for _, running := range []bool{true, false} {
+		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {
+			n := startNATS(t)
+			dir := t.TempDir()
+			keep := func(o *Options) { o.ReplicaDir = dir }
+			j := openTest(t, n.url(), keep)
+			mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "alice"))
+			s := j.streams[j.names.bucket("lab")]
+			other := openTest(t, n.url(), nil)
+			if !running {
+				closeTest(t, j)
+			}
+			if err := other.js.DeleteStream(t.Context(), s.name); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := other.js.CreateStream(t.Context(), s.config(1)); err != nil {
+				t.Fatal(err)
+			}
+			if !running {
+				j = openTest(t, n.url(), keep)
+			}
+			eventually(t, "the old entries are gone", func() bool {
+				_, newest, err := j.Bounds(t.Context(), "lab")
+				return err == nil && newest == 0 && j.Ready() == nil
+			})
+			mustAppend(t, j, "lab", chat("a", "alice"))
+			eventually(t, "the other gateway noticed as well", func() bool {
+				_, newest, err := other.Bounds(t.Context(), "lab")
+				return err == nil && newest > 0 && newest < 2*seqsPerBlock
+			})
+		})
+	}
+}
+
+// A consumer that vanishes on the server is made again where it was.
+func TestLostConsumer(t *testing.T) {
+	n := startNATS(t)
+	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
+	ra, rb := record(a), record(b)
+	l := startLoad(t, "lab", a, b)
+	s := a.streams[a.names.bucket("lab")]
+	for range 5 {
+		l.more(t, 20)
+		handle, err := b.js.Stream(t.Context(), s.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range handle.ConsumerNames(t.Context()).Name() {
+			_ = handle.DeleteConsumer(t.Context(), name) // it may be gone just now
+		}
+	}
+	l.more(t, 20)
+	l.end()
+	if l.failed.Load() > 0 {
+		t.Errorf("%d appends failed", l.failed.Load())
+	}
+	l.check(t, agree(t, "lab", len(l.acked), []*Journal{a, b}, ra, rb))
+}

@@ -1,0 +1,290 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/natsconn"
+)
+
+// catchUpStreams is how many streams are read from behind at the same time.
+const catchUpStreams = 4
+
+// deliveryQueue is how many batches wait for the sink; beyond that the streams
+// wait.
+const deliveryQueue = 64
+
+// Journal is the log on JetStream. It implements [journal.Journal].
+type Journal struct {
+	opts    Options
+	log     *slog.Logger
+	names   names
+	gateway string // random, one a process
+
+	nc      *nats.Conn
+	ownConn bool
+	js      jetstream.JetStream
+
+	replica    *replica
+	streams    []*stream
+	replicas   replicas
+	sink       atomic.Pointer[journal.Sink]
+	deliveries chan delivery
+	counter    atomic.Uint64 // of blocks
+
+	catchUp  chan struct{} // a place for each stream that reads from behind
+	repairs  chan repair
+	hopeless chan error // why the journal will never be ready
+	retainer retainer
+
+	life context.Context // ends when Close has waited for every Append
+	end  context.CancelFunc
+
+	appending, publishing  sync.WaitGroup
+	supervising, answering sync.WaitGroup
+	warned                 sync.Once
+
+	mu        sync.Mutex
+	closed    bool
+	downSince time.Time        // zero while there is a connection
+	behind    map[*stream]bool // those that have not caught up since the replica was opened
+	complete  chan struct{}    // closed when behind is empty
+}
+
+// Open opens the log and returns when this gateway has read all of it. While
+// NATS cannot be reached it waits, until ctx ends. Err: options that cannot
+// be, streams of somebody else, or what stood in the way when ctx ended.
+func Open(ctx context.Context, o Options) (*Journal, error) {
+	j, err := open(o)
+	if err != nil {
+		return nil, fmt.Errorf("open log on NATS: %w", err)
+	}
+	select {
+	case <-j.complete:
+		return j, nil
+	case err = <-j.hopeless:
+	case <-ctx.Done():
+		err = errors.Join(ctx.Err(), j.Ready())
+	}
+	return nil, fmt.Errorf("open log on NATS: %w", errors.Join(err, j.Close()))
+}
+
+func open(o Options) (*Journal, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{
+		opts: o, log: o.Logger, nc: o.Conn,
+		names:      names{prefix: o.Prefix, streams: o.streams},
+		gateway:    nuid.Next(),
+		deliveries: make(chan delivery, deliveryQueue),
+		catchUp:    make(chan struct{}, catchUpStreams),
+		repairs:    make(chan repair, 1),
+		hopeless:   make(chan error, 1),
+		complete:   make(chan struct{}),
+		behind:     make(map[*stream]bool),
+		replicas:   replicas{n: o.Replicas},
+	}
+	if j.nc == nil {
+		if j.nc, err = natsconn.Connect(o.URL, o.Logger, o.NATS...); err != nil {
+			return nil, err
+		}
+		j.ownConn = true
+	}
+	if j.js, err = jetstream.New(j.nc); err == nil {
+		j.replica, err = openReplica(o.ReplicaDir, o.Logger)
+	}
+	if err != nil {
+		j.hangUp()
+		return nil, err
+	}
+	j.start()
+	return j, nil
+}
+
+// start makes the streams and everything that runs.
+func (j *Journal) start() {
+	j.life, j.end = context.WithCancel(context.Background())
+	j.retainer.init()
+	for i := range j.opts.streams {
+		s := newStream(j, i)
+		j.streams = append(j.streams, s)
+		j.behind[s] = true
+	}
+	j.answering.Go(j.deliver)
+	j.supervising.Go(j.supervise)
+	j.supervising.Go(j.watch)
+	j.supervising.Go(j.retain)
+}
+
+// Close implements [journal.Journal]: it waits for every Append, at most for
+// their timeout.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	again := j.closed
+	j.closed = true
+	j.mu.Unlock()
+	if again {
+		return nil
+	}
+	j.appending.Wait()
+	j.end()
+	j.publishing.Wait()
+	j.supervising.Wait()
+	close(j.deliveries)
+	j.answering.Wait()
+	err := j.replica.close()
+	j.hangUp()
+	if err != nil {
+		return fmt.Errorf("close replica: %w", err)
+	}
+	return nil
+}
+
+func (j *Journal) hangUp() {
+	if j.ownConn {
+		j.nc.Close()
+	}
+}
+
+// Conn returns the connection, for the cluster to share.
+func (j *Journal) Conn() *nats.Conn { return j.nc }
+
+// Follow implements [journal.Journal].
+func (j *Journal) Follow(sink journal.Sink) { j.sink.Store(&sink) }
+
+// Ready implements [journal.Journal].
+func (j *Journal) Ready() error {
+	if reason := j.notReady(); reason != nil {
+		return unavailable(reason)
+	}
+	return nil
+}
+
+func (j *Journal) notReady() error {
+	j.mu.Lock()
+	closed, behind := j.closed, len(j.behind)
+	j.mu.Unlock()
+	if closed {
+		return errClosed
+	}
+	if !j.nc.IsConnected() {
+		if err := j.nc.LastError(); err != nil {
+			return fmt.Errorf("%w: %w", errDisconnected, err)
+		}
+		return errDisconnected
+	}
+	for _, s := range j.streams {
+		if err := s.ill(); err != nil && !errors.Is(err, errCatchingUp) {
+			return err
+		}
+	}
+	if behind > 0 {
+		return fmt.Errorf("%w: %d of %d streams to go", errReplaying, behind, len(j.streams))
+	}
+	return nil
+}
+
+// enter lets an Append begin, which ends with appending.Done.
+func (j *Journal) enter(space string) error {
+	if space == "" {
+		return errors.New("append: the space has no name")
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.closed:
+		return unavailable(errClosed)
+	case !j.downSince.IsZero() && time.Since(j.downSince) > j.opts.AppendTimeout:
+		return unavailable(errDisconnected) // it would wait in vain
+	}
+	j.appending.Add(1)
+	return nil
+}
+
+// caughtUp notes that a stream has been read to its end.
+func (j *Journal) caughtUp(s *stream) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.behind[s] {
+		return
+	}
+	delete(j.behind, s)
+	if len(j.behind) > 0 {
+		return
+	}
+	j.replica.complete()
+	select {
+	case <-j.complete:
+	default:
+		close(j.complete)
+	}
+}
+
+// fallBehind notes that the replica has to be filled again.
+func (j *Journal) fallBehind() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, s := range j.streams {
+		j.behind[s] = true
+		s.setHealth(errCatchingUp)
+	}
+}
+
+// giveUp ends an Open that waits in vain.
+func (j *Journal) giveUp(err error) {
+	select {
+	case j.hopeless <- err:
+	default:
+	}
+}
+
+// nextID names a block, among all gateways and for good.
+func (j *Journal) nextID() string {
+	return j.gateway + "." + strconv.FormatUint(j.counter.Add(1), 10)
+}
+
+// isOurs reports whether this process gave a block its name.
+func (j *Journal) isOurs(id string) bool {
+	own, ok := strings.CutPrefix(id, j.gateway)
+	return ok && strings.HasPrefix(own, ".")
+}
+
+// committed tells of a block of ours that was applied.
+func (j *Journal) committed(f *flight) {
+	if j.opts.OnCommit != nil {
+		j.opts.OnCommit(f.drafts, f.bytes, time.Since(f.since))
+	}
+}
+
+// warnReplicas says once what a log with fewer replicas than asked for is
+// worth.
+func (j *Journal) warnReplicas(n int, err error) {
+	j.warned.Do(func() {
+		promise := "an acknowledged envelope survives as long as that server's disk, and a power cut only if it runs with sync_interval: always; while it is away nothing can be sent"
+		if n > 1 {
+			promise = "an acknowledged envelope is on a majority of them"
+		}
+		j.log.Warn("NATS cannot hold as many replicas as configured",
+			"configured", j.opts.Replicas, "used", n, "promise", promise, "error", err)
+	})
+}
+
+// jitter returns about d, so that gateways do not act in step.
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d/2+1) + d/4
+}

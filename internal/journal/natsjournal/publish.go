@@ -1,0 +1,101 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/journal"
+)
+
+const (
+	// ackWait is how long NATS has to answer before the block is sent again,
+	// under the same id: JetStream keeps it once.
+	ackWait = time.Second
+	// retryWait is the pause after a refusal.
+	retryWait = 50 * time.Millisecond
+	// applyWait is how long a block that JetStream has may take to come back
+	// before the stream is asked whether it is being followed at all.
+	applyWait = time.Second
+)
+
+// Reasons why nothing is published. Append returns them inside ErrUnavailable.
+var (
+	errDisconnected = errors.New("not connected to NATS")
+	errClosed       = errors.New("the log is closed")
+	errNoAnswer     = errors.New("no answer from NATS in time")
+)
+
+func unavailable(reason error) error {
+	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
+}
+
+// publish sends a block until it is known what became of it, or the time is
+// up. It runs in a goroutine of its own and ends with landed.
+func (s *stream) publish(f *flight) {
+	defer s.j.publishing.Done()
+	defer s.commit.landed(f)
+	f.encode(s.j.blockLimit())
+	ctx, cancel := context.WithTimeout(s.j.life, s.j.opts.AppendTimeout)
+	defer cancel()
+	reason := s.deliverBlock(ctx, f)
+	if late := s.commit.take(f.id); late != nil {
+		late.refuse(unavailable(reason))
+	}
+}
+
+// deliverBlock returns when the block has been applied (nil) or when ctx ends.
+func (s *stream) deliverBlock(ctx context.Context, f *flight) error {
+	for {
+		err := s.send(ctx, f)
+		if err == nil {
+			return s.awaitApplied(ctx, f)
+		}
+		select {
+		case <-f.settled: // it was the answer that got lost
+			return nil
+		case <-ctx.Done():
+			return err
+		case <-time.After(retryWait):
+		}
+	}
+}
+
+// send publishes a block once. nil: the stream has it.
+func (s *stream) send(ctx context.Context, f *flight) error {
+	if !s.j.nc.IsConnected() {
+		return errDisconnected
+	}
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	msg := &nats.Msg{Subject: s.j.names.subject(f.space, f.state), Data: f.data}
+	_, err := s.j.js.PublishMsg(ctx, msg,
+		jetstream.WithMsgID(f.id), jetstream.WithExpectStream(s.name), jetstream.WithRetryAttempts(0))
+	if err == nil {
+		return nil
+	}
+	s.poke()
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return errNoAnswer
+	}
+	return err
+}
+
+// awaitApplied waits until the follower has applied a block that the stream
+// has.
+func (s *stream) awaitApplied(ctx context.Context, f *flight) error {
+	for {
+		select {
+		case <-f.settled:
+			return nil
+		case <-ctx.Done():
+			return errNoAnswer
+		case <-time.After(applyWait):
+			s.poke()
+		}
+	}
+}

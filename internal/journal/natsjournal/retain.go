@@ -1,0 +1,160 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// retainer is what retention has to do.
+type retainer struct {
+	wake chan struct{}
+
+	mu     sync.Mutex
+	purges map[string]uint64 // by space: messages below this one
+}
+
+func (r *retainer) init() {
+	r.wake = make(chan struct{}, 1)
+	r.purges = make(map[string]uint64)
+}
+
+// want asks for a purge, now.
+func (r *retainer) want(space string, below uint64) {
+	r.note(space, below)
+	signal(r.wake)
+}
+
+// note asks for a purge with the next ones.
+func (r *retainer) note(space string, below uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.purges[space] = max(r.purges[space], below)
+}
+
+// take returns what is asked for, and forgets it.
+func (r *retainer) take() map[string]uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	purges := r.purges
+	r.purges = make(map[string]uint64)
+	return purges
+}
+
+// retain proposes what is to be trimmed, and purges what was.
+func (j *Journal) retain() {
+	next := time.NewTimer(jitter(j.opts.RetainEvery))
+	defer next.Stop()
+	for {
+		select {
+		case <-j.life.Done():
+			return
+		case <-j.retainer.wake:
+			j.purgeAll(j.life)
+		case <-next.C:
+			if err := j.propose(j.life); err != nil {
+				j.log.Warn("retention", "error", err)
+			}
+			j.purgeAll(j.life) // what failed before
+			next.Reset(jitter(j.opts.RetainEvery))
+		}
+	}
+}
+
+// propose publishes a control block for each space that has too much. If
+// several gateways do, the second finds nothing to do.
+func (j *Journal) propose(ctx context.Context) error {
+	if j.opts.Retention == (journal.Retention{}) || j.notReady() != nil {
+		return nil
+	}
+	db, done, err := j.replica.use()
+	if err != nil {
+		return err
+	}
+	plan, err := db.TrimPlan(j.opts.Retention, j.opts.Now())
+	done()
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	for space, before := range plan {
+		if err := j.publishTrim(ctx, space, before); err != nil {
+			return fmt.Errorf("trim %s: %w", space, err)
+		}
+	}
+	return nil
+}
+
+func (j *Journal) publishTrim(ctx context.Context, space string, before protocol.Seq) error {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	msg := &nats.Msg{Subject: j.names.subject(space, false), Data: encodeTrim(before)}
+	_, err := j.js.PublishMsg(ctx, msg, jetstream.WithMsgID("trim."+space+"."+before.String()))
+	return err
+}
+
+// trim applies a control block. The database must have everything before it,
+// and nothing behind it.
+func (s *stream) trim(it item) error {
+	n, err := s.j.replica.db.Trim(it.space, it.block.trim)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		s.log.Debug("trimmed", "space", it.space, "below", it.block.trim, "entries", n)
+	}
+	s.j.retainer.want(it.space, uint64(it.block.trim)/seqsPerBlock)
+	return nil
+}
+
+// purgeAll removes from the streams what was trimmed. All gateways do so; the
+// first finds something to remove.
+func (j *Journal) purgeAll(ctx context.Context) {
+	for space, below := range j.retainer.take() {
+		err := j.purge(ctx, space, below)
+		if err == nil {
+			continue
+		}
+		j.log.Debug("purge is tried again later", "space", space, "error", err)
+		j.retainer.note(space, below)
+	}
+}
+
+// purge removes the blocks of a space without state entries up to (exclusive)
+// a message, as far as the pins allow.
+func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
+	s := j.streams[j.names.bucket(space)]
+	safe, remove := s.pins.cut(space, below)
+	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
+	defer cancel()
+	handle, err := j.js.Stream(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	for _, seq := range remove {
+		err := handle.DeleteMsg(ctx, seq)
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) && !isGone(err) {
+			return fmt.Errorf("delete message %d: %w", seq, err)
+		}
+	}
+	err = handle.Purge(ctx, jetstream.WithPurgeSubject(j.names.subject(space, false)), jetstream.WithPurgeSequence(safe))
+	if err != nil {
+		return err
+	}
+	s.pins.purged(space, safe)
+	return nil
+}
+
+// isGone recognises the answer to deleting a message that another gateway has
+// deleted.
+func isGone(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == codeNoMessage
+}

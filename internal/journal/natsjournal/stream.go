@@ -1,0 +1,276 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// checkEvery is how often a stream is asked how it is, and
+	// checkAgain how often one that is not well.
+	checkEvery = 5 * time.Second
+	checkAgain = 500 * time.Millisecond
+	// passItems bounds how many messages one batch takes in.
+	passItems = 256
+	// restartMin and restartMax are the pauses before a feed is opened again.
+	restartMin = 50 * time.Millisecond
+	restartMax = 2 * time.Second
+)
+
+var (
+	errCatchingUp = errors.New("the stream is being read")
+	errNoLeader   = errors.New("the stream has no leader")
+	errStuck      = errors.New("the stream goes on but nothing is delivered")
+	errAgain      = errors.New("connection was made anew")
+)
+
+// stream is one of the log's streams, seen from this gateway: what it
+// publishes there and what it reads.
+type stream struct {
+	j     *Journal
+	index int
+	name  string
+	log   *slog.Logger
+
+	commit *committer
+	pins   pins
+
+	health atomic.Pointer[error] // why the stream is not well; nil: it is
+	resync chan struct{}         // open a new feed
+	pokes  chan struct{}         // look whether all is well
+
+	// Owned by run.
+	pos     position
+	since   trouble
+	stalled uint64 // 1 above the position at the last check, if there was more
+	adapted bool   // its configuration was brought up to date once
+
+	// Up to where the sink has had the entries, of the stream that was created
+	// at that time. It outlives the replica, so that nothing is given twice.
+	handed   uint64
+	handedOf int64
+}
+
+// trouble is since when something that may pass by itself has been so.
+type trouble struct {
+	missing time.Time // the stream is not there
+	shorter time.Time // the stream ends before the position
+}
+
+func newStream(j *Journal, index int) *stream {
+	name := j.names.stream(index)
+	s := &stream{
+		j: j, index: index, name: name,
+		log:    j.log.With("stream", name),
+		resync: make(chan struct{}, 1),
+		pokes:  make(chan struct{}, 1),
+	}
+	s.commit = newCommitter(func(f *flight) {
+		j.publishing.Add(1)
+		go s.publish(f)
+	}, j.nextID, j.blockTarget)
+	s.setHealth(errCatchingUp)
+	return s
+}
+
+func (s *stream) setHealth(err error) {
+	if err == nil {
+		s.health.Store(nil)
+		return
+	}
+	s.health.Store(&err)
+}
+
+// ill returns why the stream is not well.
+func (s *stream) ill() error {
+	if err := s.health.Load(); err != nil {
+		return fmt.Errorf("stream %s: %w", s.name, *err)
+	}
+	return nil
+}
+
+// poke asks run to look whether all is well.
+func (s *stream) poke() { signal(s.pokes) }
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it is on its way already
+	}
+}
+
+// load reads where the replica is.
+func (s *stream) load() error {
+	db := s.j.replica.db
+	data, err := db.Meta(metaPosition(s.name))
+	if err != nil {
+		return err
+	}
+	if s.pos, err = decodePosition(data); err != nil {
+		return err
+	}
+	if data, err = db.Meta(metaPins(s.name)); err != nil {
+		return err
+	}
+	s.since, s.stalled = trouble{}, 0
+	return s.pins.load(data)
+}
+
+// run follows the stream until ctx ends, however often it has to start anew.
+func (s *stream) run(ctx context.Context) {
+	pause := restartMin
+	for ctx.Err() == nil {
+		start := s.pos.seq
+		err := s.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		s.setHealth(err)
+		if errors.Is(err, errUnsuitable) {
+			s.j.giveUp(fmt.Errorf("stream %s: %w", s.name, err))
+		}
+		s.log.Debug("stream is followed anew", "reason", err)
+		if s.pos.seq != start || errors.Is(err, errAgain) {
+			pause = restartMin
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.resync:
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, restartMax)
+	}
+}
+
+// session follows the stream with one feed until something is wrong with it.
+func (s *stream) session(ctx context.Context) error {
+	if !s.j.nc.IsConnected() {
+		return errDisconnected
+	}
+	info, err := s.ensure(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.identify(info); err != nil {
+		return err
+	}
+	// Reading everything is work for the whole machine: a few at a time.
+	select {
+	case s.j.catchUp <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	release := func() { <-s.j.catchUp }
+	f, err := s.openFeed(ctx)
+	if err != nil {
+		release()
+		return err
+	}
+	defer f.close()
+	err = s.read(ctx, f, f.pending)
+	release()
+	if err != nil {
+		return err
+	}
+	if f.pending == 0 && info.State.LastSeq > s.pos.seq {
+		// What the stream had behind the position was purged.
+		if err := s.skipTo(info.State.LastSeq); err != nil {
+			return err
+		}
+	}
+	s.setHealth(nil)
+	s.j.caughtUp(s)
+	return s.read(ctx, f, forever)
+}
+
+// skipTo moves the position over messages that are not there any more.
+func (s *stream) skipTo(seq uint64) error {
+	p := s.newPass()
+	p.seq = seq
+	if err := p.commit(); err != nil {
+		return s.replicaFailed(err)
+	}
+	return nil
+}
+
+// forever is more messages than a stream ever has.
+const forever = math.MaxUint64
+
+// read applies the next n messages that the feed brings. An error: a new feed
+// is needed.
+func (s *stream) read(ctx context.Context, f *feed, n uint64) error {
+	checks := s.newChecks(ctx)
+	defer checks.stop()
+	var done uint64
+	for done < n {
+		select {
+		case it := <-f.items:
+			items := gather(it, f.items)
+			done += uint64(len(items))
+			if err := s.take(items); err != nil {
+				return err
+			}
+		case err := <-f.broken:
+			return err
+		case <-s.resync:
+			return errAgain
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.pokes:
+			checks.ask()
+		case <-checks.ticker.C:
+			if f.isSilent(time.Now()) {
+				return errSilence
+			}
+			checks.ask()
+		case a := <-checks.answers:
+			checks.asking = false
+			if err := s.assess(a, f, checks, n == forever); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gather takes what is there, to apply it together with the first.
+func gather(first item, more <-chan item) []item {
+	items := []item{first}
+	for len(items) < passItems {
+		select {
+		case it := <-more:
+			items = append(items, it)
+		default:
+			return items
+		}
+	}
+	return items
+}
+
+// take applies messages, which must go on from the position. The stream may
+// have gaps where it was purged; it never goes back.
+func (s *stream) take(items []item) error {
+	last := s.pos.seq
+	for _, it := range items {
+		if it.seq <= last {
+			return errGap
+		}
+		last = it.seq
+	}
+	err := s.apply(items)
+	if err == nil || errors.Is(err, errNewer) {
+		return err
+	}
+	return s.replicaFailed(err)
+}
+
+// replicaFailed has the replica repaired; every stream starts anew then.
+func (s *stream) replicaFailed(err error) error {
+	s.j.repair(repair{reason: err, stream: s.name})
+	return fmt.Errorf("replica: %w", err)
+}

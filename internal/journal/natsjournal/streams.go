@@ -1,0 +1,210 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	maxReplicas = 5
+	// missingWait is how long a stream that the replica knows must be gone
+	// before it is made anew: a cluster that starts may not know it yet.
+	missingWait = 10 * time.Second
+	// shorterWait is the same for a stream that ends before the position.
+	shorterWait = 3 * time.Second
+	// peersWait is how long a cluster has to find room for all replicas.
+	peersWait = 5 * time.Second
+	// dedupWindow is how long JetStream knows the id of a block. Blocks are
+	// sent again for seconds.
+	dedupWindow = 2 * time.Minute
+)
+
+// Error codes of JetStream that its client has no names for.
+const (
+	codeNoPeers      jetstream.ErrorCode = 10005 // no suitable peers for placement
+	codeNotClustered jetstream.ErrorCode = 10074 // replicas > 1 in non-clustered mode
+	codeNoMessage    jetstream.ErrorCode = 10057 // the message to delete is not there
+)
+
+var (
+	errMissing = errors.New("the stream is not there")
+	errShorter = errors.New("the stream ends before what was read of it")
+	// errUnsuitable: somebody else's stream. Nothing heals that.
+	errUnsuitable = errors.New("the stream was made with settings that lose entries")
+)
+
+// replicas is how many replicas new streams get: as many as were asked for, or
+// as NATS can hold.
+type replicas struct {
+	mu    sync.Mutex
+	n     int
+	tried time.Time // when the cluster first had too few peers
+}
+
+func (r *replicas) get() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.n
+}
+
+// lower reacts to a stream that could not be made with so many replicas, and
+// reports whether to try with fewer.
+func (r *replicas) lower(from int, err error) bool {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) || api.ErrorCode != codeNoPeers && api.ErrorCode != codeNotClustered {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n != from {
+		return r.n < from // somebody else did
+	}
+	if r.tried.IsZero() {
+		r.tried = time.Now()
+	}
+	if r.n == 1 || api.ErrorCode == codeNoPeers && time.Since(r.tried) < peersWait {
+		return false
+	}
+	// 2 and 4 replicas need as many to agree as 3 and 5 do.
+	if r.n--; r.n%2 == 0 {
+		r.n--
+	}
+	if api.ErrorCode == codeNotClustered {
+		r.n = 1
+	}
+	r.tried = time.Time{}
+	return true
+}
+
+// ensure returns the stream as it is, and makes it if it is not there.
+func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
+	info, err := s.info(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		info, err = s.create(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.unsuitable(info.Config); err != nil {
+		return nil, err
+	}
+	s.adapt(ctx, info)
+	return info, nil
+}
+
+// create makes the stream. Several gateways may do so at the same time.
+func (s *stream) create(ctx context.Context) (*jetstream.StreamInfo, error) {
+	if s.pos.seq > 0 && lasts(&s.since.missing) < missingWait {
+		return nil, errMissing
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
+	defer cancel()
+	n := s.j.replicas.get()
+	handle, err := s.j.js.CreateStream(ctx, s.config(n))
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse):
+		return s.info(ctx)
+	case err != nil && s.j.replicas.lower(n, err):
+		s.j.warnReplicas(s.j.replicas.get(), err)
+		return nil, errAgain
+	case err != nil:
+		return nil, fmt.Errorf("make stream: %w", err)
+	}
+	return handle.CachedInfo(), nil
+}
+
+func (s *stream) config(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        s.name,
+		Description: "The log of a part of the spaces of a MEUP gateway. Its messages must not be removed by hand.",
+		Subjects:    []string{s.j.names.all(s.index)},
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.LimitsPolicy,
+		Discard:     jetstream.DiscardNew,
+		Duplicates:  dedupWindow,
+		Replicas:    replicas,
+	}
+}
+
+// unsuitable returns why a stream that was found cannot hold a log.
+func (s *stream) unsuitable(c jetstream.StreamConfig) error {
+	var fault string
+	switch {
+	case len(c.Subjects) != 1 || c.Subjects[0] != s.j.names.all(s.index):
+		fault = fmt.Sprintf("its subjects are %q", c.Subjects)
+	case c.Retention != jetstream.LimitsPolicy:
+		fault = "its retention is " + c.Retention.String()
+	case c.MaxAge > 0 || c.Discard == jetstream.DiscardOld && (c.MaxMsgs > 0 || c.MaxBytes > 0) || c.MaxMsgsPerSubject > 0:
+		fault = "it drops old messages by itself"
+	case c.NoAck || c.DenyPurge || c.Sealed:
+		fault = "it takes no acknowledged messages, or cannot be purged"
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s", errUnsuitable, fault)
+}
+
+// adapt gives a stream that has fewer replicas than wanted more of them, once
+// a process. That it has too few is no reason not to use it.
+func (s *stream) adapt(ctx context.Context, info *jetstream.StreamInfo) {
+	want := s.j.opts.Replicas
+	if s.adapted || info.Config.Replicas >= want || s.j.replicas.get() < want {
+		return
+	}
+	s.adapted = true
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	c := info.Config
+	c.Replicas = want
+	if _, err := s.j.js.UpdateStream(ctx, c); err != nil {
+		s.j.replicas.lower(want, err)
+		s.j.warnReplicas(info.Config.Replicas, err)
+		return
+	}
+	s.log.Info("stream gets more replicas", "from", info.Config.Replicas, "to", want)
+}
+
+// identify makes sure that this is the stream that the replica was made from.
+func (s *stream) identify(info *jetstream.StreamInfo) error {
+	created := createdTime(info.Created)
+	s.since.missing = time.Time{}
+	switch {
+	case s.pos.created == 0:
+		s.pos = position{created: created}
+	case s.pos.created != created:
+		return s.startOver("the stream was deleted and made again")
+	case info.State.LastSeq < s.pos.seq:
+		// A new leader may be behind for a moment.
+		if lasts(&s.since.shorter) < shorterWait {
+			return errShorter
+		}
+		return s.startOver("the stream lost messages")
+	}
+	s.since.shorter = time.Time{}
+	if s.handedOf != created {
+		s.handedOf, s.handed = created, 0
+	}
+	s.handed = min(s.handed, info.State.LastSeq)
+	return nil
+}
+
+// startOver has the whole replica made anew.
+func (s *stream) startOver(why string) error {
+	err := errors.New(why)
+	s.j.repair(repair{reason: err, stream: s.name, wipe: true})
+	return err
+}
+
+// lasts notes when something began, if it is new, and returns how long it has
+// been so.
+func lasts(since *time.Time) time.Duration {
+	if since.IsZero() {
+		*since = time.Now()
+	}
+	return time.Since(*since)
+}

@@ -1,0 +1,78 @@
+package natsjournal
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/journaltest"
+	"github.com/meup-protocol/meup/internal/natsconn"
+)
+
+// fresh returns a function that gives each test streams of its own on one
+// server.
+func fresh(t *testing.T) func(*Options) {
+	n := startNATS(t)
+	var count atomic.Int64
+	return func(o *Options) {
+		o.URL = n.url()
+		o.Prefix = fmt.Sprintf("SUITE%d", count.Add(1))
+	}
+}
+
+func TestSuite(t *testing.T) {
+	own := fresh(t)
+	journaltest.Run(t, func(t *testing.T) journal.Journal { return openTest(t, "", own) })
+}
+
+func TestSuiteRetention(t *testing.T) {
+	own := fresh(t)
+	journaltest.RunRetention(t, func(t *testing.T, ret journal.Retention, now func() time.Time) journal.Journal {
+		return openTest(t, "", func(o *Options) {
+			own(o)
+			o.Retention, o.Now, o.RetainEvery = ret, now, 20*time.Millisecond
+		})
+	})
+}
+
+// The replica is kept; the other variant loses it every time.
+func TestSuiteDurable(t *testing.T) {
+	for _, lose := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lose=%t", lose), func(t *testing.T) {
+			n := startNATS(t)
+			count := 0
+			journaltest.RunDurable(t, func(t *testing.T, dir string) journal.Journal {
+				return openTest(t, n.url(), func(o *Options) {
+					o.Prefix = strings.NewReplacer("%", "", "/", "").Replace(natsconn.EncodeToken(dir))
+					o.ReplicaDir = dir
+					if count++; lose {
+						o.ReplicaDir = filepath.Join(dir, fmt.Sprint(count))
+					}
+				})
+			})
+		})
+	}
+}
+
+// All 64 streams, as in production.
+func TestAllStreams(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.streams = 0; o.Logger = nil })
+	for i := range 200 {
+		mustAppend(t, j, fmt.Sprintf("space.%d", i), chat("a", "alice"))
+	}
+	spaces, err := j.Spaces(context.Background())
+	if err != nil || len(spaces) != 200 {
+		t.Errorf("%d spaces, %v", len(spaces), err)
+	}
+	for _, s := range j.streams {
+		if s.pos.seq == 0 {
+			t.Errorf("stream %s is not used", s.name)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// watchEvery is how often a change of readiness is looked for.
+	watchEvery = 500 * time.Millisecond
+	// repairMin and repairMax are the pauses between two repairs of the
+	// replica; after calm it begins with the short one again.
+	repairMin = 100 * time.Millisecond
+	repairMax = 30 * time.Second
+	calm      = time.Minute
+)
+
+// repair asks for the replica to be brought in order.
+type repair struct {
+	reason error
+	stream string // where it was noticed
+	wipe   bool   // it is wrong, not only damaged
+}
+
+// repair stops all streams and has the replica repaired. It does not wait.
+func (j *Journal) repair(r repair) {
+	select {
+	case j.repairs <- r:
+	default: // one is on its way; if it was the wrong one, this comes again
+	}
+}
+
+// supervise runs the streams and repairs the replica when they cannot use it.
+func (j *Journal) supervise() {
+	pause := repairMin
+	for {
+		start := time.Now()
+		r, ok := j.runStreams()
+		if !ok {
+			return
+		}
+		j.fallBehind()
+		if time.Since(start) > calm {
+			pause = repairMin
+		}
+		for j.rest(pause) {
+			pause = min(2*pause, repairMax)
+			if j.mend(r) {
+				break
+			}
+		}
+	}
+}
+
+// rest waits and reports whether to go on.
+func (j *Journal) rest(d time.Duration) bool {
+	select {
+	case <-j.life.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// runStreams follows all streams until one asks for a repair. ok is false when
+// the journal is closed instead.
+func (j *Journal) runStreams() (r repair, ok bool) {
+	ctx, cancel := context.WithCancel(j.life)
+	defer cancel()
+	var running sync.WaitGroup
+	for _, s := range j.streams {
+		if err := s.load(); err != nil {
+			j.repair(repair{reason: err, stream: s.name})
+			break
+		}
+	}
+	if len(j.repairs) == 0 {
+		for _, s := range j.streams {
+			running.Go(func() { s.run(ctx) })
+		}
+	}
+	select {
+	case r = <-j.repairs:
+		ok = true
+	case <-ctx.Done():
+	}
+	cancel()
+	running.Wait()
+	select {
+	case <-j.repairs: // of the same trouble
+	default:
+	}
+	return r, ok
+}
+
+// mend brings the replica in order. false: to be tried again.
+func (j *Journal) mend(r repair) bool {
+	log := j.log.With("folder", j.replica.dir, "stream", r.stream, "reason", r.reason)
+	if broken := j.replica.db == nil || j.replica.db.Err() != nil; broken && !r.wipe {
+		err := j.replica.reopen()
+		if err == nil {
+			log.Info("replica is open again")
+			return true
+		}
+		if !pebble.IsCorruptionError(err) {
+			log.Warn("replica cannot be written", "error", err)
+			return false
+		}
+	}
+	log.Warn("replica is made again from NATS")
+	if err := j.replica.wipe(); err != nil {
+		log.Error("replica cannot be made", "error", err)
+		return false
+	}
+	return true
+}
+
+// watch follows the connection and says when readiness changes.
+func (j *Journal) watch() {
+	changes := j.nc.StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
+	defer j.nc.RemoveStatusListener(changes)
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	j.noteConnection(j.nc.IsConnected())
+	ready := true
+	for {
+		select {
+		case <-j.life.Done():
+			return
+		case status := <-changes:
+			j.noteConnection(status == nats.CONNECTED)
+		case <-ticker.C:
+			ready = j.noteReadiness(ready)
+		}
+	}
+}
+
+// noteConnection starts all streams anew after a reconnect: what was delivered
+// meanwhile is lost to this gateway.
+func (j *Journal) noteConnection(connected bool) {
+	j.mu.Lock()
+	wasDown := !j.downSince.IsZero()
+	switch {
+	case connected:
+		j.downSince = time.Time{}
+	case !wasDown:
+		j.downSince = time.Now()
+	}
+	j.mu.Unlock()
+	if !connected || !wasDown {
+		return
+	}
+	for _, s := range j.streams {
+		signal(s.resync)
+	}
+}
+
+// noteReadiness logs a change of readiness and returns what it is now.
+func (j *Journal) noteReadiness(before bool) bool {
+	reason := j.notReady()
+	if errors.Is(reason, errClosed) {
+		return before
+	}
+	switch {
+	case before && reason != nil:
+		j.log.Warn("log is not available", "reason", reason)
+	case !before && reason == nil:
+		j.log.Info("log is available")
+	}
+	return reason == nil
+}

@@ -1,0 +1,310 @@
+package pebblejournal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// disk fails the operations that hit selects, while it is set.
+type disk struct{ hit atomic.Pointer[func(errorfs.Op) bool] }
+
+func (d *disk) String() string { return "disk" }
+
+func (d *disk) MaybeError(op errorfs.Op) error {
+	if hit := d.hit.Load(); hit != nil && (*hit)(op) {
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+func (d *disk) fail(hit func(errorfs.Op) bool) { d.hit.Store(&hit) }
+func (d *disk) heal()                          { d.hit.Store(nil) }
+
+func full(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite }
+
+// records is a log handler that keeps the messages.
+type records struct {
+	slog.Handler
+	mu   sync.Mutex
+	text []string
+}
+
+func newRecords() *records { return &records{Handler: slog.DiscardHandler} }
+
+func (r *records) Enabled(context.Context, slog.Level) bool { return true }
+
+func (r *records) Handle(_ context.Context, rec slog.Record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.text = append(r.text, rec.Level.String()+" "+rec.Message)
+	return nil
+}
+
+func (r *records) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.text)
+}
+
+// sunk collects what a sink is given.
+type sunk struct {
+	mu      sync.Mutex
+	entries map[string][]*journal.Entry
+}
+
+func (s *sunk) add(space string, entries []*journal.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries == nil {
+		s.entries = map[string][]*journal.Entry{}
+	}
+	s.entries[space] = append(s.entries[space], entries...)
+}
+
+func (s *sunk) ids(space string) []protocol.ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return idsOf(s.entries[space])
+}
+
+func idsOf(entries []*journal.Entry) []protocol.ID {
+	var ids []protocol.ID
+	for _, e := range entries {
+		ids = append(ids, e.Envelope.ID)
+	}
+	return ids
+}
+
+func newDraft(id string) journal.Draft {
+	return journal.Draft{Envelope: protocol.Envelope{
+		ID: protocol.ID(id), From: "alice", Kind: protocol.KindChat, TS: time.Unix(1, 0).UTC(),
+		Context: "x/y", Payload: json.RawMessage(`{"message":"` + id + `"}`),
+	}}
+}
+
+func (j *Journal) one(space, id string) journal.Result {
+	return j.Append(context.Background(), space, []journal.Draft{newDraft(id)})[0]
+}
+
+func read(t *testing.T, j *Journal, space string) []*journal.Entry {
+	t.Helper()
+	var list []*journal.Entry
+	for e, err := range j.Range(context.Background(), space, journal.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(20 * time.Second)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("still not so: %s", what)
+		}
+	}
+}
+
+func wantIDs(t *testing.T, what string, got []protocol.ID, want ...protocol.ID) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	var d disk
+	var s sunk
+	log := newRecords()
+	j := open(t, Options{
+		FS: errorfs.Wrap(vfs.NewMem(), &d), Logger: slog.New(log), RetryAfter: time.Millisecond,
+	})
+	defer j.Close()
+	j.Follow(s.add)
+	if r := j.one("lab", "before"); r.Seq != 1 || r.Err != nil {
+		t.Fatalf("%+v", r)
+	}
+
+	d.fail(full)
+	for i := range 3 {
+		r := j.one("lab", fmt.Sprintf("refused-%d", i))
+		if !errors.Is(r.Err, journal.ErrUnavailable) || !errors.Is(r.Err, syscall.ENOSPC) || r.Seq != 0 {
+			t.Errorf("on a full disk: %+v", r)
+		}
+	}
+	if err := j.Ready(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Ready = %v", err)
+	}
+	wantIDs(t, "readable meanwhile", idsOf(read(t, j, "lab")), "before")
+	if _, err := j.Lookup(context.Background(), "lab", "refused-0"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Lookup of a refused one: %v", err)
+	}
+
+	d.heal()
+	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	if r := j.one("lab", "refused-1"); r.Seq != 2 || r.Retry || r.Err != nil {
+		t.Errorf("sent again: %+v", r)
+	}
+	wantIDs(t, "log", idsOf(read(t, j, "lab")), "before", "refused-1")
+	wantIDs(t, "sink", s.ids("lab"), "before", "refused-1")
+	lines := log.all()
+	if len(lines) < 2 || !strings.HasPrefix(lines[0], "ERROR log takes no entries") ||
+		!slices.Contains(lines, "INFO log takes entries again") || len(lines) > 4 {
+		t.Errorf("log lines %q", lines)
+	}
+}
+
+// TestFailedSyncOfWrittenBatch is the nasty case: the batch has reached the
+// file, the sync reports an error, and the batch is there when the log is
+// opened again. It was reported as not admitted, so it must not be in the log.
+func TestFailedSyncOfWrittenBatch(t *testing.T) {
+	var d disk
+	var s sunk
+	fs := vfs.NewMem()
+	j := open(t, Options{FS: errorfs.Wrap(fs, &d), RetryAfter: time.Millisecond})
+	j.Follow(s.add)
+	j.one("lab", "before")
+
+	var once atomic.Bool
+	d.fail(func(op errorfs.Op) bool {
+		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
+		return sync && strings.HasSuffix(op.Path, ".log") && once.CompareAndSwap(false, true)
+	})
+	state := newDraft("refused-state")
+	state.State = true
+	for _, r := range j.Append(context.Background(), "lab", []journal.Draft{newDraft("refused"), state}) {
+		if !errors.Is(r.Err, journal.ErrUnavailable) {
+			t.Errorf("failed sync: %+v", r)
+		}
+	}
+	if !once.Load() {
+		t.Fatal("no sync was hit")
+	}
+	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	wantIDs(t, "log", idsOf(read(t, j, "lab")), "before")
+	// Neither the number nor the state entry has left a trace.
+	if r := j.one("lab", "refused"); r.Seq != 2 || r.Retry || r.Err != nil {
+		t.Errorf("sent again: %+v", r)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	j = open(t, Options{FS: fs})
+	defer j.Close()
+	wantIDs(t, "log opened again", idsOf(read(t, j, "lab")), "before", "refused")
+	wantIDs(t, "sink", s.ids("lab"), "before", "refused")
+}
+
+// A flush that fails in the background must show without anybody appending.
+func TestFailureBetweenAppends(t *testing.T) {
+	var d disk
+	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d), RetryAfter: time.Millisecond})
+	defer j.Close()
+	d.fail(func(op errorfs.Op) bool { return full(op) && strings.HasSuffix(op.Path, ".sst") })
+	big := newDraft("big")
+	big.Envelope.Payload = json.RawMessage(`{"message":"` + strings.Repeat("x", 1<<20) + `"}`)
+	n := 0
+	eventually(t, "not ready", func() bool {
+		// The append that rotates the log sets the flush off and is long done
+		// when that fails.
+		big.Envelope.ID = protocol.ID(fmt.Sprintf("big-%d", n))
+		if n++; n < 3 {
+			j.Append(context.Background(), "lab", []journal.Draft{big})
+		}
+		return j.Ready() != nil
+	})
+	d.heal()
+	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	if r := j.one("lab", "after"); r.Err != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestDiskComesAndGoes lets a disk fail again and again under callers who send
+// again what was refused, as clients do. In the end everything is there once.
+func TestDiskComesAndGoes(t *testing.T) {
+	var d disk
+	var s sunk
+	fs := vfs.NewMem()
+	j := open(t, Options{FS: errorfs.Wrap(fs, &d), RetryAfter: time.Millisecond})
+	j.Follow(s.add)
+	const callers, each = 4, 150
+	var writes, refused atomic.Int64
+	d.fail(func(op errorfs.Op) bool {
+		// Now and then a few writes in a row, whatever they are.
+		return full(op) && writes.Add(1)%97 > 93
+	})
+	var wg sync.WaitGroup
+	for w := range callers {
+		wg.Go(func() {
+			for i := range each {
+				id := fmt.Sprintf("m-%d-%d", w, i)
+				for r := j.one("lab", id); r.Err != nil; r = j.one("lab", id) {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	d.heal()
+	eventually(t, "ready", func() bool { return j.Ready() == nil })
+	if refused.Load() == 0 {
+		t.Error("nothing was refused")
+	}
+	check := func(j *Journal) {
+		entries := read(t, j, "lab")
+		if len(entries) != callers*each {
+			t.Errorf("%d entries, want %d", len(entries), callers*each)
+		}
+		for i, e := range entries {
+			if e.Envelope.Seq != protocol.Seq(i+1) {
+				t.Fatalf("entry %d has number %d", i, e.Envelope.Seq)
+			}
+		}
+		if !slices.Equal(idsOf(entries), s.ids("lab")) {
+			t.Error("log and sink differ")
+		}
+	}
+	check(j)
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	j = open(t, Options{FS: fs})
+	defer j.Close()
+	check(j)
+}
+
+func TestCloseWhileDiskIsFull(t *testing.T) {
+	var d disk
+	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d), RetryAfter: time.Millisecond})
+	d.fail(full)
+	if r := j.one("lab", "a"); r.Err == nil {
+		t.Errorf("%+v", r)
+	}
+	if err := j.Close(); err != nil {
+		t.Errorf("Close = %v", err)
+	}
+}

@@ -1,0 +1,40 @@
+package pebblejournal
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/journaltest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, o Options) *Journal {
+	t.Helper()
+	j, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func openEmpty(t *testing.T) journal.Journal { return open(t, Options{Dir: t.TempDir()}) }
+
+func TestJournal(t *testing.T) { journaltest.Run(t, openEmpty) }
+
+func TestContiguous(t *testing.T) { journaltest.RunContiguous(t, openEmpty) }
+
+func TestDurable(t *testing.T) {
+	journaltest.RunDurable(t, func(t *testing.T, dir string) journal.Journal {
+		return open(t, Options{Dir: dir})
+	})
+}
+
+func TestRetention(t *testing.T) {
+	journaltest.RunRetention(t, func(t *testing.T, ret journal.Retention, clock func() time.Time) journal.Journal {
+		return open(t, Options{Retention: ret, RetentionEvery: time.Millisecond, Clock: clock})
+	})
+}

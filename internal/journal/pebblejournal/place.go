@@ -1,0 +1,79 @@
+package pebblejournal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// place decides about one draft, and puts it into the group's batch if it is
+// to be appended.
+func (j *Journal) place(g *group, l *spaceLog, space string, d *journal.Draft) journal.Result {
+	env := &d.Envelope
+	first, known, err := j.find(g, space, env.ID)
+	switch {
+	case err != nil:
+		return refused(env.ID, unavailable(err))
+	case known && first.from == env.From:
+		return journal.Result{Seq: first.seq, Retry: true}
+	case known:
+		return refused(env.ID, journal.ErrDuplicateID)
+	case d.Basis < l.lastState:
+		return refused(env.ID, journal.ErrStale)
+	}
+	e := entryOf(d, l.last+1)
+	if err := j.batch.Put(space, e); err != nil {
+		return refused(env.ID, unavailable(err))
+	}
+	l.last++
+	if d.State {
+		l.lastState = l.last
+	}
+	g.note(l, space, e)
+	return journal.Result{Seq: l.last}
+}
+
+// find looks for an id in the group and in the store.
+func (j *Journal) find(g *group, space string, id protocol.ID) (placed, bool, error) {
+	if p, ok := g.ids[idOfSpace{space, id}]; ok {
+		return p, true, nil
+	}
+	seq, from, ok, err := j.db.LookupRef(space, id)
+	return placed{seq, from}, ok, err
+}
+
+// note remembers a new entry.
+func (g *group) note(l *spaceLog, space string, e *journal.Entry) {
+	g.ids[idOfSpace{space, e.Envelope.ID}] = placed{e.Envelope.Seq, e.Envelope.From}
+	a := g.bySpace[space]
+	if a == nil {
+		a = &appended{space: space, head: l.head}
+		g.bySpace[space] = a
+		g.spaces = append(g.spaces, a)
+	}
+	a.entries = append(a.entries, e)
+	g.entries++
+}
+
+func entryOf(d *journal.Draft, seq protocol.Seq) *journal.Entry {
+	e := &journal.Entry{
+		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note,
+	}
+	e.Envelope.Seq = seq
+	// As it will be read back: the sink must not know more than the log.
+	e.Envelope.TS = d.Envelope.TS.UTC().Truncate(time.Microsecond)
+	return e
+}
+
+func refused(id protocol.ID, err error) journal.Result {
+	return journal.Result{Err: fmt.Errorf("append envelope %s: %w", id, err)}
+}
+
+// stops reports whether a draft's error is one of those that everything behind
+// it in the same call shares.
+func stops(err error) bool {
+	return errors.Is(err, journal.ErrStale) || errors.Is(err, journal.ErrUnavailable)
+}

@@ -1,0 +1,105 @@
+package pebblejournal
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// headOf returns the head of a space; durable is what to begin with if nobody
+// has asked before.
+func (j *Journal) headOf(space string, durable protocol.Seq) *head {
+	if h, ok := j.heads.Load(space); ok {
+		return h.(*head)
+	}
+	h := new(head)
+	h.durable.Store(uint64(durable))
+	known, _ := j.heads.LoadOrStore(space, h)
+	return known.(*head)
+}
+
+// visible returns the newest Seq of a space that readers may see. The store
+// shows entries before they are durable; one that was seen and then lost with
+// the power would leave its number to another entry.
+//
+// The first to ask reads the store. That is safe although appends go on: they
+// make a head before they write, so whoever reads the store too late finds
+// that head when he wants to leave his own.
+func (j *Journal) visible(space string) (protocol.Seq, error) {
+	if h, ok := j.heads.Load(space); ok {
+		return h.(*head).seq(), nil
+	}
+	_, newest, err := j.db.Bounds(space)
+	if err != nil {
+		return 0, err
+	}
+	if newest == 0 {
+		if h, ok := j.heads.Load(space); ok {
+			return h.(*head).seq(), nil
+		}
+		return 0, nil // no head for a space that may never have an entry
+	}
+	return j.headOf(space, newest).seq(), nil
+}
+
+// Range implements [journal.Journal].
+func (j *Journal) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
+	return func(yield func(*journal.Entry, error) bool) {
+		newest, err := j.visible(space)
+		if err != nil {
+			yield(nil, fmt.Errorf("read log of %s: %w", space, err))
+			return
+		}
+		if q.Before == 0 || q.Before > newest {
+			q.Before = newest + 1
+		}
+		j.db.Range(ctx, space, q)(yield)
+	}
+}
+
+// Lookup implements [journal.Journal].
+func (j *Journal) Lookup(_ context.Context, space string, id protocol.ID) (*journal.Entry, error) {
+	newest, err := j.visible(space)
+	if err != nil {
+		return nil, fmt.Errorf("look up %s in %s: %w", id, space, err)
+	}
+	e, err := j.db.Lookup(space, id)
+	if err != nil {
+		return nil, err
+	}
+	if e.Envelope.Seq > newest {
+		return nil, fmt.Errorf("look up %s in %s: %w", id, space, journal.ErrNotFound)
+	}
+	return e, nil
+}
+
+// Bounds implements [journal.Journal].
+func (j *Journal) Bounds(_ context.Context, space string) (oldest, newest protocol.Seq, err error) {
+	visible, err := j.visible(space)
+	if err != nil || visible == 0 {
+		return 0, 0, err
+	}
+	oldest, _, err = j.db.Bounds(space)
+	if err != nil {
+		return 0, 0, err
+	}
+	return min(oldest, visible+1), visible, nil
+}
+
+// Spaces implements [journal.Journal].
+func (j *Journal) Spaces(context.Context) ([]string, error) {
+	spaces, err := j.db.Spaces()
+	if err != nil {
+		return nil, fmt.Errorf("list spaces: %w", err)
+	}
+	spaces = slices.DeleteFunc(spaces, func(space string) bool {
+		h, ok := j.heads.Load(space)
+		return ok && h.(*head).seq() == 0
+	})
+	slices.Sort(spaces)
+	return spaces, nil
+}

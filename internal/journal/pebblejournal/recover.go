@@ -1,0 +1,75 @@
+package pebblejournal
+
+import (
+	"fmt"
+	"time"
+)
+
+// maxBackoff is by how much the wait between two attempts grows at most.
+const maxBackoff = 50
+
+// recover refuses appends until the store could be opened again and holds
+// exactly what was acknowledged. It returns false when the journal is closed
+// before.
+func (j *Journal) recover(reason error) bool {
+	j.down.Store(&reason)
+	j.log.Error("log takes no entries; it will be tried again", "reason", reason)
+	wait := j.opt.RetryAfter
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case r, ok := <-j.queue:
+			if !ok {
+				return false
+			}
+			if r.claimed.CompareAndSwap(false, true) {
+				r.refuse(unavailable(reason))
+				close(r.done)
+			}
+		case <-timer.C:
+			err := j.restore()
+			if err == nil {
+				j.down.Store(nil)
+				j.log.Info("log takes entries again")
+				return true
+			}
+			if err.Error() != reason.Error() {
+				j.log.Warn("log still takes no entries", "reason", err)
+				reason = err
+				j.down.Store(&reason)
+			}
+			timer.Reset(wait)
+			wait = min(2*wait, maxBackoff*j.opt.RetryAfter)
+		}
+	}
+}
+
+// restore opens the store again and removes from it what was reported as
+// failed.
+func (j *Journal) restore() error {
+	if err := j.db.Reopen(); err != nil {
+		return err
+	}
+	b := j.db.NewBatch()
+	for _, a := range j.failed {
+		// A batch is in the store as a whole or not at all, so the first entry
+		// of a space answers for the others.
+		found, err := j.db.Has(a.space, a.entries[0].Envelope.Seq)
+		if err != nil {
+			return fmt.Errorf("look for what a failed commit left: %w", err)
+		}
+		if !found {
+			continue
+		}
+		for _, e := range a.entries {
+			b.Take(a.space, e)
+		}
+	}
+	if err := b.Commit(true); err != nil {
+		return fmt.Errorf("remove what a failed commit left: %w", err)
+	}
+	j.failed = nil
+	clear(j.logs) // their ends are read again
+	return nil
+}

@@ -1,0 +1,49 @@
+package pebblejournal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+)
+
+// retain is the retention goroutine.
+func (j *Journal) retain(ctx context.Context) {
+	tick := time.NewTicker(j.opt.RetentionEvery)
+	defer tick.Stop()
+	for {
+		if err := j.trim(ctx); err != nil && !errors.Is(err, journal.ErrUnavailable) {
+			j.log.Warn("retention pass ended early", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// trim drops what retention no longer keeps.
+func (j *Journal) trim(ctx context.Context) error {
+	plan, err := j.db.TrimPlan(j.opt.Retention, j.opt.Clock())
+	if err != nil {
+		return err
+	}
+	spaces, entries := 0, 0
+	for space, before := range plan {
+		if ctx.Err() != nil {
+			break
+		}
+		n, err := j.db.Trim(space, before)
+		if err != nil {
+			return err
+		}
+		spaces++
+		entries += n
+	}
+	if entries > 0 {
+		j.log.Info("retention dropped entries", "spaces", spaces, "entries", entries)
+	}
+	return nil
+}

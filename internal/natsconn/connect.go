@@ -1,0 +1,64 @@
+// Package natsconn holds what everything that talks to NATS has in common: how
+// a connection behaves, and how names become subject tokens.
+package natsconn
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Connect makes a connection that several users can share. It returns at
+// once, connected or not, and never gives up: a NATS that comes later, or
+// comes back, is found. What is published while it is away is an error and not
+// kept for later, since the sender is told so too.
+//
+// The options come last and win. Err: an option or address that cannot be.
+func Connect(url string, logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	if url == "" {
+		url = nats.DefaultURL
+	}
+	nc, err := nats.Connect(url, append(defaultOptions(logger), options...)...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
+	return nc, nil
+}
+
+func defaultOptions(logger *slog.Logger) []nats.Option {
+	return []nats.Option{
+		nats.Name("meup-gateway"),
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
+		nats.ReconnectBufSize(-1),
+		nats.Timeout(2 * time.Second),
+		// A network that swallows packets is noticed within 15 s.
+		nats.PingInterval(5 * time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.ConnectHandler(func(nc *nats.Conn) {
+			logger.Info("connected to NATS", "server", nc.ConnectedServerName())
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				logger.Warn("connection to NATS lost", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			logger.Info("connected to NATS again", "server", nc.ConnectedServerName())
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			if sub != nil {
+				logger.Warn("NATS subscription", "subject", sub.Subject, "error", err)
+				return
+			}
+			logger.Warn("NATS connection", "error", err)
+		}),
+	}
+}
