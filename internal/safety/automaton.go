@@ -1,0 +1,111 @@
+package safety
+
+// automaton finds all occurrences of many keywords in one pass over a text
+// (Aho and Corasick), ignoring the case of ASCII letters. Its transition table
+// is complete, so a byte costs two loads, and bytes that no keyword contains
+// share one column of it.
+type automaton struct {
+	class [256]uint8
+	width uint32
+	// next is indexed by state·width + class; a state is stored multiplied by
+	// width, with matchFlag set when keywords end there.
+	next    []uint32
+	matches [][]uint16 // by state: the keywords that end there
+	lengths []int      // by keyword
+}
+
+const matchFlag = 1 << 31
+
+// occurrence is a keyword in a text.
+type occurrence struct {
+	keyword uint16
+	start   int
+}
+
+func newAutomaton(keywords []string) *automaton {
+	a := &automaton{}
+	a.classes(keywords)
+	children := []map[uint8]uint32{{}} // the trie, by state and class
+	a.matches = [][]uint16{nil}
+	for i, k := range keywords {
+		a.lengths = append(a.lengths, len(k))
+		state := uint32(0)
+		for j := range len(k) {
+			c := a.class[k[j]]
+			child, ok := children[state][c]
+			if !ok {
+				child = uint32(len(children))
+				children = append(children, map[uint8]uint32{})
+				a.matches = append(a.matches, nil)
+				children[state][c] = child
+			}
+			state = child
+		}
+		a.matches[state] = append(a.matches[state], uint16(i))
+	}
+	a.complete(children)
+	return a
+}
+
+// classes gives every byte of a keyword a column; 0 is that of all others.
+func (a *automaton) classes(keywords []string) {
+	n := uint8(1)
+	for _, k := range keywords {
+		for i := range len(k) {
+			if a.class[k[i]] != 0 {
+				continue
+			}
+			a.class[k[i]] = n
+			if c := k[i]; c >= 'a' && c <= 'z' {
+				a.class[c-'a'+'A'] = n
+			}
+			n++
+		}
+	}
+	a.width = uint32(n)
+}
+
+// complete turns the trie into a table, breadth first: where a state has no
+// child, it goes on as its longest suffix would.
+func (a *automaton) complete(children []map[uint8]uint32) {
+	w := a.width
+	a.next = make([]uint32, uint32(len(children))*w)
+	fallback := make([]uint32, len(children))
+	for queue := []uint32{0}; len(queue) > 0; queue = queue[1:] {
+		state := queue[0]
+		for c := range uint8(w) {
+			child, ok := children[state][c]
+			suffix := uint32(0)
+			if state != 0 {
+				suffix = a.next[fallback[state]*w+uint32(c)]
+			}
+			if !ok {
+				a.next[state*w+uint32(c)] = suffix
+				continue
+			}
+			fallback[child] = (suffix &^ matchFlag) / w
+			a.matches[child] = append(a.matches[child], a.matches[fallback[child]]...)
+			a.next[state*w+uint32(c)] = child * w
+			if len(a.matches[child]) > 0 {
+				a.next[state*w+uint32(c)] |= matchFlag
+			}
+			queue = append(queue, child)
+		}
+	}
+}
+
+// scan appends all occurrences in text, in order of their ends.
+func (a *automaton) scan(dst []occurrence, text []byte) []occurrence {
+	state := uint32(0)
+	for i, b := range text {
+		state = a.next[state+uint32(a.class[b])]
+		if state&matchFlag == 0 {
+			continue
+		}
+		state &^= matchFlag
+		for _, k := range a.matches[state/a.width] {
+			dst = append(dst, occurrence{k, i + 1 - a.lengths[k]})
+		}
+	}
+	return dst
+}

@@ -1,0 +1,279 @@
+package safety
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func parse(t testing.TB, text string) protocol.Value {
+	t.Helper()
+	doc, err := protocol.ParseJSON([]byte(text), protocol.MaxDepth)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return doc.Root()
+}
+
+func pipeline(t testing.TB, c Config) *Pipeline {
+	t.Helper()
+	p, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Secrets that the tests write with; random, and the same in every run.
+var (
+	source = rand.New(rand.NewPCG(7, 8))
+	ghp    = "ghp_" + random(source, "alnum", 36)
+	ghp2   = "ghp_" + random(source, "alnum", 36)
+	npm    = "npm_" + random(source, "alnum", 36)
+)
+
+func TestPayload(t *testing.T) {
+	cases := []struct {
+		name, in, out string // no out: stays as it is
+		rules         string
+	}{
+		{"clean", `{ "message" : "nothing here",  "n": 1.50e3 }`, ``, ``},
+		{"empty", `{}`, ``, ``},
+		{"one", `{"message":"use ` + ghp + `."}`, `{"message":"use [redacted:github-pat].","redacted":["github-pat"]}`, `github-pat`},
+		{"the rest byte for byte", "{ \"a\\u0041\" : 1.50E+3 ,\n\"message\":\"" + ghp + "\" , \"b\":[ \"\\/é\\n\" ] \t}",
+			"{ \"a\\u0041\" : 1.50E+3 ,\n\"message\":\"[redacted:github-pat]\" , \"b\":[ \"\\/é\\n\" ],\"redacted\":[\"github-pat\"] \t}", `github-pat`},
+		{"several in one string", `{"m":"` + ghp + ` and ` + npm + `, ` + ghp2 + `"}`,
+			`{"m":"[redacted:github-pat] and [redacted:npm-access-token], [redacted:github-pat]","redacted":["github-pat","npm-access-token"]}`, `github-pat npm-access-token`},
+		{"overlapping", `{"m":"api_key=` + ghp + ` x"}`, `{"m":"api_key=[redacted:github-pat] x","redacted":["github-pat"]}`, `github-pat`},
+		{"multi-byte text", `{"m":"Schlüssel 🔑` + ghp + `🔑 für"}`, `{"m":"Schlüssel 🔑[redacted:github-pat]🔑 für","redacted":["github-pat"]}`, `github-pat`},
+		{"escapes hide nothing", `{"m":"\u0067hp\u005f` + ghp[4:] + `\n\"x\""}`, `{"m":"[redacted:github-pat]\u000a\"x\"","redacted":["github-pat"]}`, `github-pat`},
+		{"surrogates", `{"m":"\ud83d\ude00 gh\u0070_` + ghp[4:] + `"}`, `{"m":"😀 [redacted:github-pat]","redacted":["github-pat"]}`, `github-pat`},
+		{"any depth", `{"a":[{"b":[["` + ghp + `"]]}]}`, `{"a":[{"b":[["[redacted:github-pat]"]]}],"redacted":["github-pat"]}`, `github-pat`},
+		{"in a key", `{"` + ghp + `":1}`, `{"[redacted:github-pat]":1,"redacted":["github-pat"]}`, `github-pat`},
+		{"keys stay apart", `{"a":{"` + ghp + `":1,"` + ghp2 + `":2,"[redacted:github-pat]":3}}`,
+			`{"a":{"[redacted:github-pat]-2":1,"[redacted:github-pat]-3":2,"[redacted:github-pat]":3},"redacted":["github-pat"]}`, `github-pat`},
+		{"the key tells", `{"config":{"db_password":"tr0ub4dor&3","passwords":["x9-y8-z7!"]}}`,
+			`{"config":{"db_password":"[redacted:generic-password]","passwords":["x9-y8-z7!"]},"redacted":["generic-password"]}`, `generic-password`},
+		{"list below a key that tells", `{"client_secret":["Zk3vQ81mRt5xWb70aYcd"]}`,
+			`{"client_secret":["[redacted:generic-api-key]"],"redacted":["generic-api-key"]}`, `generic-api-key`},
+		{"merged", `{"redacted":["jwt","github-pat"],"m":"` + ghp + npm[:0] + ` ` + npm + `"}`,
+			`{"redacted":["jwt","github-pat","npm-access-token"],"m":"[redacted:github-pat] [redacted:npm-access-token]"}`, `github-pat npm-access-token`},
+		{"redacted of another type", `{"m":"` + ghp + `","redacted":"no"}`, `{"m":"[redacted:github-pat]","redacted":["github-pat"]}`, `github-pat`},
+		{"redacted with other elements", `{"r\u0065dacted":[1,{"x":"` + npm + `"},"mine"],"m":"` + ghp + `"}`,
+			`{"r\u0065dacted":["mine","npm-access-token","github-pat"],"m":"[redacted:github-pat]"}`, `npm-access-token github-pat`},
+		{"a secret in redacted", `{"redacted":["` + ghp + `"]}`, `{"redacted":["[redacted:github-pat]","github-pat"]}`, `github-pat`},
+		{"redacted alone", `{"redacted":5}`, ``, ``},
+		{"redacted deeper down", `{"x":{"redacted":1},"m":"` + ghp + `"}`, `{"x":{"redacted":1},"m":"[redacted:github-pat]","redacted":["github-pat"]}`, `github-pat`},
+	}
+	p := pipeline(t, Config{})
+	for _, c := range cases {
+		out, rules, err := p.Payload(parse(t, c.in))
+		if err != nil || string(out) != c.out || strings.Join(rules, " ") != c.rules {
+			t.Errorf("%s: %s\ngot  %s %v %v\nwant %s %s", c.name, c.in, out, rules, err, c.out, c.rules)
+		}
+		if out == nil {
+			continue
+		}
+		if again, _, _ := p.Payload(parse(t, string(out))); again != nil {
+			t.Errorf("%s: masked again as %s", c.name, again)
+		}
+	}
+}
+
+// TestPayloadInsideAnEnvelope: offsets count from the payload, not the frame.
+func TestPayloadInsideAnEnvelope(t *testing.T) {
+	doc := parse(t, `{"kind":"reasoning.thought", "payload":{"message":"`+ghp+`"},"x":"`+ghp+`"}`)
+	out, _, _ := pipeline(t, Config{}).Payload(doc.Get("payload"))
+	if want := `{"message":"[redacted:github-pat]","redacted":["github-pat"]}`; string(out) != want {
+		t.Fatalf("got %s, want %s", out, want)
+	}
+}
+
+func TestAbsentPayload(t *testing.T) {
+	if out, rules, err := pipeline(t, Config{}).Payload(protocol.Value{}); out != nil || rules != nil || err != nil {
+		t.Fatal(out, rules, err)
+	}
+}
+
+func TestBlock(t *testing.T) {
+	p := pipeline(t, Config{Action: ActionBlock})
+	cases := map[string]string{
+		`{"a~/b":[1,{"m":"x ` + ghp + `"}]}`: "/payload/a~0~1b/1/m",
+		`{"a":{"` + ghp + `":1}}`:            "/payload/a",
+		`{"` + npm + `":"` + ghp + `"}`:      "/payload",
+		`{"a":"","b":["` + ghp + `"]}`:       "/payload/b/0",
+	}
+	for in, path := range cases {
+		out, rules, err := p.Payload(parse(t, in))
+		if out != nil || rules != nil || err == nil {
+			t.Fatalf("%s: got %s, %v, %v", in, out, rules, err)
+		}
+		if err.Code != protocol.CodeInvalidPayload || err.Path != path || !strings.Contains(err.Message, "(github-pat)") && !strings.Contains(err.Message, "(npm-access-token)") {
+			t.Errorf("%s: got %+v", in, err)
+		}
+		if said, _ := json.Marshal(err); strings.Contains(string(said), ghp[4:]) || strings.Contains(string(said), npm[4:]) {
+			t.Errorf("the error repeats the secret: %s", said)
+		}
+	}
+	if _, _, err := p.Payload(parse(t, `{"message":"clean"}`)); err != nil {
+		t.Fatal(err)
+	}
+	// The path of a finding leads past a key that is a secret of its own.
+	w := walk{p: p, rules: []string{"x"}, at: strings.Index(`{"`+ghp+`":"y"}`, `"y"`)}
+	if got := w.pathTo(parse(t, `{"`+ghp+`":"y"}`)); got != "/[redacted:github-pat]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestApplies(t *testing.T) {
+	chat, err := protocol.ParseKindPattern("chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		kinds []protocol.KindPattern
+		kind  protocol.Kind
+		want  bool
+	}{
+		{nil, protocol.KindReasoningThought, true},
+		{nil, protocol.KindChat, false},
+		{[]protocol.KindPattern{chat}, protocol.KindChat, true},
+		{[]protocol.KindPattern{chat}, protocol.KindReasoningThought, false},
+		{[]protocol.KindPattern{}, protocol.KindReasoningThought, false},
+	}
+	for _, c := range cases {
+		if got := pipeline(t, Config{Kinds: c.kinds}).Applies(c.kind); got != c.want {
+			t.Errorf("%v, %s: got %v", c.kinds, c.kind, got)
+		}
+	}
+}
+
+func TestUnknownActionIsRefused(t *testing.T) {
+	if _, err := New(Config{Action: "shred"}); err == nil {
+		t.Fatal("no error")
+	}
+}
+
+func TestFindingsAreCountedByRule(t *testing.T) {
+	counts := map[string]int{}
+	p := pipeline(t, Config{Found: func(rule string) { counts[rule]++ }})
+	p.Payload(parse(t, `{"a":"`+ghp+` `+ghp2+`","redacted":["`+npm+`"]}`))
+	if counts["github-pat"] != 2 || counts["npm-access-token"] != 1 || len(counts) != 2 {
+		t.Fatalf("got %v", counts)
+	}
+}
+
+// upper is a stage that objects to a word, and so shows the order of stages.
+type wordStage struct{ word, rule string }
+
+func (s wordStage) Name() string { return "word" }
+
+func (s wordStage) Inspect(dst []Finding, t Text) []Finding {
+	if i := strings.Index(string(t.Body), s.word); i >= 0 {
+		dst = append(dst, Finding{s.rule, i, i + len(s.word)})
+	}
+	return dst
+}
+
+func TestStagesSeeWhatEarlierOnesLeft(t *testing.T) {
+	p := pipeline(t, Config{})
+	p.stages = append(p.stages, wordStage{"redacted:github-pat", "second"}, wordStage{"second", "never-clean"})
+	out, rules, _ := p.Payload(parse(t, `{"m":"a `+ghp+`"}`))
+	if want := []string{"github-pat", "second", "never-clean"}; !slices.Equal(rules, want) {
+		t.Fatalf("got %v, want %v", rules, want)
+	}
+	if want := `{"m":"a [[redacted:[redacted:never-clean]]]","redacted":["github-pat","second","never-clean"]}`; string(out) != want {
+		t.Fatalf("got %s", out)
+	}
+}
+
+// TestTextThatDoesNotComeCleanIsMaskedWhole: a stage that objects to its own
+// mark must not run for ever, nor let the text through.
+func TestTextThatDoesNotComeCleanIsMaskedWhole(t *testing.T) {
+	p := pipeline(t, Config{})
+	p.stages = []Stage{wordStage{"mark", "mark"}}
+	out, _, _ := p.Payload(parse(t, `{"m":"this mark stays"}`))
+	if want := `{"m":"[redacted:mark]","redacted":["mark"]}`; string(out) != want {
+		t.Fatalf("got %s", out)
+	}
+}
+
+func TestPipelineIsSharedSafely(t *testing.T) {
+	p := pipeline(t, Config{})
+	want := `{"m":"x [redacted:github-pat]","redacted":["github-pat"]}`
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				clean, _, _ := p.Payload(parse(t, `{"m":"clean \n token"}`))
+				out, _, _ := p.Payload(parse(t, `{"m":"x `+ghp+`"}`))
+				if clean != nil || string(out) != want {
+					t.Errorf("got %s and %s", clean, out)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestManySecretsInKeys: the time it takes grows with the payload and not with
+// its square.
+func TestManySecretsInKeys(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"x":1`)
+	for range 5000 {
+		b.WriteString(`,"ghp_` + random(source, "alnum", 36) + `":"` + ghp + `"`)
+	}
+	b.WriteByte('}')
+	out, _, err := pipeline(t, Config{}).Payload(parse(t, b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := parse(t, string(out)).Len(); n != 5002 { // and its keys are still distinct
+		t.Fatalf("%d members, want 5002", n)
+	}
+}
+
+func FuzzPayload(f *testing.F) {
+	f.Add([]byte(`{"message":"use ` + ghp + `"}`))
+	f.Add([]byte(`{"redacted":[1,"` + npm + `"],"password":"tr0ub4dor&3"}`))
+	f.Add([]byte(`{"a":"https://bob:s3cret99@x.org","` + ghp + `":{"token":"` + ghp2 + `"}}`))
+	f.Add([]byte(`{"m":"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n-----END PRIVATE KEY-----"}`))
+	f.Add([]byte(`{"m":"Bearer \u0061bcdefgh12345678 eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0."}`))
+	p := pipeline(f, Config{})
+	block := pipeline(f, Config{Action: ActionBlock})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
+		if err != nil || doc.Root().Type() != protocol.TypeObject {
+			return
+		}
+		out, rules, refused := p.Payload(doc.Root())
+		if refused != nil || (out == nil) != (len(rules) == 0) {
+			t.Fatalf("got %s, %v, %v", out, rules, refused)
+		}
+		if _, _, refused := block.Payload(doc.Root()); (refused != nil) != (out != nil) {
+			t.Fatalf("mask and block disagree: %s, %v", out, refused)
+		}
+		if out == nil {
+			return
+		}
+		after, err := protocol.ParseJSON(out, protocol.MaxDepth)
+		if err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+		names := after.Root().Get(redactedField)
+		for _, r := range rules {
+			if !slices.ContainsFunc(slices.Collect(names.Elements), func(v protocol.Value) bool { return v.EqualText(r) }) {
+				t.Fatalf("%s: does not name %s", out, r)
+			}
+		}
+		if again, _, _ := p.Payload(after.Root()); again != nil {
+			t.Fatalf("masked again:\n%s\n%s", out, again)
+		}
+	})
+}

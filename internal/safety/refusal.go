@@ -1,0 +1,55 @@
+package safety
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// refusal is what the sender of a blocked payload is told.
+func (w *walk) refusal(payload protocol.Value) *protocol.Error {
+	e := protocol.Errorf(protocol.CodeInvalidPayload,
+		"The payload seems to hold a secret (%s): take it out and send it again.", w.rules[0])
+	e.Path = "/payload" + w.pathTo(payload)
+	e.Detail = "found by the rule " + w.rules[0]
+	return e
+}
+
+// pathTo returns the JSON pointer of the string where the first finding is; of
+// the object, if it is in a key.
+func (w *walk) pathTo(v protocol.Value) string {
+	i := 0
+	for x := range v.Elements {
+		if w.within(x) {
+			return "/" + strconv.Itoa(i) + w.pathTo(x)
+		}
+		i++
+	}
+	for k, x := range v.Members {
+		if w.within(x) {
+			return "/" + escapePointer(w.cleanKey(k)) + w.pathTo(x)
+		}
+	}
+	return ""
+}
+
+func (w *walk) within(v protocol.Value) bool {
+	return w.at >= v.Offset() && w.at < v.Offset()+len(v.Raw())
+}
+
+// cleanKey returns a key with what a stage objects to cut out: an error must
+// not say it either.
+func (w *walk) cleanKey(k protocol.Value) string {
+	body := []byte(k.Text())
+	for _, stage := range w.p.stages {
+		if found := stage.Inspect(nil, Text{Body: body}); len(found) > 0 {
+			return marker(found[0].Rule)
+		}
+	}
+	return string(body)
+}
+
+func escapePointer(segment string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(segment)
+}

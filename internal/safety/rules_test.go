@@ -1,0 +1,239 @@
+package safety
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func detector(t testing.TB) *LeakDetector {
+	t.Helper()
+	d, err := NewLeakDetector()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func masked(d *LeakDetector, text string) string {
+	return string(mask([]byte(text), d.Inspect(nil, Text{Body: []byte(text)})))
+}
+
+// TestEveryRuleFindsItsFormat: alone and inside of a sentence, and exactly.
+func TestEveryRuleFindsItsFormat(t *testing.T) {
+	d := detector(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, rule := range d.rules {
+		if len(examples[rule.id]) == 0 {
+			t.Errorf("%s: no example", rule.id)
+		}
+		for _, format := range examples[rule.id] {
+			for range 20 {
+				text, want := example(t, r, rule.id, format)
+				for _, frame := range [][2]string{{"", ""}, {"Größe: ", "\n"}, {"see (", ") and go on"}, {"x=\"", "\""}} {
+					if strings.HasSuffix(text, ".") && frame[1] != "" || strings.HasPrefix(frame[0], "x=") && strings.Contains(text, `"`) {
+						continue
+					}
+					if got := masked(d, frame[0]+text+frame[1]); got != frame[0]+want+frame[1] {
+						t.Fatalf("%s: %q\nis masked as %q", rule.id, frame[0]+text+frame[1], got)
+					}
+				}
+			}
+		}
+	}
+	if len(d.rules) < 40 {
+		t.Errorf("only %d rules", len(d.rules))
+	}
+}
+
+// TestRulesAreFast: the rules of speed that rules.toml speaks of.
+func TestRulesAreFast(t *testing.T) {
+	// Its keyword is the name of the service, somewhere in the text.
+	unplanned := []string{"discord-bot-token"}
+	seen := map[string]bool{}
+	for _, r := range detector(t).rules {
+		if seen[r.id] {
+			t.Errorf("%s: twice", r.id)
+		}
+		seen[r.id] = true
+		if len(r.keywords) == 0 {
+			t.Errorf("%s: has no keywords", r.id)
+		}
+		for _, k := range r.keywords {
+			if k != strings.ToLower(k) || len(k) < 2 {
+				t.Errorf("%s: keyword %q", r.id, k)
+			}
+		}
+		if r.planned == slices.Contains(unplanned, r.id) {
+			t.Errorf("%s: a match is near a keyword: %v", r.id, r.planned)
+		}
+	}
+}
+
+// TestPlannedSearchFindsWhatAFullSearchFinds compares the search around
+// keywords with the plain meaning of a rule, on texts that are full of both.
+func TestPlannedSearchFindsWhatAFullSearchFinds(t *testing.T) {
+	d := detector(t)
+	r := rand.New(rand.NewPCG(3, 4))
+	var formats []string
+	for _, list := range examples {
+		formats = append(formats, list...)
+	}
+	slices.Sort(formats)
+	for range 1500 {
+		var b strings.Builder
+		for range 1 + r.IntN(6) {
+			text, _ := example(t, r, "x", formats[r.IntN(len(formats))])
+			switch r.IntN(3) {
+			case 0:
+				text = text[r.IntN(len(text)):]
+			case 1:
+				text = text[:r.IntN(len(text))]
+			}
+			b.WriteString(text)
+			b.WriteString([]string{"", " ", "\n", "ä", "token ", "=", `"`}[r.IntN(7)])
+		}
+		text := []byte(b.String())
+		got := findings(d, text, false)
+		if want := findings(d, text, true); !slices.Equal(got, want) {
+			t.Fatalf("%q\ngot  %v\nwant %v", text, got, want)
+		}
+	}
+}
+
+// findings searches near keywords, or with every rule of which a keyword is
+// there over the whole text.
+func findings(d *LeakDetector, text []byte, full bool) []Finding {
+	s := &scratch{done: make([]int, len(d.rules))}
+	if !full {
+		d.search(s, text)
+		return d.resolve(nil, s.found, 0, len(text))
+	}
+	for i, r := range d.rules {
+		if slices.ContainsFunc(r.keywords, func(k string) bool { return bytes.Contains(bytes.ToLower(text), []byte(k)) }) {
+			d.everywhere(s, i, text)
+		}
+	}
+	return d.resolve(nil, s.found, 0, len(text))
+}
+
+func TestAllowlists(t *testing.T) {
+	file := `
+[[allowlists]]
+stopwords = ["everywhere"]
+[[rules]]
+id = "a"
+regex = 'key-(\w+)'
+keywords = ["KEY-"]
+[[rules.allowlists]]
+regexes = ['^no']
+[[rules.allowlists]]
+condition = "AND"
+regexes = ['x$']
+stopwords = ["Sample"]
+[[rules.allowlists]]
+regexTarget = "match"
+regexes = ['^key-m']
+[[rules.allowlists]]
+condition = "AND"
+regexes = ['.']
+paths = ['test']
+[[rules]]
+id = "b"
+regex = '(id)=(\w+)'
+secretGroup = 2
+entropy = 2.0
+`
+	rules, err := parseRules(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newLeakDetector(rules)
+	cases := map[string]string{
+		"key-yes":         "key-[redacted:a]",
+		"KEY-yes":         "KEY-yes", // the keyword is there, the expression is exact
+		"key-nope":        "key-nope",
+		"key-samplex":     "key-samplex",
+		"key-sampley":     "key-[redacted:a]",
+		"key-otherx":      "key-[redacted:a]",
+		"key-mine":        "key-mine",
+		"key-Everywhere1": "key-Everywhere1",
+		"id=abcdefgh":     "id=[redacted:b]", // no keywords: always tried
+		"id=aaaabbbb":     "id=aaaabbbb",     // too regular
+	}
+	for text, want := range cases {
+		if got := masked(d, text); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestFaultyRulesAreRefused(t *testing.T) {
+	for name, file := range map[string]string{
+		"toml":      `[[rules]`,
+		"id":        "[[rules]]\nid = \"A b\"\nregex = 'x'",
+		"regex":     "[[rules]]\nid = \"a\"\nregex = '('",
+		"group":     "[[rules]]\nid = \"a\"\nregex = 'x'\nsecretGroup = 1",
+		"allowlist": "[[rules]]\nid = \"a\"\nregex = 'x'\n[[rules.allowlists]]\nregexes = ['(']",
+		"general":   "[[allowlists]]\nregexes = ['(']",
+	} {
+		if _, err := parseRules(file); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestAutomatonFindsEveryOccurrence(t *testing.T) {
+	keywords := []string{"he", "she", "his", "hers", "sk-", "sk", "k-s", "aaa"}
+	a := newAutomaton(keywords)
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		text := make([]byte, r.IntN(40))
+		for i := range text {
+			text[i] = "hersiHESKk-a\xc3\xbc"[r.IntN(14)]
+		}
+		var want []occurrence
+		for i, k := range keywords {
+			for at := range text {
+				if strings.HasPrefix(strings.ToLower(string(text[at:])), k) {
+					want = append(want, occurrence{uint16(i), at})
+				}
+			}
+		}
+		got := a.scan(nil, text)
+		for _, o := range want {
+			if !slices.Contains(got, o) {
+				t.Fatalf("%q: misses %v", text, o)
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestPlans(t *testing.T) {
+	cases := []struct {
+		expression string
+		keywords   []string
+		plan       plan
+		ok         bool
+	}{
+		{`\bghp_[a-z]{4}`, []string{"ghp_"}, plan{0, 8}, true},
+		{`(?i)\b(?:api[_-]?key|token)=(\w{2,5})`, []string{"api_key", "api-key", "apikey", "token"}, plan{0, 44}, true},
+		{`\d{2}:AA(\w)`, []string{":aa"}, plan{2, 4}, true},
+		{`sk-\w+`, []string{"sk-"}, plan{0, unbounded}, true},
+		{`[^a]{2}x`, []string{"x"}, plan{8, 1}, true},
+		{`\w+@key`, []string{"@key"}, plan{}, false},
+		{`[a-z]{3}`, []string{"key"}, plan{}, false},
+		{`key|lock`, []string{"key"}, plan{}, false},
+	}
+	for _, c := range cases {
+		got, ok := planOf(c.expression, c.keywords)
+		if ok != c.ok || got != c.plan {
+			t.Errorf("%s: got %+v, %v", c.expression, got, ok)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package schemas
+
+import "github.com/meup-protocol/meup/protocol"
+
+// The checks of the fields. Each accepts a part of what the schema accepts:
+// what is written in an unusual way (a number as 1e0, an id with escapes) is
+// left to the schema.
+
+func anything(protocol.Value) bool { return true }
+
+func text(v protocol.Value) bool { return v.Type() == protocol.TypeString }
+
+func array(v protocol.Value) bool { return v.Type() == protocol.TypeArray }
+
+// filled accepts a string that is not empty.
+func filled(v protocol.Value) bool {
+	s, plain := v.Plain()
+	return plain && len(s) > 0
+}
+
+func format(v protocol.Value) bool { return v.EqualText("plain") || v.EqualText("markdown") }
+
+func params(v protocol.Value) bool {
+	return v.Type() == protocol.TypeObject || v.Type() == protocol.TypeArray
+}
+
+func idNumber(v protocol.Value) bool {
+	return v.Type() == protocol.TypeString || v.Type() == protocol.TypeNumber
+}
+
+func idOrNull(v protocol.Value) bool { return idNumber(v) || v.Type() == protocol.TypeNull }
+
+// count accepts an integer from 0.
+func count(v protocol.Value) bool {
+	n, ok := integer(v)
+	return ok && n >= 0
+}
+
+// integer reads a number of up to nine digits, written without point and
+// exponent.
+func integer(v protocol.Value) (int, bool) {
+	raw := v.Raw()
+	if v.Type() != protocol.TypeNumber || len(raw) > 10 {
+		return 0, false
+	}
+	negative := raw[0] == '-'
+	if negative {
+		raw = raw[1:]
+	}
+	n := 0
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, len(raw) < 10
+}
+
+// fraction accepts 0, 1, and what begins with "0." and goes on with digits.
+func fraction(v protocol.Value) bool {
+	raw := v.Raw()
+	if v.Type() != protocol.TypeNumber || len(raw) > 20 {
+		return false
+	}
+	if len(raw) == 1 {
+		return raw[0] == '0' || raw[0] == '1'
+	}
+	if raw[0] != '0' || raw[1] != '.' {
+		return false
+	}
+	for _, c := range raw[2:] {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// rpcError accepts a JSON-RPC error.
+func rpcError(v protocol.Value) bool {
+	if v.Type() != protocol.TypeObject {
+		return false
+	}
+	var code, message bool
+	for k, x := range v.Members {
+		switch name, plain := k.Plain(); {
+		case !plain:
+			return false
+		case string(name) == "code":
+			if _, code = integer(x); !code {
+				return false
+			}
+		case string(name) == "message":
+			if message = text(x); !message {
+				return false
+			}
+		}
+	}
+	return code && message
+}
+
+// ids accepts an array of ids.
+func ids(v protocol.Value) bool {
+	if v.Type() != protocol.TypeArray {
+		return false
+	}
+	for x := range v.Elements {
+		if !id(x) {
+			return false
+		}
+	}
+	return true
+}
+
+func id(v protocol.Value) bool {
+	s, plain := v.Plain()
+	// The compiler keeps a conversion that does not outlive the call on the
+	// stack only up to 32 bytes; longer ids are the schema's.
+	return plain && len(s) <= 32 && protocol.ValidID(string(s))
+}
+
+// metadata accepts what reasoning.start says about itself.
+func metadata(v protocol.Value) bool {
+	if v.Type() != protocol.TypeObject {
+		return false
+	}
+	for k, x := range v.Members {
+		name, plain := k.Plain()
+		switch {
+		case !plain,
+			string(name) == "approach" && !text(x),
+			string(name) == "estimated_duration" && !idNumber(x),
+			string(name) == "confidence" && !fraction(x):
+			return false
+		}
+	}
+	return true
+}
+
+// questions accepts a list of strings that is not empty.
+func questions(v protocol.Value) bool {
+	n := 0
+	for x := range v.Elements {
+		if !text(x) {
+			return false
+		}
+		n++
+	}
+	return n > 0
+}

@@ -1,0 +1,250 @@
+package schemas
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// fault is what is wrong with a payload.
+type fault struct {
+	path    string // JSON pointer from the payload
+	detail  string // what was expected there
+	advice  string // what the schema says about the field
+	missing string // the fields of which one is missing, if that is the fault
+}
+
+// refusal turns a fault into what the sender is told.
+func refusal(kind protocol.Kind, f fault) *protocol.Error {
+	e := &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload" + f.path, Detail: f.detail}
+	switch {
+	case f.missing != "":
+		e.Message = fmt.Sprintf("The payload of %s lacks %s: add %s.", kind, f.missing, f.advice)
+	case f.advice != "":
+		e.Message = fmt.Sprintf("The payload of %s is wrong at %s: %s. What belongs there: %s.", kind, e.Path, f.detail, f.advice)
+	default:
+		e.Message = fmt.Sprintf("The payload of %s is wrong at %s: %s.", kind, e.Path, f.detail)
+	}
+	return e
+}
+
+// explain finds the fault that tells the sender most: a field that is wrong
+// before one that is missing, the deepest first. The library walks maps, so
+// its own order changes from call to call.
+func explain(root *jsonschema.Schema, payload protocol.Value, failed *jsonschema.ValidationError) fault {
+	var best fault
+	found := false
+	for _, leaf := range leaves(nil, failed) {
+		f := explainLeaf(root, payload, leaf)
+		if !found || more(f, best) {
+			best, found = f, true
+		}
+	}
+	if best.detail == "" {
+		best.detail = failed.Message
+	}
+	return best
+}
+
+func more(a, b fault) bool {
+	if (a.missing == "") != (b.missing == "") {
+		return a.missing == ""
+	}
+	depthA, depthB := strings.Count(a.path, "/"), strings.Count(b.path, "/")
+	if depthA != depthB {
+		return depthA > depthB
+	}
+	return a.path+a.detail < b.path+b.detail
+}
+
+func leaves(list []*jsonschema.ValidationError, e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return append(list, e)
+	}
+	for _, cause := range e.Causes {
+		list = leaves(list, cause)
+	}
+	return list
+}
+
+func explainLeaf(root *jsonschema.Schema, payload protocol.Value, leaf *jsonschema.ValidationError) fault {
+	segments := pointer(leaf.InstanceLocation)
+	schema, value := walk(root, payload, segments)
+	f := fault{path: join(segments)}
+	if schema == nil {
+		f.detail = leaf.Message
+		return f
+	}
+	switch keyword := leaf.KeywordLocation[strings.LastIndexByte(leaf.KeywordLocation, '/')+1:]; keyword {
+	case "required":
+		return missingField(f, schema, value)
+	case "oneOf":
+		f.detail = "expected " + strings.Join(alternatives(schema.OneOf), " or ") + ", not both"
+	case "type":
+		f.detail = "expected " + types(schema.Types) + ", got " + value.Type().String()
+		f.advice = schema.Description
+	case "minLength":
+		f.detail, f.advice = "expected a string that is not empty", schema.Description
+	case "minItems":
+		f.detail, f.advice = "expected a list that is not empty", schema.Description
+	case "pattern":
+		f.detail = "expected " + schema.Description
+	case "minimum", "maximum", "exclusiveMinimum":
+		f.detail, f.advice = "expected a number "+interval(schema), schema.Description
+	case "enum":
+		f.detail, f.advice = "expected "+enum(schema), schema.Description
+	default:
+		f.detail = leaf.Message
+	}
+	return f
+}
+
+// missingField names the first required field that is not there; where one of
+// several would do, all of them.
+func missingField(f fault, schema *jsonschema.Schema, value protocol.Value) fault {
+	var wanted []string
+	for _, name := range schema.Required {
+		if !value.Get(name).Exists() {
+			wanted = []string{name}
+			break
+		}
+	}
+	if wanted == nil {
+		wanted = append(alternatives(schema.AnyOf), alternatives(schema.OneOf)...)
+	}
+	if len(wanted) == 0 {
+		return f
+	}
+	f.missing = strings.Join(wanted, " or ")
+	f.detail = "expected " + f.missing
+	f.path += "/" + wanted[0]
+	if property := schema.Properties[wanted[0]]; property != nil {
+		f.advice = describe(property)
+	}
+	return f
+}
+
+// alternatives returns the fields of which a payload needs one.
+func alternatives(list []*jsonschema.Schema) []string {
+	var fields []string
+	for _, s := range list {
+		fields = append(fields, s.Required...)
+	}
+	return fields
+}
+
+// walk follows a pointer into a schema and a value at once. The schema is nil
+// where nothing is said about the place.
+func walk(s *jsonschema.Schema, v protocol.Value, segments []string) (*jsonschema.Schema, protocol.Value) {
+	for _, segment := range segments {
+		s = resolve(s)
+		if s == nil {
+			return nil, v
+		}
+		if v.Type() == protocol.TypeArray {
+			s, v = s.Items2020, element(v, segment)
+			continue
+		}
+		s, v = s.Properties[segment], v.Get(segment)
+	}
+	return resolve(s), v
+}
+
+func resolve(s *jsonschema.Schema) *jsonschema.Schema {
+	for s != nil && s.Ref != nil {
+		s = s.Ref
+	}
+	return s
+}
+
+func element(v protocol.Value, index string) protocol.Value {
+	n, err := strconv.Atoi(index)
+	if err != nil {
+		return protocol.Value{}
+	}
+	for x := range v.Elements {
+		if n == 0 {
+			return x
+		}
+		n--
+	}
+	return protocol.Value{}
+}
+
+// describe returns what the schema says about a field; the words at the place
+// itself go before those of the definition that it refers to.
+func describe(s *jsonschema.Schema) string {
+	for ; s != nil; s = s.Ref {
+		if s.Description != "" {
+			return s.Description
+		}
+	}
+	return ""
+}
+
+// types words a list of JSON types: "a string or a number".
+func types(list []string) string {
+	words := make([]string, 0, len(list))
+	for _, t := range list {
+		switch t {
+		case "null":
+		case "array", "integer", "object":
+			t = "an " + t
+		default:
+			t = "a " + t
+		}
+		words = append(words, t)
+	}
+	return strings.Join(words, " or ")
+}
+
+// interval words the bounds of a number.
+func interval(s *jsonschema.Schema) string {
+	switch {
+	case s.ExclusiveMinimum != nil:
+		return "greater than " + s.ExclusiveMinimum.RatString()
+	case s.Minimum != nil && s.Maximum != nil:
+		return "from " + s.Minimum.RatString() + " to " + s.Maximum.RatString()
+	case s.Minimum != nil:
+		return "of at least " + s.Minimum.RatString()
+	}
+	return "of at most " + s.Maximum.RatString()
+}
+
+func enum(s *jsonschema.Schema) string {
+	words := make([]string, 0, len(s.Enum))
+	for _, w := range s.Enum {
+		words = append(words, fmt.Sprint(w))
+	}
+	return strings.Join(words, " or ")
+}
+
+// pointer splits a location of the library, which escapes segments once more
+// as parts of a URL.
+func pointer(location string) []string {
+	if location == "" {
+		return nil
+	}
+	segments := strings.Split(location[1:], "/")
+	for i, s := range segments {
+		if plain, err := url.PathUnescape(s); err == nil {
+			s = plain
+		}
+		segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+	}
+	return segments
+}
+
+func join(segments []string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(s))
+	}
+	return b.String()
+}

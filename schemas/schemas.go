@@ -1,0 +1,132 @@
+// Package schemas holds the JSON Schemas (2020-12) of the protocol: one for
+// the envelope, one for the payload of each kind of section 2, and that of the
+// gateway's configuration. People read them, editors use them, and [Payload]
+// checks envelopes by them.
+//
+// Running a compiled schema costs microseconds and some 90 allocations, too
+// much for every envelope. Payload therefore asks a hand-written acceptor first, which
+// says yes only to what the schema would accept; whatever it does not know is
+// decided, and worded, by the schema. A differential test keeps the two
+// together.
+package schemas
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+//go:embed *.json payload/*.json
+var files embed.FS
+
+// base is where the files' ids begin; nothing is ever fetched from there.
+const base = "https://raw.githubusercontent.com/meup-protocol/meup/main/schemas/"
+
+const suffix = ".schema.json"
+
+// FS returns the schema files: envelope.schema.json, config.schema.json,
+// payload/KIND.schema.json, …
+func FS() fs.FS { return files }
+
+// Config returns the schema of the gateway's configuration.
+func Config() (*jsonschema.Schema, error) { return compileOne("config" + suffix) }
+
+// Envelope checks an envelope of meup/v0.1 by the schema alone, without the
+// rules that a schema cannot express (sections 1 and 3). It is the yardstick
+// for the hand-written decoder, not a part of the gateway.
+func Envelope(doc protocol.Value) error {
+	s, err := envelope()
+	if err != nil {
+		return err
+	}
+	return s.Validate(instance(doc))
+}
+
+var envelope = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileOne("envelope" + suffix) })
+
+// payloads returns the compiled schema of every kind that has one. The files
+// are built in and a test compiles them all, so a fault in them is a panic.
+var payloads = sync.OnceValue(func() map[protocol.Kind]*jsonschema.Schema {
+	c, err := builtIn()
+	if err != nil {
+		panic(err)
+	}
+	m := make(map[protocol.Kind]*jsonschema.Schema)
+	for _, name := range names("payload") {
+		s, err := compile(c, name)
+		if err != nil {
+			panic(err)
+		}
+		m[protocol.Kind(strings.TrimSuffix(path.Base(name), suffix))] = s
+	}
+	return m
+})
+
+// names lists the schema files of a folder.
+func names(folder string) []string {
+	entries, err := files.ReadDir(folder)
+	if err != nil {
+		panic(err) // the folder is built in
+	}
+	var list []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			list = append(list, path.Join(folder, e.Name()))
+		}
+	}
+	return list
+}
+
+func compileOne(name string) (*jsonschema.Schema, error) {
+	c, err := builtIn()
+	if err != nil {
+		return nil, err
+	}
+	return compile(c, name)
+}
+
+func compile(c *jsonschema.Compiler, name string) (*jsonschema.Schema, error) {
+	s, err := c.Compile(base + name)
+	if err != nil {
+		return nil, fmt.Errorf("compile schema %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// builtIn returns a compiler that knows the files, so that they can refer to
+// each other.
+func builtIn() (*jsonschema.Compiler, error) {
+	c := newCompiler()
+	for _, name := range append(names("."), names("payload")...) {
+		f, err := files.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		err = c.AddResource(base+name, f)
+		f.Close() //nolint:errcheck,gosec // a file in memory
+		if err != nil {
+			return nil, fmt.Errorf("read schema %s: %w", name, err)
+		}
+	}
+	return c, nil
+}
+
+// newCompiler returns a compiler that opens nothing: left alone, the library
+// reads file:// references.
+func newCompiler() *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.ExtractAnnotations = true
+	c.LoadURL = func(url string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("schema %s is not built in, and none is loaded from elsewhere", url)
+	}
+	return c
+}
