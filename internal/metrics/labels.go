@@ -1,0 +1,42 @@
+package metrics
+
+import "github.com/meup-protocol/meup/protocol"
+
+// kinds are those that the protocol names; a test holds them against it.
+var kinds = text(
+	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel,
+	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
+	protocol.KindMCPWithdraw, protocol.KindMCPReject,
+	protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningObservation,
+	protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion,
+	protocol.KindReasoningConclusion, protocol.KindReasoningCancel,
+	protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindCapabilityGrantAck,
+	protocol.KindSpaceInvite, protocol.KindSpaceInviteAck, protocol.KindSpaceKick,
+	protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantStatus,
+	protocol.KindParticipantRequestStatus, protocol.KindParticipantForget, protocol.KindParticipantCompact,
+	protocol.KindParticipantCompactDone, protocol.KindParticipantClear, protocol.KindParticipantRestart,
+	protocol.KindParticipantShutdown,
+	protocol.KindStreamRequest, protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose,
+	protocol.KindSystemWelcome, protocol.KindSystemPresence, protocol.KindSystemAck, protocol.KindSystemError,
+	protocol.KindSystemSubscribe, protocol.KindSystemSubscribed, protocol.KindSystemJoin,
+)
+
+// codes are those of sections 4 and 5; a test holds them against the protocol.
+var codes = text(
+	protocol.CodeInvalidJSON, protocol.CodeInvalidEnvelope, protocol.CodeInvalidPayload,
+	protocol.CodeMessageTooLarge, protocol.CodeUnsupportedProtocol, protocol.CodeInvalidContext,
+	protocol.CodeIdentityMismatch, protocol.CodeReservedKind, protocol.CodeUnknownParticipant,
+	protocol.CodeDuplicateID, protocol.CodeCapabilityViolation, protocol.CodeRateLimited,
+	protocol.CodeCannotDelegate, protocol.CodeNotProposer, protocol.CodePaused,
+	protocol.CodeCursorExpired, protocol.CodeUnavailable,
+	protocol.CodeBadRequest, protocol.CodeUnauthorized, protocol.CodeForbidden, protocol.CodeKicked,
+	protocol.CodeNotFound, protocol.CodeTooMany, protocol.CodeShuttingDown, protocol.CodeInternal,
+)
+
+func text[S ~string](list ...S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}

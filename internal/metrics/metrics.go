@@ -1,0 +1,131 @@
+// Package metrics counts what a gateway does, for Prometheus.
+//
+// [Metrics] has one method for each thing that is counted, with the signature
+// of the hook that the counted package offers: it is a space's Observer, a
+// journal's OnCommit, and so on, so that none of them knows Prometheus. The
+// methods are called for every envelope and every write; they look up no
+// labels (all series are made in [New]) and take no lock.
+//
+// Labels come from fixed sets: kinds that the protocol does not name, codes
+// and safety rules that are not known at the start are counted as "other". So
+// a client that invents kinds cannot make series.
+//
+// Nothing here holds names of participants, spaces, ids, tokens or text.
+package metrics
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Options say what is known when counting begins. The zero Options will do.
+type Options struct {
+	// Version and Commit are what the binary says of itself.
+	Version, Commit string
+	// SafetyRules are the names of the rules that may find something.
+	SafetyRules []string
+	// Logger is told when the metrics cannot be collected; nil: nobody.
+	Logger *slog.Logger
+}
+
+// Metrics are the counters of one gateway, in a registry of their own. All
+// methods may be called concurrently.
+type Metrics struct {
+	registry *prometheus.Registry
+	logger   *slog.Logger
+
+	admitted map[string]prometheus.Counter // by kind
+	refused  map[string]prometheus.Counter // by code
+	findings map[string]prometheus.Counter // by safety rule
+
+	delivered   prometheus.Counter
+	lag         prometheus.Histogram
+	fromRing    prometheus.Counter
+	fromJournal prometheus.Counter
+	liveDropped prometheus.Counter
+	connections prometheus.Gauge
+
+	entries prometheus.Counter
+	bytes   prometheus.Counter
+	commit  prometheus.Histogram
+
+	loginFailures   prometheus.Counter
+	violationCloses prometheus.Counter
+}
+
+// New makes the counters of a gateway, all of them at zero.
+func New(o Options) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), logger: o.Logger}
+	if m.logger == nil {
+		m.logger = slog.New(slog.DiscardHandler)
+	}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	m.admission(o)
+	m.delivery()
+	m.journal()
+	m.frontDoor()
+	m.build(o)
+	return m
+}
+
+// Handler serves the metrics in the format that the scraper asks for.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(m.logger.Handler(), slog.LevelWarn),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: maxScrapes,
+	})
+}
+
+// maxScrapes bounds the scrapes at one time; more are answered with 503.
+const maxScrapes = 4
+
+func (m *Metrics) admission(o Options) {
+	m.admitted = m.counters("meup_envelopes_admitted_total",
+		"Envelopes that were admitted, retries of admitted ones among them, by kind.", "kind", append(slices.Clone(kinds), other)...)
+	m.refused = m.counters("meup_refused_total",
+		"Envelopes, connections and requests that were refused, by the code of the refusal.", "code", append(slices.Clone(codes), other)...)
+	m.findings = m.counters("meup_safety_findings_total",
+		"Secrets that the safety rules found in payloads before these became durable, by rule.", "rule", append(slices.Clone(o.SafetyRules), other)...)
+}
+
+func (m *Metrics) delivery() {
+	m.delivered = m.counter("meup_envelopes_delivered_total", "Envelopes written to connections.")
+	m.lag = m.histogram("meup_delivery_lag_seconds",
+		"Age of the youngest envelope of a write when the write was done. A connection that replays the log counts with the age of what it reads.",
+		lagBuckets)
+	read := m.counters("meup_entries_read_total",
+		"Entries that connections read on their way to the head, by where from: ring is memory, journal means that the connection had fallen behind or replays.",
+		"source", "ring", "journal")
+	m.fromRing, m.fromJournal = read["ring"], read["journal"]
+	m.liveDropped = m.counter("meup_live_dropped_total",
+		"Envelopes of live kinds (stream.data, presence) that a connection missed because it had fallen behind.")
+	m.connections = m.gauge("meup_connections", connectionsHelp, prometheus.Labels{"state": "open"})
+}
+
+func (m *Metrics) journal() {
+	m.entries = m.counter("meup_journal_entries_total", "Entries that this gateway made durable in the log.")
+	m.bytes = m.counter("meup_journal_bytes_total", "Bytes of the entries that this gateway made durable, as encoded.")
+	m.commit = m.histogram("meup_journal_commit_seconds",
+		"Time that a batch of entries took to become durable; its count is that of the batches.", commitBuckets)
+}
+
+func (m *Metrics) frontDoor() {
+	m.loginFailures = m.counter("meup_login_failures_total", "Tokens that were presented and are nobody's, or have expired.")
+	m.violationCloses = m.counter("meup_violation_closes_total", "Connections closed with 1008 after too many refused envelopes.")
+}
+
+func (m *Metrics) build(o Options) {
+	m.gauge("meup_build_info", "Always 1; the labels say what is running.", prometheus.Labels{
+		"version": o.Version, "commit": o.Commit, "go": runtime.Version(),
+	}).Set(1)
+}

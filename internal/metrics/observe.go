@@ -1,0 +1,49 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Admitted counts an envelope that was admitted.
+func (m *Metrics) Admitted(kind protocol.Kind) { add(m.admitted, string(kind)) }
+
+// Refused counts an envelope, a connection or a request that was refused.
+func (m *Metrics) Refused(code protocol.Code) { add(m.refused, string(code)) }
+
+// Delivered counts the entries of one write to a connection; lag is the age of
+// the youngest of them.
+func (m *Metrics) Delivered(entries int, lag time.Duration) {
+	m.delivered.Add(float64(entries))
+	m.lag.Observe(max(lag, 0).Seconds()) // the clocks of two gateways differ
+}
+
+// FromRing counts entries that a connection read from memory.
+func (m *Metrics) FromRing(entries int) { m.fromRing.Add(float64(entries)) }
+
+// FromJournal counts entries that a connection read from the log.
+func (m *Metrics) FromJournal(entries int) { m.fromJournal.Add(float64(entries)) }
+
+// LiveDropped counts live envelopes that a connection missed.
+func (m *Metrics) LiveDropped(entries int) { m.liveDropped.Add(float64(entries)) }
+
+// Connections counts connections that came (or, if negative, went).
+func (m *Metrics) Connections(delta int) { m.connections.Add(float64(delta)) }
+
+// Committed counts a batch that became durable: its entries, its size in
+// bytes, and how long that took.
+func (m *Metrics) Committed(entries, bytes int, took time.Duration) {
+	m.entries.Add(float64(entries))
+	m.bytes.Add(float64(bytes))
+	m.commit.Observe(took.Seconds())
+}
+
+// Found counts what a safety rule found in a payload.
+func (m *Metrics) Found(rule string) { add(m.findings, rule) }
+
+// LoginFailed counts a token that was refused.
+func (m *Metrics) LoginFailed() { m.loginFailures.Inc() }
+
+// ViolationClose counts a connection that was closed for too many refusals.
+func (m *Metrics) ViolationClose() { m.violationCloses.Inc() }

@@ -1,0 +1,33 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+const connectionsHelp = "Connections by state: open ones are WebSockets and event streams in a space, joining ones have not said yet who they are."
+
+// Sources are asked when somebody scrapes, for what is a state and not an
+// event. They are called concurrently and must be quick.
+type Sources struct {
+	// Ready returns nil while the gateway can do its work.
+	Ready func() error
+	// Spaces returns how many spaces are open.
+	Spaces func() int
+	// Joining returns how many connections have not said yet who they are.
+	Joining func() int
+}
+
+// Sample shows what the sources say. It is called once, when the gateway is
+// assembled; all sources must be there.
+func (m *Metrics) Sample(s Sources) {
+	m.gaugeFunc("meup_ready", "1 while the gateway can do its work, otherwise 0.", nil, func() float64 {
+		if s.Ready() != nil {
+			return 0
+		}
+		return 1
+	})
+	m.gaugeFunc("meup_spaces_open", "Spaces that this gateway has opened.", nil, func() float64 {
+		return float64(s.Spaces())
+	})
+	m.gaugeFunc("meup_connections", connectionsHelp, prometheus.Labels{"state": "joining"}, func() float64 {
+		return float64(s.Joining())
+	})
+}
