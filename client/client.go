@@ -1,0 +1,189 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Client is a participant in one space. All methods may be called at the same
+// time, from any goroutine.
+type Client struct {
+	// Fixed by Dial.
+	opts   Options
+	target *url.URL // without the position
+	http   *http.Client
+	log    *slog.Logger
+	out    *outbox
+	in     *inbox
+	nudge  chan struct{} // wakes the reader that has stopped for want of room
+
+	cancel  context.CancelFunc // ends everything at once
+	closing chan struct{}      // Close was called
+	closer  sync.Once
+	done    chan struct{} // supervise has ended; final is set
+	final   error
+
+	// Owned by supervise, and by Dial before it starts.
+	cursor cursor
+
+	mu         sync.Mutex
+	welcome    protocol.Welcome
+	calls      map[protocol.ID]*call // requests without a response
+	subscribed map[protocol.ID]*subscription
+	filter     protocol.Filter // in force, and to be in force after a reconnect
+	matcher    *protocol.Matcher
+}
+
+// cursor is where in the log the client stands.
+type cursor struct {
+	pos    protocol.Seq // the last envelope that was kept
+	known  bool         // pos is meant; otherwise: from now on
+	behind int          // how often in a row a gateway's log ended before pos
+}
+
+// Dial joins a space and returns after the welcome. The context bounds the
+// dial alone. Errors: *DialError for a refusal, *protocol.Error for a filter
+// that cannot be used.
+func Dial(ctx context.Context, opts Options) (*Client, error) {
+	c, err := newClient(opts)
+	if err != nil {
+		return nil, fmt.Errorf("join space: %w", err)
+	}
+	s, err := c.firstConnect(ctx)
+	if err != nil {
+		c.http.CloseIdleConnections()
+		return nil, fmt.Errorf("join space %q: %w", c.opts.Space, err)
+	}
+	run, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	c.opts.OnState(State{Phase: Connected})
+	go c.supervise(run, s)
+	return c, nil
+}
+
+func newClient(opts Options) (*Client, error) {
+	target, err := url.Parse(opts.URL)
+	if err != nil {
+		return nil, fmt.Errorf("parse gateway URL: %w", err)
+	}
+	if opts.Space == "" {
+		opts.Space = target.Query().Get("space")
+	}
+	matcher, refusal := opts.Filter.Compile()
+	if refusal != nil {
+		return nil, refusal
+	}
+	opts = opts.withDefaults()
+	c := &Client{
+		opts:       opts,
+		http:       opts.HTTPClient,
+		log:        opts.Logger.With("space", opts.Space),
+		in:         newInbox(opts.Buffer, opts.BufferBytes),
+		nudge:      make(chan struct{}, 1),
+		closing:    make(chan struct{}),
+		done:       make(chan struct{}),
+		cursor:     cursor{pos: opts.Since.after, known: opts.Since.set},
+		calls:      make(map[protocol.ID]*call),
+		subscribed: make(map[protocol.ID]*subscription),
+		filter:     opts.Filter,
+		matcher:    matcher,
+	}
+	c.out = newOutbox(opts.InFlight, func() { wake(c.nudge) })
+	c.target = joinURL(target, opts)
+	return c, nil
+}
+
+func joinURL(target *url.URL, opts Options) *url.URL {
+	u := *target
+	q := u.Query()
+	q.Set("space", opts.Space)
+	if opts.Observe {
+		q.Set("observe", "true")
+	} else {
+		q.Set("ack", "true")
+	}
+	if opts.NoEcho {
+		q.Set("echo", "false")
+	}
+	u.RawQuery = q.Encode()
+	return &u
+}
+
+func (c *Client) firstConnect(ctx context.Context) (*session, error) {
+	for attempt := 1; ; attempt++ {
+		s, err := c.connect(ctx)
+		if err == nil || finalError(err) != nil || ctx.Err() != nil {
+			return s, err
+		}
+		if !c.opts.RetryDial && !errors.Is(err, errBehind) {
+			return nil, err
+		}
+		delay := c.retryDelay(attempt, err)
+		c.log.Warn("gateway not reached; trying again", "err", err, "in", delay)
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// retryDelay is the backoff, or what the gateway asked for if that is longer.
+func (c *Client) retryDelay(attempt int, cause error) time.Duration {
+	delay := c.opts.Backoff.delay(attempt)
+	var refused *DialError
+	if errors.As(cause, &refused) {
+		delay = max(delay, refused.RetryAfter)
+	}
+	return delay
+}
+
+// You returns one's own id.
+func (c *Client) You() protocol.ParticipantID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.welcome.You.ID
+}
+
+// Welcome returns what the gateway said last of this participant and of the
+// space: capabilities and limits are those of now, and participants those who
+// are connected now. Space.Seq is the head of the log at the last connect.
+func (c *Client) Welcome() protocol.Welcome {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.welcome
+	w.Participants = slices.Clone(w.Participants)
+	return w
+}
+
+// Done is closed when the client has ended; Err then says why.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err returns nil while the client is alive, ErrClosed after Close, and
+// otherwise a *CloseError or *DialError that ended it.
+func (c *Client) Err() error {
+	select {
+	case <-c.done:
+		return c.final
+	default:
+		return nil
+	}
+}
+
+// Close leaves the space. What was received is still there for Receive; what
+// is not acknowledged by now ends with ErrClosed. It waits for the client's
+// goroutines, at most a few seconds.
+func (c *Client) Close() error {
+	c.closer.Do(func() { close(c.closing) })
+	<-c.done
+	return nil
+}

@@ -1,0 +1,160 @@
+package client
+
+import (
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// dispatch does with a frame what its kind asks for. It never blocks.
+func (s *session) dispatch(env *protocol.Envelope, size int64) {
+	c := s.c
+	switch env.Kind {
+	case protocol.KindSystemAck:
+		c.acked(env)
+		return
+	case protocol.KindSystemError:
+		c.refused(env)
+		return
+	case protocol.KindSystemSubscribed:
+		c.filterSet(env.Correlation.First())
+		return
+	case protocol.KindSystemWelcome:
+		c.welcomedAgain(env)
+	case protocol.KindSystemPresence:
+		c.presence(env)
+	case protocol.KindMCPResponse:
+		c.responded(env)
+	}
+	c.keep(env, size)
+}
+
+// keep hands an envelope to the receiver, if it is one that it has not had and
+// wants. What finds no room is asked for again later; what has no place in the
+// log (presence, stream.data) cannot be, and is gone.
+func (c *Client) keep(env *protocol.Envelope, size int64) {
+	if env.Seq == 0 {
+		if !c.in.skipping.Load() && c.wanted(env) {
+			c.in.put(item{env: *env, size: size})
+		}
+		return
+	}
+	if env.Seq <= c.cursor.pos || c.in.skipping.Load() {
+		return
+	}
+	if c.wanted(env) && !c.in.put(item{env: *env, size: size}) {
+		c.in.skip()
+		return
+	}
+	c.cursor.pos = env.Seq
+}
+
+// wanted holds the filter against an envelope, as section 6 has the gateway do
+// it: work and what is addressed to oneself pass.
+func (c *Client) wanted(env *protocol.Envelope) bool {
+	c.mu.Lock()
+	matcher, you := c.matcher, c.welcome.You.ID
+	c.mu.Unlock()
+	if matcher == nil || env.From == protocol.Gateway || matcher.Match(env) {
+		return true
+	}
+	return !c.opts.Observe && (env.Kind.IsWork() || env.AddressedTo(you))
+}
+
+// awaitsAnswer reports whether somebody waits for an ack or a response.
+func (c *Client) awaitsAnswer() bool {
+	c.mu.Lock()
+	calls := len(c.calls)
+	c.mu.Unlock()
+	return calls > 0 || c.out.waiting()
+}
+
+func (c *Client) acked(env *protocol.Envelope) {
+	ack, err := payload[protocol.Ack](env)
+	if err != nil {
+		c.log.Warn("ack not understood", "err", err)
+		return
+	}
+	c.out.answer(env.Correlation.First(), ack.Seq, nil)
+}
+
+func (c *Client) refused(env *protocol.Envelope) {
+	refusal, err := payload[protocol.Error](env)
+	if err != nil {
+		c.log.Warn("refusal not understood", "err", err)
+		return
+	}
+	id := env.Correlation.First()
+	switch {
+	case refusal.Code == protocol.CodeCursorExpired:
+		c.expired(&refusal)
+	case id != "" && c.retries(&refusal) && c.out.postpone(id, c.patience(&refusal)):
+		c.log.Debug("envelope refused for the moment", "id", id, "code", refusal.Code)
+	case id != "" && c.subscriptionRefused(id, &refusal):
+	case id != "" && c.out.answer(id, 0, &refusal):
+	case refusal.Code == protocol.CodeMessageTooLarge:
+		c.out.refuseLargest(&refusal)
+	default:
+		c.log.Warn("the gateway reports an error", "code", refusal.Code, "message", refusal.Message)
+	}
+}
+
+func (c *Client) expired(refusal *protocol.Error) {
+	if c.in.skipping.Load() {
+		return // asked for again in a moment, and told again then
+	}
+	if !c.in.put(item{err: &GapError{After: c.cursor.pos, Oldest: refusal.OldestSeq}}) {
+		c.in.skip()
+	}
+}
+
+func (c *Client) retries(refusal *protocol.Error) bool {
+	return !c.opts.NoRetry && (refusal.Code == protocol.CodeRateLimited || refusal.Code == protocol.CodeUnavailable)
+}
+
+// patience says when to try again: when the gateway says, or with backoff.
+func (c *Client) patience(refusal *protocol.Error) func(attempt int) time.Time {
+	return func(attempt int) time.Time {
+		wait := refusal.RetryAfter()
+		if wait <= 0 {
+			wait = c.opts.Backoff.delay(attempt)
+		}
+		return time.Now().Add(wait)
+	}
+}
+
+func (c *Client) welcomedAgain(env *protocol.Envelope) {
+	w, err := payload[protocol.Welcome](env)
+	if err != nil {
+		c.log.Warn("welcome not understood", "err", err)
+		return
+	}
+	c.mu.Lock()
+	c.welcome = w
+	c.mu.Unlock()
+}
+
+func (c *Client) presence(env *protocol.Envelope) {
+	p, err := payload[protocol.Presence](env)
+	if err != nil {
+		c.log.Warn("presence not understood", "err", err)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.welcome.Participants = withPresence(c.welcome.Participants, p)
+}
+
+// withPresence returns a new list, since the old one may be in use.
+func withPresence(list []protocol.Participant, p protocol.Presence) []protocol.Participant {
+	out := make([]protocol.Participant, 0, len(list)+1)
+	for _, x := range list {
+		if x.ID != p.Participant.ID {
+			out = append(out, x)
+		}
+	}
+	if p.Event == protocol.PresenceJoin {
+		out = append(out, p.Participant)
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// faultyGateway is a log with a socket in front of it that misbehaves on
+// command: what a real gateway does not do when a test would like it to. The
+// behaviour without faults is tested against the real one.
+type faultyGateway struct {
+	*httptest.Server
+
+	mu    sync.Mutex
+	log   []protocol.Envelope // Seq is index + 1
+	ids   map[protocol.ID]protocol.Seq
+	grown chan struct{} // closed and replaced when the log grows
+	dials int
+
+	// Faults; set before the first connection or under mu.
+	upgrade  func(w http.ResponseWriter, dial int) bool             // true: answered
+	onFrame  func(conn *fakeConn, env *protocol.Envelope) bool      // true: dealt with
+	deliver  func(conn *fakeConn, env *protocol.Envelope) (ok bool) // false: cut
+	loseAck  func(id protocol.ID) bool
+	headLess protocol.Seq // say that the log ends so much earlier
+}
+
+type fakeConn struct {
+	*websocket.Conn
+	g   *faultyGateway
+	ctx context.Context
+	mu  sync.Mutex
+}
+
+func newFaultyGateway(t *testing.T) *faultyGateway {
+	t.Helper()
+	g := &faultyGateway{ids: make(map[protocol.ID]protocol.Seq), grown: make(chan struct{})}
+	g.Server = httptest.NewServer(http.HandlerFunc(g.serve))
+	t.Cleanup(g.Close)
+	return g
+}
+
+func (g *faultyGateway) options() client.Options {
+	return client.Options{
+		URL: "ws" + strings.TrimPrefix(g.URL, "http") + "/ws", Space: "lab", Token: "t",
+		Backoff: client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond},
+	}
+}
+
+func (g *faultyGateway) dial(t *testing.T, change func(*client.Options)) *client.Client {
+	t.Helper()
+	opts := g.options()
+	if change != nil {
+		change(&opts)
+	}
+	c, err := client.Dial(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (g *faultyGateway) serve(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	g.dials++
+	dial, upgrade := g.dials, g.upgrade
+	g.mu.Unlock()
+	if upgrade != nil && upgrade(w, dial) {
+		return
+	}
+	conn, err := websocket.Accept(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(4 << 20)
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &fakeConn{Conn: conn, g: g, ctx: ctx}
+	var deliver sync.WaitGroup
+	defer deliver.Wait()
+	defer cancel()
+	pos := c.welcome(r.URL.Query().Get("since"))
+	deliver.Go(func() { defer conn.CloseNow(); c.follow(pos) })
+	for {
+		_, frame, err := conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		c.receive(frame)
+	}
+}
+
+func (c *fakeConn) welcome(since string) protocol.Seq {
+	g := c.g
+	g.mu.Lock()
+	head := protocol.Seq(len(g.log))
+	if g.headLess > 0 {
+		head -= min(head, g.headLess)
+	}
+	g.mu.Unlock()
+	w := protocol.Welcome{Protocol: "meup/v0.1"}
+	w.You.ID = "me"
+	w.Space.Seq = head
+	c.say(protocol.KindSystemWelcome, "", w)
+	if since == "" {
+		return head
+	}
+	n, _ := strconv.ParseUint(since, 10, 64)
+	return protocol.Seq(n)
+}
+
+func (c *fakeConn) say(kind protocol.Kind, about protocol.ID, payload any) {
+	env, _ := protocol.FromGateway("sys", kind, time.Now(), payload)
+	if about != "" {
+		env.Correlation = protocol.CorrelateTo(about)
+	}
+	c.write(&env)
+}
+
+func (c *fakeConn) write(env *protocol.Envelope) bool {
+	return c.Write(c.ctx, websocket.MessageText, protocol.AppendEnvelope(nil, protocol.MEUP1, env)) == nil
+}
+
+func (c *fakeConn) receive(frame []byte) {
+	in, refusal := protocol.Decode(frame, protocol.MEUP1, 5)
+	if refusal != nil {
+		c.say(protocol.KindSystemError, in.Envelope.ID, refusal)
+		return
+	}
+	env := in.Envelope
+	if c.g.onFrame != nil && c.g.onFrame(c, &env) {
+		return
+	}
+	if env.Kind == protocol.KindSystemSubscribe {
+		c.say(protocol.KindSystemSubscribed, env.ID, json.RawMessage(env.Payload))
+		return
+	}
+	env.From = "me"
+	seq := c.g.append(env)
+	if c.g.loseAck != nil && c.g.loseAck(env.ID) {
+		_ = c.CloseNow()
+		return
+	}
+	c.say(protocol.KindSystemAck, env.ID, protocol.Ack{Seq: seq})
+}
+
+// append puts an envelope into the log, once for each id.
+func (g *faultyGateway) append(env protocol.Envelope) protocol.Seq {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if seq, ok := g.ids[env.ID]; ok {
+		return seq
+	}
+	env.Seq = protocol.Seq(len(g.log) + 1)
+	env.TS = time.Now()
+	g.log = append(g.log, env)
+	g.ids[env.ID] = env.Seq
+	close(g.grown)
+	g.grown = make(chan struct{})
+	return env.Seq
+}
+
+// follow delivers the log from pos on.
+func (c *fakeConn) follow(pos protocol.Seq) {
+	for {
+		c.g.mu.Lock()
+		var next []protocol.Envelope
+		if int(pos) < len(c.g.log) {
+			next = c.g.log[pos:]
+		}
+		grown := c.g.grown
+		c.g.mu.Unlock()
+		for i := range next {
+			if c.g.deliver != nil && !c.g.deliver(c, &next[i]) || !c.write(&next[i]) {
+				return
+			}
+			pos = next[i].Seq
+		}
+		if len(next) > 0 {
+			continue
+		}
+		select {
+		case <-grown:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+func (g *faultyGateway) entries() []protocol.Envelope {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]protocol.Envelope(nil), g.log...)
+}
+
+func (g *faultyGateway) dialCount() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dials
+}

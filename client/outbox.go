@@ -1,0 +1,199 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// outbox holds the envelopes that were given to the client and not answered
+// yet, in the order in which they were given. A connection writes them from
+// the front; a new connection begins at the front again.
+type outbox struct {
+	slots chan struct{} // one token for each envelope in the queue: the bound
+	ready chan struct{} // wakes the writer
+	grown func()        // tells that somebody waits for an answer
+
+	mu     sync.Mutex
+	queue  []*Pending
+	hold   time.Time // the gateway asked for patience until then
+	closed error     // why nothing more is taken
+}
+
+func newOutbox(size int, grown func()) *outbox {
+	return &outbox{
+		slots: make(chan struct{}, size),
+		ready: make(chan struct{}, 1),
+		grown: grown,
+	}
+}
+
+// add queues p, waiting for room until ctx or the client ends.
+func (o *outbox) add(ctx context.Context, done <-chan struct{}, p *Pending) error {
+	if err := o.takeSlot(ctx, done); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	if o.closed != nil {
+		defer o.mu.Unlock()
+		<-o.slots
+		return o.closed
+	}
+	o.queue = append(o.queue, p)
+	o.mu.Unlock()
+	wake(o.ready)
+	o.grown()
+	return nil
+}
+
+// takeSlot waits for a place; a free one is taken even if ctx has ended.
+func (o *outbox) takeSlot(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case o.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case o.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-done:
+		return o.whyClosed()
+	}
+}
+
+func (o *outbox) whyClosed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
+}
+
+// waiting reports whether anybody waits for an answer of the gateway.
+func (o *outbox) waiting() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.queue) > 0
+}
+
+// next returns the first envelope that this connection has not written and
+// marks it as written, or nil and how long to wait: 0 stands for until ready.
+func (o *outbox) next(now time.Time) (*Pending, time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range o.queue {
+		if p.written {
+			continue
+		}
+		if wait := o.hold.Sub(now); wait > 0 {
+			return nil, wait
+		}
+		p.written = true
+		return p, 0
+	}
+	return nil, 0
+}
+
+// rewind prepares for a new connection: everything is to be written again,
+// except what must not arrive twice.
+func (o *outbox) rewind() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	kept := o.queue[:0]
+	for _, p := range o.queue {
+		if p.written && p.kind.IsLive() {
+			o.settle(p, 0, ErrInterrupted)
+			continue
+		}
+		p.written = false
+		kept = append(kept, p)
+	}
+	clear(o.queue[len(kept):])
+	o.queue = kept
+}
+
+// answer ends the envelope with this id, if it is still waited for.
+func (o *outbox) answer(id protocol.ID, seq protocol.Seq, err error) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := o.index(id)
+	if i < 0 {
+		return false
+	}
+	p := o.queue[i]
+	o.remove(i)
+	o.settle(p, seq, err)
+	return true
+}
+
+// postpone has the envelope written again after a while, and nothing behind it
+// before, so that order is kept as far as it still can be.
+func (o *outbox) postpone(id protocol.ID, until func(attempt int) time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := o.index(id)
+	if i < 0 {
+		return false
+	}
+	p := o.queue[i]
+	p.attempts++
+	p.written = false
+	if t := until(p.attempts); t.After(o.hold) {
+		o.hold = t
+	}
+	wake(o.ready)
+	return true
+}
+
+// refuseLargest ends the largest envelope under way: the one that a gateway
+// means which says, without naming it, that a message was too large.
+func (o *outbox) refuseLargest(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	largest := -1
+	for i, p := range o.queue {
+		if p.written && (largest < 0 || len(p.frame) > len(o.queue[largest].frame)) {
+			largest = i
+		}
+	}
+	if largest < 0 {
+		return
+	}
+	p := o.queue[largest]
+	o.remove(largest)
+	o.settle(p, 0, err)
+}
+
+// close ends everything that is under way and whatever comes later.
+func (o *outbox) close(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = err
+	for _, p := range o.queue {
+		o.settle(p, 0, err)
+	}
+	o.queue = nil
+}
+
+func (o *outbox) index(id protocol.ID) int {
+	for i, p := range o.queue {
+		if p.ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (o *outbox) remove(i int) { o.queue = append(o.queue[:i], o.queue[i+1:]...) }
+
+// settle gives p its outcome and its place back.
+func (o *outbox) settle(p *Pending, seq protocol.Seq, err error) {
+	if p.kind.IsLive() {
+		seq = 0 // a gateway may answer with the head of its log
+	}
+	p.seq, p.err = seq, err
+	close(p.done)
+	<-o.slots
+}

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// RPCError is the error of a JSON-RPC response.
+type RPCError struct {
+	Code    int64           `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// Error gives the message and the code.
+func (e *RPCError) Error() string { return fmt.Sprintf("%s (JSON-RPC error %d)", e.Message, e.Code) }
+
+// RequestOptions place a request in the conversation.
+type RequestOptions struct {
+	Context     protocol.ContextPath
+	Correlation protocol.Correlation
+}
+
+// call is a request that waits for its response.
+type call struct {
+	to   []protocol.ParticipantID
+	done chan struct{} // closed once result and err are set
+	res  json.RawMessage
+	err  error
+}
+
+// Request sends an mcp.request and returns the result of the mcp.response that
+// names it. A response counts only if it comes from one of those the request is
+// addressed to; without any, the first one from anybody does.
+//
+// Errors: *RPCError when the response is one, *protocol.Error when the gateway
+// refuses the request. When ctx ends before the response, the same participants
+// are told with MCP's notifications/cancelled, and ctx's error is returned.
+func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, method string, params any, opts RequestOptions) (json.RawMessage, error) {
+	id := newID()
+	draft, err := requestDraft(id, to, method, params, opts)
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", method, err)
+	}
+	w := &call{to: to, done: make(chan struct{})}
+	c.mu.Lock()
+	c.calls[id] = w
+	c.mu.Unlock()
+	defer c.forget(id)
+	if err := c.Err(); err != nil { // failCalls may have passed already
+		return nil, fmt.Errorf("request %s: %w", method, err)
+	}
+	if _, err := c.Send(ctx, draft); err != nil {
+		return nil, fmt.Errorf("request %s: %w", method, err)
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
+		c.cancelRequest(draft)
+		return nil, fmt.Errorf("request %s: %w", method, ctx.Err())
+	}
+	if w.err != nil {
+		return nil, fmt.Errorf("request %s: %w", method, w.err)
+	}
+	return w.res, nil
+}
+
+func requestDraft(id protocol.ID, to []protocol.ParticipantID, method string, params any, opts RequestOptions) (protocol.Envelope, error) {
+	rpc := struct {
+		JSONRPC string      `json:"jsonrpc"`
+		ID      protocol.ID `json:"id"`
+		Method  string      `json:"method"`
+		Params  any         `json:"params,omitempty"`
+	}{"2.0", id, method, params}
+	body, err := json.Marshal(rpc)
+	if err != nil {
+		return protocol.Envelope{}, fmt.Errorf("marshal params: %w", err)
+	}
+	return protocol.Envelope{
+		ID: id, To: to, Kind: protocol.KindMCPRequest, Payload: body,
+		Context: opts.Context, Correlation: opts.Correlation,
+	}, nil
+}
+
+// cancelRequest tells whoever works on the request that nobody waits for it.
+// It is a courtesy: whether it arrives is not waited for, and it is left out
+// when that many others are on their way.
+func (c *Client) cancelRequest(request protocol.Envelope) {
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0",
+		"method":  "notifications/cancelled",
+		"params":  map[string]any{"requestId": request.ID, "reason": "no longer waited for"},
+	})
+	if err != nil {
+		return
+	}
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, _ = c.SendAsync(now, protocol.Envelope{
+		Kind: protocol.KindMCPRequest, To: request.To, Context: request.Context,
+		Correlation: protocol.CorrelateTo(request.ID), Payload: body,
+	})
+}
+
+func (c *Client) forget(id protocol.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, id)
+}
+
+// responded ends the call that the response names, if it is from one of those
+// who were asked.
+func (c *Client) responded(env *protocol.Envelope) {
+	c.mu.Lock()
+	var w *call
+	for _, id := range env.Correlation.IDs {
+		if x := c.calls[id]; x != nil && x.expects(env.From) {
+			w = x
+			delete(c.calls, id)
+			break
+		}
+	}
+	c.mu.Unlock()
+	if w == nil {
+		return
+	}
+	body, err := payload[struct {
+		Result json.RawMessage `json:"result"`
+		Error  *RPCError       `json:"error"`
+	}](env)
+	switch {
+	case err != nil:
+		w.err = err
+	case body.Error != nil:
+		w.err = body.Error
+	default:
+		w.res = body.Result
+	}
+	close(w.done)
+}
+
+func (w *call) expects(from protocol.ParticipantID) bool {
+	for _, id := range w.to {
+		if id == from {
+			return true
+		}
+	}
+	return len(w.to) == 0
+}
+
+// failCalls ends every call when the client ends.
+func (c *Client) failCalls(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, w := range c.calls {
+		w.err = err
+		close(w.done)
+		delete(c.calls, id)
+	}
+}

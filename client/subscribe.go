@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// subscription is a change of the filter that the gateway has not answered.
+type subscription struct {
+	filter  protocol.Filter
+	matcher *protocol.Matcher
+}
+
+// Subscribe changes the filter of this client and returns when the new one is
+// in force; it stays so across reconnects. A filter that the gateway refuses is
+// a *protocol.Error, and the old one stays. When ctx ends first, the new filter
+// still comes into force.
+func (c *Client) Subscribe(ctx context.Context, filter protocol.Filter) error {
+	matcher, refusal := filter.Compile()
+	if refusal != nil {
+		return fmt.Errorf("subscribe: %w", refusal)
+	}
+	id := newID()
+	frame, err := subscribeFrame(id, filter)
+	if err != nil {
+		return fmt.Errorf("subscribe: %w", err)
+	}
+	c.mu.Lock()
+	c.subscribed[id] = &subscription{filter: filter, matcher: matcher}
+	// Nobody can tell which of the next envelopes the old filter let through
+	// and which the new one did: until the answer comes, all are kept.
+	c.matcher = nil
+	c.mu.Unlock()
+
+	p := &Pending{ID: id, kind: protocol.KindSystemSubscribe, frame: frame, done: make(chan struct{})}
+	if err := c.out.add(ctx, c.done, p); err != nil {
+		c.dropSubscription(id)
+		return fmt.Errorf("subscribe: %w", err)
+	}
+	_, err = p.Wait(ctx)
+	return err
+}
+
+func subscribeFrame(id protocol.ID, filter protocol.Filter) ([]byte, error) {
+	body, err := json.Marshal(filter)
+	if err != nil {
+		return nil, err
+	}
+	frame := append(protocol.AppendString([]byte(`{"id":`), string(id)), `,"kind":"system.subscribe","payload":`...)
+	return append(append(frame, body...), '}'), nil
+}
+
+// filterSet is called when the gateway says that a filter is in force.
+func (c *Client) filterSet(id protocol.ID) {
+	c.mu.Lock()
+	sub := c.subscribed[id]
+	if sub != nil {
+		delete(c.subscribed, id)
+		c.filter, c.matcher = sub.filter, sub.matcher
+		if len(c.subscribed) > 0 {
+			c.matcher = nil // another change is under way
+		}
+	}
+	c.mu.Unlock()
+	if sub != nil {
+		c.out.answer(id, 0, nil)
+	}
+}
+
+func (c *Client) subscriptionRefused(id protocol.ID, refusal *protocol.Error) bool {
+	return c.dropSubscription(id) && c.out.answer(id, 0, refusal)
+}
+
+// dropSubscription forgets a change that did not come about; the filter that
+// was in force before is again.
+func (c *Client) dropSubscription(id protocol.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.subscribed[id] == nil {
+		return false
+	}
+	delete(c.subscribed, id)
+	if len(c.subscribed) == 0 {
+		c.matcher, _ = c.filter.Compile()
+	}
+	return true
+}

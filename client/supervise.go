@@ -1,0 +1,117 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// steady is how long a connection must have lasted for the next loss of one
+// to begin the backoff anew.
+const steady = 10 * time.Second
+
+// supervise keeps the client connected: it runs one session after another
+// until Close or a final refusal. Everything that belongs to the cursor happens
+// in this goroutine.
+func (c *Client) supervise(ctx context.Context, s *session) {
+	attempt := 0
+	for {
+		started := time.Now()
+		err := s.run(ctx)
+		if time.Since(started) > steady {
+			attempt = 0
+		}
+		if end := c.endOf(err); end != nil {
+			c.end(end)
+			return
+		}
+		if s, err = c.reconnect(ctx, err, &attempt); err != nil {
+			c.end(err)
+			return
+		}
+	}
+}
+
+// endOf returns why the client ends with this session, or nil.
+func (c *Client) endOf(err error) error {
+	select {
+	case <-c.closing:
+		return ErrClosed
+	default:
+		return finalError(err)
+	}
+}
+
+// reconnect tries until there is a connection. The error is final.
+func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*session, error) {
+	resume := errors.Is(cause, errResume)
+	for {
+		var delay time.Duration
+		if !resume { // nothing is wrong when the client itself wanted to start over
+			*attempt++
+			delay = c.retryDelay(*attempt, cause)
+			c.log.Warn("connection lost", "err", cause, "attempt", *attempt, "in", delay)
+			c.opts.OnState(State{Phase: Waiting, Err: cause, Attempt: *attempt, RetryIn: delay})
+		}
+		resume = false
+		if !c.pause(delay) {
+			return nil, ErrClosed
+		}
+		s, err := c.connectUnlessClosed(ctx)
+		if err == nil {
+			c.log.Info("connected again", "since", c.cursor.pos)
+			c.opts.OnState(State{Phase: Connected})
+			return s, nil
+		}
+		if end := c.endOf(err); end != nil {
+			return nil, end
+		}
+		cause = err
+	}
+}
+
+func (c *Client) connectUnlessClosed(ctx context.Context) (*session, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := make(chan struct{})
+	go func() { // ends with this call
+		defer close(watched)
+		select {
+		case <-c.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s, err := c.connect(ctx)
+	cancel()
+	<-watched
+	return s, err
+}
+
+// pause waits and reports whether the client is still wanted.
+func (c *Client) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.closing:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// end gives everybody who waits the reason.
+func (c *Client) end(err error) {
+	c.final = err
+	c.cancel()
+	c.out.close(err)
+	c.failCalls(err)
+	c.http.CloseIdleConnections()
+	close(c.done)
+	if errors.Is(err, ErrClosed) {
+		c.log.Debug("closed")
+	} else {
+		c.log.Error("the gateway ended the connection for good", "err", err)
+	}
+	c.opts.OnState(State{Phase: Closed, Err: err})
+}

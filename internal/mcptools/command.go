@@ -1,0 +1,161 @@
+package mcptools
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxLine bounds one message of a server. A result of tens of megabytes is
+// possible and still taken; a server that sends more is ended.
+const maxLine = 64 << 20
+
+// command is a transport over a program's standard input and output. Unlike
+// the one of the SDK it runs the program in a process group of its own and ends
+// the whole group: what npx and shells start would live on otherwise.
+type command struct {
+	config Server
+	grace  time.Duration
+	log    *slog.Logger
+
+	words lastWords
+}
+
+// Connect starts the program.
+func (c *command) Connect(context.Context) (mcp.Connection, error) {
+	stdout, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make pipe: %w", err)
+	}
+	cmd := exec.Command(c.config.Command[0], c.config.Command[1:]...)
+	cmd.Dir, cmd.Env = c.config.Dir, c.config.Env
+	cmd.SysProcAttr = ownGroup()
+	// A file, not a pipe of exec's own: Wait would close that one before the
+	// last of the output is read.
+	cmd.Stdout = theirOut
+	cmd.Stderr = &lineWriter{emit: c.said}
+	cmd.WaitDelay = c.grace // for stderr, which a child may keep open
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	_ = theirOut.Close()
+	if err != nil {
+		_ = stdout.Close()
+		return nil, fmt.Errorf("start command: %w", err)
+	}
+	p := &process{cmd: cmd, stdin: stdin, stdout: stdout, grace: c.grace, exited: make(chan struct{})}
+	go func() { // ends with the program, which Close ends
+		_ = cmd.Wait()
+		killGroup(cmd.Process.Pid) // children that hold the output open
+		close(p.exited)
+	}()
+	return (&mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: p, MaxLineLength: maxLine}).Connect(context.Background())
+}
+
+func (c *command) said(line string) {
+	c.words.add(line)
+	c.log.Debug("tool server says", "line", line)
+}
+
+// process is a running program, as what is written to it.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *os.File
+	grace  time.Duration
+	exited chan struct{} // the program has ended and its group was killed
+	once   sync.Once
+}
+
+func (p *process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+
+// Close ends the program as MCP asks for it: first its input ends, then it is
+// told to terminate, then it is killed. It returns when nothing is left of it.
+func (p *process) Close() error {
+	p.once.Do(func() {
+		_ = p.stdin.Close()
+		if !p.waits() {
+			terminateGroup(p.cmd.Process.Pid)
+			if !p.waits() {
+				killGroup(p.cmd.Process.Pid)
+			}
+		}
+		<-p.exited
+		_ = p.stdout.Close()
+	})
+	return nil
+}
+
+func (p *process) waits() bool {
+	timer := time.NewTimer(p.grace)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// lineWriter calls emit for each line; overlong ones are cut.
+type lineWriter struct {
+	emit func(string)
+	line []byte
+}
+
+const maxStderrLine = 4096
+
+func (w *lineWriter) Write(b []byte) (int, error) {
+	for _, c := range b {
+		if c == '\n' {
+			w.emit(strings.ToValidUTF8(string(w.line), "?"))
+			w.line = w.line[:0]
+			continue
+		}
+		if len(w.line) < maxStderrLine {
+			w.line = append(w.line, c)
+		}
+	}
+	return len(b), nil
+}
+
+// lastWords keeps the last lines that a program wrote to its standard error,
+// for the one who reads why it did not start.
+type lastWords struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+const keptWords = 5
+
+func (w *lastWords) add(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines = append(w.lines, line)
+	if len(w.lines) > keptWords {
+		w.lines = w.lines[1:]
+	}
+}
+
+// withLastWords adds what a command said last to the error of its start.
+func withLastWords(err error, transport mcp.Transport) error {
+	c, ok := transport.(*command)
+	if !ok {
+		return err
+	}
+	c.words.mu.Lock()
+	defer c.words.mu.Unlock()
+	if len(c.words.lines) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; it said: %s", err, strings.Join(c.words.lines, " / "))
+}

@@ -1,0 +1,158 @@
+package mcptools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Set is a number of servers. Its methods may be called at the same time.
+type Set struct {
+	opts    Options
+	servers []*server
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	keepers sync.WaitGroup
+	calls   sync.WaitGroup // guarded against Close by mu
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// Start starts all servers and returns when each has told its tools. When one
+// cannot be started, all are ended and the error says which one and why. The
+// context bounds the start alone.
+func Start(ctx context.Context, servers []Server, opts Options) (*Set, error) {
+	s := &Set{opts: opts.withDefaults()}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	names := uniqueNames(servers)
+	errs := make([]error, len(servers))
+	var starting sync.WaitGroup
+	for i, config := range servers {
+		srv := newServer(names[i], config, s.opts)
+		s.servers = append(s.servers, srv)
+		starting.Go(func() {
+			if err := srv.start(ctx); err != nil {
+				errs[i] = fmt.Errorf("start tool server %s: %w", srv.name, err)
+				return
+			}
+			s.keepers.Go(func() { srv.keep(s.ctx) })
+		})
+	}
+	starting.Wait()
+	if err := errors.Join(errs...); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Tools returns what the servers offer now, sorted by name.
+func (s *Set) Tools() []Tool {
+	index := s.index()
+	tools := make([]Tool, 0, len(index))
+	for name, t := range index {
+		tools = append(tools, describe(name, t))
+	}
+	sort.Slice(tools, func(i, j int) bool { return tools[i].Name < tools[j].Name })
+	return tools
+}
+
+type target struct {
+	server *server
+	tool   *mcp.Tool
+}
+
+// index gives every tool the name by which it is called.
+func (s *Set) index() map[string]target {
+	offers := make(map[string]int)
+	lists := make([][]*mcp.Tool, len(s.servers))
+	for i, srv := range s.servers {
+		lists[i] = srv.offered()
+		for _, t := range lists[i] {
+			offers[t.Name]++
+		}
+	}
+	index := make(map[string]target)
+	for i, srv := range s.servers {
+		for _, t := range lists[i] {
+			name := t.Name
+			if offers[name] > 1 {
+				name = srv.name + "__" + name
+			}
+			index[name] = target{srv, t}
+		}
+	}
+	return index
+}
+
+func describe(name string, t target) Tool {
+	tool := Tool{Name: name, Server: t.server.name, Description: t.tool.Description}
+	if raw, err := json.Marshal(t.tool.InputSchema); err == nil {
+		tool.InputSchema = raw
+	}
+	if a := t.tool.Annotations; a != nil {
+		tool.ReadOnly, tool.Hinted = a.ReadOnlyHint, true
+	}
+	return tool
+}
+
+// Call calls a tool with a JSON object of arguments and waits for its result,
+// at most Options.CallTimeout. A tool that reports a failure of its own is a
+// Result with IsError; errors are ErrUnknownTool, ErrServerGone, ErrClosed,
+// context.DeadlineExceeded, ctx's own, and *jsonrpc.Error for what the server
+// refuses. When the call is given up, the server is told so.
+func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Result, error) {
+	if !s.begin() {
+		return Result{}, fmt.Errorf("call %s: %w", name, ErrClosed)
+	}
+	defer s.calls.Done()
+	t, ok := s.index()[name]
+	if !ok {
+		return Result{}, fmt.Errorf("call %s: %w", name, ErrUnknownTool)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	stop := context.AfterFunc(s.ctx, cancel)
+	defer stop()
+	res, err := t.server.call(ctx, t.tool.Name, args)
+	if err == nil {
+		return res, nil
+	}
+	if s.ctx.Err() != nil {
+		err = ErrClosed
+	}
+	return Result{}, fmt.Errorf("call %s: %w", name, err)
+}
+
+func (s *Set) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.calls.Add(1)
+	return true
+}
+
+// Close gives up the calls under way and ends all servers: commands with
+// everything that they have started.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.calls.Wait()
+	s.keepers.Wait()
+	var ending sync.WaitGroup
+	for _, srv := range s.servers {
+		ending.Go(srv.stop)
+	}
+	ending.Wait()
+	return nil
+}
