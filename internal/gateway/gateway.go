@@ -1,0 +1,242 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/httpapi"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/ws"
+	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+// Options are what a gateway is made from.
+type Options struct {
+	Config  *config.Config
+	Logger  *slog.Logger // nil: silence
+	Version httpapi.Version
+}
+
+// Gateway is a gateway in this process. New makes it, Serve lets it serve,
+// Drain or Close ends it.
+type Gateway struct {
+	log     *slog.Logger
+	cfg     atomic.Pointer[config.Config]
+	journal journal.Journal
+	metrics *metrics.Metrics
+	auth    *auth.Authenticator
+	hub     *space.Hub
+	ws      *ws.Server
+	api     *httpapi.Server
+	cluster *clusterLink // nil: a gateway of its own
+
+	http    *http.Server
+	stop    context.CancelFunc // ends what runs in the background
+	running sync.WaitGroup
+	closing sync.Once
+}
+
+// New puts a gateway together. It opens the log, and serves nothing yet.
+func New(o Options) (*Gateway, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	g := &Gateway{log: o.Logger, metrics: metrics.New(metrics.Options{
+		Version: o.Version.Version, Commit: o.Version.Commit, Logger: o.Logger,
+	})}
+	g.cfg.Store(o.Config)
+	if err := g.openLog(o.Config); err != nil {
+		return nil, err
+	}
+	redactor, err := newRedactor(o.Config.Safety, g.metrics)
+	if err != nil {
+		return nil, errors.Join(err, g.closeLog())
+	}
+	services := space.Services{
+		Journal: g.journal, Validate: schemas.Payload, Safety: redactor, Observer: g.metrics,
+		NewID: newID, NewToken: auth.NewToken, Logger: o.Logger,
+		RingEntries: o.Config.Ring.Entries, RingBytes: int(o.Config.Ring.Bytes),
+	}
+	if g.cluster != nil {
+		services.Peers = g.cluster
+	}
+	g.hub = space.NewHub(services, spacesOf(o.Config))
+	g.auth = auth.New(tokensOf(o.Config), auth.Options{Invites: invites{g.hub}, Log: o.Logger})
+	if g.cluster != nil {
+		g.cluster.attach(g.hub)
+	}
+	g.serveParts(o)
+	g.metrics.Sample(metrics.Sources{
+		Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining,
+	})
+	return g, nil
+}
+
+// serveParts makes what faces the network.
+func (g *Gateway) serveParts(o Options) {
+	cfg := o.Config
+	door := &access.Door{
+		Hub: g.hub, Auth: g.auth, Ready: g.journal.Ready, Logger: o.Logger, LoginFailed: g.metrics.LoginFailed,
+		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
+	}
+	g.ws = ws.NewServer(ws.Options{
+		Door: door, Origins: cfg.Origins, NewViolations: g.newViolations,
+		PingInterval: cfg.PingInterval, IdleTimeout: cfg.IdleTimeout, HandshakeTimeout: cfg.HandshakeTimeout,
+		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: o.Logger,
+	})
+	options := httpapi.Options{
+		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws,
+		Version: o.Version, IdleTimeout: cfg.IdleTimeout, Logger: o.Logger,
+		Spaces: func(ctx context.Context, token string) ([]string, error) {
+			return g.auth.Spaces(ctx, token, time.Now())
+		},
+	}
+	if cfg.MetricsListen == "" {
+		options.Metrics = g.metrics.Handler()
+	}
+	g.api = httpapi.New(options)
+	g.http = &http.Server{
+		Handler: g.api, ReadHeaderTimeout: cfg.HandshakeTimeout, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+func (g *Gateway) newViolations() ws.Violations {
+	v := g.cfg.Load().Violations
+	violations := limit.NewViolations(v.Max, v.Window)
+	return &violations
+}
+
+func newID() protocol.ID {
+	id, err := uuid.NewV7()
+	if err != nil {
+		panic(err) // the system has no randomness: nothing can be safe
+	}
+	return protocol.ID(id.String())
+}
+
+// Handler returns the gateway's HTTP handler.
+func (g *Gateway) Handler() http.Handler { return g.api }
+
+// Ready returns nil while the gateway can do its work, and otherwise why not.
+func (g *Gateway) Ready() error { return g.journal.Ready() }
+
+// Serve serves connections from l until Drain or Close; it returns nil then.
+func (g *Gateway) Serve(l net.Listener) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	g.stop = cancel
+	g.run(func() { g.hub.Run(ctx, time.Second) })
+	g.run(func() { g.ws.Run(ctx) })
+	g.run(func() { g.watchReadiness(ctx) })
+	if tls := g.cfg.Load().TLS; tls.Cert != "" {
+		return ignoreClosed(g.http.ServeTLS(l, tls.Cert, tls.Key))
+	}
+	return ignoreClosed(g.http.Serve(l))
+}
+
+func (g *Gateway) run(f func()) {
+	g.running.Add(1)
+	go func() { // ends with the context that f was given; Close waits
+		defer g.running.Done()
+		f()
+	}()
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// watchReadiness says in the log when the gateway stops being ready and when
+// it is again.
+func (g *Gateway) watchReadiness(ctx context.Context) {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	ready := true
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		err := g.Ready()
+		switch {
+		case err != nil && ready:
+			g.log.Error("not ready", "reason", err)
+		case err == nil && !ready:
+			g.log.Info("ready again")
+		}
+		ready = err == nil
+	}
+}
+
+// Reload puts another configuration in force. What only a restart can change
+// is listed in the result.
+func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
+	before := g.cfg.Swap(cfg)
+	g.auth.Replace(tokensOf(cfg))
+	g.hub.Reload(spacesOf(cfg))
+	return fixedDifferences(before, cfg)
+}
+
+// Drain ends the gateway in good order: no new connections, everything that
+// was admitted is delivered, every connection is closed with 1001. When ctx
+// ends first, what is left is cut.
+func (g *Gateway) Drain(ctx context.Context) error {
+	g.ws.Refuse()
+	err := g.hub.Drain(ctx)
+	g.ws.Wait(ctx)
+	return errors.Join(err, g.Close())
+}
+
+// Close ends the gateway at once.
+func (g *Gateway) Close() error {
+	var err error
+	g.closing.Do(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		g.ws.Refuse()
+		err = g.http.Close()
+		g.ws.Wait(ctx)
+		if g.stop != nil {
+			g.stop()
+		}
+		g.running.Wait()
+		g.auth.Close()
+		err = errors.Join(err, g.closeLog())
+	})
+	if err != nil {
+		return fmt.Errorf("close gateway: %w", err)
+	}
+	return nil
+}
+
+// invites looks invitations up in the spaces' own state.
+type invites struct{ hub *space.Hub }
+
+// LookupInvite returns whom an invitation is for.
+func (i invites) LookupInvite(name string, hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
+	s, err := i.hub.Space(context.Background(), name)
+	if err != nil {
+		return "", time.Time{}, false
+	}
+	return s.LookupInvitation(hash)
+}

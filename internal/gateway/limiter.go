@@ -1,0 +1,45 @@
+package gateway
+
+import (
+	"time"
+
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// limiter puts a participant's buckets in the form that a space asks for.
+type limiter struct{ *limit.Bucket }
+
+// newLimiter returns what makes a participant's buckets, or brings those in
+// use up to changed limits.
+func newLimiter(l limit.Limits) func(space.Limiter) space.Limiter {
+	return func(old space.Limiter) space.Limiter {
+		if b, ok := old.(limiter); ok {
+			b.Update(l, time.Now())
+			return b
+		}
+		return limiter{limit.New(l)}
+	}
+}
+
+// Reserve charges bytes and kinds.
+func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (space.Reservation, *protocol.Error) {
+	r, err := l.Bucket.Reserve(now, kind, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// shown is how limits stand in a welcome.
+func shown(l limit.Limits) protocol.Limits {
+	out := protocol.Limits{
+		Rate: l.Rate, Burst: l.Burst, BytesPerSecond: l.BytesPerSecond, MessageBytes: l.MessageBytes,
+		Connections: l.Connections, OpenContexts: l.OpenContexts, ContextDepth: l.ContextDepth,
+	}
+	for _, k := range l.Kinds {
+		out.Kinds = append(out.Kinds, protocol.KindLimit{Kind: k.Pattern.String(), Rate: k.Rate, Burst: k.Burst})
+	}
+	return out
+}

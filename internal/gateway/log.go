@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/internal/cluster"
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/journal/natsjournal"
+	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// InMemory is the data folder that keeps nothing.
+const InMemory = ":memory:"
+
+// defaultReplicas is how many servers keep each stream where the configuration
+// does not say.
+const defaultReplicas = 3
+
+// openLog opens the log that the configuration asks for: JetStream, memory, or
+// the embedded one.
+func (g *Gateway) openLog(cfg *config.Config) error {
+	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
+	var err error
+	switch {
+	case cfg.NATS != "":
+		err = g.openNATS(cfg, retention)
+	case cfg.Data == InMemory:
+		g.journal, err = memory.New(memory.Options{Retention: retention}), nil
+	default:
+		g.journal, err = pebblejournal.Open(pebblejournal.Options{
+			Dir: filepath.Join(cfg.Data, "log"), Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("open the log: %w", err)
+	}
+	return nil
+}
+
+func (g *Gateway) openNATS(cfg *config.Config, retention journal.Retention) error {
+	conn, err := natsconn.Connect(cfg.NATS, g.log)
+	if err != nil {
+		return err
+	}
+	dir := ""
+	if cfg.Data != InMemory {
+		dir = filepath.Join(cfg.Data, "replica")
+	}
+	replicas := cfg.Replicas
+	if replicas == 0 {
+		replicas = defaultReplicas // or as many as the servers can hold
+	}
+	g.journal, err = natsjournal.Open(context.Background(), natsjournal.Options{
+		Conn: conn, Replicas: replicas, ReplicaDir: dir, Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
+	})
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	peers, err := cluster.Join(cluster.Options{Conn: conn, Logger: g.log})
+	if err != nil {
+		return errors.Join(err, g.journal.Close())
+	}
+	g.cluster = &clusterLink{conn: conn, peers: peers}
+	return nil
+}
+
+func (g *Gateway) closeLog() error {
+	var err error
+	if g.cluster != nil {
+		err = g.cluster.peers.Close()
+	}
+	err = errors.Join(err, g.journal.Close())
+	if g.cluster != nil {
+		g.cluster.conn.Close()
+	}
+	return err
+}
+
+// clusterLink joins a hub with the other gateways.
+type clusterLink struct {
+	conn  *nats.Conn
+	peers *cluster.Peers
+}
+
+func (c *clusterLink) attach(hub *space.Hub) {
+	c.peers.Subscribe(hub.ReceiveLive)
+	c.peers.OnRoster(func(name string, there []cluster.RosterEntry) { hub.SetRemote(name, ids(there)) })
+}
+
+// Publish sends a live message to the other gateways.
+func (c *clusterLink) Publish(name string, message []byte) error {
+	return c.peers.Publish(name, message)
+}
+
+// SetRoster says who is connected to this gateway.
+func (c *clusterLink) SetRoster(name string, here []protocol.ParticipantID) {
+	roster := make([]cluster.RosterEntry, len(here))
+	for i, id := range here {
+		roster[i] = cluster.RosterEntry{ID: id, Connections: 1}
+	}
+	c.peers.SetRoster(name, roster)
+}
+
+// Remote returns who is connected to the other gateways.
+func (c *clusterLink) Remote(name string) []protocol.ParticipantID { return ids(c.peers.Remote(name)) }
+
+func ids(roster []cluster.RosterEntry) []protocol.ParticipantID {
+	list := make([]protocol.ParticipantID, len(roster))
+	for i, r := range roster {
+		list[i] = r.ID
+	}
+	return list
+}
+
+// newRedactor makes the safety pipeline; nil when nothing is looked at.
+func newRedactor(cfg config.Safety, m *metrics.Metrics) (space.Redactor, error) {
+	if len(cfg.Kinds) == 0 {
+		return nil, nil //nolint:nilnil // no pipeline is a pipeline
+	}
+	p, err := safety.New(safety.Config{Kinds: cfg.Kinds, Action: safety.Action(cfg.Action), Found: m.Found})
+	if err != nil {
+		return nil, fmt.Errorf("make the safety pipeline: %w", err)
+	}
+	return p, nil
+}

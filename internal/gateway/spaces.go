@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// spacesOf resolves a space's name by a configuration.
+func spacesOf(cfg *config.Config) func(name string) (*space.Config, bool) {
+	return func(name string) (*space.Config, bool) {
+		if !protocol.ValidSpaceName(name) {
+			return nil, false
+		}
+		s, ok := cfg.Space(name)
+		if !ok {
+			return nil, false
+		}
+		return spaceConfig(name, s), true
+	}
+}
+
+func spaceConfig(name string, s *config.Space) *space.Config {
+	out := &space.Config{
+		Name: name, Dialect: s.Dialect, Everyone: s.Everyone,
+		Participants: make(map[protocol.ParticipantID]space.ParticipantConfig, len(s.Participants)),
+		Invited:      participantConfig(nil, s.Limits),
+	}
+	for _, p := range s.Participants {
+		out.Participants[p.ID] = participantConfig(p.Capabilities, p.Limits)
+	}
+	if s.JWT != nil {
+		guests := participantConfig(s.JWT.Capabilities, s.JWT.Limits)
+		out.Guests = &guests
+	}
+	return out
+}
+
+func participantConfig(c []*capability.Capability, l limit.Limits) space.ParticipantConfig {
+	return space.ParticipantConfig{Capabilities: c, Limits: shown(l), NewLimiter: newLimiter(l)}
+}
+
+// tokensOf is what a configuration says about tokens.
+func tokensOf(cfg *config.Config) auth.Table {
+	t := auth.Table{Find: func(name string) (string, bool) {
+		s, ok := cfg.Space(name)
+		if !ok {
+			return "", false
+		}
+		return s.Name, true
+	}}
+	for _, s := range cfg.Spaces {
+		a := auth.Space{Name: s.Name}
+		for _, p := range s.Participants {
+			a.Tokens = append(a.Tokens, auth.Token{Participant: p.ID, Hash: p.TokenHash})
+		}
+		if s.JWT != nil {
+			a.JWT = &auth.JWT{Issuer: s.JWT.Issuer, Audience: s.JWT.Audience, ParticipantClaim: s.JWT.ParticipantClaim}
+		}
+		t.Spaces = append(t.Spaces, a)
+	}
+	return t
+}
+
+// fixedDifferences lists what differs between two configurations and holds
+// from the next start on only.
+func fixedDifferences(a, b *config.Config) []string {
+	var list []string
+	note := func(name string, differs bool) {
+		if differs {
+			list = append(list, name)
+		}
+	}
+	note("listen", a.Listen != b.Listen)
+	note("data", a.Data != b.Data)
+	note("nats", a.NATS != b.NATS)
+	note("replicas", a.Replicas != b.Replicas)
+	note("tls", a.TLS != b.TLS)
+	note("retention", a.Retention != b.Retention)
+	note("ring", a.Ring != b.Ring)
+	note("metrics_listen", a.MetricsListen != b.MetricsListen)
+	note("pprof_listen", a.PprofListen != b.PprofListen)
+	return list
+}

@@ -1,0 +1,154 @@
+// Package meuptest starts a gateway in the test's process: the real one, on a
+// real listener, with an embedded log in a temporary folder.
+package meuptest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/httpapi"
+)
+
+// Config is a configuration for tests that need nothing special: a space lab
+// with alice (everything), bob (everything), planner (chat and reasoning) and
+// watcher (sees what is addressed to others), whose tokens are their names
+// with "-token" behind them. The limits are out of the way.
+const Config = `
+limits: {rate: 100000, burst: 100000, bytes_per_second: 1GiB, message_bytes: 1MiB, connections: 64, open_contexts: 100000, context_depth: 5}
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      bob: {token: bob-token, capabilities: ["*"]}
+      planner: {token: planner-token, capabilities: [chat, reasoning/*]}
+      watcher: {token: watcher-token, capabilities: [observe, chat]}
+`
+
+// Gateway is a running gateway.
+type Gateway struct {
+	t    testing.TB
+	dir  string
+	yaml string
+
+	mu   sync.Mutex
+	gw   *gateway.Gateway
+	addr string // stays the same over restarts
+	done chan error
+}
+
+// Start starts a gateway with the given configuration; listen and data are
+// filled in. It ends with the test.
+func Start(t testing.TB, yaml string) *Gateway {
+	t.Helper()
+	g := &Gateway{t: t, dir: t.TempDir(), yaml: yaml, addr: "127.0.0.1:0"}
+	g.start()
+	t.Cleanup(g.Stop)
+	return g
+}
+
+func (g *Gateway) parse(yaml string) *config.Config {
+	g.t.Helper()
+	cfg, faults := config.Parse("test.yaml", []byte(yaml), os.LookupEnv, os.ReadFile)
+	if config.HasErrors(faults) {
+		g.t.Fatalf("configuration: %v", faults)
+	}
+	if !strings.Contains(yaml, "\ndata:") {
+		cfg.Data = g.dir
+	}
+	return cfg
+}
+
+func (g *Gateway) start() {
+	g.t.Helper()
+	log := slog.New(slog.NewTextHandler(testWriter{g.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	gw, err := gateway.New(gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}})
+	if err != nil {
+		g.t.Fatalf("start gateway: %v", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", g.addr)
+	if err != nil {
+		_ = gw.Close()
+		g.t.Fatalf("listen: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- gw.Serve(l) }() // ends with stop
+	g.mu.Lock()
+	g.gw, g.addr, g.done = gw, l.Addr().String(), done
+	g.mu.Unlock()
+}
+
+// Stop drains the gateway.
+func (g *Gateway) Stop() {
+	g.stop(func(gw *gateway.Gateway) error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return gw.Drain(ctx)
+	})
+}
+
+func (g *Gateway) stop(end func(*gateway.Gateway) error) {
+	g.mu.Lock()
+	gw, done := g.gw, g.done
+	g.gw = nil
+	g.mu.Unlock()
+	if gw == nil {
+		return
+	}
+	if err := end(gw); err != nil {
+		g.t.Logf("end gateway: %v", err)
+	}
+	if err := <-done; err != nil {
+		g.t.Errorf("serve: %v", err)
+	}
+}
+
+// Restart cuts every connection and starts the gateway again on the same
+// address and log.
+func (g *Gateway) Restart() {
+	g.t.Helper()
+	g.stop(func(gw *gateway.Gateway) error { return gw.Close() })
+	g.start()
+}
+
+// Reload puts another configuration in force.
+func (g *Gateway) Reload(yaml string) {
+	g.t.Helper()
+	cfg := g.parse(yaml)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.yaml = yaml
+	g.gw.Reload(cfg)
+}
+
+// Gateway returns the gateway that runs now.
+func (g *Gateway) Gateway() *gateway.Gateway {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gw
+}
+
+// Addr returns the address that the gateway listens on, host:port.
+func (g *Gateway) Addr() string { return g.addr }
+
+// HTTP returns the base URL of the HTTP API.
+func (g *Gateway) HTTP() string { return "http://" + g.addr }
+
+// URL returns the address to connect to a space: ws://…/ws?space=….
+func (g *Gateway) URL(space string) string { return "ws://" + g.addr + "/ws?space=" + space }
+
+// testWriter writes a gateway's log into that of the test.
+type testWriter struct{ t testing.TB }
+
+// Write logs one line.
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Logf("gateway: %s", strings.TrimRight(string(p), "\n"))
+	return len(p), nil
+}
