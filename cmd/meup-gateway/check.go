@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/config"
+)
+
+func newCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check CONFIG",
+		Short: "Finds the faults of a configuration",
+		Long: `check prints every fault of a configuration with file, line and column, and
+exits with 1 if there is one. Warnings (a capability that can never match, one
+that a deny takes away again, a participant who can do nothing) are printed and
+do not change the exit code.`,
+		Example: "  meup-gateway check meup.yaml",
+		Args:    exactly("CONFIG"),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, faults := config.Load(args[0])
+			for _, f := range faults {
+				fmt.Fprintln(c.OutOrStdout(), f)
+			}
+			if cfg == nil || config.HasErrors(faults) {
+				return errReported
+			}
+			fmt.Fprintf(c.OutOrStdout(), "%s: %d spaces, no faults\n", args[0], len(cfg.Spaces))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/mcptools"
+)
+
+type demoFlags struct {
+	listen  string
+	docs    string
+	ask     string
+	mcp     string
+	level   string
+	timeout time.Duration
+}
+
+func newDemo() *cobra.Command {
+	var f demoFlags
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Runs a space with an agent in it, no configuration needed",
+		Long: `demo makes a temporary space with two participants: you, who may do everything,
+and the agent guide, who reads a folder of documents through an MCP server. It
+prints where the gateway is and what to type, and runs until Ctrl-C.
+
+With --ask it puts one question to the agent, prints the envelopes as they
+come, and ends with exit code 0 when the answer is there.
+
+The MCP server is @modelcontextprotocol/server-filesystem, run with npx; where
+Node is missing, one written in Go takes its place.`,
+		Example: "  meup-gateway demo\n  meup-gateway demo --ask 'what is in the docs folder?'",
+		Args:    exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return demo(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to listen on; a free port is taken when it is in use")
+	fl.StringVar(&f.docs, "docs", "", "folder that the agent reads (default: ./docs, or a sample)")
+	fl.StringVar(&f.ask, "ask", "", "ask this, print what happens, and exit")
+	fl.StringVar(&f.mcp, "mcp", "auto", "auto, npm or go: which MCP server reads the folder")
+	fl.StringVar(&f.level, "log-level", "warn", "debug, info, warn or error")
+	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer to --ask")
+	return c
+}
+
+// stage is what a demo runs on.
+type stage struct {
+	flags   demoFlags
+	out     io.Writer
+	log     *slog.Logger
+	dir     string // removed in the end
+	docs    string
+	tokens  map[string]string // by the variable that the configuration names
+	address string
+}
+
+func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.level)); err != nil {
+		return &usageError{fmt.Errorf("log level %q is none of debug, info, warn, error", f.level)}
+	}
+	dir, err := os.MkdirTemp("", "meup-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
+	s := &stage{flags: f, out: out, dir: dir, log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))}
+	s.tokens = make(map[string]string)
+	for _, name := range []string{"DEMO_YOU", "DEMO_GUIDE"} {
+		s.tokens[name], _ = auth.NewToken()
+	}
+	if s.docs, err = s.findDocs(); err != nil {
+		return err
+	}
+	stop, err := s.startGateway(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.play(ctx), stop())
+}
+
+// play brings the agent in and lets the demo run.
+func (s *stage) play(ctx context.Context) error {
+	tools, err := s.startTools(ctx)
+	if err != nil {
+		return err
+	}
+	defer tools.Close() //nolint:errcheck // the demo is over
+	guide, err := s.dial(ctx, "DEMO_GUIDE", client.Position{})
+	if err != nil {
+		return fmt.Errorf("let the agent in: %w", err)
+	}
+	defer guide.Close() //nolint:errcheck // the demo is over
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { // ends with ctx; waited for below
+		ended <- agent.New(agent.Options{Space: guide, Tools: tools, Logger: s.log}).Run(ctx)
+	}()
+	if s.flags.ask != "" {
+		err = s.askOnce(ctx)
+	} else {
+		s.printInstructions()
+		select {
+		case <-ctx.Done():
+		case err = <-ended:
+			ended <- nil
+		}
+	}
+	cancel()
+	return errors.Join(err, <-ended)
+}
+
+func (s *stage) dial(ctx context.Context, token string, since client.Position) (*client.Client, error) {
+	return client.Dial(ctx, client.Options{
+		URL: "ws://" + s.address + "/ws", Space: "demo", Token: s.tokens[token], Since: since, Logger: s.log,
+	})
+}
+
+const demoConfig = `
+spaces:
+  demo:
+    participants:
+      you: {token_env: DEMO_YOU, capabilities: ["*"]}
+      guide:
+        token_env: DEMO_GUIDE
+        capabilities:
+          - chat
+          - reasoning/*
+          - mcp.response
+          - participant.status
+          - kind: mcp.request
+            payload: {method: tools/call, params: {name: ["list_*", "read_*", "search_*", "get_file_info", "directory_tree"]}}
+`
+
+func (s *stage) startGateway(ctx context.Context) (stop func() error, err error) {
+	cfg, faults := config.Parse("demo", []byte(demoConfig), func(name string) (string, bool) {
+		t, ok := s.tokens[name]
+		return t, ok
+	}, os.ReadFile)
+	if cfg == nil {
+		return nil, fmt.Errorf("the demo's configuration: %v", faults)
+	}
+	cfg.Data = filepath.Join(s.dir, "data")
+	g, err := gateway.New(gateway.Options{Config: cfg, Logger: s.log, Version: buildVersion()})
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.listen(ctx)
+	if err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	s.address = l.Addr().String()
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(l) }() // ends with the drain below
+	return func() error {
+		drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
+		defer cancel()
+		return errors.Join(g.Drain(drainCtx), <-served)
+	}, nil
+}
+
+// listen takes the wished address, or a free port beside it.
+func (s *stage) listen(ctx context.Context) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", s.flags.listen)
+	if err == nil {
+		return l, nil
+	}
+	host, _, splitErr := net.SplitHostPort(s.flags.listen)
+	if splitErr != nil {
+		return nil, &usageError{fmt.Errorf("listen address %q: %w", s.flags.listen, splitErr)}
+	}
+	if l, freeErr := lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0")); freeErr == nil {
+		return l, nil
+	}
+	return nil, fmt.Errorf("listen on %s: %w", s.flags.listen, err)
+}
+
+func (s *stage) printInstructions() {
+	fmt.Fprintf(s.out, `
+The gateway is at http://%[1]s, the space is called demo.
+You are "you"; the agent "guide" reads %[4]s.
+
+In another terminal:
+
+  export TOKEN=%[2]s
+
+  # ask the agent
+  curl -H "Authorization: Bearer $TOKEN" http://%[1]s/api/spaces/demo/envelopes \
+    -d '{"kind":"chat","payload":{"message":"what is in the docs folder?"}}'
+
+  # watch everything that is said, from the beginning
+  curl -N -H "Authorization: Bearer $TOKEN" "http://%[1]s/api/spaces/demo/events?since=0"
+
+  # the contexts in which it was thought
+  curl -H "Authorization: Bearer $TOKEN" http://%[1]s/api/spaces/demo/contexts
+
+  # a WebSocket: every line you type is an envelope
+  websocat -H "Authorization: Bearer $TOKEN" "ws://%[1]s/ws?space=demo&since=0"
+
+  # your own agent, or another of ours
+  GUIDE_TOKEN=%[3]s \
+    go run ./cmd/meup-agent run --gateway ws://%[1]s/ws --space demo --token-env GUIDE_TOKEN --answer addressed
+
+Ctrl-C ends the demo; nothing is kept.
+`, s.address, s.tokens["DEMO_YOU"], s.tokens["DEMO_GUIDE"], s.docs)
+}
+
+// startTools starts the MCP server over the folder, and says which one.
+func (s *stage) startTools(ctx context.Context) (*mcptools.Set, error) {
+	npm, err := s.npmServer()
+	if err == nil && npm != nil {
+		fmt.Fprintf(s.out, "Starting the MCP server %s over %s …\n", npmPackage, s.docs)
+		set, startErr := mcptools.Start(ctx, []mcptools.Server{*npm}, s.toolOptions())
+		if startErr == nil {
+			return set, nil
+		}
+		err = startErr
+	}
+	if s.flags.mcp == "npm" || ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintf(s.out, "%s cannot be used here (%v); a Go MCP server takes its place.\n", npmPackage, err)
+	} else {
+		fmt.Fprintln(s.out, "Using the Go MCP server.")
+	}
+	return s.goTools(ctx)
+}

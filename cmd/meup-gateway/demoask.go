@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// askOnce puts the question, prints the envelopes as they come, and returns
+// when the answer is there.
+func (s *stage) askOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.flags.timeout, errors.New("no answer came in time"))
+	defer cancel()
+	you, err := s.dial(ctx, "DEMO_YOU", client.Position{})
+	if err != nil {
+		return fmt.Errorf("let you in: %w", err)
+	}
+	defer you.Close() //nolint:errcheck // the demo is over
+	payload, err := json.Marshal(map[string]string{"message": s.flags.ask})
+	if err != nil {
+		return err
+	}
+	question, err := you.Send(ctx, protocol.Envelope{Kind: protocol.KindChat, Payload: payload})
+	if err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	fmt.Fprintln(s.out)
+	for {
+		e, err := you.Receive(ctx)
+		if err != nil {
+			return fmt.Errorf("wait for the answer: %w", err)
+		}
+		s.print(&e)
+		if e.Kind == protocol.KindChat && e.From == "guide" && e.Correlation.Names(question.ID) {
+			return nil
+		}
+	}
+}
+
+// print writes one envelope on one line; the answer and the question whole.
+func (s *stage) print(e *protocol.Envelope) {
+	if e.Kind == protocol.KindSystemPresence {
+		return
+	}
+	indent := strings.Repeat("  ", e.Context.Depth())
+	text := describe(e)
+	if e.Kind != protocol.KindChat {
+		text = cut(text, 120)
+	}
+	fmt.Fprintf(s.out, "%4d %s%-22s %s: %s\n", e.Seq, indent, e.Kind, e.From, text)
+}
+
+// describe says what an envelope is about.
+func describe(e *protocol.Envelope) string {
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
+	if err != nil {
+		return string(e.Payload)
+	}
+	p := doc.Root()
+	switch {
+	case e.Kind == protocol.KindMCPRequest:
+		return p.Get("params").Get("name").Text() + " " + string(p.Get("params").Get("arguments").Raw())
+	case e.Kind == protocol.KindMCPResponse && p.Get("error").Exists():
+		return "failed: " + p.Get("error").Get("message").Text()
+	case e.Kind == protocol.KindMCPResponse:
+		for content := range p.Get("result").Get("content").Elements {
+			return content.Get("text").Text()
+		}
+	}
+	if m := p.Get("message"); m.Exists() {
+		return m.Text()
+	}
+	return string(e.Payload)
+}
+
+// cut shortens a text to one line of at most n characters.
+func cut(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:n-1]) + "…"
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+type explainFlags struct {
+	config      string
+	space       string
+	participant string
+	envelope    string
+	dialect     string
+}
+
+func newExplain() *cobra.Command {
+	var f explainFlags
+	c := &cobra.Command{
+		Use:   "explain --config FILE --participant P --envelope FILE",
+		Short: "Says which capability allows or refuses an envelope, and why",
+		Long: `explain holds an envelope (a JSON file, or - for standard input) against the
+configured capabilities of a participant, one after the other, and says of each
+whether it selects the envelope and what decided that. It exits with 0 if the
+envelope would be allowed and with 1 if not.
+
+What was granted or revoked while the gateway ran is in its log and not in the
+configuration; explain does not see it.`,
+		Example: "  meup-gateway explain --config meup.yaml --space lab --participant planner --envelope call.json",
+		Args:    exactly(),
+		RunE:    func(c *cobra.Command, _ []string) error { return explain(f, c.InOrStdin(), c.OutOrStdout()) },
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.config, "config", "", "configuration file (required)")
+	fl.StringVar(&f.space, "space", "", "space; may be left out where there is one alone")
+	fl.StringVar(&f.participant, "participant", "", "participant (required)")
+	fl.StringVar(&f.envelope, "envelope", "", "file with the envelope, - for standard input (required)")
+	fl.StringVar(&f.dialect, "dialect", protocol.MEUP1.String(), "dialect that the envelope is written in")
+	return c
+}
+
+func explain(f explainFlags, in io.Reader, out io.Writer) error {
+	for name, value := range map[string]string{"--config": f.config, "--participant": f.participant, "--envelope": f.envelope} {
+		if value == "" {
+			return &usageError{fmt.Errorf("%s is missing", name)}
+		}
+	}
+	cfg, faults := config.Load(f.config)
+	if cfg == nil {
+		for _, fault := range faults {
+			fmt.Fprintln(out, fault)
+		}
+		return errReported
+	}
+	s, err := pickSpace(cfg, f.space)
+	if err != nil {
+		return err
+	}
+	held, err := capabilitiesOf(s, protocol.ParticipantID(f.participant))
+	if err != nil {
+		return err
+	}
+	inbound, err := readEnvelope(f, in)
+	if err != nil {
+		return err
+	}
+	return explainAgainst(out, held, inbound)
+}
+
+func pickSpace(cfg *config.Config, name string) (*config.Space, error) {
+	if name == "" && len(cfg.Spaces) == 1 {
+		return &cfg.Spaces[0], nil
+	}
+	if name == "" {
+		return nil, &usageError{errors.New("--space is missing; the configuration has several")}
+	}
+	s, ok := cfg.Space(name)
+	if !ok {
+		return nil, fmt.Errorf("the configuration has no space %q", name)
+	}
+	return s, nil
+}
+
+func capabilitiesOf(s *config.Space, id protocol.ParticipantID) ([]*capability.Capability, error) {
+	for _, p := range s.Participants {
+		if p.ID == id {
+			return p.Capabilities, nil
+		}
+	}
+	if s.JWT != nil {
+		return s.JWT.Capabilities, nil
+	}
+	return nil, fmt.Errorf("the space %s has no participant %q", s.Name, id)
+}
+
+func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
+	d, ok := protocol.ParseDialect(f.dialect)
+	if !ok {
+		return nil, &usageError{fmt.Errorf("dialect %q is none of %v", f.dialect, protocol.DialectNames())}
+	}
+	var frame []byte
+	var err error
+	if f.envelope == "-" {
+		frame, err = io.ReadAll(in)
+	} else {
+		frame, err = os.ReadFile(f.envelope)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the envelope: %w", err)
+	}
+	inbound, refused := protocol.Decode(frame, d, protocol.DefaultContextDepth)
+	if refused == nil {
+		refused = schemas.Payload(inbound.Envelope.Kind, inbound.Payload)
+	}
+	if refused != nil {
+		return nil, fmt.Errorf("the envelope would be refused before capabilities are asked: %w", refused)
+	}
+	return inbound, nil
+}
+
+func explainAgainst(out io.Writer, held []*capability.Capability, in *protocol.Inbound) error {
+	e := &in.Envelope
+	request := &capability.Request{Kind: e.Kind, Payload: in.Payload, To: e.To, Context: e.Context}
+	set := capability.NewSet(held...)
+	for _, reason := range set.Explain(request) {
+		fmt.Fprintf(out, "%s\n    %s\n", reason.Capability, reason.Sentence)
+	}
+	if e.Kind.IsReserved() {
+		fmt.Fprintf(out, "refused: only the gateway sends %s\n", e.Kind)
+		return errReported
+	}
+	switch d := set.Decide(request); {
+	case d.Allowed:
+		fmt.Fprintf(out, "allowed by %s\n", d.By)
+		return nil
+	case d.By != nil:
+		fmt.Fprintf(out, "refused: denied by %s\n", d.By)
+	default:
+		fmt.Fprintf(out, "refused: none of %d capabilities selects it\n", len(held))
+	}
+	return errReported
+}

@@ -1,0 +1,73 @@
+// Command meup-gateway runs a gateway: it routes the envelopes of spaces,
+// checks each one, and keeps their log.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run is the program; its result is the exit code: 0 when all went well, 1
+// when not, 2 when it was called wrongly.
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := newRoot()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage *usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "meup-gateway: %v\nSee meup-gateway --help.\n", err)
+		return 2
+	case !errors.Is(err, errReported):
+		fmt.Fprintf(os.Stderr, "meup-gateway: %v\n", err)
+	}
+	return 1
+}
+
+// errReported ends the program with exit code 1; what is wrong has been said.
+var errReported = errors.New("reported")
+
+// usageError is a call that cannot be meant.
+type usageError struct{ error }
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "meup-gateway",
+		Short: "Runs spaces in which humans, agents and tools see each other think",
+		Long: `meup-gateway routes the envelopes of spaces over WebSocket and HTTP, holds each
+one against its sender's capabilities and limits, masks secrets, and keeps a
+durable, ordered log.
+
+Begin with: meup-gateway demo`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.AddCommand(newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newVersion())
+	return root
+}
+
+// exactly asks for n arguments, naming them.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < len(names) {
+			return &usageError{fmt.Errorf("%s is missing", names[len(args)])}
+		}
+		if len(args) > len(names) {
+			return &usageError{fmt.Errorf("%q is too much", args[len(names)])}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/auth"
+)
+
+func newToken() *cobra.Command {
+	var hash bool
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "Makes a token, and what the configuration keeps of it",
+		Long: `token prints a new random token, to be given to a participant, and the line
+that goes into the configuration in its place. With --hash it reads a token of
+your own from standard input.`,
+		Example: "  meup-gateway token\n  printf %s \"$TOKEN\" | meup-gateway token --hash",
+		Args:    exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if hash {
+				return hashToken(c.InOrStdin(), c.OutOrStdout())
+			}
+			token, digest := auth.NewToken()
+			fmt.Fprintf(c.OutOrStdout(), "token: %s\ntoken_sha256: %s\n", token, hex.EncodeToString(digest[:]))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&hash, "hash", false, "read a token from standard input and print its token_sha256")
+	return c
+}
+
+func hashToken(in io.Reader, out io.Writer) error {
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the token: %w", err)
+	}
+	token := strings.TrimRight(line, "\r\n")
+	if token == "" {
+		return errors.New("no token on standard input")
+	}
+	digest := auth.Hash(token)
+	fmt.Fprintf(out, "token_sha256: %s\n", hex.EncodeToString(digest[:]))
+	return nil
+}

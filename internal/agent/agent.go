@@ -1,0 +1,227 @@
+// Package agent is the reference agent: it joins a space by the front door,
+// answers questions with the help of tools, and thinks aloud while it does.
+//
+// The loop is perceive, plan, act, conclude. For every question the space sees
+//
+//	reasoning.start       at top level, answering the question; its id is the context
+//	  reasoning.thought     why a tool is called (tool_name; parallel_group if several)
+//	  mcp.request           the call, answering that thought
+//	  mcp.response          what came of it, answering the call
+//	  reasoning.thought     what was found
+//	  reasoning.conclusion
+//	chat                  at top level, the answer to the question
+//
+// A tool is called only once its request is admitted: what the gateway does not
+// let the agent ask for does not happen, and its refusal is a result like any
+// other. The requests name no recipient. The agent serves them itself, and to
+// address them to itself would hide them from everybody else in a space where
+// envelopes are for those they are addressed to; the point is that everybody
+// sees them. A question that was put to the agent alone is the exception: what
+// follows from it goes to the asker alone, the calls to the agent itself, which
+// the asker still sees, since they answer what answers the question.
+//
+// Goroutines: Run's own reads the space and never waits for anything else, so
+// that a cancellation is always heard; one for each question, at most
+// MaxQuestions + MaxWaiting of them; one for each tool call of a question.
+// Run returns when all have ended.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Space is what the agent needs of a *client.Client.
+type Space interface {
+	// Receive returns the next envelope; a *client.GapError is not the end.
+	Receive(ctx context.Context) (protocol.Envelope, error)
+	// Send returns once the envelope is in the log, or a *protocol.Error.
+	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
+	// Welcome tells who one is, who is there, and what is allowed.
+	Welcome() protocol.Welcome
+}
+
+// Tools is what the agent needs of a *mcptools.Set. Both methods may be called
+// at the same time.
+type Tools interface {
+	Tools() []mcptools.Tool
+	// Call returns the tool's result, or an error when there is none.
+	Call(ctx context.Context, name string, args json.RawMessage) (mcptools.Result, error)
+}
+
+// Planner decides the next step of a question.
+type Planner interface {
+	Next(ctx context.Context, s planner.State) (planner.Decision, error)
+}
+
+// Options are an agent's. Space is required.
+type Options struct {
+	Space   Space
+	Tools   Tools   // nil: none
+	Planner Planner // nil: planner.Rules
+
+	// Name is what the agent is mentioned by, besides its id.
+	Name string
+	// Answer says which chats are questions; empty stands for Auto.
+	Answer Mode
+	// Approach is named in the metadata of reasoning.start; empty: "rules".
+	Approach string
+	// CatchUp answers what was asked before the agent came and is still
+	// without an answer. The client must have been dialled from the beginning.
+	CatchUp bool
+
+	MaxSteps     int // steps with tools for a question; 0 stands for the planner's own
+	MaxQuestions int // answered at the same time; 0 stands for 4
+	MaxWaiting   int // questions that wait for their turn; 0 stands for 32
+	// MaxHops bounds how many answers of agents may follow from one another
+	// until the agent stays silent; 0 stands for 4.
+	MaxHops int
+	// MaxResultBytes bounds the mcp.response of a call, which is cut to it;
+	// 0 stands for 256 KiB. The planner sees more.
+	MaxResultBytes int
+
+	Now    func() time.Time   // nil: time.Now
+	NewID  func() protocol.ID // nil: UUIDv7
+	Logger *slog.Logger       // nil discards
+}
+
+func (o Options) withDefaults() Options {
+	def := func(n *int, to int) {
+		if *n <= 0 {
+			*n = to
+		}
+	}
+	def(&o.MaxSteps, planner.DefaultMaxSteps)
+	def(&o.MaxQuestions, 4)
+	def(&o.MaxWaiting, 32)
+	def(&o.MaxHops, 4)
+	def(&o.MaxResultBytes, 256<<10)
+	if o.Answer == "" {
+		o.Answer = Auto
+	}
+	if o.Approach == "" {
+		o.Approach = "rules"
+	}
+	if o.Tools == nil {
+		o.Tools = noTools{}
+	}
+	if o.Planner == nil {
+		o.Planner = planner.Rules{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return o
+}
+
+type noTools struct{}
+
+func (noTools) Tools() []mcptools.Tool { return nil }
+
+func (noTools) Call(context.Context, string, json.RawMessage) (mcptools.Result, error) {
+	return mcptools.Result{}, mcptools.ErrUnknownTool
+}
+
+// Agent answers questions in one space.
+type Agent struct {
+	opts Options
+	log  *slog.Logger
+	you  protocol.ParticipantID
+
+	// Owned by the goroutine of Run.
+	attention *attention
+	backlog   *backlog // nil once it has caught up
+
+	group   sync.WaitGroup // questions and errands
+	turns   chan struct{}  // one token for each question being answered
+	errands chan struct{}  // one token for each short reply being sent
+	gate    gate
+
+	mu      sync.Mutex
+	running map[protocol.ID]*question // by the id of the chat
+}
+
+// maxErrands bounds the short replies that are on their way.
+const maxErrands = 16
+
+// New makes an agent of a client that has joined.
+func New(opts Options) *Agent {
+	opts = opts.withDefaults()
+	you := opts.Space.Welcome().You.ID
+	a := &Agent{
+		opts: opts, you: you,
+		log:       opts.Logger.With("participant", you),
+		attention: newAttention(you, opts),
+		turns:     make(chan struct{}, opts.MaxQuestions),
+		errands:   make(chan struct{}, maxErrands),
+		running:   make(map[protocol.ID]*question),
+	}
+	if opts.CatchUp {
+		a.backlog = newBacklog(opts.Space.Welcome().Space.Seq)
+	}
+	return a
+}
+
+// errShutdown is why questions end when the agent does.
+var errShutdown = errors.New("the agent is shutting down")
+
+// Run answers until ctx ends, somebody with the right to do so shuts the agent
+// down (both return nil), or the client ends. Contexts that are open then are
+// cancelled, as far as the gateway can still be reached.
+func (a *Agent) Run(ctx context.Context) error {
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer a.group.Wait()
+	defer stop(errShutdown)
+	a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
+	for {
+		env, err := a.receive(ctx)
+		var gap *client.GapError
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, &gap):
+			a.log.Warn("envelopes were missed", "err", err)
+			continue
+		default:
+			return fmt.Errorf("read space: %w", err)
+		}
+		if a.perceive(work, &env) == shutdown {
+			a.log.Info("shut down", "by", env.From)
+			return nil
+		}
+	}
+}
+
+// receive returns the next envelope, and the end of the backlog on the way.
+func (a *Agent) receive(ctx context.Context) (protocol.Envelope, error) {
+	if a.backlog == nil {
+		return a.opts.Space.Receive(ctx)
+	}
+	quiet, cancel := context.WithTimeout(ctx, backlogQuiet)
+	defer cancel()
+	env, err := a.opts.Space.Receive(quiet)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return protocol.Envelope{}, nil // perceive finds that nothing came
+	}
+	return env, err
+}

@@ -1,0 +1,87 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+)
+
+// toolbox is what the rules can do with the tools that there are.
+type toolbox struct {
+	roots  *Tool  // tells which folders may be looked into
+	list   *Tool  // lists a folder
+	read   *Tool  // reads a file
+	search *Tool  // finds files by a glob below a folder
+	query  []Tool // anything else that answers to words, or to nothing
+	unsafe int    // tools that may change something, which the rules leave alone
+}
+
+// changing are the verbs of tools that do more than look.
+var changing = wordSet(`add append apply approve archive book buy cancel change clear close commit copy create delete deploy
+	disable drop edit enable erase exec execute insert install invite kick kill merge modify move patch pay post publish purge push put
+	remove rename replace reset restart restore run save send set start stop submit transfer truncate uninstall update upload write`)
+
+// sortTools finds out what each tool is good for, by what it is called and by
+// what it takes.
+func sortTools(tools []Tool) toolbox {
+	var box toolbox
+	for i := range tools {
+		t := &tools[i]
+		if !safe(t) {
+			box.unsafe++
+			continue
+		}
+		parts := nameParts(t.Name)
+		s := parseSchema(t.InputSchema)
+		switch {
+		case has(parts, "deprecated") || strings.Contains(t.Description, "DEPRECATED"):
+		case box.roots == nil && has(parts, "list") && has(parts, "allowed", "roots") && len(s.Required) == 0:
+			box.roots = t
+		case box.list == nil && has(parts, "list", "ls") && has(parts, "directory", "dir", "files", "folder") && s.fills(pathParam):
+			box.list = t
+		case box.search == nil && has(parts, "search", "find", "glob") && has(parts, "files", "file", "glob") && s.fills(pathParam, patternParam):
+			box.search = t
+		case readsText(parts) && s.fills(pathParam):
+			if box.read == nil || has(parts, "text") {
+				box.read = t
+			}
+		case s.fills(queryParam) || len(s.Required) == 0:
+			box.query = append(box.query, *t)
+		}
+	}
+	return box
+}
+
+// readsText tells the tool that gives a file's text from those that give its
+// picture or its size.
+func readsText(parts []string) bool {
+	return has(parts, "read", "get", "cat") && has(parts, "file", "text", "document") &&
+		!has(parts, "media", "image", "audio", "binary", "info", "metadata", "stat", "stats", "size", "multiple", "url")
+}
+
+// files reports whether there are files to look into.
+func (b toolbox) files() bool { return b.list != nil && b.read != nil }
+
+func safe(t *Tool) bool {
+	if t.Hinted {
+		return t.ReadOnly
+	}
+	return !slices.ContainsFunc(nameParts(t.Name), func(p string) bool { return changing[p] })
+}
+
+// nameParts splits read_text_file, readTextFile and fs__read-text-file alike.
+func nameParts(name string) []string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return strings.FieldsFunc(strings.ToLower(b.String()), func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || r == '/' || r == ' ' || r == ':'
+	})
+}
+
+func has(parts []string, any ...string) bool {
+	return slices.ContainsFunc(any, func(s string) bool { return slices.Contains(parts, s) })
+}
