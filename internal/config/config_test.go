@@ -114,7 +114,7 @@ spaces:
 		rate                     float64
 		burst, connection, kinds int
 	}{
-		"all":    {cfg.Limits, 1, 2, 3, 1},
+		"all":    {cfg.Limits, 1, 2, 3, 0},
 		"space":  {lab.Limits, 1, 20, 3, 1},
 		"alice":  {lab.Participants[0].Limits, 1, 20, 300, 0},
 		"bob":    {lab.Participants[1].Limits, 1, 20, 3, 1},
@@ -127,6 +127,17 @@ spaces:
 	}
 	if k := lab.Limits.Kinds[0]; k.Pattern.String() != "chat" || k.Rate != 5 || k.Burst != 0 {
 		t.Errorf("got %+v", k)
+	}
+}
+
+func TestNamingARateNamesAllLimitsOfTraffic(t *testing.T) {
+	const participants = "\nspaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: [chat]}}}}"
+	if l := mustParse(t, "limits: {connections: 3}"+participants).Limits; l.Rate != 100 || l.BytesPerSecond != 1<<20 || len(l.Kinds) != 1 {
+		t.Errorf("without a rate: got %+v", l)
+	}
+	if l := mustParse(t, "limits: {rate: 500}"+participants).Limits; l.Rate != 500 || l.Burst != 0 || l.BytesPerSecond != 0 ||
+		len(l.Kinds) != 0 || l.MessageBytes != 1<<20 || l.OpenContexts != 256 {
+		t.Errorf("with a rate: got %+v", l)
 	}
 }
 

@@ -29,7 +29,7 @@ func (r *resolver) resolve(data []byte) *Config {
 	var f fileShape
 	decodeInto(&r.report, root, &f)
 	r.settings(cfg, &f)
-	cfg.Limits = r.limits(cfg.Limits, &f.Limits)
+	cfg.Limits = r.limits(defaultLimits(&f.Limits), &f.Limits)
 	r.spaces(cfg, &f)
 	return cfg
 }

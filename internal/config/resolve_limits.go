@@ -2,6 +2,18 @@ package config
 
 import "github.com/meup-protocol/meup/internal/limit"
 
+// defaultLimits returns what holds of limits that the file does not name. The
+// figures for traffic belong together: who names a rate has thought about
+// traffic, and would be surprised by a limit on bytes or on reasoning that the
+// file does not mention.
+func defaultLimits(f *limitsShape) limit.Limits {
+	l := limit.Defaults()
+	if f.Rate.isSet() {
+		l.Burst, l.BytesPerSecond, l.Kinds = 0, 0, nil
+	}
+	return l
+}
+
 // limits returns the limits that a file sets over those that hold otherwise,
 // field by field. The list of kinds is one field: who names kinds names all.
 func (r *resolver) limits(over limit.Limits, f *limitsShape) limit.Limits {
