@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Twenty times the gateway is killed under load: nothing acknowledged is lost,
+// nothing is in the log twice, no order has changed, and a reader who was
+// there all the time has read exactly the log.
+func TestKillTwentyTimesUnderLoad(t *testing.T) {
+	g := startGateway(t, labConfig)
+	reader := g.dial(t, "dave", client.After(0))
+	read := collect(t, reader)
+	l := talk(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}), g.dial(t, "carol", client.Position{}))
+	for range 20 {
+		l.more(50 + rand.IntN(300))
+		g.kill()
+		g.restart()
+	}
+	l.more(100)
+	l.silence()
+	log := history(t, g.addr, "dave")
+	l.verify(log)
+	read.verify(log)
+}
+
+// collected is what a reader has read.
+type collected struct {
+	t     *testing.T
+	lines chan line
+}
+
+// collect reads everything that a client gets.
+func collect(t *testing.T, c *client.Client) *collected {
+	r := &collected{t: t, lines: make(chan line, 1<<20)}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for e, err := range c.All(ctx) {
+			if err != nil {
+				return
+			}
+			if e.Seq > 0 {
+				r.lines <- line{ID: e.ID, Seq: e.Seq, From: e.From, Kind: string(e.Kind)}
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return r
+}
+
+// verify waits for as many as the log has, and compares.
+func (r *collected) verify(log []line) {
+	r.t.Helper()
+	timeout := time.After(30 * time.Second)
+	for i, want := range log {
+		select {
+		case got := <-r.lines:
+			if got.ID != want.ID || got.Seq != want.Seq {
+				r.t.Fatalf("entry %d: read %s at %d, the log has %s at %d", i, got.ID, got.Seq, want.ID, want.Seq)
+			}
+		case <-timeout:
+			r.t.Fatalf("read %d of %d entries", i, len(log))
+		}
+	}
+}
+
+// The end in good order: no new connections, everything delivered, 1001, exit
+// code 0 within 10 seconds.
+func TestTerminateDrains(t *testing.T) {
+	g := startGateway(t, labConfig)
+	reader := g.dial(t, "dave", client.After(0))
+	read := collect(t, reader)
+	alice := g.dial(t, "alice", client.Position{})
+	l := talk(t, alice)
+	l.more(200)
+	begun := time.Now()
+	g.signal(syscallTerm)
+	if code := g.wait(10 * time.Second); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	t.Logf("ended after %v", time.Since(begun))
+	g.restart()
+	l.silence()
+	log := history(t, g.addr, "dave")
+	l.verify(log)
+	read.verify(log)
+}
+
+// A reload under load changes what it should and loses nothing.
+func TestReloadUnderLoad(t *testing.T) {
+	g := startGateway(t, labConfig)
+	carol := g.dial(t, "carol", client.Position{})
+	collect(t, carol)
+	l := talk(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}))
+	const without = `
+limits: {rate: 1000000, burst: 1000000}
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token-for-tests, capabilities: ["*"]}
+      bob: {token: bob-token-for-tests, capabilities: [chat]}
+      dave: {token: dave-token-for-tests, capabilities: ["*"]}
+`
+	for _, text := range []string{"spaces: {lab: {participants: {alice: {tokn: x}}}}", labConfig, without, labConfig + "\nunknown: 1\n"} {
+		g.configure(text)
+		g.signal(syscallHup)
+		l.more(200)
+	}
+	select {
+	case <-carol.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("carol was removed from the configuration and is still connected")
+	}
+	eventually(t, "the new capabilities hold", func() bool {
+		return post(t, g.addr, "bob", `{"kind":"x.y"}`) == string(protocol.CodeCapabilityViolation)
+	})
+	l.silence()
+	l.verify(history(t, g.addr, "dave"))
+}

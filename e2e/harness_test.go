@@ -1,0 +1,296 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// bin is where the programs under test were built.
+var bin string
+
+// natsEnv makes this test binary a NATS server: a process that can be killed.
+const natsEnv = "MEUP_E2E_NATS"
+
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(natsEnv); spec != "" {
+		runNATS(spec)
+		return
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "meup-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir+"/", "../cmd/...")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "build the programs:", err)
+		return 1
+	}
+	bin = dir
+	return m.Run()
+}
+
+// runNATS serves JetStream as "port,folder" says, every write synced.
+func runNATS(spec string) {
+	var port int
+	at, dir, _ := strings.Cut(spec, ",")
+	if _, err := fmt.Sscan(at, &port); err != nil {
+		panic(err)
+	}
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, SyncAlways: true, NoSigs: true})
+	if err != nil {
+		panic(err)
+	}
+	s.Start()
+	s.WaitForShutdown()
+}
+
+// process is a program that runs.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error
+	log  *lineLog
+}
+
+func start(t *testing.T, env []string, name string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(name, args...), done: make(chan struct{}), log: &lineLog{}}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start %s: %v", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("%s %v:\n%s", filepath.Base(name), args, p.log)
+		}
+	})
+	return p
+}
+
+// kill ends the process as a power failure would.
+func (p *process) kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.done
+}
+
+func (p *process) signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
+
+// wait waits for the process to end by itself.
+func (p *process) wait(patience time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		p.t.Fatalf("%v does not end", p.cmd.Args)
+		return -1
+	}
+}
+
+// lineLog keeps the last lines of what a process says.
+type lineLog struct {
+	mu    sync.Mutex
+	lines []string
+	rest  string
+}
+
+func (l *lineLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest += string(b)
+	for {
+		line, rest, found := strings.Cut(l.rest, "\n")
+		if !found {
+			return len(b), nil
+		}
+		l.lines, l.rest = append(l.lines, line), rest
+		if len(l.lines) > 400 {
+			l.lines = l.lines[200:]
+		}
+	}
+}
+
+func (l *lineLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
+// freePort returns a port that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+const labConfig = `
+limits: {rate: 1000000, burst: 1000000}
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token-for-tests, capabilities: ["*"]}
+      bob: {token: bob-token-for-tests, capabilities: ["*"]}
+      carol: {token: carol-token-for-tests, capabilities: ["*"]}
+      dave: {token: dave-token-for-tests, capabilities: ["*"]}
+`
+
+// gatewayProc is a gateway that can be killed and started again.
+type gatewayProc struct {
+	*process
+	t      *testing.T
+	addr   string
+	config string
+	args   []string
+}
+
+func startGateway(t *testing.T, configuration string, args ...string) *gatewayProc {
+	t.Helper()
+	dir := t.TempDir()
+	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: filepath.Join(dir, "meup.yaml")}
+	g.configure(configuration)
+	g.args = append([]string{"serve", "--config", g.config, "--listen", g.addr, "--data", filepath.Join(dir, "data")}, args...)
+	g.restart()
+	return g
+}
+
+func (g *gatewayProc) configure(text string) {
+	g.t.Helper()
+	if err := os.WriteFile(g.config, []byte(text), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *gatewayProc) restart() {
+	g.t.Helper()
+	g.process = start(g.t, nil, filepath.Join(bin, "meup-gateway"), g.args...)
+	eventually(g.t, "the gateway is ready", func() bool { return get(g.addr, "/readyz", "") == http.StatusOK })
+}
+
+func (g *gatewayProc) dial(t *testing.T, who string, since client.Position) *client.Client {
+	t.Helper()
+	c, err := client.Dial(t.Context(), client.Options{
+		URL: "ws://" + g.addr + "/ws", Space: "lab", Token: who + "-token-for-tests", Since: since, RetryDial: true,
+	})
+	if err != nil {
+		t.Fatalf("dial as %s: %v", who, err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func get(addr, path, token string) int {
+	req, err := http.NewRequest(http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+// eventually polls: what is waited for happens in another process.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// line is what a test needs of an envelope in the log.
+type line struct {
+	ID   protocol.ID            `json:"id"`
+	Seq  protocol.Seq           `json:"seq"`
+	From protocol.ParticipantID `json:"from"`
+	Kind string                 `json:"kind"`
+}
+
+// history reads the whole log of the space lab.
+func history(t *testing.T, addr, who string) []line {
+	t.Helper()
+	var all []line
+	for since, more := "0", true; more; {
+		since, more = page(t, addr, who, since, &all)
+	}
+	return all
+}
+
+func page(t *testing.T, addr, who, since string, all *[]line) (next string, more bool) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet,
+		"http://"+addr+"/api/spaces/lab/envelopes?limit=1000&since="+since, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+who+"-token-for-tests")
+	req.Header.Set("Accept", "application/jsonl")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("history: %s", resp.Status)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 4<<20)
+	for lines.Scan() {
+		var l line
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatal(err)
+		}
+		*all = append(*all, l)
+	}
+	return resp.Header.Get("Meup-Next"), resp.Header.Get("Meup-Has-More") == "true"
+}

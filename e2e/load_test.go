@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// load is some participants who talk without a pause, each envelope numbered,
+// and remember what was acknowledged.
+type load struct {
+	t       *testing.T
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	acked map[protocol.ID]protocol.Seq
+	sent  map[protocol.ParticipantID]int
+}
+
+// talk lets the clients talk until silence is called.
+func talk(t *testing.T, clients ...*client.Client) *load {
+	ctx, stop := context.WithCancel(context.Background())
+	l := &load{t: t, stop: stop, acked: make(map[protocol.ID]protocol.Seq), sent: make(map[protocol.ParticipantID]int)}
+	for _, c := range clients {
+		l.running.Add(1)
+		go func() {
+			defer l.running.Done()
+			l.one(ctx, c)
+		}()
+	}
+	return l
+}
+
+func (l *load) one(ctx context.Context, c *client.Client) {
+	who := c.You()
+	var pending []*client.Pending
+	for n := 0; ctx.Err() == nil; n++ {
+		draft := protocol.Envelope{
+			ID: protocol.ID(fmt.Sprintf("%s-%06d", who, n)), Kind: protocol.KindChat,
+			Payload: []byte(fmt.Sprintf(`{"message":"number %d"}`, n)),
+		}
+		p, err := c.SendAsync(context.Background(), draft)
+		if err != nil {
+			l.t.Errorf("send as %s: %v", who, err)
+			return
+		}
+		l.mu.Lock()
+		l.sent[who] = n + 1
+		l.mu.Unlock()
+		pending = append(pending, p)
+		if len(pending) > 32 {
+			l.settle(pending[0])
+			pending = pending[1:]
+		}
+	}
+	for _, p := range pending {
+		l.settle(p)
+	}
+}
+
+func (l *load) settle(p *client.Pending) {
+	r, err := p.Wait(context.Background())
+	if err != nil {
+		l.t.Errorf("envelope %s: %v", p.ID, err)
+		return
+	}
+	l.mu.Lock()
+	l.acked[r.ID] = r.Seq
+	l.mu.Unlock()
+}
+
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.acked)
+}
+
+// more waits until n more envelopes have been acknowledged.
+func (l *load) more(n int) {
+	l.t.Helper()
+	goal := l.count() + n
+	eventually(l.t, fmt.Sprintf("%d acknowledged", goal), func() bool { return l.count() >= goal })
+}
+
+// silence ends the talking, and waits for what is on its way.
+func (l *load) silence() {
+	l.stop()
+	l.running.Wait()
+}
+
+// verify holds the log against what was acknowledged: everything is there,
+// where it was said to be, once, and in the order in which each one spoke.
+func (l *load) verify(log []line) {
+	l.t.Helper()
+	seqs := make(map[protocol.ID]protocol.Seq, len(log))
+	next := make(map[protocol.ParticipantID]int)
+	last := protocol.Seq(0)
+	for _, e := range log {
+		if e.Seq <= last {
+			l.t.Fatalf("seq %d stands behind %d", e.Seq, last)
+		}
+		last = e.Seq
+		if _, twice := seqs[e.ID]; twice {
+			l.t.Fatalf("%s is in the log twice", e.ID)
+		}
+		seqs[e.ID] = e.Seq
+		if want := protocol.ID(fmt.Sprintf("%s-%06d", e.From, next[e.From])); e.Kind == "chat" && e.ID != want {
+			l.t.Fatalf("%s said %s where %s was expected", e.From, e.ID, want)
+		}
+		next[e.From]++
+	}
+	for id, seq := range l.acked {
+		if seqs[id] != seq {
+			l.t.Fatalf("%s was acknowledged at %d and stands at %d", id, seq, seqs[id])
+		}
+	}
+	for who, n := range l.sent {
+		if next[who] != n {
+			l.t.Fatalf("%s sent %d, the log has %d", who, n, next[who])
+		}
+	}
+	l.t.Logf("%d envelopes acknowledged and found", len(l.acked))
+}
