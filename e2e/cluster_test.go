@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// startNATS starts a NATS server as a process of its own.
+func startNATS(t *testing.T, port, dir string) *process {
+	t.Helper()
+	p := start(t, []string{natsEnv + "=" + port + "," + dir}, os.Args[0])
+	eventually(t, "NATS listens", func() bool {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:"+port)
+		if err != nil {
+			return false
+		}
+		_ = c.Close()
+		return true
+	})
+	return p
+}
+
+// participants lists who is connected, as a gateway tells it.
+func participants(t *testing.T, addr string) []protocol.ParticipantID {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/api/spaces/lab/participants", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer dave-token-for-tests")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil
+	}
+	var list struct {
+		Participants []protocol.Participant `json:"participants"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	var ids []protocol.ParticipantID
+	for _, p := range list.Participants {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// Two gateways on one NATS are one space: one order, one set of ids, one
+// presence, one state of rights. One of them is killed under load, then NATS.
+func TestTwoGatewaysAreOneSpace(t *testing.T) {
+	port, store := freePort(t), t.TempDir()
+	nats := startNATS(t, port, store)
+	url := "nats://127.0.0.1:" + port
+	a, b := startGateway(t, labConfig, "--nats", url), startGateway(t, labConfig, "--nats", url)
+
+	readA, readB := collect(t, a.dial(t, "dave", client.After(0))), collect(t, b.dial(t, "dave", client.After(0)))
+	l := talk(t, a.dial(t, "alice", client.Position{}), b.dial(t, "bob", client.Position{}))
+	l.more(300)
+	for _, g := range []*gatewayProc{a, b} {
+		eventually(t, "everybody is present at both", func() bool {
+			return slices.Equal(participants(t, g.addr), []protocol.ParticipantID{"alice", "bob", "dave"})
+		})
+	}
+
+	// The same id through both gateways: a retry for its sender, refused for
+	// somebody else.
+	if code := post(t, a.addr, "carol", `{"id":"x-1","kind":"x.note"}`); code != "" {
+		t.Fatalf("first: %s", code)
+	}
+	if code := post(t, b.addr, "carol", `{"id":"x-1","kind":"x.note"}`); code != "" {
+		t.Fatalf("retry at the other gateway: %s", code)
+	}
+	if code := post(t, b.addr, "dave", `{"id":"x-1","kind":"x.note"}`); code != string(protocol.CodeDuplicateID) {
+		t.Fatalf("another sender: %q", code)
+	}
+
+	// A revocation at one gateway holds at the other from its answer on.
+	if code := post(t, a.addr, "alice", `{"id":"x-2","kind":"capability.revoke","payload":{"recipient":"carol","capabilities":["x.note"]}}`); code != "" {
+		t.Fatalf("revoke: %s", code)
+	}
+	if code := post(t, b.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeCapabilityViolation) {
+		t.Fatalf("after the revocation at the other gateway: %q", code)
+	}
+
+	b.kill()
+	killed := time.Now()
+	l.t.Log("killed one gateway")
+	eventually(t, "who was at the dead gateway has left", func() bool {
+		return !slices.Contains(participants(t, a.addr), "bob")
+	})
+	if took := time.Since(killed); took > 10*time.Second {
+		t.Errorf("the dead gateway's participants left after %v", took)
+	}
+	b.restart()
+	l.more(100)
+
+	nats.kill()
+	eventually(t, "the gateways say that they are not ready", func() bool {
+		return get(a.addr, "/readyz", "") == http.StatusServiceUnavailable && get(b.addr, "/readyz", "") == http.StatusServiceUnavailable
+	})
+	startNATS(t, port, store)
+	for _, g := range []*gatewayProc{a, b} {
+		eventually(t, "the gateways are ready again", func() bool { return get(g.addr, "/readyz", "") == http.StatusOK })
+	}
+	l.more(300)
+	l.silence()
+
+	logA := history(t, a.addr, "dave")
+	eventually(t, "both gateways have the same log", func() bool {
+		return slices.Equal(logA, history(t, b.addr, "dave"))
+	})
+	readA.verify(logA)
+	readB.verify(logA)
+	l.verify(slices.DeleteFunc(logA, func(e line) bool { return e.Kind != "chat" }))
+}
