@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+// nowhere is a journal that keeps nothing and is done at once: what is left of
+// an admission is the gateway's own work.
+type nowhere struct{ seq protocol.Seq }
+
+func (n *nowhere) Append(_ context.Context, _ string, drafts []journal.Draft) []journal.Result {
+	out := make([]journal.Result, len(drafts))
+	for i := range drafts {
+		n.seq++
+		out[i].Seq = n.seq
+	}
+	return out
+}
+
+func (*nowhere) Range(context.Context, string, journal.Query) iter.Seq2[*journal.Entry, error] {
+	return func(func(*journal.Entry, error) bool) {}
+}
+
+func (*nowhere) Lookup(context.Context, string, protocol.ID) (*journal.Entry, error) {
+	return nil, journal.ErrNotFound
+}
+
+func (*nowhere) Bounds(context.Context, string) (oldest, newest protocol.Seq, err error) {
+	return 0, 0, nil
+}
+func (*nowhere) Spaces(context.Context) ([]string, error) { return nil, nil }
+func (*nowhere) Follow(journal.Sink)                      {}
+func (*nowhere) Ready() error                             { return nil }
+func (*nowhere) Close() error                             { return nil }
+
+// thought is a reasoning.thought of 400 bytes; ids differ.
+func thought(n int) []byte {
+	return fmt.Appendf(nil, `{"protocol":"meup/v0.1","id":"01a1fc65-a637-74d6-8e9d-%012d","kind":"reasoning.thought","context":"01a1fc65-a630-7ae0-9369-e0ed48999a86","payload":{"message":"The listing shows four files; the one called deployment.md is the most likely to say how a release is rolled back, so I read its first two hundred lines before the others.","tool_name":"read_text_file","parallel_group":0,"confidence":0.82}}`, n)
+}
+
+func benchSpace(b *testing.B) (*space.Space, *space.Sender) {
+	b.Helper()
+	m := metrics.New(metrics.Options{})
+	redactor, err := newRedactor(config.Default().Safety, m)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var caps []*capability.Capability
+	for _, text := range []string{
+		`"chat"`, `"reasoning/*"`, `"mcp.response"`,
+		`{"kind":"mcp.request","payload":{"method":"tools/call","params":{"name":"read_*"}}}`,
+		`{"kind":"mcp.request","payload":{"params":{"name":"/^delete_/"}},"deny":true}`,
+	} {
+		c, err := capability.ParseJSON([]byte(text))
+		if err != nil {
+			b.Fatal(err)
+		}
+		caps = append(caps, c)
+	}
+	limits := limit.Defaults()
+	limits.Rate, limits.Burst, limits.BytesPerSecond = 1e9, 1e9, 1<<40
+	limits.Kinds[0].Rate, limits.Kinds[0].Burst = 1e9, 1e9
+	cfg := &space.Config{Name: "lab", Participants: map[protocol.ParticipantID]space.ParticipantConfig{
+		"planner": participantConfig(caps, limits),
+	}}
+	hub := space.NewHub(space.Services{
+		Journal: &nowhere{}, Validate: schemas.Payload, Safety: redactor, Observer: m, NewID: newID, NewToken: auth.NewToken,
+	}, func(string) (*space.Config, bool) { return cfg, true })
+	s, err := hub.Space(b.Context(), "lab")
+	if err != nil {
+		b.Fatal(err)
+	}
+	sender, refused := s.Sender(b.Context(), "planner")
+	if refused != nil {
+		b.Fatal(refused)
+	}
+	return s, sender
+}
+
+// BenchmarkAdmission is the whole admission of an envelope but for the
+// journal: decode, identity, schema, limits, capabilities, safety.
+func BenchmarkAdmission(b *testing.B) {
+	s, sender := benchSpace(b)
+	b.Run("thought 400 B", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(thought(0))))
+		for i := range b.N {
+			in, err := protocol.Decode(thought(i), protocol.MEUP1, 5)
+			if out := s.Publish(b.Context(), sender, []space.Attempt{{In: in, Err: err}}); out[0].Err != nil {
+				b.Fatal(out[0].Err)
+			}
+		}
+	})
+}
+
+// BenchmarkStages takes the stages of an admission one by one.
+func BenchmarkStages(b *testing.B) {
+	frame := thought(1)
+	in, refused := protocol.Decode(frame, protocol.MEUP1, 5)
+	if refused != nil {
+		b.Fatal(refused)
+	}
+	redactor, err := newRedactor(config.Default().Safety, metrics.New(metrics.Options{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	stage := func(name string, f func()) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				f()
+			}
+		})
+	}
+	stage("decode", func() { protocol.Decode(frame, protocol.MEUP1, 5) })
+	stage("schema", func() { schemas.Payload(in.Envelope.Kind, in.Payload) })
+	stage("safety", func() { _, _, _ = redactor.Payload(in.Payload) })
+	e := in.Envelope
+	e.ID, e.From, e.Seq = "x", "planner", 7
+	var buf []byte
+	stage("encode", func() { buf = protocol.AppendEnvelope(buf[:0], protocol.MEUP1, &e) })
+	entry := &journal.Entry{Envelope: e}
+	stage("journal encode", func() { buf = journal.AppendEntry(buf[:0], entry) })
+	stage("journal decode", func() { _, _ = journal.DecodeEntry(buf) })
+}
