@@ -26,8 +26,16 @@ do not change the exit code.`,
 			if cfg == nil || config.HasErrors(faults) {
 				return errReported
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s: %d spaces, no faults\n", args[0], len(cfg.Spaces))
+			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no faults\n", args[0], counted(len(cfg.Spaces), "space"))
 			return nil
 		},
 	}
+}
+
+// counted writes a number of things.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
