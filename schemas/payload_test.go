@@ -175,7 +175,12 @@ func TestTypicalThoughtAllocatesNothing(t *testing.T) {
 		t.Fatalf("%v allocations", n)
 	}
 	start := parse(t, `{"message":"m","references":["0198c3f2-7a51-7000","msg-2"],"metadata":{"confidence":0.5}}`)
-	if n := testing.AllocsPerRun(100, func() { Payload(protocol.KindReasoningStart, start) }); n != 0 {
+	n = testing.AllocsPerRun(100, func() {
+		if Payload(protocol.KindReasoningStart, start) != nil {
+			t.Fatal("refused")
+		}
+	})
+	if n != 0 {
 		t.Fatalf("reasoning.start: %v allocations", n)
 	}
 }

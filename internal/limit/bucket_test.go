@@ -119,7 +119,9 @@ func TestRefusalNamesTheLongestWait(t *testing.T) {
 		{Pattern: pattern(t, "*"), Rate: 10, Burst: 1},
 		{Pattern: pattern(t, "chat"), Rate: 1, Burst: 1},
 	}})
-	reserve(b, start, "chat", 1)()
+	if err := reserve(b, start, "chat", 1)(); err != nil {
+		t.Fatal(err)
+	}
 	if err := reserve(b, start, "chat", 1)(); err == nil || err.Limit != "kinds: chat" {
 		t.Fatalf("got %+v, want the limit on chat", err)
 	}

@@ -18,8 +18,8 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(0.5, 50).Draw(t, "rate")
 		burst := rapid.IntRange(1, 20).Draw(t, "burst")
-		any, _ := protocol.ParseKindPattern("*")
-		b := limit.New(limit.Limits{Kinds: []limit.KindLimit{{Pattern: any, Rate: rate, Burst: burst}}})
+		every, _ := protocol.ParseKindPattern("*")
+		b := limit.New(limit.Limits{Kinds: []limit.KindLimit{{Pattern: every, Rate: rate, Burst: burst}}})
 
 		level, now := float64(burst), start
 		var open []limit.Reservation

@@ -73,7 +73,7 @@ const maxKey = 64
 
 // Inspect appends the secrets in a text.
 func (d *LeakDetector) Inspect(dst []Finding, t Text) []Finding {
-	s := d.scratch.Get().(*scratch) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	s := d.scratch.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
 	defer d.scratch.Put(s)
 	body, offset := t.Body, 0
 	if d.telling(s, t.Key) {
@@ -139,15 +139,14 @@ func (d *LeakDetector) here(s *scratch, i int, text []byte, at int) {
 		return
 	}
 	r := d.rules[i]
-	end := within(text, at, r.plan.tail)
-	var loc []int
-	from := at
-	if at == 0 {
-		loc = r.at.FindSubmatchIndex(text[:end])
-	} else {
-		from = at - 1
-		loc = r.after.FindSubmatchIndex(text[from:end])
+	from, whole, head := at, r.at, r.headAt
+	if at > 0 {
+		from, whole, head = at-1, r.after, r.headAfter
 	}
+	if head != nil && !head.Match(text[from:within(text, at, r.plan.headTail)]) {
+		return
+	}
+	loc := whole.FindSubmatchIndex(text[from:within(text, at, r.plan.tail)])
 	if loc == nil {
 		return
 	}
@@ -163,7 +162,7 @@ func (d *LeakDetector) around(s *scratch, i int, text []byte, at int) {
 	end := within(text, at, r.plan.tail)
 	for from < end {
 		loc := r.re.FindSubmatchIndex(text[from:end])
-		if loc == nil || from+loc[0] > at {
+		if len(loc) == 0 || from+loc[0] > at {
 			return
 		}
 		if from+loc[1] > at {

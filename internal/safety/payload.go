@@ -22,7 +22,7 @@ func (p *Pipeline) Payload(payload protocol.Value) (out []byte, rules []string, 
 	if payload.Type() != protocol.TypeObject {
 		return nil, nil, nil
 	}
-	w := walks.Get().(*walk) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool holds nothing else
 	defer w.release()
 	w.p = p
 	w.value(payload, nil)

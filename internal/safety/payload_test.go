@@ -162,7 +162,9 @@ func TestUnknownActionIsRefused(t *testing.T) {
 func TestFindingsAreCountedByRule(t *testing.T) {
 	counts := map[string]int{}
 	p := pipeline(t, Config{Found: func(rule string) { counts[rule]++ }})
-	p.Payload(parse(t, `{"a":"`+ghp+` `+ghp2+`","redacted":["`+npm+`"]}`))
+	if _, _, err := p.Payload(parse(t, `{"a":"`+ghp+` `+ghp2+`","redacted":["`+npm+`"]}`)); err != nil {
+		t.Fatal(err)
+	}
 	if counts["github-pat"] != 2 || counts["npm-access-token"] != 1 || len(counts) != 2 {
 		t.Fatalf("got %v", counts)
 	}

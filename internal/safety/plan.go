@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"fmt"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -17,6 +18,13 @@ import (
 // matters that an expression then runs over a few bytes and not over the text.
 type plan struct {
 	lead, tail int // unbounded: no bound
+
+	// head is an expression that every match begins with, and headTail what
+	// tail is for the match; "" if that is the whole expression. It leaves out
+	// the greater part of the secret, which makes expressions slow: most
+	// keywords are ordinary words, and ruled out by what follows them.
+	head     string
+	headTail int
 }
 
 const unbounded = -1
@@ -33,7 +41,9 @@ func planOf(expression string, keywords []string) (plan, bool) {
 	lead := 0
 	for i := range items {
 		if beginsWithOne(items[i:], keywords) {
-			return plan{lead: lead, tail: longestOf(items[i:])}, true
+			p := plan{lead: lead, tail: longestOf(items[i:])}
+			p.head, p.headTail = headOf(items[i:])
+			return p, true
 		}
 		n := longest(items[i])
 		if n == unbounded {
@@ -58,6 +68,30 @@ func sequence(list []*syntax.Regexp, re *syntax.Regexp) []*syntax.Regexp {
 	return append(list, re)
 }
 
+// longPart is the length from which on a part of an expression is left out of
+// its head.
+const longPart = 200
+
+// headOf returns what stands before the first long part, and the least of that
+// part itself.
+func headOf(items []*syntax.Regexp) (head string, n int) {
+	var b strings.Builder
+	for _, item := range items {
+		m := longest(item)
+		if m != unbounded && m <= longPart {
+			b.WriteString("(?:" + item.String() + ")")
+			n += m
+			continue
+		}
+		if item.Op == syntax.OpRepeat && longest(item.Sub[0]) != unbounded {
+			fmt.Fprintf(&b, "(?:%s){%d}", item.Sub[0], item.Min)
+			n += item.Min * longest(item.Sub[0])
+		}
+		return b.String(), n
+	}
+	return "", 0 // nothing is long
+}
+
 func beginsWithOne(items []*syntax.Regexp, keywords []string) bool {
 	for _, p := range beginningsOf(items) {
 		if !slices.ContainsFunc(keywords, func(k string) bool { return strings.HasPrefix(p.text, k) }) {
@@ -76,7 +110,7 @@ type beginning struct {
 // Bounds of the search for beginnings; beyond them it settles for shorter ones.
 const (
 	maxBeginnings = 256
-	maxClass      = 8
+	maxClass      = 10
 )
 
 var unknown = []beginning{{open: true}}

@@ -55,7 +55,8 @@ type rule struct {
 	// A rule whose matches begin with the keyword is tried there and nowhere
 	// else. after is for a keyword with something before it: it takes that one
 	// byte along, so that \b sees it.
-	at, after *regexp.Regexp
+	at, after         *regexp.Regexp
+	headAt, headAfter *regexp.Regexp // nil without plan.head
 }
 
 // allowlist says which findings of a rule are none after all.
@@ -110,10 +111,18 @@ func (e *ruleEntry) compile(general []allowlist) (*rule, error) {
 	}
 	r.plan, r.planned = planOf(e.Regex, r.keywords)
 	if r.planned && r.plan.lead == 0 {
-		r.at = regexp.MustCompile(`\A(?:` + e.Regex + `)`)
-		r.after = regexp.MustCompile(`\A(?s:.)(?:` + e.Regex + `)`)
+		r.at, r.after = anchored(e.Regex)
+		if r.plan.head != "" {
+			r.headAt, r.headAfter = anchored(r.plan.head)
+		}
 	}
 	return r, nil
+}
+
+// anchored returns an expression that matches from the beginning of a text, and
+// one that matches from its second byte.
+func anchored(expression string) (at, after *regexp.Regexp) {
+	return regexp.MustCompile(`\A(?:` + expression + `)`), regexp.MustCompile(`\A(?s:.)(?:` + expression + `)`)
 }
 
 func compileAllowlists(entries []allowlistEntry) ([]allowlist, error) {
@@ -172,8 +181,11 @@ func (l *allowlist) covers(match, secret []byte) bool {
 		target = match
 	}
 	byRegex := slices.ContainsFunc(l.regexes, func(re *regexp.Regexp) bool { return re.Match(target) })
-	lower := strings.ToLower(string(secret))
-	byWord := slices.ContainsFunc(l.stopWords, func(w string) bool { return strings.Contains(lower, w) })
+	byWord := false
+	if len(l.stopWords) > 0 {
+		lower := strings.ToLower(string(secret))
+		byWord = slices.ContainsFunc(l.stopWords, func(w string) bool { return strings.Contains(lower, w) })
+	}
 	if l.all {
 		return (byRegex || l.regexes == nil) && (byWord || l.stopWords == nil) && (byRegex || byWord)
 	}
@@ -187,7 +199,7 @@ func entropy(s []byte) float64 {
 		counts[c]++
 	}
 	sum := 0.0
-	for _, n := range counts {
+	for _, n := range &counts {
 		if n > 0 {
 			p := float64(n) / float64(len(s))
 			sum -= p * math.Log2(p)
