@@ -112,7 +112,7 @@ func (g *Gateway) serveParts(o Options) {
 	}
 	g.api = httpapi.New(options)
 	g.http = &http.Server{
-		Handler: g.api, ReadHeaderTimeout: cfg.HandshakeTimeout, IdleTimeout: 2 * time.Minute,
+		Handler: g.api, ReadHeaderTimeout: cfg.HandshakeTimeout, IdleTimeout: 30 * time.Second,
 		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 }

@@ -204,7 +204,7 @@ func (s *Space) record(ctx context.Context, d journal.Draft) error {
 	for {
 		d.Basis = s.state.Load().seq
 		r := s.journal().Append(ctx, s.name, []journal.Draft{d})[0]
-		if !errors.Is(r.Err, journal.ErrStale) {
+		if !errors.Is(r.Err, journal.ErrStale) || s.retired.Load() {
 			return r.Err
 		}
 	}

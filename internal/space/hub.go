@@ -62,6 +62,7 @@ func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 		s = h.newSpace(cfg, name)
 		h.spaces[name] = s
 	}
+	s.used.Store(h.services.Clock().UnixNano())
 	h.mu.Unlock()
 	if !ok {
 		h.open(ctx, s)
@@ -278,10 +279,31 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 			now := h.services.Clock()
 			for _, s := range h.Open() {
 				s.expire(last, now)
+				s.ring.expire(now.Add(-ringAge))
+				h.retire(s, now)
 			}
 			last = now
 		}
 	}
+}
+
+// How long a space keeps entries in memory for those who follow it, and how
+// long it is kept open when nobody does.
+const (
+	ringAge  = time.Minute
+	spaceAge = 10 * time.Minute
+)
+
+// retire closes a space that nobody has used for a while. It is opened again
+// when somebody asks for it.
+func (h *Hub) retire(s *Space, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.retired.Load() || len(s.members()) > 0 || now.Sub(time.Unix(0, s.used.Load())) < spaceAge {
+		return
+	}
+	s.retired.Store(true)
+	delete(h.spaces, s.name)
 }
 
 // expire closes connections whose token has run out, and tells those whose

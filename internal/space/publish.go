@@ -346,7 +346,7 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 		} else if c.reservation != nil {
 			c.reservation.Cancel(p.now)
 		}
-	case errors.Is(r.Err, journal.ErrStale):
+	case errors.Is(r.Err, journal.ErrStale) && !p.space.retired.Load():
 		if err := p.authorize(ctx, c); err != nil {
 			p.refuse(c, err)
 			return

@@ -3,6 +3,7 @@ package space
 import (
 	"sort"
 	"sync"
+	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -80,9 +81,27 @@ func (r *ring) evict() {
 	}
 }
 
-func (r *ring) grow() {
+// expire lets go of entries from before cutoff: whoever still needs them reads
+// the journal. Without it every space that was ever busy would stay full.
+func (r *ring) expire(cutoff time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.next > r.first && (*r.slot(r.first)).Envelope.TS.Before(cutoff) {
+		r.evict()
+	}
+	if held := int(r.next - r.first); len(r.slots) > minSlots && held <= len(r.slots)/4 {
+		r.resize(max(minSlots, len(r.slots)/2))
+	}
+}
+
+const minSlots = 16
+
+func (r *ring) grow() { r.resize(max(minSlots, 2*len(r.slots))) }
+
+// resize gives the ring n slots, a power of two that holds what is there.
+func (r *ring) resize(n int) {
 	old := r.slots
-	r.slots = make([]*Entry, max(16, 2*len(old)))
+	r.slots = make([]*Entry, n)
 	for pos := r.first; pos < r.next; pos++ {
 		*r.slot(pos) = old[pos&uint64(len(old)-1)]
 	}

@@ -24,6 +24,9 @@ type Space struct {
 	contexts *contexts
 	streams  streams
 
+	used    atomic.Int64 // Unix nanoseconds: when somebody last asked for the space
+	retired atomic.Bool  // closed because nobody did for long
+
 	// opened is closed when what the log held has been read; openErr says
 	// whether that went well.
 	opened  chan struct{}
@@ -167,6 +170,9 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	limits := s.settings(m.ID).Limits
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.retired.Load() {
+		return protocol.Errorf(protocol.CodeUnavailable, "The space was just closed because nobody used it; try again.")
+	}
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
 	}
