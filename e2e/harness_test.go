@@ -43,7 +43,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
 	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir+"/", "../cmd/...")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {

@@ -157,9 +157,9 @@ func serveUntilDone(ctx context.Context, f serveFlags, g *gateway.Gateway, l net
 			if err := g.Drain(drainCtx); err != nil {
 				log.Warn("not everything could be delivered", "error", err)
 			}
-			<-served
+			err := <-served
 			log.Info("stopped")
-			return nil
+			return err
 		}
 	}
 }

@@ -125,8 +125,8 @@ func BenchmarkStages(b *testing.B) {
 			}
 		})
 	}
-	stage("decode", func() { protocol.Decode(frame, protocol.MEUP1, 5) })
-	stage("schema", func() { schemas.Payload(in.Envelope.Kind, in.Payload) })
+	stage("decode", func() { _, _ = protocol.Decode(frame, protocol.MEUP1, 5) })
+	stage("schema", func() { _ = schemas.Payload(in.Envelope.Kind, in.Payload) })
 	stage("safety", func() { _, _, _ = redactor.Payload(in.Payload) })
 	e := in.Envelope
 	e.ID, e.From, e.Seq = "x", "planner", 7

@@ -21,7 +21,7 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 	c.draft.Basis = st.seq
 	e := &c.in.Envelope
 	if p.from.Observe || !p.allowed(ctx, st, c) {
-		return p.violation(st, e.Kind)
+		return p.violation(e.Kind)
 	}
 	if st.paused(p.from.ID, p.now) && e.Kind != protocol.KindParticipantStatus && e.Kind != protocol.KindMCPResponse {
 		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status and mcp.response alone.")
@@ -65,7 +65,7 @@ func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool
 	return true
 }
 
-func (p *publication) violation(st *State, kind protocol.Kind) *protocol.Error {
+func (p *publication) violation(kind protocol.Kind) *protocol.Error {
 	err := protocol.Errorf(protocol.CodeCapabilityViolation, "None of your capabilities allows this %s.", p.from.Dialect.SpellKind(kind))
 	if p.from.Observe {
 		err.Message = "This connection observes; it may send system.subscribe alone."

@@ -3,7 +3,6 @@ package space
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -89,6 +88,3 @@ func encodeTogether(entries []*Entry) {
 		start = ends[i]
 	}
 }
-
-// age returns how long ago the entry was admitted.
-func (e *Entry) age(now time.Time) time.Duration { return now.Sub(e.Envelope.TS) }

@@ -282,14 +282,3 @@ func (s *Space) IsPresent(id protocol.ParticipantID) bool {
 	p := s.participants[id]
 	return s.remote[id] || p != nil && p.connections > 0
 }
-
-// connectionsOf returns the connections of a participant to this gateway.
-func (s *Space) connectionsOf(id protocol.ParticipantID) []*Member {
-	var list []*Member
-	for _, m := range s.members() {
-		if m.ID == id {
-			list = append(list, m)
-		}
-	}
-	return list
-}

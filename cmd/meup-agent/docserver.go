@@ -1,0 +1,30 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/docserver"
+)
+
+// newDocserver is the MCP server behind --docs, so that it needs no program of
+// its own. Whoever has another MCP client may use it too.
+func newDocserver() *cobra.Command {
+	return &cobra.Command{
+		Use:    "docserver DIR",
+		Short:  "Serves a folder of text files over MCP, on standard input and output",
+		Hidden: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("docserver takes one folder")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			err := docserver.Serve(c.Context(), args[0], buildVersion())
+			if c.Context().Err() != nil {
+				return nil // it was asked to end
+			}
+			return err
+		},
+	}
+}

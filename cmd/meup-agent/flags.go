@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/mcptools"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	gateway, space      string
+	tokenEnv, tokenFile string
+	name                string
+	mcp, mcpHTTP        []string
+	docs                string
+	answer              string
+	maxSteps            int
+	toolTimeout         time.Duration
+	connectTimeout      time.Duration
+	catchUp             bool
+	logLevel, logFormat string
+}
+
+func (f *runFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.gateway, "gateway", os.Getenv("MEUP_GATEWAY"), "the gateway's socket, ws://host/ws or wss://host/ws (default $MEUP_GATEWAY)")
+	fl.StringVar(&f.space, "space", os.Getenv("MEUP_SPACE"), "the space to join (default $MEUP_SPACE)")
+	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable that holds the token")
+	fl.StringVar(&f.tokenFile, "token-file", "", "file that holds the token; wins over --token-env")
+	fl.StringVar(&f.name, "name", "", "name to be mentioned by, besides the participant's id")
+	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of an MCP server, with its arguments; may be repeated")
+	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of an MCP server that speaks streamable HTTP; may be repeated")
+	fl.StringVar(&f.docs, "docs", "", "folder of text files to answer from, without an MCP server of its own")
+	fl.StringVar(&f.answer, "answer", string(agent.Auto), "which chats to answer: addressed, mentioned (also @name), any (also what people say to all), auto (any, unless other agents are there)")
+	fl.IntVar(&f.maxSteps, "max-steps", 8, "steps with tools for one question")
+	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "for one call of a tool")
+	fl.DurationVar(&f.connectTimeout, "connect-timeout", 30*time.Second, "how long to try to reach the gateway at first")
+	fl.BoolVar(&f.catchUp, "catch-up", false, "also answer what was asked before and has no answer yet")
+	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
+}
+
+// check finds what cannot be meant before anything is started.
+func (f *runFlags) check() error {
+	switch {
+	case f.gateway == "":
+		return usagef("--gateway is missing: where is the space?")
+	case f.maxSteps < 1:
+		return usagef("--max-steps %d: at least 1", f.maxSteps)
+	case f.toolTimeout <= 0 || f.connectTimeout <= 0:
+		return usagef("--tool-timeout and --connect-timeout are longer than nothing")
+	}
+	u, err := url.Parse(f.gateway)
+	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
+		return usagef("--gateway %q: expected ws://host/ws or wss://host/ws", f.gateway)
+	}
+	if f.space == "" && u.Query().Get("space") == "" {
+		return usagef("--space is missing")
+	}
+	if _, err := agent.ParseMode(f.answer); err != nil {
+		return usagef("--answer: %w", err)
+	}
+	return nil
+}
+
+// token reads the token; it stands in no flag, since flags are seen by
+// everybody on the machine.
+func (f *runFlags) token() (string, error) {
+	if f.tokenFile != "" {
+		raw, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return "", fmt.Errorf("read token: %w", err)
+		}
+		if t := strings.TrimSpace(string(raw)); t != "" {
+			return t, nil
+		}
+		return "", fmt.Errorf("read token: %s is empty", f.tokenFile)
+	}
+	if t := strings.TrimSpace(os.Getenv(f.tokenEnv)); t != "" {
+		return t, nil
+	}
+	return "", usagef("no token: set the environment variable %s, or name another one with --token-env, or use --token-file", f.tokenEnv)
+}
+
+// servers are the MCP servers that the flags name. Their environment is ours
+// without the token, which is none of their business.
+func (f *runFlags) servers() ([]mcptools.Server, error) {
+	env := withoutVariable(os.Environ(), f.tokenEnv)
+	var list []mcptools.Server
+	for _, line := range f.mcp {
+		words, err := splitWords(line)
+		if err != nil || len(words) == 0 {
+			return nil, usagef("--mcp %q: %w", line, errors.Join(err, emptyCommand(words)))
+		}
+		list = append(list, mcptools.Server{Command: words, Env: env})
+	}
+	for _, address := range f.mcpHTTP {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, usagef("--mcp-http %q: expected http://… or https://…", address)
+		}
+		list = append(list, mcptools.Server{URL: address})
+	}
+	if f.docs != "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find own program: %w", err)
+		}
+		list = append(list, mcptools.Server{Name: "docs", Command: []string{self, "docserver", f.docs}, Env: env})
+	}
+	return list, nil
+}
+
+func emptyCommand(words []string) error {
+	if len(words) == 0 {
+		return errors.New("expected a command")
+	}
+	return nil
+}
+
+func withoutVariable(env []string, name string) []string {
+	out := make([]string, 0, len(env))
+	for _, kv := range env {
+		if key, _, _ := strings.Cut(kv, "="); key != name {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+func (f *runFlags) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return nil, usagef("--log-level %q: expected debug, info, warn or error", f.logLevel)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch f.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
+	}
+	return nil, usagef("--log-format %q: expected text or json", f.logFormat)
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// The test binary is the program too, when it is started under its name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"meup-agent": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+}
+
+const config = `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      helper: {token: helper-token, capabilities: [chat, "reasoning/*", "mcp/*"]}
+`
+
+// program is the agent as a process of its own.
+type program struct {
+	*exec.Cmd
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+func (p *program) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+func (p *program) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *program {
+	t.Helper()
+	bin, err := exec.LookPath("meup-agent") // testscript put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{Cmd: exec.Command(bin, append([]string{"run", "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
+	p.Env = append(os.Environ(), "HELPER="+token)
+	p.Stdout, p.Stderr = p, p
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	return p
+}
+
+func TestAnswersAndEndsInGoodOrder(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"deploy.md": "# How to deploy\n", "env.md": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := meuptest.Start(t, config)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = alice.Close() }()
+	p := start(t, g, "helper-token", "--docs", dir, "--log-format", "json", "--log-level", "debug")
+	await(ctx, t, alice, func(env *protocol.Envelope) bool {
+		return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
+	})
+	asked, err := alice.Send(ctx, client.Chat("@helper what is in the folder?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := await(ctx, t, alice, func(env *protocol.Envelope) bool {
+		return env.Kind == protocol.KindChat && env.Correlation.Names(asked.ID)
+	})
+	if !strings.Contains(string(answer.Payload), "How to deploy") {
+		t.Errorf("answer %s", answer.Payload)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Errorf("ended with %v\n%s", err, p.said())
+	}
+	if log := p.said(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"agent ready"`) {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+func await(ctx context.Context, t *testing.T, c *client.Client, ok func(*protocol.Envelope) bool) protocol.Envelope {
+	t.Helper()
+	for {
+		env, err := c.Receive(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok(&env) {
+			return env
+		}
+	}
+}
+
+func TestWrongTokenEndsIt(t *testing.T) {
+	g := meuptest.Start(t, config)
+	p := start(t, g, "wrong-token")
+	err := p.Wait()
+	if p.ProcessState.ExitCode() != exitFailed || !strings.Contains(p.said(), "unauthorized") || strings.Contains(p.said(), "wrong-token") {
+		t.Errorf("%v\n%s", err, p.said())
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"version"}, exitOK},
+		{[]string{"fly"}, exitUsage},
+		{[]string{"run"}, exitUsage},
+		{[]string{"run", "--gateway", "ws://127.0.0.1:1/ws", "--space", "lab", "--token-file", "/no/such/file"}, exitFailed},
+	} {
+		if got := run(test.args); got != test.want {
+			t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)
+		}
+	}
+}
+
+func TestServersDoNotGetTheToken(t *testing.T) {
+	t.Setenv("HELPER", "helper-token")
+	f := runFlags{tokenEnv: "HELPER", mcp: []string{"some server"}, docs: "."}
+	servers, err := f.servers()
+	if err != nil || len(servers) != 2 {
+		t.Fatalf("%v, %v", servers, err)
+	}
+	for _, s := range servers {
+		if strings.Contains(strings.Join(s.Env, "\n"), "helper-token") {
+			t.Errorf("%v gets the token", s.Command)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/planner"
+)
+
+func newRun() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run --gateway URL --space NAME",
+		Short: "Joins a space and answers questions",
+		Long: `run joins a space and answers the questions that are asked there, until it is
+told to end: by SIGTERM or SIGINT, or by participant.shutdown. What it has begun
+then is closed with reasoning.cancel.
+
+The token comes from the environment variable MEUP_TOKEN, from another one that
+--token-env names, or from the file --token-file. The agent's capabilities must
+allow it chat, reasoning/* and mcp.request and mcp.response; a tool call that
+they do not allow is not made, and the answer says so.
+
+A lost connection is opened again and goes on where it was.`,
+		Example: `  export MEUP_TOKEN=...
+  meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs
+  meup-agent run --gateway wss://example.org/ws --space lab --answer mentioned --name helper \
+    --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs' \
+    --mcp-http http://localhost:9000/mcp`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runAgent(c.Context(), &f) },
+	}
+	f.register(c.Flags())
+	return c
+}
+
+func runAgent(ctx context.Context, f *runFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	log, err := f.logger()
+	if err != nil {
+		return err
+	}
+	token, err := f.token()
+	if err != nil {
+		return err
+	}
+	servers, err := f.servers()
+	if err != nil {
+		return err
+	}
+	err = serve(ctx, f, token, servers, log)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // asked to end while it was starting
+	}
+	return err
+}
+
+// serve starts the tools, joins, and answers until ctx ends. The tools come
+// first: who is in the space can be asked something.
+func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
+	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, Version: buildVersion(), Logger: log})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tools.Close() }()
+	c, err := dial(ctx, f, token, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	return agent.New(agent.Options{
+		Space: c, Tools: tools, Planner: planner.Rules{},
+		Name: f.name, Answer: agent.Mode(f.answer), MaxSteps: f.maxSteps, CatchUp: f.catchUp,
+		Logger: log,
+	}).Run(ctx)
+}
+
+// dial joins the space. A gateway that cannot be reached yet is waited for,
+// since both are often started together; one that refuses is not.
+func dial(ctx context.Context, f *runFlags, token string, log *slog.Logger) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.connectTimeout)
+	defer cancel()
+	opts := client.Options{
+		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true,
+		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
+	}
+	if f.catchUp {
+		opts.Since = client.After(0)
+	}
+	c, err := client.Dial(ctx, opts)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("gave up after %s: %w", f.connectTimeout, err)
+	}
+	return c, err
+}
