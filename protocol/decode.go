@@ -18,6 +18,8 @@ type Inbound struct {
 	Payload Value
 	// Size is the length of the frame in bytes.
 	Size int
+
+	doc Doc // what Payload is part of
 }
 
 // Decode reads one frame. When it returns an error, the Inbound holds at most
@@ -25,21 +27,11 @@ type Inbound struct {
 // Inbound: the caller gives frame away. contextDepth bounds the segments of a
 // context.
 func Decode(frame []byte, d Dialect, contextDepth int) (*Inbound, *Error) {
-	in := &Inbound{Size: len(frame)}
-	doc, err := ParseJSON(frame, MaxDepth)
-	if err != nil {
-		syntax := err.(*SyntaxError) //nolint:errorlint,forcetypeassert // ParseJSON returns nothing else
-		return in, &Error{Code: CodeInvalidJSON, Path: syntax.Path, Detail: syntax.Error(),
-			Message: "The frame is not one well-formed JSON object: " + syntax.Detail + "."}
+	r := reader{in: &Inbound{Size: len(frame)}, dialect: d, contextDepth: contextDepth}
+	if err := r.frame(frame); err != nil {
+		return &Inbound{Envelope: Envelope{ID: r.in.Envelope.ID}, Size: len(frame)}, err
 	}
-	if doc.Root().Type() != TypeObject {
-		return in, invalid("", "object", "An envelope is a JSON object, not "+article(doc.Root().Type())+".")
-	}
-	r := reader{in: in, dialect: d, contextDepth: contextDepth}
-	if err := r.envelope(doc.Root()); err != nil {
-		return in, err
-	}
-	return in, nil
+	return r.in, nil
 }
 
 // reader fills an Inbound from the fields of a frame.
@@ -49,11 +41,23 @@ type reader struct {
 	contextDepth int
 }
 
+func (r *reader) frame(frame []byte) *Error {
+	doc := &r.in.doc
+	if syntax := doc.parse(frame, MaxDepth); syntax != nil {
+		return &Error{Code: CodeInvalidJSON, Path: syntax.Path, Detail: syntax.Error(),
+			Message: "The frame is not one well-formed JSON object: " + syntax.Detail + "."}
+	}
+	if t := doc.Root().Type(); t != TypeObject {
+		return invalid("", "object", "An envelope is a JSON object, not "+article(t)+".")
+	}
+	return r.envelope(doc.Root())
+}
+
 func (r *reader) envelope(root Value) *Error {
 	var failed *Error
 	for k, v := range root.Members {
 		// The id is read even behind a fault, so that the answer can name it.
-		name := k.Text()
+		name := fieldName(k)
 		if failed != nil && name != "id" {
 			continue
 		}
@@ -81,21 +85,21 @@ func (r *reader) field(name string, key, v Value) *Error {
 	case "protocol":
 		return r.protocol(v)
 	case "id":
-		if v.Type() != TypeString || !ValidID(v.Text()) {
+		id := v.Text()
+		if !ValidID(id) {
 			return invalid("/id", "1 to 128 of A-Z a-z 0-9 . _ : -", "The id must be a string of 1 to 128 of A-Z a-z 0-9 . _ : - .")
 		}
-		e.ID = ID(v.Text())
+		e.ID = ID(id)
 	case "ts":
 		return r.expect(name, v, TypeString)
 	case "seq":
 		return r.expect(name, v, TypeNumber)
 	case "from":
-		r.in.ClaimedFrom = ParticipantID(v.Text())
-		return r.expect(name, v, TypeString)
+		return r.from(v)
 	case "to":
 		return r.to(v)
 	case "kind":
-		kind, ok := ParseKind(v.Text())
+		kind, ok := readKind(v)
 		if !ok {
 			return invalid("/kind", "a kind", "The kind must be a string of 1 to 128 of A-Z a-z 0-9 . _ : - / .")
 		}
@@ -124,24 +128,50 @@ func (r *reader) protocol(v Value) *Error {
 	if err := r.expect("protocol", v, TypeString); err != nil {
 		return err
 	}
+	if v.EqualText(r.dialect.String()) {
+		return nil
+	}
 	if d, ok := ParseDialect(v.Text()); ok && d == r.dialect {
 		return nil
 	}
 	return Errorf(CodeUnsupportedProtocol, "This connection speaks %s; leave the field protocol out, or connect with the dialect that you speak.", r.dialect)
 }
 
+// from reads who the sender says it is. Nobody's id is empty, so that an empty
+// one is not taken for an absent one.
+func (r *reader) from(v Value) *Error {
+	if err := r.expect("from", v, TypeString); err != nil {
+		return err
+	}
+	if r.in.ClaimedFrom = ParticipantID(v.Text()); r.in.ClaimedFrom == "" {
+		return Errorf(CodeIdentityMismatch, "The field from is empty; leave it out, or write your own id.")
+	}
+	return nil
+}
+
+// to reads the addressees, each once. There may be as many as a frame can
+// hold, so that they are not compared with one another.
 func (r *reader) to(v Value) *Error {
 	if err := r.expect("to", v, TypeArray); err != nil {
 		return err
 	}
+	var seen map[ParticipantID]bool
+	if n := v.Len(); n > 1 {
+		seen = make(map[ParticipantID]bool, n)
+	}
 	e := &r.in.Envelope
 	for x := range v.Elements {
-		if x.Type() != TypeString || x.Text() == "" {
+		id := ParticipantID(x.Text())
+		if id == "" {
 			return invalid("/to", "array of participant ids", "The field to must hold participant ids.")
 		}
-		if id := ParticipantID(x.Text()); !e.AddressedTo(id) {
-			e.To = append(e.To, id)
+		if seen[id] {
+			continue
 		}
+		if seen != nil {
+			seen[id] = true
+		}
+		e.To = append(e.To, id)
 	}
 	return nil
 }
@@ -189,6 +219,17 @@ func (r *reader) context(v Value) *Error {
 
 // fieldNames are those that some dialect gives a meaning to.
 var fieldNames = []string{"protocol", "id", "ts", "from", "to", "kind", "correlationId", "correlation_id", "context", "payload", "seq"}
+
+// fieldName returns the text of a key; those of fieldNames without copying.
+func fieldName(key Value) string {
+	plain, _ := key.Plain()
+	for _, name := range fieldNames {
+		if string(plain) == name {
+			return name
+		}
+	}
+	return key.Text()
+}
 
 // unknown keeps a field that the protocol does not know, and refuses one that
 // a sloppy parser would take for one that it does.

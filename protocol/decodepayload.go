@@ -1,6 +1,9 @@
 package protocol
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // payload brings the payload into canonical form and refuses what another
 // parser might read differently.
@@ -81,10 +84,11 @@ func checkFolded(path string, object Value, known []string) *Error {
 		return nil
 	}
 	for k := range object.Members {
+		key := k.Text()
 		for _, name := range known {
-			if !k.EqualText(name) && strings.EqualFold(k.Text(), name) {
-				return &Error{Code: CodeInvalidJSON, Path: path + "/" + k.Text(), Detail: "differs from " + name + " by case alone",
-					Message: "Field names are case-sensitive: write " + name + ", not " + k.Text() + "."}
+			if key != name && strings.EqualFold(key, name) {
+				return &Error{Code: CodeInvalidJSON, Path: path + "/" + key, Detail: "differs from " + name + " by case alone",
+					Message: "Field names are case-sensitive: write " + name + ", not " + key + "."}
 			}
 		}
 	}
@@ -94,31 +98,41 @@ func checkFolded(path string, object Value, known []string) *Error {
 // checkTwins refuses objects, at any depth, with two keys that differ by case
 // alone.
 func checkTwins(path string, v Value) *Error {
-	switch v.Type() {
-	case TypeArray:
-		for x := range v.Elements {
-			if err := checkTwins(path, x); err != nil {
-				return err
-			}
+	at, found := twins(v)
+	if !found {
+		return nil
+	}
+	return &Error{Code: CodeInvalidJSON, Path: path + at, Detail: "keys that differ by case alone",
+		Message: "The parameters of a request hold keys that differ by case alone; parsers do not agree on what they mean."}
+}
+
+// twins returns the pointer of the first object in v with such keys. The
+// pointer is put together on the way back: on the way down it would be copied
+// for each of a stranger's keys.
+func twins(v Value) (at string, found bool) {
+	i := 0
+	for x := range v.Elements {
+		if at, found := twins(x); found {
+			return "/" + strconv.Itoa(i) + at, true
 		}
-	case TypeObject:
-		var seen map[string]bool
-		if v.Len() > 1 {
-			seen = make(map[string]bool, v.Len())
+		i++
+	}
+	var seen map[string]bool
+	if v.Type() == TypeObject && v.Len() > 1 {
+		seen = make(map[string]bool)
+	}
+	for k, x := range v.Members {
+		key := k.Text()
+		folded := strings.ToLower(strings.ToUpper(key))
+		if seen[folded] {
+			return "", true
 		}
-		for k, x := range v.Members {
-			folded := strings.ToLower(strings.ToUpper(k.Text()))
-			if seen[folded] {
-				return &Error{Code: CodeInvalidJSON, Path: path, Detail: "keys that differ by case alone",
-					Message: "The parameters of a request hold keys that differ by case alone; parsers do not agree on what they mean."}
-			}
-			if seen != nil {
-				seen[folded] = true
-			}
-			if err := checkTwins(path+"/"+k.Text(), x); err != nil {
-				return err
-			}
+		if seen != nil {
+			seen[folded] = true
+		}
+		if at, found := twins(x); found {
+			return "/" + pointerEscaper.Replace(key) + at, true
 		}
 	}
-	return nil
+	return "", false
 }

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -26,7 +27,7 @@ func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
 		dst = appendStrings(dst, e.To)
 	}
 	dst = append(dst, `,"kind":`...)
-	dst = AppendString(dst, d.SpellKind(e.Kind))
+	dst = appendKind(dst, d, e.Kind)
 	dst = appendCorrelation(dst, d, e.Correlation)
 	if e.Context != "" {
 		dst = append(dst, `,"context":`...)
@@ -48,6 +49,15 @@ func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
 // MarshalJSON returns the envelope in the dialect meup/v0.1.
 func (e Envelope) MarshalJSON() ([]byte, error) {
 	return AppendEnvelope(nil, MEUP1, &e), nil
+}
+
+func appendKind(dst []byte, d Dialect, k Kind) []byte {
+	start := len(dst)
+	dst = AppendString(dst, string(k))
+	if i := bytes.IndexByte(dst[start:], '.'); i >= 0 && d != MEUP1 {
+		dst[start+i] = '/'
+	}
+	return dst
 }
 
 func appendCorrelation(dst []byte, d Dialect, c Correlation) []byte {

@@ -24,9 +24,11 @@ type Filter struct {
 	ConclusionsOnly bool `json:"conclusions_only,omitempty"`
 }
 
-// maxFilterItems bounds each list of a filter, since every envelope is held
-// against it.
-const maxFilterItems = 256
+// Bounds of a filter, since every envelope is held against it.
+const (
+	maxFilterItems       = 256 // of each list
+	maxFilterExpressions = 16  // regular expressions among the kinds
+)
 
 // Matcher is a compiled filter. A nil *Matcher passes everything.
 type Matcher struct {
@@ -48,15 +50,11 @@ func (f Filter) Compile() (*Matcher, *Error) {
 	if m.exclude, err = prefixes("exclude_contexts", f.ExcludeContexts); err != nil {
 		return nil, err
 	}
-	if len(f.Kinds) > maxFilterItems || len(f.From) > maxFilterItems {
-		return nil, filterError("kinds", fmt.Sprintf("at most %d of each", maxFilterItems))
+	if m.kinds, err = kindPatterns(f.Kinds); err != nil {
+		return nil, err
 	}
-	for _, s := range f.Kinds {
-		p, err := ParseKindPattern(s)
-		if err != nil {
-			return nil, filterError("kinds", err.Error())
-		}
-		m.kinds = append(m.kinds, p)
+	if len(f.From) > maxFilterItems {
+		return nil, filterError("from", fmt.Sprintf("at most %d senders", maxFilterItems))
 	}
 	for _, id := range f.From {
 		if m.from == nil {
@@ -88,6 +86,28 @@ func prefixes(name string, list []string) ([]ContextPath, *Error) {
 			return nil, filterError(name, fmt.Sprintf("%q is not a context path", s))
 		}
 		out = append(out, p)
+	}
+	return out, nil
+}
+
+func kindPatterns(list []string) ([]KindPattern, *Error) {
+	if len(list) > maxFilterItems {
+		return nil, filterError("kinds", fmt.Sprintf("at most %d patterns", maxFilterItems))
+	}
+	var out []KindPattern
+	expressions := 0
+	for _, s := range list {
+		p, err := ParseKindPattern(s)
+		if err != nil {
+			return nil, filterError("kinds", err.Error())
+		}
+		if p.class == classRegexp {
+			expressions++
+		}
+		out = append(out, p)
+	}
+	if expressions > maxFilterExpressions {
+		return nil, filterError("kinds", fmt.Sprintf("at most %d regular expressions", maxFilterExpressions))
 	}
 	return out, nil
 }

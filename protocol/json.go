@@ -65,22 +65,30 @@ func (e *SyntaxError) Error() string {
 // nesting deeper than maxDepth. The Doc keeps src, which must not change
 // afterwards. The error is a *SyntaxError.
 func ParseJSON(src []byte, maxDepth int) (*Doc, error) {
+	d := new(Doc)
+	if err := d.parse(src, maxDepth); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// parse is ParseJSON into a Doc that is there already.
+func (d *Doc) parse(src []byte, maxDepth int) *SyntaxError {
 	if uint64(len(src)) >= 1<<31 {
-		return nil, &SyntaxError{Detail: "text too long"}
+		return &SyntaxError{Detail: "text too long"}
 	}
 	p := parser{src: src, maxDepth: maxDepth, nodes: make([]node, 0, 8+len(src)/24)}
 	p.space()
-	ok := p.value(0)
-	if ok {
+	if p.value(0) {
 		p.space()
 		if p.pos < len(src) {
-			ok = p.fail("data behind the end of the value")
+			p.fail("data behind the end of the value")
 		}
 	}
-	if !ok {
-		return nil, p.err
+	if p.err == nil {
+		d.src, d.nodes = src, p.nodes
 	}
-	return &Doc{src: src, nodes: p.nodes}, nil
+	return p.err
 }
 
 // Root returns the outermost value.

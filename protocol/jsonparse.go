@@ -14,7 +14,7 @@ type parser struct {
 	nodes    []node
 	maxDepth int
 	open     []uint32 // containers that pos is inside of, outermost first
-	err      error
+	err      *SyntaxError
 }
 
 func (p *parser) fail(detail string) bool {
@@ -68,7 +68,7 @@ func (p *parser) add(typ Type, start int, escaped bool) bool {
 }
 
 func (p *parser) literal(word string, typ Type) bool {
-	if !strings.HasPrefix(string(p.src[p.pos:min(len(p.src), p.pos+len(word))]), word) {
+	if string(p.src[p.pos:min(len(p.src), p.pos+len(word))]) != word {
 		return p.fail("not a JSON value")
 	}
 	start := p.pos
@@ -288,12 +288,12 @@ func (p *parser) path() string {
 }
 
 // step appends the pointer segment that leads from the open container at to
-// its member or element inner, which may not be there yet.
+// its member or element inner, which may not be there yet. Between two members
+// of an object there is none.
 func (d *Doc) step(b *strings.Builder, at, inner uint32) {
-	count, i, last := 0, at+1, at+1
-	for i < inner && i < uint32(len(d.nodes)) {
+	count, last := 0, at+1
+	for i := at + 1; i < inner; i = d.nodes[i].next {
 		last = i
-		i = d.nodes[i].next
 		count++
 	}
 	if d.nodes[at].typ == TypeArray {
@@ -301,7 +301,7 @@ func (d *Doc) step(b *strings.Builder, at, inner uint32) {
 		b.WriteString(strconv.Itoa(count))
 		return
 	}
-	if count > 0 {
+	if count%2 == 1 { // a key without its value
 		b.WriteByte('/')
 		b.WriteString(pointerEscaper.Replace(Value{d, last}.Text()))
 	}

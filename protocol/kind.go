@@ -77,6 +77,31 @@ func ParseKind(s string) (Kind, bool) {
 	return Kind(canonicalSeparator(s)), true
 }
 
+// readKind is ParseKind of a JSON string. Kinds that are well known are not
+// copied.
+func readKind(v Value) (Kind, bool) {
+	plain, _ := v.Plain()
+	if k, ok := wellKnown[string(plain)]; ok {
+		return k, true
+	}
+	return ParseKind(v.Text())
+}
+
+// wellKnown are the kinds that most envelopes are of, in both spellings.
+var wellKnown = func() map[string]Kind {
+	m := make(map[string]Kind)
+	for _, k := range []Kind{
+		KindChat, KindChatAcknowledge, KindChatCancel,
+		KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject,
+		KindReasoningStart, KindReasoningThought, KindReasoningObservation, KindReasoningHypothesis,
+		KindReasoningQuestion, KindReasoningConclusion, KindReasoningCancel,
+		KindParticipantStatus, KindStreamOpen, KindStreamData, KindStreamClose,
+	} {
+		m[string(k)], m[k.Slash()] = k, k
+	}
+	return m
+}()
+
 // canonicalSeparator writes the first '.' or '/' of s as a dot. It returns s
 // itself, without a copy, when that is how it is written already.
 func canonicalSeparator(s string) string {

@@ -1,8 +1,10 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
@@ -19,7 +21,8 @@ type KindPattern struct {
 	class  kindClass
 	kind   Kind           // classExact
 	ns     string         // classGlob
-	name   string         // classGlob; "" if the pattern has no separator
+	name   string         // classGlob
+	named  bool           // classGlob: there is a separator, and a name behind it
 	re     *regexp.Regexp // classRegexp
 }
 
@@ -41,8 +44,11 @@ func ParseKindPattern(s string) (KindPattern, error) {
 	if strings.HasPrefix(body, "!") {
 		p.negate, body = true, body[1:]
 	}
+	if len(s) > maxPatternBytes {
+		return KindPattern{}, fmt.Errorf("kind pattern %.40q…: longer than %d bytes", s, maxPatternBytes)
+	}
 	if re, ok := regexpBody(body); ok {
-		compiled, err := regexp.Compile(re)
+		compiled, err := compileSmall(re)
 		if err != nil {
 			return KindPattern{}, fmt.Errorf("kind pattern %q: %w", s, err)
 		}
@@ -63,6 +69,28 @@ func ParseKindPattern(s string) (KindPattern, error) {
 	return p, nil
 }
 
+// Bounds of a pattern. Clients write patterns too, and each envelope is held
+// against them: a few bytes ("a{1000}") can make a program of many steps.
+const (
+	maxPatternBytes = 256
+	maxPatternSteps = 500
+)
+
+func compileSmall(re string) (*regexp.Regexp, error) {
+	tree, err := syntax.Parse(re, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(program.Inst) > maxPatternSteps {
+		return nil, errors.New("the expression is too large")
+	}
+	return regexp.Compile(re)
+}
+
 func (p KindPattern) glob(body string) (KindPattern, error) {
 	if _, ok := ParseKind(strings.ReplaceAll(body, "*", "x")); !ok {
 		return KindPattern{}, fmt.Errorf("kind pattern %q: a glob is made of A-Z a-z 0-9 . _ : - / and *", p.source)
@@ -72,7 +100,7 @@ func (p KindPattern) glob(body string) (KindPattern, error) {
 		return p, nil
 	}
 	p.class = classGlob
-	p.ns, p.name, _ = strings.Cut(canonicalSeparator(body), ".")
+	p.ns, p.name, p.named = strings.Cut(canonicalSeparator(body), ".")
 	return p, nil
 }
 
@@ -103,11 +131,8 @@ func (p *KindPattern) Match(k Kind) bool {
 }
 
 func (p *KindPattern) matchGlob(k Kind) bool {
-	ns, name := k.Split()
-	if (p.name == "") != (name == "") {
-		return false
-	}
-	return matchStars(p.ns, ns) && matchStars(p.name, name)
+	ns, name, named := strings.Cut(string(k), ".")
+	return named == p.named && matchStars(p.ns, ns) && matchStars(p.name, name)
 }
 
 // matchStars matches a glob in which every run of stars stands for any text.

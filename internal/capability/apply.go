@@ -21,29 +21,6 @@ func (l *Ledger) apply(c Change) {
 	}
 }
 
-func (l *Ledger) remember(c Change) {
-	length := 1
-	if l.history != nil {
-		length += l.history.length
-	}
-	l.history = &link{change: c, before: l.history, length: length}
-}
-
-// compact drops from the history what has ended, once that is most of it.
-func (l *Ledger) compact() {
-	if l.history == nil || l.history.length < compactHistory+2*len(l.grants) {
-		return
-	}
-	kept := l.pastChanges()
-	if len(kept) > l.history.length/2 {
-		return
-	}
-	l.history = nil
-	for _, c := range kept {
-		l.remember(c)
-	}
-}
-
 func (l *Ledger) grant(g Grant) {
 	if g.Invitation {
 		l.invite(g.Recipient)

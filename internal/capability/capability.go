@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -52,7 +53,12 @@ func (c *Capability) String() string { return string(c.source) }
 // capability selects what it certainly matches, a deny rule what it might
 // match.
 func (c *Capability) Match(r *Request) bool {
-	return c.kind.Match(r.Kind) && (c.plain || c.matchRest(r, c.mode()))
+	w := newWork()
+	return c.match(r, &w)
+}
+
+func (c *Capability) match(r *Request, w *work) bool {
+	return c.kind.Match(r.Kind) && (c.plain || c.matchRest(r, c.mode(), w))
 }
 
 func (c *Capability) mode() mode {
@@ -62,14 +68,14 @@ func (c *Capability) mode() mode {
 	return modeAllow
 }
 
-func (c *Capability) matchRest(r *Request, m mode) bool {
-	if c.to != nil && !c.to.matchTo(r.To, m) {
+func (c *Capability) matchRest(r *Request, m mode, w *work) bool {
+	if c.to != nil && !c.to.matchTo(r.To, m, w) {
 		return false
 	}
-	if c.context != nil && !c.context.matchContext(r.Context, m) {
+	if c.context != nil && !c.context.matchContext(r.Context, m, w) {
 		return false
 	}
-	return c.payload == nil || c.payload.match(payloadOf(r), m)
+	return c.payload == nil || c.payload.match(payloadOf(r), m, w)
 }
 
 var emptyObject = func() protocol.Value {
@@ -93,10 +99,12 @@ func (c *Capability) observes() bool {
 	return ok && kind == Observe && c.plain
 }
 
-// slashed returns the source of v with its kind spelt with a slash.
+// slashed returns the source of v with its kind spelt with a slash, unless
+// that would turn an odd kind pattern (".x/") into a regexp.
 func (c *Capability) slashed(v, kind protocol.Value) json.RawMessage {
 	spelt := c.kind.Slash()
-	if spelt == kind.Text() {
+	_, regexp := regexpSource(strings.TrimPrefix(spelt, "!"))
+	if regexp || spelt == kind.Text() {
 		return c.source
 	}
 	at := kind.Offset() - v.Offset()

@@ -113,12 +113,13 @@ func (p *pattern) objectsOnly() bool {
 // containsElement reports whether p matches every value, arrays aside, that q
 // matches.
 func (p *pattern) containsElement(q *pattern, m mode) bool {
-	if q.class == classOneOf {
+	switch {
+	case p.class == classAny || q.class == classNone:
+		return true
+	case q.class == classOneOf:
 		return p.containsEveryAlt(q, m)
 	}
 	switch p.class {
-	case classAny:
-		return true
 	case classScalar:
 		return q.class == classScalar || q.class == classText || q.class == classNumber || q.class == classWord
 	case classText:

@@ -112,4 +112,3 @@ func sameRights(a, b *record) bool {
 			slices.Equal(x.inherited, y.inherited)
 	})
 }
-

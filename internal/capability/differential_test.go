@@ -1,9 +1,6 @@
 package capability
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 // TestOracle compares a million decisions with those of the oracle, and makes
 // sure that they are not all the same.
@@ -89,6 +86,6 @@ func TestOracleSingle(t *testing.T) {
 		}
 	}
 	if matched < n/10 || matched > n*9/10 {
-		t.Error(fmt.Sprintf("%d of %d matched: the mix proves little", matched, n))
+		t.Errorf("%d of %d matched: the mix proves little", matched, n)
 	}
 }

@@ -51,6 +51,7 @@
 //	!text on a number …   no                        yes
 //	empty array           like an absent field, except for "**"
 //	text over 64 KiB      no regexp matches         every regexp matches
+//	8 million steps used  nothing matches           everything matches
 //
 // Whatever an allowing rule matches, the same pattern matches in a deny rule.
 // Absence is only noticed for names and indexes, never through a glob or "**".

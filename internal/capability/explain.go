@@ -53,15 +53,16 @@ func (s *Set) Explain(r *Request) []Reason {
 
 func (c *Capability) explain(r *Request, m mode) Reason {
 	reason := Reason{Capability: c, Deny: m.deny()}
+	w := newWork()
 	switch {
 	case !c.kind.Match(r.Kind):
 		reason.fail("/kind", string(quote(c.kind.String())), string(quote(string(r.Kind))))
-	case c.to != nil && !c.to.matchTo(r.To, m):
+	case c.to != nil && !c.to.matchTo(r.To, m, &w):
 		reason.fail("/to", c.to.source, addressees(r.To))
-	case c.context != nil && !c.context.matchContext(r.Context, m):
+	case c.context != nil && !c.context.matchContext(r.Context, m, &w):
 		reason.fail("/context", c.context.source, string(quote(string(r.Context))))
-	case c.payload != nil && !c.payload.match(payloadOf(r), m):
-		c.payload.explain(&reason, "/payload", payloadOf(r), m)
+	case c.payload != nil && !c.payload.match(payloadOf(r), m, &w):
+		c.payload.explain(&reason, "/payload", payloadOf(r), m, &w)
 	default:
 		reason.Selected = true
 	}
@@ -89,19 +90,19 @@ func (r *Reason) sentence() string {
 }
 
 // explain finds what in p failed to match v.
-func (p *pattern) explain(r *Reason, pointer string, v protocol.Value, m mode) {
+func (p *pattern) explain(r *Reason, pointer string, v protocol.Value, m mode, w *work) {
 	if p.class != classObject || v.Type() != protocol.TypeObject {
 		r.fail(pointer, p.source, string(v.Raw()))
 		return
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.match(v, m) {
+		if f.match(v, m, w) {
 			continue
 		}
 		at := pointer + "/" + escapePointer(f.key.source)
 		if x, ok := f.single(v, m); ok {
-			f.value.explain(r, at, x, m)
+			f.value.explain(r, at, x, m, w)
 			return
 		}
 		r.fail(at, f.value.source, "")

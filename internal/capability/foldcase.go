@@ -25,6 +25,9 @@ func (k *key) selects(name protocol.Value, m mode) bool {
 	return strings.EqualFold(name.Text(), k.name)
 }
 
+// cost is the work of comparing with the key of a member.
+func (k *key) cost(name protocol.Value) int { return 1 + len(name.Raw())*len(k.glob)/64 }
+
 func (k *key) selectsGlob(name protocol.Value, m mode) bool {
 	if m.deny() {
 		return globMatch(k.folded, fold(name.Text()))

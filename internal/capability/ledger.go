@@ -59,13 +59,6 @@ type entry struct {
 	parent     *record       // that it is derived from; nil for configured rights
 }
 
-// link is a change in the history, newest first.
-type link struct {
-	change Change
-	before *link
-	length int
-}
-
 // NewLedger returns the state of a space in whose log nothing has happened.
 func NewLedger(c Configured) *Ledger {
 	l := &Ledger{
@@ -183,26 +176,4 @@ func (l *Ledger) NextExpiry(now time.Time) (time.Time, bool) {
 		}
 	}
 	return next, !next.IsZero()
-}
-
-// pastChanges returns the history, oldest first, without grants that have
-// ended: nothing that lives can be derived from them.
-func (l *Ledger) pastChanges() []Change {
-	var out []Change
-	kept := make(map[protocol.ID]bool)
-	for h := l.history; h != nil; h = h.before {
-		out = append(out, h.change)
-	}
-	slices.Reverse(out)
-	return slices.DeleteFunc(out, func(c Change) bool {
-		switch c := c.(type) {
-		case Grant:
-			ended := c.expired(l.clock) && !c.Invitation
-			kept[c.ID] = !ended
-			return ended
-		case Revocation:
-			return len(c.Capabilities) == 0 && !kept[c.GrantID]
-		}
-		return false
-	})
 }

@@ -70,10 +70,12 @@ func (l *linter) holding(h Holding) {
 	useful := false
 	for i, c := range h.Capabilities {
 		l.index = i
-		ok := l.capability(c)
+		if !l.capability(c) {
+			continue
+		}
 		shadowed := l.shadowed(c, h.Capabilities)
 		l.redundant(i, h.Capabilities)
-		useful = useful || ok && !shadowed && !c.deny
+		useful = useful || !shadowed && !c.deny
 	}
 	if !useful {
 		l.index = -1

@@ -285,3 +285,29 @@ func TestRegexpOnLongText(t *testing.T) {
 		}
 	}
 }
+
+// Many patterns over a large payload are given up, to the safe side.
+func TestWorkIsBounded(t *testing.T) {
+	alternatives := strings.Repeat(`"y",`, 200) + `"z"`
+	array := payload(t, `{"a":[`+strings.Repeat(`"z",`, 200_000)+`"x"]}`)
+	object := payload(t, `{"b":1}`)
+	for pattern, v := range map[string]protocol.Value{
+		`{"a":[` + alternatives + `]}`:                              array,
+		`{"$.a[*]":["no","` + strings.Repeat(`y","`, 200) + `no"]}`: array,
+	} {
+		r := &Request{Kind: "k", Payload: v}
+		if must(t, `{"kind":"k","payload":`+pattern+`}`).Match(r) {
+			t.Error("given up, and allowed")
+		}
+		if !must(t, `{"kind":"k","payload":`+pattern+`,"deny":true}`).Match(r) {
+			t.Error("given up, and not denied")
+		}
+	}
+	set := NewSet(all(t, `{"kind":"k","payload":{"a":[`+alternatives+`]},"deny":true}`, "k")...)
+	if d := set.Decide(&Request{Kind: "k", Payload: array}); d.Allowed {
+		t.Error("given up, and allowed by another capability")
+	}
+	if d := set.Decide(&Request{Kind: "k", Payload: object}); !d.Allowed {
+		t.Error("a small payload is denied")
+	}
+}

@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,8 +20,9 @@ const (
 	MaxDeep      = 4 // "**" keys and ".." steps, none inside another
 
 	maxPathSteps  = 16
-	maxProgram    = 1000     // instructions of a compiled regexp
+	maxProgram    = 300      // instructions of a compiled regexp
 	maxRegexpText = 64 << 10 // bytes of text that a regexp is run on
+	maxWork       = 8 << 20  // steps of one decision, some 20 ns each
 )
 
 // PatternError says what is wrong with a capability, and where in it.
@@ -102,7 +104,7 @@ func (p *parser) fail(pointer string, err error) {
 func (p *parser) object(c *Capability, v protocol.Value) {
 	kind := v.Get("kind")
 	if !kind.Exists() {
-		p.fail("", fmt.Errorf("a kind is missing"))
+		p.fail("", errors.New("a kind is missing"))
 		return
 	}
 	c.kind = p.kind("/kind", kind)
@@ -121,7 +123,7 @@ func (p *parser) object(c *Capability, v protocol.Value) {
 			}
 			c.deny = x.Bool()
 		default:
-			p.fail("/"+escapePointer(key), fmt.Errorf("unknown key; a capability has kind, payload, to, context and deny"))
+			p.fail("/"+escapePointer(key), errors.New("unknown key; a capability has kind, payload, to, context and deny"))
 		}
 	}
 	if p.err == nil {
@@ -137,7 +139,7 @@ func (p *parser) kind(pointer string, v protocol.Value) protocol.KindPattern {
 	}
 	s := v.Text()
 	if source, ok := regexpSource(strings.TrimPrefix(s, "!")); ok {
-		if _, err := p.budget.compileRegexp(source); err != nil {
+		if _, _, err := p.budget.compileRegexp(source); err != nil {
 			p.fail(pointer, err)
 			return protocol.KindPattern{}
 		}
@@ -175,7 +177,7 @@ func (p *parser) pattern(pointer string, v protocol.Value, depth int, deep bool)
 	case protocol.TypeNumber:
 		out.class, out.number = classNumber, parseDecimal([]byte(out.source))
 		if !out.number.comparable() {
-			p.fail(pointer, fmt.Errorf("the number's exponent is out of bounds"))
+			p.fail(pointer, errors.New("the number's exponent is out of bounds"))
 		}
 	case protocol.TypeArray:
 		p.oneOf(&out, pointer, v, depth, deep)
@@ -216,7 +218,7 @@ func (p *parser) oneOf(out *pattern, pointer string, v protocol.Value, depth int
 		out.absent = out.absent || alt.absent
 	}
 	if len(out.alts) == 0 {
-		p.fail(pointer, fmt.Errorf("one of nothing: the array is empty"))
+		p.fail(pointer, errors.New("one of nothing: the array is empty"))
 	}
 }
 

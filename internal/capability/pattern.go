@@ -57,15 +57,18 @@ type key struct {
 }
 
 // match reports whether the pattern matches a value that is there.
-func (p *pattern) match(v protocol.Value, m mode) bool {
+func (p *pattern) match(v protocol.Value, m mode, w *work) bool {
 	if v.Type() == protocol.TypeArray && p.class != classAny {
-		return p.matchArray(v, m)
+		return p.matchArray(v, m, w)
 	}
-	return p.matchOne(v, m)
+	return p.matchOne(v, m, w)
 }
 
 // matchOne matches a value that is not an array.
-func (p *pattern) matchOne(v protocol.Value, m mode) bool {
+func (p *pattern) matchOne(v protocol.Value, m mode, w *work) bool {
+	if !w.spend(1) {
+		return m.deny()
+	}
 	t := v.Type()
 	switch p.class {
 	case classAny:
@@ -78,7 +81,7 @@ func (p *pattern) matchOne(v protocol.Value, m mode) bool {
 		if t != protocol.TypeString {
 			return m.deny() && p.text.negate
 		}
-		return p.text.holdsValue(v, m)
+		return p.text.holdsValue(v, m, w)
 	case classNumber:
 		if t != protocol.TypeNumber {
 			return false
@@ -89,43 +92,43 @@ func (p *pattern) matchOne(v protocol.Value, m mode) bool {
 		return string(v.Raw()) == p.word
 	case classOneOf:
 		for i := range p.alts {
-			if p.alts[i].match(v, m) {
+			if p.alts[i].match(v, m, w) {
 				return true
 			}
 		}
 		return false
 	}
-	return p.matchFields(v, m)
+	return p.matchFields(v, m, w)
 }
 
 // matchArray matches an array against any pattern but "**".
-func (p *pattern) matchArray(v protocol.Value, m mode) bool {
-	if p.class == classObject && p.matchFields(v, m) {
+func (p *pattern) matchArray(v protocol.Value, m mode, w *work) bool {
+	if p.class == classObject && p.matchFields(v, m, w) {
 		return true
 	}
 	if m.deny() {
-		return p.matchAnyElement(v, m)
+		return p.matchAnyElement(v, m, w)
 	}
 	switch p.class {
 	case classOneOf:
-		return p.matchEvery(v, m)
+		return p.matchEvery(v, m, w)
 	case classText:
 		if p.text.negate {
-			return p.matchEvery(v, m)
+			return p.matchEvery(v, m, w)
 		}
-		return p.matchAnyElement(v, m)
+		return p.matchAnyElement(v, m, w)
 	case classScalar:
-		return p.matchAnyElement(v, m)
+		return p.matchAnyElement(v, m, w)
 	}
 	return false
 }
 
 // matchAnyElement looks for an element that matches; in a deny rule an empty
 // array counts as an absent field.
-func (p *pattern) matchAnyElement(v protocol.Value, m mode) bool {
+func (p *pattern) matchAnyElement(v protocol.Value, m mode, w *work) bool {
 	some := false
 	for e := range v.Elements {
-		if p.matchElement(e, m) {
+		if p.matchElement(e, m, w) {
 			return true
 		}
 		some = true
@@ -134,10 +137,10 @@ func (p *pattern) matchAnyElement(v protocol.Value, m mode) bool {
 }
 
 // matchEvery reports whether there are elements and all of them match.
-func (p *pattern) matchEvery(v protocol.Value, m mode) bool {
+func (p *pattern) matchEvery(v protocol.Value, m mode, w *work) bool {
 	some := false
 	for e := range v.Elements {
-		if !p.matchElement(e, m) {
+		if !p.matchElement(e, m, w) {
 			return false
 		}
 		some = true
@@ -147,18 +150,18 @@ func (p *pattern) matchEvery(v protocol.Value, m mode) bool {
 
 // matchElement matches an element of an array. An allowing rule does not look
 // for texts in an array inside an array.
-func (p *pattern) matchElement(e protocol.Value, m mode) bool {
+func (p *pattern) matchElement(e protocol.Value, m mode, w *work) bool {
 	if m.deny() || e.Type() != protocol.TypeArray {
-		return p.match(e, m)
+		return p.match(e, m, w)
 	}
 	switch p.class {
 	case classAny:
 		return true
 	case classObject:
-		return p.matchFields(e, m)
+		return p.matchFields(e, m, w)
 	case classOneOf:
 		for i := range p.alts {
-			if p.alts[i].matchElement(e, m) {
+			if p.alts[i].matchElement(e, m, w) {
 				return true
 			}
 		}
@@ -167,12 +170,12 @@ func (p *pattern) matchElement(e protocol.Value, m mode) bool {
 }
 
 // matchFields reports whether every field finds its value in v.
-func (p *pattern) matchFields(v protocol.Value, m mode) bool {
+func (p *pattern) matchFields(v protocol.Value, m mode, w *work) bool {
 	if len(p.fields) == 0 {
 		return v.Type() == protocol.TypeObject
 	}
 	for i := range p.fields {
-		if !p.fields[i].match(v, m) {
+		if !p.fields[i].match(v, m, w) {
 			return false
 		}
 	}
@@ -180,60 +183,68 @@ func (p *pattern) matchFields(v protocol.Value, m mode) bool {
 }
 
 // match reports whether some value that the key selects in v is matched.
-func (f *field) match(v protocol.Value, m mode) bool {
+func (f *field) match(v protocol.Value, m mode, w *work) bool {
 	switch f.key.class {
 	case keyName:
-		return f.matchName(v, m)
+		return f.matchName(v, m, w)
 	case keyGlob:
 		for k, x := range v.Members {
-			if f.key.selects(k, m) && f.value.match(x, m) {
+			if !w.spend(f.key.cost(k)) {
+				return m.deny()
+			}
+			if f.key.selects(k, m) && f.value.match(x, m, w) {
 				return true
 			}
 		}
 	case keyIndex:
-		return f.matchIndex(v, m)
+		return f.matchIndex(v, m, w)
 	case keyChild:
 		for _, x := range v.Members {
-			if f.value.match(x, m) {
+			if f.value.match(x, m, w) {
 				return true
 			}
 		}
 		for x := range v.Elements {
-			if f.value.match(x, m) {
+			if f.value.match(x, m, w) {
 				return true
 			}
 		}
 	case keyDeep:
-		return f.value.matchBelow(v, m|modeDeep)
+		return f.value.matchBelow(v, m|modeDeep, w)
 	}
 	return false
 }
 
-func (f *field) matchName(v protocol.Value, m mode) bool {
-	if !m.deny() {
-		x := v.Get(f.key.name)
-		return x.Exists() && f.value.match(x, m)
-	}
+// matchName looks at one member in an allowing rule, and in a deny rule at all
+// that differ from the name in case alone.
+func (f *field) matchName(v protocol.Value, m mode, w *work) bool {
 	found := false
 	for k, x := range v.Members {
+		if !w.spend(1) {
+			return m.deny()
+		}
 		if !f.key.selects(k, m) {
 			continue
 		}
-		if f.value.match(x, m) {
+		if f.value.match(x, m, w) {
 			return true
 		}
-		found = true
+		if found = true; !m.deny() {
+			return false
+		}
 	}
 	return !found && m == modeDeny && f.value.absent
 }
 
-func (f *field) matchIndex(v protocol.Value, m mode) bool {
+func (f *field) matchIndex(v protocol.Value, m mode, w *work) bool {
 	i := 0
 	for x := range v.Elements {
 		if i == f.key.index {
-			return f.value.match(x, m)
+			return f.value.match(x, m, w)
 		}
-		i++
+		if i++; !w.spend(1) {
+			return m.deny()
+		}
 	}
 	return m == modeDeny && f.value.absent
 }
@@ -241,37 +252,40 @@ func (f *field) matchIndex(v protocol.Value, m mode) bool {
 // matchBelow reports whether v or anything below it is matched. Containers are
 // matched as themselves only by object patterns and "**"; for the others their
 // contents are looked at one by one.
-func (p *pattern) matchBelow(v protocol.Value, m mode) bool {
-	if p.matchNode(v, m) {
+func (p *pattern) matchBelow(v protocol.Value, m mode, w *work) bool {
+	if p.matchNode(v, m, w) {
 		return true
 	}
 	for _, x := range v.Members {
-		if p.matchBelow(x, m) {
+		if p.matchBelow(x, m, w) {
 			return true
 		}
 	}
 	for x := range v.Elements {
-		if p.matchBelow(x, m) {
+		if p.matchBelow(x, m, w) {
 			return true
 		}
 	}
 	return false
 }
 
-func (p *pattern) matchNode(v protocol.Value, m mode) bool {
+func (p *pattern) matchNode(v protocol.Value, m mode, w *work) bool {
+	if !w.spend(1) {
+		return m.deny()
+	}
 	container := v.Type() == protocol.TypeObject || v.Type() == protocol.TypeArray
 	switch p.class {
 	case classAny:
 		return true
 	case classObject:
-		return p.matchFields(v, m)
+		return p.matchFields(v, m, w)
 	case classOneOf:
 		for i := range p.alts {
-			if p.alts[i].matchNode(v, m) {
+			if p.alts[i].matchNode(v, m, w) {
 				return true
 			}
 		}
 		return false
 	}
-	return !container && p.matchOne(v, m)
+	return !container && p.matchOne(v, m, w)
 }

@@ -80,15 +80,16 @@ func (s *Set) Decide(r *Request) Decision {
 	if s == nil {
 		return Decision{}
 	}
+	w := newWork()
 	buckets := [2]*bucket{s.literal[r.Kind], &s.wild}
 	for _, b := range buckets {
-		if d := b.denied(r); d != nil {
+		if d := b.denied(r, &w); d != nil {
 			return Decision{By: d}
 		}
 	}
 	var blocked *Capability
 	for _, b := range buckets {
-		by, except := b.allowed(r)
+		by, except := b.allowed(r, &w)
 		if by != nil {
 			return Decision{Allowed: true, By: by}
 		}
@@ -99,12 +100,12 @@ func (s *Set) Decide(r *Request) Decision {
 	return Decision{By: blocked}
 }
 
-func (b *bucket) denied(r *Request) *Capability {
+func (b *bucket) denied(r *Request, w *work) *Capability {
 	if b == nil {
 		return nil
 	}
 	for _, d := range b.denies {
-		if d.Match(r) {
+		if d.match(r, w) {
 			return d
 		}
 	}
@@ -113,15 +114,15 @@ func (b *bucket) denied(r *Request) *Capability {
 
 // allowed returns the first capability that allows the request or, if none
 // does, what excepted it from one that otherwise would.
-func (b *bucket) allowed(r *Request) (by, except *Capability) {
+func (b *bucket) allowed(r *Request, w *work) (by, except *Capability) {
 	if b == nil {
 		return nil, nil
 	}
 	for _, rule := range b.rules {
-		if !rule.cap.Match(r) {
+		if !rule.cap.match(r, w) {
 			continue
 		}
-		x := rule.excepted(r)
+		x := rule.excepted(r, w)
 		if x == nil {
 			return rule.cap, nil
 		}
@@ -132,9 +133,9 @@ func (b *bucket) allowed(r *Request) (by, except *Capability) {
 	return nil, except
 }
 
-func (u *rule) excepted(r *Request) *Capability {
+func (u *rule) excepted(r *Request, w *work) *Capability {
 	for _, x := range u.except {
-		if x.Match(r) {
+		if x.match(r, w) {
 			return x
 		}
 	}
@@ -146,11 +147,11 @@ func (u *rule) excepted(r *Request) *Capability {
 func (s *Set) Observes() bool { return s != nil && s.observe }
 
 func (s *Set) mayObserve() bool {
-	r := &Request{Kind: Observe}
+	r, w := &Request{Kind: Observe}, newWork()
 	for i := range s.rules {
 		u := &s.rules[i]
-		if u.cap.observes() && u.excepted(r) == nil {
-			return s.literal[Observe].denied(r) == nil && s.wild.denied(r) == nil
+		if u.cap.observes() && u.excepted(r, &w) == nil {
+			return s.literal[Observe].denied(r, &w) == nil && s.wild.denied(r, &w) == nil
 		}
 	}
 	return false

@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ func (p *parser) target(pointer string, v protocol.Value) *target {
 		p.alternative(t, pointer+"/"+strconv.Itoa(len(t.alts)), x)
 	}
 	if len(t.alts) == 0 {
-		p.fail(pointer, fmt.Errorf("one of nothing: the array is empty"))
+		p.fail(pointer, errors.New("one of nothing: the array is empty"))
 	}
 	return t
 }
@@ -49,13 +50,13 @@ func (p *parser) alternative(t *target, pointer string, v protocol.Value) {
 // matchTo matches the participants that an envelope is addressed to. A string
 // asks for one of them, its negation and an array for all of them; a deny rule
 // is content with one.
-func (t *target) matchTo(to []protocol.ParticipantID, m mode) bool {
+func (t *target) matchTo(to []protocol.ParticipantID, m mode, w *work) bool {
 	if len(to) == 0 {
 		return m.deny() && t.negates()
 	}
 	every := !m.deny() && t.everyElement()
 	for _, id := range to {
-		if t.holds(string(id), m) != every {
+		if t.holds(string(id), m, w) != every {
 			return !every
 		}
 	}
@@ -74,9 +75,9 @@ func (t *target) negates() bool {
 	return false
 }
 
-func (t *target) holds(s string, m mode) bool {
+func (t *target) holds(s string, m mode, w *work) bool {
 	for i := range t.alts {
-		if t.alts[i].holds(s, m) {
+		if t.alts[i].holds(s, m, w) {
 			return true
 		}
 	}
@@ -84,9 +85,9 @@ func (t *target) holds(s string, m mode) bool {
 }
 
 // matchContext matches the context that an envelope stands in.
-func (t *target) matchContext(c protocol.ContextPath, m mode) bool {
+func (t *target) matchContext(c protocol.ContextPath, m mode, w *work) bool {
 	for i := range t.alts {
-		if t.alts[i].holdsContext(string(c), m) {
+		if t.alts[i].holdsContext(string(c), m, w) {
 			return true
 		}
 	}
@@ -96,12 +97,14 @@ func (t *target) matchContext(c protocol.ContextPath, m mode) bool {
 // main reports whether the pattern speaks of the main conversation: "" or "!".
 func (t *text) main() bool { return t.class == textExact && t.exact == "" }
 
-func (t *text) holdsContext(c string, m mode) bool {
+func (t *text) holdsContext(c string, m mode, w *work) bool {
 	switch {
 	case t.main():
 		return (c == "") != t.negate
 	case c == "":
 		return m.deny() && t.negate
+	case !w.spend(1 + t.weight):
+		return m.deny()
 	}
 	return t.matchesWithin(c) != t.negate
 }

@@ -19,6 +19,18 @@ const (
 	modeDeep  mode = 1 << 1 // below "**": absence matches nothing
 )
 
+// work is what is left of the effort that one decision may cost, so that many
+// patterns over a large payload cannot stop the gateway. Once it is used up,
+// allowing rules match nothing and deny rules everything.
+type work struct{ left int }
+
+func newWork() work { return work{left: maxWork} }
+
+func (w *work) spend(n int) bool {
+	w.left -= n
+	return w.left >= 0
+}
+
 func (m mode) deny() bool { return m&modeDeny != 0 }
 
 type textClass uint8
@@ -37,6 +49,7 @@ type text struct {
 	exact  string // textExact, and the source of a textRegexp
 	glob   glob   // textGlob
 	re     *regexp.Regexp
+	weight int // what a step through a text costs
 }
 
 // parseText compiles a text pattern.
@@ -50,11 +63,11 @@ func (b *budget) parseText(s string) (text, error) {
 		t.negate, body = true, rest
 	}
 	if source, ok := regexpSource(body); ok {
-		re, err := b.compileRegexp(source)
+		re, size, err := b.compileRegexp(source)
 		if err != nil {
 			return text{}, err
 		}
-		t.class, t.exact, t.re = textRegexp, source, re
+		t.class, t.exact, t.re, t.weight = textRegexp, source, re, 16*size
 		return t, nil
 	}
 	if !hasStar(body) {
@@ -65,6 +78,7 @@ func (b *budget) parseText(s string) (text, error) {
 		return text{}, fmt.Errorf("a glob has at most %d bytes", MaxTextBytes)
 	}
 	t.class, t.glob = textGlob, compileGlob(body)
+	t.weight = len(t.glob)
 	if t.glob.all() || body == "*" {
 		t.class = textAny
 	}
@@ -81,25 +95,26 @@ func regexpSource(s string) (string, bool) {
 
 // compileRegexp compiles a stranger's regexp within the bounds: RE2 matches in
 // time proportional to text and program, so the program must stay small.
-func (b *budget) compileRegexp(source string) (*regexp.Regexp, error) {
+func (b *budget) compileRegexp(source string) (re *regexp.Regexp, size int, err error) {
 	if len(source) > MaxTextBytes {
-		return nil, fmt.Errorf("a regexp has at most %d bytes", MaxTextBytes)
+		return nil, 0, fmt.Errorf("a regexp has at most %d bytes", MaxTextBytes)
 	}
 	if b.regexps++; b.regexps > MaxRegexps {
-		return nil, fmt.Errorf("a capability has at most %d regexps", MaxRegexps)
+		return nil, 0, fmt.Errorf("a capability has at most %d regexps", MaxRegexps)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	prog, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if len(prog.Inst) > maxProgram {
-		return nil, errors.New("the regexp is too large; count fewer repetitions")
+		return nil, 0, errors.New("the regexp is too large; count fewer repetitions")
 	}
-	return regexp.Compile(source)
+	re, err = regexp.Compile(source)
+	return re, len(prog.Inst), err
 }
 
 // matches reports whether the pattern, negation aside, matches s.
@@ -115,9 +130,17 @@ func (t *text) matches(s string) bool {
 	return true
 }
 
+// within reports whether matching a text of n bytes stays within the bounds.
+func (t *text) within(n int, w *work) bool {
+	if t.class == textRegexp && n > maxRegexpText {
+		return false
+	}
+	return w.spend(1 + n*t.weight/64)
+}
+
 // holds reports whether the pattern, negation included, holds for s.
-func (t *text) holds(s string, m mode) bool {
-	if t.class == textRegexp && len(s) > maxRegexpText {
+func (t *text) holds(s string, m mode, w *work) bool {
+	if !t.within(len(s), w) {
 		return m.deny()
 	}
 	return t.matches(s) != t.negate
@@ -125,10 +148,13 @@ func (t *text) holds(s string, m mode) bool {
 
 // holdsValue is holds for a JSON string. It copies the text only if that was
 // written with escapes.
-func (t *text) holdsValue(v protocol.Value, m mode) bool {
+func (t *text) holdsValue(v protocol.Value, m mode, w *work) bool {
 	b, ok := v.Plain()
 	if !ok {
-		return t.holds(v.Text(), m)
+		return t.holds(v.Text(), m, w)
+	}
+	if !t.within(len(b), w) {
+		return m.deny()
 	}
 	switch t.class {
 	case textExact:
@@ -136,9 +162,6 @@ func (t *text) holdsValue(v protocol.Value, m mode) bool {
 	case textGlob:
 		return globMatch(t.glob, b) != t.negate
 	case textRegexp:
-		if len(b) > maxRegexpText {
-			return m.deny()
-		}
 		return t.re.Match(b) != t.negate
 	}
 	return !t.negate

@@ -10,7 +10,7 @@ import (
 // run sends and decides everything. It ends with Close.
 func (p *Peers) run() {
 	status := p.nc.StatusChanged(nats.CONNECTED)
-	defer p.nc.RemoveStatusListener(status)
+	defer func(c chan nats.Status) { p.nc.RemoveStatusListener(c) }(status)
 	ticker := time.NewTicker(p.opts.Interval)
 	defer ticker.Stop()
 	p.introduce()
@@ -18,7 +18,10 @@ func (p *Peers) run() {
 		select {
 		case <-p.stop:
 			return
-		case <-status:
+		case _, ok := <-status:
+			if !ok { // the connection was closed for good
+				status = nil
+			}
 			p.introduce()
 		case <-ticker.C:
 			p.sendBeat()

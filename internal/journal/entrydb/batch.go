@@ -155,8 +155,8 @@ func (b *Batch) reset() {
 	b.bytes = 0
 }
 
-// guard runs the commit. That Pebble reports success means nothing
-// if the gate is frozen; a panic of Pebble's freezes it.
+// guard runs the commit. That Pebble reports success means nothing if the gate
+// is frozen; a panic of Pebble's freezes it.
 func (b *Batch) guard(write func() error) (err error) {
 	if err := b.failure(); err != nil {
 		return err

@@ -91,7 +91,7 @@ func (d *DB) openStore() (s *store, err error) {
 	}()
 	pdb, err := openPebble(d.dir, pebbleOptions(g, d.log))
 	if err != nil {
-		return nil, d.explain(errors.Join(err, g.failure()))
+		return nil, explain(first(g.failure(), err), g)
 	}
 	if failure := g.failure(); failure != nil {
 		g.release()
@@ -112,11 +112,13 @@ func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 	return pebble.Open(dir, o)
 }
 
-// explain puts what an operator can do something about into words.
-func (d *DB) explain(err error) error {
+// explain puts what an operator can do something about into words. Pebble does
+// not always say which file it was reading; while it opens, it reads one after
+// the other.
+func explain(err error, g *gate) error {
 	switch {
 	case pebble.IsCorruptionError(err):
-		return fmt.Errorf("the store is damaged: %w", err)
+		return fmt.Errorf("the store is damaged, look at %s: %w", g.lastRead(), err)
 	case isLocked(err):
 		return fmt.Errorf("another process has it open: %w", err)
 	}
@@ -186,6 +188,11 @@ func (d *DB) Close() error {
 	s := d.detach(errClosed)
 	if s == nil {
 		return nil
+	}
+	if s.gate.failure() == nil {
+		// Tables are checked block by block, the end of a log is not: there,
+		// damage cannot be told from a write that a crash cut off.
+		_ = s.pdb.Flush() // if it fails, the log has everything
 	}
 	err := s.pdb.Close()
 	if s.gate.failure() != nil {

@@ -237,6 +237,17 @@ func TestFullDiskIsReadOnly(t *testing.T) {
 	wantSeqs(t, d, "lab", journal.Query{After: 3}, 4)
 }
 
+func TestFileSystemWithoutPreallocation(t *testing.T) {
+	var f faults
+	f.fail(func(op errorfs.Op) bool { return op.Kind == errorfs.OpFilePreallocate })
+	d := open(t, Options{Dir: t.TempDir(), FS: errorfs.Wrap(vfs.Default, &f)})
+	put(t, d, "lab", entry(1))
+	flush(d)
+	if err := d.Err(); err != nil || f.count() == 0 {
+		t.Errorf("Err = %v after %d refusals", err, f.count())
+	}
+}
+
 // A compaction that finds no room is put off; the log goes on.
 func TestFailedCompactionIsNoFailure(t *testing.T) {
 	var f faults

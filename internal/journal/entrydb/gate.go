@@ -43,6 +43,7 @@ type gate struct {
 	err     error
 	overlay *vfs.MemFS
 	closing bool
+	reading string // the file opened for reading last
 }
 
 func newGate(fs vfs.FS, dir string) *gate {
@@ -72,6 +73,13 @@ func (g *gate) failure() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.err
+}
+
+// lastRead returns the file that was opened for reading last.
+func (g *gate) lastRead() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reading
 }
 
 // release lets everything go that the gate holds back, so that the store can
@@ -172,6 +180,9 @@ func (g *gate) Link(string, string) error { return os.ErrPermission }
 
 // Open opens a file for reading.
 func (g *gate) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	g.mu.Lock()
+	g.reading = name
+	g.mu.Unlock()
 	if g.failure() != nil {
 		if f, err := g.overlay.Open(name, opts...); err == nil {
 			return f, nil

@@ -48,8 +48,13 @@ func (f *gateFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
+// Preallocate is a favour: not every file system knows it, and Pebble goes on
+// without it.
 func (f *gateFile) Preallocate(offset, length int64) error {
-	return f.do(func() error { return f.File.Preallocate(offset, length) })
+	if f.gate.failure() != nil {
+		return nil
+	}
+	return f.File.Preallocate(offset, length)
 }
 
 func (f *gateFile) Sync() error     { return f.do(f.File.Sync) }

@@ -23,7 +23,19 @@ func get(r pebble.Reader, key []byte, f func(value []byte) error) (bool, error) 
 	if err != nil {
 		return false, unavailable(err)
 	}
-	return true, errors.Join(f(value), closeErr(closer))
+	err = f(value)
+	return true, first(err, closeErr(closer))
+}
+
+// first returns the first error: what closing says after a failed read is
+// about the same failure.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func closeErr(c io.Closer) error {
@@ -134,7 +146,7 @@ func (d *DB) Bounds(space string) (oldest, newest protocol.Seq, err error) {
 	// A Trim between two reads could make a log look as if it had never had an
 	// entry, and its numbers would be given out again.
 	snap := s.pdb.NewSnapshot()
-	defer func() { err = errors.Join(err, closeErr(snap)) }()
+	defer func() { err = first(err, closeErr(snap)) }()
 	floor, err := floor(snap, space)
 	if err != nil {
 		return 0, 0, err
@@ -213,7 +225,7 @@ func (d *DB) Spaces() ([]string, error) {
 	for ok := it.First(); ok; {
 		space, valid := spaceOfKey(it.Key())
 		if !valid {
-			return nil, errors.Join(unavailable(journal.ErrDamaged), closeErr(it))
+			return nil, first(unavailable(journal.ErrDamaged), closeErr(it))
 		}
 		spaces = append(spaces, space)
 		ok = it.SeekGE(append(entryKey(nil, space, math.MaxUint64), 0))

@@ -3,7 +3,6 @@ package entrydb
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -103,7 +102,7 @@ func (d *DB) readChunk(ctx context.Context, sc *scan, n int) ([]*journal.Entry, 
 		sc.query.Limit -= len(entries)
 		sc.done = sc.done || sc.query.Limit == 0
 	}
-	return entries, errors.Join(err, r.close())
+	return entries, first(err, r.close())
 }
 
 // reader walks the rows of a chunk.
@@ -125,7 +124,7 @@ func (s *store) newReader(lower, upper []byte, sc *scan) (*reader, error) {
 	lower, upper, _ = seqRange(sc.entry, 0, 0)
 	r.entries, err = s.pdb.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, errors.Join(unavailable(err), closeErr(rows))
+		return nil, first(unavailable(err), closeErr(rows))
 	}
 	return r, nil
 }
@@ -133,7 +132,7 @@ func (s *store) newReader(lower, upper []byte, sc *scan) (*reader, error) {
 func (r *reader) close() error {
 	err := closeErr(r.rows)
 	if r.entries != nil {
-		err = errors.Join(err, closeErr(r.entries))
+		err = first(err, closeErr(r.entries))
 	}
 	return err
 }

@@ -36,6 +36,7 @@
 // # Goroutines
 //
 //	stream.run     one a stream: follows, applies, writes the replica
+//	checks.ask     at most one a stream, for one question to JetStream
 //	feed.receive   nats.go's, one a stream: decodes blocks for it
 //	deliver        one: calls the sink, then answers Append
 //	publish        one for each block under way, at most 64 a stream

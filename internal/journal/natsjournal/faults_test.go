@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
@@ -139,13 +141,15 @@ func TestOpenWaitsForNATS(t *testing.T) {
 	if _, err := Open(ctx, Options{URL: n.url(), Logger: testLog(t)}); !errors.Is(err, errDisconnected) {
 		t.Errorf("without NATS: %v", err)
 	}
-	started := make(chan struct{})
+	failed, started := make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(started)
-		time.Sleep(100 * time.Millisecond) // Open has to be there first
+		<-failed
 		n.start()
 	}()
-	j := openTest(t, n.url(), nil)
+	j := openTest(t, n.url(), func(o *Options) {
+		o.NATS = append(o.NATS, nats.ReconnectErrHandler(func(*nats.Conn, error) { signal(failed) }))
+	})
 	<-started
 	mustAppend(t, j, "lab", chat("a", "alice"))
 }
@@ -213,6 +217,31 @@ func TestReplicaIsMadeAgain(t *testing.T) {
 			}
 			closeTest(t, j)
 		})
+	}
+}
+
+// A gateway that is killed leaves a replica that was not synced, or only half
+// of one. The files are copied while they are written.
+func TestReplicaOfKilledGateway(t *testing.T) {
+	n := startNATS(t)
+	dir := t.TempDir()
+	a := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
+	ra := record(a)
+	l := startLoad(t, "lab", a)
+	var copies []string
+	for range 3 {
+		l.more(t, 100)
+		left := filepath.Join(t.TempDir(), "left")
+		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
+			t.Log(err) // a file went away meanwhile
+		}
+		copies = append(copies, left)
+	}
+	l.end()
+	list := content(t, a, "lab")
+	for _, left := range copies {
+		b := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = left })
+		agree(t, "lab", len(list), []*Journal{a, b}, ra)
 	}
 }
 
@@ -287,4 +316,93 @@ func TestLostConsumer(t *testing.T) {
 		t.Errorf("%d appends failed", l.failed.Load())
 	}
 	l.check(t, agree(t, "lab", len(l.acked), []*Journal{a, b}, ra, rb))
+}
+
+// The replica is thrown away and filled again while the gateway runs. What the
+// sink has had it does not get again, and what came meanwhile it gets.
+func TestRepairUnderLoad(t *testing.T) {
+	n := startNATS(t)
+	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
+	ra, rb := record(a), record(b)
+	l := startLoad(t, "lab", a, b)
+	for range 3 {
+		l.more(t, 50)
+		a.repair(repair{reason: errors.New("the test says so"), wipe: true})
+		eventually(t, "it is noticed", func() bool { return a.Ready() != nil })
+		eventually(t, "it is repaired", func() bool { return a.Ready() == nil })
+	}
+	l.more(t, 50)
+	l.end()
+	list := content(t, b, "lab")
+	l.check(t, list)
+	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
+}
+
+// Garbage on a stream is skipped by all; what a later version wrote by none.
+func TestForeignMessages(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), nil)
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	subject := j.names.subject("lab", false)
+	for subject, data := range map[string]string{
+		subject:                      "garbage",
+		subject + ".and.more":        "garbage",
+		j.names.root(0) + "%zz":      "garbage",
+		j.names.root(1) + "no-space": string(encodeTrim(7)), // of another stream, mostly
+	} {
+		if _, err := j.js.Publish(t.Context(), subject, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustAppend(t, j, "lab", chat("b", "alice"))
+	if err := j.Ready(); err != nil {
+		t.Error(err)
+	}
+	later := encodeDrafts([][]byte{section(chat("c", "alice"))}, 1<<20)
+	later[1]++
+	if _, err := j.js.Publish(t.Context(), subject, later); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the journal stops there", func() bool { return errors.Is(j.Ready(), errNewer) })
+	if list := content(t, j, "lab"); len(list) != 2 {
+		t.Errorf("%q", list)
+	}
+}
+
+func TestForeignStreamIsRefused(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), nil)
+	c := j.streams[0].config(1)
+	c.Name, c.Subjects, c.MaxAge = "OTHER_00", []string{"other.00.>"}, time.Hour
+	if _, err := j.js.CreateStream(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), Options{URL: n.url(), Prefix: "other", streams: 1})
+	if !errors.Is(err, errUnsuitable) {
+		t.Errorf("stream that drops messages: %v", err)
+	}
+}
+
+func TestOnCommit(t *testing.T) {
+	n := startNATS(t)
+	var drafts atomic.Int64
+	j := openTest(t, n.url(), func(o *Options) {
+		o.OnCommit = func(n, bytes int, took time.Duration) {
+			if bytes <= 0 || took <= 0 {
+				t.Errorf("%d bytes in %s", bytes, took)
+			}
+			drafts.Add(int64(n))
+		}
+	})
+	mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "alice"))
+	mustAppend(t, j, "lab", grant("c", 0))
+	eventually(t, "three drafts are reported", func() bool { return drafts.Load() == 3 })
+}
+
+func TestBadOptions(t *testing.T) {
+	for _, o := range []Options{{Prefix: "a.b"}, {Prefix: "a b"}, {Replicas: -1}, {Replicas: 6}} {
+		if _, err := Open(t.Context(), o); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
 }

@@ -110,8 +110,28 @@ func (s *stream) trim(it item) error {
 	if n > 0 {
 		s.log.Debug("trimmed", "space", it.space, "below", it.block.trim, "entries", n)
 	}
-	s.j.retainer.want(it.space, uint64(it.block.trim)/seqsPerBlock)
+	below, err := s.purgeable(it.space, it.block.trim)
+	if err != nil {
+		return err
+	}
+	s.j.retainer.want(it.space, below)
 	return nil
+}
+
+// purgeable returns the message below which nothing of a trimmed space is
+// needed. The block in which the trim ends may have entries behind that.
+func (s *stream) purgeable(space string, before protocol.Seq) (uint64, error) {
+	last := uint64(before-1) / seqsPerBlock
+	q := journal.Query{After: before - 1, Limit: 1}
+	for e, err := range s.j.replica.db.Range(s.j.life, space, q) {
+		if err != nil {
+			return 0, err
+		}
+		if uint64(e.Envelope.Seq)/seqsPerBlock == last {
+			return last, nil
+		}
+	}
+	return last + 1, nil
 }
 
 // purgeAll removes from the streams what was trimmed. All gateways do so; the

@@ -123,7 +123,7 @@ func (j *Journal) mend(r repair) bool {
 // watch follows the connection and says when readiness changes.
 func (j *Journal) watch() {
 	changes := j.nc.StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
-	defer j.nc.RemoveStatusListener(changes)
+	defer func(c chan nats.Status) { j.nc.RemoveStatusListener(c) }(changes)
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	j.noteConnection(j.nc.IsConnected())
@@ -132,8 +132,11 @@ func (j *Journal) watch() {
 		select {
 		case <-j.life.Done():
 			return
-		case status := <-changes:
-			j.noteConnection(status == nats.CONNECTED)
+		case status, ok := <-changes:
+			if !ok { // the connection was closed for good
+				changes = nil
+			}
+			j.noteConnection(status == nats.CONNECTED && ok)
 		case <-ticker.C:
 			ready = j.noteReadiness(ready)
 		}

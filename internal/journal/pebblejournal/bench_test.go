@@ -83,7 +83,7 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkRawPebble(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			db, err := pebble.Open(b.TempDir(), &pebble.Options{MemTableSize: 32 << 20})
+			db, err := pebble.Open(b.TempDir(), &pebble.Options{MemTableSize: 16 << 20, Logger: quiet{}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -98,6 +98,14 @@ func BenchmarkRawPebble(b *testing.B) {
 			})
 		})
 	}
+}
+
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (quiet) Fatalf(format string, args ...any) {
+	panic(fmt.Sprintf(format, args...))
 }
 
 // BenchmarkRange reads a whole space.

@@ -70,7 +70,7 @@ func (j *Journal) commitAll() {
 // next batch, as long as more of them come: a few microseconds against a sync
 // of hundreds.
 func (j *Journal) gather() {
-	for n := -1; len(j.queue) > n; {
+	for n := -1; len(j.queue) > n && n < groupEntries; {
 		n = len(j.queue)
 		runtime.Gosched()
 	}

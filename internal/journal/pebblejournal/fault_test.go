@@ -22,7 +22,9 @@ import (
 )
 
 // disk fails the operations that hit selects, while it is set.
-type disk struct{ hit atomic.Pointer[func(errorfs.Op) bool] }
+type disk struct {
+	hit atomic.Pointer[func(errorfs.Op) bool]
+}
 
 func (d *disk) String() string { return "disk" }
 
@@ -231,7 +233,7 @@ func TestFailureBetweenAppends(t *testing.T) {
 		// The append that rotates the log sets the flush off and is long done
 		// when that fails.
 		big.Envelope.ID = protocol.ID(fmt.Sprintf("big-%d", n))
-		if n++; n < 3 {
+		if n++; n < 40 {
 			j.Append(context.Background(), "lab", []journal.Draft{big})
 		}
 		return j.Ready() != nil
@@ -307,4 +309,101 @@ func TestCloseWhileDiskIsFull(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Errorf("Close = %v", err)
 	}
+}
+
+// Between the write and the end of its sync an entry is in the store and not
+// yet in the log.
+func TestReadersSeeOnlyWhatIsDurable(t *testing.T) {
+	var d disk
+	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d)})
+	defer j.Close()
+	j.one("lab", "before")
+	synced := make(chan struct{})
+	d.fail(func(op errorfs.Op) bool {
+		if strings.HasSuffix(op.Path, ".log") && op.Kind != errorfs.OpFileWrite {
+			<-synced
+		}
+		return false
+	})
+	ctx := context.Background()
+	var wg sync.WaitGroup
+	wg.Go(func() { j.one("lab", "after") })
+	eventually(t, "the entry is in the store", func() bool {
+		found, err := j.db.Has("lab", 2)
+		return found && err == nil
+	})
+	wantIDs(t, "log", idsOf(read(t, j, "lab")), "before")
+	if _, err := j.Lookup(ctx, "lab", "after"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("Lookup = %v", err)
+	}
+	if oldest, newest, err := j.Bounds(ctx, "lab"); oldest != 1 || newest != 1 || err != nil {
+		t.Errorf("Bounds = %d, %d, %v", oldest, newest, err)
+	}
+	close(synced)
+	wg.Wait()
+	wantIDs(t, "log", idsOf(read(t, j, "lab")), "before", "after")
+}
+
+func TestSpaceOfAnUnsyncedEntryIsNotListed(t *testing.T) {
+	var d disk
+	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d)})
+	defer j.Close()
+	synced := make(chan struct{})
+	d.fail(func(op errorfs.Op) bool {
+		if strings.HasSuffix(op.Path, ".log") && op.Kind != errorfs.OpFileWrite {
+			<-synced
+		}
+		return false
+	})
+	var wg sync.WaitGroup
+	wg.Go(func() { j.one("lab", "first") })
+	eventually(t, "the entry is in the store", func() bool {
+		found, err := j.db.Has("lab", 1)
+		return found && err == nil
+	})
+	if spaces, err := j.Spaces(context.Background()); len(spaces) != 0 || err != nil {
+		t.Errorf("Spaces = %q, %v", spaces, err)
+	}
+	if oldest, newest, err := j.Bounds(context.Background(), "lab"); oldest != 0 || newest != 0 || err != nil {
+		t.Errorf("Bounds = %d, %d, %v", oldest, newest, err)
+	}
+	close(synced)
+	wg.Wait()
+}
+
+// A caller that gives up while its draft is still queued gets it back; one
+// whose draft is being written waits for the outcome.
+func TestAppendHonoursItsContext(t *testing.T) {
+	var d disk
+	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d)})
+	defer j.Close()
+	blocked, synced := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	d.fail(func(op errorfs.Op) bool {
+		if op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSync {
+			once.Do(func() { close(blocked) })
+			<-synced
+		}
+		return false
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var first, second journal.Result
+	var wg sync.WaitGroup
+	wg.Go(func() { first = j.Append(ctx, "lab", []journal.Draft{newDraft("first")})[0] })
+	<-blocked
+	var queued sync.WaitGroup
+	queued.Go(func() { second = j.Append(ctx, "lab", []journal.Draft{newDraft("second")})[0] })
+	eventually(t, "the second is queued", func() bool { return len(j.queue) == 1 })
+	cancel()
+	queued.Wait()
+	if !errors.Is(second.Err, journal.ErrUnavailable) || !errors.Is(second.Err, context.Canceled) {
+		t.Errorf("queued: %+v", second)
+	}
+	close(synced)
+	wg.Wait()
+	if first.Err != nil {
+		t.Errorf("under way: %+v", first)
+	}
+	j.one("lab", "third")
+	wantIDs(t, "log", idsOf(read(t, j, "lab")), "first", "third")
 }

@@ -1,0 +1,109 @@
+package capability
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestLint(t *testing.T) {
+	known := []protocol.ParticipantID{"alice", "agent-1"}
+	for _, tt := range []struct {
+		caps []string
+		want []string // "index severity: part of the sentence"
+	}{
+		{[]string{"*"}, nil},
+		{[]string{"chat", "reasoning/*", "x.app.*", "observe", "reasoning.plan"}, []string{"4 warning: capability 1 allows all"}},
+		{[]string{"!*", "chat"}, []string{"0 error: excludes every kind"}},
+		{[]string{"/^ÿ/", "chat"}, []string{"0 error: no kind matches"}},
+		{[]string{"/^a b$/", "chat"}, []string{"0 error: no kind matches"}},
+		{[]string{"/a^b/", "chat"}, []string{"0 error: no kind matches"}},
+		{[]string{"/chat$x/", "chat"}, []string{"0 error: no kind matches"}},
+		{[]string{"/^(chat|mcp\\.re.*)$/"}, nil},
+		{[]string{"/^x\\.a/", "x/foo", "*.app"}, nil},
+		{[]string{"mcp.reqest", "chat"}, []string{"0 warning: no kind of the protocol"}},
+		{[]string{"tool.*", "chat"}, []string{"0 warning: no kind of the protocol"}},
+		{[]string{"system.welcome", "chat"}, []string{"0 warning: only the gateway"}},
+		{[]string{`{"kind":"chat","to":"bob"}`}, []string{"0 warning: names no participant"}},
+		{[]string{`{"kind":"chat","to":["agent-*"]}`}, nil},
+		{[]string{`{"kind":"chat","to":"a b"}`, "chat"}, []string{"0 error: no to matches"}},
+		{[]string{`{"kind":"chat","to":["!*"]}`, "chat"}, []string{"0 error: no to matches"}},
+		{[]string{`{"kind":"chat","to":"/ /"}`, "chat"}, []string{"0 error: no to matches"}},
+		{[]string{`{"kind":"chat","context":"a//b"}`, "chat"}, []string{"0 error: no context matches"}},
+		{[]string{`{"kind":"chat","context":""}`, `{"kind":"chat","context":["msg-1"]}`}, nil},
+		{[]string{`{"kind":"chat","payload":"x"}`, "chat"}, []string{"0 error: the payload is an object"}},
+		{[]string{`{"kind":"chat","payload":["!x",5]}`, "chat"}, []string{"0 error: the payload is an object"}},
+		{[]string{`{"kind":"x.y","payload":{"a":["!*",{"b":"!**"}]}}`, "chat"}, []string{"0 error: payload.a.b excludes"}},
+		{[]string{`{"kind":"chat","payload":{"message":5}}`, "chat"}, []string{"0 error: has type string, which 5"}},
+		{[]string{`{"kind":"mcp.request","payload":{"params":"x"}}`}, nil},
+		{[]string{`{"kind":"mcp.request","payload":{"params":5}}`, "chat"}, []string{"0 error: has type object or array"}},
+		{[]string{`{"kind":"mcp.request","payload":{"name":"x"}}`}, []string{"0 warning: inside params"}},
+		{[]string{`{"kind":"observe","to":"alice"}`}, []string{"0 warning: right to read"}},
+		{[]string{`{"kind":"x.y","payload":{"a":"/tmp/"}}`}, []string{`0 warning: a folder and what is in it is "/tmp/**"`}},
+		{[]string{`{"kind":"x.y","payload":{"a":["!a","!b"]}}`}, []string{"0 warning: matches every text"}},
+		{[]string{`{"kind":"x.y","payload":{"a":["!a*","!ab"]}}`}, nil},
+		{[]string{"chat", "chat"}, []string{"1 warning: a duplicate of capability 0"}},
+		{[]string{"mcp.request", "mcp.*"}, []string{"0 warning: capability 1 allows all"}},
+		{[]string{"mcp.*", "mcp/*"}, []string{"1 warning: capability 0 allows all"}},
+		{[]string{"mcp.*", "chat", `{"kind":"mcp.*","deny":true}`}, []string{"0 warning: capability 2 denies all"}},
+		{[]string{"chat", `{"kind":"*","deny":true}`}, []string{"0 warning: capability 1 denies all", "-1 warning: can do nothing"}},
+		{nil, []string{"-1 warning: can do nothing"}},
+		{[]string{`{"kind":"chat","payload":{"message":"!*"},"deny":true}`, "chat"}, nil},
+		{[]string{`{"kind":"chat","payload":"!x","deny":true}`, "chat"}, nil},
+	} {
+		findings := Lint([]Holding{{Participant: "bob", Capabilities: all(t, tt.caps...)}}, known)
+		ok := len(findings) == len(tt.want)
+		for i := 0; ok && i < len(findings); i++ {
+			f := findings[i]
+			place, says, _ := strings.Cut(tt.want[i], ": ")
+			ok = strings.Contains(f.Message, says) && f.Participant == "bob" && place == itoa(f.Index)+" "+f.Severity.String()
+		}
+		if !ok {
+			t.Errorf("%q:\n%+v\nwant %q", tt.caps, findings, tt.want)
+		}
+	}
+}
+
+func itoa(i int) string {
+	if i < 0 {
+		return "-" + itoa(-i)
+	}
+	return string(rune('0' + i))
+}
+
+func TestLintUnknownSpace(t *testing.T) {
+	caps := all(t, `{"kind":"chat","to":"bob"}`)
+	if f := Lint([]Holding{{Participant: "a", Capabilities: caps}}, nil); len(f) != 0 {
+		t.Errorf("participants that cannot be known: %+v", f)
+	}
+}
+
+// What is said never to match does not.
+func TestLintNeverIsSound(t *testing.T) {
+	never := 0
+	for i := range 20_000 {
+		g := newGenerator(uint64(i) | 1<<43)
+		c, err := ParseJSON(g.encode(g.capability(30)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		why := c.never()
+		if why == "" {
+			continue
+		}
+		never++
+		for range 50 {
+			r, err := g.request().compiled(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(why, "has type") && c.Match(r) {
+				t.Fatalf("%s matches %s %s although %s", c, r.Kind, r.Payload.Raw(), why)
+			}
+		}
+	}
+	if never < 200 {
+		t.Errorf("only %d were found", never)
+	}
+}

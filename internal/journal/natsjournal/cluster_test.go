@@ -1,0 +1,138 @@
+package natsjournal
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// startCluster starts three servers that know each other.
+func startCluster(t *testing.T) []*natsServer {
+	t.Helper()
+	var nodes []*natsServer
+	var routes []*url.URL
+	for i := range 3 {
+		port := freePort(t)
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+		nodes = append(nodes, &natsServer{t: t, opts: &server.Options{
+			ServerName: fmt.Sprintf("node-%d", i), Host: "127.0.0.1", Port: freePort(t),
+			JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: port},
+		}})
+	}
+	for _, n := range nodes {
+		n.opts.Routes = routes
+		srv, err := server.NewServer(n.opts.Clone())
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.Start()
+		n.srv = srv
+		t.Cleanup(n.stop)
+	}
+	eventually(t, "the cluster has a leader and three members", func() bool {
+		return slices.ContainsFunc(nodes, func(n *natsServer) bool {
+			return n.srv.JetStreamIsLeader() && len(n.srv.JetStreamClusterPeers()) == 3
+		})
+	})
+	return nodes
+}
+
+func urls(nodes []*natsServer) string {
+	var list []string
+	for _, n := range nodes {
+		list = append(list, n.url())
+	}
+	return strings.Join(list, ",")
+}
+
+// The leader of the stream is stopped under load, and started again.
+func TestStreamLeaderStopsUnderLoad(t *testing.T) {
+	nodes := startCluster(t)
+	three := func(o *Options) { o.Replicas = 3; o.AppendTimeout = 20 * time.Second }
+	a, b := openTest(t, urls(nodes), three), openTest(t, urls(nodes), three)
+	ra, rb := record(a), record(b)
+	l := startLoad(t, "lab", a, b)
+	l.more(t, 100)
+	stream := a.names.stream(a.names.bucket("lab"))
+	for range 2 {
+		handle, err := a.js.Stream(t.Context(), stream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := handle.CachedInfo().Config.Replicas; r != 3 {
+			t.Fatalf("%d replicas", r)
+		}
+		leader := handle.CachedInfo().Cluster.Leader
+		node := nodes[slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == leader })]
+		t.Logf("stop %s", leader)
+		node.stop()
+		l.more(t, 100)
+		node.start()
+		eventually(t, "all replicas are current", func() bool {
+			info, err := a.streams[a.names.bucket("lab")].info(t.Context())
+			if err != nil || info.Cluster == nil || info.Cluster.Leader == "" {
+				return false
+			}
+			for _, r := range info.Cluster.Replicas {
+				if !r.Current || r.Offline {
+					return false
+				}
+			}
+			return len(info.Cluster.Replicas) == 2
+		})
+	}
+	l.more(t, 100)
+	l.end()
+	t.Logf("%d appended, %d not", l.ok.Load(), l.failed.Load())
+	list := content(t, a, "lab")
+	eventually(t, "both have all", func() bool {
+		list = content(t, a, "lab")
+		return len(list) >= len(l.acked) && slices.Equal(content(t, b, "lab"), list)
+	})
+	l.check(t, list)
+	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
+	c := openTest(t, urls(nodes), three)
+	agree(t, "lab", len(list), []*Journal{a, b, c})
+}
+
+// Without a majority nothing is acknowledged, and the log says so.
+func TestNoMajority(t *testing.T) {
+	nodes := startCluster(t)
+	j := openTest(t, urls(nodes), func(o *Options) { o.Replicas = 3; o.AppendTimeout = time.Second })
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	nodes[0].stop()
+	nodes[1].stop()
+	eventually(t, "not ready", func() bool { return j.Ready() != nil })
+	l := &load{unknown: make(map[string]bool)}
+	l.append(t, j, "lab", "b")
+	if l.failed.Load() != 1 {
+		t.Error("acknowledged by a minority")
+	}
+	nodes[0].start()
+	eventually(t, "ready again", func() bool { return j.Ready() == nil })
+	eventually(t, "appends again", func() bool { l.append(t, j, "lab", "c"); return l.ok.Load() > 0 })
+}
+
+func TestFewerReplicasThanAsked(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.Replicas = 3 })
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	if got := j.replicas.get(); got != 1 {
+		t.Errorf("%d replicas", got)
+	}
+	r := replicas{n: 5}
+	for _, want := range []int{3, 1, 1} {
+		r.tried = time.Now().Add(-peersWait)
+		r.lower(r.get(), &jetstream.APIError{ErrorCode: codeNoPeers})
+		if r.get() != want {
+			t.Errorf("%d replicas, want %d", r.get(), want)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package natsjournal
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+// delivered is a message as a consumer delivers it.
+func delivered(streamSeq, consumerSeq int, data []byte) *nats.Msg {
+	return &nats.Msg{
+		Sub: new(nats.Subscription), Subject: "meup.00.lab", Data: data,
+		Reply: fmt.Sprintf("$JS.ACK.MEUP_00.gateway.1.%d.%d.1700000000000000000.0", streamSeq, consumerSeq),
+	}
+}
+
+func status(code string, header ...string) *nats.Msg {
+	m := &nats.Msg{Sub: new(nats.Subscription), Header: nats.Header{"Status": {code}}}
+	for i := 0; i < len(header); i += 2 {
+		m.Header[header[i]] = []string{header[i+1]}
+	}
+	return m
+}
+
+func TestFeedNoticesWhatIsMissing(t *testing.T) {
+	block := encodeTrim(1)
+	for name, test := range map[string]struct {
+		messages []*nats.Msg
+		items    int // handed on before the fault
+		fault    error
+	}{
+		// The stream was purged between the two.
+		"in order":               {[]*nats.Msg{delivered(10, 1, block), delivered(20, 2, block)}, 2, nil},
+		"first is missing":       {[]*nats.Msg{delivered(11, 2, block)}, 0, errGap},
+		"one is missing":         {[]*nats.Msg{delivered(10, 1, block), delivered(12, 3, block)}, 1, errGap},
+		"one comes twice":        {[]*nats.Msg{delivered(10, 1, block), delivered(10, 1, block)}, 1, errGap},
+		"heartbeat":              {[]*nats.Msg{delivered(10, 1, block), status("100", "Nats-Last-Consumer", "1")}, 1, nil},
+		"last is missing":        {[]*nats.Msg{delivered(10, 1, block), status("100", "Nats-Last-Consumer", "2")}, 1, errGap},
+		"consumer deleted":       {[]*nats.Msg{status("409")}, 0, errSilence},
+		"no message of a stream": {[]*nats.Msg{{Sub: new(nats.Subscription), Reply: "x", Data: block}}, 0, errGap},
+		"more after a fault":     {[]*nats.Msg{status("409"), delivered(10, 1, block), status("409")}, 0, errSilence},
+	} {
+		f := &feed{
+			s:     &stream{j: &Journal{names: names{prefix: "meup", streams: 1}}},
+			items: make(chan item, feedItems), broken: make(chan error, 1), done: make(chan struct{}),
+		}
+		for _, m := range test.messages {
+			f.receive(m)
+		}
+		var fault error
+		select {
+		case fault = <-f.broken:
+		default:
+		}
+		if !errors.Is(fault, test.fault) || len(f.items) != test.items {
+			t.Errorf("%s: %d items and %v, want %d and %v", name, len(f.items), fault, test.items, test.fault)
+		}
+	}
+}
+
+// Whatever the consumer says, the position never goes back.
+func TestStreamNeverGoesBack(t *testing.T) {
+	s := &stream{pos: position{seq: 10}}
+	for _, seqs := range [][]uint64{{10}, {9}, {11, 11}, {12, 11}} {
+		var items []item
+		for _, seq := range seqs {
+			items = append(items, item{seq: seq})
+		}
+		if err := s.take(items); !errors.Is(err, errGap) {
+			t.Errorf("messages %v after 10: %v", seqs, err)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package natsjournal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// later is a clock at which the entries of chat are old.
+func later(o *Options) {
+	o.Retention.Age = time.Hour
+	o.Now = func() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
+}
+
+// young makes a draft that is not old for later.
+func young(d journal.Draft) journal.Draft {
+	d.Envelope.TS = time.Date(2026, 11, 22, 11, 59, 0, 0, time.UTC)
+	return d
+}
+
+// messages returns how many messages a space has on NATS.
+func messages(t *testing.T, j *Journal, space string, state bool) uint64 {
+	t.Helper()
+	handle, err := j.js.Stream(t.Context(), j.names.stream(j.names.bucket(space)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := j.names.subject(space, state)
+	info, err := handle.Info(t.Context(), jetstream.WithSubjectFilter(subject))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.State.Subjects[subject]
+}
+
+type bounds struct{ oldest, newest protocol.Seq }
+
+func boundsOf(t *testing.T, j *Journal, space string) bounds {
+	t.Helper()
+	oldest, newest, err := j.Bounds(t.Context(), space)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bounds{oldest, newest}
+}
+
+// Both gateways and one that reads everything anew hold the same after a trim,
+// and NATS holds no more than they do.
+func TestRetentionAcrossGateways(t *testing.T) {
+	n := startNATS(t)
+	a, b := openTest(t, n.url(), later), openTest(t, n.url(), later)
+	mustAppend(t, a, "lab", chat("m-0", "alice"))
+	mustAppend(t, a, "lab", grant("g-1", 0))
+	for i := range 20 {
+		mustAppend(t, b, "lab", chat(fmt.Sprintf("old-%d", i), "alice"))
+	}
+	fresh := mustAppend(t, a, "lab", young(chat("new-1", "alice")), young(chat("new-2", "alice")))
+	mustAppend(t, a, "gone", chat("m", "alice"))
+	agree(t, "lab", 24, []*Journal{a, b})
+	for _, j := range []*Journal{a, b} { // both at the same time
+		if err := j.propose(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := agree(t, "lab", 3, []*Journal{a, b})
+	agree(t, "gone", 0, []*Journal{a, b})
+	if list[1] != fmt.Sprintf("%d new-1", fresh[0]) {
+		t.Errorf("left: %q", list)
+	}
+	eventually(t, "the stream is purged", func() bool {
+		// new-1 and new-2 in one block, and the control block.
+		return messages(t, a, "lab", false) == 2 && messages(t, a, "lab", true) == 1 && messages(t, a, "gone", false) == 1
+	})
+
+	c := openTest(t, n.url(), later)
+	agree(t, "lab", 3, []*Journal{a, b, c})
+	for _, space := range []string{"lab", "gone"} {
+		want := boundsOf(t, a, space)
+		for _, j := range []*Journal{b, c} {
+			if got := boundsOf(t, j, space); got != want {
+				t.Errorf("bounds of %s: %+v, want %+v", space, got, want)
+			}
+		}
+	}
+	if got := boundsOf(t, c, "lab"); got.oldest > fresh[0] || got.newest != fresh[1] {
+		t.Errorf("bounds %+v", got)
+	}
+	if _, err := c.Lookup(t.Context(), "lab", "old-3"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("lookup of a dropped entry: %v", err)
+	}
+	mustAppend(t, c, "lab", young(chat("m-0", "bob"))) // the id is free again
+	agree(t, "lab", 4, []*Journal{a, b, c})
+}
+
+// publishRaw publishes a block past all checks of a gateway, as one does that
+// has not seen yet what is in the stream.
+func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
+	t.Helper()
+	u, count := j.cutUnit(space, drafts, upTo(len(drafts)))
+	if count != len(drafts) {
+		t.Fatal("not one block")
+	}
+	msg := &nats.Msg{Subject: j.names.subject(space, u.state), Data: encodeDrafts([][]byte{u.data}, j.blockLimit())}
+	if _, err := j.js.PublishMsg(t.Context(), msg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// The trap that pins are for: an id is trimmed while its refused retry stays.
+// Who makes its replica anew must not take the retry for an entry.
+func TestPurgeDoesNotReviveRetries(t *testing.T) {
+	n := startNATS(t)
+	a := openTest(t, n.url(), later)
+	mustAppend(t, a, "lab", chat("first", "alice"))
+	mustAppend(t, a, "lab", chat("x", "alice"))
+	mustAppend(t, a, "lab", chat("y", "alice"))
+	// In the same block as an entry that stays, so it stays as well.
+	publishRaw(t, a, "lab", chat("x", "alice"), young(chat("stays", "alice")))
+	// A state draft, on the subject that is never purged.
+	late := grant("y", 1<<52)
+	publishRaw(t, a, "lab", late)
+	seqs := mustAppend(t, a, "lab", young(chat("last", "alice")))
+	agree(t, "lab", 5, []*Journal{a})
+	if err := a.propose(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := agree(t, "lab", 2, []*Journal{a})
+	eventually(t, "the stream is purged up to x", func() bool {
+		// x, y, the mixed block, last, trim
+		return messages(t, a, "lab", false) == 5
+	})
+	b := openTest(t, n.url(), later)
+	if got := content(t, b, "lab"); !slices.Equal(got, want) {
+		t.Errorf("read anew: %q, want %q", got, want)
+	}
+
+	// When the retry is old too, all goes.
+	if err := a.publishTrim(t.Context(), "lab", seqs[0]); err != nil {
+		t.Fatal(err)
+	}
+	want = agree(t, "lab", 1, []*Journal{a, b})
+	eventually(t, "everything old is purged", func() bool {
+		return messages(t, a, "lab", false) == 3 && messages(t, a, "lab", true) == 0
+	})
+	c := openTest(t, n.url(), later)
+	if got := content(t, c, "lab"); !slices.Equal(got, want) {
+		t.Errorf("read anew: %q, want %q", got, want)
+	}
+}
+
+func TestPins(t *testing.T) {
+	var p pins
+	p.add(pin{Space: "a", From: 10, To: 10}) // within one message
+	p.add(pin{Space: "a", From: 10, To: 20})
+	p.add(pin{Space: "a", From: 20, To: 30}) // overlaps
+	p.add(pin{Space: "b", From: 1, To: 100})
+	p.add(pin{Space: "a", From: 5, To: 40, State: true})
+	for _, test := range []struct{ want, safe uint64 }{{10, 10}, {11, 10}, {30, 10}, {31, 31}, {4, 4}} {
+		if safe, _ := p.cut("a", test.want); safe != test.safe {
+			t.Errorf("cut(%d) = %d, want %d", test.want, safe, test.safe)
+		}
+	}
+	if _, remove := p.cut("a", 6); !slices.Equal(remove, []uint64{40}) {
+		t.Errorf("to delete: %v", remove)
+	}
+	data, ok := p.changed()
+	if _, again := p.changed(); !ok || again {
+		t.Error("changed once, and not more")
+	}
+	var q pins
+	if err := q.load(data); err != nil || !slices.Equal(q.list, p.list) {
+		t.Errorf("loaded %v, %v", q.list, err)
+	}
+	p.purged("a", 31)
+	if len(p.list) != 1 {
+		t.Errorf("left after the purge: %v", p.list)
+	}
+	for i := range uint64(2 * maxPins) {
+		p.add(pin{Space: "c", From: 10 * i, To: 10*i + 5})
+	}
+	if len(p.list) > maxPins {
+		t.Errorf("%d pins", len(p.list))
+	}
+	if safe, _ := p.cut("c", 3); safe != 0 {
+		t.Errorf("a pin got lost: cut at %d", safe)
+	}
+}
+
+func TestPinsSurviveRestart(t *testing.T) {
+	n := startNATS(t)
+	dir := t.TempDir()
+	keep := func(o *Options) { o.ReplicaDir = dir }
+	j := openTest(t, n.url(), keep)
+	mustAppend(t, j, "lab", chat("x", "alice"))
+	publishRaw(t, j, "lab", chat("x", "alice"))
+	mustAppend(t, j, "lab", chat("y", "alice"))
+	closeTest(t, j)
+	j = openTest(t, n.url(), keep)
+	s := j.streams[j.names.bucket("lab")]
+	if safe, _ := s.pins.cut("lab", 2); safe != 1 {
+		t.Errorf("cut at %d between an entry and its retry", safe)
+	}
+}
