@@ -92,8 +92,12 @@ var parameterTypes = map[string]string{
 	"dialect": "one of " + strings.Join(protocol.DialectNames(), ", "),
 }
 
-// offered takes the dialect from the subprotocols that the client offers.
+// offered takes the dialect from the subprotocols that the client offers. The
+// order is the one in which the upgrade selects among them.
 func (o *ConnectOptions) offered(r *http.Request) bool {
+	if HasToken(r.Header["Sec-Websocket-Protocol"], protocol.MEUP1.Subprotocol()) {
+		return false // the space's own, unless the query names one
+	}
 	for _, d := range []protocol.Dialect{protocol.MEUP2, protocol.MEW4} {
 		if HasToken(r.Header["Sec-Websocket-Protocol"], d.Subprotocol()) {
 			o.Join.Dialect = d

@@ -97,12 +97,12 @@ func (g *Gateway) serveParts(o Options) {
 	}
 	g.ws = ws.NewServer(ws.Options{
 		Door: door, Origins: cfg.Origins, NewViolations: g.newViolations,
-		PingInterval: cfg.PingInterval, IdleTimeout: cfg.IdleTimeout, HandshakeTimeout: cfg.HandshakeTimeout,
+		PingInterval: orNever(cfg.PingInterval), IdleTimeout: orNever(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: o.Logger,
 	})
 	options := httpapi.Options{
 		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws,
-		Version: o.Version, IdleTimeout: cfg.IdleTimeout, Logger: o.Logger,
+		Version: o.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: o.Logger,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.auth.Spaces(ctx, token, time.Now())
 		},
@@ -115,6 +115,15 @@ func (g *Gateway) serveParts(o Options) {
 		Handler: g.api, ReadHeaderTimeout: cfg.HandshakeTimeout, IdleTimeout: 30 * time.Second,
 		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
+}
+
+// orNever puts a time that nobody lives to see in the place of 0, which is how
+// a configuration says never.
+func orNever(d time.Duration) time.Duration {
+	if d == 0 {
+		return 100 * 365 * 24 * time.Hour
+	}
+	return d
 }
 
 func (g *Gateway) newViolations() ws.Violations {

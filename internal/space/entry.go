@@ -20,6 +20,7 @@ type Entry struct {
 	public bool                     // everybody may see it
 	hidden bool                     // nobody does
 	after  protocol.Seq             // of the last durable entry up to here
+	lives  uint64                   // entries without a Seq before it in the ring
 
 	mu     sync.Mutex
 	frames [protocol.DialectCount][]byte

@@ -22,6 +22,9 @@ type Hub struct {
 	mu     sync.Mutex
 	spaces map[string]*Space
 	config func(name string) (*Config, bool)
+	// generation counts the configurations, so that a space which is opened
+	// during a reload notices.
+	generation int
 }
 
 // NewHub makes a hub over the services. config resolves a space's name; it may
@@ -60,6 +63,7 @@ func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 			return nil, fmt.Errorf("%w: %s", ErrNoSpace, name)
 		}
 		s = h.newSpace(cfg, name)
+		s.generation = h.generation
 		h.spaces[name] = s
 	}
 	s.used.Store(h.services.Clock().UnixNano())
@@ -113,6 +117,13 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	s.put(pending)
 	s.deliverMu.Unlock()
 	close(s.opened)
+	h.mu.Lock()
+	cfg, configured := h.config(s.name)
+	changed := h.generation != s.generation
+	h.mu.Unlock()
+	if changed && configured {
+		s.reconfigure(cfg)
+	}
 	if peers := h.services.Peers; peers != nil {
 		s.setRemote(peers.Remote(s.name))
 	}
@@ -183,6 +194,7 @@ func compare(a, b string) int {
 func (h *Hub) Reload(config func(name string) (*Config, bool)) {
 	h.mu.Lock()
 	h.config = config
+	h.generation++
 	h.mu.Unlock()
 	for _, s := range h.Open() {
 		cfg, ok := config(s.name)

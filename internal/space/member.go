@@ -47,6 +47,8 @@ type Member struct {
 	// Owned by the goroutine that calls Collect.
 	pos      uint64       // in the ring; meaningful unless behind
 	seq      protocol.Seq // everything durable up to here has been dealt with
+	live     uint64       // in the ring: so has what is not durable before here
+	lives    uint64       // how many of those there were
 	welcomed bool
 	behind   bool // reads the journal until the ring has what is next
 
@@ -185,7 +187,7 @@ func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 	if m.behind {
 		return m.catchUp(ctx, d)
 	}
-	entries, pos, ok := m.space.ring.read(d.Entries, m.pos)
+	entries, pos, lives, ok := m.space.ring.read(d.Entries, m.pos)
 	if !ok {
 		m.behind = true
 		return true
@@ -193,23 +195,27 @@ func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 	if pos == m.pos {
 		return false
 	}
+	first := m.pos
 	m.pos = pos
 	m.space.observer().FromRing(len(entries))
-	d.Entries = m.sift(entries)
+	d.Entries = m.sift(entries, first)
+	if pos > m.live {
+		m.live, m.lives = pos, lives
+	}
 	return true
 }
 
 // sift leaves of entries, in place, those that are new to the member and that
-// it may and wants to see.
-func (m *Member) sift(entries []*Entry) []*Entry {
+// it may and wants to see. Those that are not durable stand in the ring, from
+// the position first on.
+func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
 	matcher, observes := m.matcher.Load(), m.observes.Load()
 	out := entries[:0]
-	for _, e := range entries {
-		seq := e.Envelope.Seq
-		if seq != 0 && seq <= m.seq {
+	for i, e := range entries {
+		switch seq := e.Envelope.Seq; {
+		case seq == 0 && first+uint64(i) < m.live, seq != 0 && seq <= m.seq:
 			continue
-		}
-		if seq != 0 {
+		case seq != 0:
 			m.seq = seq
 		}
 		if m.sees(e, matcher, observes) {
@@ -237,12 +243,16 @@ func (m *Member) sees(e *Entry, matcher *protocol.Matcher, observes bool) bool {
 // catchUp reads the journal from the cursor on, and goes over to the ring once
 // the ring has everything that comes next.
 func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
-	if pos, ok := m.space.ring.seek(m.seq); ok {
+	if pos, gone, ok := m.space.ring.seek(m.seq, m.live); ok {
+		if gone > m.lives {
+			m.space.observer().LiveDropped(int(gone - m.lives))
+			m.lives = gone
+		}
 		m.pos, m.behind = pos, false
 		return true
 	}
 	floor := m.space.ring.bottom()
-	entries, err := m.readJournal(ctx, d.Entries)
+	entries, err := m.readJournal(ctx, d.Entries, floor)
 	if err != nil {
 		m.space.log.Warn("read the log for a member", "participant", m.ID, "error", err)
 		pause(ctx, journalRetry)
@@ -253,14 +263,16 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 		return true
 	}
 	m.space.observer().FromJournal(len(entries))
-	d.Entries = m.sift(entries)
+	d.Entries = m.sift(entries, 0)
 	if m.Dialect == protocol.MEUP1 {
 		encodeTogether(d.Entries)
 	}
 	return true
 }
 
-func (m *Member) readJournal(ctx context.Context, dst []*Entry) ([]*Entry, error) {
+// readJournal reads on behind the cursor, no further than upTo: what the ring
+// has is read from there, where what is not durable stands in between.
+func (m *Member) readJournal(ctx context.Context, dst []*Entry, upTo protocol.Seq) ([]*Entry, error) {
 	oldest, _, err := m.space.journal().Bounds(ctx, m.space.name)
 	if err != nil {
 		return nil, err
@@ -269,7 +281,7 @@ func (m *Member) readJournal(ctx context.Context, dst []*Entry) ([]*Entry, error
 		m.skipTo(oldest)
 	}
 	size := 0
-	q := journal.Query{After: m.seq, Limit: deliveryEntries}
+	q := journal.Query{After: m.seq, Before: upTo + 1, Limit: deliveryEntries}
 	for e, err := range m.space.journal().Range(ctx, m.space.name, q) {
 		if err != nil {
 			return nil, err
@@ -315,10 +327,11 @@ func (m *Member) takeControl(dst []byte) ([]byte, *Closing) {
 		m.mu.Unlock()
 		return dst, nil
 	}
-	first := !m.welcomed && m.welcomeDue
-	if first { // the welcome is the first frame, whatever else is there
+	if !m.welcomed && m.welcomeDue { // the first frame, whatever else is there
 		m.welcomeDue = false
+		m.mu.Unlock() // what a welcome tells is guarded by the space's own locks
 		dst = m.appendWelcome(dst)
+		m.mu.Lock()
 	}
 	dst = append(dst, m.control...)
 	m.control = m.control[:0]

@@ -79,13 +79,15 @@ func (s *Space) Publish(ctx context.Context, from *Sender, attempts []Attempt) [
 }
 
 // Charge counts an envelope against the sender's rate that goes no further
-// than the gateway.
-func (s *Space) Charge(from *Sender) *protocol.Error {
-	limiter := from.who.limits()
-	if limiter == nil {
-		return nil
+// than the gateway, and compares who the sender says it is.
+func (s *Space) Charge(from *Sender, in *protocol.Inbound) *protocol.Error {
+	var err *protocol.Error
+	if limiter := from.who.limits(); limiter != nil {
+		err = limiter.Envelope(s.now())
 	}
-	err := limiter.Envelope(s.now())
+	if err == nil {
+		err = checkFrom(from, in)
+	}
 	if err != nil {
 		s.observer().Refused(err.Code)
 	}
@@ -117,6 +119,7 @@ type candidate struct {
 	draft       journal.Draft
 	reservation Reservation
 	invite      *protocol.InviteAck
+	judged      bool // was held against the space's state
 }
 
 // admit checks one attempt and puts it among those that wait to be appended.
@@ -143,15 +146,12 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 	}
 }
 
-// admittedBefore reports whether a refused envelope is a retry of one that was
-// admitted when its sender still had the right to it.
+// admittedBefore reports whether an envelope that is refused for the state that
+// the space is in now is a retry of one that was admitted in another: when its
+// sender still had the right to it, say, or by itself, as a revocation of what
+// it has revoked.
 func (p *publication) admittedBefore(ctx context.Context, c *candidate, err *protocol.Error) bool {
-	switch err.Code {
-	case protocol.CodeCapabilityViolation, protocol.CodePaused, protocol.CodeCannotDelegate, protocol.CodeNotProposer:
-	default:
-		return false
-	}
-	if c.in.Envelope.ID == "" || p.from.Observe {
+	if !c.judged || err.Code == protocol.CodeUnavailable || c.in.Envelope.ID == "" || p.from.Observe {
 		return false
 	}
 	e, lookupErr := p.space.journal().Lookup(ctx, p.space.name, c.in.Envelope.ID)
@@ -194,6 +194,7 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	if err := p.complete(ctx, c); err != nil {
 		return err
 	}
+	c.judged = true
 	if err := p.authorize(ctx, c); err != nil {
 		return err
 	}
@@ -204,8 +205,8 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 // with what the gateway knows.
 func (s *Space) checkIdentity(from *Sender, in *protocol.Inbound) *protocol.Error {
 	e := &in.Envelope
-	if in.ClaimedFrom != "" && in.ClaimedFrom != from.ID {
-		return protocol.Errorf(protocol.CodeIdentityMismatch, "You are %s here and cannot speak as %s; leave the field from out.", from.ID, in.ClaimedFrom)
+	if err := checkFrom(from, in); err != nil {
+		return err
 	}
 	if from.Observe {
 		return nil // refused as a capability violation
@@ -219,6 +220,13 @@ func (s *Space) checkIdentity(from *Sender, in *protocol.Inbound) *protocol.Erro
 		}
 	}
 	return nil
+}
+
+func checkFrom(from *Sender, in *protocol.Inbound) *protocol.Error {
+	if in.ClaimedFrom == "" || in.ClaimedFrom == from.ID {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeIdentityMismatch, "You are %s here and cannot speak as %s; leave the field from out.", from.ID, in.ClaimedFrom)
 }
 
 // complete turns the inbound envelope into a draft: what the gateway adds.

@@ -25,6 +25,7 @@ type ring struct {
 	bytes int
 	head  protocol.Seq // of the youngest durable entry
 	floor protocol.Seq // everything durable above it is in the ring
+	lives uint64       // entries without a Seq that were ever put in
 	byID  map[protocol.ID]*Entry
 }
 
@@ -46,7 +47,10 @@ func (r *ring) put(entries []*Entry) {
 			}
 			r.head = seq
 		}
-		e.after = r.head
+		e.after, e.lives = r.head, r.lives
+		if e.Envelope.Seq == 0 {
+			r.lives++
+		}
 		r.push(e)
 	}
 }
@@ -114,11 +118,20 @@ func (r *ring) lookup(id protocol.ID) *Entry {
 	return r.byID[id]
 }
 
-// position returns the head: its Seq, and the position behind it.
-func (r *ring) position() (protocol.Seq, uint64) {
+// position returns the head: its Seq, the position behind it, and how many
+// entries without a Seq stand before that.
+func (r *ring) position() (head protocol.Seq, pos, lives uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.head, r.next
+	return r.head, r.next, r.lives
+}
+
+// livesBefore returns how many entries without a Seq stand before pos.
+func (r *ring) livesBefore(pos uint64) uint64 {
+	if pos < r.next {
+		return (*r.slot(pos)).lives
+	}
+	return r.lives
 }
 
 // bottom returns the Seq above which the ring has everything durable.
@@ -128,30 +141,33 @@ func (r *ring) bottom() protocol.Seq {
 	return r.floor
 }
 
-// seek returns the position behind everything up to seq. It reports false when
-// entries behind seq have left the ring.
-func (r *ring) seek(seq protocol.Seq) (uint64, bool) {
+// seek returns the position behind everything up to seq, or that of the oldest
+// entry from the position live on, if that comes before; gone is how many
+// entries without a Seq have ever left the ring. It reports false when entries
+// behind seq have left it.
+func (r *ring) seek(seq protocol.Seq, live uint64) (pos, gone uint64, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if seq < r.floor {
-		return 0, false
+		return 0, 0, false
 	}
 	n := sort.Search(int(r.next-r.first), func(i int) bool {
 		return (*r.slot(r.first + uint64(i))).after > seq
 	})
-	return r.first + uint64(n), true
+	return min(r.first+uint64(n), max(r.first, live)), r.livesBefore(r.first), true
 }
 
 // read appends to dst the entries from pos on, as many as dst has room for. It
-// returns the position behind them, and false when pos has left the ring.
-func (r *ring) read(dst []*Entry, pos uint64) ([]*Entry, uint64, bool) {
+// returns the position behind them with the entries without a Seq before it,
+// and false when pos has left the ring.
+func (r *ring) read(dst []*Entry, pos uint64) (entries []*Entry, next, lives uint64, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if pos < r.first {
-		return dst, pos, false
+		return dst, pos, 0, false
 	}
 	for ; pos < r.next && len(dst) < cap(dst); pos++ {
 		dst = append(dst, *r.slot(pos))
 	}
-	return dst, pos, true
+	return dst, pos, r.livesBefore(pos), true
 }

@@ -24,6 +24,8 @@ type Space struct {
 	contexts *contexts
 	streams  streams
 
+	generation int // of the configuration that it was opened with
+
 	used    atomic.Int64 // Unix nanoseconds: when somebody last asked for the space
 	retired atomic.Bool  // closed because nobody did for long
 
@@ -67,7 +69,7 @@ func (s *Space) Dialect() protocol.Dialect { return s.config().Dialect }
 
 // Head returns the Seq of the youngest entry that was delivered.
 func (s *Space) Head() protocol.Seq {
-	head, _ := s.ring.position()
+	head, _, _ := s.ring.position()
 	return head
 }
 
@@ -148,7 +150,7 @@ func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 		return nil
 	}
 	m.seq, m.behind = *m.Since, true
-	oldest, newest, err := s.journal().Bounds(ctx, s.name)
+	oldest, newest, err := s.boundsFor(ctx, m.seq)
 	if err != nil {
 		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
 	}
@@ -162,6 +164,30 @@ func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 		m.sayExpired(oldest)
 	}
 	return nil
+}
+
+// How long a gateway of a cluster waits for what another one has delivered
+// already, and how often it looks.
+const (
+	lagPatience = 2 * time.Second
+	lagPoll     = 10 * time.Millisecond
+)
+
+// boundsFor returns the bounds of the log. A client that comes over from
+// another gateway may be ahead of this one, which is then given a moment to
+// catch up.
+func (s *Space) boundsFor(ctx context.Context, since protocol.Seq) (oldest, newest protocol.Seq, err error) {
+	deadline := s.now().Add(lagPatience)
+	for {
+		oldest, newest, err = s.journal().Bounds(ctx, s.name)
+		if err != nil || since <= newest || s.hub.services.Peers == nil || s.now().After(deadline) {
+			return oldest, newest, err
+		}
+		pause(ctx, lagPoll)
+		if ctx.Err() != nil {
+			return 0, 0, context.Cause(ctx)
+		}
+	}
 }
 
 // enter registers the connection, and announces the participant if it is its
@@ -187,8 +213,8 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	}
 	m.who = p
 	p.connections++
-	head, pos := s.ring.position()
-	m.joinedAt = head
+	head, pos, lives := s.ring.position()
+	m.joinedAt, m.live, m.lives = head, pos, lives
 	if !m.behind {
 		m.seq, m.pos = head, pos
 	}

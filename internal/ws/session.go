@@ -204,7 +204,7 @@ func (s *session) refuse(id protocol.ID, err *protocol.Error) error {
 }
 
 func (s *session) subscribe(in *protocol.Inbound) error {
-	if err := s.member.Space().Charge(s.sender); err != nil {
+	if err := s.member.Space().Charge(s.sender, in); err != nil {
 		return s.refuse(in.Envelope.ID, err)
 	}
 	f, err := protocol.ParseFilter(in.Payload)
