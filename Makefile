@@ -1,0 +1,74 @@
+# Everything here works in a fresh clone with Go alone; what needs more fetches
+# it into .tools/ or says that it is skipped.
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS   += --no-builtin-rules --warn-undefined-variables
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# The version is written in by the linker; the stamp of the version control
+# would fail in a clone that belongs to somebody else.
+NOSTAMP := -buildvcs=false
+
+TEST_TIMEOUT ?= 15m
+TEST_P       ?= 2
+FUZZ_SECONDS ?= 30
+BENCH        ?= .
+BENCH_PKGS   ?= ./...
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## a space to look at: gateway, reference agent and page
+	$(GO) run $(NOSTAMP) ./cmd/meup-gateway demo
+
+.PHONY: build
+build: ## all programs, into bin/
+	mkdir -p bin
+	$(GO) build $(NOSTAMP) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
+
+.PHONY: test
+test: install-npm ## all tests with the race detector, then every fuzz target for a while
+	$(GO) test $(NOSTAMP) -race -shuffle=on -vet=off -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZ_SECONDS (30), two at a time
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+.PHONY: bench
+bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
+	$(GO) test $(NOSTAMP) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
+
+.PHONY: fmt
+fmt: ## format the Go sources
+	scripts/gofiles.sh | xargs -0 gofmt -s -w
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet $(NOSTAMP) ./...
+
+.PHONY: lint
+lint: ## golangci-lint, as .golangci.yml says
+	linter=$$(scripts/golangci-lint.sh) && GOFLAGS=$(NOSTAMP) "$$linter" run ./...
+
+.PHONY: generate
+generate: ## what is generated from other sources
+	$(GO) generate ./...
+
+.PHONY: install-npm
+install-npm: ## the MCP servers of others that tests run against, into .tools/node
+	scripts/install-npm.sh
+
+.PHONY: ci
+ci: ## what is checked of every change
+	.ci/run
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,183 @@
+package arch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/meup-protocol/meup"
+
+// mayImport says for every package which others of this repository it may
+// import, tests aside. A package that is not listed is a fault: whoever adds
+// one decides here where it stands.
+//
+// Three lines matter most. The protocol stands on the standard library alone,
+// and a client on the protocol alone. What decides (space) knows a log only by
+// its interface. Our own agents come in by the front door, as a client does.
+var mayImport = map[string][]string{
+	"protocol": {},
+	"schemas":  {"protocol"},
+	"client":   {"protocol"},
+
+	// Pure parts: values in, values out.
+	"internal/frame":      {},
+	"internal/capability": {"protocol"},
+	"internal/limit":      {"protocol"},
+	"internal/safety":     {"protocol"},
+
+	// The log.
+	"internal/journal":               {"protocol"},
+	"internal/journal/entrydb":       {"protocol", "internal/journal"},
+	"internal/journal/memory":        {"protocol", "internal/journal"},
+	"internal/journal/pebblejournal": {"protocol", "internal/journal", "internal/journal/entrydb"},
+	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/natsconn"},
+	"internal/journal/journaltest":   {"protocol", "internal/journal"},
+
+	// What gateways of a cluster share besides the log.
+	"internal/natsconn": {},
+	"internal/cluster":  {"protocol", "internal/natsconn"},
+
+	// The gateway.
+	"internal/auth":    {"protocol"},
+	"internal/config":  {"protocol", "internal/capability", "internal/limit", "internal/safety"},
+	"internal/metrics": {"protocol"},
+	"internal/space":   {"protocol", "internal/capability", "internal/frame", "internal/journal"},
+	"internal/access":  {"protocol", "internal/auth", "internal/space"},
+	"internal/ws":      {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
+	"internal/httpapi": {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
+	"internal/web":     {},
+
+	// Assembly: sees every part of a gateway, and no agent.
+	"internal/gateway": {
+		"protocol", "schemas", "internal/access", "internal/auth", "internal/capability", "internal/cluster",
+		"internal/config", "internal/httpapi", "internal/journal", "internal/journal/memory",
+		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/metrics",
+		"internal/natsconn", "internal/safety", "internal/space", "internal/web", "internal/ws",
+	},
+	"internal/meuptest": {"protocol", "client", "internal/config", "internal/gateway", "internal/httpapi"},
+
+	// Our own agents.
+	"internal/docserver":             {},
+	"internal/mcptools":              {"protocol"},
+	"internal/mcptools/mcptoolstest": {},
+	"internal/planner":               {"protocol"},
+	"internal/agent":                 {"protocol", "client", "internal/mcptools", "internal/planner"},
+	"internal/tui":                   {"protocol", "client"},
+
+	"internal/arch": {},
+}
+
+// seesEverybody are the packages that may import whatever they like; nobody
+// may import them.
+func seesEverybody(name string) bool {
+	return strings.HasPrefix(name, "cmd/") || name == "bench" || strings.HasPrefix(name, "bench/") ||
+		name == "e2e" || strings.HasPrefix(name, "e2e/")
+}
+
+// goPackage is what the test needs of the output of go list.
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	// Without a stamp, since the clone may belong to somebody else.
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-buildvcs=false", "-json=ImportPath,Imports", "./...")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("list packages: %v: %s", err, &stderr)
+	}
+	var list []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+// own returns the name of a package of this repository without the module.
+func own(importPath string) (string, bool) {
+	if importPath == module {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, module+"/")
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range packages(t) {
+		name, _ := own(p.ImportPath)
+		if seesEverybody(name) {
+			continue
+		}
+		allowed, listed := mayImport[name]
+		if !listed {
+			t.Errorf("%s is new: say in mayImport what it may import", name)
+			continue
+		}
+		for _, path := range p.Imports {
+			if imported, ours := own(path); ours && !slices.Contains(allowed, imported) {
+				t.Errorf("%s must not import %s", name, imported)
+			}
+		}
+	}
+}
+
+// TestProtocolStandsAlone: a client in Go costs nothing but the standard
+// library.
+func TestProtocolStandsAlone(t *testing.T) {
+	for _, p := range packages(t) {
+		if name, _ := own(p.ImportPath); name != "protocol" {
+			continue
+		}
+		for _, path := range p.Imports {
+			if host, _, _ := strings.Cut(path, "/"); strings.Contains(host, ".") {
+				t.Errorf("protocol must not import %s", path)
+			}
+		}
+		return
+	}
+	t.Fatal("there is no package protocol")
+}
+
+// TestFrontDoor: what our own agents are made of reaches nothing of a gateway,
+// not through others either.
+func TestFrontDoor(t *testing.T) {
+	inside := []string{
+		"internal/space", "internal/journal", "internal/gateway", "internal/ws",
+		"internal/httpapi", "internal/access", "internal/capability",
+	}
+	for _, agent := range []string{"client", "internal/agent", "internal/planner", "internal/mcptools", "internal/tui"} {
+		for _, reached := range reachable(agent) {
+			if slices.Contains(inside, reached) {
+				t.Errorf("%s reaches %s past the front door", agent, reached)
+			}
+		}
+	}
+}
+
+// reachable follows mayImport, to which TestImports holds the packages.
+func reachable(from string) []string {
+	seen := []string{from}
+	for i := 0; i < len(seen); i++ {
+		for _, next := range mayImport[seen[i]] {
+			if !slices.Contains(seen, next) {
+				seen = append(seen, next)
+			}
+		}
+	}
+	return seen[1:]
+}
