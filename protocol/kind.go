@@ -63,8 +63,8 @@ const (
 const MaxKindBytes = 128
 
 // ParseKind checks a kind and brings it into canonical spelling. It reports
-// false for an empty or overlong kind and for characters outside
-// A-Z a-z 0-9 . _ : - and the slash.
+// false for an empty or overlong kind, for characters outside A-Z a-z 0-9 . _ : -
+// and the slash, and for a namespace or a name that is empty.
 func ParseKind(s string) (Kind, bool) {
 	if s == "" || len(s) > MaxKindBytes {
 		return "", false
@@ -74,7 +74,11 @@ func ParseKind(s string) (Kind, bool) {
 			return "", false
 		}
 	}
-	return Kind(canonicalSeparator(s)), true
+	k := canonicalSeparator(s)
+	if i := strings.IndexByte(k, '.'); i == 0 || i > 0 && i == len(k)-1 {
+		return "", false // a separator separates two names
+	}
+	return Kind(k), true
 }
 
 // readKind is ParseKind of a JSON string. Kinds that are well known are not

@@ -107,9 +107,9 @@ func (l *linter) shadowed(c *Capability, all []*Capability) bool {
 	if c.deny {
 		return false
 	}
-	for i, d := range all {
+	for _, d := range all {
 		if d.deny && d.denies(c) {
-			l.report(Warning, "it allows nothing: capability %d denies all of it", i)
+			l.report(Warning, "it allows nothing: %s denies all of it", shorten(d.String()))
 			return true
 		}
 	}
@@ -126,13 +126,13 @@ func (l *linter) redundant(i int, all []*Capability) {
 		}
 		if string(c.source) == string(other.source) {
 			if j < i {
-				l.report(Warning, "it is a duplicate of capability %d", j)
+				l.report(Warning, "it is a duplicate of an earlier one")
 				return
 			}
 			continue
 		}
 		if other.Contains(c) && (j < i || !c.Contains(other)) {
-			l.report(Warning, "it adds nothing: capability %d allows all of it", j)
+			l.report(Warning, "it adds nothing: %s allows all of it", shorten(other.String()))
 			return
 		}
 	}

@@ -30,6 +30,8 @@ var (
 	// ErrStale: a state entry that the draft's Basis does not cover is in the
 	// log already. The caller has to check the draft again.
 	ErrStale = errors.New("checked against outdated state")
+	// ErrTooLarge: the log cannot hold an entry of this size.
+	ErrTooLarge = errors.New("entry too large for the log")
 	// ErrNotFound: no entry has that id.
 	ErrNotFound = errors.New("no such entry")
 )
@@ -75,7 +77,8 @@ type Result struct {
 	// Retry: the same sender has appended this id before, and nothing was
 	// appended now.
 	Retry bool
-	// Err wraps ErrUnavailable, ErrDuplicateID or ErrStale; nil: durable.
+	// Err wraps ErrUnavailable, ErrDuplicateID, ErrStale or ErrTooLarge; nil:
+	// durable.
 	Err error
 }
 

@@ -362,6 +362,8 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 		p.waiting = append(p.waiting, c)
 	case errors.Is(r.Err, journal.ErrDuplicateID):
 		p.refuse(c, protocol.Errorf(protocol.CodeDuplicateID, "The id %s is somebody else's in this space; choose another one.", c.draft.Envelope.ID))
+	case errors.Is(r.Err, journal.ErrTooLarge):
+		p.refuse(c, protocol.Errorf(protocol.CodeMessageTooLarge, "The log behind this gateway cannot hold an envelope of this size."))
 	default:
 		p.space.log.Warn("append envelope", "envelope", c.draft.Envelope.ID, "error", r.Err)
 		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the envelope now; it was not admitted, send it again under the same id."))

@@ -13,10 +13,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrTooLarge: a draft does not fit into a message of this NATS, not even
-// compressed. Sending it again is pointless. See [Journal.MaxDraftBytes].
-var ErrTooLarge = errors.New("entry too large for NATS")
-
 // Append implements [journal.Journal]. A call that needs several blocks (more
 // than 1024 drafts, or with state entries among them) waits for each before it
 // sends the next, since a draft that turns out stale ends the call.
@@ -100,7 +96,7 @@ func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.
 	for len(todo) > 0 {
 		u, n := j.cutUnit(space, drafts, todo)
 		if u == nil { // a single draft, and too large
-			results[todo[0]].Err = fmt.Errorf("append entry %s: %w: %d bytes at most", drafts[todo[0]].Envelope.ID, ErrTooLarge, j.MaxDraftBytes())
+			results[todo[0]].Err = fmt.Errorf("append entry %s: %w: %d bytes at most", drafts[todo[0]].Envelope.ID, journal.ErrTooLarge, j.MaxDraftBytes())
 			todo = todo[1:]
 			continue
 		}

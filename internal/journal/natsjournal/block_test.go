@@ -119,7 +119,7 @@ func TestLargeDrafts(t *testing.T) {
 	huge := chat("huge", "alice")
 	huge.Envelope.Payload = []byte(worstJSON(3 << 20))
 	r := j.Append(t.Context(), "lab", []journal.Draft{chat("before", "alice"), huge, chat("after", "alice")})
-	if r[0].Err != nil || !errors.Is(r[1].Err, ErrTooLarge) || r[2].Err != nil {
+	if r[0].Err != nil || !errors.Is(r[1].Err, journal.ErrTooLarge) || r[2].Err != nil {
 		t.Errorf("too large: %+v", r)
 	}
 }
