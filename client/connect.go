@@ -118,7 +118,7 @@ func (c *Client) place(w protocol.Welcome) error {
 		return errBehind
 	default:
 		c.log.Warn("the space has another log now; reading it from its beginning", "position", cur.pos, "head", w.Space.Seq)
-		if !c.in.put(item{err: &GapError{After: cur.pos, Reset: true}}) {
+		if !c.opts.Discard && !c.in.put(item{err: &GapError{After: cur.pos, Reset: true}}) {
 			return errBehind // no room to say so; the next attempt will
 		}
 		*cur = cursor{known: true}

@@ -33,6 +33,10 @@ func (s *session) dispatch(env *protocol.Envelope, size int64) {
 // wants. What finds no room is asked for again later; what has no place in the
 // log (presence, stream.data) cannot be, and is gone.
 func (c *Client) keep(env *protocol.Envelope, size int64) {
+	if c.opts.Discard {
+		c.cursor.pos = max(c.cursor.pos, env.Seq)
+		return
+	}
 	if env.Seq == 0 {
 		if !c.in.skipping.Load() && c.wanted(env) {
 			c.in.put(item{env: *env, size: size})
@@ -100,7 +104,7 @@ func (c *Client) refused(env *protocol.Envelope) {
 }
 
 func (c *Client) expired(refusal *protocol.Error) {
-	if c.in.skipping.Load() {
+	if c.opts.Discard || c.in.skipping.Load() {
 		return // asked for again in a moment, and told again then
 	}
 	if !c.in.put(item{err: &GapError{After: c.cursor.pos, Oldest: refusal.OldestSeq}}) {

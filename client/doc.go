@@ -32,7 +32,8 @@
 // for answers alone, and throws the envelopes away that find no room. Once the
 // buffer is empty it connects again behind the last envelope that was kept.
 // Nothing is lost, memory is bounded, and nobody waits for himself. The price
-// is a new connection for every full buffer in such a program.
+// is a new connection for every full buffer in such a program. One that never
+// receives sets Options.Discard.
 //
 // # Goroutines
 //

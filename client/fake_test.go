@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -44,7 +43,6 @@ type fakeConn struct {
 	*websocket.Conn
 	g   *faultyGateway
 	ctx context.Context
-	mu  sync.Mutex
 }
 
 func newFaultyGateway(t *testing.T) *faultyGateway {
@@ -148,7 +146,7 @@ func (c *fakeConn) receive(frame []byte) {
 		return
 	}
 	if env.Kind == protocol.KindSystemSubscribe {
-		c.say(protocol.KindSystemSubscribed, env.ID, json.RawMessage(env.Payload))
+		c.say(protocol.KindSystemSubscribed, env.ID, env.Payload)
 		return
 	}
 	env.From = "me"

@@ -252,3 +252,31 @@ func TestObserverSeesAndCannotSpeak(t *testing.T) {
 		return
 	}
 }
+
+func TestDiscardKeepsNothingAndStillGetsResponses(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	alice := join(t, g, "alice", func(o *client.Options) { o.Discard, o.Buffer = true, 1 })
+	bob := join(t, g, "bob", nil)
+	for i := range 20 {
+		if _, err := alice.Send(deadline(t), message(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go func() {
+		for env, err := range bob.All(t.Context()) {
+			if err != nil {
+				return
+			}
+			if env.Kind == protocol.KindMCPRequest {
+				_, _ = bob.Send(t.Context(), protocol.Envelope{Kind: protocol.KindMCPResponse, Correlation: protocol.CorrelateTo(env.ID), Payload: []byte(`{"result":1}`)})
+			}
+		}
+	}()
+	if res, err := alice.Request(deadline(t), []protocol.ParticipantID{"bob"}, "x", nil, client.RequestOptions{}); err != nil || string(res) != "1" {
+		t.Errorf("%s, %v", res, err)
+	}
+	_ = alice.Close()
+	if env, err := alice.Receive(deadline(t)); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("received %s, %v", env.Kind, err)
+	}
+}

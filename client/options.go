@@ -1,7 +1,6 @@
 package client
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -27,6 +26,11 @@ type Options struct {
 	// Observe opens a connection that only watches: it may send nothing, and
 	// its filter holds without exception.
 	Observe bool
+
+	// Discard throws away what is received, for programs that only send and
+	// make requests: nothing waits to be taken, and Receive returns nothing but
+	// the end.
+	Discard bool
 
 	// InFlight bounds the envelopes that are sent and not yet answered;
 	// 0 stands for 64.
@@ -122,7 +126,7 @@ func (o Options) withDefaults() Options {
 		o.OnState = func(State) {}
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.HTTPClient == nil {
 		o.HTTPClient = &http.Client{Transport: &http.Transport{

@@ -18,10 +18,11 @@ import (
 // Codes of the JSON-RPC errors with which the agent answers its own calls;
 // those that a tool server gives pass as they are.
 const (
-	rpcNoSuchTool = -32601
-	rpcFailed     = -32000
-	rpcTimeout    = -32001
-	rpcCancelled  = -32002
+	rpcNoSuchMethod = -32601
+	rpcNoSuchTool   = -32602
+	rpcFailed       = -32000
+	rpcTimeout      = -32001
+	rpcCancelled    = -32002
 )
 
 // maxSeen bounds what the planner sees of one result, in bytes.
@@ -125,7 +126,7 @@ func (a *Agent) call(q *question, request protocol.Envelope, c planner.Call) pla
 // every request in the log gets one.
 func (a *Agent) respond(q *question, response protocol.Envelope) error {
 	response.ID = a.opts.NewID()
-	_, err := a.send(q.ctx, response)
+	err := a.say(q, response)
 	if err == nil || q.ctx.Err() == nil {
 		return err
 	}

@@ -31,7 +31,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -128,7 +127,7 @@ func (o Options) withDefaults() Options {
 		o.NewID = func() protocol.ID { return protocol.ID(uuid.Must(uuid.NewV7()).String()) }
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }

@@ -39,6 +39,10 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 		if env.From != a.you {
 			a.cancelQuestions(env, func(q *question) bool { return q.path == env.Context })
 		}
+	case protocol.KindMCPRequest:
+		if env.AddressedTo(a.you) && env.From != a.you {
+			a.decline(work, env)
+		}
 	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantRequestStatus, protocol.KindParticipantShutdown:
 		if env.AddressedTo(a.you) && env.From != a.you {
 			return a.obey(work, env)
@@ -129,6 +133,27 @@ func (a *Agent) obey(work context.Context, env *protocol.Envelope) verdict {
 		})
 	}
 	return goOn
+}
+
+// decline answers a request that somebody makes of the agent itself: it uses
+// tools and offers none, and whoever asks should not wait to find that out.
+func (a *Agent) decline(work context.Context, env *protocol.Envelope) {
+	var rpc struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if json.Unmarshal(env.Payload, &rpc) != nil || len(rpc.ID) == 0 {
+		return // a notification
+	}
+	answer := field{"error", rpcFault{rpcNoSuchMethod, "this participant offers no tools"}}
+	if rpc.Method == "ping" {
+		answer = field{"result", struct{}{}}
+	}
+	a.errand(work, protocol.Envelope{
+		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{env.From}, Context: env.Context,
+		Correlation: protocol.CorrelateTo(env.ID),
+		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", rpc.ID}, answer),
+	})
 }
 
 func (a *Agent) status() json.RawMessage {

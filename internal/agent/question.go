@@ -143,27 +143,22 @@ func (a *Agent) conclude(q *question, d planner.Decision) error {
 
 // say sends an envelope, once the agent is not paused.
 func (a *Agent) say(q *question, env protocol.Envelope) error {
-	_, err := a.send(q.ctx, env)
-	return err
-}
-
-func (a *Agent) send(ctx context.Context, env protocol.Envelope) (client.Receipt, error) {
 	if env.ID == "" {
 		env.ID = a.opts.NewID()
 	}
 	for {
-		receipt, err := a.opts.Space.Send(ctx, env)
+		_, err := a.opts.Space.Send(q.ctx, env)
 		if err == nil {
-			return receipt, nil
+			return nil
 		}
-		if ctx.Err() != nil {
-			return receipt, context.Cause(ctx)
+		if q.ctx.Err() != nil {
+			return context.Cause(q.ctx)
 		}
 		if !errors.Is(err, &protocol.Error{Code: protocol.CodePaused}) {
-			return receipt, err
+			return err
 		}
-		if err := a.gate.wait(ctx); err != nil {
-			return receipt, err
+		if err := a.gate.wait(q.ctx); err != nil {
+			return err
 		}
 	}
 }

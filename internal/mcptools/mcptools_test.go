@@ -22,6 +22,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/docserver"
 	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/mcptools/mcptoolstest"
 )
 
 // The test binary is also the servers that the tests start: a real program at
@@ -303,10 +304,7 @@ func TestToolsThatChange(t *testing.T) {
 }
 
 func TestFilesystemServerOfTheReferenceImplementation(t *testing.T) {
-	path := os.Getenv("MEUP_TEST_FS_SERVER")
-	if path == "" {
-		t.Skip("set MEUP_TEST_FS_SERVER to the server-filesystem program of @modelcontextprotocol/server-filesystem to run this test")
-	}
+	path := mcptoolstest.FilesystemServer(t)
 	dir := docs(t)
 	set := start(t, mcptools.Options{}, mcptools.Server{Command: []string{path, dir}})
 	if got := call(t, set, "list_directory", `{"path":"`+dir+`"}`); got != "[FILE] deploy.md\n[FILE] notes.txt" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -84,11 +85,11 @@ func (s *server) start(ctx context.Context) error {
 func (s *server) transport() (mcp.Transport, error) {
 	switch {
 	case s.config.InProcess != nil:
-		here, there := mcp.NewInMemoryTransports()
-		if _, err := s.config.InProcess.Connect(context.Background(), there, nil); err != nil {
+		here, there := net.Pipe() // not the SDK's own: its bound is lower than ours
+		if _, err := s.config.InProcess.Connect(context.Background(), over(there), nil); err != nil {
 			return nil, err
 		}
-		return here, nil
+		return over(here), nil
 	case s.config.URL != "":
 		return &mcp.StreamableClientTransport{
 			Endpoint:   s.config.URL,
@@ -98,6 +99,10 @@ func (s *server) transport() (mcp.Transport, error) {
 		return &command{config: s.config, grace: s.opts.Grace, log: s.log}, nil
 	}
 	return nil, errors.New("neither a command nor a URL is given")
+}
+
+func over(conn net.Conn) mcp.Transport {
+	return &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: maxLine}
 }
 
 // headerTransport adds the configured headers to every request.

@@ -327,7 +327,7 @@ func (r *reasoner) askElsewhere() (Decision, bool) {
 	if bestScore == 0 {
 		return Decision{}, false
 	}
-	best.Reason = "Of my tools " + code(best.Tool) + " fits a question about " + r.q.subject() + " best."
+	best.Reason = code(best.Tool) + " may know something about " + r.q.subject() + "."
 	return r.use("", []Call{best})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/docserver"
 	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/planner"
 )
 
@@ -109,7 +110,7 @@ func servers(t *testing.T, dir string) map[string]mcptools.Server {
 	}
 	t.Cleanup(func() { _ = closeDir() })
 	all := map[string]mcptools.Server{"docserver": {InProcess: own}}
-	if path := os.Getenv("MEUP_TEST_FS_SERVER"); path != "" {
+	if path := mcptoolstest.FindFilesystemServer(); path != "" {
 		all["server-filesystem"] = mcptools.Server{Command: []string{path, dir}}
 	}
 	return all

@@ -25,30 +25,42 @@ var changing = wordSet(`add append apply approve archive book buy cancel change 
 func sortTools(tools []Tool) toolbox {
 	var box toolbox
 	for i := range tools {
-		t := &tools[i]
-		if !safe(t) {
+		if safe(&tools[i]) {
+			box.put(&tools[i])
+		} else {
 			box.unsafe++
-			continue
-		}
-		parts := nameParts(t.Name)
-		s := parseSchema(t.InputSchema)
-		switch {
-		case has(parts, "deprecated") || strings.Contains(t.Description, "DEPRECATED"):
-		case box.roots == nil && has(parts, "list") && has(parts, "allowed", "roots") && len(s.Required) == 0:
-			box.roots = t
-		case box.list == nil && has(parts, "list", "ls") && has(parts, "directory", "dir", "files", "folder") && s.fills(pathParam):
-			box.list = t
-		case box.search == nil && has(parts, "search", "find", "glob") && has(parts, "files", "file", "glob") && s.fills(pathParam, patternParam):
-			box.search = t
-		case readsText(parts) && s.fills(pathParam):
-			if box.read == nil || has(parts, "text") {
-				box.read = t
-			}
-		case s.fills(queryParam) || len(s.Required) == 0:
-			box.query = append(box.query, *t)
 		}
 	}
 	return box
+}
+
+// put gives a tool the first role that it fits and that is still free.
+func (b *toolbox) put(t *Tool) {
+	parts := nameParts(t.Name)
+	s := parseSchema(t.InputSchema)
+	switch {
+	case has(parts, "deprecated") || strings.Contains(t.Description, "DEPRECATED"):
+	case b.roots == nil && has(parts, "list") && has(parts, "allowed", "roots") && len(s.Required) == 0:
+		b.roots = t
+	case b.list == nil && listsFolder(parts) && s.fills(pathParam):
+		b.list = t
+	case b.search == nil && findsFiles(parts) && s.fills(pathParam, patternParam):
+		b.search = t
+	case readsText(parts) && s.fills(pathParam):
+		if b.read == nil || has(parts, "text") {
+			b.read = t
+		}
+	case s.fills(queryParam) || len(s.Required) == 0:
+		b.query = append(b.query, *t)
+	}
+}
+
+func listsFolder(parts []string) bool {
+	return has(parts, "list", "ls") && has(parts, "directory", "dir", "files", "folder")
+}
+
+func findsFiles(parts []string) bool {
+	return has(parts, "search", "find", "glob") && has(parts, "files", "file", "glob")
 }
 
 // readsText tells the tool that gives a file's text from those that give its
