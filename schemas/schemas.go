@@ -111,7 +111,7 @@ func builtIn() (*jsonschema.Compiler, error) {
 			return nil, err
 		}
 		err = c.AddResource(base+name, f)
-		f.Close()
+		_ = f.Close() // it was read
 		if err != nil {
 			return nil, fmt.Errorf("read schema %s: %w", name, err)
 		}

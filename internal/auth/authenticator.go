@@ -76,7 +76,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, space, token string, n
 			return Identity{Participant: o.id, Space: space, Via: ViaToken, hash: hash}, nil
 		}
 	}
-	if id, err, found := a.invited(space, hash, now); found {
+	if id, found, err := a.invited(space, hash, now); found {
 		return id, err
 	}
 	if len(owners) > 0 {
@@ -85,18 +85,18 @@ func (a *Authenticator) Authenticate(ctx context.Context, space, token string, n
 	return a.bearerOfJWT(ctx, t, name, space, token, now)
 }
 
-func (a *Authenticator) invited(space string, hash Digest, now time.Time) (id Identity, err error, found bool) {
+func (a *Authenticator) invited(space string, hash Digest, now time.Time) (id Identity, found bool, err error) {
 	if a.invites == nil {
-		return Identity{}, nil, false
+		return Identity{}, false, nil
 	}
 	participant, expires, ok := a.invites.LookupInvite(space, hash)
 	if !ok {
-		return Identity{}, nil, false
+		return Identity{}, false, nil
 	}
 	if !expires.IsZero() && !now.Before(expires) {
-		return Identity{}, fmt.Errorf("invitation: %w", ErrExpired), true
+		return Identity{}, true, fmt.Errorf("invitation: %w", ErrExpired)
 	}
-	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaInvite, hash: hash}, nil, true
+	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaInvite, hash: hash}, true, nil
 }
 
 // bearerOfJWT judges a JWT by what the space accepts, and if that is not it by
@@ -171,7 +171,7 @@ func (a *Authenticator) Recheck(id Identity, now time.Time) error {
 		accepts, has := t.jwts[name]
 		holds = has && accepts == id.jwt && !t.known[member{name, id.Participant}]
 	case ViaInvite:
-		again, err, found := a.invited(id.Space, id.hash, now)
+		again, found, err := a.invited(id.Space, id.hash, now)
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ const (
 // NewClient returns the client for issuers: its answers and its patience are
 // bounded, and a redirect cannot take it from https to http.
 func NewClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http says so
 	transport.MaxIdleConnsPerHost = 1
 	transport.MaxResponseHeaderBytes = 64 << 10
 	transport.ResponseHeaderTimeout = fetchTimeout
@@ -101,7 +101,7 @@ func getKeys(ctx context.Context, client *http.Client, address string) ([]jose.J
 	if err != nil {
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() //nolint:errcheck // it was read
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("get keys: status %d", resp.StatusCode)
 	}

@@ -48,7 +48,7 @@ func parseJWT(token string) (*parsedJWT, error) {
 	}
 	doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
 	if err != nil {
-		return nil, fmt.Errorf("%w: claims of the JWT: %v", ErrUnknownToken, err)
+		return nil, fmt.Errorf("%w: claims of the JWT: %w", ErrUnknownToken, err)
 	}
 	claims := doc.Root()
 	return &parsedJWT{signed, claims, claims.Get("iss").Text()}, nil

@@ -45,7 +45,7 @@ func (l *Ledger) trace(granter protocol.ParticipantID, before uint64, e *entry) 
 			}
 			return
 		}
-		inherited, denied := right.inheritance(h, e)
+		inherited, denied := inheritance(h, right, e)
 		if denied != nil {
 			obstacle = denied
 			return
@@ -72,7 +72,7 @@ func (l *Ledger) trace(granter protocol.ParticipantID, before uint64, e *entry) 
 // inheritance returns the deny rules that travel along when e is derived from
 // right: those that may forbid some of it and that it does not carry already.
 // denied is one that forbids all of it.
-func (right *entry) inheritance(h *holder, e *entry) (inherited []*Capability, denied *Capability) {
+func inheritance(h *holder, right, e *entry) (inherited []*Capability, denied *Capability) {
 	for _, list := range [][]*Capability{h.denies, right.taken, right.inherited} {
 		for _, d := range list {
 			if d.denies(e.capability) {

@@ -240,7 +240,7 @@ func oracleValue(p, v any, deny bool) bool {
 		}
 		return len(list) == 0 && p != "!**" && oracleAbsent(p)
 	}
-	every := false
+	var every bool
 	switch p := p.(type) {
 	case []any:
 		every = true

@@ -24,7 +24,7 @@ func decodeInto(r *report, n *node, target any) {
 		}
 		return
 	}
-	target.(interface{ setPlace(place) }).setPlace(n.place)
+	target.(interface{ setPlace(place) }).setPlace(n.place) //nolint:forcetypeassert // every shape embeds a place
 	if n.kind != null {
 		decodeMapping(r, n, target)
 	}

@@ -185,7 +185,7 @@ type cursorHeap []*cursor
 func (h cursorHeap) Len() int           { return len(h) }
 func (h cursorHeap) Less(i, j int) bool { return h[i].ahead[0].ts.Before(h[j].ahead[0].ts) }
 func (h cursorHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *cursorHeap) Push(x any)        { *h = append(*h, x.(*cursor)) }
+func (h *cursorHeap) Push(x any)        { *h = append(*h, x.(*cursor)) } //nolint:forcetypeassert // the heap holds nothing else
 func (h *cursorHeap) Pop() any {
 	old := *h
 	c := old[len(old)-1]

@@ -110,7 +110,7 @@ func (s *store) lookup(space string, id protocol.ID) (*journal.Entry, error) {
 	var buf [2 + 2*protocol.MaxIDBytes]byte
 	var seq uint64
 	found, err := get(s.pdb, idKey(buf[:0], space, id), func(v []byte) error {
-		n := 0
+		var n int
 		if seq, n = binary.Uvarint(v); n <= 0 {
 			return unavailable(fmt.Errorf("%w: index of %s", journal.ErrDamaged, id))
 		}

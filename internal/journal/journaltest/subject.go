@@ -68,7 +68,7 @@ func follow(t *testing.T, j journal.Journal) *subject {
 func draft(id protocol.ID, change ...func(*journal.Draft)) journal.Draft {
 	d := journal.Draft{Envelope: protocol.Envelope{
 		ID: id, TS: start, From: "alice", Kind: protocol.KindChat,
-		Payload: json.RawMessage(fmt.Sprintf(`{"message":"%s"}`, id)),
+		Payload: json.RawMessage(fmt.Sprintf(`{"message":%q}`, id)),
 	}}
 	for _, f := range change {
 		f(&d)

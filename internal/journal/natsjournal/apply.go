@@ -121,7 +121,7 @@ func (p *pass) add(it item) error {
 			if err != nil {
 				return err
 			}
-			stale = stale || r.Err == journal.ErrStale
+			stale = stale || errors.Is(r.Err, journal.ErrStale)
 			if r.Err == nil && !r.Retry {
 				entries = append(entries, d.entry)
 			}

@@ -132,12 +132,6 @@ func (r *replica) complete() {
 	r.whole = true
 }
 
-func (r *replica) isComplete() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.whole
-}
-
 // withdraw lets no reader in and waits for those that are there. The streams
 // must not use the database any more.
 func (r *replica) withdraw() *entrydb.DB {

@@ -14,12 +14,12 @@ import (
 // has asked before.
 func (j *Journal) headOf(space string, durable protocol.Seq) *head {
 	if h, ok := j.heads.Load(space); ok {
-		return h.(*head)
+		return h.(*head) //nolint:forcetypeassert // the map holds nothing else
 	}
 	h := new(head)
 	h.durable.Store(uint64(durable))
 	known, _ := j.heads.LoadOrStore(space, h)
-	return known.(*head)
+	return known.(*head) //nolint:forcetypeassert // the map holds nothing else
 }
 
 // visible returns the newest Seq of a space that readers may see. The store
@@ -31,7 +31,7 @@ func (j *Journal) headOf(space string, durable protocol.Seq) *head {
 // that head when he wants to leave his own.
 func (j *Journal) visible(space string) (protocol.Seq, error) {
 	if h, ok := j.heads.Load(space); ok {
-		return h.(*head).seq(), nil
+		return h.(*head).seq(), nil //nolint:forcetypeassert // the map holds nothing else
 	}
 	_, newest, err := j.db.Bounds(space)
 	if err != nil {
@@ -39,7 +39,7 @@ func (j *Journal) visible(space string) (protocol.Seq, error) {
 	}
 	if newest == 0 {
 		if h, ok := j.heads.Load(space); ok {
-			return h.(*head).seq(), nil
+			return h.(*head).seq(), nil //nolint:forcetypeassert // the map holds nothing else
 		}
 		return 0, nil // no head for a space that may never have an entry
 	}
@@ -98,7 +98,7 @@ func (j *Journal) Spaces(context.Context) ([]string, error) {
 	}
 	spaces = slices.DeleteFunc(spaces, func(space string) bool {
 		h, ok := j.heads.Load(space)
-		return ok && h.(*head).seq() == 0
+		return ok && h.(*head).seq() == 0 //nolint:forcetypeassert // the map holds nothing else
 	})
 	slices.Sort(spaces)
 	return spaces, nil
