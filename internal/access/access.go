@@ -182,6 +182,15 @@ func OriginAllowed(r *http.Request, allowed []string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
+// SetRetryAfter sets the header Retry-After, in seconds, where the error asks to
+// come back later.
+func SetRetryAfter(h http.Header, err *protocol.Error) {
+	switch err.Code.HTTPStatus() {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", strconv.FormatInt(max((err.RetryAfterMS+999)/1000, 1), 10))
+	}
+}
+
 // WriteError answers a request with an error: the body of sections 4 and 5.
 func WriteError(w http.ResponseWriter, err *protocol.Error) {
 	body, marshalErr := json.Marshal(err)
@@ -194,10 +203,7 @@ func WriteError(w http.ResponseWriter, err *protocol.Error) {
 	if err.Code == protocol.CodeUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="meup"`)
 	}
-	status := err.Code.HTTPStatus()
-	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", strconv.FormatInt(max((err.RetryAfterMS+999)/1000, 1), 10))
-	}
-	w.WriteHeader(status)
+	SetRetryAfter(h, err)
+	w.WriteHeader(err.Code.HTTPStatus())
 	_, _ = w.Write(append(body, '\n')) // the peer may be gone
 }

@@ -16,6 +16,7 @@ const (
 	opText = 0x81 // final fragment, text
 	opPing = 0x89 // final fragment, ping
 	opPong = 0x8A // final fragment, pong
+	opEnd  = 0x88 // final fragment, close
 )
 
 // AppendText appends a whole text frame whose content is written by body.
@@ -67,6 +68,17 @@ func All(frames []byte) iter.Seq2[[]byte, bool] {
 
 // Ping is an empty ping frame.
 var Ping = []byte{opPing, 0}
+
+// AppendClose appends a close frame; the reason is cut to what fits.
+func AppendClose(dst []byte, code int, reason string) []byte {
+	reason = reason[:min(len(reason), 123)]
+	dst = append(dst, opEnd, byte(2+len(reason)))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(code))
+	return append(dst, reason...)
+}
+
+// IsClose reports whether a frame is a close frame.
+func IsClose(f []byte) bool { return len(f) > 0 && f[0] == opEnd }
 
 // AppendPong appends the answer to a ping; a control frame carries at most 125
 // bytes.

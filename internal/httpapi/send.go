@@ -70,6 +70,9 @@ func (s *Server) sendMany(w http.ResponseWriter, r *http.Request, v visitor, sen
 	for _, o := range v.space.Publish(r.Context(), sender, attempts) {
 		a := answer(o)
 		statuses[a.Status] = true
+		if o.Err != nil { // of several, the last one has to wait longest
+			access.SetRetryAfter(w.Header(), o.Err)
+		}
 		answers = append(answers, a)
 	}
 	writeJSON(w, overall(statuses), answers)

@@ -2,14 +2,11 @@ package meuptest
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coder/websocket"
 	"golang.org/x/tools/txtar"
 )
 
@@ -28,23 +24,51 @@ import (
 //
 //	alice connects QUERY            a connection called alice, with alice's token
 //	alice connects QUERY as a2      another one, called a2
-//	alice cannot connect QUERY 403 {…}
-//	stranger dials                  a connection without space or token
+//	alice connects QUERY by subprotocol         the token comes as a browser sends it
+//	alice connects QUERY answering no pings
+//	alice connects QUERY with Origin=https://…  with a header of that name
+//	alice cannot connect QUERY 403 {…}          "nobody" has no token
+//	stranger dials PATH             a connection without token, without space
+//
 //	alice sends {…}                 a frame, as it stands
+//	alice sends at once {…} {…}     frames in one packet
+//	alice sends quoted "…"          a frame, written as a string of Go
+//	alice sends binary {…}
+//	alice sends a chat of 100 bytes a frame of that length
+//	alice subscribes {…}            and has the answer, with the same filter in it
+//
 //	alice gets {…}                  the next frame has (at least) this; presence and acks are skipped
+//	alice gets text …               the next frame has these bytes in it
+//	alice waits for {…}             the same, whatever comes before
 //	alice has her ack for ID        an ack for that id has come, or comes next
 //	alice sees presence {…}         the next frame, presence among them, has this
 //	alice is closed with 4003
 //	alice leaves
+//
 //	GET /path as alice 200 {…}      an HTTP request, its status and (part of) its body
+//	GET /path as alice with Accept=application/jsonl 200 {…} {…}
 //	POST /path as alice {…} 200 {…}
+//	POST /path as alice quoted "…" 400 {…}
+//	the answer has Retry-After 1    a header of the last answer
+//	the answer says …               the last answer's body has this text in it
+//	alice listens to QUERY          to server-sent events
+//	alice listens to QUERY after 7  with Last-Event-ID
+//	alice hears EVENT {…}           the next event has that name and (at least) this
+//	alice listens no more
+//
 //	the gateway restarts
+//	the gateway drains
 //	the configuration becomes FILE
+//	the data folder has TEXT in it
+//	the data folder has nothing of TEXT
+//	20 times LINE                   ${n} counts from 1
 //
 // An expected object has to be part of what came, an expected array is as
 // long. The string "$name" stands for whatever comes there, and later, also
-// inside other strings and in what is sent, for that value again; "$absent"
-// says that there is no such member, "$any" that there is one.
+// inside other strings and in what is sent (as ${name}), for that value again.
+// "$absent" says that there is no such member, "$any" that there is one;
+// "$now" is a ts of this minute, "$uuid7" an id of that form, and
+// "$above:name" a number above the one that was captured.
 func Conversations(t *testing.T, dir string) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -71,12 +95,11 @@ func run(t *testing.T, file string) {
 	if configuration == "" {
 		configuration = Config
 	}
-	c := &conversation{t: t, files: files, gateway: Start(t, configuration), conns: make(map[string]*websocket.Conn), acks: make(map[string]bool), vars: make(map[string]any)}
-	t.Cleanup(func() {
-		for _, ws := range c.conns {
-			_ = ws.CloseNow()
-		}
-	})
+	c := &conversation{
+		t: t, files: files, gateway: Start(t, configuration), client: &http.Client{Transport: &http.Transport{}},
+		peers: make(map[string]*peer), listeners: make(map[string]*listener), vars: make(vars),
+	}
+	t.Cleanup(c.end)
 	lines := bufio.NewScanner(strings.NewReader(files["script"]))
 	lines.Buffer(nil, 4<<20)
 	for n := 1; lines.Scan(); n++ {
@@ -91,12 +114,44 @@ func run(t *testing.T, file string) {
 }
 
 type conversation struct {
-	t       *testing.T
-	files   map[string]string
-	gateway *Gateway
-	conns   map[string]*websocket.Conn
-	acks    map[string]bool // "alice msg-1": acks that came before somebody asked
-	vars    map[string]any
+	t         *testing.T
+	files     map[string]string
+	gateway   *Gateway
+	client    *http.Client
+	peers     map[string]*peer     // by the name that they connected as
+	listeners map[string]*listener // to events
+	answer    answer               // to the last request
+	drained   chan struct{}        // closed when the gateway has drained; nil: it does not
+	vars      vars
+}
+
+// end cuts everything, so that the gateway has nobody to wait for.
+func (c *conversation) end() {
+	for _, p := range c.peers {
+		_ = p.ws.CloseNow()
+	}
+	for _, l := range c.listeners {
+		l.stop()
+	}
+	c.client.CloseIdleConnections()
+	c.awaitDrained()
+}
+
+// drain lets the gateway end in good order, while the script goes on.
+func (c *conversation) drain() {
+	drained := make(chan struct{})
+	c.drained = drained
+	go func() { // ends with the gateway; awaitDrained waits
+		defer close(drained)
+		c.gateway.Stop()
+	}()
+}
+
+func (c *conversation) awaitDrained() {
+	if c.drained != nil {
+		<-c.drained
+		c.drained = nil
+	}
 }
 
 // patience is how long a line waits for what it expects.
@@ -107,14 +162,12 @@ func (c *conversation) do(line string) error {
 	defer cancel()
 	who, rest, _ := strings.Cut(line, " ")
 	switch {
-	case who == "GET" || who == "POST":
+	case who == http.MethodGet || who == http.MethodPost:
 		return c.request(ctx, who, rest)
-	case line == "the gateway restarts":
-		c.gateway.Restart()
-		return nil
-	case strings.HasPrefix(line, "the configuration becomes "):
-		c.gateway.Reload(c.files[strings.TrimPrefix(line, "the configuration becomes ")])
-		return nil
+	case who == "the":
+		return c.gatewayDoes(rest)
+	case strings.HasPrefix(rest, "times "):
+		return c.times(who, strings.TrimPrefix(rest, "times "))
 	}
 	verb, object, _ := strings.Cut(rest, " ")
 	switch verb {
@@ -123,277 +176,112 @@ func (c *conversation) do(line string) error {
 	case "cannot":
 		return c.cannotConnect(ctx, who, strings.TrimPrefix(object, "connect "))
 	case "dials":
-		return c.dials(ctx, who)
+		return c.dials(ctx, who, object)
+	case "listens":
+		return c.listens(who, object)
+	case "hears":
+		return c.hears(ctx, who, object)
+	}
+	p := c.peers[who]
+	if p == nil {
+		return fmt.Errorf("%s is not connected", who)
+	}
+	return c.peerDoes(ctx, p, verb, object)
+}
+
+// peerDoes is what a connection does, or what happens to it.
+func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object string) error {
+	switch verb {
 	case "sends":
-		return c.sends(ctx, who, object)
+		return c.sends(ctx, p, object)
+	case "subscribes":
+		return c.subscribes(ctx, p, object)
 	case "gets":
-		return c.gets(ctx, who, object, false)
+		if text, ok := strings.CutPrefix(object, "text "); ok {
+			return c.getsText(ctx, p, c.vars.fill(text))
+		}
+		return c.gets(ctx, p, object, false)
+	case "waits":
+		return c.waitsFor(ctx, p, strings.TrimPrefix(object, "for "))
 	case "sees":
-		return c.gets(ctx, who, strings.TrimPrefix(object, "presence "), true)
+		return c.gets(ctx, p, strings.TrimPrefix(object, "presence "), true)
 	case "is":
-		return c.isClosed(ctx, who, strings.TrimPrefix(object, "closed with "))
+		return p.closedWith(ctx, strings.TrimPrefix(object, "closed with "))
 	case "has":
-		return c.hasAck(ctx, who, c.substitute(object[strings.LastIndexByte(object, ' ')+1:]))
+		return p.hasAck(ctx, c.vars.fill(object[strings.LastIndexByte(object, ' ')+1:]))
 	case "leaves":
-		return c.conns[who].Close(websocket.StatusNormalClosure, "")
+		return p.leave()
 	}
 	return fmt.Errorf("what does %q do?", verb)
 }
 
-func (c *conversation) dial(ctx context.Context, who, query string) (*websocket.Conn, *http.Response, error) {
-	if !strings.Contains(query, "space=") {
-		query = strings.TrimSuffix("space=lab&"+query, "&")
+// gatewayDoes is what happens to the gateway, or what is seen of it.
+func (c *conversation) gatewayDoes(what string) error {
+	if header, ok := strings.CutPrefix(what, "answer has "); ok {
+		return c.answer.has(header)
 	}
-	header := http.Header{"Authorization": {"Bearer " + c.token(who)}}
-	ws, resp, err := websocket.Dial(ctx, "ws://"+c.gateway.Addr()+"/ws?"+query, &websocket.DialOptions{HTTPHeader: header})
-	if ws != nil {
-		ws.SetReadLimit(64 << 20)
+	if text, ok := strings.CutPrefix(what, "answer says "); ok {
+		return c.answer.says(c.vars.fill(text))
 	}
-	return ws, resp, err
+	if file, ok := strings.CutPrefix(what, "configuration becomes "); ok {
+		c.gateway.Reload(c.files[file])
+		return nil
+	}
+	if text, ok := strings.CutPrefix(what, "data folder has nothing of "); ok {
+		return c.dataFolder(c.vars.fill(text), false)
+	}
+	if text, ok := strings.CutPrefix(what, "data folder has "); ok {
+		return c.dataFolder(c.vars.fill(strings.TrimSuffix(text, " in it")), true)
+	}
+	switch what {
+	case "gateway restarts":
+		c.awaitDrained()
+		c.gateway.Restart()
+		return nil
+	case "gateway drains":
+		c.drain()
+		return nil
+	}
+	return fmt.Errorf("what does %q do?", "the "+what)
 }
 
-// token is the participant's, or one that was captured under the name.
-func (c *conversation) token(who string) string {
-	if t, ok := c.vars[who+"-token"].(string); ok {
-		return t
-	}
-	return who + "-token"
-}
-
-func (c *conversation) connects(ctx context.Context, who, rest string) error {
-	query, label, found := strings.Cut(rest, "as ")
-	if !found {
-		label = who
-	}
-	ws, _, err := c.dial(ctx, who, c.substitute(strings.TrimSpace(query)))
+func (c *conversation) times(count, line string) error {
+	n, err := strconv.Atoi(count)
 	if err != nil {
-		return err
+		return fmt.Errorf("how often: %w", err)
 	}
-	c.conns[strings.TrimSpace(label)] = ws
+	for i := range n {
+		c.vars["n"] = strconv.Itoa(i + 1)
+		if err := c.do(line); err != nil {
+			return fmt.Errorf("time %d: %w", i+1, err)
+		}
+	}
 	return nil
 }
 
-func (c *conversation) cannotConnect(ctx context.Context, who, rest string) error {
-	query, rest, _ := strings.Cut(rest, " ")
-	ws, resp, err := c.dial(ctx, who, query)
-	if err == nil {
-		_ = ws.CloseNow()
-		return errors.New("it could")
-	}
-	return c.answered(resp, rest)
-}
-
-func (c *conversation) dials(ctx context.Context, who string) error {
-	ws, resp, err := websocket.Dial(ctx, "ws://"+c.gateway.Addr()+"/", nil)
-	if err != nil {
-		return fmt.Errorf("%w: %v", err, resp)
-	}
-	ws.SetReadLimit(64 << 20)
-	c.conns[who] = ws
-	return nil
-}
-
-func (c *conversation) sends(ctx context.Context, who, frame string) error {
-	ws := c.conns[who]
-	if ws == nil {
-		return fmt.Errorf("%s is not connected", who)
-	}
-	return ws.Write(ctx, websocket.MessageText, []byte(c.substitute(frame)))
-}
-
-func (c *conversation) gets(ctx context.Context, who, expected string, presence bool) error {
-	ws := c.conns[who]
-	if ws == nil {
-		return fmt.Errorf("%s is not connected", who)
-	}
-	for {
-		_, frame, err := ws.Read(ctx)
-		if err != nil {
+// dataFolder looks for a text in everything that the gateway has written.
+func (c *conversation) dataFolder(text string, wanted bool) error {
+	found := ""
+	err := filepath.WalkDir(c.gateway.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
 		}
-		var got map[string]any
-		if err := decode(frame, &got); err != nil {
-			return fmt.Errorf("frame %s: %w", frame, err)
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the log tidies up as it runs
 		}
-		kind, _ := got["kind"].(string)
-		if kind == "system.ack" && !strings.Contains(expected, `"system.ack"`) {
-			c.acks[fmt.Sprint(who, " ", got["correlationId"])] = true
-			continue
+		if strings.Contains(string(data), text) {
+			found = path
 		}
-		if !presence && (kind == "system.presence" || kind == "system/presence") {
-			continue
-		}
-		if err := c.compare(expected, got); err != nil {
-			return fmt.Errorf("%w\ngot %s", err, frame)
-		}
-		return nil
-	}
-}
-
-func (c *conversation) hasAck(ctx context.Context, who, id string) error {
-	if c.acks[who+" "+id] {
-		return nil
-	}
-	return c.gets(ctx, who, `{"kind": "system.ack", "correlationId": `+strconv.Quote(id)+`}`, false)
-}
-
-func (c *conversation) compare(expected string, got any) error {
-	var want any
-	if err := decode([]byte(expected), &want); err != nil {
-		return fmt.Errorf("expected value: %w", err)
-	}
-	return c.match("", want, got)
-}
-
-func decode(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	return d.Decode(v)
-}
-
-func (c *conversation) match(path string, want, got any) error {
-	switch want := want.(type) {
-	case string:
-		return c.matchString(path, want, got)
-	case map[string]any:
-		m, ok := got.(map[string]any)
-		if !ok {
-			return fmt.Errorf("%s: want an object, got %v", path, got)
-		}
-		for k, w := range want {
-			g, there := m[k]
-			if w == "$absent" {
-				if there {
-					return fmt.Errorf("%s/%s: is there: %v", path, k, g)
-				}
-				continue
-			}
-			if !there {
-				return fmt.Errorf("%s/%s: is missing", path, k)
-			}
-			if err := c.match(path+"/"+k, w, g); err != nil {
-				return err
-			}
-		}
-		return nil
-	case []any:
-		list, ok := got.([]any)
-		if !ok || len(list) != len(want) {
-			return fmt.Errorf("%s: want %d elements, got %v", path, len(want), got)
-		}
-		for i, w := range want {
-			if err := c.match(path+"/"+strconv.Itoa(i), w, list[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if fmt.Sprint(want) != fmt.Sprint(got) {
-		return fmt.Errorf("%s: want %v, got %v", path, want, got)
-	}
-	return nil
-}
-
-func (c *conversation) matchString(path, want string, got any) error {
-	if want == "$any" {
-		return nil
-	}
-	if name, ok := strings.CutPrefix(want, "$"); ok && name != "" && !strings.ContainsAny(name, " $/") {
-		if known, ok := c.vars[name]; ok {
-			if fmt.Sprint(known) != fmt.Sprint(got) {
-				return fmt.Errorf("%s: want %v ($%s), got %v", path, known, name, got)
-			}
-			return nil
-		}
-		c.vars[name] = got
-		return nil
-	}
-	if want := c.substitute(want); want != got {
-		return fmt.Errorf("%s: want %q, got %v", path, want, got)
-	}
-	return nil
-}
-
-// substitute puts captured values in the place of ${name}.
-func (c *conversation) substitute(s string) string {
-	return os.Expand(s, func(name string) string {
-		if v, ok := c.vars[name]; ok {
-			return fmt.Sprint(v)
-		}
-		return "$" + name
+		return err
 	})
-}
-
-func (c *conversation) isClosed(ctx context.Context, who, code string) error {
-	for {
-		_, _, err := c.conns[who].Read(ctx)
-		if err == nil {
-			continue
-		}
-		if got := strconv.Itoa(int(websocket.CloseStatus(err))); got != code {
-			return fmt.Errorf("closed with %s (%w)", got, err)
-		}
-		return nil
-	}
-}
-
-// request does what "/path as alice {body} 200 {…}" says.
-func (c *conversation) request(ctx context.Context, method, rest string) error {
-	path, rest, _ := strings.Cut(rest, " ")
-	who := ""
-	if after, ok := strings.CutPrefix(rest, "as "); ok {
-		who, rest, _ = strings.Cut(after, " ")
-	}
-	var body io.Reader
-	if method == http.MethodPost {
-		var raw json.RawMessage
-		d := json.NewDecoder(strings.NewReader(rest))
-		if err := d.Decode(&raw); err != nil {
-			return fmt.Errorf("body: %w", err)
-		}
-		body, rest = strings.NewReader(c.substitute(string(raw))), strings.TrimSpace(rest[d.InputOffset():])
-	}
-	u, err := url.Parse(c.gateway.HTTP() + c.substitute(path))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
-	if err != nil {
-		return err
-	}
-	if who != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token(who))
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	return c.answered(resp, rest)
-}
-
-// answered compares a response with "200 {…}".
-func (c *conversation) answered(resp *http.Response, expected string) error {
-	if resp == nil {
-		return errors.New("no answer")
-	}
-	defer resp.Body.Close() //nolint:errcheck // it is read
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	status, rest, _ := strings.Cut(expected, " ")
-	if strconv.Itoa(resp.StatusCode) != status {
-		return fmt.Errorf("status %d: %s", resp.StatusCode, body)
-	}
-	if rest == "" {
-		return nil
-	}
-	var got any
-	if err := decode(body, &got); err != nil {
-		return fmt.Errorf("body %s: %w", body, err)
-	}
-	if err := c.compare(rest, got); err != nil {
-		return fmt.Errorf("%w\ngot %s", err, body)
+	case wanted && found == "":
+		return errors.New("it has not")
+	case !wanted && found != "":
+		return fmt.Errorf("it is in %s", found)
 	}
 	return nil
 }

@@ -20,8 +20,11 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 	st := p.space.state.Load()
 	c.draft.Basis = st.seq
 	e := &c.in.Envelope
-	if p.from.Observe || !p.allowed(ctx, st, c) {
+	if !p.allowed(ctx, st, c) {
 		return p.violation(e.Kind)
+	}
+	if st.kicked(p.from.ID) {
+		return protocol.Errorf(protocol.CodeCapabilityViolation, "You were removed from this space.")
 	}
 	if st.paused(p.from.ID, p.now) && e.Kind != protocol.KindParticipantStatus && e.Kind != protocol.KindMCPResponse {
 		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status and mcp.response alone.")

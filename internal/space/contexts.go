@@ -95,6 +95,12 @@ func (t *contexts) note(e *journal.Entry) {
 		c = t.add(env.Context, e)
 		c.Implicit = true
 	}
+	if c.Implicit && !c.start.public {
+		// Nobody opened it, so whoever may see some of it may know of it.
+		if said := t.wrap(e); said.public {
+			c.start = said
+		}
+	}
 	c.count(env)
 	if env.Kind.ClosesContext() {
 		t.end(c, env)

@@ -81,9 +81,22 @@ func (s *Space) enforce(e *journal.Entry, before, after *State) {
 func (s *Space) refreshRights(before, after *State) {
 	now := s.now()
 	for _, m := range s.members() {
-		m.observes.Store(after.observes(m.ID, now))
+		m.refreshObserves()
 		if !before.sameRights(after, m.ID, now) {
 			m.welcomeAgain()
+		}
+	}
+}
+
+// refreshObserves notes whether the member may see what is addressed to others
+// now. Several that change the state may call it at the same time: whoever is
+// last has looked at what the last one has made.
+func (m *Member) refreshObserves() {
+	for {
+		st := m.space.state.Load()
+		m.observes.Store(st.observes(m.ID, m.space.now()))
+		if m.space.state.Load() == st {
+			return
 		}
 	}
 }

@@ -1,8 +1,9 @@
 package space
 
 import (
+	"encoding/json"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/meup-protocol/meup/internal/frame"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -22,8 +23,11 @@ type Entry struct {
 	after  protocol.Seq             // of the last durable entry up to here
 	lives  uint64                   // entries without a Seq before it in the ring
 
-	mu     sync.Mutex
-	frames [protocol.DialectCount][]byte
+	// spelled is the payload in each dialect, where they differ by more than
+	// the name of a chat's text; nil: it is the Envelope's.
+	spelled *[protocol.DialectCount]json.RawMessage
+
+	frames [protocol.DialectCount]atomic.Pointer[[]byte]
 }
 
 func (s *Space) newEntry(e *journal.Entry) *Entry {
@@ -39,12 +43,16 @@ func (s *Space) newEntry(e *journal.Entry) *Entry {
 // Frame returns the entry as one WebSocket text frame in the dialect. The
 // bytes are shared: read-only.
 func (e *Entry) Frame(d protocol.Dialect) []byte {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.frames[d] == nil {
-		e.frames[d] = appendFrame(nil, d, e.Envelope)
+	if f := e.frames[d].Load(); f != nil {
+		return *f
 	}
-	return e.frames[d]
+	spelled := *e.Envelope
+	if e.spelled != nil {
+		spelled.Payload = e.spelled[d]
+	}
+	f := appendFrame(nil, d, &spelled)
+	e.frames[d].Store(&f) // who makes it at the same time makes the same
+	return f
 }
 
 func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
@@ -83,9 +91,8 @@ func encodeTogether(entries []*Entry) {
 	}
 	start := 0
 	for i, e := range entries {
-		e.mu.Lock()
-		e.frames[protocol.MEUP1] = block[start:ends[i]]
-		e.mu.Unlock()
+		f := block[start:ends[i]]
+		e.frames[protocol.MEUP1].Store(&f)
 		start = ends[i]
 	}
 }

@@ -329,7 +329,7 @@ func (s *Space) expire(last, now time.Time) {
 			continue
 		}
 		if grantsEnded && !sameList(state.ledger.Display(m.ID, last), state.ledger.Display(m.ID, now)) {
-			m.observes.Store(state.observes(m.ID, now))
+			m.refreshObserves()
 			m.welcomeAgain()
 		}
 	}

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -47,13 +48,20 @@ func (s *Space) receiveLive(message []byte) {
 // announce tells the others that a participant came or went. It is called
 // under mu, so that who comes and goes quickly is announced in that order.
 func (s *Space) announce(event string, id protocol.ParticipantID) {
-	p := protocol.Presence{Event: event, Participant: s.describe(id, protocol.MEUP1, s.now())}
-	e, err := protocol.FromGateway(s.hub.newID(), protocol.KindSystemPresence, s.now(), p)
-	if err != nil {
-		s.log.Error("encode presence", "participant", id, "error", err)
-		return
+	now := s.now()
+	var spelled [protocol.DialectCount]json.RawMessage
+	var e protocol.Envelope
+	for d := range spelled {
+		var err error
+		p := protocol.Presence{Event: event, Participant: s.describe(id, protocol.Dialect(d), now)}
+		if e, err = protocol.FromGateway(s.hub.newID(), protocol.KindSystemPresence, now, p); err != nil {
+			s.log.Error("encode presence", "participant", id, "error", err)
+			return
+		}
+		spelled[d] = e.Payload
 	}
-	s.putLive(&Entry{Envelope: &e, public: true, except: id})
+	e.Payload = spelled[protocol.MEUP1]
+	s.putLive(&Entry{Envelope: &e, public: true, except: id, spelled: &spelled})
 }
 
 // reportRosterLocked tells the other gateways who is here.

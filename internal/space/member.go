@@ -133,6 +133,10 @@ func (m *Member) Next(ctx context.Context, d *Delivery) error {
 			return nil
 		}
 		d.release()
+		if ctx.Done() == nil { // ended by Close: a plain receive costs half
+			<-m.wake
+			continue
+		}
 		select {
 		case <-m.wake:
 		case <-ctx.Done():
@@ -252,7 +256,7 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 		return true
 	}
 	floor := m.space.ring.bottom()
-	entries, err := m.readJournal(ctx, d.Entries, floor)
+	entries, err := m.readJournal(ctx, d, floor)
 	if err != nil {
 		m.space.log.Warn("read the log for a member", "participant", m.ID, "error", err)
 		pause(ctx, journalRetry)
@@ -272,13 +276,17 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 
 // readJournal reads on behind the cursor, no further than upTo: what the ring
 // has is read from there, where what is not durable stands in between.
-func (m *Member) readJournal(ctx context.Context, dst []*Entry, upTo protocol.Seq) ([]*Entry, error) {
+func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq) ([]*Entry, error) {
+	dst := d.Entries
 	oldest, _, err := m.space.journal().Bounds(ctx, m.space.name)
 	if err != nil {
 		return nil, err
 	}
 	if oldest > 0 && m.seq < oldest-1 {
-		m.skipTo(oldest)
+		if m.seq > 0 { // it goes out before what it goes on with
+			d.Control = appendFrame(d.Control, m.Dialect, m.expired(oldest))
+		}
+		m.seq = oldest - 1
 	}
 	size := 0
 	q := journal.Query{After: m.seq, Before: upTo + 1, Limit: deliveryEntries}
@@ -295,20 +303,12 @@ func (m *Member) readJournal(ctx context.Context, dst []*Entry, upTo protocol.Se
 	return dst, nil
 }
 
-// skipTo moves the cursor over what retention has dropped, and says so to a
-// member that asked for it by Seq.
-func (m *Member) skipTo(oldest protocol.Seq) {
-	if m.seq > 0 {
-		m.sayExpired(oldest)
-	}
-	m.seq = oldest - 1
-}
-
-// sayExpired tells the member that what it asked for is no longer kept.
-func (m *Member) sayExpired(oldest protocol.Seq) {
+// expired tells the member that what it asked for by Seq, or had not had yet,
+// is no longer kept.
+func (m *Member) expired(oldest protocol.Seq) *protocol.Envelope {
 	err := protocol.Errorf(protocol.CodeCursorExpired, "What came before %d is no longer kept; delivery goes on from there.", oldest)
 	err.OldestSeq = oldest
-	m.post(m.own(protocol.KindSystemError, "", err))
+	return m.own(protocol.KindSystemError, "", err)
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -452,6 +452,9 @@ func (m *Member) MarkClosed() {
 func (m *Member) Acknowledge(id protocol.ID, seq protocol.Seq) {
 	m.Tell(protocol.KindSystemAck, id, protocol.Ack{Seq: seq})
 }
+
+// Ending reports whether the connection is to end.
+func (m *Member) Ending() bool { return m.isClosing() }
 
 func (m *Member) isClosing() bool {
 	m.mu.Lock()

@@ -178,7 +178,13 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	if decoded != nil {
 		return decoded
 	}
-	if err := s.checkIdentity(p.from, c.in); err != nil {
+	if err := checkFrom(p.from, c.in); err != nil {
+		return err
+	}
+	if p.from.Observe {
+		return p.violation(e.Kind)
+	}
+	if err := s.checkNames(p.from, c.in); err != nil {
 		return err
 	}
 	if err := s.hub.services.Validate(e.Kind, c.in.Payload); err != nil {
@@ -201,16 +207,18 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	return p.redact(c)
 }
 
-// checkIdentity compares who the sender says it is, and to whom it speaks,
-// with what the gateway knows.
-func (s *Space) checkIdentity(from *Sender, in *protocol.Inbound) *protocol.Error {
+// checkFrom compares who the sender says it is with who it is.
+func checkFrom(from *Sender, in *protocol.Inbound) *protocol.Error {
+	if in.ClaimedFrom == "" || in.ClaimedFrom == from.ID {
+		return nil
+	}
+	return protocol.Errorf(protocol.CodeIdentityMismatch, "You are %s here and cannot speak as %s; leave the field from out.", from.ID, in.ClaimedFrom)
+}
+
+// checkNames keeps the gateway's kinds to the gateway, and refuses addressees
+// that nobody knows.
+func (s *Space) checkNames(from *Sender, in *protocol.Inbound) *protocol.Error {
 	e := &in.Envelope
-	if err := checkFrom(from, in); err != nil {
-		return err
-	}
-	if from.Observe {
-		return nil // refused as a capability violation
-	}
 	if e.Kind.IsReserved() {
 		return protocol.Errorf(protocol.CodeReservedKind, "Only the gateway sends %s.", from.Dialect.SpellKind(e.Kind))
 	}
@@ -220,13 +228,6 @@ func (s *Space) checkIdentity(from *Sender, in *protocol.Inbound) *protocol.Erro
 		}
 	}
 	return nil
-}
-
-func checkFrom(from *Sender, in *protocol.Inbound) *protocol.Error {
-	if in.ClaimedFrom == "" || in.ClaimedFrom == from.ID {
-		return nil
-	}
-	return protocol.Errorf(protocol.CodeIdentityMismatch, "You are %s here and cannot speak as %s; leave the field from out.", from.ID, in.ClaimedFrom)
 }
 
 // complete turns the inbound envelope into a draft: what the gateway adds.

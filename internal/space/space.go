@@ -120,7 +120,6 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 		wake: make(chan struct{}, 1), closed: make(chan struct{})}
 	m.drained = sync.NewCond(&m.mu)
 	m.matcher.Store(matcher)
-	m.observes.Store(s.observes(o.ID))
 	if err := s.startCursor(ctx, m); err != nil {
 		return nil, err
 	}
@@ -129,6 +128,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	}
 	s.observer().Connections(1)
 	// What has changed while the member came in has not seen it.
+	m.refreshObserves()
 	if s.Kicked(m.ID) {
 		m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", Now: true})
 	}
@@ -156,12 +156,9 @@ func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 	}
 	if m.seq > newest {
 		// The log that this position comes from is gone.
-		m.seq = 0
-		if oldest == 0 {
-			oldest = 1
-		}
-		m.skipTo(oldest)
-		m.sayExpired(oldest)
+		oldest = max(oldest, 1)
+		m.seq = oldest - 1
+		m.post(m.expired(oldest))
 	}
 	return nil
 }

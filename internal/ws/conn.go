@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/frame"
 )
 
 // conn is the network connection under a WebSocket. The library reads from it
@@ -29,6 +31,8 @@ type conn struct {
 	pong   func(payload []byte)
 
 	mu      sync.Mutex  // one batch of frames, or one control frame, at a time
+	said    bool        // the close frame has been written: nothing comes behind it
+	until   time.Time   // the write deadline that was set last
 	hurried atomic.Bool // the connection is to end: no write may take long
 }
 
@@ -130,6 +134,10 @@ func (c *conn) release() {
 func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.said {
+		return len(p), nil
+	}
+	c.said = frame.IsClose(p)
 	return c.Conn.Write(p)
 }
 
@@ -138,11 +146,8 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) writeFrames(frames net.Buffers, patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.deadline(patience); err != nil {
 		return err
-	}
-	if c.hurried.Load() {
-		c.hurry()
 	}
 	if len(frames) == 1 {
 		_, err := c.Conn.Write(frames[0])
@@ -155,6 +160,53 @@ func (c *conn) writeFrames(frames net.Buffers, patience time.Duration) error {
 	_, err := frames.WriteTo(c.Conn)
 	return err
 }
+
+// writeClose says that the connection is to end. The reader goes on until the
+// peer has said so too, or has had time enough to: the library's own close
+// would read beside it. What the library still wants to write is dropped.
+func (c *conn) writeClose(code int, reason string) {
+	c.hurry()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	if !c.said {
+		_, err = c.Conn.Write(frame.AppendClose(nil, code, reason))
+		c.said = true
+	}
+	patience := closePatience
+	if err != nil {
+		patience = 0
+	}
+	_ = c.SetReadDeadline(time.Now().Add(patience)) // a closed connection is as good
+}
+
+// linger reads on for a moment behind a close, and throws away what comes:
+// cutting the connection with data unread would take the close back.
+func (c *conn) linger() {
+	_ = c.SetReadDeadline(time.Now().Add(hurryTimeout)) // a closed connection is as good
+	_, _ = io.Copy(io.Discard, c)
+}
+
+// closePatience is how long the peer has for its part of the close handshake.
+const closePatience = 3 * time.Second
+
+// deadline bounds the next write. A deadline that was set a moment ago serves
+// again: setting one for every batch costs more than it is worth.
+func (c *conn) deadline(patience time.Duration) error {
+	now := time.Now()
+	if c.until.Sub(now) < patience-deadlineSlack {
+		if err := c.SetWriteDeadline(now.Add(patience)); err != nil {
+			return err
+		}
+		c.until = now.Add(patience)
+	}
+	if c.hurried.Load() {
+		c.hurry()
+	}
+	return nil
+}
+
+const deadlineSlack = time.Second
 
 // hurryTimeout is how long a write may still take when the connection is to
 // end.

@@ -39,23 +39,25 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	addr := access.Address(r)
 	member, refused := s.handshake(wsConn, addr)
 	<-s.handshakes
-	if member == nil {
-		if refused == nil {
-			refused = access.BadRequest("The join did not come in time.")
-		}
+	switch {
+	case refused != nil:
 		s.turnAway(wsConn, refused)
-		return
+	case member != nil:
+		s.start(wsConn, c, member)
 	}
-	s.start(wsConn, c, member)
 }
 
-// handshake reads the join and lets its sender in.
+// handshake reads the join and lets its sender in. Both results are nil when
+// the sender was turned away already.
 func (s *Server) handshake(wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
-	late := time.AfterFunc(s.options.HandshakeTimeout, func() { // ends by itself
-		s.turnAway(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
-	})
+	read, turned := make(chan struct{}), make(chan bool, 1)
+	go func() { turned <- s.turnAwayUnless(read, wsConn) }() // ends when the join is there, or was waited for
 	frame, refused := readJoin(wsConn)
-	if !late.Stop() || refused != nil {
+	close(read)
+	if <-turned {
+		return nil, nil
+	}
+	if refused != nil {
 		return nil, refused
 	}
 	join, refused := parseJoin(frame)
@@ -72,6 +74,22 @@ func (s *Server) handshake(wsConn *websocket.Conn, addr netip.Addr) (*space.Memb
 		return nil, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", identity.Participant)
 	}
 	return room.Join(ctx, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.MEW4}))
+}
+
+// turnAwayUnless waits for the join to be read. It reports whether it has given
+// up, and said so to the client.
+func (s *Server) turnAwayUnless(read <-chan struct{}, wsConn *websocket.Conn) bool {
+	late := time.NewTimer(s.options.HandshakeTimeout)
+	defer late.Stop()
+	select {
+	case <-read:
+		return false
+	case <-late.C:
+		s.turnAway(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
+	case <-s.refusing:
+		s.turnAway(wsConn, protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment."))
+	}
+	return true
 }
 
 func readJoin(wsConn *websocket.Conn) ([]byte, *protocol.Error) {

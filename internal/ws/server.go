@@ -73,13 +73,15 @@ type Server struct {
 	sessions map[*session]struct{}
 	pending  int // connections between admission and registration
 	closed   bool
-	done     sync.WaitGroup
+	cut      bool           // nobody is waited for any more
+	done     sync.WaitGroup // sessions, and requests that may become one
+	refusing chan struct{}  // closed with the first Refuse
 }
 
 // NewServer makes a server.
 func NewServer(o Options) *Server {
 	o.fill()
-	return &Server{options: o, handshakes: make(chan struct{}, o.MaxHandshakes), sessions: make(map[*session]struct{})}
+	return &Server{options: o, handshakes: make(chan struct{}, o.MaxHandshakes), sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
 }
 
 // ServeHTTP upgrades a request to a connection, or says why not.
@@ -142,6 +144,7 @@ func (s *Server) admit(r *http.Request) *protocol.Error {
 		return err
 	}
 	s.pending++
+	s.done.Add(1)
 	return nil
 }
 
@@ -149,6 +152,7 @@ func (s *Server) unreserve() {
 	s.mu.Lock()
 	s.pending--
 	s.mu.Unlock()
+	s.done.Done()
 }
 
 func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, error) {
@@ -161,6 +165,7 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 	if err != nil {
 		return nil, nil, err
 	}
+	h.ResponseWriter = nil  // the request and the server's buffers can go
 	wsConn.SetReadLimit(-1) // the reader counts, so that it can answer first
 	return h.conn, wsConn, nil
 }
@@ -168,15 +173,7 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 // start hands the connection to its goroutines. The handler returns: its
 // stack, its request and its buffers are not needed any more.
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member) {
-	limits := member.Limits()
-	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender(),
-		messageLimit: limits.MessageBytes, contextDepth: limits.ContextDepth}
-	if x.messageLimit <= 0 {
-		x.messageLimit = 1 << 20
-	}
-	if x.contextDepth <= 0 {
-		x.contextDepth = protocol.DefaultContextDepth
-	}
+	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
 	if s.options.NewViolations != nil {
 		x.violations = s.options.NewViolations()
 	}
@@ -185,6 +182,9 @@ func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member) {
 	s.mu.Lock()
 	s.sessions[x] = struct{}{}
 	s.done.Add(1)
+	if s.cut {
+		_ = c.Close()
+	}
 	s.mu.Unlock()
 	go x.run() // ends with the connection; Wait waits for it
 }
@@ -206,11 +206,15 @@ func (s *Server) Connections() int {
 // Joining returns how many connections have not said yet who they are.
 func (s *Server) Joining() int { return len(s.handshakes) }
 
-// Refuse lets no new connection in.
+// Refuse lets no new connection in, and turns away those that have not said yet
+// who they are.
 func (s *Server) Refuse() {
 	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.refusing)
+	}
 }
 
 // Wait waits until all connections have ended. When ctx ends first, it cuts
@@ -227,6 +231,7 @@ func (s *Server) Wait(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
+	s.cut = true
 	for x := range s.sessions {
 		_ = x.conn.Close()
 	}

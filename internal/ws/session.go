@@ -35,16 +35,18 @@ type session struct {
 
 // run serves the connection until it ends. It is the reader's goroutine.
 func (s *session) run() {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx := context.Background() // nothing of a connection ends but by its close
 	written := make(chan struct{})
-	go func() { // ends when ctx does, or when a write fails
+	go func() { // ends with the close of the member, or when a write fails
 		defer close(written)
 		s.writeLoop(ctx)
 	}()
 	err := s.readLoop(ctx)
+	if errors.Is(err, errTooLarge) || errors.Is(err, errViolations) {
+		s.conn.linger()
+	}
 	s.member.Close(space.Closing{Code: protocol.CloseNormal, Now: true})
 	s.conn.hurry()
-	cancel(err)
 	<-written
 	_ = s.ws.CloseNow()
 	s.conn.release()
@@ -97,14 +99,28 @@ func (s *session) decode(frame []byte) space.Attempt {
 	return space.Attempt{In: in, Err: err}
 }
 
+// refreshLimits takes over the limits that hold now: they can change while a
+// connection is there.
+func (s *session) refreshLimits() {
+	limits := s.member.Limits()
+	s.messageLimit, s.contextDepth = limits.MessageBytes, limits.ContextDepth
+	if s.messageLimit <= 0 {
+		s.messageLimit = 1 << 20
+	}
+	if s.contextDepth <= 0 {
+		s.contextDepth = protocol.DefaultContextDepth
+	}
+}
+
 var errTooLarge = errors.New("message too large")
 
 // read returns the next message in memory of its own; nil for a binary one.
 func (s *session) read(ctx context.Context) ([]byte, error) {
-	typ, r, err := s.ws.Reader(context.WithoutCancel(ctx)) // ends with the connection: a cancellable read costs more
+	typ, r, err := s.ws.Reader(ctx)
 	if err != nil {
 		return nil, err
 	}
+	s.refreshLimits()
 	block := blocks.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
 	defer blocks.Put(block)
 	n, err := io.ReadFull(r, *block)
@@ -168,8 +184,8 @@ func (s *session) end(c space.Closing) {
 // publish admits a burst and answers what has to be answered. The error ends
 // the connection.
 func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
-	if len(attempts) == 0 {
-		return nil
+	if len(attempts) == 0 || s.member.Ending() {
+		return nil // what comes behind a close is nobody's
 	}
 	for _, o := range s.member.Space().Publish(ctx, s.sender, attempts) {
 		if o.Err != nil {
@@ -235,8 +251,7 @@ func (s *session) writeLoop(ctx context.Context) {
 			s.server.delivered(&d)
 		}
 		if d.Close != nil {
-			s.conn.hurry()
-			_ = s.ws.Close(websocket.StatusCode(d.Close.Code), truncate(d.Close.Reason))
+			s.conn.writeClose(d.Close.Code, truncate(d.Close.Reason))
 			return
 		}
 		if cap(frames) > keepFrames {

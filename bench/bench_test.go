@@ -1,0 +1,186 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestMain lets the test binary be the bare broadcaster that it starts.
+func TestMain(m *testing.M) {
+	if ring := os.Getenv(bareEnv); ring != "" {
+		fail(runBare(ring))
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestScenariosAgainstBare runs the loads, small and short. What is checked is
+// what every run checks: that each connection gets everything once.
+func TestScenariosAgainstBare(t *testing.T) {
+	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
+	for name, run := range map[string]func(*server, *options) (figures, error){
+		"fanout": fanOut(20), "agents": agents, "spaces": manySpaces(5), "latency": latency,
+		"stopped": stoppedReader(500), "replay": replay(1000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := startBare(1 << 16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := run(s, o)
+			if stopErr := s.stop(); err != nil || stopErr != nil {
+				t.Fatal(err, stopErr, s.log)
+			}
+			for _, sc := range scenarios(o) {
+				if sc.name != name {
+					continue
+				}
+				for _, c := range sc.columns {
+					if _, ok := f[c.key]; !ok && c.key != "caughtUp" {
+						t.Errorf("there is no figure %s", c.key)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLossIsNoticed: a receiver that gets more than was sent is a fault.
+func TestLossIsNoticed(t *testing.T) {
+	cr := &crowd{conns: make([]*conn, 2), sent: 1}
+	if err := cr.visit(&conn{frames: 1}, nil); err != nil {
+		t.Error(err)
+	}
+	if err := cr.visit(&conn{frames: 2}, nil); err == nil {
+		t.Error("a frame came twice and nobody noticed")
+	}
+	if cr.slowest != 0 {
+		t.Error("the slowest has a frame that only one of two has")
+	}
+}
+
+// unmasked builds a server's frame.
+func unmasked(op byte, body []byte) []byte {
+	f := clientFrames(body, 1)
+	head := headerSize(f)
+	f[0], f[1] = op, f[1]&0x7f
+	return append(f[:head:head], f[head+4:]...)
+}
+
+// TestScanner: frames are found whatever the blocks that they come in.
+func TestScanner(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var stream []byte
+		var want []string
+		for range rapid.IntRange(1, 6).Draw(t, "frames") {
+			op := rapid.SampledFrom([]byte{frameText, framePing}).Draw(t, "op")
+			body := bytes.Repeat([]byte{'x'}, rapid.SampledFrom([]int{0, 1, 125, 126, 400, 65_535, 65_536}).Draw(t, "size"))
+			stream = append(stream, unmasked(op, body)...)
+			want = append(want, fmt.Sprint(op, len(body)))
+		}
+		var s, counting scanner
+		var got []string
+		count := 0
+		for len(stream) > 0 {
+			n := min(len(stream), rapid.SampledFrom([]int{1, 2, 3, 7, 1000, 100_000}).Draw(t, "block"))
+			s.feed(stream[:n], true, func(op byte, body []byte) { got = append(got, fmt.Sprint(op, len(body))) })
+			counting.feed(stream[:n], false, func(byte, []byte) { count++ })
+			stream = stream[n:]
+		}
+		if !slices.Equal(got, want) || count != len(want) {
+			t.Fatalf("got %v and %d, want %v", got, count, want)
+		}
+	})
+}
+
+func TestServerFrames(t *testing.T) {
+	mask := []byte{1, 2, 3, 4}
+	var in, want []byte
+	for _, size := range []int{0, 5, 126, 300} {
+		body := bytes.Repeat([]byte("abcdefg"), size/7+1)[:size]
+		f := clientFrames(body, 1)
+		head := headerSize(f)
+		copy(f[head:], mask)
+		for i := range body {
+			f[head+4+i] ^= mask[i%4]
+		}
+		in = append(in, f...)
+		want = append(want, unmasked(frameText, body)...)
+	}
+	out, used := serverFrames(append(in, 0x81, 0xFE))
+	if !bytes.Equal(out, want) || used != len(in) {
+		t.Errorf("%d of %d bytes, %d out, want %d", used, len(in), len(out), len(want))
+	}
+}
+
+func TestFrameSizes(t *testing.T) {
+	if n := len(chat(256, "")) - len(`{"kind":"chat","payload":}`); n != 256 {
+		t.Errorf("a payload of %d bytes", n)
+	}
+	if n := len(thought()); n != 400 {
+		t.Errorf("a thought of %d bytes", n)
+	}
+	f := clientFrames(make([]byte, 70_000), 1)
+	if n := binary.BigEndian.Uint64(f[2:]); n != 70_000 || f[1] != 0xFF {
+		t.Errorf("length %d", n)
+	}
+}
+
+func TestSeqOf(t *testing.T) {
+	if seq, ok := seqOf([]byte(`{"payload":{"a":1,"seq":5},"seq":12}`)); !ok || seq != 12 {
+		t.Errorf("%d, %v", seq, ok)
+	}
+	for _, body := range []string{`{"kind":"system.presence","payload":{"seq":5}}`, ``, `{"a":1,"seq":"x"}`} {
+		if seq, ok := seqOf([]byte(body)); ok {
+			t.Errorf("%s has seq %d", body, seq)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	sc := scenario{name: "x", title: "X", what: "w", columns: []column{{"rate", "per s", 0}, {"cost", "µs", 2}}}
+	r := &report{Date: "2026-11-21", Machine: "2 × Z", Go: "go1", Rounds: 3, Seconds: 4}
+	r.add(sc, []figures{{"rate": 3e6, "cost": 0.5}, {"rate": 1234, "cost": 0.3}, {"rate": 1_234_567, "cost": 0.4}}, []figures{{"rate": 2_469_134}})
+	want := "| **X**: w | per s | 1,234,567 | 2,469,134 | 0.5 |\n|  | µs | 0.40 | – | – |\n"
+	if got := r.markdown(); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	file := filepath.Join(t.TempDir(), "README.md")
+	if err := os.WriteFile(file, []byte("# A\n"+tableBegin+"old\n"+tableEnd+"B\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := r.writeMarkdown(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, _ := os.ReadFile(file)
+	if !strings.HasPrefix(string(got), "# A\n"+tableBegin) || !strings.HasSuffix(string(got), want+"\n"+tableEnd+"B\n") || strings.Contains(string(got), "old") {
+		t.Errorf("got\n%s", got)
+	}
+	if err := r.writeMarkdown(os.DevNull); err == nil {
+		t.Error("a file without a table was written to")
+	}
+}
+
+// TestReadmeHasItsTable: -write must find the place.
+func TestReadmeHasItsTable(t *testing.T) {
+	data, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), tableBegin) || !strings.Contains(string(data), tableEnd) {
+		t.Error("README.md has no place for the table")
+	}
+}

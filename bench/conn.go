@@ -1,0 +1,267 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// conn is one client connection: a socket outside Go's own poller, so that one
+// thread can look after thousands without a goroutine each.
+type conn struct {
+	fd   int
+	id   int // the caller's own number for it
+	scan scanner
+	rest []byte // read behind the welcome, not scanned yet
+
+	bodies bool // the scenario looks into frames
+	frames int  // text frames so far, the welcome not among them
+}
+
+// handshakeTimeout bounds every step of connecting.
+const handshakeTimeout = 10 * time.Second
+
+// connect opens a WebSocket and reads the welcome. path has the query.
+func connect(address, path, token string) (*conn, error) {
+	addr, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make a socket: %w", err)
+	}
+	c := &conn{fd: fd}
+	if err := c.open(addr, path, token); err != nil {
+		c.close()
+		return nil, fmt.Errorf("connect to %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func (c *conn) open(addr netip.AddrPort, path, token string) error {
+	timeout := syscall.NsecToTimeval(handshakeTimeout.Nanoseconds())
+	if err := errors.Join(
+		syscall.SetsockoptTimeval(c.fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &timeout),
+		syscall.SetsockoptInt(c.fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1),
+		syscall.Connect(c.fd, &syscall.SockaddrInet4{Port: int(addr.Port()), Addr: addr.Addr().As4()}),
+	); err != nil {
+		return err
+	}
+	request := "GET " + path + " HTTP/1.1\r\nHost: " + addr.String() + "\r\nAuthorization: Bearer " + token +
+		"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+	if _, err := syscall.Write(c.fd, []byte(request)); err != nil {
+		return err
+	}
+	return c.readWelcome()
+}
+
+// readWelcome reads the answer to the upgrade and the first frame.
+func (c *conn) readWelcome() error {
+	buf := make([]byte, 0, 16<<10)
+	for {
+		if len(buf) == cap(buf) {
+			return errors.New("the welcome is too long")
+		}
+		n, err := syscall.Read(c.fd, buf[len(buf):cap(buf)])
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			return fmt.Errorf("read the welcome behind %.200q: %w", buf, errors.Join(err, errEnded))
+		}
+		buf = buf[:len(buf)+n]
+		head, rest, ok := bytes.Cut(buf, []byte("\r\n\r\n"))
+		if !ok {
+			continue
+		}
+		if status, _, _ := strings.Cut(string(head), "\r\n"); !strings.Contains(status, " 101 ") {
+			return fmt.Errorf("%s: %.300s", status, rest)
+		}
+		if size := wholeFrame(rest); size > 0 {
+			c.rest = rest[size:]
+			return syscall.SetNonblock(c.fd, true)
+		}
+	}
+}
+
+var errEnded = errors.New("the connection has ended")
+
+// wholeFrame returns the size of the frame that b begins with, 0 if b does not
+// hold all of it.
+func wholeFrame(b []byte) int {
+	if len(b) < headerSize(b) {
+		return 0
+	}
+	size := headerSize(b)
+	switch length := b[1] & 0x7f; length {
+	case 126:
+		size += int(binary.BigEndian.Uint16(b[2:]))
+	case 127:
+		size += int(binary.BigEndian.Uint64(b[2:]))
+	default:
+		size += int(length)
+	}
+	if len(b) < size {
+		return 0
+	}
+	return size
+}
+
+func (c *conn) close() { _ = syscall.Close(c.fd) }
+
+// write sends all of b, and waits where the server does not take it.
+func (c *conn) write(b []byte) error {
+	for len(b) > 0 {
+		n, err := syscall.Write(c.fd, b)
+		switch {
+		case errors.Is(err, syscall.EAGAIN):
+			if err := waitWritable(c.fd); err != nil {
+				return err
+			}
+		case err != nil && !errors.Is(err, syscall.EINTR):
+			return fmt.Errorf("send: %w", err)
+		case n > 0:
+			b = b[n:]
+		}
+	}
+	return nil
+}
+
+// waitWritable waits with poll(2).
+func waitWritable(fd int) error {
+	const pollOut = 4
+	p := struct {
+		fd              int32
+		events, revents int16
+	}{int32(fd), pollOut, 0}
+	n, _, errno := syscall.Syscall(syscall.SYS_POLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(handshakeTimeout.Milliseconds())) //nolint:gosec // the call keeps nothing of it
+	if errno != 0 && errno != syscall.EINTR {
+		return fmt.Errorf("wait for room to send: %w", errno)
+	}
+	if n == 0 && errno == 0 {
+		return errors.New("the server takes nothing")
+	}
+	return nil
+}
+
+// poller looks after connections.
+type poller struct {
+	epoll  int
+	conns  map[int32]*conn
+	events []syscall.EpollEvent
+	block  []byte
+}
+
+func newPoller() (*poller, error) {
+	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make an epoll: %w", err)
+	}
+	return &poller{epoll: fd, conns: make(map[int32]*conn), events: make([]syscall.EpollEvent, 256), block: make([]byte, 256<<10)}, nil
+}
+
+func (p *poller) add(c *conn) error {
+	e := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(c.fd)}
+	if err := syscall.EpollCtl(p.epoll, syscall.EPOLL_CTL_ADD, c.fd, &e); err != nil {
+		return fmt.Errorf("watch a connection: %w", err)
+	}
+	p.conns[e.Fd] = c
+	return nil
+}
+
+// close ends the poller and its connections.
+func (p *poller) close() {
+	for _, c := range p.conns {
+		c.close()
+	}
+	_ = syscall.Close(p.epoll)
+}
+
+// visitor sees what a connection has received: the content of a text frame, or
+// nil where the connection does not look into frames.
+type visitor func(c *conn, body []byte) error
+
+// poll waits up to timeout for data and hands it on. It returns an error when
+// a connection has ended.
+func (p *poller) poll(timeout time.Duration, visit visitor) error {
+	n, err := syscall.EpollWait(p.epoll, p.events, int((timeout + time.Millisecond - 1).Milliseconds()))
+	if err != nil && !errors.Is(err, syscall.EINTR) {
+		return fmt.Errorf("wait for data: %w", err)
+	}
+	for i := range max(n, 0) {
+		if err := p.receive(p.conns[p.events[i].Fd], visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive reads one block.
+func (p *poller) receive(c *conn, visit visitor) error {
+	n, err := syscall.Read(c.fd, p.block)
+	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR) {
+		return nil
+	}
+	if err != nil || n == 0 {
+		return fmt.Errorf("connection %d: %w", c.id, errors.Join(err, errEnded))
+	}
+	return c.received(p.block[:n], visit)
+}
+
+func (c *conn) received(block []byte, visit visitor) error {
+	var failed error
+	c.scan.feed(block, c.bodies, func(op byte, body []byte) {
+		switch {
+		case failed != nil || op == framePing:
+		case op == frameText:
+			c.frames++
+			failed = visit(c, body)
+		default:
+			failed = fmt.Errorf("connection %d: closed by the server", c.id)
+		}
+	})
+	return failed
+}
+
+// takeRest hands on what came right behind the welcome.
+func (c *conn) takeRest(visit visitor) error {
+	rest := c.rest
+	c.rest = nil
+	return c.received(rest, visit)
+}
+
+// clientFrames builds n equal masked text frames. The mask is zero, so that
+// masking changes nothing and the frames can be written as they are.
+func clientFrames(body []byte, n int) []byte {
+	one := []byte{frameText}
+	switch {
+	case len(body) < 126:
+		one = append(one, 0x80|byte(len(body)))
+	case len(body) <= 0xFFFF:
+		one = binary.BigEndian.AppendUint16(append(one, 0x80|126), uint16(len(body)))
+	default:
+		one = binary.BigEndian.AppendUint64(append(one, 0x80|127), uint64(len(body)))
+	}
+	one = append(one, 0, 0, 0, 0)
+	one = append(one, body...)
+	return bytes.Repeat(one, n)
+}
+
+// freeAddress is where a server can listen that cannot choose by itself.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and at once
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}

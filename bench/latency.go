@@ -1,0 +1,103 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What the latency is measured with.
+const (
+	latencyReceivers = 50
+	latencyInterval  = 10 * time.Millisecond
+)
+
+// A stamp stands in the text of an envelope: a mark, and the nanoseconds since
+// the run began at which it was sent.
+const (
+	stampMark   = "@"
+	stampDigits = 12
+)
+
+// stopwatch sends stamped envelopes at an even pace and notes how long each
+// was under way to each receiver.
+type stopwatch struct {
+	*crowd
+	frame []byte
+	stamp []byte // within frame
+	begun time.Time
+	took  []time.Duration
+}
+
+func latency(s *server, o *options) (figures, error) {
+	seats := []seat{{"bench", participantName(0), ""}}
+	for range latencyReceivers {
+		seats = append(seats, seat{"bench", participantName(1), ""})
+	}
+	cr, err := gather(s, seats)
+	if err != nil {
+		return nil, err
+	}
+	defer cr.close()
+	w := newStopwatch(cr)
+	p, err := s.measure(func() error { return w.run(o.seconds) })
+	if err == nil && len(w.took) != latencyReceivers*w.sent {
+		err = fmt.Errorf("%d deliveries of %d envelopes", len(w.took), w.sent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(w.took)
+	return figures{"p50": w.quantile(0.50), "p99": w.quantile(0.99), "cores": p.cores()}, nil
+}
+
+func newStopwatch(cr *crowd) *stopwatch {
+	for _, c := range cr.conns {
+		c.bodies = true
+	}
+	frame := clientFrames(chat(256, stampMark+strings.Repeat("0", stampDigits)), 1)
+	at := bytes.Index(frame, []byte(stampMark)) + len(stampMark)
+	return &stopwatch{crowd: cr, frame: frame, stamp: frame[at : at+stampDigits]}
+}
+
+func (w *stopwatch) run(d time.Duration) error {
+	w.begun = time.Now()
+	for next := w.begun; time.Since(w.begun) < d; {
+		if wait := time.Until(next); wait > 0 {
+			if err := w.poller.poll(wait, w.visit); err != nil {
+				return err
+			}
+			continue
+		}
+		next = next.Add(latencyInterval)
+		copy(w.stamp, fmt.Sprintf("%0*d", stampDigits, time.Since(w.begun).Nanoseconds()))
+		w.sent++
+		if err := w.conns[0].write(w.frame); err != nil {
+			return err
+		}
+	}
+	return w.drain(w.visit)
+}
+
+func (w *stopwatch) visit(c *conn, body []byte) error {
+	at := bytes.Index(body, []byte(stampMark)) + len(stampMark)
+	if at < len(stampMark) || len(body) < at+stampDigits {
+		return fmt.Errorf("there is no time in %.300s", body)
+	}
+	sent, err := strconv.ParseInt(string(body[at:at+stampDigits]), 10, 64)
+	if c.id > 0 {
+		w.took = append(w.took, time.Since(w.begun)-time.Duration(sent))
+	}
+	return errors.Join(err, w.crowd.visit(c, body))
+}
+
+// quantile is in milliseconds; took is sorted.
+func (w *stopwatch) quantile(q float64) float64 {
+	return w.took[int(q*float64(len(w.took)-1))].Seconds() * 1000
+}

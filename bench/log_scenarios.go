@@ -1,0 +1,166 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// stoppedReader has one connection that reads nothing while n envelopes go to
+// ten others. A gateway must not feel it, and then gives it all of them. The
+// bare broadcaster, which keeps little, cuts it off.
+func stoppedReader(n int) func(s *server, o *options) (figures, error) {
+	return func(s *server, _ *options) (figures, error) {
+		seats := []seat{{"bench", participantName(0), ""}}
+		for range 10 {
+			seats = append(seats, seat{"bench", participantName(1), ""})
+		}
+		cr, err := gather(s, seats)
+		if err != nil {
+			return nil, err
+		}
+		defer cr.close()
+		cr.senders = cr.conns[:1]
+		if _, err := cr.sendKilobytes(n / 10); err != nil { // warms up
+			return nil, err
+		}
+		before, err := cr.sendKilobytes(n / 2)
+		if err != nil {
+			return nil, err
+		}
+		f, err := cr.sendPast(s, n)
+		if err != nil {
+			return nil, err
+		}
+		f["before"] = before
+		return f, nil
+	}
+}
+
+// sendKilobytes sends envelopes of 1 kB, 64 in flight, until everybody has
+// them. It returns how many that were in a second.
+func (cr *crowd) sendKilobytes(n int) (float64, error) {
+	const window = 64
+	begun, until := time.Now(), cr.sent+n
+	err := cr.talk(clientFrames(chat(1000, ""), window), window, func() bool { return cr.sent >= until })
+	err = errors.Join(err, cr.drain(cr.visit))
+	return float64(n) / time.Since(begun).Seconds(), err
+}
+
+// sendPast sends n envelopes past a connection that reads nothing until all
+// others have them.
+func (cr *crowd) sendPast(s *server, n int) (figures, error) {
+	sleeper, err := connect(s.address, path("bench", ""), token(participantName(2)))
+	if err != nil {
+		return nil, err
+	}
+	defer sleeper.close()
+	if err := cr.settle(); err != nil { // its coming is announced
+		return nil, err
+	}
+	during, err := cr.sendKilobytes(n)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := s.memory("VmHWM")
+	if err != nil {
+		return nil, err
+	}
+	f := figures{"during": during, "memory": float64(memory) / 1e6}
+	if !s.keepsLog() {
+		return f, nil
+	}
+	begun := time.Now()
+	if err := readLog(sleeper, cr.sent, true); err != nil {
+		return nil, fmt.Errorf("the reader that had stopped: %w", err)
+	}
+	f["caughtUp"] = float64(cr.sent) / time.Since(begun).Seconds()
+	return f, nil
+}
+
+// replay fills a log and reads it from the beginning.
+func replay(n int) func(s *server, o *options) (figures, error) {
+	return func(s *server, o *options) (figures, error) {
+		cr, err := gather(s, []seat{{"bench", participantName(0), ""}, {"bench", participantName(1), ""}})
+		if err != nil {
+			return nil, err
+		}
+		defer cr.close()
+		cr.senders = cr.conns
+		const window = 250
+		begun := time.Now()
+		if err := cr.talk(clientFrames(chat(256, ""), window), window, func() bool { return cr.sent >= n }); err != nil {
+			return nil, err
+		}
+		if err := cr.drain(cr.visit); err != nil {
+			return nil, err
+		}
+		fill := float64(cr.sent) / time.Since(begun).Seconds()
+		profile := s.profileInto(o.profileFile("replay"), time.Second)
+		p, err := s.measure(func() error { return fromTheBeginning(s, cr.sent) })
+		return figures{"envelopes": p.perSecond(cr.sent), "cpu": p.cpuMicroseconds(cr.sent), "fill": fill}, errors.Join(err, <-profile)
+	}
+}
+
+func fromTheBeginning(s *server, n int) error {
+	c, err := connect(s.address, path("bench", "&since=0"), token(participantName(0)))
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return readLog(c, n, s.keepsLog())
+}
+
+// readLog reads n envelopes. Those of a log have a growing seq, and whatever
+// has none (presence) does not count.
+func readLog(c *conn, n int, ofLog bool) error {
+	p, err := newPoller()
+	if err != nil {
+		return err
+	}
+	defer func() { p.conns = nil; p.close() }() // the connection is the caller's
+	if err := p.add(c); err != nil {
+		return err
+	}
+	c.bodies = ofLog
+	got, last := 0, int64(0)
+	visit := func(_ *conn, body []byte) error {
+		seq, ok := seqOf(body)
+		switch {
+		case ofLog && !ok:
+			return nil
+		case ofLog && seq <= last:
+			return fmt.Errorf("seq %d behind %d", seq, last)
+		}
+		last = seq
+		got++
+		return nil
+	}
+	if err := c.takeRest(visit); err != nil {
+		return err
+	}
+	for late := after(time.Minute); got < n && !late(); {
+		if err := p.poll(100*time.Millisecond, visit); err != nil {
+			return err
+		}
+	}
+	if got != n {
+		return fmt.Errorf("%d envelopes of %d", got, n)
+	}
+	return nil
+}
+
+// seqOf reads the last field of an envelope in the dialect meup/v0.1.
+func seqOf(body []byte) (int64, bool) {
+	const field = `"seq":`
+	at := bytes.LastIndexByte(body, ',') + 1
+	if !bytes.HasPrefix(body[at:], []byte(field)) {
+		return 0, false
+	}
+	seq, err := strconv.ParseInt(string(body[at+len(field):len(body)-1]), 10, 64)
+	return seq, err == nil
+}

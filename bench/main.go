@@ -1,0 +1,160 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	gateway string
+	data    string
+	only    string
+	profile string
+	write   string
+	json    string
+	rounds  int
+	seconds time.Duration
+	warmUp  time.Duration
+	quick   bool
+}
+
+func main() {
+	if ring := os.Getenv(bareEnv); ring != "" {
+		fail(runBare(ring))
+		return
+	}
+	var o options
+	flag.StringVar(&o.gateway, "gateway", "", "the gateway's binary; empty: it is built")
+	flag.StringVar(&o.data, "data", "", "folder below which the logs are written; empty: the system's temporary one")
+	flag.StringVar(&o.only, "only", "", "names of scenarios, with commas; empty: all")
+	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of the gateway; empty: none")
+	flag.StringVar(&o.write, "write", "", "Markdown file whose table is replaced by the results")
+	flag.StringVar(&o.json, "json", "", "file for the results as JSON")
+	flag.IntVar(&o.rounds, "rounds", 3, "runs of each scenario; the median counts")
+	flag.DurationVar(&o.seconds, "time", 4*time.Second, "how long each run measures")
+	flag.DurationVar(&o.warmUp, "warm-up", 500*time.Millisecond, "how long each run goes before it measures")
+	flag.BoolVar(&o.quick, "quick", false, "one round of a second, with smaller numbers")
+	flag.Parse()
+	if o.quick {
+		o.rounds, o.seconds = 1, time.Second
+	}
+	fail(run(&o))
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// pick returns the number for a full or a quick run.
+func (o *options) pick(full, quick int) int {
+	if o.quick {
+		return quick
+	}
+	return full
+}
+
+// profileFile returns where the profile of a scenario goes; "": nowhere.
+func (o *options) profileFile(name string) string {
+	if o.profile == "" {
+		return ""
+	}
+	return filepath.Join(o.profile, name+".pprof")
+}
+
+func run(o *options) error {
+	if err := raiseFileLimit(); err != nil {
+		return err
+	}
+	if o.gateway == "" {
+		remove, err := o.build()
+		if err != nil {
+			return err
+		}
+		defer remove()
+	}
+	r := newReport(o)
+	for _, sc := range scenarios(o) {
+		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), sc.name) {
+			continue
+		}
+		gateway, bare, err := o.inTurn(sc)
+		if err != nil {
+			return fmt.Errorf("%s: %w", sc.name, err)
+		}
+		r.add(sc, gateway, bare)
+	}
+	fmt.Print("\n", r.markdown())
+	return errors.Join(r.writeJSON(o.json), r.writeMarkdown(o.write))
+}
+
+// inTurn runs a scenario against both servers in turn.
+func (o *options) inTurn(sc scenario) (gateway, bare []figures, err error) {
+	for round := range o.rounds {
+		b, err := o.once(sc, func() (*server, error) { return startBare(sc.ring) })
+		if err != nil {
+			return nil, nil, fmt.Errorf("bare: %w", err)
+		}
+		g, err := o.once(sc, func() (*server, error) { return startGateway(o.gateway, o.data) })
+		if err != nil {
+			return nil, nil, fmt.Errorf("gateway: %w", err)
+		}
+		gateway, bare = append(gateway, g), append(bare, b)
+		fmt.Fprintf(os.Stderr, "%s, round %d: gateway %v, bare %v\n", sc.name, round+1, sc.text(g), sc.text(b))
+	}
+	return gateway, bare, nil
+}
+
+// once runs a scenario against a server of its own.
+func (o *options) once(sc scenario, start func() (*server, error)) (figures, error) {
+	s, err := start()
+	if err != nil {
+		return nil, err
+	}
+	f, err := sc.run(s, o)
+	if err != nil {
+		err = fmt.Errorf("%w; the server's log ends with:\n%s", err, s.log)
+	}
+	return f, errors.Join(err, s.stop())
+}
+
+// build builds the gateway of this module.
+func (o *options) build() (remove func(), err error) {
+	dir, err := os.MkdirTemp("", "meup-bench-")
+	if err != nil {
+		return nil, err
+	}
+	o.gateway = filepath.Join(dir, "meup-gateway")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", o.gateway, "github.com/meup-protocol/meup/cmd/meup-gateway")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, errors.Join(fmt.Errorf("build the gateway: %w: %s", err, out), os.RemoveAll(dir))
+	}
+	return func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// raiseFileLimit lets this process, and those that it starts, have as many
+// connections as the system allows.
+func raiseFileLimit() error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("read the limit of open files: %w", err)
+	}
+	const needed = 6000
+	if limit.Cur = limit.Max; limit.Cur < needed {
+		return fmt.Errorf("the system allows %d open files; %d are needed (ulimit -Hn)", limit.Max, needed)
+	}
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+}

@@ -1,0 +1,156 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// report is everything that was measured, as it stands in the JSON file.
+type report struct {
+	Date    string  `json:"date"`
+	Machine string  `json:"machine"`
+	Go      string  `json:"go"`
+	Rounds  int     `json:"rounds"`
+	Seconds float64 `json:"seconds"`
+	Results []entry `json:"results"`
+}
+
+// entry is one scenario: the medians, and the runs that they are of.
+type entry struct {
+	Scenario string    `json:"scenario"`
+	Title    string    `json:"title"`
+	What     string    `json:"what"`
+	Gateway  figures   `json:"gateway"`
+	Bare     figures   `json:"bare"`
+	Runs     []figures `json:"gateway_runs"`
+	BareRuns []figures `json:"bare_runs"`
+
+	columns []column
+}
+
+func newReport(o *options) *report {
+	return &report{
+		Date: time.Now().UTC().Format("2006-01-02"), Machine: machine(), Go: runtime.Version(),
+		Rounds: o.rounds, Seconds: o.seconds.Seconds(),
+	}
+}
+
+func (r *report) add(sc scenario, gateway, bare []figures) {
+	r.Results = append(r.Results, entry{sc.name, sc.title, sc.what, medians(gateway), medians(bare), gateway, bare, sc.columns})
+}
+
+// medians takes the median of each figure.
+func medians(runs []figures) figures {
+	out := make(figures)
+	for key := range runs[0] {
+		var values []float64
+		for _, f := range runs {
+			values = append(values, f[key])
+		}
+		slices.Sort(values)
+		out[key] = (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+	}
+	return out
+}
+
+// markdown is the report as a table.
+func (r *report) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s, %s, Linux. Medians of %d rounds of %g s.\n\n", r.Date, r.Machine, r.Go, r.Rounds, r.Seconds)
+	b.WriteString("| load | figure | gateway | bare | ratio |\n|---|---|---:|---:|---:|\n")
+	for _, e := range r.Results {
+		load := "**" + e.Title + "**: " + e.What
+		for _, c := range e.columns {
+			gateway, bare := e.Gateway[c.key], e.Bare[c.key]
+			ratio := "–"
+			if bare > 0 && gateway > 0 {
+				ratio = strconv.FormatFloat(gateway/bare, 'g', 2, 64)
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", load, c.title, c.text(e.Gateway), c.text(e.Bare), ratio)
+			load = ""
+		}
+	}
+	return b.String()
+}
+
+// text writes a figure with thin groups of thousands.
+func (c column) text(f figures) string {
+	v, ok := f[c.key]
+	if !ok {
+		return "–"
+	}
+	s := strconv.FormatFloat(v, 'f', c.digits, 64)
+	whole, rest, _ := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if rest != "" {
+		return whole + "." + rest
+	}
+	return whole
+}
+
+// text writes the figures of one run in a line.
+func (sc scenario) text(f figures) string {
+	var parts []string
+	for _, c := range sc.columns {
+		parts = append(parts, c.text(f)+" "+c.title)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *report) writeJSON(file string) error {
+	if file == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(data, '\n'), 0o644) //nolint:gosec // results are for everybody
+}
+
+// The table of a Markdown file stands between these lines.
+const (
+	tableBegin = "<!-- results: written by go run ./bench -write bench/README.md -->\n"
+	tableEnd   = "<!-- end of results -->\n"
+)
+
+func (r *report) writeMarkdown(file string) error {
+	if file == "" {
+		return nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	before, rest, ok := strings.Cut(string(data), tableBegin)
+	_, behind, ok2 := strings.Cut(rest, tableEnd)
+	if !ok || !ok2 {
+		return fmt.Errorf("write the table: %s has no lines %q and %q", file, tableBegin, tableEnd)
+	}
+	return os.WriteFile(file, []byte(before+tableBegin+"\n"+r.markdown()+"\n"+tableEnd+behind), 0o644) //nolint:gosec // results are for everybody
+}
+
+// machine names the processor and how many of them there are.
+func machine() string {
+	name := runtime.GOARCH
+	data, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for line := range strings.Lines(string(data)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+				name = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%d × %s", runtime.NumCPU(), name)
+}

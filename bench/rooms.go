@@ -1,0 +1,95 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// roomSeats is how many participants each of many spaces has.
+const roomSeats = 4
+
+// rooms has one envelope in flight in each of many spaces: its first
+// participant sends the next one when the last has come back.
+type rooms struct {
+	*crowd
+	frame   []byte
+	talking bool
+}
+
+func manySpaces(spaces int) func(s *server, o *options) (figures, error) {
+	return func(s *server, o *options) (figures, error) {
+		var seats []seat
+		for i := range spaces * roomSeats {
+			seats = append(seats, seat{"s-" + strconv.Itoa(i/roomSeats), participantName(i % roomSeats), ""})
+		}
+		cr, err := gather(s, seats)
+		if err != nil {
+			return nil, err
+		}
+		defer cr.close()
+		return (&rooms{crowd: cr, frame: clientFrames(chat(256, ""), 1)}).run(s, o)
+	}
+}
+
+func (r *rooms) run(s *server, o *options) (figures, error) {
+	r.talking = true
+	for i := 0; i < len(r.conns); i += roomSeats {
+		if err := r.say(r.conns[i]); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.pollUntil(after(o.warmUp)); err != nil {
+		return nil, err
+	}
+	delivered, sent := r.delivered, r.sent
+	profile := s.profileInto(o.profileFile("spaces"), o.seconds)
+	p, err := s.measure(func() error { return r.pollUntil(after(o.seconds)) })
+	delivered, sent = r.delivered-delivered, r.sent-sent
+	memory, memoryErr := s.memory("VmRSS")
+	if err := errors.Join(err, memoryErr, r.finish(), <-profile); err != nil {
+		return nil, err
+	}
+	return figures{
+		"envelopes": p.perSecond(sent), "deliveries": p.perSecond(delivered),
+		"cpu": p.cpuMicroseconds(delivered), "memory": float64(memory) / 1e6,
+	}, nil
+}
+
+func (r *rooms) say(c *conn) error {
+	r.sent++
+	return c.write(r.frame)
+}
+
+func (r *rooms) visit(c *conn, _ []byte) error {
+	r.delivered++
+	if !r.talking || c.id%roomSeats != 0 {
+		return nil
+	}
+	return r.say(c)
+}
+
+func (r *rooms) pollUntil(stop func() bool) error {
+	for !stop() {
+		if err := r.poller.poll(100*time.Millisecond, r.visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish sees to it that everything arrives.
+func (r *rooms) finish() error {
+	r.talking = false
+	late := after(time.Minute)
+	if err := r.pollUntil(func() bool { return late() || r.delivered >= roomSeats*r.sent }); err != nil {
+		return err
+	}
+	if r.delivered != roomSeats*r.sent {
+		return fmt.Errorf("%d of %d deliveries", r.delivered, roomSeats*r.sent)
+	}
+	return nil
+}

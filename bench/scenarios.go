@@ -1,0 +1,166 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// figures are what one run of a scenario has measured, by the keys of its
+// columns.
+type figures map[string]float64
+
+// column is one figure of a scenario.
+type column struct {
+	key, title string
+	digits     int // behind the point
+}
+
+// scenario is one kind of load.
+type scenario struct {
+	name    string
+	title   string
+	what    string // how it is done, for the reader of the table
+	columns []column
+	ring    int // blocks of the bare broadcaster's ring
+	run     func(s *server, o *options) (figures, error)
+}
+
+// scenarios lists them in the order of the table.
+func scenarios(o *options) []scenario {
+	rate := []column{
+		{"deliveries", "deliveries/s", 0},
+		{"cpu", "server CPU µs per delivery", 2},
+		{"cores", "server cores busy", 2},
+	}
+	many, few := o.pick(1000, 300), 100
+	spaces, idle := o.pick(1000, 200), o.pick(5000, 1000)
+	stopped, replayed := o.pick(20_000, 6000), o.pick(100_000, 20_000)
+	return []scenario{
+		{"fanout", fmt.Sprintf("Fan-out to %d", many), "1 sender, 256-byte chats, 64 in flight", rate, 4096, fanOut(many)},
+		{"fanout100", fmt.Sprintf("Fan-out to %d", few), "1 sender, 256-byte chats, 64 in flight", rate, 4096, fanOut(few)},
+		{
+			"agents", "10 agents in one space", "all think at once, 400-byte thoughts, each delivered to all 10, 160 in flight",
+			[]column{{"envelopes", "envelopes/s, durable", 0}, {"cpu", "server CPU µs per envelope", 1}, {"cores", "server cores busy", 2}},
+			4096, agents,
+		},
+		{
+			"spaces", fmt.Sprintf("%d spaces of 4", spaces), "1 sender each, 256-byte chats, 1 in flight in each space",
+			[]column{
+				{"envelopes", "envelopes/s, durable", 0}, {"deliveries", "deliveries/s", 0},
+				{"cpu", "server CPU µs per delivery", 2}, {"memory", "server MB", 0},
+			},
+			64, manySpaces(spaces),
+		},
+		{
+			"latency", "Latency", "100 envelopes/s to 50 receivers, end to end",
+			[]column{{"p50", "p50 ms", 2}, {"p99", "p99 ms", 2}, {"cores", "server cores busy", 2}},
+			4096, latency,
+		},
+		{
+			"idle", fmt.Sprintf("%d idle connections", idle), "resident memory of the server, 2 s after the last has come",
+			[]column{{"memory", "kB per connection", 1}},
+			64, idleConnections(idle),
+		},
+		{
+			"stopped", "One reader stops", fmt.Sprintf("%d × 1 kB to 10 others meanwhile; then it reads all of it, once and in order", stopped),
+			[]column{
+				{"before", "envelopes/s before", 0}, {"during", "envelopes/s meanwhile", 0},
+				{"memory", "server MB at most", 0}, {"caughtUp", "it catches up, envelopes/s", 0},
+			},
+			4096, stoppedReader(stopped),
+		},
+		{
+			"replay", fmt.Sprintf("Replay of %d", replayed), "256-byte chats to one that connects with since=0, first to last",
+			[]column{{"envelopes", "envelopes/s", 0}, {"cpu", "server CPU µs per envelope", 2}, {"fill", "filled at, envelopes/s", 0}},
+			1 << 18, replay(replayed),
+		},
+	}
+}
+
+// chat is an envelope with a payload of size bytes. mark stands at the front of
+// the text.
+func chat(size int, mark string) []byte {
+	payload := `{"message":"` + mark
+	payload += strings.Repeat("some words ", size/11+1)[:size-len(payload)-2] + `"}`
+	return []byte(`{"kind":"chat","payload":` + payload + `}`)
+}
+
+// thought is a reasoning.thought of 400 bytes.
+func thought() []byte {
+	head, tail := `{"kind":"reasoning.thought","context":"r-1","payload":{"message":"`, `","confidence":0.85}}`
+	return []byte(head + strings.Repeat("some words ", 40)[:400-len(head)-len(tail)] + tail)
+}
+
+// steady warms up, measures the talk for the time of the options, and sees to
+// it that everything arrives.
+func (cr *crowd) steady(s *server, o *options, name string, frame []byte, window int) (span, int, int, error) {
+	frames := clientFrames(frame, window)
+	if err := cr.talk(frames, window, after(o.warmUp)); err != nil {
+		return span{}, 0, 0, err
+	}
+	delivered, sent := cr.delivered, cr.sent
+	profile := s.profileInto(o.profileFile(name), o.seconds)
+	p, err := s.measure(func() error { return cr.talk(frames, window, after(o.seconds)) })
+	delivered, sent = cr.delivered-delivered, cr.sent-sent
+	if err = errors.Join(err, cr.drain(cr.visit), <-profile); err == nil && delivered == 0 {
+		err = errNothing
+	}
+	return p, delivered, sent, err
+}
+
+func fanOut(receivers int) func(s *server, o *options) (figures, error) {
+	return func(s *server, o *options) (figures, error) {
+		seats := []seat{{"bench", participantName(0), ""}}
+		for range receivers {
+			seats = append(seats, seat{"bench", participantName(1), ""})
+		}
+		cr, err := gather(s, seats)
+		if err != nil {
+			return nil, err
+		}
+		defer cr.close()
+		cr.senders = cr.conns[:1]
+		p, delivered, _, err := cr.steady(s, o, fmt.Sprintf("fanout%d", receivers), chat(256, ""), 64)
+		return figures{"deliveries": p.perSecond(delivered), "cpu": p.cpuMicroseconds(delivered), "cores": p.cores()}, err
+	}
+}
+
+func agents(s *server, o *options) (figures, error) {
+	var seats []seat
+	for i := range 10 {
+		seats = append(seats, seat{"bench", participantName(i), ""})
+	}
+	cr, err := gather(s, seats)
+	if err != nil {
+		return nil, err
+	}
+	defer cr.close()
+	cr.senders = cr.conns
+	p, _, sent, err := cr.steady(s, o, "agents", thought(), 160)
+	return figures{"envelopes": p.perSecond(sent), "cpu": p.cpuMicroseconds(sent), "cores": p.cores()}, err
+}
+
+func idleConnections(n int) func(s *server, o *options) (figures, error) {
+	return func(s *server, _ *options) (figures, error) {
+		before, err := s.memory("VmRSS")
+		if err != nil {
+			return nil, err
+		}
+		seats := make([]seat, n)
+		for i := range seats {
+			seats[i] = seat{"bench", participantName(i % participants), ""}
+		}
+		cr, err := gather(s, seats)
+		if err != nil {
+			return nil, err
+		}
+		defer cr.close()
+		time.Sleep(2 * time.Second)
+		with, err := s.memory("VmRSS")
+		return figures{"memory": float64(with-before) / 1000 / float64(n)}, err
+	}
+}

@@ -1,0 +1,255 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// server is what is measured: a gateway, or the bare broadcaster.
+type server struct {
+	name    string // gateway or bare
+	address string
+	profile string // address of the profiler; "": none
+
+	cmd    *exec.Cmd
+	dir    string        // removed in the end
+	exited chan struct{} // closed when the process has ended
+	log    *tail
+}
+
+// keepsLog reports whether the server gives its envelopes a seq and keeps them.
+func (s *server) keepsLog() bool { return s.name == "gateway" }
+
+// token is what every participant of the benchmark shows; the names are in it,
+// so that no list has to be kept.
+func token(participant string) string { return "bench-token-of-" + participant }
+
+const participants = 16 // p0 to p15
+
+// gatewayConfig has one space for most scenarios, and as many as are asked for
+// by the glob. Nothing is limited, and nobody is idle.
+func gatewayConfig(profile string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "pprof_listen: %q\nidle_timeout: 10m\nping_interval: 5m\n", profile)
+	b.WriteString("limits: {rate: 0, burst: 0, bytes_per_second: 0, connections: 0, open_contexts: 0, kinds: []}\nspaces:\n")
+	for _, space := range []string{"bench", "s-*"} {
+		fmt.Fprintf(&b, "  %q:\n    participants:\n", space)
+		for i := range participants {
+			name := participantName(i)
+			fmt.Fprintf(&b, "      %s: {token: %q, capabilities: [\"*\"]}\n", name, token(name))
+		}
+	}
+	return b.String()
+}
+
+func participantName(i int) string { return "p" + strconv.Itoa(i) }
+
+// startGateway starts a gateway with an empty log below dataRoot.
+func startGateway(binary, dataRoot string) (*server, error) {
+	dir, err := os.MkdirTemp(dataRoot, "meup-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the log: %w", err)
+	}
+	s := &server{name: "gateway", dir: dir}
+	if s.profile, err = freeAddress(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	file := filepath.Join(dir, "meup.yaml")
+	if err := os.WriteFile(file, []byte(gatewayConfig(s.profile)), 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	s.cmd = exec.Command(binary, "serve", "--config", file, "--listen", "127.0.0.1:0",
+		"--data", filepath.Join(dir, "data"), "--log-format", "json")
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// startBare starts this program again as the bare broadcaster.
+func startBare(ring int) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	s := &server{name: "bare", cmd: exec.Command(self)}
+	s.cmd.Env = append(os.Environ(), bareEnv+"="+strconv.Itoa(ring))
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// start starts the process and reads in its log where it listens.
+func (s *server) start() error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	s.cmd.Stdout, s.cmd.Stderr = w, w
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start the %s: %w", s.name, err), r.Close(), w.Close(), os.RemoveAll(s.dir))
+	}
+	_ = w.Close()
+	s.log, s.exited = newTail(), make(chan struct{})
+	address := make(chan string, 1)
+	go s.follow(r, address) // ends with the process, whose end of the pipe closes
+	select {
+	case s.address = <-address:
+		return nil
+	case <-s.exited:
+		return errors.Join(fmt.Errorf("start the %s: it ended: %s", s.name, s.log), s.stop())
+	case <-time.After(30 * time.Second):
+		return errors.Join(fmt.Errorf("start the %s: it does not say where it listens: %s", s.name, s.log), s.stop())
+	}
+}
+
+func (s *server) follow(r io.ReadCloser, address chan<- string) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		var line struct{ Msg, Address string }
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
+			select {
+			case address <- line.Address:
+			default:
+			}
+		}
+		s.log.add(lines.Text())
+	}
+	_ = r.Close()
+	if err := s.cmd.Wait(); err != nil {
+		s.log.add(err.Error())
+	}
+	close(s.exited)
+}
+
+// stop ends the process and removes what it has written.
+func (s *server) stop() error {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.exited: // how, the log says
+	case <-time.After(15 * time.Second):
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+	}
+	if s.dir == "" {
+		return nil
+	}
+	return os.RemoveAll(s.dir)
+}
+
+// path is what a participant asks for when it connects; query begins with "&"
+// or is empty.
+func path(space, query string) string { return "/ws?space=" + space + query }
+
+// clockTick is the unit of /proc/PID/stat, the same on every Linux that Go
+// runs on.
+const clockTick = 10 * time.Millisecond
+
+// cpu returns the processor time that the server has used.
+func (s *server) cpu() (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the processor time: %w", err)
+	}
+	// The name of the program, in parentheses, may hold spaces.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	const utime, stime = 11, 12
+	if len(fields) <= stime {
+		return 0, errors.New("read the processor time: unknown layout")
+	}
+	user, userErr := strconv.Atoi(fields[utime])
+	system, systemErr := strconv.Atoi(fields[stime])
+	return time.Duration(user+system) * clockTick, errors.Join(userErr, systemErr)
+}
+
+// memory returns a line of /proc/PID/status in bytes: VmRSS is what is
+// resident, VmHWM the most that ever was.
+func (s *server) memory(name string) (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the memory: %w", err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			return kb << 10, err
+		}
+	}
+	return 0, fmt.Errorf("read the memory: there is no %s", name)
+}
+
+// profileInto writes a CPU profile of the next seconds to a file. Wait on what
+// it returns.
+func (s *server) profileInto(file string, seconds time.Duration) <-chan error {
+	done := make(chan error, 1)
+	if s.profile == "" || file == "" {
+		done <- nil
+		return done
+	}
+	go func() {
+		done <- fetch(fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.profile, max(1, int(seconds.Seconds()))), file)
+	}()
+	return done
+}
+
+func fetch(url, file string) error {
+	response, err := http.Get(url) //nolint:gosec,noctx // the profiler that was configured above; it ends by itself
+	if err != nil {
+		return fmt.Errorf("fetch the profile: %w", err)
+	}
+	data, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return fmt.Errorf("fetch the profile: %w", err)
+	}
+	return os.WriteFile(file, data, 0o600)
+}
+
+// tail keeps the last lines of a log, for the error that needs them.
+type tail struct {
+	lines chan string
+}
+
+func newTail() *tail { return &tail{lines: make(chan string, 20)} }
+
+func (t *tail) add(line string) {
+	for {
+		select {
+		case t.lines <- line:
+			return
+		default:
+			select {
+			case <-t.lines:
+			default:
+			}
+		}
+	}
+}
+
+// String takes the lines out.
+func (t *tail) String() string {
+	var list []string
+	for {
+		select {
+		case l := <-t.lines:
+			list = append(list, l)
+		default:
+			return strings.Join(list, "\n")
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package meuptest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// answer is what came back on a request.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// note remembers an answer, for the lines that look at it.
+func (c *conversation) note(resp *http.Response) answer {
+	c.answer = answer{}
+	if resp == nil {
+		return c.answer
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is read
+	body, _ := io.ReadAll(resp.Body)
+	c.answer = answer{resp.StatusCode, resp.Header, body}
+	return c.answer
+}
+
+// is compares an answer with "200 {…}".
+func (a answer) is(v vars, expected string) error {
+	status, rest, _ := strings.Cut(strings.TrimSpace(expected), " ")
+	if strconv.Itoa(a.status) != status {
+		return fmt.Errorf("status %d: %s", a.status, a.body)
+	}
+	if rest = strings.TrimSpace(rest); rest == "" {
+		return nil
+	}
+	if err := v.compareAll(rest, string(a.body)); err != nil {
+		return fmt.Errorf("%w\ngot %s", err, a.body)
+	}
+	return nil
+}
+
+// has compares a header with "Name value"; without a value it must be there.
+func (a answer) has(expected string) error {
+	name, want, _ := strings.Cut(expected, " ")
+	if got := a.header.Get(name); got == "" || want != "" && got != want {
+		return fmt.Errorf("got %q", got)
+	}
+	return nil
+}
+
+func (a answer) says(text string) error {
+	if !bytes.Contains(a.body, []byte(text)) {
+		return fmt.Errorf("got %s", a.body)
+	}
+	return nil
+}
+
+// request does what "/path as alice with Name=value {body} 200 {…}" says.
+func (c *conversation) request(ctx context.Context, method, rest string) error {
+	path, rest, _ := strings.Cut(rest, " ")
+	header := http.Header{}
+	if after, ok := strings.CutPrefix(rest, "as "); ok {
+		var who string
+		who, rest, _ = strings.Cut(after, " ")
+		header.Set("Authorization", "Bearer "+c.token(who))
+	}
+	for strings.HasPrefix(rest, "with ") {
+		var field string
+		field, rest, _ = strings.Cut(strings.TrimPrefix(rest, "with "), " ")
+		setHeaders(header, field)
+	}
+	var body string
+	if method == http.MethodPost {
+		var err error
+		if body, rest, err = c.body(rest); err != nil {
+			return fmt.Errorf("body: %w", err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.gateway.HTTP()+c.vars.fill(path), strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header = header
+	resp, err := c.client.Do(req) //nolint:bodyclose // note closes it
+	if err != nil {
+		return err
+	}
+	return c.note(resp).is(c.vars, rest)
+}
+
+// body takes what is to be sent from the front of a line.
+func (c *conversation) body(line string) (body, rest string, err error) {
+	if quoted, ok := strings.CutPrefix(line, "quoted "); ok {
+		literal, err := strconv.QuotedPrefix(quoted)
+		if err != nil {
+			return "", "", err
+		}
+		body, err = strconv.Unquote(literal)
+		return body, strings.TrimSpace(quoted[len(literal):]), err
+	}
+	if strings.HasPrefix(line, "a chat of ") {
+		chat, err := chatOf(line)
+		words := strings.Fields(line)
+		return string(chat), strings.Join(words[min(5, len(words)):], " "), err
+	}
+	var raw json.RawMessage
+	d := json.NewDecoder(strings.NewReader(line))
+	if err := d.Decode(&raw); err != nil {
+		return "", "", err
+	}
+	return c.vars.fill(string(raw)), strings.TrimSpace(line[d.InputOffset():]), nil
+}
+
+// listener reads a stream of server-sent events.
+type listener struct {
+	events chan event
+	stop   func()
+}
+
+type event struct{ name, id, data string }
+
+// listens does what "to QUERY after 7" and "no more" say.
+func (c *conversation) listens(who, rest string) error {
+	if rest == "no more" {
+		c.listeners[who].stop()
+		return nil
+	}
+	query, last, _ := strings.Cut(strings.TrimPrefix(rest, "to"), "after ")
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		c.gateway.HTTP()+"/api/spaces/lab/events?"+c.vars.fill(strings.TrimSpace(query)), http.NoBody)
+	if err != nil {
+		cancel()
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token(who))
+	if last != "" {
+		req.Header.Set("Last-Event-ID", c.vars.fill(last))
+	}
+	resp, err := c.client.Do(req) //nolint:bodyclose // readEvents closes it
+	if err != nil {
+		cancel()
+		return err
+	}
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+		cancel()
+		return fmt.Errorf("status %d: %s", resp.StatusCode, c.note(resp).body)
+	}
+	l := &listener{events: make(chan event, 64)}
+	done := make(chan struct{})
+	go func() { // ends with ctx, or with the gateway; stop waits
+		defer close(done)
+		l.readEvents(ctx, resp.Body)
+	}()
+	l.stop = func() { cancel(); <-done }
+	c.listeners[who] = l
+	return nil
+}
+
+func (l *listener) readEvents(ctx context.Context, body io.ReadCloser) {
+	defer close(l.events)
+	defer body.Close() //nolint:errcheck // the stream is over
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 4<<20)
+	var e event
+	var data []string
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case name == "event":
+			e.name = value
+		case name == "id":
+			e.id = value
+		case name == "data":
+			data = append(data, value)
+		case lines.Text() == "" && len(data) > 0:
+			e.data = strings.Join(data, "\n")
+			select {
+			case l.events <- e:
+			case <-ctx.Done():
+				return
+			}
+			e, data = event{}, nil
+		}
+	}
+}
+
+// hears does what "envelope {…}" says; "envelope 7 {…}" names the id as well.
+// What the gateway says of presence and to this listener alone is skipped,
+// unless it is asked for.
+func (c *conversation) hears(ctx context.Context, who, rest string) error {
+	name, expected, _ := strings.Cut(rest, " ")
+	id := ""
+	if !strings.HasPrefix(expected, "{") {
+		id, expected, _ = strings.Cut(expected, " ")
+	}
+	for {
+		var e event
+		var open bool
+		select {
+		case e, open = <-c.listeners[who].events:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		switch {
+		case !open && name == "the":
+			return nil // "alice hears the end"
+		case !open:
+			return errors.New("the stream has ended")
+		case e.name != name && (e.name == "system" || e.name == "presence" || name == "the"):
+			continue
+		case e.name != name || id != "" && e.id != c.vars.fill(id):
+			return fmt.Errorf("got event %s with id %q: %s", e.name, e.id, e.data)
+		}
+		if err := c.vars.compareAll(expected, e.data); err != nil {
+			return fmt.Errorf("%w\ngot %s", err, e.data)
+		}
+		return nil
+	}
+}
