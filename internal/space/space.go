@@ -215,7 +215,8 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	if !m.behind {
 		m.seq, m.pos = head, pos
 	}
-	list := append(slices.Clone(s.members()), m)
+	// Readers of the list so far do not see what is appended behind it.
+	list := append(s.members(), m)
 	s.roster.Store(&list)
 	s.reportRosterLocked()
 	if p.connections == 1 && !s.remote[m.ID] {
