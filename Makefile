@@ -45,6 +45,10 @@ fuzz: ## every fuzz target for FUZZ_SECONDS (30), two at a time
 bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
 	$(GO) test $(NOSTAMP) -run '^$$' -bench '$(BENCH)' -benchmem $(BENCH_PKGS)
 
+.PHONY: bench-load
+bench-load: ## load a real gateway beside a bare broadcaster; writes bench/README.md (4 minutes, Linux)
+	$(GO) run $(NOSTAMP) ./bench -write bench/README.md
+
 .PHONY: fmt
 fmt: ## format the Go sources
 	scripts/gofiles.sh | xargs -0 gofmt -s -w
