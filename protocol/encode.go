@@ -46,6 +46,17 @@ func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
 	return append(dst, '}')
 }
 
+// OneLine puts spaces, in place, where a sender left line breaks between the
+// tokens of a payload; inside strings JSON has none.
+func OneLine(text []byte) []byte {
+	for i, c := range text {
+		if c == '\n' || c == '\r' {
+			text[i] = ' '
+		}
+	}
+	return text
+}
+
 // MarshalJSON returns the envelope in the dialect meup/v0.1.
 func (e Envelope) MarshalJSON() ([]byte, error) {
 	return AppendEnvelope(nil, MEUP1, &e), nil

@@ -39,6 +39,7 @@ const (
 	CodeForbidden    Code = "forbidden"
 	CodeKicked       Code = "kicked"
 	CodeNotFound     Code = "not_found"
+	CodeNotAllowed   Code = "method_not_allowed"
 	CodeTooMany      Code = "too_many_requests"
 	CodeShuttingDown Code = "shutting_down"
 	CodeInternal     Code = "internal"
@@ -93,6 +94,8 @@ func (c Code) HTTPStatus() int {
 		return 403
 	case CodeNotFound:
 		return 404
+	case CodeNotAllowed:
+		return 405
 	case CodeDuplicateID:
 		return 409
 	case CodeCursorExpired:

@@ -120,7 +120,7 @@ func (w *exporter) entries(ctx context.Context, j journal.Journal, f exportFlags
 		if e.Hidden {
 			continue
 		}
-		if err := w.line(protocol.AppendEnvelope(nil, protocol.MEUP1, &e.Envelope)); err != nil {
+		if err := w.line(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.MEUP1, &e.Envelope))); err != nil {
 			return err
 		}
 	}

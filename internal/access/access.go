@@ -171,11 +171,23 @@ func Address(r *http.Request) netip.Addr {
 	return ap.Addr().Unmap()
 }
 
+// originMatches holds an origin against one that the operator listed; a star
+// stands for one label of the host, or for all origins.
+func originMatches(allowed, origin string) bool {
+	before, after, wild := strings.Cut(allowed, "*")
+	if !wild || allowed == "*" {
+		return allowed == "*" || allowed == origin
+	}
+	rest, ok := strings.CutPrefix(origin, before)
+	label, ok2 := strings.CutSuffix(rest, after)
+	return ok && ok2 && label != "" && !strings.ContainsAny(label, "./:@")
+}
+
 // OriginAllowed reports whether the page that a request comes from, if it is
 // one, is the gateway's own or one that the operator listed.
 func OriginAllowed(r *http.Request, allowed []string) bool {
 	origin := r.Header.Get("Origin")
-	if origin == "" || slices.Contains(allowed, origin) || slices.Contains(allowed, "*") {
+	if origin == "" || slices.ContainsFunc(allowed, func(a string) bool { return originMatches(a, origin) }) {
 		return true
 	}
 	u, err := url.Parse(origin)

@@ -48,16 +48,16 @@ func (o *ConnectOptions) set(name string, values []string) *protocol.Error {
 		seq, err := protocol.ParseSeq(value)
 		o.Join.Since, ok = &seq, err == nil
 	case "ack":
-		o.Join.Ack, ok = boolean(value)
+		o.Join.Ack, ok = Boolean(value)
 	case "echo":
 		var echo bool
-		echo, ok = boolean(value)
+		echo, ok = Boolean(value)
 		o.Join.NoEcho = !echo
 	case "observe":
-		o.Join.Observe, ok = boolean(value)
+		o.Join.Observe, ok = Boolean(value)
 	case "main":
 		var main bool
-		if main, ok = boolean(value); main {
+		if main, ok = Boolean(value); main {
 			o.Join.Filter.Contexts = append(o.Join.Filter.Contexts, "")
 		}
 	case "context":
@@ -107,7 +107,8 @@ func (o *ConnectOptions) offered(r *http.Request) bool {
 	return false
 }
 
-func boolean(s string) (value, ok bool) {
+// Boolean reads a parameter that switches something; without a value it is on.
+func Boolean(s string) (value, ok bool) {
 	switch s {
 	case "true", "1", "":
 		return true, true

@@ -46,10 +46,11 @@ type Gateway struct {
 	api     *httpapi.Server
 	cluster *clusterLink // nil: a gateway of its own
 
-	http    *http.Server
-	stop    context.CancelFunc // ends what runs in the background
-	running sync.WaitGroup
-	closing sync.Once
+	http       *http.Server
+	background context.Context //nolint:containedctx // ends with Close
+	stop       context.CancelFunc
+	running    sync.WaitGroup
+	closing    sync.Once
 }
 
 // New puts a gateway together. It opens the log, and serves nothing yet.
@@ -57,7 +58,8 @@ func New(o Options) (*Gateway, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	g := &Gateway{log: o.Logger, metrics: metrics.New(metrics.Options{
+	background, stop := context.WithCancel(context.Background())
+	g := &Gateway{background: background, stop: stop, log: o.Logger, metrics: metrics.New(metrics.Options{
 		Version: o.Version.Version, Commit: o.Version.Commit, Logger: o.Logger,
 	})}
 	g.cfg.Store(o.Config)
@@ -77,11 +79,14 @@ func New(o Options) (*Gateway, error) {
 		services.Peers = g.cluster
 	}
 	g.hub = space.NewHub(services, spacesOf(o.Config))
-	g.auth = auth.New(tokensOf(o.Config), auth.Options{Invites: invites{g.hub}, Log: o.Logger})
+	g.auth = auth.New(tokensOf(o.Config), auth.Options{Invites: invites{g.hub, g.journal}, Log: o.Logger})
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
 	}
 	g.serveParts(o)
+	g.run(func() { g.hub.Run(background, time.Second) })
+	g.run(func() { g.ws.Run(background) })
+	g.run(func() { g.watchReadiness(background) })
 	g.metrics.Sample(metrics.Sources{
 		Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining,
 	})
@@ -104,7 +109,7 @@ func (g *Gateway) serveParts(o Options) {
 		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws,
 		Version: o.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: o.Logger,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
-			return g.auth.Spaces(ctx, token, time.Now())
+			return g.spacesOf(ctx, token, time.Now())
 		},
 	}
 	if cfg.MetricsListen == "" {
@@ -113,7 +118,7 @@ func (g *Gateway) serveParts(o Options) {
 	g.api = httpapi.New(options)
 	g.http = &http.Server{
 		Handler: g.api, ReadHeaderTimeout: cfg.HandshakeTimeout, IdleTimeout: 30 * time.Second,
-		MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: 32 << 10, WriteTimeout: time.Minute, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
 }
 
@@ -148,11 +153,6 @@ func (g *Gateway) Ready() error { return g.journal.Ready() }
 
 // Serve serves connections from l until Drain or Close; it returns nil then.
 func (g *Gateway) Serve(l net.Listener) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	g.stop = cancel
-	g.run(func() { g.hub.Run(ctx, time.Second) })
-	g.run(func() { g.ws.Run(ctx) })
-	g.run(func() { g.watchReadiness(ctx) })
 	if tls := g.cfg.Load().TLS; tls.Cert != "" {
 		return ignoreClosed(g.http.ServeTLS(l, tls.Cert, tls.Key))
 	}
@@ -225,9 +225,7 @@ func (g *Gateway) Close() error {
 		g.ws.Refuse()
 		err = g.http.Close()
 		g.ws.Wait(ctx)
-		if g.stop != nil {
-			g.stop()
-		}
+		g.stop()
 		g.running.Wait()
 		g.auth.Close()
 		err = errors.Join(err, g.closeLog())
@@ -238,12 +236,33 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
+// spacesOf lists the spaces that a token is good for; those that it is an
+// invitation to are found as long as they are open.
+func (g *Gateway) spacesOf(ctx context.Context, token string, now time.Time) ([]string, error) {
+	names, err := g.auth.Spaces(ctx, token, now)
+	for _, s := range g.hub.Open() {
+		if _, expires, ok := s.LookupInvitation(auth.Hash(token)); ok && (expires.IsZero() || now.Before(expires)) {
+			names, err = append(names, s.Name()), nil
+		}
+	}
+	return names, err
+}
+
 // invites looks invitations up in the spaces' own state.
-type invites struct{ hub *space.Hub }
+type invites struct {
+	hub *space.Hub
+	log journal.Journal
+}
 
 // LookupInvite returns whom an invitation is for.
 func (i invites) LookupInvite(name string, hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
-	s, err := i.hub.Space(context.Background(), name)
+	// Whoever presents any token gets here: a space without a log has invited
+	// nobody and is not opened for that.
+	ctx := context.Background()
+	if _, newest, err := i.log.Bounds(ctx, name); err != nil || newest == 0 {
+		return "", time.Time{}, false
+	}
+	s, err := i.hub.Space(ctx, name)
 	if err != nil {
 		return "", time.Time{}, false
 	}

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"slices"
+
 	"github.com/meup-protocol/meup/internal/auth"
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/config"
@@ -81,6 +83,16 @@ func fixedDifferences(a, b *config.Config) []string {
 	note("tls", a.TLS != b.TLS)
 	note("retention", a.Retention != b.Retention)
 	note("ring", a.Ring != b.Ring)
+	note("origins", !slices.Equal(a.Origins, b.Origins))
+	note("safety", a.Safety.Action != b.Safety.Action || !slices.EqualFunc(a.Safety.Kinds, b.Safety.Kinds,
+		func(x, y protocol.KindPattern) bool { return x.String() == y.String() }))
+	note("max_connections", a.MaxConnections != b.MaxConnections)
+	note("ping_interval", a.PingInterval != b.PingInterval)
+	note("idle_timeout", a.IdleTimeout != b.IdleTimeout)
+	note("handshake_timeout", a.HandshakeTimeout != b.HandshakeTimeout)
+	note("drain_timeout", a.DrainTimeout != b.DrainTimeout)
+	note("login_failures", a.LoginFailures != b.LoginFailures)
+	note("log", a.Log != b.Log)
 	note("metrics_listen", a.MetricsListen != b.MetricsListen)
 	note("pprof_listen", a.PprofListen != b.PprofListen)
 	return list

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/access"
@@ -33,9 +34,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return
+	}
 	stream := eventStream{w: w, rc: http.NewResponseController(w), patience: s.options.IdleTimeout}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	member.OnClose(stream.hurry)
 	alive := s.keepAlive(ctx, member)
 	defer func() { cancel(); <-alive }()
 	stream.run(ctx, member)
@@ -84,8 +89,21 @@ type eventStream struct {
 	w        http.ResponseWriter
 	rc       *http.ResponseController
 	patience time.Duration
+	hurried  atomic.Bool // the stream is to end: no write may take long
 	buf      []byte
 }
+
+// hurryTimeout is how long a write may still take when the stream is to end.
+const hurryTimeout = 2 * time.Second
+
+// hurry lets no write take long any more.
+func (s *eventStream) hurry() {
+	s.hurried.Store(true)
+	_ = s.rc.SetWriteDeadline(time.Now().Add(hurryTimeout)) // a closed connection is as good
+}
+
+// keepBuffer is how much of a buffer a stream that waits holds on to, in bytes.
+const keepBuffer = 4 << 10
 
 // run writes what the member's cursor finds, until the reader is gone.
 func (s *eventStream) run(ctx context.Context, m *space.Member) {
@@ -155,8 +173,14 @@ func (s *eventStream) flush() error {
 	if err := s.rc.SetWriteDeadline(time.Now().Add(s.patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
+	if s.hurried.Load() {
+		s.hurry()
+	}
 	_, err := s.w.Write(s.buf)
 	s.buf = s.buf[:0]
+	if cap(s.buf) > keepBuffer {
+		s.buf = nil
+	}
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func writeLines(w http.ResponseWriter, page *space.Page) {
 	h.Set("Meup-Has-More", strconv.FormatBool(page.HasMore))
 	var line []byte
 	for _, e := range page.Entries {
-		line = append(protocol.AppendEnvelope(line[:0], protocol.MEUP1, e.Envelope), '\n')
+		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.MEUP1, e.Envelope)), '\n')
 		if _, err := w.Write(line); err != nil {
 			return
 		}
@@ -74,6 +74,9 @@ func historyQuery(r *http.Request) (space.HistoryQuery, *protocol.Error) {
 		if err := setHistory(&q, name, values); err != nil {
 			return q, err
 		}
+	}
+	if c := q.Filter.Contexts; len(c) == 1 {
+		q.Context = protocol.ContextPath(c[0]) // the log has an index for one
 	}
 	return q, nil
 }
@@ -91,7 +94,8 @@ func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.E
 	case "order":
 		q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
 	case "main":
-		if value == "true" {
+		var main bool
+		if main, ok = access.Boolean(value); main {
 			q.Filter.Contexts = append(q.Filter.Contexts, "")
 		}
 	case "context":
@@ -111,12 +115,8 @@ func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.E
 
 func setContext(q *space.HistoryQuery, paths []string) *protocol.Error {
 	for _, p := range paths {
-		parsed, ok := protocol.ParseContextPath(p, protocol.MaxContextBytes)
-		if !ok {
+		if _, ok := protocol.ParseContextPath(p, protocol.MaxContextBytes); !ok {
 			return protocol.Errorf(protocol.CodeInvalidContext, "%s is not a context path.", strconv.Quote(p))
-		}
-		if len(paths) == 1 {
-			q.Context = parsed // the log has an index for one
 		}
 	}
 	q.Filter.Contexts = append(q.Filter.Contexts, paths...)

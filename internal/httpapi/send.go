@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/space"
@@ -31,20 +33,19 @@ type sent struct {
 
 // send admits one envelope or an array of them, in order.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
+	body, refused := readBody(w, r, v.space.LimitsOf(v.id).MessageBytes)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
 	sender, refused := v.space.Sender(r.Context(), v.id)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
 	}
 	limits := sender.Limits()
-	body, refused := readBody(w, r, limits.MessageBytes)
-	if refused != nil {
-		access.WriteError(w, refused)
-		return
-	}
-	doc, err := protocol.ParseJSON(body, protocol.MaxDepth+1) // the array is not part of the envelope
-	if err == nil && doc.Root().Type() == protocol.TypeArray {
-		s.sendMany(w, r, v, sender, doc.Root())
+	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] == '[' {
+		s.sendMany(w, r, v, sender, body)
 		return
 	}
 	outcome := v.space.Publish(r.Context(), sender, []space.Attempt{attempt(body, limits)})[0]
@@ -55,8 +56,13 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
 	writeJSON(w, http.StatusOK, answer(outcome))
 }
 
-func (s *Server) sendMany(w http.ResponseWriter, r *http.Request, v visitor, sender *space.Sender, list protocol.Value) {
+func (s *Server) sendMany(w http.ResponseWriter, r *http.Request, v visitor, sender *space.Sender, body []byte) {
 	limits := sender.Limits()
+	list, refused := parseArray(v.space, sender, body)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
 	if n := list.Len(); n == 0 || n > maxSend {
 		access.WriteError(w, access.BadRequest("Send 1 to 100 envelopes at a time."))
 		return
@@ -76,6 +82,23 @@ func (s *Server) sendMany(w http.ResponseWriter, r *http.Request, v visitor, sen
 		answers = append(answers, a)
 	}
 	writeJSON(w, overall(statuses), answers)
+}
+
+// parseArray reads an array of envelopes. Its size is charged before anything
+// is made of it, since reading costs many times its bytes.
+func parseArray(room *space.Space, sender *space.Sender, body []byte) (protocol.Value, *protocol.Error) {
+	limits := sender.Limits()
+	if limits.MessageBytes > 0 && int64(len(body)) > limits.MessageBytes {
+		if err := room.Charge(sender, &protocol.Inbound{Size: len(body)}); err != nil {
+			return protocol.Value{}, err
+		}
+	}
+	doc, err := protocol.ParseJSON(body, protocol.MaxDepth+1) // the array is not part of the envelope
+	if err != nil {
+		_, refused := protocol.Decode(body, protocol.MEUP1, protocol.DefaultContextDepth)
+		return protocol.Value{}, refused
+	}
+	return doc.Root(), nil
 }
 
 // overall is the status of several answers: the one that they share, or 207.
@@ -116,8 +139,15 @@ func answer(o space.Outcome) sent {
 	return a
 }
 
+// bodyPatience is how long a body may take to arrive.
+const bodyPatience = time.Minute
+
 func readBody(w http.ResponseWriter, r *http.Request, messageLimit int64) ([]byte, *protocol.Error) {
 	limit := max(maxSendBytes, 2*messageLimit)
+	rc := http.NewResponseController(w)
+	if err := rc.SetReadDeadline(time.Now().Add(bodyPatience)); err == nil {
+		defer rc.SetReadDeadline(time.Time{}) //nolint:errcheck // the connection may be gone
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {

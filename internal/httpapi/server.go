@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/access"
@@ -104,6 +105,7 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin stri
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Expose-Headers", "Meup-Next, Meup-Has-More, Retry-After")
 	if r.Method != http.MethodOptions {
 		return true
 	}
@@ -121,7 +123,25 @@ func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 		s.options.WS.ServeHTTP(w, r)
 		return
 	}
+	if allow := s.allowed(r); allow != "" {
+		w.Header().Set("Allow", allow)
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotAllowed, "%s takes %s.", r.URL.Path, allow))
+		return
+	}
 	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is nothing at %s %s.", r.Method, r.URL.Path))
+}
+
+// allowed lists the methods that the path takes.
+func (s *Server) allowed(r *http.Request) string {
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodPost} {
+		other := *r
+		other.Method = m
+		if _, pattern := s.mux.Handler(&other); pattern != "/" && pattern != "" {
+			methods = append(methods, m)
+		}
+	}
+	return strings.Join(methods, ", ")
 }
 
 // visitor is who asks, and the space that it asks about.

@@ -24,7 +24,7 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 		return p.violation(e.Kind)
 	}
 	if st.kicked(p.from.ID) {
-		return protocol.Errorf(protocol.CodeCapabilityViolation, "You were removed from this space.")
+		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
 	if st.paused(p.from.ID, p.now) && e.Kind != protocol.KindParticipantStatus && e.Kind != protocol.KindMCPResponse {
 		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status and mcp.response alone.")
@@ -168,6 +168,9 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 	if err := st.ledger.CheckGrant(g); err != nil {
 		return err
 	}
+	if err := p.checkIdentityGiven(st, g); err != nil {
+		return err
+	}
 	token, hash := p.space.hub.services.NewToken()
 	c.draft.Note = []byte(hex.EncodeToString(hash[:]))
 	c.invite = &protocol.InviteAck{ParticipantID: g.Recipient, Token: token}
@@ -175,6 +178,20 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 		c.invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
 	}
 	return nil
+}
+
+// checkIdentityGiven holds an invitation of somebody who is known already
+// against what that is: the token lets its bearer be the recipient, with all
+// that the recipient holds, so that the inviter must be able to delegate that.
+func (p *publication) checkIdentityGiven(st *State, g capability.Grant) *protocol.Error {
+	if !p.space.Knows(g.Recipient) {
+		return nil
+	}
+	if _, configured := p.space.config().Participants[g.Recipient]; configured && !st.kicked(g.Recipient) {
+		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token; grant capabilities instead.", g.Recipient)
+	}
+	g.Capabilities = st.ledger.Effective(g.Recipient, p.now).Capabilities()
+	return st.ledger.CheckGrant(g)
 }
 
 // inPayload completes the pointer of a fault that was found in a payload.
@@ -207,19 +224,24 @@ func (s *Space) record(ctx context.Context, d journal.Draft) error {
 	for {
 		d.Basis = s.state.Load().seq
 		r := s.journal().Append(ctx, s.name, []journal.Draft{d})[0]
-		if !errors.Is(r.Err, journal.ErrStale) || s.retired.Load() {
+		if !errors.Is(r.Err, journal.ErrStale) || s.retired.Load() || ctx.Err() != nil {
 			return r.Err
 		}
 	}
 }
 
+// farewell bounds what is written into the log for somebody who has left.
+const farewell = time.Second
+
 // closeStreamsOf ends the streams that a participant leaves behind.
 func (s *Space) closeStreamsOf(id protocol.ParticipantID) {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
 	for _, stream := range s.streams.of(id) {
 		e, err := protocol.FromGateway(s.hub.newID(), protocol.KindStreamClose, s.now(),
 			map[string]any{"stream_id": stream, "reason": "its owner left"})
 		if err == nil {
-			err = s.record(context.Background(), journal.Draft{Envelope: e})
+			err = s.record(ctx, journal.Draft{Envelope: e})
 		}
 		if err != nil {
 			s.log.Warn("close a stream that was left behind", "stream", stream, "error", err)

@@ -27,8 +27,8 @@ type Context struct {
 	Path    protocol.ContextPath   `json:"path"`
 	Opener  protocol.ParticipantID `json:"opener"`
 	State   ContextState           `json:"state"`
-	Started time.Time              `json:"started"`
-	Ended   *time.Time             `json:"ended,omitempty"`
+	Started wireTime               `json:"started"`
+	Ended   *wireTime              `json:"ended,omitempty"`
 	// Elapsed is in seconds: to the end, or to now.
 	Elapsed float64 `json:"elapsed"`
 	// Implicit: nobody opened it; the opener is who wrote into it first.
@@ -39,8 +39,15 @@ type Context struct {
 	Seq      protocol.Seq  `json:"seq"` // of its first envelope
 	Children []*Context    `json:"children"`
 
-	start   *Entry // decides who may know of it
-	lastSeq protocol.Seq
+	start *Entry // decides who may know of it
+}
+
+// wireTime is written as a ts is.
+type wireTime struct{ time.Time }
+
+// MarshalJSON writes the time with all its microseconds.
+func (t wireTime) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, `"`+protocol.TimeFormat+`"`), nil
 }
 
 // ContextCounts says how much was said inside a context, itself and not those
@@ -62,7 +69,8 @@ const maxContexts = 4096
 type contexts struct {
 	mu     sync.Mutex
 	byPath map[protocol.ContextPath]*Context
-	order  []protocol.ContextPath // by first appearance
+	byLast map[string]protocol.ContextPath // by the last segment: the id of the start
+	order  []protocol.ContextPath          // by first appearance
 	open   map[protocol.ParticipantID]int
 	wrap   func(*journal.Entry) *Entry
 }
@@ -70,6 +78,7 @@ type contexts struct {
 func newContexts(wrap func(*journal.Entry) *Entry) *contexts {
 	return &contexts{
 		byPath: make(map[protocol.ContextPath]*Context),
+		byLast: make(map[string]protocol.ContextPath),
 		open:   make(map[protocol.ParticipantID]int),
 		wrap:   wrap,
 	}
@@ -95,13 +104,13 @@ func (t *contexts) note(e *journal.Entry) {
 		c = t.add(env.Context, e)
 		c.Implicit = true
 	}
-	if c.Implicit && !c.start.public {
-		// Nobody opened it, so whoever may see some of it may know of it.
-		if said := t.wrap(e); said.public {
-			c.start = said
-		}
+	said := t.about(e)
+	if c.Implicit && !c.start.public && said.public {
+		c.start = said // nobody opened it, so whoever may see some of it may know of it
 	}
-	c.count(env)
+	if said.public || !c.start.public { // what is private does not show in public figures
+		c.count(env)
+	}
 	if env.Kind.ClosesContext() {
 		t.end(c, env)
 	}
@@ -117,11 +126,20 @@ func (t *contexts) begin(path protocol.ContextPath, e *journal.Entry) {
 		return
 	}
 	c.Implicit = false
-	c.Opener, c.Started = e.Envelope.From, e.Envelope.TS
+	c.Opener, c.Started = e.Envelope.From, wireTime{e.Envelope.TS}
 	c.Answers = e.Envelope.Correlation.IDs
 	c.Message = textOf(&e.Envelope)
-	c.start = t.wrap(e)
-	t.open[c.Opener]++
+	c.start = t.about(e)
+	if c.State == ContextReasoning {
+		t.open[c.Opener]++
+	}
+}
+
+// about returns what is needed of an entry to say who may know of it.
+func (t *contexts) about(e *journal.Entry) *Entry {
+	slim := *e
+	slim.Envelope.Payload, slim.Envelope.Extra = nil, nil
+	return t.wrap(&slim)
 }
 
 func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
@@ -130,9 +148,10 @@ func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
 	}
 	c := &Context{
 		Path: path, Opener: e.Envelope.From, State: ContextReasoning,
-		Started: e.Envelope.TS, Seq: e.Envelope.Seq, start: t.wrap(e),
+		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: t.about(e),
 	}
 	t.byPath[path] = c
+	t.byLast[path.Last()] = path
 	t.order = append(t.order, path)
 	return c
 }
@@ -146,6 +165,9 @@ func (t *contexts) evict() {
 		t.closed(c)
 	}
 	delete(t.byPath, c.Path)
+	if t.byLast[c.Path.Last()] == c.Path {
+		delete(t.byLast, c.Path.Last())
+	}
 	t.order = slices.Delete(t.order, at, at+1)
 }
 
@@ -166,7 +188,7 @@ func (t *contexts) end(c *Context, e *protocol.Envelope) {
 	if e.Kind == protocol.KindReasoningCancel {
 		c.State = ContextCancelled
 	}
-	ended := e.TS
+	ended := wireTime{e.TS}
 	c.Ended = &ended
 	t.closed(c)
 }
@@ -178,16 +200,13 @@ func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
 		return
 	}
 	for _, id := range e.Correlation.IDs {
-		for path, c := range t.byPath {
-			if path.Last() == string(id) {
-				t.end(c, e)
-			}
+		if c := t.byPath[t.byLast[string(id)]]; c != nil {
+			t.end(c, e)
 		}
 	}
 }
 
 func (c *Context) count(e *protocol.Envelope) {
-	c.lastSeq = e.Seq
 	c.Counts.Envelopes++
 	switch {
 	case e.Kind.IsStep():
@@ -210,10 +229,20 @@ func textOf(e *protocol.Envelope) string {
 	}
 	for _, key := range []string{"message", "content", "text"} {
 		if v := doc.Root().Get(key); v.Type() == protocol.TypeString {
-			return v.Text()
+			return cut(v.Text(), maxMessage)
 		}
 	}
 	return ""
+}
+
+// maxMessage bounds what is kept of a start's message, in bytes.
+const maxMessage = 2 << 10
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
 // openOf returns how many contexts a participant has open.
@@ -257,11 +286,11 @@ func (s *Space) Contexts(who protocol.ParticipantID, prefix protocol.ContextPath
 func (s *Space) settleTimes(c *Context, now time.Time) {
 	end := now
 	if c.Ended != nil {
-		end = *c.Ended
+		end = c.Ended.Time
 	} else if !s.IsPresent(c.Opener) {
 		c.State = ContextAbandoned
 	}
-	c.Elapsed = float64(end.Sub(c.Started).Milliseconds()) / 1000
+	c.Elapsed = float64(end.Sub(c.Started.Time).Milliseconds()) / 1000
 }
 
 // nearest returns the closest ancestor of path that is listed.

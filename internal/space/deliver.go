@@ -26,7 +26,7 @@ func (s *Space) put(entries []*journal.Entry) {
 	if len(s.members()) > 0 {
 		encodeTogether(out)
 	}
-	head := s.Head()
+	head, before := s.Head(), s.state.Load()
 	for _, e := range entries {
 		if e.State {
 			s.fold(e)
@@ -38,6 +38,7 @@ func (s *Space) put(entries []*journal.Entry) {
 		s.streams.note(&e.Envelope)
 	}
 	s.ring.put(out)
+	s.closeKicked(before, s.state.Load()) // behind what they still get
 	s.rouse()
 }
 
@@ -47,8 +48,8 @@ func (s *Space) rouse() {
 	}
 }
 
-// fold brings the state up to a state entry, and lets those feel it whom it
-// concerns.
+// fold brings the state up to a state entry, and tells those whose rights have
+// changed.
 func (s *Space) fold(e *journal.Entry) {
 	before := s.state.Load()
 	if e.Envelope.Seq <= before.seq {
@@ -59,20 +60,21 @@ func (s *Space) fold(e *journal.Entry) {
 		s.log.Error("apply a state entry", "envelope", e.Envelope.ID, "seq", e.Envelope.Seq, "error", err)
 	}
 	s.state.Store(after)
-	s.enforce(e, before, after)
+	switch e.Envelope.Kind {
+	case KindSystemMember, protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
+		s.refreshRights(before, after)
+	}
 }
 
-// enforce closes the connections of who was kicked and tells those whose
-// rights have changed.
-func (s *Space) enforce(e *journal.Entry, before, after *State) {
+// closeKicked ends the connections of who was kicked.
+func (s *Space) closeKicked(before, after *State) {
+	if before == after {
+		return
+	}
 	for _, m := range s.members() {
 		if after.kicked(m.ID) && !before.kicked(m.ID) {
 			m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", UpTo: after.seq})
 		}
-	}
-	switch e.Envelope.Kind {
-	case KindSystemMember, protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
-		s.refreshRights(before, after)
 	}
 }
 

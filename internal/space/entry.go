@@ -64,7 +64,7 @@ func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Content(e.Frame(d)) }
 
 // size is what the entry counts for in the ring, in bytes.
-func (e *Entry) size() int { return 2*len(e.Envelope.Payload) + 512 }
+func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Extra)) + 512 }
 
 // visibleTo reports whether section 1 lets p see the entry; observes is
 // whether p sees what is addressed to others.

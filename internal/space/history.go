@@ -67,7 +67,7 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 		e := s.newEntry(je)
 		if e.visibleTo(who, observes) && matcher.Match(e.Envelope) {
 			page.Entries = append(page.Entries, e)
-			size += len(je.Envelope.Payload)
+			size += len(je.Envelope.Payload) + len(je.Envelope.Extra)
 		}
 	}
 	return page, nil

@@ -95,7 +95,10 @@ func (h *Hub) newSpace(cfg *Config, name string) *Space {
 
 // recentEntries is how many entries of the log are read when a space is
 // opened, to know its contexts again.
-const recentEntries = 10_000
+const (
+	recentEntries = 10_000
+	recentBytes   = 32 << 20 // of payloads
+)
 
 // open reads what the log holds of a space. What becomes durable meanwhile is
 // kept aside and delivered behind it.
@@ -130,27 +133,32 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 }
 
 func (s *Space) load(ctx context.Context) error {
-	state := newState(s.config())
+	fold := newFold(s.config())
 	for e, err := range s.journal().Range(ctx, s.name, journal.Query{StateOnly: true}) {
 		if err != nil {
 			return err
 		}
-		if state, err = state.apply(e); err != nil {
+		if err := fold.add(e); err != nil {
 			s.log.Error("apply a state entry", "seq", e.Envelope.Seq, "error", err)
 		}
 	}
+	state := fold.done(s.now())
 	_, newest, err := s.journal().Bounds(ctx, s.name)
 	if err != nil {
 		return err
 	}
 	s.state.Store(state)
 	var recent []*journal.Entry
+	size := 0
 	q := journal.Query{Backwards: true, Limit: recentEntries, Before: newest + 1}
 	for e, err := range s.journal().Range(ctx, s.name, q) {
 		if err != nil {
 			return err
 		}
 		recent = append(recent, e)
+		if size += len(e.Envelope.Payload); size > recentBytes {
+			break
+		}
 	}
 	slices.Reverse(recent)
 	for _, e := range recent {
@@ -339,17 +347,15 @@ func (s *Space) expire(last, now time.Time) {
 // closes it with 1001. It returns when the last one has left or ctx ends.
 func (h *Hub) Drain(ctx context.Context) error {
 	h.draining.Store(true)
-	for _, s := range h.Open() {
-		for _, m := range s.members() {
-			m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})
-		}
-	}
 	t := time.NewTicker(10 * time.Millisecond)
 	defer t.Stop()
 	for {
 		left := 0
 		for _, s := range h.Open() {
-			left += len(s.members())
+			for _, m := range s.members() { // also one that came in at the last moment
+				m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})
+				left++
+			}
 		}
 		if left == 0 {
 			return nil

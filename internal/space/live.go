@@ -12,14 +12,13 @@ import (
 // publishLive delivers an envelope that the log does not keep, behind
 // everything that is in the log already. It returns the head, which is where
 // the envelope stands for an acknowledgement.
-func (s *Space) publishLive(e *protocol.Envelope) protocol.Seq {
-	entry := s.newEntry(&journal.Entry{Envelope: *e})
-	s.putLive(entry)
+func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
+	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread}
+	s.putLive(s.newEntry(e))
 	head := s.Head()
 	if peers := s.hub.services.Peers; peers != nil {
-		message := journal.AppendEntry(nil, &journal.Entry{Envelope: *e, Note: []byte(head.String())})
-		if err := peers.Publish(s.name, message); err != nil {
-			s.log.Debug("pass a live envelope on to the other gateways", "envelope", e.ID, "error", err)
+		if err := peers.Publish(s.name, journal.AppendEntry(nil, e)); err != nil {
+			s.log.Debug("pass a live envelope on to the other gateways", "envelope", d.Envelope.ID, "error", err)
 		}
 	}
 	return head

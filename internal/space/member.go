@@ -14,7 +14,7 @@ import (
 // Bounds of one delivery, and of what a member holds in memory.
 const (
 	deliveryEntries = 256
-	catchUpBytes    = 1 << 20 // read from the journal at a time
+	deliveryBytes   = 1 << 20 // taken from the ring or the journal at a time
 	maxControlBytes = 1 << 18 // acks and errors that wait for the writer
 	journalRetry    = 250 * time.Millisecond
 )
@@ -296,7 +296,7 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 		}
 		entry := m.space.newEntry(e)
 		dst = append(dst, entry)
-		if size += entry.size(); size >= catchUpBytes {
+		if size += entry.size(); size >= deliveryBytes {
 			break
 		}
 	}

@@ -44,6 +44,9 @@ func (m *Member) Sender() *Sender {
 // Limits returns the limits that hold for the sender.
 func (f *Sender) Limits() protocol.Limits { return f.space.settings(f.ID).Limits }
 
+// LimitsOf returns the limits that hold for a participant.
+func (s *Space) LimitsOf(id protocol.ParticipantID) protocol.Limits { return s.settings(id).Limits }
+
 // Attempt is one frame that somebody sent: decoded, or refused by the decoder.
 type Attempt struct {
 	In  *protocol.Inbound
@@ -137,7 +140,7 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 	}
 	if c.in.Envelope.Kind.IsLive() {
 		p.flush(ctx)
-		p.outcomes[i].Seq = p.space.publishLive(&c.draft.Envelope)
+		p.outcomes[i].Seq = p.space.publishLive(&c.draft)
 		return
 	}
 	p.waiting = append(p.waiting, c)

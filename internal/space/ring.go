@@ -166,8 +166,10 @@ func (r *ring) read(dst []*Entry, pos uint64) (entries []*Entry, next, lives uin
 	if pos < r.first {
 		return dst, pos, 0, false
 	}
-	for ; pos < r.next && len(dst) < cap(dst); pos++ {
-		dst = append(dst, *r.slot(pos))
+	for size := 0; pos < r.next && len(dst) < cap(dst) && size < deliveryBytes; pos++ {
+		e := *r.slot(pos)
+		dst = append(dst, e)
+		size += e.size()
 	}
 	return dst, pos, r.livesBefore(pos), true
 }

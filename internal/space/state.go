@@ -27,6 +27,11 @@ type State struct {
 	pauses      map[protocol.ParticipantID]time.Time // until when; zero: until resumed
 	invitations map[[32]byte]invitation              // by the hash of the token
 	members     map[protocol.ParticipantID]standing  // besides the configured ones
+
+	// building: nobody else has the state yet, so that its maps are changed in
+	// place and what is for the ledger is kept until the end.
+	building bool
+	changes  []capability.Change
 }
 
 // standing says how a participant that the configuration does not name came to
@@ -97,32 +102,36 @@ func (st *State) expiredBetween(last, now time.Time) bool {
 // an error leaves the state as it was, but for its seq.
 func (st *State) apply(e *journal.Entry) (*State, error) {
 	next := *st
-	next.seq = e.Envelope.Seq
+	return &next, next.take(e)
+}
+
+// take folds one entry into the state itself, which nobody else may have yet.
+func (st *State) take(e *journal.Entry) error {
+	st.seq = e.Envelope.Seq
 	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
 	if err != nil {
-		return &next, fmt.Errorf("payload of %s: %w", e.Envelope.ID, err)
+		return fmt.Errorf("payload of %s: %w", e.Envelope.ID, err)
 	}
 	payload := doc.Root()
 	switch e.Envelope.Kind {
 	case protocol.KindCapabilityGrant:
-		return &next, next.grant(&e.Envelope, payload)
+		return st.grant(&e.Envelope, payload)
 	case protocol.KindCapabilityRevoke:
-		return &next, next.revoke(&e.Envelope, payload)
+		return st.revoke(&e.Envelope, payload)
 	case protocol.KindSpaceInvite:
-		return &next, next.invite(e, payload)
+		return st.invite(e, payload)
 	case protocol.KindSpaceKick:
-		next.out = with(st.out, participantIn(payload, "participant_id"), true)
+		st.out = with(st, st.out, participantIn(payload, "participant_id"), true)
 	case protocol.KindParticipantPause:
-		next.pause(&e.Envelope, payload)
+		st.pause(&e.Envelope, payload)
 	case protocol.KindParticipantResume:
-		next.pauses = maps.Clone(st.pauses)
 		for _, id := range e.Envelope.To {
-			delete(next.pauses, id)
+			st.pauses = without(st, st.pauses, id)
 		}
 	case KindSystemMember:
-		next.member(participantIn(payload, "participant_id"), standingGuest)
+		st.member(participantIn(payload, "participant_id"), standingGuest)
 	}
-	return &next, nil
+	return nil
 }
 
 func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
@@ -130,8 +139,17 @@ func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
 	if err != nil {
 		return err
 	}
-	st.ledger = st.ledger.Apply(g)
+	st.change(g)
 	return nil
+}
+
+// change notes what the ledger has to fold.
+func (st *State) change(c capability.Change) {
+	if st.building {
+		st.changes = append(st.changes, c)
+		return
+	}
+	st.ledger = st.ledger.Apply(c)
 }
 
 func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
@@ -139,7 +157,7 @@ func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
 	if err != nil {
 		return err
 	}
-	st.ledger = st.ledger.Apply(r)
+	st.change(r)
 	return nil
 }
 
@@ -152,16 +170,15 @@ func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
 	if n, err := hex.Decode(hash[:], e.Note); err != nil || n != len(hash) {
 		return fmt.Errorf("invitation %s has no token", e.Envelope.ID)
 	}
-	st.invitations = with(st.invitations, hash, invitation{g.Recipient, g.ExpiresAt})
+	st.invitations = with(st, st.invitations, hash, invitation{g.Recipient, g.ExpiresAt})
 	st.member(g.Recipient, standingInvited)
-	st.out = maps.Clone(st.out)
-	delete(st.out, g.Recipient)
-	st.ledger = st.ledger.Apply(g)
+	st.out = without(st, st.out, g.Recipient)
+	st.change(g)
 	return nil
 }
 
 func (st *State) member(id protocol.ParticipantID, as standing) {
-	st.members = with(st.members, id, max(as, st.members[id]))
+	st.members = with(st, st.members, id, max(as, st.members[id]))
 }
 
 func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
@@ -170,16 +187,59 @@ func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
 		until = e.TS.Add(seconds(s))
 	}
 	for _, id := range e.To {
-		st.pauses = with(st.pauses, id, until)
+		st.pauses = with(st, st.pauses, id, until)
 	}
 }
 
-// with returns a copy of m in which k is v.
-func with[K comparable, V any](m map[K]V, k K, v V) map[K]V {
+// with returns m with k as v: a copy, unless the state is still being built.
+func with[K comparable, V any](st *State, m map[K]V, k K, v V) map[K]V {
+	if !st.building || m == nil {
+		m = clone(m)
+	}
+	m[k] = v
+	return m
+}
+
+// without returns m without k: a copy, unless the state is still being built.
+func without[K comparable, V any](st *State, m map[K]V, k K) map[K]V {
+	if _, there := m[k]; !there {
+		return m
+	}
+	if !st.building {
+		m = clone(m)
+	}
+	delete(m, k)
+	return m
+}
+
+func clone[K comparable, V any](m map[K]V) map[K]V {
 	next := make(map[K]V, len(m)+1)
 	maps.Copy(next, m)
-	next[k] = v
 	return next
+}
+
+// fold builds a state from the log of a space at once: copying it for each
+// entry would take a time that grows with the square of their number.
+type fold struct{ st *State }
+
+func newFold(cfg *Config) *fold {
+	st := newState(cfg)
+	st.building = true
+	return &fold{st}
+}
+
+// add folds the next entry; an error leaves it out.
+func (f *fold) add(e *journal.Entry) error { return f.st.take(e) }
+
+// done returns what was built, without the invitations that have ended.
+func (f *fold) done(now time.Time) *State {
+	st := f.st
+	st.ledger = st.ledger.Apply(st.changes...)
+	st.building, st.changes = false, nil
+	maps.DeleteFunc(st.invitations, func(_ [32]byte, i invitation) bool {
+		return !i.expires.IsZero() && now.After(i.expires)
+	})
+	return st
 }
 
 func participantIn(payload protocol.Value, key string) protocol.ParticipantID {

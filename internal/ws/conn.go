@@ -243,9 +243,9 @@ func (c *conn) frameWaits() bool {
 		}
 		return c.unread[i-len(buffered)]
 	}
-	const fin, lengthBits, mask = 0x80, 0x7f, 4
-	if have < 2 || at(0)&fin == 0 {
-		return false
+	const finText, finBinary, lengthBits, mask = 0x81, 0x82, 0x7f, 4
+	if have < 2 || at(0) != finText && at(0) != finBinary {
+		return false // behind a control frame or a fragment there may be nothing yet
 	}
 	head, n := 2, int64(at(1)&lengthBits)
 	extended := map[int64]int{126: 2, 127: 8}[n]

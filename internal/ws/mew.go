@@ -36,13 +36,12 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 		<-s.handshakes
 		return
 	}
-	addr := access.Address(r)
-	member, refused := s.handshake(wsConn, addr)
-	<-s.handshakes
-	switch {
-	case refused != nil:
+	member, refused := s.handshake(wsConn, access.Address(r))
+	if refused != nil { // a stranger until the end
 		s.turnAway(wsConn, refused)
-	case member != nil:
+	}
+	<-s.handshakes
+	if member != nil {
 		s.start(wsConn, c, member)
 	}
 }
