@@ -79,7 +79,7 @@ func flood(ctx context.Context, addr string, sent *atomic.Int64) int {
 	if err != nil {
 		return 0
 	}
-	defer ws.CloseNow() //nolint:errcheck // it is over
+	defer ws.CloseNow()
 	ended := make(chan int, 1)
 	go func() {
 		for {

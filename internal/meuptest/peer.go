@@ -177,7 +177,7 @@ func (c *conversation) dials(ctx context.Context, who, path string) error {
 	if path == "" {
 		path = "/"
 	}
-	p, _, err := c.dial(ctx, path, approach{label: who})
+	p, _, err := c.dial(ctx, path, approach{label: who}) //nolint:bodyclose // an upgrade leaves no body
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (c *conversation) request(ctx context.Context, method, rest string) error {
 		return err
 	}
 	req.Header = header
-	resp, err := c.client.Do(req) //nolint:bodyclose // note closes it
+	resp, err := c.client.Do(req)
 	if err != nil {
 		return err
 	}
