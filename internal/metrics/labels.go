@@ -30,7 +30,7 @@ var codes = text(
 	protocol.CodeCannotDelegate, protocol.CodeNotProposer, protocol.CodePaused,
 	protocol.CodeCursorExpired, protocol.CodeUnavailable,
 	protocol.CodeBadRequest, protocol.CodeUnauthorized, protocol.CodeForbidden, protocol.CodeKicked,
-	protocol.CodeNotFound, protocol.CodeTooMany, protocol.CodeShuttingDown, protocol.CodeInternal,
+	protocol.CodeNotFound, protocol.CodeNotAllowed, protocol.CodeTooMany, protocol.CodeShuttingDown, protocol.CodeInternal,
 )
 
 func text[S ~string](list ...S) []string {
