@@ -24,7 +24,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## a space to look at: gateway, reference agent and page
+demo: ## a space to look at: gateway, reference agent, MCP server
 	$(GO) run $(NOSTAMP) ./cmd/meup-gateway demo
 
 .PHONY: build

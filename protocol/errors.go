@@ -57,9 +57,29 @@ type Error struct {
 	Limit            any               `json:"limit,omitempty"`  // bytes, or the name of the limit
 	RetryAfterMS     int64             `json:"retry_after_ms,omitempty"`
 	AttemptedKind    string            `json:"attempted_kind,omitempty"`
-	YourCapabilities []json.RawMessage `json:"your_capabilities,omitempty"`
+	YourCapabilities []json.RawMessage `json:"your_capabilities,omitzero"`
 	OldestSeq        Seq               `json:"oldest_seq,omitempty"`
-	SupportedDialect []string          `json:"supported,omitempty"`
+}
+
+// MarshalJSON writes the fields that section 5 gives the code; those that say
+// what is wrong with an envelope are there even when they are empty, since the
+// root of an envelope has the empty pointer.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	type plain Error
+	switch e.Code {
+	case CodeInvalidJSON, CodeInvalidEnvelope, CodeInvalidPayload:
+	default:
+		return json.Marshal((*plain)(e))
+	}
+	detail := e.Detail
+	if detail == "" {
+		detail = e.Message
+	}
+	return json.Marshal(struct {
+		*plain
+		Path   string `json:"path"`
+		Detail string `json:"detail"`
+	}{(*plain)(e), e.Path, detail})
 }
 
 // Error returns the code and the sentence.

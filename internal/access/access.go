@@ -89,9 +89,6 @@ func (d *Door) As(id auth.Identity, o space.JoinOptions) space.JoinOptions {
 
 func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, *protocol.Error) {
 	now := time.Now()
-	if err := d.tooMany(now, addr); err != nil {
-		return auth.Identity{}, err
-	}
 	identity, err := d.Auth.Authenticate(ctx, name, token, now)
 	switch {
 	case err == nil:
@@ -103,6 +100,10 @@ func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string
 		return identity, protocol.Errorf(protocol.CodeForbidden, "The token is not good for this space.")
 	case errors.Is(err, auth.ErrUnavailable):
 		return identity, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
+	}
+	// A good token is never made to wait for what others at its address do.
+	if refused := d.tooMany(now, addr); refused != nil {
+		return identity, refused
 	}
 	d.failed(now, addr)
 	d.Logger.Info("refused a token", "address", addr, "space", name, "reason", err)
@@ -117,14 +118,14 @@ func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string
 func (d *Door) SpacesOf(ctx context.Context, addr netip.Addr, token string,
 	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, *protocol.Error) {
 	now := time.Now()
-	if err := d.tooMany(now, addr); err != nil {
-		return nil, err
-	}
 	list, err := spaces(ctx, token)
 	if errors.Is(err, auth.ErrUnavailable) {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
 	}
 	if err != nil || len(list) == 0 {
+		if refused := d.tooMany(now, addr); refused != nil {
+			return nil, refused
+		}
 		d.failed(now, addr)
 		return nil, unauthorized("The gateway does not know this token.")
 	}

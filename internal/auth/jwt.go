@@ -13,7 +13,7 @@ import (
 )
 
 // leeway is how far the issuer's clock and ours may differ.
-const leeway = 30 * time.Second
+const leeway = 2 * time.Second
 
 // algorithms are those that a JWT may be signed by. They are all asymmetric:
 // with a MAC, the issuer's public key would do for signing.

@@ -148,7 +148,7 @@ func Default() *Config {
 		DrainTimeout:     8 * time.Second,
 		Violations:       Violations{1000, 10 * time.Second},
 		Ring:             Ring{4096, 8 << 20},
-		LoginFailures:    LoginFailures{10, 10 * time.Second},
+		LoginFailures:    LoginFailures{50, time.Second},
 	}
 }
 

@@ -51,6 +51,7 @@ type Gateway struct {
 	stop       context.CancelFunc
 	running    sync.WaitGroup
 	closing    sync.Once
+	draining   atomic.Bool
 }
 
 // New puts a gateway together. It opens the log, and serves nothing yet.
@@ -149,7 +150,14 @@ func newID() protocol.ID {
 func (g *Gateway) Handler() http.Handler { return g.api }
 
 // Ready returns nil while the gateway can do its work, and otherwise why not.
-func (g *Gateway) Ready() error { return g.journal.Ready() }
+func (g *Gateway) Ready() error {
+	if g.draining.Load() {
+		return errDraining
+	}
+	return g.journal.Ready()
+}
+
+var errDraining = errors.New("the gateway is going down")
 
 // Serve serves connections from l until Drain or Close; it returns nil then.
 func (g *Gateway) Serve(l net.Listener) error {
@@ -210,6 +218,7 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 // was admitted is delivered, every connection is closed with 1001. When ctx
 // ends first, what is left is cut.
 func (g *Gateway) Drain(ctx context.Context) error {
+	g.draining.Store(true)
 	g.ws.Refuse()
 	err := g.hub.Drain(ctx)
 	g.ws.Wait(ctx)

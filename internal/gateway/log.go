@@ -62,9 +62,15 @@ func (g *Gateway) openNATS(cfg *config.Config, retention journal.Retention) erro
 	if replicas == 0 {
 		replicas = defaultReplicas // or as many as the servers can hold
 	}
-	g.journal, err = natsjournal.Open(context.Background(), natsjournal.Options{
+	options := natsjournal.Options{
 		Conn: conn, Replicas: replicas, ReplicaDir: dir, Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
-	})
+	}
+	g.journal, err = natsjournal.Open(context.Background(), options)
+	if errors.Is(err, natsjournal.ErrReplicaInUse) {
+		g.log.Warn("another gateway keeps its replica in this folder; this one makes a temporary one, and reads the log from the beginning at every start: give each gateway a data folder of its own", "folder", dir)
+		options.ReplicaDir = ""
+		g.journal, err = natsjournal.Open(context.Background(), options)
+	}
 	if err != nil {
 		conn.Close()
 		return err

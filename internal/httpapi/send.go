@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -27,8 +28,23 @@ type sent struct {
 	Token     string `json:"token,omitempty"`
 	ExpiresAt string `json:"expires_at,omitempty"`
 
-	Status          int `json:"status,omitempty"` // of a refused one, in an array
-	*protocol.Error `json:",omitempty"`
+	// Of a refused one, in an array.
+	Status int             `json:"status,omitempty"`
+	Err    *protocol.Error `json:"-"`
+}
+
+// MarshalJSON writes the fields of the error beside the others.
+func (s sent) MarshalJSON() ([]byte, error) {
+	type plain sent
+	own, err := json.Marshal(plain(s))
+	if err != nil || s.Err == nil {
+		return own, err
+	}
+	refused, err := json.Marshal(s.Err)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(own[:len(own)-1], ','), refused[1:]...), nil
 }
 
 // send admits one envelope or an array of them, in order.
@@ -130,7 +146,7 @@ func tooLarge(limit int64) *protocol.Error {
 
 func answer(o space.Outcome) sent {
 	if o.Err != nil {
-		return sent{ID: o.ID, Status: o.Err.Code.HTTPStatus(), Error: o.Err}
+		return sent{ID: o.ID, Status: o.Err.Code.HTTPStatus(), Err: o.Err}
 	}
 	a := sent{ID: o.ID, Seq: o.Seq}
 	if o.Invite != nil {

@@ -11,6 +11,7 @@ import (
 // that no secret stands here: {class:n} is n random characters. What is to be
 // masked stands between « and »; without them it is all of the text.
 var examples = map[string][]string{
+	"meup-token":                         {"meup_{alnum:43}"},
 	"aws-access-token":                   {"AKIA{CAP:16}", "ASIA{CAP:16}"},
 	"aws-secret-access-key":              {"aws_secret_access_key = «{b64:40}»\n", `"SecretAccessKey": "«{b64:40}»"`, "AWS_SECRET_ACCESS_KEY=«{b64:40}»"},
 	"aws-bedrock-api-key":                {"ABSK{alnum:120}"},

@@ -69,7 +69,7 @@ func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool
 }
 
 func (p *publication) violation(kind protocol.Kind) *protocol.Error {
-	err := protocol.Errorf(protocol.CodeCapabilityViolation, "None of your capabilities allows this %s.", p.from.Dialect.SpellKind(kind))
+	err := protocol.Errorf(protocol.CodeCapabilityViolation, "Your capabilities do not allow this %s.", p.from.Dialect.SpellKind(kind))
 	if p.from.Observe {
 		err.Message = "This connection observes; it may send system.subscribe alone."
 	}

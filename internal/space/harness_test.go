@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,16 +72,11 @@ func openWith(t testing.TB, cfg *space.Config, change func(*space.Services)) *ro
 	return r
 }
 
+var made atomic.Int64
+
 // ids makes ids that nobody else makes.
 func ids() func() protocol.ID {
-	var mu sync.Mutex
-	n := 0
-	return func() protocol.ID {
-		mu.Lock()
-		defer mu.Unlock()
-		n++
-		return protocol.ID(fmt.Sprint("made-", n))
-	}
+	return func() protocol.ID { return protocol.ID(fmt.Sprint("made-", made.Add(1))) }
 }
 
 func tokens() func() (string, [32]byte) {
@@ -280,4 +276,13 @@ func welcomeSeq(t testing.TB, f ownFrame) protocol.Seq {
 		t.Fatal(err)
 	}
 	return w.Space.Seq
+}
+
+func presenceOf(t testing.TB, e *protocol.Envelope) string {
+	t.Helper()
+	var p protocol.Presence
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Event
 }

@@ -326,7 +326,7 @@ func (p *publication) redact(c *candidate) *protocol.Error {
 
 // refuse ends a candidate: only the envelope bucket stays charged.
 func (p *publication) refuse(c *candidate, err *protocol.Error) {
-	p.outcomes[c.index].Err = err
+	p.outcomes[c.index].ID, p.outcomes[c.index].Err = c.in.Envelope.ID, err
 	if c.reservation != nil {
 		c.reservation.Cancel(p.now)
 	}

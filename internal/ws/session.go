@@ -252,6 +252,7 @@ func (s *session) writeLoop(ctx context.Context) {
 		}
 		if d.Close != nil {
 			s.conn.writeClose(d.Close.Code, truncate(d.Close.Reason))
+			s.member.Space().Leave(s.member) // whatever the peer makes of it
 			return
 		}
 		if cap(frames) > keepFrames {

@@ -16,6 +16,9 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
+// ErrReplicaInUse: another process has the folder of the replica.
+var ErrReplicaInUse = errors.New("in use by another process")
+
 // replica is the local copy of the log. It can be wiped and filled again at
 // any time; while it is not complete, nobody but the streams may read it.
 type replica struct {
@@ -56,7 +59,7 @@ func openReplica(dir string, log *slog.Logger) (*replica, error) {
 	// Without this, the lock of a second gateway would look like damage.
 	lock, err := vfs.Default.Lock(filepath.Join(r.dir, "replica.lock"))
 	if err != nil {
-		return nil, fmt.Errorf("replica in %s is in use by another process: %w", r.dir, err)
+		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, ErrReplicaInUse, err)
 	}
 	r.lock = lock
 	if err := r.open(); err != nil {
