@@ -19,6 +19,7 @@ import (
 // too small. In the end everybody must have what a naive reading of the log
 // gives it: in order, each once, nothing else.
 func TestEverybodyGetsWhatTheLogSays(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,333 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/meuptest"
+)
+
+// seen is what these tests look at of a frame.
+type seen struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"`
+	Seq     uint64 `json:"seq"`
+	Payload struct {
+		Error string `json:"error"`
+	} `json:"payload"`
+}
+
+// dial connects who to the space lab.
+func dial(t *testing.T, g *meuptest.Gateway, who, query string) *websocket.Conn {
+	t.Helper()
+	ws, err := tryDial(g, who, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ws.CloseNow() })
+	return ws
+}
+
+func tryDial(g *meuptest.Gateway, who, query string) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ws, resp, err := websocket.Dial(ctx, g.URL("lab")+"&"+query, &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + who + "-token"}},
+	})
+	if err != nil {
+		if resp != nil {
+			return nil, fmt.Errorf("dial: %w (%d)", err, resp.StatusCode)
+		}
+		return nil, err
+	}
+	ws.SetReadLimit(-1)
+	return ws, nil
+}
+
+const patience = 30 * time.Second
+
+func next(t *testing.T, ws *websocket.Conn) seen {
+	t.Helper()
+	s, err := tryNext(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func tryNext(ws *websocket.Conn) (seen, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var s seen
+	_, frame, err := ws.Read(ctx)
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(frame, &s)
+}
+
+// chatFrame is a chat of about that many bytes.
+func chatFrame(id string, size int) []byte {
+	return fmt.Appendf(nil, `{"id":%q,"kind":"chat","payload":{"message":%q}}`, id, strings.Repeat("x", max(0, size-60)))
+}
+
+// TestASlowReaderCostsNothing stops reading while 48 megabytes flow by. The
+// gateway does not hold them for it, nobody else waits, and it gets every one
+// of them when it reads again.
+func TestASlowReaderCostsNothing(t *testing.T) {
+	const count, size = 12_000, 4000
+	g := meuptest.Start(t, meuptest.Config)
+	quick := dial(t, g, "bob", "")
+	next(t, quick)                        // the welcome
+	flow(t, g, quick, "n", count/2, size) // ring and log have what they need then
+	before := heap()
+	slow := dial(t, g, "bob", "")
+	next(t, slow)
+	flow(t, g, quick, "m", count, size)
+	after := heap()
+	t.Logf("heap %d kB before, %d kB after %d kB that nobody has read", before>>10, after>>10, count*size>>10)
+	if after > before+count*size*2/3 { // a third is for the tables of the log, which are on the heap at times
+		t.Errorf("the heap grew from %d to %d bytes", before, after)
+	}
+	receive(t, slow, "m", count)
+}
+
+// flow lets chats go from alice to a reader.
+func flow(t *testing.T, g *meuptest.Gateway, reader *websocket.Conn, name string, count, size int) {
+	t.Helper()
+	var group sync.WaitGroup
+	group.Go(func() { post(t, g, "alice", name, count, size) })
+	defer group.Wait()
+	receive(t, reader, name, count)
+}
+
+// post sends chats over HTTP, a hundred at a time.
+func post(t *testing.T, g *meuptest.Gateway, who, name string, count, size int) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for i := 0; i < count; i += 100 {
+		var list [][]byte
+		for j := i; j < i+100; j++ {
+			list = append(list, chatFrame(fmt.Sprint(name, j), size))
+		}
+		body := fmt.Appendf(nil, "[%s]", bytes.Join(list, []byte(",")))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/api/spaces/lab/envelopes", bytes.NewReader(body))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Header.Set("Authorization", "Bearer "+who+"-token")
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("status %d", resp.StatusCode)
+			return
+		}
+	}
+}
+
+// receive reads the chats name0, name1, … of somebody and nothing else.
+func receive(t *testing.T, ws *websocket.Conn, name string, count int) {
+	t.Helper()
+	last := uint64(0)
+	for i := 0; i < count; {
+		s := next(t, ws)
+		if s.Kind == "system.presence" {
+			continue
+		}
+		if s.ID != fmt.Sprint(name, i) || s.Seq <= last {
+			t.Fatalf("got %s at %d behind %d, want %s%d", s.ID, s.Seq, last, name, i)
+		}
+		last = s.Seq
+		i++
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestResumingWhileOthersSpeak cuts a reader again and again while somebody
+// keeps sending: from wherever it resumes, nothing is missing or comes twice.
+func TestResumingWhileOthersSpeak(t *testing.T) {
+	const count = 3000
+	g := meuptest.Start(t, "ring: {entries: 16}\n"+meuptest.Config)
+	alice := dial(t, g, "alice", "echo=false")
+	next(t, alice)
+	var group sync.WaitGroup
+	group.Go(func() {
+		for i := range count {
+			if err := alice.Write(t.Context(), websocket.MessageText, chatFrame(fmt.Sprint("m", i), 100)); err != nil {
+				t.Errorf("send: %v", err)
+				return
+			}
+		}
+	})
+	defer group.Wait()
+	for _, query := range []string{"dialect=meup/v0.1", "kinds=chat&dialect=meup/v0.1"} {
+		group.Go(func() { resumeAgainAndAgain(t, g, query, count) })
+	}
+}
+
+func resumeAgainAndAgain(t *testing.T, g *meuptest.Gateway, query string, count int) {
+	last, want := uint64(0), 0
+	for turn := 0; want < count; turn++ {
+		ws, err := tryDial(g, "bob", fmt.Sprint(query, "&since=", last))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for n := 0; n < 50+turn%400 && want < count; n++ {
+			s, err := tryNext(ws)
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			if s.Kind != "chat" {
+				continue
+			}
+			if s.ID != fmt.Sprint("m", want) || s.Seq <= last {
+				t.Errorf("got %s at %d behind %d, want m%d", s.ID, s.Seq, last, want)
+				want = count
+			}
+			last = s.Seq
+			want++
+		}
+		_ = ws.CloseNow()
+	}
+}
+
+// TestAFloodWithoutReading: who sends without reading what comes back is slowed
+// down to what it reads; it takes no memory, and nobody else notices.
+func TestAFloodWithoutReading(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(meuptest.Config, "rate: 100000", "rate: 100000000", 1)+"violations: {max: 0}\n")
+	flood := dial(t, g, "planner", "ack=true&echo=false")
+	next(t, flood)
+	before := heap()
+	stuck := make(chan int, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // ends when a write hangs, or with ctx
+		n := 0
+		for ; ctx.Err() == nil; n++ {
+			late, done := context.WithTimeout(ctx, 2*time.Second)
+			err := flood.Write(late, websocket.MessageText, []byte(`{"kind":"mcp.request","payload":{"method":"refused"}}`))
+			done()
+			if err != nil {
+				break
+			}
+		}
+		stuck <- n
+	}()
+	bob := dial(t, g, "bob", "")
+	next(t, bob)
+	for i := range 50 {
+		if err := bob.Write(t.Context(), websocket.MessageText, chatFrame(fmt.Sprint("m", i), 100)); err != nil {
+			t.Fatal(err)
+		}
+		for next(t, bob).ID != fmt.Sprint("m", i) {
+			continue
+		}
+	}
+	n := <-stuck
+	after := heap()
+	t.Logf("%d frames until the flood stood still, heap %d to %d kB", n, before>>10, after>>10)
+	if after > before+32<<20 {
+		t.Errorf("the heap grew from %d to %d bytes", before, after)
+	}
+	if n > 1_000_000 {
+		t.Errorf("%d frames, and it still goes on", n)
+	}
+}
+
+// TestComingAndGoing connects and disconnects thousands of times, in good order
+// and by cutting the line. TestMain sees what is left behind.
+func TestComingAndGoing(t *testing.T) {
+	const each, workers = 1250, 8
+	g := meuptest.Start(t, meuptest.Config)
+	watcher := dial(t, g, "alice", "")
+	next(t, watcher)
+	goroutines := runtime.NumGoroutine()
+	var group sync.WaitGroup
+	for w := range workers {
+		group.Go(func() {
+			for i := range each {
+				if err := comeAndGo(g, i%3 == w%3); err != nil {
+					t.Errorf("turn %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	deadline := time.Now().Add(patience)
+	for runtime.NumGoroutine() > goroutines+8 && time.Now().Before(deadline) {
+		runtime.Gosched()
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+8 {
+		t.Errorf("%d goroutines, %d before", n, goroutines)
+	}
+}
+
+// comeAndGo connects, and leaves as soon as the welcome is there: by a close
+// frame, or by cutting the line.
+func comeAndGo(g *meuptest.Gateway, cut bool) error {
+	conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", g.Addr())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	_, err = io.WriteString(conn, "GET /ws?space=lab HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer bob-token\r\n\r\n")
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 4096)
+	got := ""
+	for !strings.Contains(got, "system.welcome") {
+		n, err := conn.Read(buf)
+		if err != nil {
+			return fmt.Errorf("%w behind %q", err, got)
+		}
+		got += string(buf[:n])
+	}
+	if cut {
+		return nil
+	}
+	if _, err := conn.Write([]byte{0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8}); err != nil { // a close frame, 1000
+		return err
+	}
+	for {
+		if _, err := conn.Read(buf); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package space_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+const raceRounds = 300
+
+// Whoever comes in while it is thrown out is out, one way or the other, and
+// nothing hangs.
+func TestKickAgainstJoin(t *testing.T) {
+	for i := range raceRounds {
+		r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
+		var group sync.WaitGroup
+		var bob *member
+		var refused *protocol.Error
+		group.Go(func() { bob, refused = r.tryJoin(space.JoinOptions{ID: "bob"}) })
+		group.Go(func() {
+			r.must("alice", `{"id": "k", "kind": "space.kick", "payload": {"participant_id": "bob"}}`)
+		})
+		group.Wait()
+		if refused != nil {
+			continue
+		}
+		if err := bob.await(func() bool { return bob.closing != nil }); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		<-bob.done
+		if bob.closing.Code != protocol.CloseKicked {
+			t.Fatalf("closed with %+v", bob.closing)
+		}
+	}
+}
+
+// Whoever comes in while his right to see everything is taken does not keep it.
+func TestRevokeAgainstJoin(t *testing.T) {
+	for i := range raceRounds {
+		r := open(t, rights{"alice": {"*", "observe"}, "bob": {"chat", "observe"}}, nil)
+		var group sync.WaitGroup
+		var bob *member
+		group.Go(func() { bob = r.join(space.JoinOptions{ID: "bob"}) })
+		group.Go(func() {
+			r.must("alice", `{"id": "r", "kind": "capability.revoke", "payload": {"recipient": "bob", "capabilities": ["observe"]}}`)
+		})
+		group.Wait()
+		r.must("alice", `{"id": "secret", "to": ["alice"], "kind": "chat", "payload": {"message": "x"}}`)
+		r.must("alice", chat("end"))
+		bob.gets("end")
+		bob.leave()
+		if bob.find("secret") {
+			t.Fatalf("round %d: bob sees what he may see no more", i)
+		}
+	}
+}
+
+// Whoever comes in while the configuration forgets him is out; so is whoever is
+// there. A space that is opened during a reload has the new configuration.
+func TestReloadAgainstJoin(t *testing.T) {
+	with := rights{"alice": {"*"}, "bob": {"chat"}}.config(t)
+	without := rights{"alice": {"*"}}.config(t)
+	for i := range raceRounds {
+		r := openWith(t, with, nil)
+		var group sync.WaitGroup
+		var bob *member
+		var refused *protocol.Error
+		group.Go(func() { bob, refused = r.tryJoin(space.JoinOptions{ID: "bob"}) })
+		group.Go(func() {
+			r.hub.Reload(func(name string) (*space.Config, bool) { return without, name == "lab" })
+		})
+		group.Wait()
+		if refused != nil {
+			continue
+		}
+		if err := bob.await(func() bool { return bob.closing != nil }); err != nil {
+			t.Fatalf("round %d: %v", i, err)
+		}
+		<-bob.done
+		if bob.closing.Code != protocol.CloseTokenExpired {
+			t.Fatalf("closed with %+v", bob.closing)
+		}
+	}
+}
+
+// slowOpening is a log that can be held while a space is opened.
+type slowOpening struct {
+	journal.Journal
+	asked, answer chan struct{}
+}
+
+func (j *slowOpening) Bounds(ctx context.Context, name string) (oldest, newest protocol.Seq, err error) {
+	j.asked <- struct{}{}
+	<-j.answer
+	return j.Journal.Bounds(ctx, name)
+}
+
+func TestReloadWhileASpaceIsOpened(t *testing.T) {
+	slow := &slowOpening{asked: make(chan struct{}, 1), answer: make(chan struct{})}
+	before, after := rights{"alice": {"*"}, "bob": {"chat"}}.config(t), rights{"alice": {"chat"}}.config(t)
+	first := openWith(t, before, nil)
+	slow.Journal = first.log
+	hub := space.NewHub(space.Services{Journal: slow, Validate: noSchema, NewID: ids(), NewToken: tokens()},
+		func(name string) (*space.Config, bool) { return before, name == "lab" })
+	var opening sync.WaitGroup
+	var s *space.Space
+	opening.Go(func() { s, _ = hub.Space(t.Context(), "lab") })
+	<-slow.asked
+	hub.Reload(func(name string) (*space.Config, bool) { return after, name == "lab" })
+	close(slow.answer)
+	opening.Wait()
+	if s.Knows("bob") {
+		t.Error("the space has the configuration of before")
+	}
+	r := &room{Space: s, t: t, hub: hub, log: slow}
+	if o := r.say("alice", `{"kind": "x.tool"}`)[0]; o.Err == nil || o.Err.Code != protocol.CodeCapabilityViolation {
+		t.Errorf("rights of before: %+v", o)
+	}
+}
+
+func noSchema(protocol.Kind, protocol.Value) *protocol.Error { return nil }
+
+// Rights that change, people who come and go, and those who look at the space:
+// nobody waits for anybody for ever.
+func TestJoiningWhileRightsChange(t *testing.T) {
+	r := open(t, rights{"alice": {"*"}, "bob": {"chat"}, "carol": {"chat"}}, nil)
+	var group sync.WaitGroup
+	for _, who := range []protocol.ParticipantID{"bob", "carol"} {
+		group.Go(func() {
+			for range raceRounds {
+				r.join(space.JoinOptions{ID: who}).leave()
+			}
+		})
+	}
+	group.Go(func() {
+		for i := range raceRounds {
+			r.must("alice", fmt.Sprintf(`{"id": "g%d", "kind": "capability.grant", "payload": {"recipient": "bob", "capabilities": ["x.tool"]}}`, i))
+			r.must("alice", fmt.Sprintf(`{"id": "r%d", "kind": "capability.revoke", "payload": {"recipient": "bob", "grant_id": "g%d"}}`, i, i))
+		}
+	})
+	group.Go(func() {
+		for range raceRounds {
+			r.Participants()
+			r.Contexts("alice", "")
+		}
+	})
+	group.Wait()
+	if present := r.Present(); len(present) > 0 {
+		t.Errorf("still there: %v", present)
+	}
+}
+
+// Presence of one who comes and goes quickly on several connections is told in
+// order: joins and leaves take turns, and the last word is right.
+func TestPresenceTakesTurns(t *testing.T) {
+	r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
+	alice := r.join(space.JoinOptions{ID: "alice"})
+	defer alice.leave()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range raceRounds {
+				r.join(space.JoinOptions{ID: "bob"}).leave()
+			}
+		})
+	}
+	group.Wait()
+	r.must("alice", chat("end"))
+	alice.gets("end")
+	want := protocol.PresenceJoin
+	for _, e := range alice.got {
+		if e.Kind != protocol.KindSystemPresence {
+			continue
+		}
+		if event := presenceOf(t, e); event != want {
+			t.Fatalf("%s, and %s was due", event, want)
+		}
+		if want == protocol.PresenceJoin {
+			want = protocol.PresenceLeave
+		} else {
+			want = protocol.PresenceJoin
+		}
+	}
+	if want != protocol.PresenceJoin {
+		t.Error("bob has left, and nobody was told")
+	}
+}
