@@ -1,0 +1,234 @@
+package ws
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// clientFrame is a masked frame as a client sends it.
+func clientFrame(first byte, n int) []byte {
+	f := []byte{first}
+	switch {
+	case n < 126:
+		f = append(f, 0x80|byte(n))
+	case n <= 0xFFFF:
+		f = binary.BigEndian.AppendUint16(append(f, 0x80|126), uint16(n))
+	default:
+		f = binary.BigEndian.AppendUint64(append(f, 0x80|127), uint64(n))
+	}
+	return append(f, make([]byte, 4+n)...)
+}
+
+func TestFrameWaits(t *testing.T) {
+	const text, binaryFrame, fragment, ping, closing = 0x81, 0x82, 0x01, 0x89, 0x88
+	for _, n := range []int{0, 1, 125, 126, 1000, 0xFFFF, 0x10000} {
+		whole := clientFrame(text, n)
+		for _, c := range []struct {
+			name string
+			data []byte
+			want bool
+		}{
+			{"whole", whole, true},
+			{"whole and more", append(bytes.Clone(whole), text), true},
+			{"binary", clientFrame(binaryFrame, n), true},
+			{"without its last byte", whole[:len(whole)-1], false},
+			{"a byte", whole[:1], false},
+			{"nothing", nil, false},
+			{"fragment", clientFrame(fragment, n), false},
+		} {
+			for _, buffered := range []int{0, 1, 2, 3, 9, 16} {
+				if got := waits(c.data, buffered); got != c.want {
+					t.Errorf("%s of %d, %d of it buffered: %v", c.name, n, buffered, got)
+				}
+			}
+		}
+	}
+	for _, control := range []byte{ping, closing} {
+		if waits(clientFrame(control, 5), 0) {
+			t.Errorf("a control frame %#x counts as one", control)
+		}
+	}
+	huge := binary.BigEndian.AppendUint64([]byte{text, 0x80 | 127}, 1<<63)
+	if waits(append(huge, make([]byte, 100)...), 0) {
+		t.Error("a length beyond all counts as there")
+	}
+}
+
+// waits asks a connection that has read data from the kernel, and a part of it
+// into the library's buffer.
+func waits(data []byte, buffered int) bool {
+	c := &conn{unread: data}
+	c.br = bufio.NewReaderSize(c, 16)
+	if n := min(buffered, len(data), 16); n > 0 {
+		_, _ = c.br.Peek(n) // all of it is there
+	}
+	return c.frameWaits()
+}
+
+// FuzzFrameWaits: it says yes exactly when a whole data frame is there, however
+// the bytes are spread over the buffers.
+func FuzzFrameWaits(f *testing.F) {
+	f.Add(clientFrame(0x81, 10), byte(3))
+	f.Add(clientFrame(0x82, 300), byte(16))
+	f.Add(clientFrame(0x89, 4), byte(0))
+	f.Fuzz(func(t *testing.T, data []byte, buffered byte) {
+		if got, want := waits(data, int(buffered%17)), wholeFrame(data); got != want {
+			t.Errorf("%x: %v, want %v", data, got, want)
+		}
+	})
+}
+
+// wholeFrame is RFC 6455, section 5.2, once more.
+func wholeFrame(data []byte) bool {
+	r := bytes.NewReader(data)
+	var head [2]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil || head[0] != 0x81 && head[0] != 0x82 {
+		return false
+	}
+	n := uint64(head[1] & 0x7f)
+	if n >= 126 {
+		wide := make([]byte, map[uint64]int{126: 2, 127: 8}[n])
+		if _, err := io.ReadFull(r, wide); err != nil {
+			return false
+		}
+		n = 0
+		for _, b := range wide {
+			n = n<<8 | uint64(b)
+		}
+	}
+	return n < 1<<32 && uint64(r.Len()) >= n+4
+}
+
+// TestConnReadsWhatWasThere: what the HTTP server had read of the connection
+// comes first, and blocks are borrowed only while there is something in them.
+func TestConnReadsWhatWasThere(t *testing.T) {
+	server, client := tcpPair(t)
+	c := newConn(server, []byte("before "))
+	if _, err := client.Write([]byte("behind")); err != nil {
+		t.Fatal(err)
+	}
+	got, p := "", make([]byte, 3)
+	for got != "before behind" {
+		n, err := c.Read(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got += string(p[:n]); !strings.HasPrefix("before behind", got) {
+			t.Fatalf("read %q", got)
+		}
+	}
+	if c.block != nil {
+		t.Error("it holds a block with nothing in it")
+	}
+	_ = client.Close()
+	if _, err := c.Read(p); !errors.Is(err, io.EOF) {
+		t.Errorf("behind the end: %v", err)
+	}
+	if c.block != nil {
+		t.Error("it holds a block behind the end")
+	}
+}
+
+// TestHurriedWriteComesBack: a write that hangs on a peer that does not read
+// comes back soon once the connection is to end.
+func TestHurriedWriteComesBack(t *testing.T) {
+	server, _ := tcpPair(t)
+	c := newConn(server, nil)
+	written := make(chan error, 1)
+	go func() { // ends with the write that fails
+		big := make([]byte, 1<<20)
+		for {
+			if err := c.writeFrames(net.Buffers{big, big}, time.Hour); err != nil {
+				written <- err
+				return
+			}
+		}
+	}()
+	c.hurry()
+	var timeout net.Error
+	if err := <-written; !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("write: %v", err)
+	}
+}
+
+func tcpPair(t *testing.T) (server, client net.Conn) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err = (&net.Dialer{}).DialContext(context.Background(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err = l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+	return server, client
+}
+
+// TestGather: the frames of a delivery go out in order, those that lie behind
+// one another in memory as one.
+func TestGather(t *testing.T) {
+	block := []byte("first|second|third|")
+	d := space.Delivery{Control: []byte("own|")}
+	got := gather(nil, &d, protocol.MEUP1)
+	if len(got) != 1 || string(concat(got)) != "own|" {
+		t.Errorf("own frames alone: %q", got)
+	}
+	a, b, c := block[0:6], block[6:13], block[13:19]
+	for _, test := range []struct {
+		a, b []byte
+		want bool
+	}{
+		{a, b, true}, {b, c, true}, {a, c, false}, {b, a, false}, {a[:6:6], b, false}, {a, nil, false}, {nil, a, false},
+		{a, bytes.Clone(b), false},
+	} {
+		if adjacent(test.a, test.b) != test.want {
+			t.Errorf("%q and %q: %v", test.a, test.b, !test.want)
+		}
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	for _, s := range []string{"", "short", strings.Repeat("x", 123), strings.Repeat("ä", 200), "x" + strings.Repeat("€", 60)} {
+		got := truncate(s)
+		if len(got) > 123 || !utf8.ValidString(got) || !strings.HasPrefix(s, got) || len(s) <= 123 && got != s {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+}
+
+// FuzzJoin: whatever a stranger sends first is refused, or names a space and
+// carries a token.
+func FuzzJoin(f *testing.F) {
+	f.Add([]byte(`{"type":"join","space":"lab","participantId":"a","token":"t"}`))
+	f.Add([]byte(`{"kind":"system/join","payload":{"space":"lab","token":"t"}}`))
+	f.Add([]byte(`{"kind":"system.join","payload":7}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		j, refused := parseJoin(frame)
+		if (refused == nil) != (protocol.ValidSpaceName(j.space) && j.token != "") {
+			t.Errorf("%+v, %v", j, refused)
+		}
+	})
+}
