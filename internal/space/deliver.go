@@ -64,6 +64,23 @@ func (s *Space) fold(e *journal.Entry) {
 	case KindSystemMember, protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
 		s.refreshRights(before, after)
 	}
+	if e.Envelope.Kind == protocol.KindCapabilityGrant {
+		s.welcomeRecipient(e) // also when the grant gives nothing new
+	}
+}
+
+// welcomeRecipient sends whom a grant is for a fresh welcome. Section 2.
+func (s *Space) welcomeRecipient(grant *journal.Entry) {
+	doc, err := protocol.ParseJSON(grant.Envelope.Payload, protocol.MaxDepth)
+	if err != nil {
+		return // the fold has said so
+	}
+	recipient := participantIn(doc.Root(), "recipient")
+	for _, m := range s.members() {
+		if m.ID == recipient {
+			m.welcomeAgain()
+		}
+	}
 }
 
 // closeKicked ends the connections of who was kicked.

@@ -140,13 +140,37 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 	}
 	if c.in.Envelope.Kind.IsLive() {
 		p.flush(ctx)
-		p.outcomes[i].Seq = p.space.publishLive(&c.draft)
+		p.sayLive(ctx, c)
 		return
 	}
 	p.waiting = append(p.waiting, c)
 	if c.draft.State {
 		p.flush(ctx)
 	}
+}
+
+// sayLive delivers an envelope that the log does not keep. Its id must be free
+// all the same.
+func (p *publication) sayLive(ctx context.Context, c *candidate) {
+	taken, err := ancestor{}, journal.ErrNotFound
+	if c.in.Envelope.ID != "" {
+		taken, err = p.space.find(ctx, c.in.Envelope.ID)
+	}
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		p.outcomes[c.index].Seq = p.space.publishLive(&c.draft)
+	case err != nil:
+		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again."))
+	case taken.from != p.from.ID:
+		p.refuse(c, duplicate(c.in.Envelope.ID))
+	default:
+		p.refuse(c, nil)
+		p.outcomes[c.index].Seq = taken.seq
+	}
+}
+
+func duplicate(id protocol.ID) *protocol.Error {
+	return protocol.Errorf(protocol.CodeDuplicateID, "The id %s is somebody else's in this space; choose another one.", id)
 }
 
 // admittedBefore reports whether an envelope that is refused for the state that
@@ -281,6 +305,7 @@ type ancestor struct {
 	kind   protocol.Kind
 	to     []protocol.ParticipantID
 	thread []protocol.ParticipantID
+	seq    protocol.Seq // 0: not in the log yet
 }
 
 func (a *ancestor) addressed(id protocol.ParticipantID) bool { return slices.Contains(a.to, id) }
@@ -291,7 +316,7 @@ func (p *publication) parent(ctx context.Context, id protocol.ID) (ancestor, err
 	for _, c := range p.waiting {
 		if c.draft.Envelope.ID == id {
 			e := &c.draft.Envelope
-			return ancestor{e.From, e.Kind, e.To, c.draft.Thread}, nil
+			return ancestor{e.From, e.Kind, e.To, c.draft.Thread, 0}, nil
 		}
 	}
 	return p.space.find(ctx, id)
@@ -299,13 +324,13 @@ func (p *publication) parent(ctx context.Context, id protocol.ID) (ancestor, err
 
 func (s *Space) find(ctx context.Context, id protocol.ID) (ancestor, error) {
 	if e := s.ring.lookup(id); e != nil {
-		return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.thread}, nil
+		return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.thread, e.Envelope.Seq}, nil
 	}
 	e, err := s.journal().Lookup(ctx, s.name, id)
 	if err != nil {
 		return ancestor{}, err
 	}
-	return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.Thread}, nil
+	return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.Thread, e.Envelope.Seq}, nil
 }
 
 // redact masks secrets in what is about to become durable.
@@ -365,7 +390,7 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 		}
 		p.waiting = append(p.waiting, c)
 	case errors.Is(r.Err, journal.ErrDuplicateID):
-		p.refuse(c, protocol.Errorf(protocol.CodeDuplicateID, "The id %s is somebody else's in this space; choose another one.", c.draft.Envelope.ID))
+		p.refuse(c, duplicate(c.draft.Envelope.ID))
 	case errors.Is(r.Err, journal.ErrTooLarge):
 		p.refuse(c, protocol.Errorf(protocol.CodeMessageTooLarge, "The log behind this gateway cannot hold an envelope of this size."))
 	default:
