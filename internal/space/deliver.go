@@ -62,25 +62,21 @@ func (s *Space) fold(e *journal.Entry) {
 	s.state.Store(after)
 	switch e.Envelope.Kind {
 	case KindSystemMember, protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
-		s.refreshRights(before, after)
-	}
-	if e.Envelope.Kind == protocol.KindCapabilityGrant {
-		s.welcomeRecipient(e) // also when the grant gives nothing new
+		s.refreshRights(before, after, recipientOf(&e.Envelope))
 	}
 }
 
-// welcomeRecipient sends whom a grant is for a fresh welcome. Section 2.
-func (s *Space) welcomeRecipient(grant *journal.Entry) {
-	doc, err := protocol.ParseJSON(grant.Envelope.Payload, protocol.MaxDepth)
+// recipientOf returns whom a grant is for, who gets a fresh welcome even when
+// it gives nothing new (section 2); "" for anything else.
+func recipientOf(e *protocol.Envelope) protocol.ParticipantID {
+	if e.Kind != protocol.KindCapabilityGrant {
+		return ""
+	}
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
 	if err != nil {
-		return // the fold has said so
+		return "" // the fold has said so
 	}
-	recipient := participantIn(doc.Root(), "recipient")
-	for _, m := range s.members() {
-		if m.ID == recipient {
-			m.welcomeAgain()
-		}
-	}
+	return participantIn(doc.Root(), "recipient")
 }
 
 // closeKicked ends the connections of who was kicked.
@@ -96,12 +92,12 @@ func (s *Space) closeKicked(before, after *State) {
 }
 
 // refreshRights sends a fresh welcome to the members whose capabilities have
-// changed.
-func (s *Space) refreshRights(before, after *State) {
+// changed, and to those of the recipient.
+func (s *Space) refreshRights(before, after *State, recipient protocol.ParticipantID) {
 	now := s.now()
 	for _, m := range s.members() {
 		m.refreshObserves()
-		if !before.sameRights(after, m.ID, now) {
+		if m.ID == recipient || !before.sameRights(after, m.ID, now) {
 			m.welcomeAgain()
 		}
 	}

@@ -234,7 +234,7 @@ func (s *Space) reconfigure(cfg *Config) {
 	for _, m := range s.members() {
 		s.recheck(m)
 	}
-	s.refreshRights(before, after)
+	s.refreshRights(before, after, "")
 }
 
 // admits reports whether the configuration still lets the participant in.
