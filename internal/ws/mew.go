@@ -14,8 +14,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// joinBytes bounds the first frame of a client that has not said who it is.
-const joinBytes = 8 << 10
+// joinBytes bounds the first frame of a client that has not said who it is. The
+// longest token that there is has room in it.
+const joinBytes = 24 << 10
 
 // serveMEW serves a client of the MEW protocol, which says in its first frame
 // which space it wants and who it is. Section 9.
