@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -31,8 +32,8 @@ const maxSeen = 1 << 20
 // act carries out the calls of a step, all at the same time, and returns their
 // results in their order. The error says why the question cannot go on; it is
 // returned when every call has ended.
-func (a *Agent) act(q *question, step planner.Record) ([]planner.Result, error) {
-	results := make([]planner.Result, len(step.Calls))
+func (a *Agent) act(q *question, step reasoning.Record) ([]reasoning.Result, error) {
+	results := make([]reasoning.Result, len(step.Calls))
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for i, c := range step.Calls {
@@ -47,7 +48,7 @@ func (a *Agent) act(q *question, step planner.Record) ([]planner.Result, error) 
 			return nil, err
 		}
 		if refusal != nil {
-			results[i] = planner.Result{Tool: c.Tool, Error: fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)}
+			results[i] = reasoning.Result{Tool: c.Tool, Error: fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)}
 			continue
 		}
 		calls.Go(func() { results[i] = a.call(q, request, c) })
@@ -60,7 +61,7 @@ func (a *Agent) act(q *question, step planner.Record) ([]planner.Result, error) 
 }
 
 // announce shares the reason of a call and returns the request that answers it.
-func (a *Agent) announce(q *question, step planner.Record, c planner.Call) (protocol.Envelope, error) {
+func (a *Agent) announce(q *question, step reasoning.Record, c reasoning.Call) (protocol.Envelope, error) {
 	fields := []field{{"message", cut(c.Reason, maxThought)}, {"tool_name", c.Tool}}
 	if step.Concurrent {
 		fields = append(fields, field{"parallel_group", step.Index})
@@ -96,14 +97,14 @@ func (a *Agent) ask(q *question, request protocol.Envelope) (*protocol.Error, er
 }
 
 // call has the tool called, and tells the space what came of it.
-func (a *Agent) call(q *question, request protocol.Envelope, c planner.Call) planner.Result {
+func (a *Agent) call(q *question, request protocol.Envelope, c reasoning.Call) reasoning.Result {
 	res, err := a.opts.Tools.Call(q.ctx, c.Tool, c.Arguments)
 	response := protocol.Envelope{
 		Kind: protocol.KindMCPResponse, Context: q.path, To: request.To,
 		Correlation: protocol.CorrelateTo(request.ID),
 	}
 	head := []field{{"jsonrpc", "2.0"}, {"id", request.ID}}
-	out := planner.Result{Tool: c.Tool}
+	out := reasoning.Result{Tool: c.Tool}
 	switch {
 	case err != nil:
 		rpc := rpcError(q.ctx, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -109,10 +110,10 @@ func (a *Agent) think(q *question) error {
 				return fmt.Errorf("share thought: %w", err)
 			}
 		}
-		if d.Action == planner.Finish || len(d.Calls) == 0 || len(state.Steps) >= a.opts.MaxSteps {
+		if d.Action == reasoning.Finish || len(d.Calls) == 0 || len(state.Steps) >= a.opts.MaxSteps {
 			return a.conclude(q, d)
 		}
-		record := planner.Record{
+		record := reasoning.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls,
 			Concurrent: len(d.Calls) > 1, Time: a.opts.Now(),
 		}

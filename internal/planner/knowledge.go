@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
 // knowledge is what the records of a question tell, put in order.
@@ -12,12 +14,12 @@ type knowledge struct {
 	called   map[string]bool // tool and arguments of every call so far
 	roots    []string        // folders that may be looked into
 	folders  map[string][]entry
-	order    []string          // the keys of folders, as they were listed
-	texts    map[string]string // files that were read
-	reads    []string          // the keys of texts, as they were read
-	found    []string          // paths that a search found
-	failures []string          // what did not work, as sentences
-	other    []Result          // of tools that the rules know nothing about
+	order    []string           // the keys of folders, as they were listed
+	texts    map[string]string  // files that were read
+	reads    []string           // the keys of texts, as they were read
+	found    []string           // paths that a search found
+	failures []string           // what did not work, as sentences
+	other    []reasoning.Result // of tools that the rules know nothing about
 }
 
 type entry struct {
@@ -31,7 +33,7 @@ var (
 )
 
 // learn reads the records.
-func learn(steps []Record, box toolbox) *knowledge {
+func learn(steps []reasoning.Record, box toolbox) *knowledge {
 	k := &knowledge{
 		called:  make(map[string]bool),
 		folders: make(map[string][]entry),
@@ -48,9 +50,9 @@ func learn(steps []Record, box toolbox) *knowledge {
 	return k
 }
 
-func signature(c Call) string { return c.Tool + " " + string(c.Arguments) }
+func signature(c reasoning.Call) string { return c.Tool + " " + string(c.Arguments) }
 
-func (k *knowledge) result(call Call, r Result, box toolbox) {
+func (k *knowledge) result(call reasoning.Call, r reasoning.Result, box toolbox) {
 	if !r.Success {
 		k.failures = append(k.failures, "`"+call.Tool+"` failed: "+strings.TrimRight(firstLine(r.Error, 300), ". ")+".")
 		return
@@ -76,7 +78,7 @@ func (k *knowledge) result(call Call, r Result, box toolbox) {
 	}
 }
 
-func is(t *Tool, call Call) bool { return t != nil && t.Name == call.Tool }
+func is(t *Tool, call reasoning.Call) bool { return t != nil && t.Name == call.Tool }
 
 func absolutePaths(text string) []string {
 	var paths []string

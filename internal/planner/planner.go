@@ -3,14 +3,16 @@
 //
 // [Rules] decides by rules alone: it knows what to do with tools that list,
 // read and search, whatever they are called, and says so honestly when they do
-// not help. It keeps nothing between two decisions: everything that it knows is
-// in the [State], so that whoever holds the records of a question can go on
-// with it at any time.
+// not help. [Model] asks a language model. Neither keeps anything between two
+// decisions: everything that they know is in the [State], so that whoever holds
+// the records of a question can go on with it at any time.
 package planner
 
 import (
 	"encoding/json"
-	"time"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
 // Tool is one that may be called.
@@ -24,65 +26,79 @@ type Tool struct {
 	Hinted   bool `json:"-"`
 }
 
-// Call is a tool call that was decided on.
-type Call struct {
-	Tool      string          `json:"tool_name"`
-	Arguments json.RawMessage `json:"arguments"` // an object, valid against the tool's schema
-	Reason    string          `json:"reasoning"` // one sentence for people
-}
+// Subproblem is the name of the tool that every planner has besides those that
+// are offered: a question of its own, {"question": "…"}, that is reasoned about
+// in a context within the present one. Its result is the answer.
+const Subproblem = "subproblem"
 
-// Result is what became of a call.
-type Result struct {
-	Tool    string `json:"tool_name"`
-	Success bool   `json:"success"`
-	Text    string `json:"result,omitempty"`
-	Error   string `json:"error,omitempty"` // a sentence; empty with Success
-}
-
-// Action is what a step decided to do.
-type Action string
-
-// The actions.
-const (
-	UseTools Action = "use_tools"
-	Finish   Action = "finish"
-)
-
-// Record is one finished step: what was thought, planned and found out.
-type Record struct {
-	Index      int       `json:"step_index"` // from 0
-	Thought    string    `json:"thought"`
-	Action     Action    `json:"next_action"`
-	Calls      []Call    `json:"tool_predictions"`
-	Results    []Result  `json:"tool_results"` // in the order of Calls
-	Concurrent bool      `json:"concurrent_execution"`
-	Time       time.Time `json:"timestamp"` // when it was decided
-}
+// DefaultReason is what is said of a call for which nobody gave a reason.
+const DefaultReason = "Tool selected to satisfy the current subtask."
 
 // State is everything that a decision is made from.
 type State struct {
 	Question string
-	Tools    []Tool
-	Steps    []Record
+	// History is what was said before the question, oldest first: User and
+	// Assistant messages, the latter the agent's own.
+	History []llm.Message
+	Tools   []Tool
+	Steps   []reasoning.Record
 	// MaxSteps bounds the steps that use tools; 0 stands for DefaultMaxSteps.
 	MaxSteps int
+	// Depth is how many problems this one is a part of: 0 for the question.
+	// At MaxDepth there are no more sub-problems.
+	Depth, MaxDepth int
+
+	// Instructions are the operator's: who the agent is, what it must heed.
+	Instructions string
+	// Forced is the tool that must be called next; empty: none.
+	Forced string
+	// Stuck: what was done of late led nowhere. Nothing of it is done again.
+	Stuck bool
+
+	// Watch is given the pieces of a model's answer while it grows; may be nil.
+	// It is called by Next's own goroutine.
+	Watch func(llm.Delta)
 }
 
 // DefaultMaxSteps is the bound where none is given.
 const DefaultMaxSteps = 8
 
+// Source says who made a decision.
+type Source string
+
+// The sources.
+const (
+	ByRules  Source = "rules"
+	ByModel  Source = "model"
+	ByForce  Source = "forced"   // the caller named the tool
+	Fallback Source = "fallback" // the rules, since the model did not decide
+)
+
 // Decision is what to do next: with UseTools the Calls, which may all run at
 // the same time; with Finish the Answer.
 type Decision struct {
-	Action  Action
+	Action  reasoning.Action
 	Thought string // what was found so far, and what follows from it; may be empty
-	Calls   []Call
+	Calls   []reasoning.Call
 
 	Answer     string  // Markdown, for whoever asked
 	Conclusion string  // one sentence
-	Confidence float64 // 0 to 1
+	Confidence float64 // 0 to 1; 0: not said
+
+	Source Source
+	// Of a model's decision: its raw thinking, which is not for everybody;
+	// which model it was, what it cost, what it was shown, and its turn, to be
+	// kept in the step's record.
+	Thinking string
+	Model    string
+	Provider string
+	Usage    llm.Usage
+	Shown    *reasoning.Meta
+	Turn     *llm.Message
+	// Fault is why the model did not decide, where Source is Fallback.
+	Fault error
 }
 
 func finish(answer, conclusion string, confidence float64) Decision {
-	return Decision{Action: Finish, Answer: answer, Conclusion: conclusion, Confidence: confidence}
+	return Decision{Action: reasoning.Finish, Source: ByRules, Answer: answer, Conclusion: conclusion, Confidence: confidence}
 }

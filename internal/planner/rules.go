@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
 // Rules decides by rules. The zero value is ready; it may be used by many at
@@ -53,7 +55,7 @@ type reasoner struct {
 	q     question
 	box   toolbox
 	known *knowledge
-	steps []Record
+	steps []reasoning.Record
 }
 
 func (r *reasoner) asksAnything() bool {
@@ -74,8 +76,8 @@ func (r *reasoner) act() (Decision, bool) {
 }
 
 // use makes a decision of those calls that are new, if there are any.
-func (r *reasoner) use(thought string, calls []Call) (Decision, bool) {
-	calls = slices.DeleteFunc(calls, func(c Call) bool {
+func (r *reasoner) use(thought string, calls []reasoning.Call) (Decision, bool) {
+	calls = slices.DeleteFunc(calls, func(c reasoning.Call) bool {
 		again := r.known.called[signature(c)]
 		r.known.called[signature(c)] = true // also for twins within calls
 		return again
@@ -83,15 +85,15 @@ func (r *reasoner) use(thought string, calls []Call) (Decision, bool) {
 	if len(calls) == 0 {
 		return Decision{}, false
 	}
-	return Decision{Action: UseTools, Thought: thought, Calls: calls}, true
+	return Decision{Action: reasoning.UseTools, Thought: thought, Calls: calls}, true
 }
 
-func call(t *Tool, reason string, values ...value) []Call {
+func call(t *Tool, reason string, values ...value) []reasoning.Call {
 	args, err := t.build(values...)
 	if err != nil {
 		return nil // a tool that takes something else than it seemed to
 	}
-	return []Call{{Tool: t.Name, Arguments: args, Reason: reason}}
+	return []reasoning.Call{{Tool: t.Name, Arguments: args, Reason: reason}}
 }
 
 func (r *reasoner) findRoots() (Decision, bool) {
@@ -109,7 +111,7 @@ func (r *reasoner) rootFolders() []string {
 }
 
 func (r *reasoner) listRoots() (Decision, bool) {
-	var calls []Call
+	var calls []reasoning.Call
 	for _, root := range r.rootFolders() {
 		calls = append(calls, r.listCall(root, "I list "+code(root)+" to see what there is.")...)
 	}
@@ -120,13 +122,13 @@ func (r *reasoner) listRoots() (Decision, bool) {
 	return r.use(thought, calls)
 }
 
-func (r *reasoner) listCall(dir, reason string) []Call {
+func (r *reasoner) listCall(dir, reason string) []reasoning.Call {
 	return call(r.box.list, reason, value{param: pathParam, value: dir})
 }
 
 // listNamed lists the folders whose names the question mentions.
 func (r *reasoner) listNamed() (Decision, bool) {
-	var calls []Call
+	var calls []reasoning.Call
 	for _, dir := range r.known.subfolders() {
 		if r.names(dir) && len(calls) < maxFolders {
 			calls = append(calls, r.listCall(dir, "The question is about the folder "+code(dir)+", so I list it.")...)
@@ -143,7 +145,7 @@ func (r *reasoner) names(dir string) bool {
 
 // readNamed reads the files that the question names.
 func (r *reasoner) readNamed() (Decision, bool) {
-	var calls []Call
+	var calls []reasoning.Call
 	for _, name := range r.q.files {
 		for _, p := range r.known.files() {
 			if sameFile(p, name) && len(calls) < maxReads {
@@ -162,7 +164,7 @@ func sameFile(p, name string) bool {
 	return p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))
 }
 
-func (r *reasoner) readCall(p, reason string, head int) []Call {
+func (r *reasoner) readCall(p, reason string, head int) []reasoning.Call {
 	values := []value{{param: pathParam, value: p}}
 	if head > 0 {
 		values = append(values, value{param: headParam, value: head, optional: true})
@@ -204,7 +206,7 @@ func (r *reasoner) gist() (Decision, bool) {
 	if !r.listing() {
 		return Decision{}, false
 	}
-	var calls []Call
+	var calls []reasoning.Call
 	for _, dir := range r.subjects() {
 		for _, e := range r.known.folders[dir] {
 			if !e.dir && textual(e.name) && len(calls) < maxReads {
@@ -233,7 +235,7 @@ func (r *reasoner) searchWider() (Decision, bool) {
 	if r.listing() || len(r.q.files) > 0 && len(r.known.reads) > 0 {
 		return Decision{}, false
 	}
-	var calls []Call
+	var calls []reasoning.Call
 	if r.box.search != nil {
 		calls = append(calls, r.searchCalls(r.q.keywords)...)
 	}
@@ -246,8 +248,8 @@ func (r *reasoner) searchWider() (Decision, bool) {
 	return r.use(r.counted(), calls)
 }
 
-func (r *reasoner) searchCalls(words []string) []Call {
-	var calls []Call
+func (r *reasoner) searchCalls(words []string) []reasoning.Call {
+	var calls []reasoning.Call
 	for _, root := range r.rootFolders() {
 		for _, w := range words[:min(len(words), maxSearches)] {
 			pattern := "**/*" + anyCase(stem(base(w))) + "*"
@@ -280,7 +282,7 @@ func (r *reasoner) readLikely() (Decision, bool) {
 		}
 	}
 	sort.SliceStable(candidates, func(i, j int) bool { return r.likelihood(candidates[i]) > r.likelihood(candidates[j]) })
-	var calls []Call
+	var calls []reasoning.Call
 	for _, p := range candidates[:min(len(candidates), maxReads)] {
 		reason := "I read " + code(base(p)) + " in search of " + r.q.subject() + "."
 		if r.q.matches(base(p)) > 0 {
@@ -308,7 +310,7 @@ func (r *reasoner) askElsewhere() (Decision, bool) {
 	if len(r.known.other) > 0 || len(r.passages()) > 0 || r.box.files() && r.listing() {
 		return Decision{}, false
 	}
-	var best Call
+	var best reasoning.Call
 	bestScore := 0
 	for i := range r.box.query {
 		t := &r.box.query[i]
@@ -328,7 +330,7 @@ func (r *reasoner) askElsewhere() (Decision, bool) {
 		return Decision{}, false
 	}
 	best.Reason = code(best.Tool) + " may know something about " + r.q.subject() + "."
-	return r.use("", []Call{best})
+	return r.use("", []reasoning.Call{best})
 }
 
 func takesQuery(t *Tool) bool {

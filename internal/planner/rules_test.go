@@ -15,6 +15,8 @@ import (
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/planner"
+
+	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,7 +54,7 @@ var docs = map[string]string{
 }
 
 // session runs the planner over real tools until it finishes.
-func session(t *testing.T, server mcptools.Server, question string, maxSteps int) ([]planner.Record, planner.Decision) {
+func session(t *testing.T, server mcptools.Server, question string, maxSteps int) ([]reasoning.Record, planner.Decision) {
 	t.Helper()
 	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, mcptools.Options{})
 	if err != nil {
@@ -70,10 +72,10 @@ func session(t *testing.T, server mcptools.Server, question string, maxSteps int
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Action == planner.Finish {
+		if d.Action == reasoning.Finish {
 			return state.Steps, d
 		}
-		step := planner.Record{Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Concurrent: len(d.Calls) > 1, Time: time.Now()}
+		step := reasoning.Record{Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Concurrent: len(d.Calls) > 1, Time: time.Now()}
 		for _, c := range d.Calls {
 			if key := c.Tool + string(c.Arguments); seen[key] {
 				t.Errorf("%s %s is called again", c.Tool, c.Arguments)
@@ -87,7 +89,7 @@ func session(t *testing.T, server mcptools.Server, question string, maxSteps int
 			if err != nil {
 				t.Fatalf("%s %s: %v", c.Tool, c.Arguments, err)
 			}
-			r := planner.Result{Tool: c.Tool, Success: !res.IsError, Text: res.Text}
+			r := reasoning.Result{Tool: c.Tool, Success: !res.IsError, Text: res.Text}
 			if res.IsError {
 				r.Text, r.Error = "", res.Text
 			}
@@ -157,7 +159,7 @@ func TestAnswersFromAFolder(t *testing.T) {
 	}
 }
 
-func trace(steps []planner.Record) string {
+func trace(steps []reasoning.Record) string {
 	var b strings.Builder
 	for _, s := range steps {
 		fmt.Fprintf(&b, "%d %s\n", s.Index, s.Thought)
@@ -221,7 +223,7 @@ func TestToolsThatAreNotFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if d.Action == planner.UseTools {
+		if d.Action == reasoning.UseTools {
 			got = d.Calls[0].Tool + " " + string(d.Calls[0].Arguments)
 		}
 		if got != test.want {
@@ -237,7 +239,7 @@ func TestToolsThatChangeThingsAreLeftAlone(t *testing.T) {
 	write := tool("search_files", `{"properties":{"path":{"type":"string"},"pattern":{"type":"string"}}}`)
 	write.Hinted = true // and not read-only
 	d, err := planner.Rules{}.Next(t.Context(), planner.State{Question: "search_files unicorns", Tools: []planner.Tool{write}})
-	if err != nil || d.Action != planner.Finish || !strings.Contains(d.Answer, "left alone 1 tool") {
+	if err != nil || d.Action != reasoning.Finish || !strings.Contains(d.Answer, "left alone 1 tool") {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
@@ -253,15 +255,15 @@ func TestFailuresAreTold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Action == planner.Finish {
+		if d.Action == reasoning.Finish {
 			if !strings.Contains(d.Answer, "`list_directory` failed: not allowed") || d.Confidence > 0.3 {
 				t.Errorf("answer %q, confidence %g", d.Answer, d.Confidence)
 			}
 			return
 		}
-		step := planner.Record{Calls: d.Calls}
+		step := reasoning.Record{Calls: d.Calls}
 		for _, c := range d.Calls {
-			step.Results = append(step.Results, planner.Result{Tool: c.Tool, Error: "not allowed"})
+			step.Results = append(step.Results, reasoning.Result{Tool: c.Tool, Error: "not allowed"})
 		}
 		state.Steps = append(state.Steps, step)
 	}

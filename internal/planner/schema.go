@@ -13,6 +13,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/meup-protocol/meup/protocol"
+
+	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
 // schema is the little of a JSON Schema that arguments are built from.
@@ -108,7 +110,7 @@ func (t *Tool) build(values ...value) (json.RawMessage, error) {
 }
 
 // argument returns what a call gave for the parameter.
-func argument(c Call, p param) string {
+func argument(c reasoning.Call, p param) string {
 	var args map[string]any
 	if json.Unmarshal(c.Arguments, &args) != nil {
 		return ""

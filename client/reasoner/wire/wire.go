@@ -1,0 +1,139 @@
+// Package wire is what a client of the Reasoning API and the service say to one
+// another: the bodies of its HTTP requests and answers, which are those of the
+// queue too. The schemas of the same things are in the repository's schemas.
+package wire
+
+import "encoding/json"
+
+// Version is what the header Accept-Version names.
+const Version = "v1"
+
+// AgentIntentRequest asks for an agent's next action. SessionID and GoalText
+// are required.
+type AgentIntentRequest struct {
+	SessionID     string          `json:"session_id"`
+	Persona       json.RawMessage `json:"persona,omitempty"` // objects, shown to a model as instructions
+	Driver        json.RawMessage `json:"driver,omitempty"`
+	Rules         json.RawMessage `json:"rules,omitempty"`
+	Instructions  string          `json:"instructions,omitempty"`
+	LLM           *LLM            `json:"llm,omitempty"`
+	RepoContext   json.RawMessage `json:"repo_context,omitempty"`
+	MemoryState   json.RawMessage `json:"memory_state,omitempty"`
+	History       []HistoryItem   `json:"history,omitempty"`
+	GoalText      string          `json:"goal_text"`
+	ForcedTool    string          `json:"forced_tool,omitempty"`
+	MaxSteps      int             `json:"max_steps,omitempty"`
+	AgentState    *AgentState     `json:"agent_state,omitempty"`
+	CallbackURL   string          `json:"callback_url,omitempty"`
+	CorrelationID string          `json:"correlation_id,omitempty"`
+	// Tools are those that may be chosen from. Absent: the service knows of
+	// context.fts_search alone.
+	Tools []Tool `json:"tools,omitempty"`
+}
+
+// LLM names the model that decides.
+type LLM struct {
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	APIKey   string `json:"api_key,omitempty"` // never logged nor kept
+}
+
+// Tool is one that may be chosen.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+}
+
+// HistoryItem is one earlier step: an object of the runtime's own making. The
+// service looks for its tool (tool_name, tool, action), arguments (tool_args,
+// args, arguments), result (result, output), error and reasoning, and ignores
+// what else there is.
+type HistoryItem = json.RawMessage
+
+// AgentState is how the agent fares.
+type AgentState struct {
+	Stuck bool `json:"stuck,omitempty"`
+}
+
+// The values of Status.
+const (
+	StatusOK    = "ok"
+	StatusError = "error"
+)
+
+// AgentIntentResponse is the next action: a tool with its arguments, or, with
+// Finish, the final text.
+type AgentIntentResponse struct {
+	Status     string          `json:"status"` // ok or error
+	DurationMS int64           `json:"duration_ms"`
+	IntentID   string          `json:"intent_id"`
+	ToolName   string          `json:"tool_name,omitempty"`
+	ToolArgs   json.RawMessage `json:"tool_args,omitempty"` // an object
+	Reasoning  string          `json:"reasoning,omitempty"`
+	Finish     bool            `json:"finish"`
+	FinalText  string          `json:"final_text,omitempty"`
+	Trace      []TraceItem     `json:"trace"`
+	Error      string          `json:"error,omitempty"` // a code, with StatusError
+	Message    string          `json:"message,omitempty"`
+}
+
+// TraceItem is one thing that led to a decision.
+type TraceItem struct {
+	Step   string `json:"step"` // "llm", "rules", "forced_tool", "fallback", "context"
+	Detail string `json:"detail,omitempty"`
+}
+
+// Callback is what is posted to the callback URL.
+type Callback struct {
+	AgentIntentResponse
+	JobID         string `json:"job_id"`
+	CorrelationID string `json:"correlation_id,omitempty"`
+}
+
+// Accepted answers an asynchronous request.
+type Accepted struct {
+	Status string `json:"status"` // "accepted"
+	JobID  string `json:"job_id"`
+}
+
+// CancelRequest asks to cancel the jobs of a correlation id.
+type CancelRequest struct {
+	CorrelationID string `json:"correlation_id"`
+}
+
+// CancelResponse says whether there was anything to cancel.
+type CancelResponse struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// WorkflowIntentRequest asks for the next transition of a workflow.
+type WorkflowIntentRequest struct {
+	RunID        string          `json:"run_id"`
+	WorkflowName string          `json:"workflow_name"`
+	CurrentNode  string          `json:"current_node"`
+	Outputs      json.RawMessage `json:"outputs,omitempty"`
+	Params       json.RawMessage `json:"params,omitempty"`
+	MemoryState  json.RawMessage `json:"memory_state,omitempty"`
+}
+
+// WorkflowIntentResponse is the transition.
+type WorkflowIntentResponse struct {
+	Status     string          `json:"status"`
+	DurationMS int64           `json:"duration_ms"`
+	IntentID   string          `json:"intent_id"`
+	NextNode   string          `json:"next_node,omitempty"`
+	ActionType string          `json:"action_type,omitempty"`
+	ToolName   string          `json:"tool_name,omitempty"`
+	ToolArgs   json.RawMessage `json:"tool_args,omitempty"`
+	Reasoning  string          `json:"reasoning,omitempty"`
+	Finish     bool            `json:"finish"`
+	Trace      []TraceItem     `json:"trace"`
+}
+
+// ErrorBody is the body of an answer with a status of 4xx or 5xx.
+type ErrorBody struct {
+	Error   string `json:"error"`   // a code, such as invalid_request
+	Message string `json:"message"` // a sentence that says what to do
+}
