@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -33,5 +34,18 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Temporary reports whether the same request may succeed later.
-func (e *Error) Temporary() bool { return e.Status == 429 || e.Status >= 500 }
+// Temporary reports whether the same request may succeed later. Of an error
+// that came within a stream its code says so.
+func (e *Error) Temporary() bool {
+	if e.Status != 0 {
+		return e.Status == 429 || e.Status >= 500
+	}
+	switch e.Code {
+	case "overloaded_error", "rate_limit_error", "timeout_error", "api_error", // Anthropic's
+		"rate_limit_exceeded", "server_error", // OpenAI's
+		"insufficient_system_resource": // DeepSeek's
+		return true
+	}
+	status, err := strconv.Atoi(e.Code) // vLLM's and OpenRouter's are statuses
+	return err == nil && (status == 429 || status >= 500)
+}

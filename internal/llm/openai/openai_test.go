@@ -1,0 +1,176 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/llm/llmhttp"
+)
+
+var question = llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "q"}}}
+
+func TestErrorsOfServers(t *testing.T) {
+	for name, tc := range map[string]struct{ body, code, message string }{
+		"OpenAI":          {`{"error":{"message":"Rate limit reached","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, "rate_limit_exceeded", "Rate limit reached"},
+		"OpenAI, no code": {`{"error":{"message":"no","type":"invalid_request_error","param":"messages","code":null}}`, "invalid_request_error", "no"},
+		"OpenRouter":      {`{"error":{"code":402,"message":"Insufficient credits","metadata":{}},"user_id":"u"}`, "402", "Insufficient credits"},
+		"Gemini":          {`[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]`, "400", "API key not valid."},
+		"Ollama":          {`{"error":"model \"x\" not found"}`, "", `model "x" not found`},
+		"vLLM":            {`{"object":"error","message":"too long","type":"BadRequestError","param":null,"code":400}`, "400", "too long"},
+		"FastAPI":         {`{"detail":"Not Found"}`, "", "Not Found"},
+		"FastAPI's list":  {`{"detail":[{"loc":["body"],"msg":"field required"}]}`, "", ""},
+		"not JSON":        {`upstream connect error`, "", ""},
+		"a number":        {`7`, "", ""},
+		"an empty list":   {`[]`, "", ""},
+		"error in errors": {strings.Repeat(`{"error":`, 9) + `"deep"` + strings.Repeat("}", 9), "", ""},
+		"empty code":      {`{"error":{"message":"m","type":"t","code":""}}`, "t", "m"},
+	} {
+		if code, message := parseError([]byte(tc.body)); code != tc.code || message != tc.message {
+			t.Errorf("%s: %q %q", name, code, message)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s.","type":"invalid_request_error","code":"invalid_api_key"}}`,
+			strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	})
+	_, err := m.Generate(t.Context(), question, nil)
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Status != 401 || e.Code != "invalid_api_key" || e.Provider != "acme" || e.Message != "Incorrect API key provided: [key]." {
+		t.Fatalf("%v", err)
+	}
+	// A stream that has begun is not asked for again, and masked all the same.
+	asked := 0
+	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {\"error\":{\"message\":\"overloaded, sk-secret-key\",\"code\":503}}\n\n")
+	})
+	_, err = m.Generate(t.Context(), question, nil)
+	if !errors.As(err, &e) || e.Status != 0 || e.Code != "503" || e.Message != "overloaded, [key]" || asked != 1 {
+		t.Fatalf("%v, asked %d times", err, asked)
+	}
+}
+
+func TestBusyServerIsAskedAgain(t *testing.T) {
+	asked := 0
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked < 3 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n"))(w, r)
+	}, func(o *Options) {
+		o.Retry = llmhttp.Retry{Sleep: func(_ context.Context, d time.Duration) error {
+			if d != time.Second {
+				t.Errorf("waits %v", d)
+			}
+			return nil
+		}}
+	})
+	resp, err := m.Generate(t.Context(), question, nil)
+	if err != nil || resp.Message.Text != "Hi" || asked != 3 {
+		t.Fatalf("%+v %v, asked %d times", resp, err, asked)
+	}
+}
+
+// What a connection brings after the finish_reason is not needed.
+func TestBrokenBehindTheEnd(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"usa"))(w, r)
+		panic(http.ErrAbortHandler)
+	})
+	if resp, err := m.Generate(t.Context(), question, nil); err != nil || resp.Message.Text != "Hi" {
+		t.Fatalf("%+v %v", resp, err)
+	}
+	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"))(w, r)
+		panic(http.ErrAbortHandler)
+	})
+	if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrCut) {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"))(w, r)
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	_, err := m.Generate(ctx, question, func(llm.Delta) { cancel() })
+	if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrCut) {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestTooManyCalls(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range maxCalls + 1 {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d,\"function\":{\"name\":\"f\"}}]}}]}\n\n", i*1000000)
+		}
+	})
+	if _, err := m.Generate(t.Context(), question, nil); err == nil || !strings.Contains(err.Error(), "more than 256 tool calls") {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestFinishReasons(t *testing.T) {
+	for reason, want := range map[string]llm.Stop{
+		"stop": llm.StopEnd, "length": llm.StopLength, "content_filter": llm.StopRefusal, "tool_calls": llm.StopEnd,
+		"function_call": llm.StopEnd, "repetition": llm.StopOther,
+	} {
+		m := serve(t, answers("text/event-stream", []byte(`data: {"choices":[{"delta":{},"finish_reason":"`+reason+`"}]}`+"\n\n")))
+		if resp, err := m.Generate(t.Context(), question, nil); err != nil || resp.Stop != want {
+			t.Errorf("%s: %q %v", reason, resp.Stop, err)
+		}
+	}
+	for kind, body := range map[string]string{
+		"text/event-stream": `data: {"choices":[{"delta":{},"finish_reason":"abort"}]}` + "\n\n",
+		"application/json":  "\n\n\n",
+		"application/json ": `{"choices":[]}`,
+	} {
+		m := serve(t, answers(kind, []byte(body)))
+		if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrCut) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// Requests of the same model do not see each other's answers.
+func TestAtTheSameTime(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var in chatRequest
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		text, _ := json.Marshal(*in.Messages[0].Content)
+		answers("text/event-stream", []byte(strings.Repeat(`data: {"choices":[{"delta":{"content":`+string(text)+`}}]}`+"\n\n", 3)+"data: [DONE]\n\n"))(w, r)
+	})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			word := fmt.Sprint(i)
+			resp, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: word}}}, nil)
+			if err != nil || resp.Message.Text != strings.Repeat(word, 3) {
+				t.Errorf("%q %v", resp.Message.Text, err)
+			}
+		})
+	}
+	wg.Wait()
+}

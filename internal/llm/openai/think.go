@@ -1,0 +1,114 @@
+package openai
+
+import "strings"
+
+const (
+	openTag  = "<think>"
+	closeTag = "</think>"
+)
+
+// thinkTags splits content that begins with <think>…</think>, once or several
+// times, into thinking and text. Tags further on are the answer's own words. A
+// tag may come in pieces: what could be the beginning of one is held back until
+// more is known.
+type thinkTags struct {
+	text, thinking func(string)
+
+	state    tagState
+	held     string
+	thoughts int // tags opened
+}
+
+type tagState int
+
+const (
+	atStart tagState = iota // nothing but space and thinking so far
+	inThinking
+	inText
+)
+
+func (t *thinkTags) write(s string) {
+	if s == "" {
+		return
+	}
+	s = t.held + s
+	t.held = ""
+	for s != "" {
+		switch t.state {
+		case atStart:
+			s = t.start(s)
+		case inThinking:
+			s = t.think(s)
+		default:
+			t.text(s)
+			return
+		}
+	}
+}
+
+// start looks for an opening tag and returns what is to be looked at next.
+func (t *thinkTags) start(s string) string {
+	trimmed := strings.TrimLeft(s, " \t\r\n")
+	switch {
+	case strings.HasPrefix(trimmed, openTag):
+		t.state = inThinking
+		if t.thoughts++; t.thoughts > 1 {
+			t.thinking("\n\n")
+		}
+		return trimmed[len(openTag):]
+	case strings.HasPrefix(openTag, trimmed):
+		t.held = s
+		return ""
+	}
+	t.state = inText
+	if t.thoughts > 0 {
+		return trimmed // the space was the thinking's
+	}
+	return s
+}
+
+func (t *thinkTags) think(s string) string {
+	before, after, closed := strings.Cut(s, closeTag)
+	if closed {
+		t.thinking(before)
+		t.state = atStart
+		return after
+	}
+	n := partial(s, closeTag)
+	t.thinking(s[:len(s)-n])
+	t.held = s[len(s)-n:]
+	return ""
+}
+
+// end gives out what was held back: no more is to come.
+func (t *thinkTags) end() {
+	held := t.held
+	t.held = ""
+	switch {
+	case held == "":
+	case t.state == inThinking:
+		t.thinking(held)
+	case strings.TrimSpace(held) != "" || t.thoughts == 0:
+		t.text(held)
+	}
+}
+
+// partial is the length of the longest end of s that is a beginning of tag.
+func partial(s, tag string) int {
+	for n := min(len(s), len(tag)-1); n > 0; n-- {
+		if strings.HasSuffix(s, tag[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+// unopened splits a whole text whose thinking was closed without having been
+// opened: some templates put the opening tag before what the model says.
+func unopened(text, thinking string) (string, string) {
+	before, after, closed := strings.Cut(text, closeTag)
+	if !closed || thinking != "" || strings.Contains(before, openTag) {
+		return text, thinking
+	}
+	return strings.TrimLeft(after, " \t\r\n"), strings.TrimSpace(before)
+}
