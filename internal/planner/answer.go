@@ -14,7 +14,7 @@ const (
 )
 
 // answer says what the records tell, as far as they do.
-func (r *reasoner) answer() Decision {
+func (r *ruling) answer() Decision {
 	var d Decision
 	switch {
 	case r.box.files() && r.listing() && len(r.known.order) > 0:
@@ -36,7 +36,7 @@ func (r *reasoner) answer() Decision {
 	return d
 }
 
-func (r *reasoner) introduce() Decision {
+func (r *ruling) introduce() Decision {
 	text := "Hello. I look things up for you"
 	if names := r.toolNames(); len(names) > 0 {
 		text += " with " + codes(names)
@@ -45,7 +45,7 @@ func (r *reasoner) introduce() Decision {
 	return finish(text, "There was nothing to look up.", 0.9)
 }
 
-func (r *reasoner) answerListing() Decision {
+func (r *ruling) answerListing() Decision {
 	var b strings.Builder
 	var all []string
 	for _, dir := range r.subjects() {
@@ -65,7 +65,7 @@ func (r *reasoner) answerListing() Decision {
 	return finish(b.String(), strings.Join(all, "; ")+".", 0.95)
 }
 
-func (r *reasoner) listEntries(b *strings.Builder, dir string, entries []entry) {
+func (r *ruling) listEntries(b *strings.Builder, dir string, entries []entry) {
 	for i, e := range entries {
 		if i == maxListed {
 			fmt.Fprintf(b, "\n- … and %d more", len(entries)-maxListed)
@@ -103,7 +103,7 @@ type passage struct {
 
 // passages are the best pieces of what was read; all of it counts for a file
 // that the question names.
-func (r *reasoner) passages() []passage {
+func (r *ruling) passages() []passage {
 	var out []passage
 	for _, file := range r.known.reads {
 		named := false
@@ -151,7 +151,7 @@ func paragraphs(text string) []string {
 	return out
 }
 
-func (r *reasoner) answerPassages() Decision {
+func (r *ruling) answerPassages() Decision {
 	found := r.passages()
 	var b strings.Builder
 	var files []string
@@ -173,16 +173,11 @@ func (r *reasoner) answerPassages() Decision {
 	return finish(b.String(), "I found something about "+r.q.subject()+" in "+codes(unique(files))+".", confidence)
 }
 
-func (r *reasoner) answerOther() Decision {
-	last := r.known.other[len(r.known.other)-1]
-	text := strings.TrimSpace(last.Text)
-	if text == "" {
-		return finish(code(last.Tool)+" returned nothing about "+r.q.subject()+".", "The tool returned nothing.", 0.3)
-	}
-	return finish(code(last.Tool)+" says:\n\n"+quote(cut(text, maxOutput)), code(last.Tool)+" had an answer.", 0.6)
+func (r *ruling) answerOther() Decision {
+	return r.answerWith(r.known.other[len(r.known.other)-1])
 }
 
-func (r *reasoner) answerNothing() Decision {
+func (r *ruling) answerNothing() Decision {
 	if len(r.known.failures) > 0 && len(r.known.reads) == 0 {
 		return finish("I could not look into "+r.q.subject()+".", "The tools that I needed did not work.", 0.1)
 	}
@@ -199,7 +194,7 @@ func (r *reasoner) answerNothing() Decision {
 		}
 		text += "."
 	}
-	if r.box.unsafe > 0 && len(r.steps) == 0 {
+	if r.box.unsafe > 0 && len(r.s.Steps) == 0 {
 		text += fmt.Sprintf(" I have left alone %s that may change something.", plural(r.box.unsafe, "tool"))
 	}
 	return finish(text, "Nothing was found about "+r.q.subject()+".", 0.2)

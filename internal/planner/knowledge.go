@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"bytes"
+	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
@@ -14,12 +16,13 @@ type knowledge struct {
 	called   map[string]bool // tool and arguments of every call so far
 	roots    []string        // folders that may be looked into
 	folders  map[string][]entry
-	order    []string           // the keys of folders, as they were listed
-	texts    map[string]string  // files that were read
-	reads    []string           // the keys of texts, as they were read
-	found    []string           // paths that a search found
-	failures []string           // what did not work, as sentences
-	other    []reasoning.Result // of tools that the rules know nothing about
+	order    []string                    // the keys of folders, as they were listed
+	texts    map[string]string           // files that were read
+	reads    []string                    // the keys of texts, as they were read
+	found    []string                    // paths that a search found
+	failures []string                    // what did not work, as sentences
+	other    []reasoning.Result          // of tools that the rules know nothing about
+	results  map[string]reasoning.Result // of every call, by its signature
 }
 
 type entry struct {
@@ -38,11 +41,13 @@ func learn(steps []reasoning.Record, box toolbox) *knowledge {
 		called:  make(map[string]bool),
 		folders: make(map[string][]entry),
 		texts:   make(map[string]string),
+		results: make(map[string]reasoning.Result),
 	}
 	for _, step := range steps {
 		for i, call := range step.Calls {
 			k.called[signature(call)] = true
 			if i < len(step.Results) {
+				k.results[signature(call)] = step.Results[i]
 				k.result(call, step.Results[i], box)
 			}
 		}
@@ -50,10 +55,20 @@ func learn(steps []reasoning.Record, box toolbox) *knowledge {
 	return k
 }
 
-func signature(c reasoning.Call) string { return c.Tool + " " + string(c.Arguments) }
+// signature is the same for two calls that ask for the same, however their
+// arguments are spelled.
+func signature(c reasoning.Call) string {
+	dec := json.NewDecoder(bytes.NewReader(c.Arguments))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return c.Tool + " " + string(c.Arguments)
+	}
+	return c.Tool + " " + string(marshal(v))
+}
 
 func (k *knowledge) result(call reasoning.Call, r reasoning.Result, box toolbox) {
-	if !r.Success {
+	if !r.OK() {
 		k.failures = append(k.failures, "`"+call.Tool+"` failed: "+strings.TrimRight(firstLine(r.Error, 300), ". ")+".")
 		return
 	}

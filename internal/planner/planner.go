@@ -3,12 +3,14 @@
 //
 // [Rules] decides by rules alone: it knows what to do with tools that list,
 // read and search, whatever they are called, and says so honestly when they do
-// not help. [Model] asks a language model. Neither keeps anything between two
-// decisions: everything that they know is in the [State], so that whoever holds
-// the records of a question can go on with it at any time.
+// not help. [Model] asks a language model, [Remote] a service that has one, and
+// [WithFallback] the second of two where the first does not decide. None keeps
+// anything between two decisions: everything that they know is in the [State],
+// so that whoever holds the records of a question can go on with it at any time.
 package planner
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/meup-protocol/meup/internal/llm"
@@ -24,6 +26,13 @@ type Tool struct {
 	// nobody has said anything.
 	ReadOnly bool `json:"-"`
 	Hinted   bool `json:"-"`
+}
+
+// Decider decides the next step. Rules, *Model and *Remote do; all may be used
+// by many at the same time. With an error the Decision is empty, except that
+// Model, Provider and Usage tell what was spent.
+type Decider interface {
+	Next(ctx context.Context, s State) (Decision, error)
 }
 
 // Subproblem is the name of the tool that every planner has besides those that
@@ -58,6 +67,20 @@ type State struct {
 	// Watch is given the pieces of a model's answer while it grows; may be nil.
 	// It is called by Next's own goroutine.
 	Watch func(llm.Delta)
+	// Asking is called before each time that a model is asked, so that Watch can
+	// tell the pieces of one answer from those of the next: a decision may take
+	// several. May be nil; Next's own goroutine calls it.
+	Asking func(reasoning.Goal)
+	// Memory makes the decisions on one question faster; may be nil.
+	Memory *Memory
+}
+
+// limit is how many steps may use tools.
+func (s *State) limit() int {
+	if s.MaxSteps <= 0 {
+		return DefaultMaxSteps
+	}
+	return s.MaxSteps
 }
 
 // DefaultMaxSteps is the bound where none is given.
@@ -71,6 +94,7 @@ const (
 	ByRules  Source = "rules"
 	ByModel  Source = "model"
 	ByForce  Source = "forced"   // the caller named the tool
+	ByRemote Source = "remote"   // a service that does not say how it decided
 	Fallback Source = "fallback" // the rules, since the model did not decide
 )
 

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"unicode"
@@ -8,16 +9,22 @@ import (
 
 // question is what the rules understand of a text.
 type question struct {
+	text     string   // as it was written, without mentions
 	words    []string // all of them, lower case
 	keywords []string // of these those that carry the matter
 	files    []string // names of files as they were written
 	lists    bool     // asks what there is
 	places   bool     // speaks of folders or files
+	numbers  []json.Number
+	quoted   []string // what stands in quotation marks
 }
 
 var (
 	fileName = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,5}\b`)
-	mention  = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
+	// quotation is a text in one of three kinds of quotation marks; an
+	// apostrophe is none of them.
+	quotation = regexp.MustCompile("\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
+	mention   = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
 )
 
 // stopWords carry no content; placeWords name the place and not the matter.
@@ -44,7 +51,10 @@ func wordSet(s string) map[string]bool {
 
 func parseQuestion(text string) question {
 	text = mention.ReplaceAllString(text, " ")
-	var q question
+	q := question{text: strings.TrimSpace(text), numbers: numbersIn(text)}
+	for _, m := range quotation.FindAllStringSubmatch(text, -1) {
+		q.quoted = append(q.quoted, m[1]+m[2]+m[3])
+	}
 	for _, name := range fileName.FindAllString(text, -1) {
 		q.files = append(q.files, strings.Trim(name, "."))
 	}

@@ -24,17 +24,22 @@ const (
 	headSearch  = 2000
 )
 
-// Next decides the next step. It never asks for a call that the records have
-// already, and finishes when MaxSteps steps used tools. An error is ctx's.
+// Next decides the next step.
+//
+// It never asks for a call that the records have already, and finishes when
+// MaxSteps steps used tools. Tools that may change something are left alone,
+// unless the caller forces one. A question of several parts is divided, as long
+// as there may be sub-problems. Errors are ctx's, and one that wraps ErrForced
+// where the forced tool is not there or the question does not say what it
+// needs.
 func (Rules) Next(ctx context.Context, s State) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	r := &reasoner{q: parseQuestion(s.Question), box: sortTools(s.Tools), steps: s.Steps}
+	r := &ruling{q: parseQuestion(s.Question), box: sortTools(s.Tools), s: &s}
 	r.known = learn(s.Steps, r.box)
-	limit := s.MaxSteps
-	if limit <= 0 {
-		limit = DefaultMaxSteps
+	if s.Forced != "" {
+		return r.force()
 	}
 	if len(s.Tools) == 0 {
 		return finish("I have no tools to look that up with, so I cannot say anything about it.", "There are no tools to work with.", 0.1), nil
@@ -42,28 +47,47 @@ func (Rules) Next(ctx context.Context, s State) (Decision, error) {
 	if !r.asksAnything() {
 		return r.introduce(), nil
 	}
-	if len(s.Steps) < limit {
-		if d, ok := r.act(); ok {
+	for _, step := range []func() (Decision, bool){r.divide, r.direct, r.act} {
+		if d, ok := step(); ok {
 			return d, nil
 		}
 	}
 	return r.answer(), nil
 }
 
-// reasoner is one decision in the making.
-type reasoner struct {
+// ruling is one decision in the making.
+type ruling struct {
 	q     question
 	box   toolbox
 	known *knowledge
-	steps []reasoning.Record
+	s     *State
 }
 
-func (r *reasoner) asksAnything() bool {
-	return len(r.q.keywords) > 0 || len(r.q.files) > 0 || r.q.places
+// mayAct reports whether there is another step, and sense in taking it.
+func (r *ruling) mayAct() bool { return !r.s.Stuck && len(r.s.Steps) < r.s.limit() }
+
+// AsksAnything reports whether a text asks for something that a search could
+// find, rather than just saying hello.
+func AsksAnything(text string) bool {
+	return parseQuestion(text).asks() || strings.ContainsAny(text, "?？")
+}
+
+func (q question) asks() bool {
+	return len(q.keywords) > 0 || len(q.files) > 0 || len(q.numbers) > 0 || q.places
+}
+
+func (r *ruling) asksAnything() bool {
+	if r.q.asks() {
+		return true
+	}
+	return strings.ContainsAny(r.q.text, "?？") && !r.box.files() && r.box.searcher()
 }
 
 // act returns the first of the possible next steps that is not done yet.
-func (r *reasoner) act() (Decision, bool) {
+func (r *ruling) act() (Decision, bool) {
+	if !r.mayAct() {
+		return Decision{}, false
+	}
 	if !r.box.files() {
 		return r.askElsewhere()
 	}
@@ -76,7 +100,7 @@ func (r *reasoner) act() (Decision, bool) {
 }
 
 // use makes a decision of those calls that are new, if there are any.
-func (r *reasoner) use(thought string, calls []reasoning.Call) (Decision, bool) {
+func (r *ruling) use(thought string, calls []reasoning.Call) (Decision, bool) {
 	calls = slices.DeleteFunc(calls, func(c reasoning.Call) bool {
 		again := r.known.called[signature(c)]
 		r.known.called[signature(c)] = true // also for twins within calls
@@ -85,7 +109,7 @@ func (r *reasoner) use(thought string, calls []reasoning.Call) (Decision, bool) 
 	if len(calls) == 0 {
 		return Decision{}, false
 	}
-	return Decision{Action: reasoning.UseTools, Thought: thought, Calls: calls}, true
+	return Decision{Action: reasoning.UseTools, Source: ByRules, Thought: thought, Calls: calls}, true
 }
 
 func call(t *Tool, reason string, values ...value) []reasoning.Call {
@@ -96,21 +120,21 @@ func call(t *Tool, reason string, values ...value) []reasoning.Call {
 	return []reasoning.Call{{Tool: t.Name, Arguments: args, Reason: reason}}
 }
 
-func (r *reasoner) findRoots() (Decision, bool) {
+func (r *ruling) findRoots() (Decision, bool) {
 	if r.box.roots == nil || len(r.known.roots) > 0 {
 		return Decision{}, false
 	}
 	return r.use("", call(r.box.roots, "I need to know which folders I may look into."))
 }
 
-func (r *reasoner) rootFolders() []string {
+func (r *ruling) rootFolders() []string {
 	if len(r.known.roots) > 0 {
 		return r.known.roots[:min(len(r.known.roots), maxRoots)]
 	}
 	return []string{"."}
 }
 
-func (r *reasoner) listRoots() (Decision, bool) {
+func (r *ruling) listRoots() (Decision, bool) {
 	var calls []reasoning.Call
 	for _, root := range r.rootFolders() {
 		calls = append(calls, r.listCall(root, "I list "+code(root)+" to see what there is.")...)
@@ -122,12 +146,12 @@ func (r *reasoner) listRoots() (Decision, bool) {
 	return r.use(thought, calls)
 }
 
-func (r *reasoner) listCall(dir, reason string) []reasoning.Call {
+func (r *ruling) listCall(dir, reason string) []reasoning.Call {
 	return call(r.box.list, reason, value{param: pathParam, value: dir})
 }
 
 // listNamed lists the folders whose names the question mentions.
-func (r *reasoner) listNamed() (Decision, bool) {
+func (r *ruling) listNamed() (Decision, bool) {
 	var calls []reasoning.Call
 	for _, dir := range r.known.subfolders() {
 		if r.names(dir) && len(calls) < maxFolders {
@@ -138,13 +162,13 @@ func (r *reasoner) listNamed() (Decision, bool) {
 }
 
 // names reports whether the question mentions a folder by its name.
-func (r *reasoner) names(dir string) bool {
+func (r *ruling) names(dir string) bool {
 	name := stem(strings.ToLower(base(dir)))
 	return slices.ContainsFunc(r.q.words, func(w string) bool { return stem(w) == name })
 }
 
 // readNamed reads the files that the question names.
-func (r *reasoner) readNamed() (Decision, bool) {
+func (r *ruling) readNamed() (Decision, bool) {
 	var calls []reasoning.Call
 	for _, name := range r.q.files {
 		for _, p := range r.known.files() {
@@ -164,7 +188,7 @@ func sameFile(p, name string) bool {
 	return p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))
 }
 
-func (r *reasoner) readCall(p, reason string, head int) []reasoning.Call {
+func (r *ruling) readCall(p, reason string, head int) []reasoning.Call {
 	values := []value{{param: pathParam, value: p}}
 	if head > 0 {
 		values = append(values, value{param: headParam, value: head, optional: true})
@@ -174,7 +198,7 @@ func (r *reasoner) readCall(p, reason string, head int) []reasoning.Call {
 
 // listing reports whether the question asks what there is, and about no matter
 // beyond that.
-func (r *reasoner) listing() bool {
+func (r *ruling) listing() bool {
 	if len(r.q.files) > 0 || !r.q.lists && !r.q.places {
 		return false
 	}
@@ -182,13 +206,13 @@ func (r *reasoner) listing() bool {
 }
 
 // isPlace reports whether a word names one of the folders that were listed.
-func (r *reasoner) isPlace(word string) bool {
+func (r *ruling) isPlace(word string) bool {
 	return slices.ContainsFunc(r.known.order, func(dir string) bool { return stem(strings.ToLower(base(dir))) == stem(word) })
 }
 
 // subjects are the folders that a question about what there is means: those
 // that it names, or else the roots.
-func (r *reasoner) subjects() []string {
+func (r *ruling) subjects() []string {
 	var named []string
 	for _, dir := range r.known.order {
 		if r.names(dir) {
@@ -202,7 +226,7 @@ func (r *reasoner) subjects() []string {
 }
 
 // gist reads the beginnings of files, to say what they are about.
-func (r *reasoner) gist() (Decision, bool) {
+func (r *ruling) gist() (Decision, bool) {
 	if !r.listing() {
 		return Decision{}, false
 	}
@@ -218,7 +242,7 @@ func (r *reasoner) gist() (Decision, bool) {
 }
 
 // counted says what the listings hold.
-func (r *reasoner) counted() string {
+func (r *ruling) counted() string {
 	var parts []string
 	for _, dir := range r.subjects() {
 		parts = append(parts, code(dir)+" holds "+count(r.known.folders[dir]))
@@ -231,7 +255,7 @@ func (r *reasoner) counted() string {
 
 // searchWider looks for files whose names have the words of the question, and
 // into the folders that were not named.
-func (r *reasoner) searchWider() (Decision, bool) {
+func (r *ruling) searchWider() (Decision, bool) {
 	if r.listing() || len(r.q.files) > 0 && len(r.known.reads) > 0 {
 		return Decision{}, false
 	}
@@ -248,7 +272,7 @@ func (r *reasoner) searchWider() (Decision, bool) {
 	return r.use(r.counted(), calls)
 }
 
-func (r *reasoner) searchCalls(words []string) []reasoning.Call {
+func (r *ruling) searchCalls(words []string) []reasoning.Call {
 	var calls []reasoning.Call
 	for _, root := range r.rootFolders() {
 		for _, w := range words[:min(len(words), maxSearches)] {
@@ -271,7 +295,7 @@ func anyCase(w string) string {
 
 // readLikely reads the files that are most likely to have the answer, and more
 // of them as long as nothing was found.
-func (r *reasoner) readLikely() (Decision, bool) {
+func (r *ruling) readLikely() (Decision, bool) {
 	if r.listing() || len(r.known.reads) > 0 && len(r.passages()) > 0 {
 		return Decision{}, false
 	}
@@ -297,7 +321,7 @@ func (r *reasoner) readLikely() (Decision, bool) {
 	return r.use(thought, calls)
 }
 
-func (r *reasoner) likelihood(p string) int {
+func (r *ruling) likelihood(p string) int {
 	score := 4*r.q.matches(base(p)) + r.q.matches(p)
 	if strings.HasPrefix(strings.ToLower(base(p)), "readme") {
 		score++
@@ -306,7 +330,7 @@ func (r *reasoner) likelihood(p string) int {
 }
 
 // askElsewhere asks the one other tool that fits the question best.
-func (r *reasoner) askElsewhere() (Decision, bool) {
+func (r *ruling) askElsewhere() (Decision, bool) {
 	if len(r.known.other) > 0 || len(r.passages()) > 0 || r.box.files() && r.listing() {
 		return Decision{}, false
 	}
@@ -315,12 +339,17 @@ func (r *reasoner) askElsewhere() (Decision, bool) {
 	for i := range r.box.query {
 		t := &r.box.query[i]
 		score := 2*r.q.matches(strings.Join(nameParts(t.Name), " ")) + r.q.matches(t.Description)
-		c := call(t, "", value{param: queryParam, value: strings.Join(append(r.q.files, r.q.keywords...), " "), optional: true})
+		f := r.fill(t)
+		score += 2 * f.chosen
+		if searches(t) {
+			score += 2
+		}
+		c := f.call("")
 		if len(c) == 0 || r.known.called[signature(c[0])] {
 			continue
 		}
-		if takesQuery(t) && has(nameParts(t.Name), "search", "find", "query", "lookup", "ask", "retrieve") {
-			score++
+		if len(f.args) == 0 && !slices.ContainsFunc(telling(t), r.q.says) {
+			continue // one that takes nothing is called for its name alone
 		}
 		if score > bestScore {
 			best, bestScore = c[0], score
@@ -339,7 +368,7 @@ func takesQuery(t *Tool) bool {
 }
 
 // toolNames lists the tools that the rules would use.
-func (r *reasoner) toolNames() []string {
+func (r *ruling) toolNames() []string {
 	var names []string
 	for _, t := range []*Tool{r.box.list, r.box.read, r.box.search} {
 		if t != nil {

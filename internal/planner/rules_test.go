@@ -61,6 +61,12 @@ func session(t *testing.T, server mcptools.Server, question string, maxSteps int
 		t.Fatal(err)
 	}
 	defer func() { _ = set.Close() }()
+	return sessionWith(t, set, question, maxSteps)
+}
+
+// sessionWith is a session with servers that run already.
+func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int) ([]reasoning.Record, planner.Decision) {
+	t.Helper()
 	var tools []planner.Tool
 	for _, x := range set.Tools() {
 		tools = append(tools, planner.Tool{Name: x.Name, Description: x.Description, InputSchema: x.InputSchema, ReadOnly: x.ReadOnly, Hinted: x.Hinted})

@@ -19,10 +19,16 @@ import (
 
 // schema is the little of a JSON Schema that arguments are built from.
 type schema struct {
-	Properties map[string]struct {
-		Type any `json:"type"`
-	} `json:"properties"`
-	Required []string `json:"required"`
+	Properties map[string]property `json:"properties"`
+	Required   []string            `json:"required"`
+}
+
+type property struct {
+	Type    any             `json:"type"`
+	Enum    []any           `json:"enum"`
+	Const   json.RawMessage `json:"const"`
+	Default json.RawMessage `json:"default"`
+	Format  string          `json:"format"`
 }
 
 func parseSchema(raw json.RawMessage) schema {
@@ -137,7 +143,7 @@ func Validate(inputSchema, arguments json.RawMessage) error {
 	if doc.Root().Type() != protocol.TypeObject {
 		return fmt.Errorf("arguments: expected an object, not %s", doc.Root().Type())
 	}
-	if len(inputSchema) == 0 || bytes.Equal(inputSchema, []byte("null")) {
+	if noSchema(inputSchema) {
 		return nil
 	}
 	compiled, err := compiledSchemas.get(inputSchema)
@@ -154,6 +160,12 @@ func Validate(inputSchema, arguments json.RawMessage) error {
 		return fmt.Errorf("arguments do not fit: %s", faults(err))
 	}
 	return nil
+}
+
+// noSchema reports whether a tool says nothing of what it takes.
+func noSchema(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) == 0 || bytes.Equal(raw, []byte("null"))
 }
 
 // faults names what does not fit, without the validator's own addresses.

@@ -11,7 +11,7 @@ type toolbox struct {
 	list   *Tool  // lists a folder
 	read   *Tool  // reads a file
 	search *Tool  // finds files by a glob below a folder
-	query  []Tool // anything else that answers to words, or to nothing
+	query  []Tool // anything else
 	unsafe int    // tools that may change something, which the rules leave alone
 }
 
@@ -50,7 +50,7 @@ func (b *toolbox) put(t *Tool) {
 		if b.read == nil || has(parts, "text") {
 			b.read = t
 		}
-	case s.fills(queryParam) || len(s.Required) == 0:
+	default:
 		b.query = append(b.query, *t)
 	}
 }
@@ -73,11 +73,44 @@ func readsText(parts []string) bool {
 // files reports whether there are files to look into.
 func (b toolbox) files() bool { return b.list != nil && b.read != nil }
 
+// searcher reports whether there is a tool to search with by words.
+func (b toolbox) searcher() bool {
+	return slices.ContainsFunc(b.query, func(t Tool) bool { return searches(&t) })
+}
+
 func safe(t *Tool) bool {
 	if t.Hinted {
 		return t.ReadOnly
 	}
+	if reckons(t) {
+		return true
+	}
 	return !slices.ContainsFunc(nameParts(t.Name), func(p string) bool { return changing[p] })
+}
+
+// reckoning are the words of tools that add and multiply, and that change
+// nothing although "add" is among the verbs of those that do.
+var reckoning = wordSet(`add subtract multiply divide sum difference product quotient plus minus calculate compute math get two numbers integers`)
+
+// reckons reports whether a tool does sums: its name says nothing else, and it
+// takes nothing but numbers.
+func reckons(t *Tool) bool {
+	parts := nameParts(t.Name)
+	if slices.ContainsFunc(parts, func(p string) bool { return !reckoning[p] }) {
+		return false
+	}
+	properties := parseSchema(t.InputSchema).Properties
+	for _, p := range properties {
+		if p.Type == nil || !admits(p.Type, "number") {
+			return false
+		}
+	}
+	return len(properties) > 1
+}
+
+// searches reports whether a tool looks something up by words.
+func searches(t *Tool) bool {
+	return takesQuery(t) && has(nameParts(t.Name), "search", "find", "query", "lookup", "ask", "retrieve")
 }
 
 // nameParts splits read_text_file, readTextFile and fs__read-text-file alike.

@@ -56,6 +56,15 @@ type Result struct {
 	Elapsed time.Duration `json:"duration_ns,omitempty"`
 }
 
+// OK reports whether the result has what the call was made for. The outcome
+// says so, where there is one.
+func (r *Result) OK() bool {
+	if r.Outcome == "" {
+		return r.Success
+	}
+	return r.Outcome == Success || r.Outcome == Fulfilled
+}
+
 // Record is one finished step: what was thought, planned and found out.
 // Section: the step records of the agent's context management.
 type Record struct {

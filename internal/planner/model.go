@@ -1,0 +1,321 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/reasoning"
+)
+
+// Errors of a Model, besides those of the language model itself, which are
+// wrapped: *llm.Error, llm.ErrCut, ctx's own, reasoning.ErrTooLarge.
+var (
+	// ErrRefused: the language model would not go on and did not say why.
+	ErrRefused = errors.New("the model refused to answer")
+	// ErrLength: the bound on its length came before the answer's first word.
+	ErrLength = errors.New("the model reached the bound on its length before it said anything")
+	// ErrSilent: it wrote neither a call nor an answer, when asked again too.
+	ErrSilent = errors.New("the model wrote neither a call nor an answer")
+	// ErrBadCalls: none of its calls could be made, when asked again too.
+	ErrBadCalls = errors.New("none of the model's calls can be made")
+	// ErrForced: the forced tool is not there, or was not called.
+	ErrForced = errors.New("the forced tool cannot be called")
+)
+
+// ModelOptions are a Model's. Model is required.
+type ModelOptions struct {
+	Model llm.Model
+	// Budget is the language model's window in tokens; 0 stands for 128,000. Of
+	// it the answer and the tools are taken off, the rest is for the context.
+	Budget      int
+	Utilisation reasoning.Utilisation
+	Summarise   reasoning.Summariser // of long results; nil: previews
+	Effort      string               // as in llm.Request
+	MaxTokens   int                  // of one answer; 0 stands for the provider's default
+
+	Now    func() time.Time // nil: time.Now; the model is told the day
+	Logger *slog.Logger     // nil discards
+}
+
+// Bounds of a Model's work.
+const (
+	defaultBudget = 128_000
+	leastBudget   = 2_000
+	answerRoom    = 4_096 // tokens kept free where MaxTokens says nothing
+	maxRepairs    = 1     // times in one decision that the model is told what was wrong
+	maxCalls      = 16    // that one step makes at the same time
+)
+
+// Model decides by asking a language model. It may be used by many at the same
+// time.
+type Model struct {
+	opts ModelOptions
+	log  *slog.Logger
+}
+
+// NewModel makes one.
+func NewModel(opts ModelOptions) *Model {
+	if opts.Budget <= 0 {
+		opts.Budget = defaultBudget
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Model{opts: opts, log: opts.Logger.With("provider", opts.Model.Provider(), "model", opts.Model.Name())}
+}
+
+// Memory holds what a Model has worked out about the records of one question,
+// so that a step costs what is new in it. The zero value is ready. It belongs
+// to one question; whatever is in it can be made again from the State.
+type Memory struct {
+	mu      sync.Mutex
+	owner   *Model
+	builder *reasoning.Builder
+}
+
+// build builds a context, with the memory's builder if there is a memory.
+func (m *Model) build(ctx context.Context, mem *Memory, o *offer, in reasoning.Input) ([]llm.Message, reasoning.Meta, error) {
+	if mem == nil {
+		return m.newBuilder(o).Build(ctx, in)
+	}
+	mem.mu.Lock()
+	defer mem.mu.Unlock()
+	if mem.owner != m {
+		mem.owner, mem.builder = m, m.newBuilder(o)
+	}
+	return mem.builder.Build(ctx, in)
+}
+
+func (m *Model) newBuilder(o *offer) *reasoning.Builder {
+	answer := m.opts.MaxTokens
+	if answer <= 0 {
+		answer = answerRoom
+	}
+	least := min(leastBudget, m.opts.Budget)
+	return reasoning.NewBuilder(reasoning.Options{
+		Model: m.opts.Model.Name(), Budget: max(least, m.opts.Budget-answer-o.weight()),
+		Utilisation: m.opts.Utilisation, Summarise: m.opts.Summarise,
+		Logger: m.log, Now: m.opts.Now,
+	})
+}
+
+// Next decides the next step.
+//
+// The model is offered the tools and either calls some or writes the answer.
+// Where it was not shown every result whole, or the steps are used up, the
+// answer is written by a second question to it, for which it sees as much of
+// them as there is room for.
+//
+// A call of an unknown tool, with arguments that do not fit the tool's schema,
+// or that the records have already, is not made. The model is told once what
+// was wrong. Those calls that are still wrong then are left out; when none is
+// left, repeated ones lead to an answer from what there is, others to an error
+// that wraps ErrBadCalls.
+//
+// A forced tool is called whatever the records say, and also beyond MaxSteps.
+func (m *Model) Next(ctx context.Context, s State) (Decision, error) {
+	t := &turn{m: m, s: &s, offer: newOffer(&s, m.log)}
+	t.d = Decision{Source: ByModel, Model: m.opts.Model.Name(), Provider: m.opts.Model.Provider()}
+	var err error
+	switch {
+	case s.Forced != "":
+		err = t.force(ctx)
+	case len(s.Steps) >= s.limit():
+		err = t.write(ctx, exhausted)
+	default:
+		err = t.plan(ctx)
+	}
+	if err != nil {
+		return Decision{Model: t.d.Model, Provider: t.d.Provider, Usage: t.d.Usage}, err
+	}
+	return t.d, nil
+}
+
+// turn is one decision in the making.
+type turn struct {
+	m     *Model
+	s     *State
+	offer *offer
+	d     Decision
+}
+
+// force has the model call the one tool.
+func (t *turn) force(ctx context.Context) error {
+	wire := t.offer.names[t.s.Forced]
+	if wire == "" {
+		return fmt.Errorf("%w: there is no tool %q with a schema that can be read", ErrForced, t.s.Forced)
+	}
+	t.d.Source = ByForce
+	return t.decide(ctx, llm.ToolChoice(wire))
+}
+
+func (t *turn) plan(ctx context.Context) error {
+	if len(t.offer.tools) == 0 {
+		return t.decide(ctx, llm.None)
+	}
+	return t.decide(ctx, llm.Auto)
+}
+
+// decide asks for calls or an answer, and once more where that was wrong.
+func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
+	messages, err := t.context(ctx, reasoning.Planning, t.planningPrompt())
+	if err != nil {
+		return err
+	}
+	for repairs := 0; ; repairs++ {
+		resp, err := t.ask(ctx, reasoning.Planning, llm.Request{Messages: messages, Tools: t.offer.tools, Choice: choice})
+		if err != nil {
+			return err
+		}
+		r := t.read(&resp)
+		if len(r.faults) > 0 && repairs < maxRepairs {
+			t.m.log.Info("model's turn sent back", "faults", r.told())
+			messages = append(messages[:len(messages):len(messages)], t.offer.spoken(r.correction())...)
+			continue
+		}
+		return t.settle(ctx, &r)
+	}
+}
+
+// settle makes the decision of what was read, faults and all.
+func (t *turn) settle(ctx context.Context, r *reading) error {
+	switch {
+	case len(r.calls) > 0:
+		t.use(r)
+		return nil
+	case r.err != nil:
+		return r.err
+	case r.answers:
+		return t.answer(ctx, r.resp)
+	case r.onlyRepeats():
+		return t.write(ctx, repeated)
+	}
+	return fmt.Errorf("%w: %s", ErrBadCalls, r.told())
+}
+
+// use decides on the calls.
+func (t *turn) use(r *reading) {
+	t.d.Action = reasoning.UseTools
+	t.d.Thought = cut(strings.TrimSpace(r.resp.Message.Text), maxNarrative)
+	t.d.Calls = r.calls
+	t.d.Turn = &r.resp.Message // with those left out: a context says that they have no result
+	if len(r.faults) > 0 {
+		t.m.log.Warn("calls of the model left out", "faults", r.told())
+	}
+}
+
+// answer takes the planning's own text for the answer where the model has seen
+// everything whole, and has it written anew where it has not.
+func (t *turn) answer(ctx context.Context, resp *llm.Response) error {
+	if !whole(t.d.Shown) && resp.Stop != llm.StopRefusal {
+		t.d.Thought = cut(strings.TrimSpace(resp.Message.Text), maxReason)
+		return t.write(ctx, ready)
+	}
+	return t.finish(resp)
+}
+
+// whole reports whether every result was shown as it is.
+func whole(m *reasoning.Meta) bool { return m.Previews+m.Summaries+m.Dropped+m.Steps == 0 }
+
+// write has the answer written from what there is. The tools stay on offer,
+// since some providers do not take calls in a conversation without tools, but
+// none may be called; to a model that does so nevertheless none is offered.
+func (t *turn) write(ctx context.Context, why string) error {
+	messages, err := t.context(ctx, reasoning.Synthesis, t.synthesisPrompt(why))
+	if err != nil {
+		return err
+	}
+	req := llm.Request{Messages: messages, Tools: t.offer.tools, Choice: llm.None}
+	if len(t.s.Steps) == 0 {
+		req.Tools = nil
+	}
+	resp, err := t.ask(ctx, reasoning.Synthesis, req)
+	if err == nil && strings.TrimSpace(resp.Message.Text) == "" && len(resp.Message.Calls) > 0 && req.Tools != nil {
+		req.Tools = nil
+		resp, err = t.ask(ctx, reasoning.Synthesis, req)
+	}
+	if err != nil {
+		return err
+	}
+	return t.finish(&resp)
+}
+
+// finish decides on the answer that the response holds.
+func (t *turn) finish(resp *llm.Response) error {
+	text := strings.TrimSpace(resp.Message.Text)
+	if text == "" {
+		return silence(resp.Stop)
+	}
+	t.d.Action = reasoning.Finish
+	t.d.Answer, t.d.Confidence = confidence(text)
+	t.d.Conclusion = firstSentence(t.d.Answer)
+	switch resp.Stop {
+	case llm.StopLength:
+		t.d.Answer += "\n\n" + cutNote
+	case llm.StopRefusal:
+		t.d.Conclusion = "The model would not go on with this question."
+	}
+	return nil
+}
+
+// silence is the error of a response without a word.
+func silence(stop llm.Stop) error {
+	switch stop {
+	case llm.StopRefusal:
+		return ErrRefused
+	case llm.StopLength:
+		return ErrLength
+	}
+	return ErrSilent
+}
+
+// context builds the messages for a goal and notes what they show.
+func (t *turn) context(ctx context.Context, goal reasoning.Goal, system string) ([]llm.Message, error) {
+	messages, meta, err := t.m.build(ctx, t.s.Memory, t.offer, reasoning.Input{
+		System: system, History: t.s.History, Question: t.s.Question, Records: t.s.Steps, Goal: goal,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("build context for %s: %w", goal, err)
+	}
+	t.d.Shown = &meta
+	return t.offer.spoken(messages), nil
+}
+
+// ask asks the model and adds up what that took.
+func (t *turn) ask(ctx context.Context, goal reasoning.Goal, req llm.Request) (llm.Response, error) {
+	if t.s.Asking != nil {
+		t.s.Asking(goal)
+	}
+	req.Effort, req.MaxTokens = t.m.opts.Effort, t.m.opts.MaxTokens
+	resp, err := t.m.opts.Model.Generate(ctx, req, t.s.Watch)
+	t.d.Usage = plus(t.d.Usage, resp.Usage)
+	if err != nil {
+		return llm.Response{}, fmt.Errorf("ask %s for %s: %w", t.m.opts.Model.Name(), goal, err)
+	}
+	if resp.Model != "" {
+		t.d.Model = resp.Model
+	}
+	if thought := strings.TrimSpace(resp.Thinking); thought != "" {
+		if t.d.Thinking != "" {
+			t.d.Thinking += "\n\n"
+		}
+		t.d.Thinking += thought
+	}
+	return resp, nil
+}
+
+func plus(a, b llm.Usage) llm.Usage {
+	return llm.Usage{
+		Input: a.Input + b.Input, Output: a.Output + b.Output,
+		Cached: a.Cached + b.Cached, Reasoning: a.Reasoning + b.Reasoning,
+	}
+}
