@@ -58,8 +58,8 @@ type Options struct {
 	HTTPClient *http.Client
 
 	// OnState is told what becomes of the connection. It is called by the
-	// client's own goroutine, one call at a time, and must not block nor call
-	// Close.
+	// client's own goroutine, one call at a time, for the last time before Done
+	// is closed, and must not block, call Close or wait for Done.
 	OnState func(State)
 	// Logger gets what an operator might want to know; nil discards it.
 	Logger *slog.Logger

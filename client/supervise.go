@@ -100,18 +100,20 @@ func (c *Client) pause(d time.Duration) bool {
 	}
 }
 
-// end gives everybody who waits the reason.
+// end gives everybody who waits the reason. Last of all those who wait for
+// the client itself: nothing of it runs any more when Close returns, OnState
+// and the logger included.
 func (c *Client) end(err error) {
 	c.final = err
 	c.cancel()
 	c.out.close(err)
 	c.failCalls(err)
 	c.http.CloseIdleConnections()
-	close(c.done)
 	if errors.Is(err, ErrClosed) {
 		c.log.Debug("closed")
 	} else {
 		c.log.Error("the gateway ended the connection for good", "err", err)
 	}
 	c.opts.OnState(State{Phase: Closed, Err: err})
+	close(c.done)
 }
