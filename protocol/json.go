@@ -1,9 +1,12 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -136,12 +139,24 @@ func (v Value) Text() string {
 	if v.Type() != TypeString {
 		return ""
 	}
+	if text, plain := v.Plain(); plain {
+		return string(text)
+	}
+	return string(v.AppendText(nil))
+}
+
+// AppendText appends the decoded text of a string to dst, and nothing for
+// anything else.
+func (v Value) AppendText(dst []byte) []byte {
+	if v.Type() != TypeString {
+		return dst
+	}
 	n := v.node()
 	raw := v.doc.src[n.start+1 : n.end-1]
 	if !n.escaped {
-		return string(raw)
+		return append(dst, raw...)
 	}
-	return string(unescape(make([]byte, 0, len(raw)), raw))
+	return unescape(slices.Grow(dst, len(raw)), raw)
 }
 
 // Plain returns the text of a string without copying it, if it was written
@@ -261,39 +276,41 @@ func (v Value) Any() any {
 // unescape appends the text that raw, the inside of a valid JSON string,
 // stands for.
 func unescape(dst, raw []byte) []byte {
-	for i := 0; i < len(raw); {
-		c := raw[i]
-		if c != '\\' {
-			dst = append(dst, c)
-			i++
-			continue
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return append(dst, raw...)
 		}
-		switch c := raw[i+1]; c {
-		case 'u':
-			r := hex4(raw[i+2:])
-			i += 6
-			if r >= 0xD800 && r < 0xDC00 {
-				r = (r-0xD800)<<10 + (hex4(raw[i+2:]) - 0xDC00) + 0x10000
-				i += 6
-			}
-			dst = utf8.AppendRune(dst, r)
-			continue
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'n':
-			dst = append(dst, '\n')
-		case 'r':
-			dst = append(dst, '\r')
-		case 't':
-			dst = append(dst, '\t')
-		default:
-			dst = append(dst, c)
-		}
-		i += 2
+		dst = append(dst, raw[:i]...)
+		dst, raw = appendEscape(dst, raw[i:])
 	}
-	return dst
+}
+
+// appendEscape decodes the escape that raw begins with and returns what is
+// behind it.
+func appendEscape(dst, raw []byte) (text, rest []byte) {
+	c := raw[1]
+	switch c {
+	case 'u':
+		r := hex4(raw[2:])
+		raw = raw[6:]
+		if utf16.IsSurrogate(r) {
+			r = utf16.DecodeRune(r, hex4(raw[2:]))
+			raw = raw[6:]
+		}
+		return utf8.AppendRune(dst, r), raw
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	}
+	return append(dst, c), raw[2:]
 }
 
 // hex4 reads four hexadecimal digits; -1 if there are none.

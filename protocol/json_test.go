@@ -278,3 +278,17 @@ func mutate(t *rapid.T, text string) string {
 	with := rapid.SampledFrom([]string{"", text[i:j] + text[i:j], `"`, `\`, "{", "]", ",", ":", "0", "-", "\x00", "\x80", "e"}).Draw(t, "with")
 	return text[:i] + with + text[j:]
 }
+
+func TestAppendText(t *testing.T) {
+	doc, err := ParseJSON([]byte(`["plain", "a\nb\u00e9\ud83d\ude00\\\/", "", 1, null]`), MaxDepth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := []byte("> ")
+	for v := range doc.Root().Elements {
+		buf = append(v.AppendText(buf), '|')
+	}
+	if got, want := string(Value{}.AppendText(buf)), "> plain|a\nb\u00e9\U0001f600\\/||||"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -104,7 +104,7 @@ func (w *walk) replace(v protocol.Value, text string) {
 func (w *walk) string(v protocol.Value, key []byte) (masked string, changed bool) {
 	body, plain := v.Plain()
 	if !plain {
-		w.text = appendText(w.text[:0], v)
+		w.text = v.AppendText(w.text[:0])
 		body = w.text
 	}
 	for _, stage := range w.p.stages {
