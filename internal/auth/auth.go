@@ -7,8 +7,8 @@
 // issuer that the space trusts; its keys are fetched when the first of its
 // tokens arrives, so that an issuer which is down does not stop the gateway.
 //
-// [FromRequest] takes the token out of an HTTP request, [Authenticator] judges
-// it, and [Refusal] puts the outcome in the words of the contract.
+// [FromRequest] takes the token out of an HTTP request, and [Authenticator]
+// judges it. What a peer is told of the outcome is up to package access.
 package auth
 
 import (
@@ -42,7 +42,7 @@ type Identity struct {
 	jwt  JWT
 }
 
-// What can be wrong with a token. Refusal has the sentences for them.
+// What can be wrong with a token.
 var (
 	// ErrNoToken: the request presents none.
 	ErrNoToken = errors.New("no token")
@@ -58,27 +58,6 @@ var (
 	// say. Worth trying again.
 	ErrUnavailable = errors.New("issuer's keys are not available")
 )
-
-// Refusal returns what to tell the peer about an error of this package: 401,
-// 403 or 503 by [protocol.Code.HTTPStatus]. Why exactly a JWT did not hold
-// stays in the error, for the log.
-func Refusal(err error) *protocol.Error {
-	switch {
-	case errors.Is(err, ErrNoToken), errors.Is(err, ErrMalformed):
-		return protocol.Errorf(protocol.CodeUnauthorized, "%v", err)
-	case errors.Is(err, ErrUnknownToken):
-		return protocol.Errorf(protocol.CodeUnauthorized, "the token is not known here; check that it is complete and of this gateway")
-	case errors.Is(err, ErrExpired):
-		return protocol.Errorf(protocol.CodeUnauthorized, "the token has expired; get a new one")
-	case errors.Is(err, ErrOtherSpace):
-		return protocol.Errorf(protocol.CodeForbidden, "the token is not good for this space; check the space's name or ask for an invitation")
-	case errors.Is(err, ErrUnavailable):
-		refusal := protocol.Errorf(protocol.CodeUnavailable, "the issuer of the token cannot be reached to check it; try again")
-		refusal.RetryAfterMS = refreshPause.Milliseconds()
-		return refusal
-	}
-	return protocol.Errorf(protocol.CodeInternal, "the token could not be checked")
-}
 
 func malformed(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))

@@ -3,7 +3,6 @@ package auth_test
 import (
 	"encoding/base64"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +27,11 @@ type invitations map[auth.Digest]struct {
 func (i invitations) LookupInvite(space string, hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
 	found, ok := i[hash]
 	return found.id, found.expires, ok && found.space == space
+}
+
+func (i invitations) Invited(hash [32]byte, now time.Time) bool {
+	found, ok := i[hash]
+	return ok && now.Before(found.expires)
 }
 
 func staticTable() auth.Table {
@@ -90,8 +94,13 @@ func TestInvitations(t *testing.T) {
 	if _, err := a.Authenticate(t.Context(), "lab", late, start); !errors.Is(err, auth.ErrExpired) {
 		t.Errorf("late: %v", err)
 	}
-	if _, err := a.Authenticate(t.Context(), "team-red", token, start); !errors.Is(err, auth.ErrUnknownToken) {
-		t.Errorf("elsewhere: %v", err)
+	for _, elsewhere := range []string{"team-red", "nowhere"} {
+		if _, err := a.Authenticate(t.Context(), elsewhere, token, start); !errors.Is(err, auth.ErrOtherSpace) {
+			t.Errorf("in %s: %v", elsewhere, err)
+		}
+		if _, err := a.Authenticate(t.Context(), elsewhere, late, start); !errors.Is(err, auth.ErrUnknownToken) {
+			t.Errorf("late, in %s: %v", elsewhere, err)
+		}
 	}
 	if err := a.Recheck(id, start); err != nil {
 		t.Errorf("recheck: %v", err)
@@ -186,17 +195,5 @@ func TestNewToken(t *testing.T) {
 	random, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(token, auth.TokenPrefix))
 	if err != nil || len(random) != 32 {
 		t.Errorf("%q: %d bytes, %v", token, len(random), err)
-	}
-}
-
-func TestRefusal(t *testing.T) {
-	for err, status := range map[error]int{
-		auth.ErrNoToken: 401, auth.ErrMalformed: 401, auth.ErrUnknownToken: 401, auth.ErrExpired: 401,
-		auth.ErrOtherSpace: 403, auth.ErrUnavailable: 503, http.ErrBodyNotAllowed: 500,
-	} {
-		refusal := auth.Refusal(err)
-		if refusal.Code.HTTPStatus() != status || refusal.Message == "" {
-			t.Errorf("%v: got %v", err, refusal)
-		}
 	}
 }

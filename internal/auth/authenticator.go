@@ -20,6 +20,10 @@ type Invites interface {
 	// (zero: never). The token's digest is compared in constant time. It is
 	// called concurrently and does no I/O.
 	LookupInvite(space string, tokenHash [32]byte) (id protocol.ParticipantID, expires time.Time, ok bool)
+	// Invited reports whether there is an open invitation with this digest, of
+	// whichever space. How long it takes does not depend on which. It is called
+	// concurrently and does no I/O.
+	Invited(tokenHash [32]byte, now time.Time) bool
 }
 
 // Options are what an Authenticator works with. The zero Options are good for
@@ -79,7 +83,9 @@ func (a *Authenticator) Authenticate(ctx context.Context, space, token string, n
 	if id, found, err := a.invited(space, hash, now); found {
 		return id, err
 	}
-	if len(owners) > 0 {
+	// That a token is good elsewhere is told to nobody but its bearer.
+	invited := a.invites != nil && a.invites.Invited(hash, now)
+	if invited || len(owners) > 0 {
 		return Identity{}, ErrOtherSpace
 	}
 	return a.bearerOfJWT(ctx, t, name, space, token, now)

@@ -10,6 +10,9 @@ import (
 // misconfigured client cannot fill the log. IPv6 addresses count by their /64,
 // since one machine owns all of it. Its methods may be called concurrently.
 //
+// A login that works forgives nothing: otherwise whoever holds one good token
+// could use it between guesses at others.
+//
 // It remembers a bounded number of addresses, in two generations: when the
 // young one is full, it becomes the old one, and what was in the old one and
 // has not been seen since is forgotten. Whoever wants to be forgotten has to
@@ -82,19 +85,6 @@ func (a *Attempts) Failed(now time.Time, addr netip.Addr) {
 	a.remember(key, t)
 	if t.wait(now, 1) == 0 {
 		t.take(now, 1)
-	}
-}
-
-// Succeeded notes a login that worked. It forgets an address that has nothing
-// to answer for any more. It forgives no failure: otherwise whoever holds one
-// good token could use it between guesses at others.
-func (a *Attempts) Succeeded(now time.Time, addr netip.Addr) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	key := network(addr)
-	if t, known := a.find(key); known && t.wait(a.clock(now), a.failures) == 0 {
-		delete(a.young, key)
-		delete(a.old, key)
 	}
 }
 

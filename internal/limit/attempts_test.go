@@ -41,21 +41,6 @@ func TestAttemptsAreRefusedAfterTheBurst(t *testing.T) {
 	}
 }
 
-func TestSuccessForgivesNothing(t *testing.T) {
-	a := limit.NewAttempts(limit.AttemptLimits{Failures: 3, Refill: time.Minute})
-	for range 3 {
-		a.Failed(start, addr("192.0.2.1"))
-		a.Succeeded(start, addr("192.0.2.1"))
-	}
-	if allowed(a, start, "192.0.2.1") {
-		t.Fatal("a good token cleared the record of guesses")
-	}
-	a.Succeeded(start.Add(time.Hour), addr("192.0.2.1"))
-	if !allowed(a, start.Add(time.Hour), "192.0.2.1") {
-		t.Fatal("refused an hour later")
-	}
-}
-
 func TestAddressesThatCountAsOne(t *testing.T) {
 	cases := []struct {
 		failed, tried string
@@ -115,7 +100,6 @@ func TestAttemptsAreSharedSafely(t *testing.T) {
 			for range 200 {
 				a.Allowed(start, ip)
 				a.Failed(start.Add(time.Duration(i)), ip)
-				a.Succeeded(start, ip)
 				ip = ip.Next()
 			}
 		})

@@ -170,18 +170,7 @@ func (s *Space) load(ctx context.Context) error {
 
 // Open returns the spaces that are open, sorted by name.
 func (h *Hub) Open() []*Space {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := make([]*Space, 0, len(h.spaces))
-	for _, s := range h.spaces {
-		select {
-		case <-s.opened:
-			if s.openErr == nil {
-				list = append(list, s)
-			}
-		default:
-		}
-	}
+	list := h.some()
 	slices.SortFunc(list, func(a, b *Space) int { return compare(a.name, b.name) })
 	return list
 }

@@ -70,6 +70,7 @@ func runModel(t *testing.T, random *rand.Rand) {
 			t.Errorf("reader %d (%s, %+v, from %d)\ngot  %v\nwant %v", i, x.options.ID, x.options, x.start, got, want)
 		}
 		x.checkLive(t)
+		x.checkOrder(t, model)
 	}
 }
 
@@ -160,7 +161,8 @@ type modelReader struct {
 
 	now  *member
 	got  []protocol.Seq
-	live []string // by publisher and number: "p1-17"
+	ids  []protocol.ID // of got
+	live []string      // by publisher and number: "p1-17"
 }
 
 func newModelReader(r *room, random *rand.Rand, over <-chan struct{}) *modelReader {
@@ -269,7 +271,7 @@ func (x *modelReader) collect() {
 	for _, e := range x.now.got {
 		switch {
 		case e.Seq > 0:
-			x.got = append(x.got, e.Seq)
+			x.got, x.ids = append(x.got, e.Seq), append(x.ids, e.ID)
 		case e.Kind == protocol.KindStreamData:
 			x.live = append(x.live, string(e.ID))
 		}
@@ -282,6 +284,26 @@ func (x *modelReader) finish() {
 	x.collect()
 	if c := x.now.closing; c == nil || c.Code != protocol.CloseGoingAway {
 		x.room.t.Errorf("closed with %+v", c)
+	}
+}
+
+// checkOrder: everybody has what came in one same order, that of the log. It
+// looks at what the envelopes are, and not only at the numbers that they bear.
+func (x *modelReader) checkOrder(t *testing.T, model *naiveLog) {
+	last := protocol.Seq(0)
+	for i, id := range x.ids {
+		e := model.byID[id]
+		if e == nil {
+			t.Errorf("%s is not in the log", id)
+			continue
+		}
+		if e.Envelope.Seq != x.got[i] {
+			t.Errorf("%s came as %d and is %d in the log", id, x.got[i], e.Envelope.Seq)
+		}
+		if e.Envelope.Seq <= last {
+			t.Errorf("%s (%d) came behind %d", id, e.Envelope.Seq, last)
+		}
+		last = e.Envelope.Seq
 	}
 }
 

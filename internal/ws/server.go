@@ -196,13 +196,6 @@ func (s *Server) remove(x *session) {
 	s.done.Done()
 }
 
-// Connections returns how many connections are open.
-func (s *Server) Connections() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.sessions)
-}
-
 // Joining returns how many connections have not said yet who they are.
 func (s *Server) Joining() int { return len(s.handshakes) }
 
