@@ -1,0 +1,131 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+)
+
+// tracesPath is where a collector takes spans, below the endpoint for all
+// signals.
+const tracesPath = "/v1/traces"
+
+// endpointFrom returns the URL that spans go to, or "" when none shall be
+// exported.
+func endpointFrom(getenv func(string) string) (string, error) {
+	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
+		return "", nil
+	}
+	wanted, err := exporterWanted(getenv("OTEL_TRACES_EXPORTER"))
+	if err != nil || !wanted {
+		return "", err
+	}
+	if v := getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"); v != "" {
+		u, err := collectorURL("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", v)
+		if err != nil {
+			return "", err
+		}
+		return u.String(), nil
+	}
+	if v := getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); v != "" {
+		u, err := collectorURL("OTEL_EXPORTER_OTLP_ENDPOINT", v)
+		if err != nil {
+			return "", err
+		}
+		return u.JoinPath(tracesPath).String(), nil
+	}
+	return "", nil
+}
+
+// exporterWanted reads OTEL_TRACES_EXPORTER, a list.
+func exporterWanted(list string) (bool, error) {
+	if strings.TrimSpace(list) == "" {
+		return true, nil
+	}
+	names := strings.Split(list, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	if i := slices.IndexFunc(names, func(n string) bool { return n != "otlp" && n != "none" }); i >= 0 {
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER %q: want otlp or none", names[i])
+	}
+	return slices.Contains(names, "otlp"), nil
+}
+
+// collectorURL checks an endpoint. The errors do not repeat it, since it may
+// have a password in it.
+func collectorURL(variable, value string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(value))
+	var bad *url.Error
+	switch {
+	case errors.As(err, &bad):
+		return nil, fmt.Errorf("%s is not a URL: %w", variable, bad.Err)
+	case err != nil:
+		return nil, fmt.Errorf("%s is not a URL", variable)
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return nil, fmt.Errorf("%s: want http://HOST or https://HOST", variable)
+	}
+	return u, nil
+}
+
+// resourceFrom says who the spans are from. Strings are masked here, once.
+func resourceFrom(o Options, mask func(string) string) *resource.Resource {
+	attributes := []attribute.KeyValue{
+		semconv.TelemetrySDKName("opentelemetry"),
+		semconv.TelemetrySDKLanguageGo,
+	}
+	if o.Service != "" {
+		attributes = append(attributes, semconv.ServiceName(o.Service))
+	}
+	if o.Version != "" {
+		attributes = append(attributes, semconv.ServiceVersion(o.Version))
+	}
+	attributes = append(attributes, pairs(o.Getenv("OTEL_RESOURCE_ATTRIBUTES"))...)
+	if name := o.Getenv("OTEL_SERVICE_NAME"); name != "" {
+		attributes = append(attributes, semconv.ServiceName(name))
+	}
+	for i := range attributes {
+		attributes[i].Value = maskedValue(attributes[i].Value, mask)
+	}
+	// Where a key comes twice, the last counts.
+	return resource.NewSchemaless(attributes...)
+}
+
+// pairs reads key=value,key=value, percent-encoded. What is not
+// of that form is left out.
+func pairs(list string) []attribute.KeyValue {
+	var attributes []attribute.KeyValue
+	for pair := range strings.SplitSeq(list, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		key = strings.TrimSpace(key)
+		if !ok || key == "" {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if decoded, err := url.PathUnescape(value); err == nil {
+			value = decoded
+		}
+		attributes = append(attributes, attribute.String(key, value))
+	}
+	return attributes
+}
+
+// collectorKeys returns the values of the headers for the collector: it may
+// quote them when it refuses.
+func collectorKeys(getenv func(string) string) []string {
+	var keys []string
+	for _, variable := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
+		for _, header := range pairs(getenv(variable)) {
+			value := header.Value.AsString()
+			_, credentials, _ := strings.Cut(value, " ") // behind a scheme, such as Bearer
+			keys = append(keys, value, strings.TrimSpace(credentials))
+		}
+	}
+	return keys
+}

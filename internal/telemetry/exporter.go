@@ -1,0 +1,142 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// quiet is how long nothing more is said about a collector after a warning.
+const quiet = 10 * time.Minute
+
+// exporter masks whatever goes through it to the next one, and takes failures
+// as they are: spans are lost, counted, and mentioned once in a while.
+type exporter struct {
+	next    sdktrace.SpanExporter
+	mask    func(string) string
+	logger  *slog.Logger
+	metrics *metrics
+
+	ctx     context.Context // ends when nobody wants to wait any longer
+	abandon context.CancelFunc
+
+	mu      sync.Mutex
+	closing bool
+	lost    int   // since closing
+	err     error // the last since closing
+	failing bool
+	warned  time.Time
+}
+
+func newExporter(next sdktrace.SpanExporter, mask func(string) string, o Options, m *metrics) *exporter {
+	e := &exporter{next: next, mask: mask, logger: o.Logger, metrics: m}
+	e.ctx, e.abandon = context.WithCancel(context.Background())
+	return e
+}
+
+// ExportSpans masks and exports. It always returns nil: what the SDK would do
+// with an error is print it, each time.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)()
+
+	masked := make([]sdktrace.ReadOnlySpan, len(spans))
+	for i, s := range spans {
+		masked[i] = maskedSpan{ReadOnlySpan: s, mask: e.mask}
+	}
+	e.note(len(spans), e.next.ExportSpans(ctx, masked))
+	return nil
+}
+
+// Shutdown is called once, behind the last export.
+func (e *exporter) Shutdown(ctx context.Context) error { return e.next.Shutdown(ctx) }
+
+// note counts a batch, and says so when exports begin to fail or work again.
+func (e *exporter) note(spans int, err error) {
+	e.metrics.exported(spans, err)
+	e.mu.Lock()
+	began, ended := err != nil && !e.failing, err == nil && e.failing
+	e.failing = err != nil
+	if e.closing && err != nil {
+		e.lost, e.err = e.lost+spans, err
+	}
+	now := time.Now()
+	warn := began && !e.closing && (e.warned.IsZero() || now.Sub(e.warned) >= quiet)
+	if warn {
+		e.warned = now
+	}
+	e.mu.Unlock()
+
+	switch {
+	case warn:
+		e.logger.Warn("spans cannot be exported and are dropped", "error", e.mask(err.Error()), "spans", spans)
+	case ended:
+		e.logger.Debug("spans are exported again")
+	}
+}
+
+// last says that what fails from here on is for outcome to tell.
+func (e *exporter) last() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closing = true
+}
+
+// outcome is the error of closing, if err or an export of that time was one.
+func (e *exporter) outcome(err error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return fmt.Errorf("export the last %d spans: %s", e.lost, e.mask(e.err.Error()))
+	}
+	if err != nil {
+		return fmt.Errorf("export the last spans: %w", err)
+	}
+	return nil
+}
+
+// maskedSpan is a span whose texts were masked.
+type maskedSpan struct {
+	sdktrace.ReadOnlySpan
+	mask func(string) string
+}
+
+// Name is the masked name.
+func (s maskedSpan) Name() string { return s.mask(s.ReadOnlySpan.Name()) }
+
+// Attributes are the masked attributes.
+func (s maskedSpan) Attributes() []attribute.KeyValue {
+	return maskedAttributes(s.ReadOnlySpan.Attributes(), s.mask)
+}
+
+// Status has a masked description.
+func (s maskedSpan) Status() sdktrace.Status {
+	status := s.ReadOnlySpan.Status()
+	status.Description = s.mask(status.Description)
+	return status
+}
+
+// Events are masked copies.
+func (s maskedSpan) Events() []sdktrace.Event {
+	events := append([]sdktrace.Event(nil), s.ReadOnlySpan.Events()...)
+	for i := range events {
+		events[i].Name = s.mask(events[i].Name)
+		events[i].Attributes = maskedAttributes(events[i].Attributes, s.mask)
+	}
+	return events
+}
+
+// Links are masked copies.
+func (s maskedSpan) Links() []sdktrace.Link {
+	links := append([]sdktrace.Link(nil), s.ReadOnlySpan.Links()...)
+	for i := range links {
+		links[i].Attributes = maskedAttributes(links[i].Attributes, s.mask)
+	}
+	return links
+}

@@ -1,0 +1,116 @@
+package telemetry
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/meup-protocol/meup/internal/safety"
+)
+
+const (
+	// minSecret is the shortest value that is masked for what it is.
+	minSecret = 6
+	// maxText bounds a text of ours, in bytes, after it was masked.
+	maxText = 4 << 10
+
+	redactedSecret = "[redacted:secret]"
+)
+
+// newMasker returns what every text passes: known secrets go first, then what
+// looks like one. The result is valid UTF-8 and bounded.
+func newMasker(mask func(string) string, secrets []string) (func(string) string, error) {
+	if mask == nil {
+		leaks, err := safety.NewLeakDetector()
+		if err != nil {
+			return nil, fmt.Errorf("mask secrets: %w", err)
+		}
+		mask = leaks.Mask
+	}
+	known := replacer(secrets)
+	return func(text string) string {
+		if text == "" {
+			return ""
+		}
+		text = mask(known.Replace(strings.ToValidUTF8(text, "\uFFFD")))
+		return cut(maskParts(text, mask), maxText)
+	}, nil
+}
+
+// maxName bounds the texts that maskParts looks into.
+const maxName = 256
+
+// maskParts masks what begins behind an underscore. Rules want a secret to
+// begin a word, and in the name of a tool, such as server_tool, each part does.
+func maskParts(text string, mask func(string) string) string {
+	if len(text) > maxName {
+		return text
+	}
+	for i := range len(text) {
+		if text[i] != '_' {
+			continue
+		}
+		part := text[i+1:]
+		if masked := mask(part); masked != part {
+			return text[:i+1] + masked
+		}
+	}
+	return text
+}
+
+// replacer replaces the secrets, the longest first: one may be the beginning
+// of another.
+func replacer(secrets []string) *strings.Replacer {
+	secrets = slices.Clone(secrets)
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var pairs []string
+	for _, s := range secrets {
+		if len(s) >= minSecret {
+			pairs = append(pairs, s, redactedSecret)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// cut shortens valid UTF-8 to limit bytes or a little less.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "")
+}
+
+// maskedValue masks all that is text in an attribute's value.
+func maskedValue(v attribute.Value, mask func(string) string) attribute.Value {
+	switch v.Type() {
+	case attribute.STRING:
+		return attribute.StringValue(mask(v.AsString()))
+	case attribute.STRINGSLICE:
+		list := v.AsStringSlice()
+		for i := range list {
+			list[i] = mask(list[i])
+		}
+		return attribute.StringSliceValue(list)
+	case attribute.BOOL, attribute.INT64, attribute.FLOAT64,
+		attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE:
+		return v
+	default:
+		// A type that holds text in a way that is not known here.
+		return attribute.StringValue(mask(v.String()))
+	}
+}
+
+// maskedAttributes returns a masked copy. Keys pass too.
+func maskedAttributes(list []attribute.KeyValue, mask func(string) string) []attribute.KeyValue {
+	if len(list) == 0 {
+		return nil
+	}
+	masked := make([]attribute.KeyValue, len(list))
+	for i, kv := range list {
+		masked[i] = attribute.KeyValue{Key: attribute.Key(mask(string(kv.Key))), Value: maskedValue(kv.Value, mask)}
+	}
+	return masked
+}
