@@ -11,6 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// Op asks a server for something over a session; the result may be nil.
+type Op func(context.Context, *mcp.ClientSession) (mcp.Result, error)
+
 // await returns the session, waiting for a server that is being restarted. A
 // session that is known to have ended can be named: it is not returned.
 func (s *server) await(ctx context.Context, ended *mcp.ClientSession) (*mcp.ClientSession, error) {
@@ -23,6 +26,7 @@ func (s *server) await(ctx context.Context, ended *mcp.ClientSession) (*mcp.Clie
 		}
 		if session != nil { // the keeper has not noticed its end yet
 			back = s.gone(session)
+			s.report(session)
 		}
 		select {
 		case <-back:
@@ -43,46 +47,107 @@ func (s *server) gone(session *mcp.ClientSession) chan struct{} {
 	return s.back
 }
 
+// report tells the keeper that a session cannot be used, in case it has not
+// ended by itself: a server may close its input and live on.
+func (s *server) report(session *mcp.ClientSession) {
+	select {
+	case s.broken <- session:
+	default:
+	}
+}
+
 func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (Result, error) {
 	params := &mcp.CallToolParams{Name: tool}
 	if len(args) > 0 {
 		params.Arguments = args
 	}
-	res, err := s.callOnce(ctx, params)
+	var res *mcp.CallToolResult
+	raw, err := s.do(ctx, func(ctx context.Context, session *mcp.ClientSession) (_ mcp.Result, err error) {
+		res, err = session.CallTool(ctx, params)
+		return res, err
+	})
 	if err != nil {
-		return Result{}, callError(ctx, err)
+		return Result{}, err
 	}
-	raw, err := json.Marshal(res)
-	if err != nil {
-		return Result{}, fmt.Errorf("marshal result: %w", err)
-	}
-	return Result{JSON: raw, Text: textOf(res), IsError: res.IsError}, nil
+	return ResultOf(raw, res), nil
 }
 
-// callOnce has the tool called by a living server; only a call that has not
-// left is tried with the next one.
-func (s *server) callOnce(ctx context.Context, params *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+// ResultOf is the result of a call whose CallToolResult was decoded as res.
+func ResultOf(raw json.RawMessage, res *mcp.CallToolResult) Result {
+	return Result{JSON: raw, Text: textOf(res), IsError: res.IsError}
+}
+
+// maxSessions bounds the sessions that one call is tried with.
+const maxSessions = 3
+
+// do has an operation done by a living server; only one that has not left is
+// tried with the next session.
+func (s *server) do(ctx context.Context, op Op) (json.RawMessage, error) {
 	var ended *mcp.ClientSession
-	for {
-		session, err := s.await(ctx, ended)
-		if err != nil {
-			return nil, err
+	var err error
+	for range maxSessions {
+		var session *mcp.ClientSession
+		if session, err = s.await(ctx, ended); err != nil {
+			return nil, callError(ctx, err)
 		}
-		res, err := session.CallTool(ctx, params)
+		var raw json.RawMessage
+		raw, err = doOnce(ctx, session, op)
+		if err == nil {
+			return raw, nil
+		}
 		if !errors.Is(err, mcp.ErrConnectionClosed) {
-			return res, err
+			break
 		}
 		ended = session
 	}
+	return nil, callError(ctx, err)
 }
+
+func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (json.RawMessage, error) {
+	ctx, keep := withCapture(ctx)
+	res, err := op(ctx, session)
+	if err != nil {
+		if keep.raw() != nil {
+			err = &unclear{err}
+		}
+		return nil, err
+	}
+	if raw := keep.raw(); raw != nil {
+		return raw, nil
+	}
+	if res == nil {
+		return json.RawMessage(`{}`), nil
+	}
+	raw, err := json.Marshal(res) // from the SDK's cache
+	if err != nil {
+		return nil, fmt.Errorf("marshal result: %w", err)
+	}
+	return raw, nil
+}
+
+// unclear is an answer of the server that this program can do nothing with.
+type unclear struct{ error }
+
+// Error says so.
+func (e *unclear) Error() string { return "answer not understood: " + e.error.Error() }
 
 // callError tells a server that is gone from one that refuses.
 func callError(ctx context.Context, err error) error {
 	var refusal *jsonrpc.Error
-	if ctx.Err() != nil || errors.As(err, &refusal) || errors.Is(err, ErrServerGone) {
+	var answer *unclear
+	switch {
+	case ctx.Err() != nil, errors.Is(err, ErrServerGone), errors.As(err, &answer):
+		return err
+	case errors.As(err, &refusal) && !isTransport(refusal):
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrServerGone, err)
+}
+
+// isTransport reports whether an error is not the server's: with it the SDK
+// says that a request found no way to a server.
+func isTransport(e *jsonrpc.Error) bool {
+	return e.Code == -32005 && e.Message == "rejected by transport"
 }
 
 // textOf joins the text parts of a result; parts of other types are named.

@@ -148,6 +148,9 @@ func (w *lastWords) add(line string) {
 
 // withLastWords adds what a command said last to the error of its start.
 func withLastWords(err error, transport mcp.Transport) error {
+	if t, ok := transport.(tapped); ok {
+		transport = t.Transport
+	}
 	c, ok := transport.(*command)
 	if !ok {
 		return err

@@ -61,6 +61,18 @@ type Options struct {
 	// Version is what the servers are told of this program.
 	Version string
 	Logger  *slog.Logger // nil discards
+
+	// OnNotice is told what servers say unasked: list changes, updates of
+	// resources, progress and log messages, by the method's name and the SDK's
+	// params, which may be nil. It is called in the order in which a server
+	// speaks, and must not wait. A server that was started again counts as one
+	// whose lists have changed. Nil: nothing but changes of tools is asked for.
+	OnNotice func(method string, params mcp.Params)
+	// OnRestart is told that a server was started or joined again: what it knew
+	// of its clients, such as their subscriptions, is gone. It must not wait.
+	OnRestart func()
+	// Protocol is the newest revision of MCP to speak; empty: the SDK's.
+	Protocol string
 }
 
 func (o Options) withDefaults() Options {
@@ -79,6 +91,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.OnRestart == nil {
+		o.OnRestart = func() {}
 	}
 	return o
 }

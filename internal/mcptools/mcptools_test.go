@@ -32,7 +32,9 @@ func TestMain(m *testing.M) {
 	case "docs":
 		exitWith(docserver.Serve(context.Background(), os.Args[1], "test"))
 	case "moody":
-		exitWith(moody().Run(context.Background(), &mcp.StdioTransport{}))
+		exitWith(moody(revisions()...).Run(context.Background(), &mcp.StdioTransport{}))
+	case "moody-http":
+		exitWith(serveHTTP(os.Args[1], moody(revisions()...)))
 	case "broken":
 		fmt.Fprintln(os.Stderr, "the licence has expired")
 		os.Exit(3)
@@ -48,9 +50,25 @@ func exitWith(err error) {
 	os.Exit(0)
 }
 
-// moody is a server whose tools do what goes wrong in real ones.
-func moody() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "moody", Version: "1"}, nil)
+// moody is a server whose tools do what goes wrong in real ones. It speaks the
+// revisions of MCP that are given, or all.
+func moody(revisions ...string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "moody", Version: "1"}, &mcp.ServerOptions{
+		SupportedProtocolVersions: revisions,
+		SubscribeHandler:          func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler:        func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	s.AddResource(&mcp.Resource{URI: "mood://now", Name: "mood"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "mood://now", Text: "fine"}}}, nil
+	})
+	s.AddTool(&mcp.Tool{Name: "precise", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: json.RawMessage(preciseResult)}, nil
+	})
+	s.AddTool(&mcp.Tool{Name: "refuse", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var args struct{ Code int64 }
+		_ = json.Unmarshal(req.Params.Arguments, &args)
+		return nil, &jsonrpc.Error{Code: args.Code, Message: "not today", Data: json.RawMessage(`{"until":9007199254740993}`)}
+	})
 	text := func(s string) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 	}
@@ -63,16 +81,22 @@ func moody() *mcp.Server {
 	}
 	add("pid", func(context.Context) (*mcp.CallToolResult, error) { return text(strconv.Itoa(os.Getpid())), nil })
 	add("die", func(context.Context) (*mcp.CallToolResult, error) { os.Exit(7); return nil, nil })
+	add("change", func(ctx context.Context) (*mcp.CallToolResult, error) {
+		return text("changed"), s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "mood://now"})
+	})
 	add("fail", func(context.Context) (*mcp.CallToolResult, error) { return nil, errors.New("out of paper") })
 	add("huge", func(context.Context) (*mcp.CallToolResult, error) {
 		return text(strings.Repeat("0123456789", 1<<20)), nil
 	})
-	add("hang", func(ctx context.Context) (*mcp.CallToolResult, error) {
+	mcp.AddTool(s, &mcp.Tool{Name: "hang"}, func(ctx context.Context, req *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		if token := req.Params.GetProgressToken(); token != nil {
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1})
+		}
 		<-ctx.Done() // a cancelled call ends here
 		if path := os.Getenv("MEUP_TEST_NOTE"); path != "" {
 			_ = os.WriteFile(path, []byte("cancelled"), 0o600)
 		}
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	})
 	add("child", func(context.Context) (*mcp.CallToolResult, error) {
 		cmd := exec.Command("sleep", "600")

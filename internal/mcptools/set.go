@@ -116,18 +116,50 @@ func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Resu
 	if !ok {
 		return Result{}, fmt.Errorf("call %s: %w", name, ErrUnknownTool)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	defer cancel()
-	stop := context.AfterFunc(s.ctx, cancel)
-	defer stop()
+	ctx, end := s.during(ctx)
+	defer end()
 	res, err := t.server.call(ctx, t.tool.Name, args)
-	if err == nil {
-		return res, nil
+	if err != nil {
+		return Result{}, fmt.Errorf("call %s: %w", name, s.whyEnded(err))
 	}
+	return res, nil
+}
+
+// Do runs op over a session with the server of a set that has exactly one, and
+// returns the result as the server wrote it, "{}" if there is none. It waits
+// for a server that is being restarted. op is run again, with another session,
+// only if what it asked for has not left; it must not keep the session. Errors
+// are those of Call, and whatever op itself returns.
+func (s *Set) Do(ctx context.Context, op Op) (json.RawMessage, error) {
+	if len(s.servers) != 1 {
+		return nil, fmt.Errorf("ask the tool server: there are %d", len(s.servers))
+	}
+	srv := s.servers[0]
+	if !s.begin() {
+		return nil, fmt.Errorf("ask %s: %w", srv.name, ErrClosed)
+	}
+	defer s.calls.Done()
+	ctx, end := s.during(ctx)
+	defer end()
+	raw, err := srv.do(ctx, op)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", srv.name, s.whyEnded(err))
+	}
+	return raw, nil
+}
+
+// during bounds a call by its timeout and by the life of the set.
+func (s *Set) during(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	stop := context.AfterFunc(s.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+func (s *Set) whyEnded(err error) error {
 	if s.ctx.Err() != nil {
-		err = ErrClosed
+		return ErrClosed
 	}
-	return Result{}, fmt.Errorf("call %s: %w", name, err)
+	return err
 }
 
 func (s *Set) begin() bool {

@@ -1,0 +1,59 @@
+package mcptools
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// wrapping is the nesting that an envelope adds to a result, at most.
+const wrapping = 8
+
+// Fit returns a tool's result as it is where it has at most limit bytes and is
+// not too deep for an envelope. Otherwise it returns the result's text alone,
+// cut and marked, in as much of limit as it fills; where even the mark finds
+// no room it is longer than limit.
+func Fit(res Result, limit int) json.RawMessage {
+	if len(res.JSON) <= limit {
+		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-wrapping); err == nil {
+			return res.JSON
+		}
+	}
+	// How long a text becomes as JSON depends on what is in it.
+	most := min(len(res.Text), limit)
+	tooMuch := sort.Search(most+1, func(n int) bool { return len(cutResult(res, n)) > limit })
+	return cutResult(res, max(0, tooMuch-1))
+}
+
+// cutResult is the result with the first n bytes of its text.
+func cutResult(res Result, n int) json.RawMessage {
+	type part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	type truncated struct {
+		Bytes    int `json:"bytes"`
+		Text     int `json:"text_bytes"`
+		TextKept int `json:"text_kept"`
+	}
+	kept := strings.ToValidUTF8(res.Text[:n], "")
+	text := kept
+	if len(kept) < len(res.Text) {
+		text += fmt.Sprintf("\n[cut: the first %d of %d bytes]", len(kept), len(res.Text))
+	}
+	raw, err := json.Marshal(struct {
+		Content []part         `json:"content"`
+		IsError bool           `json:"isError"`
+		Meta    map[string]any `json:"_meta"`
+	}{
+		[]part{{"text", text}}, res.IsError,
+		map[string]any{"meup/truncated": truncated{len(res.JSON), len(res.Text), len(kept)}},
+	})
+	if err != nil { // strings and numbers alone
+		return json.RawMessage(`{"content":[]}`)
+	}
+	return raw
+}

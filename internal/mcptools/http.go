@@ -1,0 +1,92 @@
+package mcptools
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// overHTTP is the transport to a server that speaks streamable HTTP. The SDK's
+// errors give its address. What may be a secret in it, the user and the query,
+// is therefore added to the requests below the SDK.
+func (s *server) overHTTP() (mcp.Transport, <-chan struct{}, error) {
+	u, err := url.Parse(s.config.URL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("parse URL of the tool server: %w", err)
+	}
+	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, deaf: make(chan struct{}, 1)}
+	u.User, u.RawQuery = nil, ""
+	return &mcp.StreamableClientTransport{
+		Endpoint:     u.String(),
+		HTTPClient:   &http.Client{Transport: t},
+		MaxEventSize: maxLine,
+	}, t.deaf, nil
+}
+
+// httpTransport completes every request, and captures results.
+type httpTransport struct {
+	header http.Header
+	user   *url.Userinfo
+	query  string
+	base   http.RoundTripper
+	deaf   chan struct{} // gets a token when a stream of notifications ends
+}
+
+// RoundTrip sends one request.
+func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	if req.URL.RawQuery == "" {
+		req.URL.RawQuery = t.query
+	}
+	if t.user != nil {
+		password, _ := t.user.Password()
+		req.SetBasicAuth(t.user.Username(), password)
+	}
+	for k, v := range t.header {
+		req.Header[k] = v
+	}
+	resp, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	captureBody(req.Context(), resp)
+	if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
+		resp.Body = &listening{ReadCloser: resp.Body, ctx: req.Context(), ended: t.deaf}
+	}
+	return resp, nil
+}
+
+// listening is the body of a response in which a server says what happens,
+// from revision 2026-07-28 on. The SDK does not notice when it ends: nobody
+// waits for that call.
+type listening struct {
+	io.ReadCloser
+	ctx   context.Context // of the request; it ends when nobody wants to listen
+	ended chan<- struct{}
+	begun []byte // how it began, until that is known to be an agreement
+	heard bool
+}
+
+// maxBegin bounds where the server must have agreed.
+const maxBegin = 4096
+
+// Read reads from the body. It is called by one goroutine.
+func (l *listening) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if !l.heard && len(l.begun) < maxBegin {
+		l.begun = append(l.begun, p[:n]...)
+		l.heard = bytes.Contains(l.begun, []byte("notifications/subscriptions/acknowledged"))
+	}
+	if err != nil && l.heard && l.ctx.Err() == nil {
+		select {
+		case l.ended <- struct{}{}:
+		default:
+		}
+	}
+	return n, err
+}

@@ -1,0 +1,213 @@
+package mcptools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// capture keeps the result of one call as the server wrote it. The SDK's types
+// would round large numbers and drop fields that they do not know. It travels
+// in the call's context, which every transport gets to see.
+type capture struct {
+	mu     sync.Mutex
+	result json.RawMessage
+	bodies []*tee // of HTTP responses
+}
+
+type captureKey struct{}
+
+func withCapture(ctx context.Context) (context.Context, *capture) {
+	c := new(capture)
+	return context.WithValue(ctx, captureKey{}, c), c
+}
+
+func captureOf(ctx context.Context) *capture {
+	c, _ := ctx.Value(captureKey{}).(*capture)
+	return c
+}
+
+func (c *capture) set(result json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.result = result
+}
+
+// raw returns what was captured last, or nil.
+func (c *capture) raw() json.RawMessage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.bodies {
+		if result := t.response(); result != nil {
+			c.result = result
+		}
+	}
+	return c.result
+}
+
+// tapped is a transport over pipes that fills captures. It also keeps a
+// server's own error codes from being taken for those with which the SDK says
+// that a connection ends: it compares them by number alone.
+type tapped struct{ mcp.Transport }
+
+// Connect connects the transport beneath.
+func (t tapped) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tappedConn{Connection: conn, calls: make(map[jsonrpc.ID]waiter)}, nil
+}
+
+type tappedConn struct {
+	mcp.Connection
+	mu    sync.Mutex
+	calls map[jsonrpc.ID]waiter // under way
+}
+
+type waiter struct {
+	keep *capture
+	stop func() bool // of what takes it out when the call is given up
+}
+
+// Write notes who waits for the response.
+func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	req, isRequest := msg.(*jsonrpc.Request)
+	keep := captureOf(ctx)
+	if isRequest && req.IsCall() && keep != nil {
+		c.mu.Lock()
+		c.calls[req.ID] = waiter{keep, context.AfterFunc(ctx, func() { c.take(req.ID) })}
+		c.mu.Unlock()
+	}
+	return c.Connection.Write(ctx, msg)
+}
+
+// Read hands the result of a response to who waits for it.
+func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := c.Connection.Read(ctx)
+	res, isResponse := msg.(*jsonrpc.Response)
+	if err != nil || !isResponse {
+		return msg, err
+	}
+	if keep := c.take(res.ID); keep != nil {
+		keep.set(res.Result)
+	}
+	var refusal *jsonrpc.Error
+	if errors.As(res.Error, &refusal) {
+		res.Error = &serverError{refusal}
+	}
+	return res, nil
+}
+
+func (c *tappedConn) take(id jsonrpc.ID) *capture {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, found := c.calls[id]
+	if !found {
+		return nil
+	}
+	w.stop()
+	delete(c.calls, id)
+	return w.keep
+}
+
+// serverError is what a server answered, and equal to nothing else.
+type serverError struct{ refusal *jsonrpc.Error }
+
+// Error gives the server's message.
+func (e *serverError) Error() string { return e.refusal.Message }
+
+// As gives the refusal to errors.As.
+func (e *serverError) As(target any) bool {
+	t, ok := target.(**jsonrpc.Error)
+	if ok {
+		*t = e.refusal
+	}
+	return ok
+}
+
+// captureBody has the body of a response fill the capture of its call.
+func captureBody(ctx context.Context, resp *http.Response) {
+	keep := captureOf(ctx)
+	if keep == nil {
+		return
+	}
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" && kind != "text/event-stream" {
+		return
+	}
+	t := &tee{ReadCloser: resp.Body, events: kind == "text/event-stream"}
+	resp.Body = t
+	keep.mu.Lock()
+	defer keep.mu.Unlock()
+	keep.bodies = append(keep.bodies, t)
+}
+
+// tee keeps what is read of a body.
+type tee struct {
+	io.ReadCloser
+	events bool
+
+	mu   sync.Mutex
+	kept []byte
+	over bool // there was too much
+}
+
+// Read reads from the body.
+func (t *tee) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.kept)+n > maxLine {
+		t.over, t.kept = true, nil
+	}
+	if !t.over {
+		t.kept = append(t.kept, p[:n]...)
+	}
+	return n, err
+}
+
+// response returns the result in what was read so far, or nil.
+func (t *tee) response() json.RawMessage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.events {
+		return resultIn(t.kept)
+	}
+	text := bytes.ReplaceAll(t.kept, []byte("\r\n"), []byte("\n"))
+	for event := range bytes.SplitSeq(text, []byte("\n\n")) {
+		var data [][]byte
+		for line := range bytes.SplitSeq(event, []byte("\n")) {
+			if rest, found := bytes.CutPrefix(line, []byte("data:")); found {
+				data = append(data, bytes.TrimPrefix(rest, []byte(" ")))
+			}
+		}
+		if result := resultIn(bytes.Join(data, []byte("\n"))); result != nil {
+			return result
+		}
+	}
+	return nil
+}
+
+func resultIn(message []byte) json.RawMessage {
+	if len(message) == 0 {
+		return nil
+	}
+	msg, err := jsonrpc.DecodeMessage(message)
+	if err != nil {
+		return nil
+	}
+	res, ok := msg.(*jsonrpc.Response)
+	if !ok {
+		return nil
+	}
+	return res.Result
+}

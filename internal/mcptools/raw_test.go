@@ -1,0 +1,38 @@
+package mcptools
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestResultsInBodies(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, test := range []struct {
+		body   string
+		events bool
+		want   string
+	}{
+		{`{"jsonrpc":"2.0","id":1,"result":{"n":1e400}}`, false, `{"n":1e400}`},
+		{`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}`, false, ``},
+		{"event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\ndata: {\"jsonrpc\":\"2.0\",\ndata:\"id\":1,\"result\":{}}\n\n", true, `{}`},
+		{"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\r\n\r\n", true, `{}`},
+		{"data: {\"jsonrpc\":\"2.0\",\"id\":1,\"res", true, ``},
+		{``, true, ``},
+	} {
+		body := &tee{kept: []byte(test.body), events: test.events}
+		if got := string(body.response()); got != test.want {
+			t.Errorf("%q: %q", test.body, got)
+		}
+	}
+}
+
+func FuzzResultsInBodies(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), false)
+	f.Add([]byte("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n"), true)
+	f.Fuzz(func(t *testing.T, body []byte, events bool) {
+		if got := (&tee{kept: body, events: events}).response(); len(got) > len(body) {
+			t.Errorf("%d bytes out of %d", len(got), len(body))
+		}
+	})
+}
