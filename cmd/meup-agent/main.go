@@ -68,7 +68,7 @@ Exit codes: 0 ended as it was asked to, 1 failed, 2 called wrongly.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(newRun(), newVersion(), newDocserver())
+	root.AddCommand(newRun(), newBridge(), newVersion(), newDocserver())
 	return root
 }
 

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/bridge"
+	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// bridgeFlags are the flags of bridge. They mean what they mean to run.
+type bridgeFlags struct {
+	gateway, space      string
+	tokenEnv, tokenFile string
+	mcp, mcpHTTP        []string
+	toolTimeout         time.Duration
+	connectTimeout      time.Duration
+	logLevel, logFormat string
+}
+
+func newBridge() *cobra.Command {
+	var f bridgeFlags
+	c := &cobra.Command{
+		Use:   "bridge --gateway URL --space NAME (--mcp COMMAND | --mcp-http URL)",
+		Short: "Puts an MCP server into a space",
+		Long: `bridge joins a space as a participant that answers the MCP requests of others
+with what an MCP server says: its tools, resources, prompts and completions. A
+request is the bridge's when it is addressed to it. Who may ask for what is
+decided by the capabilities of those who ask.
+
+It goes on until it is told to end: by SIGTERM or SIGINT, or by
+participant.shutdown. A server that dies is started again; whoever waits for it
+then is told so. A lost connection is opened again and goes on where it was.
+
+The token comes from the environment variable MEUP_TOKEN, from another one that
+--token-env names, or from the file --token-file. The bridge's capabilities must
+allow it mcp.response, mcp.request for what the server says unasked, and
+participant.status.`,
+		Example: `  export MEUP_TOKEN=...
+  meup-agent bridge --gateway ws://localhost:8080/ws --space lab \
+    --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs'
+  meup-agent bridge --gateway wss://example.org/ws --space lab --mcp-http http://localhost:9000/mcp`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return runBridge(c.Context(), &f) },
+	}
+	f.register(c.Flags())
+	return c
+}
+
+func (f *bridgeFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.gateway, "gateway", os.Getenv("MEUP_GATEWAY"), "the gateway's socket, ws://host/ws or wss://host/ws (default $MEUP_GATEWAY)")
+	fl.StringVar(&f.space, "space", os.Getenv("MEUP_SPACE"), "the space to join (default $MEUP_SPACE)")
+	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable that holds the token")
+	fl.StringVar(&f.tokenFile, "token-file", "", "file that holds the token; wins over --token-env")
+	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of the MCP server, with its arguments")
+	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of the MCP server, if it speaks streamable HTTP")
+	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "for one request to the server")
+	fl.DurationVar(&f.connectTimeout, "connect-timeout", 30*time.Second, "how long to try to reach the gateway at first")
+	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
+}
+
+// check finds what cannot be meant before anything is started.
+func (f *bridgeFlags) check() error {
+	switch {
+	case f.gateway == "":
+		return usagef("--gateway is missing: where is the space?")
+	case f.toolTimeout <= 0 || f.connectTimeout <= 0:
+		return usagef("--tool-timeout and --connect-timeout are longer than nothing")
+	case len(f.mcp)+len(f.mcpHTTP) == 0:
+		return usagef("--mcp or --mcp-http is missing: which server?")
+	case len(f.mcp)+len(f.mcpHTTP) > 1:
+		return usagef("one bridge is for one server: start another bridge for the other")
+	}
+	u, err := url.Parse(f.gateway)
+	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
+		return usagef("--gateway %q: expected ws://host/ws or wss://host/ws", f.gateway)
+	}
+	if f.space == "" && u.Query().Get("space") == "" {
+		return usagef("--space is missing")
+	}
+	return nil
+}
+
+// shared are the flags as run has them, for what both read of them.
+func (f *bridgeFlags) shared() *runFlags {
+	return &runFlags{
+		tokenEnv: f.tokenEnv, tokenFile: f.tokenFile, mcp: f.mcp, mcpHTTP: f.mcpHTTP,
+		logLevel: f.logLevel, logFormat: f.logFormat,
+	}
+}
+
+func runBridge(ctx context.Context, f *bridgeFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	shared := f.shared()
+	log, err := shared.logger()
+	if err != nil {
+		return err
+	}
+	token, err := shared.token()
+	if err != nil {
+		return err
+	}
+	servers, err := shared.servers()
+	if err != nil {
+		return err
+	}
+	err = serveBridge(ctx, f, token, servers, log)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // asked to end while it was starting
+	}
+	return err
+}
+
+// serveBridge starts the server, joins, and answers until ctx ends. The server
+// comes first: who is in the space can be asked something.
+func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
+	notices := bridge.NewNotices()
+	set, err := mcptools.Start(ctx, servers, mcptools.Options{
+		CallTimeout: f.toolTimeout, Version: buildVersion(), Logger: log,
+		OnNotice: notices.Put, OnRestart: notices.Restarted,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = set.Close() }()
+	c, err := dialBridge(ctx, f, token, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	return bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, Version: buildVersion(), Logger: log}).Run(ctx)
+}
+
+// dialBridge joins the space, waiting for a gateway that cannot be reached yet.
+func dialBridge(ctx context.Context, f *bridgeFlags, token string, log *slog.Logger) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.connectTimeout)
+	defer cancel()
+	c, err := client.Dial(ctx, client.Options{
+		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true, NoEcho: true,
+		// What is said around the bridge is none of its business. Work, and
+		// whatever names it, passes every filter.
+		Filter:  protocol.Filter{Kinds: []string{"participant.*"}},
+		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("gave up after %s: %w", f.connectTimeout, err)
+	}
+	return c, err
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// The program as a bridge to our own server of documents: it answers, and ends
+// in good order when it is told to.
+func TestBridgeAnswersAndEndsInGoodOrder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "deploy.md"), []byte("# How to deploy\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, end := range map[string]func(context.Context, *client.Client, *program) error{
+		"by a signal": func(_ context.Context, _ *client.Client, p *program) error { return p.Process.Signal(syscall.SIGTERM) },
+		"by a participant": func(ctx context.Context, alice *client.Client, _ *program) error {
+			_, err := alice.Send(ctx, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"helper"}})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := meuptest.Start(t, config)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = alice.Close() }()
+			p := startBridge(t, g, dir)
+			await(ctx, t, alice, func(env *protocol.Envelope) bool {
+				return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
+			})
+			res, err := alice.Request(ctx, []protocol.ParticipantID{"helper"}, "tools/call",
+				map[string]any{"name": "read_text_file", "arguments": map[string]string{"path": "deploy.md"}}, client.RequestOptions{})
+			if err != nil || !strings.Contains(string(res), "How to deploy") {
+				t.Errorf("%s, %v", res, err)
+			}
+			if err := end(ctx, alice, p); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Wait(); err != nil {
+				t.Errorf("ended with %v\n%s", err, p.said())
+			}
+			if log := p.said(); strings.Contains(log, "helper-token") || strings.Contains(log, "How to deploy") || !strings.Contains(log, `"msg":"bridge ready"`) {
+				t.Errorf("log:\n%s", log)
+			}
+		})
+	}
+}
+
+func startBridge(t *testing.T, g *meuptest.Gateway, dir string) *program {
+	t.Helper()
+	bin, err := exec.LookPath("meup-agent") // testscript put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{Cmd: exec.Command(bin, "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--token-env", "HELPER",
+		"--mcp", "meup-agent docserver '"+dir+"'", "--log-format", "json", "--log-level", "debug")}
+	p.Env = append(os.Environ(), "HELPER=helper-token")
+	p.Stdout, p.Stderr = p, p
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
+	return p
+}

@@ -1,0 +1,168 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+type verdict bool
+
+const (
+	goOn     verdict = false
+	shutdown verdict = true
+)
+
+// perceive does with an envelope what it asks for.
+func (b *Bridge) perceive(work context.Context, env *protocol.Envelope) verdict {
+	if !env.AddressedTo(b.you) || env.From == b.you {
+		return goOn
+	}
+	switch env.Kind {
+	case protocol.KindMCPRequest:
+		b.take(work, env)
+	case protocol.KindParticipantShutdown:
+		return shutdown
+	case protocol.KindParticipantPause:
+		b.gate.close(pauseOf(env))
+	case protocol.KindParticipantResume:
+		b.gate.open()
+	case protocol.KindParticipantRequestStatus:
+		b.errand(work, protocol.Envelope{
+			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{env.From},
+			Correlation: protocol.CorrelateTo(env.ID), Payload: b.status(),
+		})
+	}
+	return goOn
+}
+
+// pauseOf returns how long a pause is to last; 0 stands for until the resume.
+func pauseOf(env *protocol.Envelope) time.Duration {
+	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
+	if err != nil {
+		return 0
+	}
+	const longest = 365 * 24 * time.Hour
+	seconds, _ := doc.Root().Get("timeout_seconds").Float()
+	if seconds <= 0 {
+		return 0
+	}
+	return max(1, time.Duration(min(seconds, longest.Seconds())*float64(time.Second)))
+}
+
+func (b *Bridge) status() json.RawMessage {
+	b.mu.Lock()
+	calls, begun := len(b.calls), b.begun
+	b.mu.Unlock()
+	s := struct {
+		Status  string `json:"status"`
+		Calls   int    `json:"calls"`
+		Waiting int    `json:"waiting"`
+		Paused  bool   `json:"paused"`
+	}{"idle", begun, calls - begun, b.gate.closed()}
+	if calls > 0 {
+		s.Status = "working"
+	}
+	return mustMarshal(s)
+}
+
+// take accepts a request, or says at once why not.
+func (b *Bridge) take(work context.Context, env *protocol.Envelope) {
+	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
+	if err != nil {
+		b.log.Warn("request not understood", "envelope", env.ID, "err", err)
+		return
+	}
+	rpc := doc.Root()
+	id, method, params := rpc.Get("id"), rpc.Get("method").Text(), rpc.Get("params")
+	if !id.Exists() {
+		if method == "notifications/cancelled" {
+			b.cancelled(env, params)
+		}
+		return // nothing else that is told to a server matters to the bridge
+	}
+	c := &call{asker: env.From, envelope: env.ID, place: env.Context, id: id.Raw(), method: method, params: params}
+	run, known := methods[method]
+	switch {
+	case method == "ping":
+		b.errand(work, b.response(c, outcome{result: json.RawMessage(`{}`)}))
+	case !known:
+		b.errand(work, b.response(c, outcome{fault: &fault{Code: codeNoSuchMethod, Message: "Method not found: " + cut(method, 200)}}))
+	case b.accept(work, c):
+		b.group.Go(func() {
+			defer b.drop(c)
+			b.respond(work, c, b.carryOut(c, run))
+		})
+	default:
+		b.log.Warn("request refused: too many are waiting", "envelope", env.ID, "from", env.From)
+		b.errand(work, b.response(c, outcome{fault: b.busy()}))
+	}
+}
+
+func (b *Bridge) busy() *fault {
+	return faultOf(codeFailed, Busy, "busy: %d calls are under way or waiting; ask again later", b.opts.MaxCalls+b.opts.MaxWaiting)
+}
+
+// accept notes a call, unless there are too many.
+func (b *Bridge) accept(work context.Context, c *call) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.calls) >= b.opts.MaxCalls+b.opts.MaxWaiting {
+		return false
+	}
+	c.ctx, c.cancel = context.WithCancelCause(work)
+	b.calls[c.envelope] = c
+	return true
+}
+
+func (b *Bridge) drop(c *call) {
+	c.cancel(nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.calls, c.envelope)
+}
+
+// errCancelled is why a call ends that its asker takes back.
+var errCancelled = errors.New("cancelled by the asker")
+
+// cancelled gives up the calls that an asker means: the one whose envelope has
+// the id, or else those with that JSON-RPC id.
+func (b *Bridge) cancelled(env *protocol.Envelope, params protocol.Value) {
+	id := params.Get("requestId")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c := b.calls[protocol.ID(id.Text())]; c != nil && c.asker == env.From {
+		c.cancel(errCancelled)
+		return
+	}
+	for _, c := range b.calls {
+		if c.asker == env.From && sameID(c.id, id) {
+			c.cancel(errCancelled)
+		}
+	}
+}
+
+// sameID compares JSON-RPC ids: strings by what they say, numbers as written.
+func sameID(raw []byte, id protocol.Value) bool {
+	if id.Type() != protocol.TypeString {
+		return id.Exists() && string(raw) == string(id.Raw())
+	}
+	var text string
+	return json.Unmarshal(raw, &text) == nil && text == id.Text()
+}
+
+// errand sends one short envelope on a goroutine of its own.
+func (b *Bridge) errand(work context.Context, env protocol.Envelope) {
+	select {
+	case b.errands <- struct{}{}:
+	case <-work.Done():
+		return
+	}
+	b.group.Go(func() {
+		defer func() { <-b.errands }()
+		_ = b.send(work, env) // logged there
+	})
+}

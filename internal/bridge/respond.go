@@ -1,0 +1,134 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// closingTime bounds what is still said about calls that the end of the
+// bridge, or of a call, overtakes.
+const closingTime = 3 * time.Second
+
+const (
+	// around is how many bytes of an envelope are not its payload, at most:
+	// participants, ids, a context and the names of the fields.
+	around = 2 << 10
+	// wrapping is how deep a result lies in an envelope.
+	wrapping = 4
+)
+
+// respond sends the one response of a call. Where the gateway takes the result
+// for impossible, the response says so instead.
+func (b *Bridge) respond(work context.Context, c *call, out outcome) {
+	err := b.send(work, b.response(c, b.fit(c, out)))
+	var refusal *protocol.Error
+	if err == nil || !errors.As(err, &refusal) {
+		return
+	}
+	f := faultOf(codeFailed, Unusable, "the gateway does not take the result: %s: %s", refusal.Code, refusal.Message)
+	_ = b.send(work, b.response(c, outcome{fault: f})) // logged there
+}
+
+// response is the envelope that answers a call.
+func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
+	payload := append([]byte(`{"jsonrpc":"2.0","id":`), c.id...)
+	if out.fault != nil {
+		payload = append(payload, `,"error":`...)
+		payload = append(payload, mustMarshal(out.fault)...)
+	} else {
+		payload = append(payload, `,"result":`...)
+		payload = append(payload, out.result...)
+	}
+	return protocol.Envelope{
+		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.place,
+		Correlation: protocol.CorrelateTo(c.envelope), Payload: append(payload, '}'),
+	}
+}
+
+// fit makes an outcome one that an envelope has room for.
+func (b *Bridge) fit(c *call, out outcome) outcome {
+	room := int(^uint(0) >> 1)
+	if most := b.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
+		room = max(0, int(most)-around-len(c.id))
+	}
+	if out.fault != nil {
+		return outcome{fault: fitFault(out.fault, room)}
+	}
+	f := objection(out.result, room)
+	if f == nil {
+		return out
+	}
+	if out.cut != nil {
+		if short := out.cut(room); len(short) <= room {
+			return outcome{result: short}
+		}
+	}
+	return outcome{fault: f}
+}
+
+// objection says why a result cannot stand in an envelope, or nothing.
+func objection(result json.RawMessage, room int) *fault {
+	if len(result) > room {
+		return tooLarge(len(result), room)
+	}
+	if _, err := protocol.ParseJSON(result, protocol.MaxDepth-wrapping); err != nil {
+		return faultOf(codeFailed, Unusable, "the server's result cannot be put into an envelope: %v", err)
+	}
+	return nil
+}
+
+// fitFault leaves the data out of a refusal that is too large or no JSON to
+// the gateway, and cuts its message.
+func fitFault(f *fault, room int) *fault {
+	fitting := *f
+	if _, err := protocol.ParseJSON(fitting.Data, protocol.MaxDepth-wrapping); err != nil {
+		fitting.Data = nil
+	}
+	if len(mustMarshal(fitting)) > room {
+		fitting.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": len(f.Data) + len(f.Message), "limit": room})
+		fitting.Message = cut(fitting.Message, maxMessage)
+	}
+	return &fitting
+}
+
+func tooLarge(size, room int) *fault {
+	f := faultOf(codeFailed, TooLarge, "the result has %d bytes; an envelope has room for %d", size, room)
+	f.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": size, "limit": room})
+	return f
+}
+
+// send puts an envelope into the log. It waits for a gateway that is away, but
+// not when the bridge is ending.
+func (b *Bridge) send(work context.Context, env protocol.Envelope) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(work))
+	defer cancel()
+	stop := context.AfterFunc(work, func() { time.AfterFunc(closingTime, cancel) })
+	defer stop()
+	_, err := b.opts.Space.Send(ctx, env)
+	if err != nil {
+		b.log.Warn("envelope not sent", "kind", env.Kind, "to", env.To, "answers", env.Correlation.First(), "err", err)
+	}
+	return err
+}
+
+// mustMarshal is for values of our own making, which are never refused.
+func mustMarshal(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// cut shortens a text to max characters.
+func cut(s string, max int) string {
+	runes := []rune(s)
+	if len(runes) <= max {
+		return s
+	}
+	return string(runes[:max]) + "…"
+}

@@ -1,0 +1,65 @@
+package bridge
+
+import (
+	"context"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// subscribe subscribes to a resource for an asker. The server sees one
+// subscriber; who hears of an update is the bridge's to remember. One of these
+// happens at a time, so that what the server thinks and what is remembered
+// stay the same.
+func (b *Bridge) subscribe(c *call) (outcome, error) {
+	params, err := decode[mcp.SubscribeParams](c.params, shape{"uri": nil})
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(params.URI) > maxURI {
+		return outcome{}, &fault{Code: codeInvalidParams, Message: "the uri is too long"}
+	}
+	if err := b.enterLane(c.ctx); err != nil {
+		return outcome{}, err
+	}
+	defer b.leaveLane()
+	// Remembered first: an update may come before the answer.
+	if !b.listeners.subscribe(subscription{params.URI, c.asker, c.envelope}) {
+		return outcome{}, faultOf(codeFailed, Busy, "busy: there are %d subscriptions", maxSubscriptions)
+	}
+	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		return nil, session.Subscribe(ctx, params)
+	})
+	if err != nil {
+		b.listeners.unsubscribe(params.URI, c.asker)
+	}
+	return outcome{result: raw}, err
+}
+
+func (b *Bridge) unsubscribe(c *call) (outcome, error) {
+	params, err := decode[mcp.UnsubscribeParams](c.params, shape{"uri": nil})
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := b.enterLane(c.ctx); err != nil {
+		return outcome{}, err
+	}
+	defer b.leaveLane()
+	if !b.listeners.unsubscribe(params.URI, c.asker) {
+		return outcome{result: []byte(`{}`)}, nil // others are
+	}
+	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
+		return nil, session.Unsubscribe(ctx, params)
+	})
+	return outcome{result: raw}, err
+}
+
+func (b *Bridge) enterLane(ctx context.Context) error {
+	select {
+	case b.lane <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (b *Bridge) leaveLane() { <-b.lane }
