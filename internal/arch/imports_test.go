@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	"internal/docserver":             {},
 	"client/reasoner/wire":           {},
 	"client/reasoner":                {"client/reasoner/wire"},
-	"internal/telemetry":             {"internal/safety"},
+	"internal/telemetry":             {"internal/llm", "internal/safety"},
 	"internal/llm":                   {},
 	"internal/llm/llmhttp":           {"internal/llm"},
 	"internal/llm/openai":            {"internal/llm", "internal/llm/llmhttp"},
@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 	"internal/natsembed":             {},
 	"internal/intent":                {"client/reasoner/wire", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry", "schemas"},
 	"internal/intent/queue":          {"client/reasoner/wire", "internal/intent", "internal/natsconn"},
+	"internal/mind":                  {"client/reasoner", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry"},
 	"internal/agent":                 {"protocol", "client", "internal/llm", "internal/mcptools", "internal/planner", "internal/reasoning", "internal/safety", "internal/telemetry"},
 	"internal/tui":                   {"protocol", "client"},
 

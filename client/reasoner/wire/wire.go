@@ -80,7 +80,7 @@ type AgentIntentResponse struct {
 
 // TraceItem is one thing that led to a decision.
 type TraceItem struct {
-	Step   string `json:"step"` // "llm", "rules", "forced_tool", "fallback", "context"
+	Step   string `json:"step"` // "llm", "rules", "forced_tool", "fallback", "context", "later", "workflow"
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -136,4 +136,7 @@ type WorkflowIntentResponse struct {
 type ErrorBody struct {
 	Error   string `json:"error"`   // a code, such as invalid_request
 	Message string `json:"message"` // a sentence that says what to do
+	// Path is the JSON pointer of the place in the request that it is about;
+	// empty for the whole.
+	Path string `json:"path,omitempty"`
 }

@@ -1,0 +1,196 @@
+package reasoner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// maxBody bounds the body of an answer, in bytes.
+const maxBody = 8 << 20
+
+// httpClient is a Client over HTTP.
+type httpClient struct {
+	opts Options
+	base string
+	http *http.Client
+	own  bool
+}
+
+// New returns a client that asks over HTTP.
+func New(o Options) (Client, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &httpClient{opts: o, http: o.HTTPClient}
+	if c.base, err = serviceURL(o.URL); err != nil {
+		return nil, err
+	}
+	if c.http == nil {
+		c.own = true
+		c.http = &http.Client{
+			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	return c, nil
+}
+
+// AgentIntent posts to /agent_intent.
+func (c *httpClient) AgentIntent(ctx context.Context, req *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+	var resp wire.AgentIntentResponse
+	if err := c.ask(ctx, "/agent_intent", req, &resp); err != nil {
+		return nil, err
+	}
+	return c.opts.validate(req, &resp)
+}
+
+// AgentIntentAsync posts to /agent_intent_async.
+func (c *httpClient) AgentIntentAsync(ctx context.Context, req *wire.AgentIntentRequest) (*wire.Accepted, error) {
+	var resp wire.Accepted
+	if err := c.ask(ctx, "/agent_intent_async", req, &resp); err != nil {
+		return nil, err
+	}
+	return &resp, nil
+}
+
+// Cancel posts to /agent_intent_cancel.
+func (c *httpClient) Cancel(ctx context.Context, correlationID string) (bool, error) {
+	var resp wire.CancelResponse
+	err := c.ask(ctx, "/agent_intent_cancel", &wire.CancelRequest{CorrelationID: correlationID}, &resp)
+	return err == nil && resp.OK, err
+}
+
+// Workflow posts to /workflow_intent.
+func (c *httpClient) Workflow(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
+	var resp wire.WorkflowIntentResponse
+	if err := c.ask(ctx, "/workflow_intent", req, &resp); err != nil {
+		return nil, err
+	}
+	return &resp, nil
+}
+
+// Close closes idle connections, if they are the client's own.
+func (c *httpClient) Close() error {
+	if c.own {
+		c.http.CloseIdleConnections()
+	}
+	return nil
+}
+
+// ask posts a body until there is an answer that no repetition would change.
+func (c *httpClient) ask(ctx context.Context, path string, body, into any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", path, err)
+	}
+	for attempt := 0; ; attempt++ {
+		err := c.post(ctx, path, data, into)
+		if err == nil {
+			return nil
+		}
+		again := repeatable(err) && ctx.Err() == nil && attempt < c.opts.Retries
+		switch {
+		case again && wait(ctx, c.opts.pause(attempt)) == nil:
+			continue
+		case errors.Is(err, context.Canceled):
+			return fmt.Errorf("ask %s: %w", path, err)
+		case isTimeout(err):
+			return timeoutError(ctx, "ask "+path, c.opts.Timeout, attempt+1, err)
+		}
+		return fmt.Errorf("ask %s: %w", path, err)
+	}
+}
+
+// post makes one attempt.
+func (c *httpClient) post(ctx context.Context, path string, data []byte, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept-Version", c.opts.Version)
+	if c.opts.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.opts.Token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read answer: %w", err)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return refusal(resp, body)
+	case len(body) > maxBody:
+		return fmt.Errorf("the answer has more than %d bytes", maxBody)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("the answer is none of a reasoning service: %w", err)
+	}
+	return nil
+}
+
+// refusal reads an answer that is none. Its body may be anybody's, such as a
+// proxy's page.
+func refusal(resp *http.Response, body []byte) *APIError {
+	e := &APIError{Status: resp.StatusCode}
+	var said wire.ErrorBody
+	if json.Unmarshal(body, &said) == nil {
+		e.Code, e.Message, e.Path = said.Error, said.Message, said.Path
+	} else if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
+		e.Message = clip(strings.TrimSpace(string(body)))
+	}
+	if e.Message == "" {
+		e.Message = http.StatusText(resp.StatusCode)
+	}
+	return e
+}
+
+// repeatable reports whether the same request may have an answer later.
+func repeatable(err error) bool {
+	var refused *APIError
+	if errors.As(err, &refused) {
+		return refused.Status >= 500
+	}
+	return isTimeout(err)
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &n) && n.Timeout()
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+func clip(s string) string {
+	const most = 300
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

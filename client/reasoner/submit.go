@@ -1,0 +1,212 @@
+package reasoner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// Error codes of JetStream that its client has no names for.
+const (
+	codeWrongSequence jetstream.ErrorCode = 10071 // the subject has a message already
+	codeStoreFailed   jetstream.ErrorCode = 10077 // no room
+)
+
+// announced bounds the announcements of one result that wait to be read. One
+// comes.
+const announced = 4
+
+// await submits a job and waits for what becomes of it.
+func (c *queueClient) await(ctx context.Context, j *job, into any) error {
+	// First the subscription, then the look, then the submission: whatever
+	// comes when, it is seen.
+	done := make(chan *nats.Msg, announced)
+	sub, err := c.nc.ChanSubscribe(c.names.Done(j.key), done)
+	if err != nil {
+		return c.explain(err)
+	}
+	defer func() { _ = sub.Unsubscribe() }()
+	var result *wire.QueueResult
+	err = c.attempts(ctx, "wait for job "+j.id, func(ctx context.Context) error {
+		var err error
+		result, err = c.attempt(ctx, j, done)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return read(j, result, into)
+}
+
+// attempt makes sure that the job is in the queue, unless there is a result,
+// and waits for that. It starts over when the connection has come back.
+func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg) (*wire.QueueResult, error) {
+	for {
+		back := c.reconnected()
+		if r, err := c.submit(ctx, j); r != nil || err != nil {
+			return r, err
+		}
+		select {
+		case msg := <-done:
+			if r := decodeResult(msg.Data, j); r != nil {
+				return r, nil
+			}
+		case <-back:
+			if c.isClosed() {
+				return nil, ErrClosed
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// decodeResult reads an announcement; nil if it is none of this job.
+func decodeResult(data []byte, j *job) *wire.QueueResult {
+	var r wire.QueueResult
+	if json.Unmarshal(data, &r) != nil || r.CorrelationID != j.id {
+		return nil
+	}
+	return &r
+}
+
+// submit returns the job's result, if there is one, and else puts the job into
+// the queue, unless it is there already.
+func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, error) {
+	s, err := c.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(j.data)) > c.nc.MaxPayload() {
+		return nil, &APIError{
+			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
+			Message: fmt.Sprintf("The job has %d bytes; a message of this NATS may have %d.", len(j.data), c.nc.MaxPayload()),
+		}
+	}
+	if !j.fresh {
+		if r, err := c.look(ctx, s, j); r != nil || err != nil {
+			return r, err
+		}
+	}
+	j.fresh = false
+	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.names.Job(j.key), Data: j.data},
+		jetstream.WithExpectStream(c.names.JobsStream()),
+		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return nil, nil //nolint:nilnil // the job is in the queue, and there is no result yet
+	case errors.As(err, &api) && api.ErrorCode == codeWrongSequence:
+		return nil, nil //nolint:nilnil // so it was before
+	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
+		return nil, &APIError{Status: http.StatusServiceUnavailable, Code: CodeQueueFull, Message: "The queue has no room for more jobs. Try again later."}
+	}
+	return nil, c.explain(err)
+}
+
+// look returns the job's result, or nil if there is none.
+func (c *queueClient) look(ctx context.Context, s *store, j *job) (*wire.QueueResult, error) {
+	msg, err := s.results.GetLastMsgForSubject(ctx, c.names.Result(j.key))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil //nolint:nilnil // there is none, and nothing went wrong
+	}
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	r := decodeResult(msg.Data, j)
+	if r == nil {
+		return nil, fmt.Errorf("the result of job %s cannot be read", j.id)
+	}
+	return r, nil
+}
+
+// open finds the streams, once.
+func (c *queueClient) open(ctx context.Context) (*store, error) {
+	c.mu.Lock()
+	s, closed := c.store, c.closed
+	c.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case s != nil:
+		return s, nil
+	}
+	s = new(store)
+	var err error
+	if s.jobs, err = c.js.Stream(ctx, c.names.JobsStream()); err == nil {
+		s.results, err = c.js.Stream(ctx, c.names.ResultsStream())
+	}
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.store = s
+	return s, nil
+}
+
+// explain turns an error of NATS into one of this package.
+func (c *queueClient) explain(err error) error {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
+		c.mu.Lock()
+		c.store = nil
+		c.mu.Unlock()
+		return fmt.Errorf("%w as %s: start a worker, which makes it", ErrNoQueue, c.names.JobsStream())
+	case errors.Is(err, nats.ErrConnectionClosed) && c.isClosed():
+		return ErrClosed
+	}
+	return err
+}
+
+// attempts has something tried until it succeeds, within Timeout each time.
+// What NATS cannot do for the moment is tried again within the attempt.
+func (c *queueClient) attempts(ctx context.Context, what string, try func(context.Context) error) error {
+	var err error
+	for attempt := range c.opts.Retries + 1 {
+		err = c.within(ctx, try)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
+			return fmt.Errorf("%s: %w", what, err)
+		case ctx.Err() != nil || attempt == c.opts.Retries && isTimeout(err):
+			return timeoutError(ctx, what, c.opts.Timeout, attempt+1, err)
+		case !repeatable(err):
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// within makes one attempt. A NATS that is away may come back in time.
+func (c *queueClient) within(ctx context.Context, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
+	defer cancel()
+	for n := 0; ; n++ {
+		err := try(ctx)
+		if err == nil || !away(err) && !isFull(err) {
+			return err
+		}
+		if late := wait(ctx, c.opts.pause(n)); late != nil {
+			return errors.Join(err, late)
+		}
+	}
+}
+
+// away reports whether NATS could not be asked, which may change at any moment.
+func away(err error) bool {
+	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionReconnecting) || errors.Is(err, nats.ErrDisconnected)
+}
+
+func isFull(err error) bool {
+	var refused *APIError
+	return errors.As(err, &refused) && refused.Code == CodeQueueFull
+}

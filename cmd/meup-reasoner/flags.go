@@ -1,0 +1,143 @@
+package main
+
+import (
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/internal/intent"
+)
+
+// modelFlags say which model decides. serve and worker have them.
+type modelFlags struct {
+	model, baseURL string
+	timeout        time.Duration
+}
+
+func (f *modelFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model that decides where a request names none (none: rules decide)")
+	fl.StringVar(&f.baseURL, "base-url", "", "where to ask the provider of --model, instead of at its own address")
+	fl.DurationVar(&f.timeout, "model-timeout", intent.DefaultModelTimeout, "how long a model may take; behind it rules decide")
+}
+
+func (f *modelFlags) check() error {
+	switch {
+	case f.baseURL != "" && f.model == "":
+		return usagef("--base-url %s: of which model? Name it with --model", f.baseURL)
+	case f.timeout <= 0:
+		return usagef("--model-timeout is longer than nothing")
+	}
+	return nil
+}
+
+// callbackFlags say where results may be posted to. serve and worker have them.
+type callbackFlags struct {
+	allow     []string
+	secretEnv string
+}
+
+func (f *callbackFlags) register(fl *pflag.FlagSet) {
+	fl.StringSliceVar(&f.allow, "callback-allow", nil, "host or prefix that results may be posted to although it is not public; may be repeated")
+	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs what is posted")
+}
+
+// logFlags say what is logged. serve and worker have them.
+type logFlags struct{ level, format string }
+
+func (f *logFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
+	fl.StringVar(&f.format, "log-format", "text", "text or json")
+}
+
+func (f *logFlags) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.level)); err != nil {
+		return nil, usagef("--log-level %q: expected debug, info, warn or error", f.level)
+	}
+	opts := &slog.HandlerOptions{Level: level}
+	switch f.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(os.Stderr, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
+	}
+	return nil, usagef("--log-format %q: expected text or json", f.format)
+}
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	model    modelFlags
+	callback callbackFlags
+	log      logFlags
+
+	listen, metricsListen string
+	tokenEnv              string
+	maxConcurrency        int
+	maxBody               int64
+	drain                 time.Duration
+}
+
+// defaultTokenEnv is the variable that clients of the API read too.
+const defaultTokenEnv = "REASONING_API_TOKEN"
+
+func (f *serveFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.listen, "listen", defaultListen(), "address to listen on, host:port (default from $UVICORN_HOST and $UVICORN_PORT where they are set)")
+	fl.StringVar(&f.metricsListen, "metrics-listen", "", "address for /metrics alone; without it they are on --listen")
+	fl.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the tokens that requests may bear, separated by commas; where the default one is empty no token is asked for")
+	fl.IntVar(&f.maxConcurrency, "max-concurrency", intent.DefaultMaxConcurrent, "requests at the same time; more are refused with 503")
+	fl.Int64Var(&f.maxBody, "max-body", intent.DefaultMaxBody, "bytes of one request")
+	fl.DurationVar(&f.drain, "drain-timeout", 10*time.Second, "how long to wait for what is going on when the service has to end")
+	f.model.register(fl)
+	f.callback.register(fl)
+	f.log.register(fl)
+}
+
+func defaultListen() string {
+	host, port := os.Getenv("UVICORN_HOST"), os.Getenv("UVICORN_PORT")
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	if port == "" {
+		port = "9000"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// check finds what cannot be meant before anything is started.
+func (f *serveFlags) check() error {
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usagef("--listen %q: expected host:port", f.listen)
+	}
+	switch {
+	case f.maxConcurrency < 1:
+		return usagef("--max-concurrency %d: at least 1", f.maxConcurrency)
+	case f.maxBody < 1:
+		return usagef("--max-body %d: at least 1", f.maxBody)
+	case f.drain < 0:
+		return usagef("--drain-timeout is no time before now")
+	}
+	return f.model.check()
+}
+
+// tokens reads those that requests may bear. A variable that was named must
+// have one: a misspelt name would open the service to everybody.
+func (f *serveFlags) tokens() ([]string, error) {
+	list := strings.FieldsFunc(os.Getenv(f.tokenEnv), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
+	if len(list) == 0 && f.tokenEnv != defaultTokenEnv {
+		return nil, usagef("--token-env %s: the variable has no token in it", f.tokenEnv)
+	}
+	return list, nil
+}
+
+// secret reads what signs callbacks, under the same rule.
+func (f *callbackFlags) secret(named bool) ([]byte, error) {
+	s := strings.TrimSpace(os.Getenv(f.secretEnv))
+	if s == "" && named {
+		return nil, usagef("--callback-secret-env %s: the variable has no secret in it", f.secretEnv)
+	}
+	return []byte(s), nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// servers are HTTP servers, each with its listener, that begin and end
+// together.
+type servers []server
+
+type server struct {
+	*http.Server
+	listener net.Listener
+}
+
+// add listens on an address. slowest is how long the slowest answer may take:
+// who does not read it by then is cut off.
+func (s *servers) add(ctx context.Context, address string, h http.Handler, slowest time.Duration, log *slog.Logger) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", address, err)
+	}
+	*s = append(*s, server{listener: l, Server: &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: slowest, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}})
+	return nil
+}
+
+func (s servers) addresses() []net.Addr {
+	list := make([]net.Addr, len(s))
+	for i := range s {
+		list[i] = s[i].listener.Addr()
+	}
+	return list
+}
+
+// close ends servers that have not served.
+func (s servers) close() {
+	for i := range s {
+		_ = s[i].listener.Close() // it had nobody
+	}
+}
+
+// serve serves until ctx ends or a listener fails; then it lets requests end,
+// for as long as drain.
+func (s servers) serve(ctx context.Context, drain time.Duration, log *slog.Logger) error {
+	served := make(chan error, len(s))
+	for _, one := range s {
+		go func() { served <- one.Serve(one.listener) }() // ends with Shutdown or Close below, and is waited for
+	}
+	var fault error
+	waiting := len(s)
+	select {
+	case err := <-served:
+		waiting--
+		fault = fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+		log.Info("draining", "patience", drain)
+	}
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	for _, one := range s {
+		if err := one.Shutdown(patience); err != nil {
+			log.Warn("requests were cut off", "error", err)
+			_ = one.Close() // Shutdown said more
+		}
+	}
+	for range waiting {
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			fault = errors.Join(fault, err)
+		}
+	}
+	return fault
+}

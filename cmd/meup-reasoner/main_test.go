@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// The test binary is the program too, when it is started under its name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"meup-reasoner": main})
+}
+
+// The program, as a user types it.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+}
+
+// program is the service as a process of its own.
+type program struct {
+	*exec.Cmd
+	address string
+
+	reading sync.WaitGroup
+	mu      sync.Mutex
+	log     strings.Builder
+}
+
+var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
+
+// start runs serve on a port that is free, and returns when it listens.
+func start(t *testing.T, env []string, args ...string) *program {
+	t.Helper()
+	bin, err := exec.LookPath("meup-reasoner") // testscript put it there
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{Cmd: exec.Command(bin, append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "debug"}, args...)...)}
+	p.Env = append(os.Environ(), env...)
+	stderr, err := p.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan string, 1)
+	p.reading.Go(func() {
+		defer close(found)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			p.mu.Lock()
+			p.log.WriteString(lines.Text() + "\n")
+			p.mu.Unlock()
+			if m := serving.FindStringSubmatch(lines.Text()); m != nil {
+				found <- m[1]
+			}
+		}
+	})
+	t.Cleanup(func() { _ = p.Process.Kill(); p.reading.Wait(); _ = p.Wait() })
+	if p.address = <-found; p.address == "" {
+		t.Fatalf("it ended:\n%s", p.said())
+	}
+	return p
+}
+
+func (p *program) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+func (p *program) ask(t *testing.T, method, path, token, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.address+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept-Version", "v1")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+const example = `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`
+
+// TestServes: from the start to the end in good order, with every secret kept.
+func TestServes(t *testing.T) {
+	results := make(chan [2]string, 1)
+	receiver := receive(t, results)
+	p := start(t, []string{"REASONING_API_TOKEN=old-token,new-token", "MEUP_CALLBACK_SECRET=callback-secret"},
+		"--callback-allow", "127.0.0.1")
+	status, body := p.ask(t, "POST", "/agent_intent", "new-token", example)
+	if status != 200 || !strings.Contains(body, `"tool_name":"context.fts_search","tool_args":{"query":"search project for TODOs"}`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := p.ask(t, "POST", "/agent_intent", "", example); status != 401 {
+		t.Errorf("without a token: %d", status)
+	}
+	if status, body := p.ask(t, "GET", "/metrics", "", ""); status != 200 || !strings.Contains(body, `meup_decisions_total{`) ||
+		!strings.Contains(body, `meup_reasoner_requests_total{endpoint="/agent_intent",status="200"} 1`) {
+		t.Errorf("%d %s", status, body)
+	}
+	status, body = p.ask(t, "POST", "/agent_intent_async", "old-token", strings.Replace(example, "{", `{"callback_url":"`+receiver+`/?address-secret",`, 1))
+	if status != 202 {
+		t.Fatalf("%d %s", status, body)
+	}
+	if got := <-results; !strings.Contains(got[1], `"tool_name":"context.fts_search"`) || got[0] == "" {
+		t.Errorf("%v", got)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.reading.Wait()
+	if err := p.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, p.said())
+	}
+	for _, secret := range []string{"new-token", "old-token", "callback-secret", "address-secret", "TODOs"} {
+		if strings.Contains(p.said(), secret) {
+			t.Errorf("the log has %s:\n%s", secret, p.said())
+		}
+	}
+	if !strings.Contains(p.said(), "msg=draining") || !strings.Contains(p.said(), "msg=stopped") {
+		t.Errorf("log:\n%s", p.said())
+	}
+}
+
+// receive takes one callback: its signature, if that holds, and its body.
+func receive(t *testing.T, results chan<- [2]string) string {
+	t.Helper()
+	server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		signature := r.Header.Get(wire.SignatureHeader)
+		if !wire.Signed([]byte("callback-secret"), r.Header.Get(wire.TimestampHeader), body, signature) {
+			signature = ""
+		}
+		results <- [2]string{signature, string(body)}
+	})}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) })
+	t.Cleanup(func() { _ = server.Close(); serving.Wait() })
+	return "http://" + l.Addr().String()
+}
+
+func TestMetricsElsewhere(t *testing.T) {
+	p := start(t, nil, "--metrics-listen", "127.0.0.1:0")
+	if status, _ := p.ask(t, "GET", "/metrics", "", ""); status != 404 {
+		t.Errorf("%d", status)
+	}
+	m := regexp.MustCompile(`serving metrics" address=(\S+)`).FindStringSubmatch(p.said())
+	if m == nil {
+		t.Fatalf("log:\n%s", p.said())
+	}
+	p.address = m[1]
+	if status, body := p.ask(t, "GET", "/metrics", "", ""); status != 200 || !strings.Contains(body, "meup_build_info") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"version"}, exitOK},
+		{[]string{"fly"}, exitUsage},
+		{[]string{"serve", "--listen", "nowhere"}, exitUsage},
+		{[]string{"serve", "--listen", "192.0.2.1:1"}, exitFailed},
+	} {
+		if got := run(test.args); got != test.want {
+			t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)
+		}
+	}
+}
+
+func TestKeysGoToTheirProviderAlone(t *testing.T) {
+	t.Setenv("MEUP_MODEL_KEY", "any-key")
+	t.Setenv("OPENAI_API_KEY", "")
+	f := modelFlags{model: "anthropic:own", baseURL: "http://127.0.0.1:1"}
+	if _, err := f.open("openai:gpt", "", nil); err == nil || strings.Contains(err.Error(), "any-key") {
+		t.Errorf("the key for any provider goes to one that a request names: %v", err)
+	}
+	if _, err := f.open("openai:gpt", "of-the-request", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.open("anthropic:other", "", nil); err != nil {
+		t.Error(err)
+	}
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{{"a:x", "a:y", true}, {"a:x", "b:x", false}, {"a:x", "", false}, {"", "", false}} {
+		if sameProvider(test.a, test.b) != test.want {
+			t.Errorf("%v", test)
+		}
+	}
+}
+
+func TestListenFromTheEnvironment(t *testing.T) {
+	t.Setenv("UVICORN_HOST", "::1")
+	t.Setenv("UVICORN_PORT", "9123")
+	if got := defaultListen(); got != "[::1]:9123" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// joined serves the metrics of telemetry and those of a registry as one text.
+// The two have no series in common, so that one behind the other they are the
+// exposition that a registry with all of them would make.
+func joined(telemetry http.Handler, reg *prometheus.Registry) http.Handler {
+	own := promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		plain := r.Clone(r.Context())
+		plain.Header = http.Header{"Accept": {"text/plain;version=0.0.4"}} // not compressed, and with no mark of the end
+		body := new(bytes.Buffer)
+		for _, h := range []http.Handler{telemetry, own} {
+			part := &page{header: make(http.Header), body: body, status: http.StatusOK}
+			if h.ServeHTTP(part, plain); part.status != http.StatusOK {
+				http.Error(w, "the metrics cannot be collected at the moment", part.status)
+				return
+			}
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(body.Bytes()) // the scraper is gone
+	})
+}
+
+// page is an answer that is kept.
+type page struct {
+	header http.Header
+	body   *bytes.Buffer
+	status int
+}
+
+// Header returns the headers.
+func (p *page) Header() http.Header { return p.header }
+
+// WriteHeader notes the status.
+func (p *page) WriteHeader(status int) { p.status = status }
+
+// Write keeps the body.
+func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }

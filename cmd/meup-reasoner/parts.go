@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/meup-protocol/meup/internal/intent"
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/llm/models"
+	"github.com/meup-protocol/meup/internal/telemetry"
+)
+
+// parts are what serve and worker are made of.
+type parts struct {
+	service   *intent.Service
+	callbacks *intent.Callbacks
+	telemetry *telemetry.Telemetry
+	registry  *prometheus.Registry // of metrics
+	metrics   *intent.Metrics      // in it
+	log       *slog.Logger
+}
+
+// assemble makes the parts; close ends them. secrets are kept out of whatever
+// telemetry says.
+func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*parts, error) {
+	guard, err := intent.NewGuard(c.allow, nil)
+	if err != nil {
+		return nil, usagef("--callback-allow: %w", err)
+	}
+	secret, err := c.secret(secretNamed)
+	if err != nil {
+		return nil, err
+	}
+	var model llm.Model
+	if m.model != "" {
+		if model, err = m.open(m.model, "", log); err != nil {
+			return nil, err
+		}
+	}
+	secrets = append(append(secrets, string(secret)), models.Mask(os.Getenv)...)
+	tel, err := telemetry.Start(ctx, telemetry.Options{Service: "meup-reasoner", Version: buildVersion(), Logger: log, Secrets: secrets})
+	if err != nil {
+		return nil, err
+	}
+	registry := prometheus.NewRegistry()
+	metrics := intent.NewMetrics(registry)
+	return &parts{
+		registry: registry, metrics: metrics,
+		service: intent.New(intent.Options{
+			Model: model, ModelTimeout: m.timeout, Telemetry: tel, Logger: log,
+			Open: func(name, key string) (llm.Model, error) { return m.open(name, key, log) },
+		}),
+		callbacks: intent.NewCallbacks(intent.CallbackOptions{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
+		telemetry: tel, log: log,
+	}, nil
+}
+
+// open opens a model by its name: the service's own, or that of a request. The
+// address of --base-url, and a key that is for any provider, are for the
+// provider of --model alone; a request that names another one is not to send
+// the operator's key there.
+func (f *modelFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
+	o := models.Options{Key: key, Getenv: os.Getenv, Logger: log}
+	if sameProvider(name, f.model) {
+		o.BaseURL = f.baseURL
+	} else {
+		o.Getenv = func(variable string) string {
+			if variable == models.AnyKey {
+				return ""
+			}
+			return os.Getenv(variable)
+		}
+	}
+	return models.Open(name, o)
+}
+
+func sameProvider(a, b string) bool {
+	providerA, _, _ := strings.Cut(a, ":")
+	providerB, _, found := strings.Cut(b, ":")
+	return found && providerA == providerB
+}
+
+// close frees what the parts hold.
+func (p *parts) close(ctx context.Context) {
+	p.callbacks.Close()
+	if err := p.telemetry.Close(ctx); err != nil {
+		p.log.Warn("not all spans were exported", "error", err)
+	}
+}

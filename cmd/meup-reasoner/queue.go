@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/intent"
+	"github.com/meup-protocol/meup/internal/intent/queue"
+	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/natsembed"
+)
+
+// submitTimeout bounds how long an asynchronous request waits for the queue.
+const submitTimeout = 3 * time.Second
+
+// queueRuntime is a queue that is worked off, and what belongs to it.
+type queueRuntime struct {
+	server *natsembed.Server // nil with --nats
+	conn   *nats.Conn
+	client reasoner.Client
+	queue  *queue.Queue
+
+	stop    context.CancelFunc
+	working sync.WaitGroup
+}
+
+// start is what serve calls: see queueRunner.
+func (f *queueFlags) start(ctx context.Context, p *parts) (intent.Jobs, func(context.Context) error, error) {
+	wanted := f.wanted()
+	if err := f.check(); err != nil || !wanted {
+		return nil, nil, err
+	}
+	r, err := f.open(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.work(ctx, f.workers)
+	return queueJobs{r.client}, r.close, nil
+}
+
+// open starts or finds the NATS and opens the queue, which nobody works off
+// yet.
+func (f *queueFlags) open(ctx context.Context, p *parts) (r *queueRuntime, err error) {
+	r = new(queueRuntime)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.close(ctx))
+		}
+	}()
+	if err := f.connect(ctx, r, p.log); err != nil {
+		return r, err
+	}
+	r.queue, err = queue.Open(ctx, queue.Options{
+		Conn: r.conn, Name: f.name,
+		Decide: p.service.Decide, Workflow: p.service.Workflow, Callback: p.callbacks.Post, AllowAPIKeys: f.apiKeys,
+		Workers: f.workers, AckWait: f.ackWait, MaxDeliver: f.maxDeliver, JobTimeout: f.jobTimeout, Drain: f.drain,
+		Replicas: f.replicas, MaxJobs: f.maxJobs, ResultTTL: f.resultTTL,
+		StatusEvery: f.statusEvery, StatusPoll: f.statusPoll, Logger: p.log,
+	})
+	if err != nil {
+		return r, err
+	}
+	r.client, err = reasoner.NewQueue(reasoner.Options{
+		Conn: r.conn, Queue: f.name, AllowAPIKeys: f.apiKeys, Timeout: submitTimeout, Retries: reasoner.NoRetries,
+	})
+	return r, err
+}
+
+// connect makes the connection, and the server where it is one of our own.
+func (f *queueFlags) connect(ctx context.Context, r *queueRuntime, log *slog.Logger) error {
+	token, err := f.token()
+	if err != nil {
+		return err
+	}
+	options := []nats.Option{nats.Name("meup-reasoner")}
+	url := f.nats
+	if f.data != "" {
+		r.server, err = natsembed.Start(ctx, natsembed.Options{Dir: f.data, Listen: f.listen, Token: token, Logger: log})
+		if err != nil {
+			return err
+		}
+		url = r.server.URL()
+		options = append(options, r.server.ClientOptions()...)
+		log.Info("NATS server runs", "address", url, "folder", f.data, "token", token != "")
+		if token == "" && !r.server.Loopback() {
+			log.Warn("everybody who reaches the NATS server may use it: no token is set", "address", url)
+		}
+	} else if token != "" {
+		options = append(options, nats.Token(token))
+	}
+	r.conn, err = natsconn.Connect(url, log, options...)
+	return err
+}
+
+// work begins to work the queue off; close ends that.
+func (r *queueRuntime) work(ctx context.Context, workers int) {
+	if workers == 0 {
+		return
+	}
+	// Whoever is told to end ends the queue by close, in its own order.
+	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	r.working.Go(func() { _ = r.queue.Run(ctx) })
+}
+
+// close lets the jobs end that are being worked on, for as long as the queue
+// gives them, and ends the rest.
+func (r *queueRuntime) close(context.Context) error {
+	if r.stop != nil {
+		r.stop()
+	}
+	r.working.Wait()
+	var err error
+	if r.client != nil {
+		err = r.client.Close()
+	}
+	if r.conn != nil {
+		r.conn.Close()
+	}
+	if r.server != nil {
+		r.server.Close()
+	}
+	return err
+}
+
+// queueJobs are asynchronous decisions that the queue makes.
+type queueJobs struct{ client reasoner.Client }
+
+// Submit puts a request into the queue. A second one of the same correlation
+// id is the same job.
+func (q queueJobs) Submit(ctx context.Context, r *wire.AgentIntentRequest) (string, error) {
+	accepted, err := q.client.AgentIntentAsync(ctx, r)
+	if err != nil {
+		return "", faultOf(err)
+	}
+	return accepted.JobID, nil
+}
+
+// Cancel cancels a job that waits or is being worked on, by whomever.
+func (q queueJobs) Cancel(ctx context.Context, correlationID string) (bool, error) {
+	found, err := q.client.Cancel(ctx, correlationID)
+	if err != nil {
+		return false, faultOf(err)
+	}
+	return found, nil
+}
+
+// faultOf words an error of the queue for whoever asked over HTTP.
+func faultOf(err error) error {
+	var refused *reasoner.APIError
+	switch {
+	case errors.As(err, &refused):
+		return &intent.Fault{Status: refused.Status, Code: refused.Code, Message: refused.Message, Path: refused.Path}
+	case errors.Is(err, reasoner.ErrAPIKey):
+		return &intent.Fault{
+			Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
+			Message: "A key would lie in the queue's files. Leave it out, or use /agent_intent.",
+		}
+	case errors.Is(err, wire.ErrCorrelationID):
+		return &intent.Fault{Status: http.StatusUnprocessableEntity, Code: intent.CodeInvalidRequest, Path: "/correlation_id", Message: err.Error() + "."}
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return &intent.Fault{Status: http.StatusServiceUnavailable, Code: intent.CodeOverloaded, Message: "The queue cannot be reached: ask again in a moment."}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/internal/intent"
+)
+
+// queueRunner works off a queue beside the HTTP service.
+type queueRunner interface {
+	// register adds the queue's flags.
+	register(fl *pflag.FlagSet)
+	// start works the queue off until stop is called, which waits for that
+	// until its ctx ends. Nothing is started, and all are nil, where the flags
+	// ask for no queue. Where jobs is not nil, asynchronous requests go into
+	// the queue.
+	start(ctx context.Context, p *parts) (jobs intent.Jobs, stop func(ctx context.Context) error, err error)
+}
+
+func newServe(queue queueRunner) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serves the Reasoning API over HTTP",
+		Long: `serve answers POST /agent_intent, /agent_intent_async, /agent_intent_cancel and
+/workflow_intent, and GET /healthz, /health, /version and /metrics.
+
+A request's llm says which model decides; its key is used for that request and
+kept nowhere. Without a key the one of the environment is used (OPENAI_API_KEY,
+ANTHROPIC_API_KEY and so on), so whoever may ask the service may also spend it.
+Which address a model is asked at is for --base-url to say alone. Where no model
+is named, or it does not decide, rules do.
+
+Tokens come from the environment variable REASONING_API_TOKEN, or another one
+that --token-env names. Without any, everybody who reaches the service may use
+it.
+
+Results of asynchronous requests are posted to public addresses only, unless
+--callback-allow names others. They are signed when the environment variable
+MEUP_CALLBACK_SECRET, or another one that --callback-secret-env names, is set.
+
+SIGTERM and SIGINT end the service in good order: no new requests, those that
+there are have --drain-timeout to end.`,
+		Example: `  meup-reasoner serve
+  ANTHROPIC_API_KEY=... meup-reasoner serve --model anthropic:claude-sonnet-5-5
+  meup-reasoner serve --listen 0.0.0.0:9000 --token-env TOKENS --callback-allow hooks.internal`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return serve(c.Context(), &f, queue, c.Flags().Changed("callback-secret-env"))
+		},
+	}
+	f.register(c.Flags())
+	if queue != nil {
+		queue.register(c.Flags())
+	}
+	return c
+}
+
+func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bool) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	log, err := f.log.logger()
+	if err != nil {
+		return err
+	}
+	tokens, err := f.tokens()
+	if err != nil {
+		return err
+	}
+	p, err := assemble(ctx, f.model, f.callback, secretNamed, log, tokens)
+	if err != nil {
+		return err
+	}
+	defer p.close(context.WithoutCancel(ctx))
+	jobs, stopJobs, err := startJobs(ctx, p, queue)
+	if err != nil {
+		return err
+	}
+	err = serveHTTP(ctx, f, p, jobs, tokens)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain)
+	defer cancel()
+	if stopErr := stopJobs(drain); stopErr != nil {
+		log.Warn("not everything could be finished", "error", stopErr)
+	}
+	log.Info("stopped")
+	return err
+}
+
+// startJobs starts what makes asynchronous decisions: the queue where there is
+// one that takes them, or else this process. stop ends both.
+func startJobs(ctx context.Context, p *parts, queue queueRunner) (intent.Jobs, func(context.Context) error, error) {
+	stopQueue := func(context.Context) error { return nil }
+	if queue != nil {
+		jobs, stop, err := queue.start(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		if stop != nil {
+			stopQueue = stop
+		}
+		if jobs != nil {
+			return jobs, stopQueue, nil
+		}
+	}
+	background := intent.NewBackground(intent.BackgroundOptions{Decide: p.service.Decide, Post: p.callbacks.Post, Logger: p.log})
+	return background, func(ctx context.Context) error {
+		return errors.Join(background.Close(ctx), stopQueue(ctx))
+	}, nil
+}
+
+// serveHTTP serves until ctx ends or the listener fails.
+func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, tokens []string) error {
+	o := intent.HandlerOptions{
+		Service: p.service, Jobs: jobs, CheckCallback: p.callbacks.Check, Tokens: tokens,
+		MaxBody: f.maxBody, MaxConcurrent: f.maxConcurrency, Version: buildVersion(),
+		Observe: p.metrics.Request, Logger: p.log,
+	}
+	metrics := joined(p.telemetry.Metrics(), p.registry)
+	var listening servers
+	var aside error
+	if f.metricsListen == "" {
+		o.Metrics = metrics
+	} else {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", metrics)
+		aside = listening.add(ctx, f.metricsListen, mux, time.Minute, p.log)
+	}
+	if err := errors.Join(aside, listening.add(ctx, f.listen, intent.NewHandler(o), f.model.timeout+2*time.Minute, p.log)); err != nil {
+		listening.close()
+		return err
+	}
+	addresses := listening.addresses()
+	if f.metricsListen != "" {
+		p.log.Info("serving metrics", "address", addresses[0].String())
+	}
+	address := addresses[len(addresses)-1]
+	p.log.Info("serving", "address", address.String(), "model", f.model.model, "tokens", len(tokens), "version", buildVersion())
+	if len(tokens) == 0 && !loopback(address) {
+		p.log.Warn("everybody who reaches the service may use it: no token is set", "address", address.String())
+	}
+	return listening.serve(ctx, f.drain, p.log)
+}
+
+func loopback(a net.Addr) bool {
+	to, err := netip.ParseAddrPort(a.String())
+	return err == nil && to.Addr().IsLoopback()
+}

@@ -1,0 +1,101 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+const (
+	// startWait bounds how long Open waits for a NATS that is not there yet.
+	startWait = 30 * time.Second
+	// retryWait is the pause before something is tried again.
+	retryWait = 250 * time.Millisecond
+	// askWait bounds one question to JetStream.
+	askWait = 5 * time.Second
+)
+
+// errStopping ends jobs that have to be left to another worker, errCanceled
+// those that somebody canceled.
+var (
+	errStopping = errors.New("the worker stops")
+	errCanceled = errors.New("the job was canceled")
+)
+
+// Queue works off one queue.
+type Queue struct {
+	opts  Options
+	names wire.QueueNames
+	js    jetstream.JetStream
+	log   *slog.Logger
+
+	running running
+	counts  counts
+
+	mu       sync.Mutex
+	consumer jetstream.Consumer
+	results  jetstream.Stream
+}
+
+// Open makes what is missing of the queue. It waits half a minute for a NATS
+// that cannot be reached.
+func Open(ctx context.Context, opts Options) (*Queue, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{opts: opts, log: opts.Logger}
+	if q.names, err = wire.NewQueueNames(opts.Name); err != nil {
+		return nil, err
+	}
+	if q.js, err = jetstream.New(opts.Conn, jetstream.WithDefaultTimeout(askWait)); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startWait, errors.New("NATS cannot be reached"))
+	defer cancel()
+	if err := q.ensureSoon(ctx); err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// Run works until ctx ends. Then it takes no more jobs, lets those that it has
+// go on for Options.Drain, and leaves what is not finished by then to other
+// workers. It may be called once.
+func (q *Queue) Run(ctx context.Context) error {
+	cancels, err := q.opts.Conn.Subscribe(q.names.Canceled("*"), q.onCanceled)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = cancels.Unsubscribe() }()
+
+	jobs, leave := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer leave(errStopping)
+	stopTimer := context.AfterFunc(ctx, func() { time.AfterFunc(q.opts.Drain, func() { leave(errStopping) }) })
+	defer stopTimer()
+
+	var workers, others sync.WaitGroup
+	for range q.opts.Workers {
+		workers.Go(func() { q.work(ctx, jobs) })
+	}
+	ended, end := context.WithCancel(jobs)
+	others.Go(func() { q.beat(ended) })
+	others.Go(func() { q.status(ended) })
+	workers.Wait()
+	end()
+	others.Wait()
+	_ = q.opts.Conn.FlushTimeout(time.Second) // what was given back is on its way
+	return nil
+}
+
+func (q *Queue) handles() (jetstream.Consumer, jetstream.Stream) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.consumer, q.results
+}

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// headerRoom is what a message needs besides its body.
+const headerRoom = 1 << 10
+
+// codeWrongSequence: JetStream's error code for a subject that is not as empty
+// as the publisher expected.
+const codeWrongSequence jetstream.ErrorCode = 10071
+
+// look returns the result under a key; nil if there is none.
+func (q *Queue) look(ctx context.Context, key string) (*wire.QueueResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	_, results := q.handles()
+	msg, err := results.GetLastMsgForSubject(ctx, q.names.Result(key))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil //nolint:nilnil // there is none, and nothing went wrong
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for result: %w", err)
+	}
+	var r wire.QueueResult
+	if err := json.Unmarshal(msg.Data, &r); err != nil {
+		return nil, fmt.Errorf("look for result: %w", err)
+	}
+	return &r, nil
+}
+
+// write writes a job's result, unless there is one already, and returns the
+// one that is there then. It tries for as long as other workers leave the job
+// alone; the error says that it is to be left to them.
+func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
+	data, err := q.encode(r)
+	if err != nil {
+		return nil, err
+	}
+	for range maxWrites {
+		switch err = q.create(ctx, j.key, data); {
+		case err == nil:
+			q.count(r.State)
+			return r, nil
+		case errors.Is(err, errThere):
+			return q.look(ctx, j.key)
+		case errors.Is(err, jetstream.ErrNoStreamResponse):
+			_ = q.ensure(ctx) // somebody removed the stream
+		}
+		pause(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("write result: %w", err)
+}
+
+// maxWrites bounds how often a result is written anew.
+const maxWrites = 8
+
+// errThere: another result was written before.
+var errThere = errors.New("there is a result already")
+
+func (q *Queue) create(ctx context.Context, key string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: q.names.Result(key), Data: data},
+		jetstream.WithExpectStream(q.names.ResultsStream()),
+		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == codeWrongSequence {
+		return errThere
+	}
+	return err
+}
+
+// encode writes a result, or in its place that it is too large.
+func (q *Queue) encode(r *wire.QueueResult) ([]byte, error) {
+	data, err := json.Marshal(r)
+	if err != nil || int64(len(data))+headerRoom <= q.opts.Conn.MaxPayload() {
+		return data, err
+	}
+	r.State, r.Status, r.Result = wire.JobFailed, http.StatusInsufficientStorage, nil
+	r.Error = &wire.ErrorBody{
+		Error:   wire.CodeResultTooLarge,
+		Message: fmt.Sprintf("The result has %d bytes, more than a message of this NATS may have.", len(data)),
+	}
+	return json.Marshal(r)
+}
+
+func (q *Queue) count(s wire.JobState) {
+	switch s {
+	case wire.JobDone:
+		q.counts.done.Add(1)
+	case wire.JobFailed:
+		q.counts.failed.Add(1)
+	}
+}

@@ -1,0 +1,56 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// Counts says how a queue fares. Queued and Processing are those of the whole
+// queue; Done and Failed were settled by this process since it began, Canceled
+// since then by whomever.
+type Counts struct {
+	Queued, Processing     int64
+	Done, Canceled, Failed int64
+}
+
+type counts struct{ done, canceled, failed atomic.Int64 }
+
+// Counts asks JetStream how the queue fares.
+func (q *Queue) Counts(ctx context.Context) (Counts, error) {
+	c := Counts{Done: q.counts.done.Load(), Canceled: q.counts.canceled.Load(), Failed: q.counts.failed.Load()}
+	consumer, _ := q.handles()
+	if consumer == nil {
+		return c, errors.New("the queue is not open")
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	info, err := consumer.Info(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.Queued, c.Processing = int64(info.NumPending), int64(info.NumAckPending)
+	return c, nil
+}
+
+// status prints the counts when they have changed, and once in a while.
+func (q *Queue) status(ctx context.Context) {
+	tick := time.NewTicker(q.opts.StatusPoll)
+	defer tick.Stop()
+	var last Counts
+	var printed time.Time
+	for {
+		c, err := q.Counts(ctx)
+		if now := time.Now(); err == nil && (c != last || now.Sub(printed) >= q.opts.StatusEvery) {
+			q.log.Info("queue", "queued", c.Queued, "processing", c.Processing,
+				"done", c.Done, "canceled", c.Canceled, "failed", c.Failed)
+			last, printed = c, now
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// consumerName is that of the one consumer that all workers share.
+const consumerName = "workers"
+
+// codeNotClustered: JetStream's error code for more replicas than servers.
+const codeNotClustered jetstream.ErrorCode = 10074
+
+// ensure makes the streams and the consumer that are not there yet.
+func (q *Queue) ensure(ctx context.Context) error {
+	jobs, err := q.stream(ctx, q.jobsConfig())
+	if err != nil {
+		return err
+	}
+	results, err := q.stream(ctx, q.resultsConfig())
+	if err != nil {
+		return err
+	}
+	consumer, err := jobs.CreateOrUpdateConsumer(ctx, q.consumerConfig())
+	if err != nil {
+		return fmt.Errorf("make consumer of %s: %w", q.names.JobsStream(), err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.consumer, q.results = consumer, results
+	return nil
+}
+
+// stream returns the stream as it is, or makes it.
+func (q *Queue) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := q.js.Stream(ctx, config.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		s, err = q.js.CreateStream(ctx, config)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			s, err = q.js.Stream(ctx, config.Name) // another worker was quicker
+		}
+	}
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == codeNotClustered {
+		return nil, fmt.Errorf("make stream %s: this NATS is a single server and has no room for %d replicas", config.Name, config.Replicas)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make stream %s: %w", config.Name, err)
+	}
+	return s, nil
+}
+
+// jobsConfig: one message a subject, and new ones are refused, not old ones
+// dropped, when there is no room.
+func (q *Queue) jobsConfig() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:        q.names.JobsStream(),
+		Description: "Jobs of the Reasoning API that are not settled.",
+		Subjects:    []string{q.names.Job("*")},
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.WorkQueuePolicy,
+		Replicas:    q.opts.Replicas,
+		MaxMsgs:     q.opts.MaxJobs, MaxBytes: q.opts.MaxJobBytes,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+	}
+}
+
+func (q *Queue) resultsConfig() jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name:        q.names.ResultsStream(),
+		Description: "Results of the Reasoning API's jobs, for a while.",
+		Subjects:    []string{q.names.Result("*")},
+		Storage:     jetstream.FileStorage,
+		Retention:   jetstream.LimitsPolicy,
+		Replicas:    q.opts.Replicas,
+		MaxAge:      q.opts.ResultTTL, MaxBytes: q.opts.ResultBytes,
+		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld,
+		Duplicates:  min(2*time.Minute, q.opts.ResultTTL),
+		AllowDirect: q.opts.Replicas == 1, // of several, one may be behind
+		RePublish:   &jetstream.RePublish{Source: q.names.Result("*"), Destination: q.names.Done("{{wildcard(1)}}")},
+	}
+	if q.opts.Replicas == 1 {
+		// Whatever the server's sync is: the package comment says why.
+		c.PersistMode = jetstream.AsyncPersistMode
+	}
+	return c
+}
+
+// consumerConfig leaves the count of deliveries without a bound: a message
+// that JetStream no longer delivers would be a job that nobody answers.
+func (q *Queue) consumerConfig() jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable:       consumerName,
+		AckPolicy:     jetstream.AckExplicitPolicy,
+		AckWait:       q.opts.AckWait,
+		MaxDeliver:    -1,
+		MaxAckPending: -1, // workers take one job at a time
+	}
+}
+
+// ensureSoon is ensure for whoever can wait: until ctx ends it tries again.
+func (q *Queue) ensureSoon(ctx context.Context) error {
+	for {
+		err := q.ensure(ctx)
+		if err == nil || !passing(err) {
+			return err
+		}
+		q.log.Debug("queue is not ready", "error", err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-time.After(retryWait):
+		}
+	}
+}
+
+// passing reports whether an error may be another one soon: NATS is away, or
+// its cluster has no leader yet.
+func passing(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code >= 500
+	}
+	for _, e := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, nats.ErrConnectionReconnecting,
+		nats.ErrReconnectBufExceeded, nats.ErrDisconnected,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package natsembed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// DefaultListen is where a server listens that is not told.
+const DefaultListen = "127.0.0.1:4222"
+
+const (
+	// startWait bounds the start: a large store is read first.
+	startWait = time.Minute
+	// startPoll is how often it is looked whether the start has failed.
+	startPoll = 200 * time.Millisecond
+)
+
+// Options say where a server keeps its data and who may connect. Dir is
+// required.
+type Options struct {
+	// Dir is the folder of the store; no other process may use it. It is made
+	// if it is not there.
+	Dir string
+	// Listen is host:port; empty stands for DefaultListen, port 0 for one that
+	// is free.
+	Listen string
+
+	// Token, or User and Password, are asked of everybody who connects. None:
+	// whoever reaches the address is in.
+	Token, User, Password string
+
+	// MaxPayload bounds a message, in bytes; 0 stands for 1 MiB.
+	MaxPayload int
+	// Logger gets what the server says; nil discards it.
+	Logger *slog.Logger
+}
+
+// Server is a NATS server that runs.
+type Server struct {
+	nats *server.Server
+	lock *os.File
+	opts Options
+}
+
+// Start starts a server and returns when it takes connections. It fails with a
+// sentence when the folder is in use, the address is taken, or ctx ends.
+func Start(ctx context.Context, opts Options) (*Server, error) {
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	config, err := opts.config()
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{lock: lock, opts: opts}
+	if err := s.start(ctx, config); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("start NATS server: %w", err)
+	}
+	return s, nil
+}
+
+func (o *Options) config() (*server.Options, error) {
+	if o.Dir == "" {
+		return nil, errors.New("start NATS server: no folder is named")
+	}
+	if o.Listen == "" {
+		o.Listen = DefaultListen
+	}
+	host, portText, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("start NATS server: listen on %q: %w", o.Listen, err)
+	}
+	port, err := strconv.ParseUint(portText, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("start NATS server: listen on %q: the port is no number", o.Listen)
+	}
+	if port == 0 {
+		portText = strconv.Itoa(server.RANDOM_PORT)
+	}
+	n, _ := strconv.Atoi(portText)
+	return &server.Options{
+		ServerName: "meup-embedded",
+		Host:       host, Port: n,
+		Authorization: o.Token, Username: o.User, Password: o.Password,
+		MaxPayload: int32(o.MaxPayload),
+		JetStream:  true, StoreDir: o.Dir,
+		SyncAlways: true,
+		NoSigs:     true, // the program handles them
+	}, nil
+}
+
+func (s *Server) start(ctx context.Context, config *server.Options) error {
+	ns, err := server.NewServer(config)
+	if err != nil {
+		return err
+	}
+	said := &logger{log: s.opts.Logger}
+	ns.SetLoggerV2(said, false, false, false)
+	s.nats = ns
+	ns.Start()
+	deadline := time.Now().Add(startWait)
+	for !ns.ReadyForConnections(startPoll) {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case said.fatal() != "":
+			return errors.New(said.fatal())
+		case time.Now().After(deadline):
+			return fmt.Errorf("it is not ready after %s", startWait)
+		}
+	}
+	if !ns.JetStreamEnabled() {
+		return fmt.Errorf("the store in %s cannot be used: %s", s.opts.Dir, said.fatal())
+	}
+	return nil
+}
+
+// URL is where clients connect, without credentials.
+func (s *Server) URL() string { return "nats://" + s.nats.Addr().String() }
+
+// Loopback reports whether this machine alone reaches the server.
+func (s *Server) Loopback() bool {
+	a, ok := s.nats.Addr().(*net.TCPAddr)
+	return ok && a.IP.IsLoopback()
+}
+
+// ClientOptions are for connections of this process: they need no network, and
+// bring the credentials.
+func (s *Server) ClientOptions() []nats.Option {
+	list := []nats.Option{nats.InProcessServer(s.nats)}
+	if s.opts.Token != "" {
+		list = append(list, nats.Token(s.opts.Token))
+	}
+	if s.opts.User != "" {
+		list = append(list, nats.UserInfo(s.opts.User, s.opts.Password))
+	}
+	return list
+}
+
+// Close ends all connections and the server, and returns when it has ended.
+func (s *Server) Close() {
+	if s.nats != nil {
+		s.nats.Shutdown()
+		s.nats.WaitForShutdown()
+	}
+	_ = s.lock.Close() // and with it the lock
+}
+
+// lockDir makes the folder and takes its lock.
+func lockDir(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("start NATS server: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("start NATS server: %w", err)
+	}
+	if err := lockFile(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("start NATS server: the folder %s is in use by another process", dir)
+	}
+	return f, nil
+}
