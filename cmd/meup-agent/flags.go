@@ -12,25 +12,37 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/llm/models"
 	"github.com/meup-protocol/meup/internal/mcptools"
 )
 
 // runFlags are the flags of run.
 type runFlags struct {
+	config              string
 	gateway, space      string
 	tokenEnv, tokenFile string
 	name                string
 	mcp, mcpHTTP        []string
 	docs                string
+	spaceTools          string
 	answer              string
-	maxSteps            int
+	catchUp             string
+	maxSteps, maxHops   int
 	toolTimeout         time.Duration
+	proposalTimeout     time.Duration
 	connectTimeout      time.Duration
-	catchUp             bool
+	think               thinkFlags
+	metricsListen       string
 	logLevel, logFormat string
 }
 
+// variables of the environment stand for flags that are not given.
+var variables = map[string]string{
+	"gateway": "MEUP_GATEWAY", "space": "MEUP_SPACE", "model": "MEUP_MODEL", "base-url": "MEUP_BASE_URL", "reasoner": "MEUP_REASONER",
+}
+
 func (f *runFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.config, "config", "", "YAML file with these flags as keys, such as max_steps: 12; what is given here or in the environment wins")
 	fl.StringVar(&f.gateway, "gateway", os.Getenv("MEUP_GATEWAY"), "the gateway's socket, ws://host/ws or wss://host/ws (default $MEUP_GATEWAY)")
 	fl.StringVar(&f.space, "space", os.Getenv("MEUP_SPACE"), "the space to join (default $MEUP_SPACE)")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable that holds the token")
@@ -39,11 +51,16 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of an MCP server, with its arguments; may be repeated")
 	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of an MCP server that speaks streamable HTTP; may be repeated")
 	fl.StringVar(&f.docs, "docs", "", "folder of text files to answer from, without an MCP server of its own")
+	fl.StringVar(&f.spaceTools, "space-tools", "auto", "auto: use the tools that other participants of the space offer, too; off: only those of one's own servers")
 	fl.StringVar(&f.answer, "answer", string(agent.Auto), "which chats to answer: addressed, mentioned (also @name), any (also what people say to all), auto (any, unless other agents are there)")
+	fl.StringVar(&f.catchUp, "catch-up", string(agent.CatchUpAuto), "what was asked while the agent was away: auto answers it if it is not older than an hour and the agent had been there before, all answers everything that has no answer, off nothing")
 	fl.IntVar(&f.maxSteps, "max-steps", 8, "steps with tools for one question")
+	fl.IntVar(&f.maxHops, "max-hops", 4, "answers of agents that may follow from one another")
 	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "for one call of a tool")
+	fl.DurationVar(&f.proposalTimeout, "proposal-timeout", 5*time.Minute, "until a proposal that nobody decides on expires; 0: do not propose what is not allowed")
 	fl.DurationVar(&f.connectTimeout, "connect-timeout", 30*time.Second, "how long to try to reach the gateway at first")
-	fl.BoolVar(&f.catchUp, "catch-up", false, "also answer what was asked before and has no answer yet")
+	f.think.register(fl)
+	fl.StringVar(&f.metricsListen, "metrics-listen", "", "address that serves /metrics; empty: none")
 	fl.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
@@ -55,8 +72,12 @@ func (f *runFlags) check() error {
 		return usagef("--gateway is missing: where is the space?")
 	case f.maxSteps < 1:
 		return usagef("--max-steps %d: at least 1", f.maxSteps)
-	case f.toolTimeout <= 0 || f.connectTimeout <= 0:
-		return usagef("--tool-timeout and --connect-timeout are longer than nothing")
+	case f.maxHops < 1:
+		return usagef("--max-hops %d: at least 1", f.maxHops)
+	case f.toolTimeout <= 0 || f.connectTimeout <= 0 || f.proposalTimeout < 0:
+		return usagef("--tool-timeout and --connect-timeout are longer than nothing, --proposal-timeout is not negative")
+	case f.spaceTools != "auto" && f.spaceTools != "off":
+		return usagef("--space-tools %q: expected auto or off", f.spaceTools)
 	}
 	u, err := url.Parse(f.gateway)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
@@ -68,7 +89,10 @@ func (f *runFlags) check() error {
 	if _, err := agent.ParseMode(f.answer); err != nil {
 		return usagef("--answer: %w", err)
 	}
-	return nil
+	if _, err := agent.ParseCatchUp(f.catchUp); err != nil {
+		return usagef("--catch-up: %w", err)
+	}
+	return f.think.check()
 }
 
 // token reads the token; it stands in no flag, since flags are seen by
@@ -91,9 +115,12 @@ func (f *runFlags) token() (string, error) {
 }
 
 // servers are the MCP servers that the flags name. Their environment is ours
-// without the token, which is none of their business.
+// without the token and the keys of models, which are none of their business.
 func (f *runFlags) servers() ([]mcptools.Server, error) {
 	env := withoutVariable(os.Environ(), f.tokenEnv)
+	for _, name := range append(models.KeyVariables(), f.think.reasonerTokenEnv) {
+		env = withoutVariable(env, name)
+	}
 	var list []mcptools.Server
 	for _, line := range f.mcp {
 		words, err := splitWords(line)

@@ -12,7 +12,6 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/mcptools"
-	"github.com/meup-protocol/meup/internal/planner"
 )
 
 func newRun() *cobra.Command {
@@ -26,17 +25,31 @@ then is closed with reasoning.cancel.
 
 The token comes from the environment variable MEUP_TOKEN, from another one that
 --token-env names, or from the file --token-file. The agent's capabilities must
-allow it chat, reasoning/* and mcp.request and mcp.response; a tool call that
-they do not allow is not made, and the answer says so.
+allow it chat, reasoning/*, mcp.request and mcp.response; with stream/* its
+thoughts are seen while they grow. A tool call that they do not allow becomes an
+mcp.proposal, if they allow that, and the agent waits until somebody makes the
+call, or says no.
 
-A lost connection is opened again and goes on where it was.`,
+Without --model, --reasoner and a key in the environment (OPENAI_API_KEY,
+ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, MEUP_MODEL_KEY) it
+decides by rules: it knows what to do with tools that list, search and read.
+
+A lost connection is opened again and goes on where it was. Traces go out by
+OTLP when OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
 		Example: `  export MEUP_TOKEN=...
   meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs
   meup-agent run --gateway wss://example.org/ws --space lab --answer mentioned --name helper \
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs' \
-    --mcp-http http://localhost:9000/mcp`,
+    --mcp-http http://localhost:9000/mcp --model ollama:qwen3`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return runAgent(c.Context(), &f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.config != "" {
+				if err := applyConfig(c.Flags(), f.config); err != nil {
+					return &usageError{err}
+				}
+			}
+			return runAgent(c.Context(), &f)
+		},
 	}
 	f.register(c.Flags())
 	return c
@@ -67,7 +80,21 @@ func runAgent(ctx context.Context, f *runFlags) error {
 
 // serve starts the tools, joins, and answers until ctx ends. The tools come
 // first: who is in the space can be asked something.
-func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
+func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Server, log *slog.Logger) (err error) {
+	instructions, err := f.think.text()
+	if err != nil {
+		return err
+	}
+	tel, stop, err := f.observe(ctx, token, log)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	thinker, err := f.think.open("meup-agent/"+f.space+"/"+f.name, tel, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = thinker.Close() }()
 	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, Version: buildVersion(), Logger: log})
 	if err != nil {
 		return err
@@ -79,9 +106,11 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	}
 	defer func() { _ = c.Close() }()
 	return agent.New(agent.Options{
-		Space: c, Tools: tools, Planner: planner.Rules{},
-		Name: f.name, Answer: agent.Mode(f.answer), MaxSteps: f.maxSteps, CatchUp: f.catchUp,
-		Logger: log,
+		Space: c, Tools: tools, Planner: thinker.Planner, Approach: thinker.Approach, Instructions: instructions,
+		Name: f.name, Answer: agent.Mode(f.answer), CatchUp: agent.CatchUp(f.catchUp),
+		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
+		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,
+		MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
 	}).Run(ctx)
 }
 
@@ -94,7 +123,7 @@ func dial(ctx context.Context, f *runFlags, token string, log *slog.Logger) (*cl
 		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true,
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
 	}
-	if f.catchUp {
+	if f.catchUp != string(agent.CatchUpOff) {
 		opts.Since = client.After(0)
 	}
 	c, err := client.Dial(ctx, opts)

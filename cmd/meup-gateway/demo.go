@@ -19,6 +19,7 @@ import (
 	"github.com/meup-protocol/meup/internal/config"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/mind"
 )
 
 type demoFlags struct {
@@ -26,6 +27,8 @@ type demoFlags struct {
 	docs    string
 	ask     string
 	mcp     string
+	model   string
+	baseURL string
 	level   string
 	timeout time.Duration
 }
@@ -38,6 +41,9 @@ func newDemo() *cobra.Command {
 		Long: `demo makes a temporary space with two participants: you, who may do everything,
 and the agent guide, who reads a folder of documents through an MCP server. It
 prints where the gateway is and what to type, and runs until Ctrl-C.
+
+The agent decides by rules; with --model it asks a language model instead, whose
+key comes from the environment (meup-agent run --help names the variables).
 
 With --ask it puts one question to the agent, prints the envelopes as they
 come, and ends with exit code 0 when the answer is there.
@@ -55,6 +61,8 @@ Node is missing, one written in Go takes its place.`,
 	fl.StringVar(&f.docs, "docs", "", "folder that the agent reads (default: ./docs, or a sample)")
 	fl.StringVar(&f.ask, "ask", "", "ask this, print what happens, and exit")
 	fl.StringVar(&f.mcp, "mcp", "auto", "auto, npm or go: which MCP server reads the folder")
+	fl.StringVar(&f.model, "model", "rules", "what the agent decides with: rules, or PROVIDER:NAME of a language model, such as ollama:qwen3")
+	fl.StringVar(&f.baseURL, "base-url", "", "where the model's API is, if not at its provider")
 	fl.StringVar(&f.level, "log-level", "warn", "debug, info, warn or error")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer to --ask")
 	return c
@@ -98,6 +106,11 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 
 // play brings the agent in and lets the demo run.
 func (s *stage) play(ctx context.Context) error {
+	thinker, err := mind.Open(mind.Options{Model: s.flags.model, BaseURL: s.flags.baseURL, Getenv: os.Getenv, Logger: s.log})
+	if err != nil {
+		return &usageError{err}
+	}
+	defer thinker.Close() //nolint:errcheck // the demo is over
 	tools, err := s.startTools(ctx)
 	if err != nil {
 		return err
@@ -111,7 +124,9 @@ func (s *stage) play(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { // ends with ctx; waited for below
-		ended <- agent.New(agent.Options{Space: guide, Tools: tools, Logger: s.log}).Run(ctx)
+		ended <- agent.New(agent.Options{
+			Space: guide, Tools: tools, Planner: thinker.Planner, Approach: thinker.Approach, Logger: s.log,
+		}).Run(ctx)
 	}()
 	if s.flags.ask != "" {
 		err = s.askOnce(ctx)
@@ -143,7 +158,10 @@ spaces:
         capabilities:
           - chat
           - reasoning/*
+          - stream/*
           - mcp.response
+          - mcp.proposal
+          - mcp.withdraw
           - participant.status
           - kind: mcp.request
             payload: {method: tools/call, params: {name: ["list_*", "read_*", "search_*", "get_file_info", "directory_tree"]}}

@@ -3,204 +3,240 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/planner"
 	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/internal/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Codes of the JSON-RPC errors with which the agent answers its own calls;
-// those that a tool server gives pass as they are.
-const (
-	rpcNoSuchMethod = -32601
-	rpcNoSuchTool   = -32602
-	rpcFailed       = -32000
-	rpcTimeout      = -32001
-	rpcCancelled    = -32002
-)
-
-// maxSeen bounds what the planner sees of one result, in bytes.
-const maxSeen = 1 << 20
+// action is one call of a step on its way.
+type action struct {
+	p       *problem
+	call    reasoning.Call
+	tool    tool
+	thought protocol.Envelope // why it is called
+	request protocol.Envelope // answers the thought; none for a sub-problem
+	refusal *protocol.Error   // of the request
+}
 
 // act carries out the calls of a step, all at the same time, and returns their
-// results in their order. The error says why the question cannot go on; it is
-// returned when every call has ended.
-func (a *Agent) act(q *question, step reasoning.Record) ([]reasoning.Result, error) {
-	results := make([]reasoning.Result, len(step.Calls))
-	var calls sync.WaitGroup
-	defer calls.Wait()
-	for i, c := range step.Calls {
-		request, err := a.announce(q, step, c)
-		if err != nil {
-			q.cancel(err) // and with it the calls under way
-			return nil, err
-		}
-		refusal, err := a.ask(q, request)
-		if err != nil {
-			q.cancel(err)
-			return nil, err
-		}
-		if refusal != nil {
-			results[i] = reasoning.Result{Tool: c.Tool, Error: fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)}
-			continue
-		}
-		calls.Go(func() { results[i] = a.call(q, request, c) })
+// results in their order. First it shares what it was told to and the reasons,
+// then it asks for the calls, and only what is admitted then happens. The
+// error says why the problem cannot go on; it is returned when every call has
+// ended.
+func (a *Agent) act(p *problem, box toolbox, step reasoning.Record, aloud []protocol.Envelope) ([]reasoning.Result, error) {
+	actions := a.prepare(p, box, step)
+	for i := range actions {
+		aloud = append(aloud, actions[i].thought)
 	}
-	calls.Wait()
-	if q.ctx.Err() != nil {
-		return nil, context.Cause(q.ctx)
+	if err := a.say(p.ctx, aloud...); err != nil {
+		return nil, fmt.Errorf("share reasons: %w", err)
+	}
+	if err := a.request(p, actions); err != nil {
+		return nil, fmt.Errorf("ask for the calls: %w", err)
+	}
+	results := make([]reasoning.Result, len(actions))
+	var under sync.WaitGroup
+	for i := range actions {
+		under.Go(func() { results[i] = a.perform(&actions[i]) })
+	}
+	under.Wait()
+	if p.ctx.Err() != nil {
+		return nil, context.Cause(p.ctx)
 	}
 	return results, nil
 }
 
-// announce shares the reason of a call and returns the request that answers it.
-func (a *Agent) announce(q *question, step reasoning.Record, c reasoning.Call) (protocol.Envelope, error) {
-	fields := []field{{"message", cut(c.Reason, maxThought)}, {"tool_name", c.Tool}}
-	if step.Concurrent {
-		fields = append(fields, field{"parallel_group", step.Index})
+// prepare writes the reason and the request of every call.
+func (a *Agent) prepare(p *problem, box toolbox, step reasoning.Record) []action {
+	group := int64(-1)
+	if len(step.Calls) > 1 {
+		group = p.q.batches.Add(1) - 1
 	}
-	thought := q.inside(protocol.KindReasoningThought, fields...)
-	thought.ID = a.opts.NewID()
-	if err := a.say(q, thought); err != nil {
-		return protocol.Envelope{}, fmt.Errorf("share reason: %w", err)
+	actions := make([]action, len(step.Calls))
+	for i, c := range step.Calls {
+		reason := c.Reason
+		if reason == "" {
+			reason = planner.DefaultReason
+		}
+		fields := []field{{"message", cut(reason, maxThought)}, {"tool_name", c.Tool}}
+		if group >= 0 {
+			fields = append(fields, field{"parallel_group", group})
+		}
+		thought := p.inside(protocol.KindReasoningThought, fields...)
+		thought.ID = a.opts.NewID()
+		actions[i] = action{p: p, call: c, tool: box.find(c.Tool), thought: thought}
+		if actions[i].tool.owner != "" || c.Tool == planner.Subproblem {
+			// What is addressed to somebody is seen by whoever it answers too,
+			// directly or through one another: by the asker, if this does.
+			actions[i].thought.Correlation = protocol.CorrelateTo(p.startID())
+		}
+		if c.Tool != planner.Subproblem {
+			actions[i].request = a.newRequest(&actions[i])
+		}
 	}
+	return actions
+}
+
+// newRequest is the mcp.request of a call. One of the agent's own tools names
+// no recipient, so that everybody sees it, unless the question is private.
+func (a *Agent) newRequest(x *action) protocol.Envelope {
+	id := a.opts.NewID()
 	request := protocol.Envelope{
-		ID: a.opts.NewID(), Kind: protocol.KindMCPRequest, Context: q.path,
-		Correlation: protocol.CorrelateTo(thought.ID),
+		ID: id, Kind: protocol.KindMCPRequest, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
+		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", x.params()}),
 	}
-	if len(q.private) > 0 {
+	switch {
+	case x.tool.owner != "":
+		request.To = []protocol.ParticipantID{x.tool.owner}
+	case len(x.p.q.private) > 0:
 		request.To = []protocol.ParticipantID{a.you}
 	}
-	request.Payload = object(
-		field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/call"},
-		field{"params", map[string]any{"name": c.Tool, "arguments": c.Arguments}},
-	)
-	return request, nil
+	return request
 }
 
-// ask puts the request into the log. A refusal of the gateway is not an error:
-// it is the outcome of the call.
-func (a *Agent) ask(q *question, request protocol.Envelope) (*protocol.Error, error) {
-	err := a.say(q, request)
-	var refusal *protocol.Error
-	if err != nil && errors.As(err, &refusal) && q.ctx.Err() == nil {
-		return refusal, nil
-	}
-	return nil, err
+func (x *action) params() map[string]any {
+	return map[string]any{"name": x.tool.name, "arguments": x.call.Arguments}
 }
 
-// call has the tool called, and tells the space what came of it.
-func (a *Agent) call(q *question, request protocol.Envelope, c reasoning.Call) reasoning.Result {
-	res, err := a.opts.Tools.Call(q.ctx, c.Tool, c.Arguments)
-	response := protocol.Envelope{
-		Kind: protocol.KindMCPResponse, Context: q.path, To: request.To,
-		Correlation: protocol.CorrelateTo(request.ID),
+// request puts the requests into the log. A refusal by the capabilities is not
+// an error: somebody else may be asked to make the call.
+func (a *Agent) request(p *problem, actions []action) error {
+	var envs []protocol.Envelope
+	var asked []*action
+	for i := range actions {
+		x := &actions[i]
+		if x.request.ID == "" {
+			continue
+		}
+		envs, asked = append(envs, x.request), append(asked, x)
+		if x.tool.owner != "" {
+			a.inbox.expect(x.request.ID)
+		}
 	}
-	head := []field{{"jsonrpc", "2.0"}, {"id", request.ID}}
-	out := reasoning.Result{Tool: c.Tool}
+	var fatal error
+	var admitted []*action
+	for i, err := range a.ask(p.ctx, envs...) {
+		refusal, bad := refusalOf(err)
+		if bad != nil && fatal == nil {
+			fatal = bad
+		}
+		if err == nil {
+			admitted = append(admitted, asked[i])
+		}
+		asked[i].refusal = refusal
+	}
+	if fatal != nil {
+		a.callOff(p, admitted, fatal)
+	}
+	return fatal
+}
+
+// callOff ends requests that are in the log and will not be carried out.
+func (a *Agent) callOff(p *problem, admitted []*action, why error) {
+	for _, x := range admitted {
+		if x.tool.owner != "" {
+			a.inbox.release(x.request.ID)
+			a.sayStill(p.ctx, "cancellation", x.cancellation(why))
+			continue
+		}
+		a.sayStill(p.ctx, "response", x.response(a.opts.NewID(), field{"error", rpcFault{rpcCancelled, "cancelled"}}))
+	}
+}
+
+// response answers the request of one of the agent's own tools.
+func (x *action) response(id protocol.ID, answer field) protocol.Envelope {
+	return protocol.Envelope{
+		ID: id, Kind: protocol.KindMCPResponse, Context: x.p.path, To: x.request.To,
+		Correlation: protocol.CorrelateTo(x.request.ID),
+		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", x.request.ID}, answer),
+	}
+}
+
+// perform does one call and returns what became of it.
+func (a *Agent) perform(x *action) reasoning.Result {
+	began := a.opts.Now()
+	ctx, span := a.opts.Telemetry.Span(x.p.ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
+	defer a.inbox.release(x.request.ID)
+	var out reasoning.Result
 	switch {
-	case err != nil:
-		rpc := rpcError(q.ctx, err)
-		out.Error = rpc.Message
-		response.Payload = object(append(head, field{"error", rpc})...)
-	case res.IsError:
-		out.Error = cutBytes(res.Text, maxThought)
-		response.Payload = object(append(head, field{"result", a.fit(res)})...)
+	case x.call.Tool == planner.Subproblem:
+		out = a.divide(ctx, x)
+	case x.refusal != nil:
+		out = a.propose(ctx, x)
+	case x.tool.owner != "":
+		out = a.callNeighbour(ctx, x)
 	default:
-		out.Success, out.Text = true, cutBytes(res.Text, maxSeen)
-		response.Payload = object(append(head, field{"result", a.fit(res)})...)
+		out = a.callOwn(ctx, x)
 	}
-	if err := a.respond(q, response); err != nil {
-		a.log.Warn("response not shared", "context", q.path, "tool", c.Tool, "err", err)
+	out.Tool, out.Elapsed = x.call.Tool, a.opts.Now().Sub(began)
+	if out.Outcome == "" {
+		out.Outcome = outcomeOf(out.Success)
 	}
+	span.Set(outcomeAttribute(out.Outcome))
+	span.End(errorOf(out))
 	return out
 }
 
-// respond sends the response even when the question was given up meanwhile:
+// divide reasons about a part of the problem in a context of its own.
+func (a *Agent) divide(ctx context.Context, x *action) reasoning.Result {
+	var args struct {
+		Question string `json:"question"`
+	}
+	if err := json.Unmarshal(x.call.Arguments, &args); err != nil || args.Question == "" {
+		return failed("a sub-problem needs a question")
+	}
+	part := a.within(ctx, x.p, args.Question, x.thought.ID)
+	defer x.p.q.leave(part)
+	d, _, err := a.solve(part)
+	if err != nil {
+		return failed("not solved: " + explain(err))
+	}
+	return reasoning.Result{Success: true, Text: d.Answer}
+}
+
+// callOwn has one of the agent's own servers called, and tells the space what
+// came of it.
+func (a *Agent) callOwn(ctx context.Context, x *action) reasoning.Result {
+	out, answer := a.run(ctx, x.tool.name, x.call.Arguments)
+	a.respond(ctx, x.response(a.opts.NewID(), answer))
+	return out
+}
+
+// run calls a tool of the agent's own. With the result it returns the member
+// of the response that says it.
+func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (reasoning.Result, field) {
+	res, err := a.opts.Tools.Call(ctx, name, args)
+	if err != nil {
+		rpc := rpcError(ctx, err)
+		return failed(rpc.Message), field{"error", rpc}
+	}
+	return resultOf(res), field{"result", a.fit(res)}
+}
+
+// respond sends a response even when the question was given up meanwhile:
 // every request in the log gets one.
-func (a *Agent) respond(q *question, response protocol.Envelope) error {
-	response.ID = a.opts.NewID()
-	err := a.say(q, response)
-	if err == nil || q.ctx.Err() == nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), closingTime)
-	defer cancel()
-	_, err = a.opts.Space.Send(ctx, response)
-	return err
-}
-
-type rpcFault struct {
-	Code    int64  `json:"code"`
-	Message string `json:"message"`
-}
-
-func rpcError(ctx context.Context, err error) rpcFault {
-	var refusal *jsonrpc.Error
+func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
+	err := a.say(ctx, response)
 	switch {
+	case err == nil:
 	case ctx.Err() != nil:
-		return rpcFault{rpcCancelled, "cancelled"}
-	case errors.Is(err, context.DeadlineExceeded):
-		return rpcFault{rpcTimeout, "the tool took too long"}
-	case errors.Is(err, mcptools.ErrUnknownTool):
-		return rpcFault{rpcNoSuchTool, "no such tool"}
-	case errors.As(err, &refusal):
-		return rpcFault{refusal.Code, cut(refusal.Message, maxThought)}
-	}
-	return rpcFault{rpcFailed, cut(err.Error(), maxThought)}
-}
-
-// fit returns a result as it is, or, where it is too large for an envelope or
-// too deep for the gateway, its text alone, cut and marked.
-func (a *Agent) fit(res mcptools.Result) json.RawMessage {
-	limit := a.opts.MaxResultBytes
-	if most := a.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
-		limit = min(limit, int(most)/2)
-	}
-	const wrapping = 8 // levels of nesting that an envelope adds
-	if len(res.JSON) <= limit {
-		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-wrapping); err == nil {
-			return res.JSON
-		}
-	}
-	kept := res.Text
-	for room := limit; ; room /= 2 {
-		kept = cutBytes(kept, room)
-		raw := cutResult(res, kept)
-		if len(raw) <= limit || kept == "" {
-			return raw
-		}
+		a.sayStill(ctx, "response", response)
+	default:
+		a.log.Warn("response not shared", "context", response.Context, "err", err)
 	}
 }
 
-func cutResult(res mcptools.Result, kept string) json.RawMessage {
-	text := kept
-	if len(kept) < len(res.Text) {
-		text += fmt.Sprintf("\n[cut: the first %d of %d bytes]", len(kept), len(res.Text))
+// resultOf is what a planner sees of a tool's result.
+func resultOf(res mcptools.Result) reasoning.Result {
+	if res.IsError {
+		return failed(cutBytes(res.Text, maxError))
 	}
-	return object(
-		field{"content", []map[string]string{{"type": "text", "text": text}}},
-		field{"isError", res.IsError},
-		field{"_meta", map[string]any{"meup/truncated": map[string]int{"bytes": len(res.JSON), "text_bytes": len(res.Text), "text_kept": len(kept)}}},
-	)
+	return reasoning.Result{Success: true, Text: cutBytes(res.Text, maxSeen)}
 }
 
-func plannable(tools []mcptools.Tool) []planner.Tool {
-	out := make([]planner.Tool, 0, len(tools))
-	for _, t := range tools {
-		out = append(out, planner.Tool{
-			Name: t.Name, Description: t.Description, InputSchema: t.InputSchema,
-			ReadOnly: t.ReadOnly, Hinted: t.Hinted,
-		})
-	}
-	return out
-}
-
-func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }
+func failed(why string) reasoning.Result { return reasoning.Result{Error: why} }

@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,6 +41,8 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -49,6 +52,9 @@ type Space interface {
 	Receive(ctx context.Context) (protocol.Envelope, error)
 	// Send returns once the envelope is in the log, or a *protocol.Error.
 	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
+	// SendAsync returns before that; what it is given stands in the log in
+	// that order.
+	SendAsync(ctx context.Context, draft protocol.Envelope) (*client.Pending, error)
 	// Welcome tells who one is, who is there, and what is allowed.
 	Welcome() protocol.Welcome
 }
@@ -78,11 +84,25 @@ type Options struct {
 	Answer Mode
 	// Approach is named in the metadata of reasoning.start; empty: "rules".
 	Approach string
-	// CatchUp answers what was asked before the agent came and is still
-	// without an answer. The client must have been dialled from the beginning.
-	CatchUp bool
+	// Instructions are the operator's, for planners that heed them.
+	Instructions string
+	// CatchUp says what is done about what was asked before the agent came and
+	// is still without an answer; empty stands for CatchUpOff. With the others
+	// the client must have been dialled from the beginning.
+	CatchUp CatchUp
+	// ShowThinking shares a model's raw thinking too.
+	ShowThinking bool
+	// OwnToolsOnly does without the tools that other participants offer.
+	OwnToolsOnly bool
+	// NoProposals leaves calls that the capabilities do not allow at that,
+	// instead of asking the others to make them.
+	NoProposals bool
+
+	ToolTimeout     time.Duration // for another participant's answer; 0 stands for 30 s
+	ProposalTimeout time.Duration // until a proposal expires; 0 stands for 5 min
 
 	MaxSteps     int // steps with tools for a question; 0 stands for the planner's own
+	MaxDepth     int // of problems within problems; 0 stands for 2, below 0 for none
 	MaxQuestions int // answered at the same time; 0 stands for 4
 	MaxWaiting   int // questions that wait for their turn; 0 stands for 32
 	// MaxHops bounds how many answers of agents may follow from one another
@@ -91,6 +111,8 @@ type Options struct {
 	// MaxResultBytes bounds the mcp.response of a call, which is cut to it;
 	// 0 stands for 256 KiB. The planner sees more.
 	MaxResultBytes int
+
+	Telemetry *telemetry.Telemetry // nil: none
 
 	Now    func() time.Time   // nil: time.Now
 	NewID  func() protocol.ID // nil: UUIDv7
@@ -108,6 +130,18 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxWaiting, 32)
 	def(&o.MaxHops, 4)
 	def(&o.MaxResultBytes, 256<<10)
+	if o.MaxDepth == 0 {
+		o.MaxDepth = 2
+	}
+	if o.ToolTimeout <= 0 {
+		o.ToolTimeout = 30 * time.Second
+	}
+	if o.ProposalTimeout <= 0 {
+		o.ProposalTimeout = 5 * time.Minute
+	}
+	if o.CatchUp == "" {
+		o.CatchUp = CatchUpOff
+	}
 	if o.Answer == "" {
 		o.Answer = Auto
 	}
@@ -142,18 +176,26 @@ func (noTools) Call(context.Context, string, json.RawMessage) (mcptools.Result, 
 
 // Agent answers questions in one space.
 type Agent struct {
-	opts Options
-	log  *slog.Logger
-	you  protocol.ParticipantID
+	opts  Options
+	log   *slog.Logger
+	you   protocol.ParticipantID
+	space string
+	mask  func(string) string
 
 	// Owned by the goroutine of Run.
 	attention *attention
+	talk      talk
 	backlog   *backlog // nil once it has caught up
 
 	group   sync.WaitGroup // questions and errands
 	turns   chan struct{}  // one token for each question being answered
 	errands chan struct{}  // one token for each short reply being sent
 	gate    gate
+	inbox   inbox
+	mute    atomic.Bool // the capabilities do not allow to stream
+	unasked atomic.Bool // nor to ask the others for their tools
+
+	neighbours neighbours
 
 	mu      sync.Mutex
 	running map[protocol.ID]*question // by the id of the chat
@@ -165,18 +207,27 @@ const maxErrands = 16
 // New makes an agent of a client that has joined.
 func New(opts Options) *Agent {
 	opts = opts.withDefaults()
-	you := opts.Space.Welcome().You.ID
+	welcome := opts.Space.Welcome()
+	you := welcome.You.ID
 	a := &Agent{
-		opts: opts, you: you,
+		opts: opts, you: you, space: welcome.Space.Name,
 		log:       opts.Logger.With("participant", you),
 		attention: newAttention(you, opts),
+		talk:      talk{you: you},
 		turns:     make(chan struct{}, opts.MaxQuestions),
 		errands:   make(chan struct{}, maxErrands),
 		running:   make(map[protocol.ID]*question),
 	}
-	if opts.CatchUp {
-		a.backlog = newBacklog(opts.Space.Welcome().Space.Seq)
+	if opts.CatchUp != CatchUpOff {
+		a.backlog = newBacklog(opts.CatchUp, welcome.Space.Seq, opts.Now())
 	}
+	leaks, err := safety.NewLeakDetector()
+	if err != nil { // the rules are the program's own
+		a.log.Error("thoughts are not streamed, since secrets in them could not be masked", "err", err)
+		a.mute.Store(true)
+		return a
+	}
+	a.mask = leaks.Mask
 	return a
 }
 
@@ -190,6 +241,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer a.group.Wait()
 	defer stop(errShutdown)
+	a.meet(work)
 	a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
 	for {
 		env, err := a.receive(ctx)

@@ -156,13 +156,18 @@ func conversation(t *testing.T, c *client.Client, until func(*protocol.Envelope)
 		if err != nil {
 			t.Fatalf("%v, after\n%s", err, script(all))
 		}
-		if env.Seq == 0 {
+		if env.Seq == 0 || isInterview(&env) {
 			continue
 		}
 		if all = append(all, env); until(&env) {
 			return all
 		}
 	}
+}
+
+// isInterview reports whether an envelope only asks somebody for its tools.
+func isInterview(env *protocol.Envelope) bool {
+	return env.Kind == protocol.KindMCPRequest && strings.Contains(string(env.Payload), `"tools/list"`)
 }
 
 func answerTo(id protocol.ID) func(*protocol.Envelope) bool {
@@ -203,6 +208,12 @@ func checkShape(t *testing.T, question protocol.ID, all []protocol.Envelope) {
 	concluded := false
 	for i := range all {
 		env := &all[i]
+		if env.Kind == protocol.KindMCPResponse {
+			if requests[env.Correlation.First()] == "" || decode(t, env)["id"] != string(env.Correlation.First()) {
+				t.Errorf("a response answers %q", env.Correlation.First())
+			}
+			delete(requests, env.Correlation.First())
+		}
 		if env.From != "planner" {
 			continue
 		}
@@ -229,11 +240,6 @@ func checkShape(t *testing.T, question protocol.ID, all []protocol.Envelope) {
 				t.Errorf("the call of %s answers the reason for %q", name, reasons[env.Correlation.First()])
 			}
 			requests[env.ID] = name
-		case protocol.KindMCPResponse:
-			if requests[env.Correlation.First()] == "" || p["id"] != string(env.Correlation.First()) {
-				t.Errorf("a response answers %q", env.Correlation.First())
-			}
-			delete(requests, env.Correlation.First())
 		case protocol.KindReasoningConclusion:
 			concluded = true
 		}
@@ -263,7 +269,7 @@ func TestReasonsInTheOpen(t *testing.T) {
 			groups[group]++
 		}
 	}
-	if fmt.Sprint(groups) != "map[2:2]" {
+	if fmt.Sprint(groups) != "map[0:2]" {
 		t.Errorf("parallel groups %v\n%s", groups, script(all))
 	}
 }

@@ -132,22 +132,28 @@ func (t *attention) isAgent(id protocol.ParticipantID) bool {
 // namesReasoning reports whether a capability is about reasoning in so many
 // words.
 func namesReasoning(capability json.RawMessage) bool {
-	var kind string
-	if json.Unmarshal(capability, &kind) != nil {
-		var object struct {
-			Kind string `json:"kind"`
-			Deny bool   `json:"deny"`
-		}
-		if json.Unmarshal(capability, &object) != nil || object.Deny {
-			return false
-		}
-		kind = object.Kind
-	}
-	switch kind {
+	switch kind := kindOf(capability); kind {
 	case "reasoning/cancel", "reasoning.cancel": // for people who stop agents
 		return false
+	default:
+		return strings.HasPrefix(kind, "reasoning")
 	}
-	return strings.HasPrefix(kind, "reasoning")
+}
+
+// kindOf is the kind pattern of a capability; "" for a denial.
+func kindOf(capability json.RawMessage) string {
+	var kind string
+	if json.Unmarshal(capability, &kind) == nil {
+		return kind
+	}
+	var object struct {
+		Kind string `json:"kind"`
+		Deny bool   `json:"deny"`
+	}
+	if json.Unmarshal(capability, &object) != nil || object.Deny {
+		return ""
+	}
+	return object.Kind
 }
 
 // mentioned reports whether a text has @ and one of the names, as a word.

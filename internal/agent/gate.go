@@ -10,23 +10,39 @@ import (
 // gateway again: a pause may end in ways that the agent does not hear of.
 const recheck = 5 * time.Second
 
+// maxPause is the longest pause that ends by itself; longer ones are taken for
+// endless.
+const maxPause = 365 * 24 * time.Hour
+
 // gate holds an agent back that was paused. The zero gate is open.
 type gate struct {
-	mu   sync.Mutex
-	shut chan struct{} // closed when the gate opens; nil while it is open
+	mu     sync.Mutex
+	shut   chan struct{} // closed when the gate opens; nil while it is open
+	until  time.Time     // when it opens by itself; zero: it does not
+	opened int           // times that it was opened
 }
 
-func (g *gate) close() {
+// close closes the gate, for a time if that is above 0.
+func (g *gate) close(during time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.closeLocked()
+	g.until = time.Time{}
+	if during > 0 {
+		g.until = time.Now().Add(during)
+	}
+}
+
+func (g *gate) closeLocked() {
 	if g.shut == nil {
-		g.shut = make(chan struct{})
+		g.shut, g.until = make(chan struct{}), time.Time{}
 	}
 }
 
 func (g *gate) open() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.opened++
 	if g.shut != nil {
 		close(g.shut)
 		g.shut = nil
@@ -36,21 +52,37 @@ func (g *gate) open() {
 func (g *gate) closed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.shut != nil
+	return g.shut != nil && (g.until.IsZero() || time.Now().Before(g.until))
+}
+
+// mark is to be taken before something is said that may be refused.
+func (g *gate) mark() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.opened
 }
 
 // wait returns when the gate opens, after a while at the latest, or with ctx's
-// error.
-func (g *gate) wait(ctx context.Context) error {
-	g.close()
+// error. Where it has opened since the mark, the refusal is an old one, and
+// there is nothing to wait for.
+func (g *gate) wait(ctx context.Context, mark int) error {
 	g.mu.Lock()
-	shut := g.shut
+	if g.opened != mark {
+		g.mu.Unlock()
+		return nil
+	}
+	g.closeLocked()
+	shut, patience := g.shut, recheck
+	if !g.until.IsZero() {
+		patience = min(patience, max(0, time.Until(g.until)))
+	}
 	g.mu.Unlock()
-	timer := time.NewTimer(recheck)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-shut:
 	case <-timer.C:
+		g.open()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -19,6 +20,7 @@ const (
 // perceive does with an envelope what it asks for. It never waits.
 func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 	a.attention.note(env, a.opts.Space.Welcome)
+	a.talk.note(env)
 	if a.backlog != nil {
 		old := a.backlog.note(env, a.you, a.attention)
 		if a.backlog.done {
@@ -28,21 +30,26 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 			return goOn
 		}
 	}
+	if env.From != a.you || env.Kind == protocol.KindMCPWithdraw {
+		a.inbox.deliver(env)
+	}
 	switch env.Kind {
+	case protocol.KindSystemWelcome: // the rights may be others now
+		a.mute.Store(a.mask == nil)
+		a.unasked.Store(false)
+		a.meet(work)
+	case protocol.KindSystemPresence:
+		a.meet(work)
 	case protocol.KindChat:
 		if a.attention.wants(env) {
 			a.take(work, *env)
 		}
-	case protocol.KindChatCancel:
-		a.cancelQuestions(env, func(q *question) bool { return env.Correlation.Names(q.chat.ID) })
-	case protocol.KindReasoningCancel:
+	case protocol.KindChatCancel, protocol.KindReasoningCancel:
 		if env.From != a.you {
-			a.cancelQuestions(env, func(q *question) bool { return q.path == env.Context })
+			a.stop(env)
 		}
-	case protocol.KindMCPRequest:
-		if env.AddressedTo(a.you) && env.From != a.you {
-			a.decline(work, env)
-		}
+	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
+		a.hear(work, env)
 	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantRequestStatus, protocol.KindParticipantShutdown:
 		if env.AddressedTo(a.you) && env.From != a.you {
 			return a.obey(work, env)
@@ -63,9 +70,9 @@ func (a *Agent) take(work context.Context, chat protocol.Envelope) {
 	a.mu.Unlock()
 	switch {
 	case twice:
-		q.cancel(nil)
+		q.leave(q.root)
 	case busy:
-		q.cancel(nil)
+		q.leave(q.root)
 		a.log.Warn("question refused: too many are waiting", "question", chat.ID, "from", chat.From)
 		a.errand(work, q.reply("I have too many questions before me. Please ask again in a moment."))
 	default:
@@ -77,28 +84,36 @@ func (a *Agent) take(work context.Context, chat protocol.Envelope) {
 }
 
 func (a *Agent) drop(q *question) {
-	q.cancel(nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.running, q.chat.ID)
 }
 
-// cancelQuestions stops those questions that an envelope means.
-func (a *Agent) cancelQuestions(env *protocol.Envelope, meant func(*question) bool) {
+// stop ends the work that an envelope means: a question that is withdrawn, or
+// whatever is reasoned about in a context that somebody closed.
+func (a *Agent) stop(env *protocol.Envelope) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	why := &cancelled{by: env.From, reason: reasonOf(env)}
 	for _, q := range a.running {
-		if meant(q) {
-			q.cancel(&cancelled{by: env.From, reason: reasonOf(env), closed: env.Kind == protocol.KindReasoningCancel})
+		if env.Kind == protocol.KindChatCancel {
+			if env.Correlation.Names(q.chat.ID) {
+				q.root.cancel(why)
+			}
+			continue
+		}
+		if p := q.at(env.Context); p != nil {
+			why.context = env.Context
+			p.cancel(why)
 		}
 	}
 }
 
-// cancelled is why a question was given up.
+// cancelled is why a question, or a part of it, was given up.
 type cancelled struct {
-	by     protocol.ParticipantID
-	reason string
-	closed bool // the context is closed already
+	by      protocol.ParticipantID
+	reason  string
+	context protocol.ContextPath // which is closed already; "": the question was withdrawn
 }
 
 // Error says who wanted it and why.
@@ -123,7 +138,7 @@ func (a *Agent) obey(work context.Context, env *protocol.Envelope) verdict {
 	case protocol.KindParticipantShutdown:
 		return shutdown
 	case protocol.KindParticipantPause:
-		a.gate.close()
+		a.gate.close(pauseOf(env))
 	case protocol.KindParticipantResume:
 		a.gate.open()
 	case protocol.KindParticipantRequestStatus:
@@ -135,24 +150,57 @@ func (a *Agent) obey(work context.Context, env *protocol.Envelope) verdict {
 	return goOn
 }
 
-// decline answers a request that somebody makes of the agent itself: it uses
-// tools and offers none, and whoever asks should not wait to find that out.
-func (a *Agent) decline(work context.Context, env *protocol.Envelope) {
-	var rpc struct {
+// pauseOf is how long a pause is to be; 0: until it is ended.
+func pauseOf(env *protocol.Envelope) time.Duration {
+	var p struct {
+		Seconds float64 `json:"timeout_seconds"`
+	}
+	if json.Unmarshal(env.Payload, &p) != nil || p.Seconds <= 0 || p.Seconds > maxPause.Seconds() {
+		return 0
+	}
+	return time.Duration(p.Seconds * float64(time.Second))
+}
+
+// hear takes in what others say of their tools and ask of the agent's.
+func (a *Agent) hear(work context.Context, env *protocol.Envelope) {
+	if env.From == a.you {
+		return
+	}
+	var p struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
+		Offers []string        `json:"offers"`
 	}
-	if json.Unmarshal(env.Payload, &rpc) != nil || len(rpc.ID) == 0 {
-		return // a notification
+	if json.Unmarshal(env.Payload, &p) != nil {
+		return
 	}
+	switch {
+	case p.Method == "notifications/tools/list_changed", env.Kind == protocol.KindParticipantStatus && slices.Contains(p.Offers, "tools"):
+		if !a.opts.OwnToolsOnly && a.neighbours.renew(env.From, a.opts.Now()) {
+			a.group.Go(func() { a.interview(work, env.From) })
+		}
+	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && len(p.ID) > 0 && !a.awaits(env):
+		a.decline(work, env, p.ID, p.Method)
+	}
+}
+
+// awaits reports whether a request fulfils a proposal that somebody here waits
+// for.
+func (a *Agent) awaits(env *protocol.Envelope) bool {
+	return slices.ContainsFunc(env.Correlation.IDs, a.inbox.expects)
+}
+
+// decline answers a request that somebody makes of the agent itself: it uses
+// tools and offers none, and whoever asks should not wait to find that out.
+func (a *Agent) decline(work context.Context, env *protocol.Envelope, id json.RawMessage, method string) {
 	answer := field{"error", rpcFault{rpcNoSuchMethod, "this participant offers no tools"}}
-	if rpc.Method == "ping" {
+	if method == "ping" {
 		answer = field{"result", struct{}{}}
 	}
 	a.errand(work, protocol.Envelope{
 		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{env.From}, Context: env.Context,
 		Correlation: protocol.CorrelateTo(env.ID),
-		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", rpc.ID}, answer),
+		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", id}, answer),
 	})
 }
 
@@ -160,7 +208,7 @@ func (a *Agent) status() json.RawMessage {
 	a.mu.Lock()
 	contexts := make([]protocol.ContextPath, 0, len(a.running))
 	for _, q := range a.running {
-		contexts = append(contexts, q.path)
+		contexts = append(contexts, q.paths()...)
 	}
 	a.mu.Unlock()
 	state := "idle"

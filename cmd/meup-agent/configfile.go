@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/spf13/pflag"
+)
+
+// maxConfig bounds the file that --config names.
+const maxConfig = 1 << 20
+
+// applyConfig sets the flags that a YAML file gives and the command line does
+// not. The keys are those of the flags, with an underscore for a hyphen; flags
+// that may be repeated take a list. A variable of the environment that stands
+// for a flag wins over the file.
+func applyConfig(fl *pflag.FlagSet, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	if info.Size() > maxConfig {
+		return fmt.Errorf("read configuration: %s has more than %d bytes", path, maxConfig)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	file, err := parser.ParseBytes(raw, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %s", path, strings.TrimSpace(yaml.FormatError(err, false, true)))
+	}
+	for _, doc := range file.Docs {
+		for _, member := range members(doc.Body) {
+			if err := applyMember(fl, member); err != nil {
+				at := member.Key.GetToken().Position
+				return fmt.Errorf("%s:%d:%d: %w", path, at.Line, at.Column, err)
+			}
+		}
+	}
+	return nil
+}
+
+func members(node ast.Node) []*ast.MappingValueNode {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		return n.Values
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}
+	}
+	return nil
+}
+
+func applyMember(fl *pflag.FlagSet, member *ast.MappingValueNode) error {
+	key := member.Key.GetToken().Value
+	flag := fl.Lookup(strings.ReplaceAll(key, "_", "-"))
+	if flag == nil || strings.Contains(key, "-") || flag.Name == "config" || flag.Name == "help" {
+		return fmt.Errorf("unknown key %q", key)
+	}
+	if flag.Changed || os.Getenv(variables[flag.Name]) != "" {
+		return nil
+	}
+	values, err := scalars(member.Value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		return list.Replace(values)
+	}
+	if len(values) != 1 {
+		return fmt.Errorf("%s: expected one value", key)
+	}
+	if err := flag.Value.Set(values[0]); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+// scalars returns the texts of a scalar or of a list of them.
+func scalars(node ast.Node) ([]string, error) {
+	if list, ok := node.(*ast.SequenceNode); ok {
+		var values []string
+		for _, item := range list.Values {
+			v, err := scalars(item)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, v...)
+		}
+		return values, nil
+	}
+	switch n := node.(type) {
+	case *ast.StringNode:
+		return []string{n.Value}, nil
+	case *ast.LiteralNode:
+		return []string{n.Value.Value}, nil
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return []string{n.GetToken().Value}, nil
+	}
+	return nil, fmt.Errorf("expected a text, a number, true or false, or a list of them")
+}

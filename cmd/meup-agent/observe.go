@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/llm/models"
+	"github.com/meup-protocol/meup/internal/telemetry"
+)
+
+// closing bounds what is still done when the agent ends.
+const closing = 3 * time.Second
+
+// observe starts what watches the agent: traces, metrics, and the listener
+// that serves these. The function that it returns ends all of it.
+func (f *runFlags) observe(ctx context.Context, token string, log *slog.Logger) (*telemetry.Telemetry, func(), error) {
+	tel, err := telemetry.Start(ctx, telemetry.Options{
+		Service: "meup-agent", Version: buildVersion(), Logger: log, Getenv: os.Getenv,
+		Secrets: append(models.Mask(os.Getenv), token),
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("start telemetry: %w", err)
+	}
+	end := func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+		defer cancel()
+		if err := tel.Close(ctx); err != nil {
+			log.Warn("the last traces were not exported", "err", err)
+		}
+	}
+	if f.metricsListen == "" {
+		return tel, end, nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", f.metricsListen)
+	if err != nil {
+		end()
+		return nil, nil, fmt.Errorf("serve metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", tel.Metrics())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: closing}
+	served := make(chan struct{})
+	go func() { // ends with Close
+		defer close(served)
+		_ = server.Serve(l)
+	}()
+	log.Info("metrics served", "address", l.Addr().String())
+	return tel, func() {
+		_ = server.Close()
+		<-served
+		end()
+	}, nil
+}

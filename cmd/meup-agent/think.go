@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/internal/mind"
+	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/internal/telemetry"
+)
+
+// thinkFlags say what the agent decides with.
+type thinkFlags struct {
+	model, baseURL   string
+	reasoner         string
+	reasonerTokenEnv string
+	rulesBehind      bool
+	instructions     string
+	instructionsFile string
+	contextTokens    int
+	utilisation      string
+	summarise        bool
+	effort           string
+	maxTokens        int
+	showThinking     bool
+}
+
+func (f *thinkFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
+	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "where the model's API is, if not at its provider, such as http://localhost:11434/v1")
+	fl.StringVar(&f.reasoner, "reasoner", os.Getenv("MEUP_REASONER"), "URL of a Reasoning API that decides instead")
+	fl.StringVar(&f.reasonerTokenEnv, "reasoner-token-env", "REASONING_API_TOKEN", "environment variable that holds its token, if it needs one")
+	fl.BoolVar(&f.rulesBehind, "rules-behind", false, "let the rules decide where the model or the Reasoning API does not, instead of giving up")
+	fl.StringVar(&f.instructions, "instructions", "", "who the agent is and what it must heed, for the model")
+	fl.StringVar(&f.instructionsFile, "instructions-file", "", "file that holds these")
+	fl.IntVar(&f.contextTokens, "context-tokens", 0, "tokens that the model can be shown; 0: 128000")
+	fl.StringVar(&f.utilisation, "utilisation", "full", "how much of them is used: full, half, low (a quarter)")
+	fl.BoolVar(&f.summarise, "summarise", false, "have the model sum up long results of tools, which costs calls of it")
+	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty leaves it to the model")
+	fl.IntVar(&f.maxTokens, "max-tokens", 0, "tokens of one answer of the model; 0 leaves it to the provider")
+	fl.BoolVar(&f.showThinking, "show-thinking", false, "share the model's raw thinking in the space, not only its reasons")
+}
+
+func (f *thinkFlags) check() error {
+	if _, err := reasoning.ParseUtilisation(f.utilisation); err != nil {
+		return usagef("--utilisation: %w", err)
+	}
+	if !slices.Contains([]string{"", "low", "medium", "high"}, f.effort) {
+		return usagef("--effort %q: expected low, medium or high", f.effort)
+	}
+	if f.contextTokens < 0 || f.maxTokens < 0 {
+		return usagef("--context-tokens and --max-tokens are not negative")
+	}
+	if f.instructions != "" && f.instructionsFile != "" {
+		return usagef("--instructions and --instructions-file: one of them")
+	}
+	for name, address := range map[string]string{"base-url": f.baseURL, "reasoner": f.reasoner} {
+		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			return usagef("--%s: expected http://… or https://…", name)
+		}
+	}
+	return nil
+}
+
+// text is what the instructions say.
+func (f *thinkFlags) text() (string, error) {
+	if f.instructionsFile == "" {
+		return f.instructions, nil
+	}
+	raw, err := os.ReadFile(f.instructionsFile)
+	if err != nil {
+		return "", fmt.Errorf("read instructions: %w", err)
+	}
+	return strings.TrimSpace(string(raw)), nil
+}
+
+func (f *thinkFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*mind.Mind, error) {
+	share, err := reasoning.ParseUtilisation(f.utilisation)
+	if err != nil {
+		return nil, err
+	}
+	m, err := mind.Open(mind.Options{
+		Model: f.model, BaseURL: f.baseURL, Reasoner: f.reasoner, ReasonerToken: os.Getenv(f.reasonerTokenEnv),
+		RulesBehind: f.rulesBehind, ContextTokens: f.contextTokens, Utilisation: share, Summarise: f.summarise,
+		Effort: f.effort, MaxTokens: f.maxTokens, Session: session, Getenv: os.Getenv, Telemetry: tel, Logger: log,
+	})
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+var descriptions = map[llm.DeltaKind]string{llm.TextDelta: "a thought that grows", llm.ThinkingDelta: "the model's own thinking"}
+
+// Bounds of a stream.
+const (
+	streamPause = 100 * time.Millisecond // between two pieces
+	streamBytes = 64 << 10               // of all; the rest comes with the whole
+)
+
+// growing sends a thought out as stream.data while it grows. What is not kept
+// in the log is not masked there either, so it is masked here: the text so far
+// passes the pipeline, and only what can no longer change goes out, up to the
+// last space.
+//
+// It has one goroutine, from the first piece to the end.
+type growing struct {
+	a    *Agent
+	p    *problem
+	kind llm.DeltaKind
+
+	mu   sync.Mutex
+	text strings.Builder
+
+	ended chan struct{} // closed by end, which waits for done; nil before the first piece
+	done  chan struct{}
+
+	// Owned by the goroutine, and by end behind it.
+	sent   string // of the masked text
+	stream string // "" until the first piece
+}
+
+// aloud are the two streams of a decision in the making: what the model says,
+// and what it thinks, which only some operators share.
+type aloud struct{ said, thought *growing }
+
+func (a *Agent) newAloud(p *problem) *aloud {
+	return &aloud{said: &growing{a: a, p: p, kind: llm.TextDelta}, thought: &growing{a: a, p: p, kind: llm.ThinkingDelta}}
+}
+
+func (l *aloud) add(d llm.Delta) {
+	if d.Text == "" || l.said.a.mute.Load() {
+		return
+	}
+	if d.Kind == llm.TextDelta {
+		l.said.add(d)
+	} else if l.said.a.opts.ShowThinking {
+		l.thought.add(d)
+	}
+}
+
+// begin is told that a model is asked: what it said before is another thought.
+func (l *aloud) begin(reasoning.Goal) { l.end() }
+
+// end returns the ids of the streams.
+func (l *aloud) end() (s streams) {
+	s.said, s.thought = l.said.end(), l.thought.end()
+	return s
+}
+
+// streams are those on which a decision has gone out already; "" for none.
+type streams struct{ said, thought string }
+
+// add takes a piece of what a model says. Add, begin and end are called by one
+// goroutine.
+func (g *growing) add(d llm.Delta) {
+	g.mu.Lock()
+	if g.text.Len()+len(d.Text) <= streamBytes {
+		g.text.WriteString(d.Text)
+	}
+	g.mu.Unlock()
+	if g.ended == nil {
+		g.ended, g.done = make(chan struct{}), make(chan struct{})
+		go g.run(g.ended, g.done)
+	}
+}
+
+func (g *growing) run(ended, done chan struct{}) {
+	defer close(done)
+	tick := time.NewTicker(streamPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			g.flush(false)
+		case <-ended:
+			return
+		}
+	}
+}
+
+// end sends the rest and closes the stream. It returns the stream's id; ""
+// when there was none, since the whole was there before the first piece of it
+// would have gone out.
+func (g *growing) end() string {
+	if g.ended == nil {
+		return ""
+	}
+	close(g.ended)
+	<-g.done
+	stream := g.stream
+	if stream != "" {
+		g.flush(true)
+		g.tell(protocol.KindStreamClose, field{"stream_id", stream})
+	}
+	g.text.Reset()
+	g.ended, g.sent, g.stream = nil, "", ""
+	return stream
+}
+
+// flush sends what has come since.
+func (g *growing) flush(last bool) {
+	g.mu.Lock()
+	text := g.text.String()
+	g.mu.Unlock()
+	masked := g.a.mask(text)
+	if !last {
+		masked = masked[:strings.LastIndexAny(masked, " \n\t")+1]
+	}
+	fresh, ok := strings.CutPrefix(masked, g.sent)
+	if !ok || fresh == "" {
+		return // what went out already looks otherwise now: the whole follows
+	}
+	if g.stream == "" {
+		g.stream = string(g.a.opts.NewID())
+		g.tell(protocol.KindStreamOpen, field{"stream_id", g.stream}, field{"content_type", "text/markdown"}, field{"description", descriptions[g.kind]})
+	}
+	g.sent = masked
+	g.tell(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", fresh})
+}
+
+// tell sends without waiting. An agent that may not stream does without.
+func (g *growing) tell(kind protocol.Kind, fields ...field) {
+	pending, err := g.a.opts.Space.SendAsync(g.p.ctx, g.p.inside(kind, fields...))
+	if err != nil || kind != protocol.KindStreamOpen {
+		return
+	}
+	if _, err := pending.Wait(g.p.ctx); err != nil {
+		if _, fatal := refusalOf(err); fatal == nil && g.a.mute.CompareAndSwap(false, true) {
+			g.a.log.Info("thoughts are not streamed", "err", err)
+		}
+	}
+}

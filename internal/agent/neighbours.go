@@ -1,0 +1,267 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of what is found out about the tools of others.
+const (
+	maxNeighbours = 64               // participants that are asked
+	maxListPages  = 10               // of one participant's tools
+	listTime      = 10 * time.Second // for one participant to list its tools
+	// listPatience is how long a question waits for lists that are on their
+	// way. People, who have no tools, do not answer at all.
+	listPatience = time.Second
+	// absence is how long somebody who was asked for something may be away.
+	absence = 2 * time.Second
+)
+
+// neighbours knows the tools that the other participants offer.
+type neighbours struct {
+	mu     sync.Mutex
+	offers map[protocol.ParticipantID]*offer
+}
+
+// offer is what one participant has said about its tools.
+type offer struct {
+	since   time.Time // asked
+	settled chan struct{}
+	tools   []mcptools.Tool // of before, until settled
+	here    bool
+	silent  int // times it has not answered
+}
+
+// maxSilent is how often somebody who does not answer is asked again when he
+// comes back: people have no tools, and need not be reminded of it.
+const maxSilent = 2
+
+// meet takes note of who is here, and returns those who are to be asked: who
+// might answer, and has just come.
+func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := make(map[protocol.ParticipantID]bool)
+	for id, o := range n.offers {
+		before[id], o.here = o.here, false
+	}
+	var ask []protocol.ParticipantID
+	for _, p := range here {
+		if p.ID == you {
+			continue
+		}
+		if !before[p.ID] && mayAnswer(p.Capabilities) && n.beginLocked(p.ID, now) {
+			ask = append(ask, p.ID)
+		}
+		if o := n.offers[p.ID]; o != nil {
+			o.here = true
+		}
+	}
+	return ask
+}
+
+// renew reports whether a participant that says so itself is to be asked again.
+func (n *neighbours) renew(id protocol.ParticipantID, now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if o := n.offers[id]; o != nil {
+		o.silent = 0
+	}
+	return n.beginLocked(id, now)
+}
+
+// beginLocked begins to ask a participant, unless that is under way or of no
+// use.
+func (n *neighbours) beginLocked(id protocol.ParticipantID, now time.Time) bool {
+	o := n.offers[id]
+	switch {
+	case o == nil && len(n.offers) >= maxNeighbours:
+		return false
+	case o == nil:
+		o = &offer{here: true}
+	case o.silent >= maxSilent || !isClosed(o.settled):
+		return false
+	}
+	if n.offers == nil {
+		n.offers = make(map[protocol.ParticipantID]*offer)
+	}
+	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, here: o.here, silent: o.silent}
+	return true
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle ends the asking. Silent: there was no answer.
+func (n *neighbours) settle(id protocol.ParticipantID, tools []mcptools.Tool, silent bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	o := n.offers[id]
+	if o == nil || isClosed(o.settled) {
+		return
+	}
+	o.tools = tools
+	if silent {
+		o.silent++
+	} else {
+		o.silent = 0
+	}
+	close(o.settled)
+}
+
+// forget makes a participant one that has just come.
+func (n *neighbours) forget(id protocol.ParticipantID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.offers, id)
+}
+
+// wait returns when those who were asked a moment ago have answered, or did
+// not.
+func (n *neighbours) wait(ctx context.Context, now time.Time) {
+	n.mu.Lock()
+	var open []chan struct{}
+	patience := time.Duration(0)
+	for _, o := range n.offers {
+		if left := listPatience - now.Sub(o.since); left > 0 {
+			open, patience = append(open, o.settled), max(patience, left)
+		}
+	}
+	n.mu.Unlock()
+	if len(open) == 0 {
+		return
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for _, settled := range open {
+		select {
+		case <-settled:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// each calls do for every tool of those who are here, in a stable order.
+func (n *neighbours) each(do func(owner protocol.ParticipantID, t mcptools.Tool)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var owners []protocol.ParticipantID
+	for id, o := range n.offers {
+		if o.here && len(o.tools) > 0 {
+			owners = append(owners, id)
+		}
+	}
+	slices.Sort(owners)
+	for _, id := range owners {
+		for _, t := range n.offers[id].tools {
+			do(id, t)
+		}
+	}
+}
+
+// mayAnswer reports whether capabilities could allow mcp.response. It errs on
+// the generous side.
+func mayAnswer(capabilities []json.RawMessage) bool {
+	return slices.ContainsFunc(capabilities, func(c json.RawMessage) bool {
+		pattern, ok := kindPattern(c)
+		return ok && pattern.Match(protocol.KindMCPResponse)
+	})
+}
+
+// kindPattern reads which kinds a capability is about; a denial is about none.
+func kindPattern(capability json.RawMessage) (protocol.KindPattern, bool) {
+	kind := kindOf(capability)
+	if kind == "" {
+		return protocol.KindPattern{}, false
+	}
+	pattern, err := protocol.ParseKindPattern(kind)
+	return pattern, err == nil
+}
+
+// meet asks whoever has come for their tools.
+func (a *Agent) meet(work context.Context) {
+	if a.opts.OwnToolsOnly || a.unasked.Load() {
+		return
+	}
+	for _, id := range a.neighbours.meet(a.you, a.opts.Space.Welcome().Participants, a.opts.Now()) {
+		a.group.Go(func() { a.interview(work, id) })
+	}
+}
+
+// interview asks a participant for its tools.
+func (a *Agent) interview(work context.Context, id protocol.ParticipantID) {
+	ctx, cancel := context.WithTimeout(work, listTime)
+	defer cancel()
+	var tools []mcptools.Tool
+	cursor := ""
+	silent := false
+	for range maxListPages {
+		page, next, err := a.listPage(ctx, id, cursor)
+		if err != nil {
+			a.log.Debug("no tools listed", "by", id, "err", err)
+			silent = ctx.Err() != nil
+			if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
+				a.notAsking(id, err)
+				return
+			}
+			break
+		}
+		tools = append(tools, page...)
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	if len(tools) > 0 {
+		a.log.Info("tools found in the space", "participant", id, "tools", len(tools))
+	}
+	a.neighbours.settle(id, tools, silent)
+}
+
+// notAsking leaves the others alone until the rights have changed.
+func (a *Agent) notAsking(id protocol.ParticipantID, err error) {
+	if a.unasked.CompareAndSwap(false, true) {
+		a.log.Info("the others are not asked for their tools", "err", err)
+	}
+	a.neighbours.settle(id, nil, false)
+	a.neighbours.forget(id)
+}
+
+func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor string) ([]mcptools.Tool, string, error) {
+	params := map[string]string{}
+	if cursor != "" {
+		params["cursor"] = cursor
+	}
+	request := protocol.Envelope{ID: a.opts.NewID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
+	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
+	answer := a.inbox.expect(request.ID)
+	defer a.inbox.release(request.ID)
+	if err := a.say(ctx, request); err != nil {
+		return nil, "", err
+	}
+	for {
+		select {
+		case env := <-answer:
+			if env.Kind == protocol.KindMCPResponse && env.From == id {
+				return mcptools.ParseToolList(env.Payload)
+			}
+		case <-ctx.Done():
+			return nil, "", context.Cause(ctx)
+		}
+	}
+}

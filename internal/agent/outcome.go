@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/internal/telemetry"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Codes of the JSON-RPC errors with which the agent answers calls; those that
+// a tool server gives pass as they are.
+const (
+	rpcNoSuchMethod = -32601
+	rpcNoSuchTool   = -32602
+	rpcFailed       = -32000
+	rpcTimeout      = -32001
+	rpcCancelled    = -32002
+)
+
+// Bounds of what the planner sees of one result, in bytes.
+const (
+	maxSeen  = 12 << 20
+	maxError = 64 << 10
+)
+
+// refusalOf tells a call that the capabilities do not allow, which is an
+// outcome, from an error after which there is no going on.
+func refusalOf(err error) (refusal *protocol.Error, fatal error) {
+	if err == nil {
+		return nil, nil
+	}
+	if errors.As(err, &refusal) && refusal.Code != protocol.CodeUnavailable {
+		return refusal, nil
+	}
+	return nil, err
+}
+
+func outcomeOf(success bool) reasoning.Outcome {
+	if success {
+		return reasoning.Success
+	}
+	return reasoning.Failure
+}
+
+func errorOf(r reasoning.Result) error {
+	if r.Success {
+		return nil
+	}
+	return errors.New(r.Error)
+}
+
+type rpcFault struct {
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
+}
+
+func rpcError(ctx context.Context, err error) rpcFault {
+	var refusal *jsonrpc.Error
+	switch {
+	case ctx.Err() != nil:
+		return rpcFault{rpcCancelled, "cancelled"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return rpcFault{rpcTimeout, "the tool took too long"}
+	case errors.Is(err, mcptools.ErrUnknownTool):
+		return rpcFault{rpcNoSuchTool, "no such tool"}
+	case errors.As(err, &refusal):
+		return rpcFault{refusal.Code, cut(refusal.Message, maxThought)}
+	}
+	return rpcFault{rpcFailed, cut(err.Error(), maxThought)}
+}
+
+// fit returns a result as it is, or, where it is too large for an envelope or
+// too deep for the gateway, its text alone, cut and marked.
+func (a *Agent) fit(res mcptools.Result) json.RawMessage {
+	limit := a.opts.MaxResultBytes
+	if most := a.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
+		limit = min(limit, int(most)/2)
+	}
+	return mcptools.Fit(res, limit)
+}
+
+// resultIn reads the response to a request, whoever wrote it.
+func resultIn(env *protocol.Envelope) reasoning.Result {
+	var p struct {
+		Result json.RawMessage  `json:"result"`
+		Error  *client.RPCError `json:"error"`
+	}
+	if err := json.Unmarshal(env.Payload, &p); err != nil {
+		return failed("the response cannot be read")
+	}
+	if p.Error != nil {
+		return failed(cutBytes(p.Error.Message, maxError))
+	}
+	res, err := mcptools.ParseResult(p.Result)
+	if err != nil { // not of a tool: whatever it is, as it is
+		return reasoning.Result{Success: true, Text: string(p.Result)}
+	}
+	return resultOf(res)
+}
+
+func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }
+
+// describe is what a span says of a problem.
+func (a *Agent) describe(p *problem) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		telemetry.ConversationID.String(a.space), telemetry.AgentName.String(string(a.you)),
+		attribute.String("meup.context", string(p.path)), attribute.String("meup.question", string(p.q.chat.ID)),
+	}
+}
+
+func (a *Agent) describeCall(x *action) []attribute.KeyValue {
+	id := string(x.request.ID)
+	if x.call.Tool == planner.Subproblem {
+		id = string(x.thought.ID)
+	}
+	return append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(id))
+}
+
+func outcomeAttribute(o reasoning.Outcome) attribute.KeyValue {
+	return attribute.String("meup.outcome", string(o))
+}
+
+// notAllowed is the refusal in words for the planner and the space.
+func notAllowed(refusal *protocol.Error) string {
+	return fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)
+}

@@ -1,0 +1,151 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// script decides by a function.
+type deciding func(context.Context, planner.State) (planner.Decision, error)
+
+func (f deciding) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
+	return f(ctx, s)
+}
+
+// once calls tools in one step, and then answers with what became of them.
+func once(calls ...reasoning.Call) deciding {
+	return func(_ context.Context, s planner.State) (planner.Decision, error) {
+		if len(s.Steps) == 0 {
+			return planner.Decision{Action: reasoning.UseTools, Calls: calls}, nil
+		}
+		var b strings.Builder
+		for _, r := range s.Steps[0].Results {
+			b.WriteString(string(r.Outcome) + " | " + r.Text + r.Error + "\n")
+		}
+		return planner.Decision{Action: reasoning.Finish, Answer: b.String(), Conclusion: "done"}, nil
+	}
+}
+
+func callOf(tool, arguments string) reasoning.Call {
+	return reasoning.Call{Tool: tool, Arguments: json.RawMessage(arguments), Reason: "I need " + tool + "."}
+}
+
+// mayOnlyPropose is the configuration with an agent that may call nothing.
+var mayOnlyPropose = strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`, `[chat, "reasoning/*", mcp.response, mcp.proposal, mcp.withdraw]`, 1)
+
+func isKind(kind protocol.Kind) func(*protocol.Envelope) bool {
+	return func(env *protocol.Envelope) bool { return env.Kind == kind }
+}
+
+// proposed starts an agent that may only propose, and returns its proposal.
+func proposed(t *testing.T, opts agent.Options) (alice *client.Client, question protocol.ID, proposal protocol.Envelope) {
+	t.Helper()
+	g := meuptest.Start(t, mayOnlyPropose)
+	alice = join(t, g, "alice")
+	opts.Tools, opts.Planner = tools(t, handbook), once(callOf("read_text_file", `{"path":"deploy.md"}`))
+	employ(t, g, "planner", opts)
+	question = ask(t, alice, "how do I deploy?")
+	all := conversation(t, alice, isKind(protocol.KindMCPProposal))
+	return alice, question, *last(all)
+}
+
+func TestProposesWhatIsNotAllowed(t *testing.T) {
+	alice, question, proposal := proposed(t, agent.Options{})
+	if proposal.Context == "" || len(proposal.Correlation.IDs) != 1 {
+		t.Errorf("proposal in %q answers %v", proposal.Context, proposal.Correlation.IDs)
+	}
+	if want := `{"method":"tools/call","params":{"arguments":{"path":"deploy.md"},"name":"read_text_file"}}`; string(proposal.Payload) != want {
+		t.Errorf("proposal %s", proposal.Payload)
+	}
+	// Alice makes the call, with another file than the agent had in mind.
+	approval := protocol.Envelope{
+		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"planner"}, Context: proposal.Context, Correlation: protocol.CorrelateTo(proposal.ID),
+		Payload: []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"networking.md"}}}`),
+	}
+	send(t, alice, approval)
+	all := conversation(t, alice, answerTo(question))
+	if text := decode(t, last(all))["message"].(string); !strings.HasPrefix(text, "fulfilled | # Networking") {
+		t.Errorf("answer %q\n%s", text, script(all))
+	}
+	responses := 0
+	for i := range all {
+		if all[i].Kind == protocol.KindMCPResponse {
+			responses++
+			if all[i].From != "planner" || !all[i].AddressedTo("alice") || decode(t, &all[i])["id"] != 7.0 {
+				t.Errorf("response %s", script(all[i:i+1]))
+			}
+		}
+	}
+	if responses != 1 {
+		t.Errorf("%d responses\n%s", responses, script(all))
+	}
+}
+
+func TestProposalRejected(t *testing.T) {
+	alice, question, proposal := proposed(t, agent.Options{})
+	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPReject, Context: proposal.Context, Correlation: protocol.CorrelateTo(proposal.ID), Payload: []byte(`{"reason":"unsafe"}`)})
+	all := conversation(t, alice, answerTo(question))
+	if text := decode(t, last(all))["message"]; text != "rejected | rejected by alice: unsafe\n" {
+		t.Errorf("answer %q", text)
+	}
+}
+
+func TestProposalExpires(t *testing.T) {
+	alice, question, proposal := proposed(t, agent.Options{ProposalTimeout: 50 * time.Millisecond})
+	all := conversation(t, alice, answerTo(question))
+	if text := decode(t, last(all))["message"]; text != "expired | expired: nobody decided on the proposal within 50ms\n" {
+		t.Errorf("answer %q", text)
+	}
+	withdrawn := false
+	for i := range all {
+		withdrawn = withdrawn || all[i].Kind == protocol.KindMCPWithdraw && all[i].Correlation.Names(proposal.ID) && decode(t, &all[i])["reason"] == "timeout"
+	}
+	if !withdrawn {
+		t.Errorf("the proposal was not taken back\n%s", script(all))
+	}
+}
+
+func TestProposalWithdrawnByTheAgentsOtherHand(t *testing.T) {
+	g := meuptest.Start(t, mayOnlyPropose)
+	alice, hand := join(t, g, "alice"), join(t, g, "planner")
+	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook), Planner: once(callOf("read_text_file", `{"path":"deploy.md"}`))})
+	question := ask(t, alice, "how do I deploy?")
+	proposal := last(conversation(t, alice, isKind(protocol.KindMCPProposal)))
+	send(t, hand, protocol.Envelope{Kind: protocol.KindMCPWithdraw, Correlation: protocol.CorrelateTo(proposal.ID), Payload: []byte(`{"reason":"duplicate"}`)})
+	all := conversation(t, alice, answerTo(question))
+	if text := decode(t, last(all))["message"]; text != "withdrawn | withdrawn: duplicate\n" {
+		t.Errorf("answer %q", text)
+	}
+}
+
+func TestProposalOfAnAbandonedQuestionIsTakenBack(t *testing.T) {
+	alice, question, proposal := proposed(t, agent.Options{})
+	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question)})
+	all := conversation(t, alice, isKind(protocol.KindReasoningCancel))
+	for i := range all {
+		if all[i].Kind == protocol.KindMCPWithdraw && all[i].Correlation.Names(proposal.ID) && decode(t, &all[i])["reason"] == "no_longer_needed" {
+			return
+		}
+	}
+	t.Errorf("the proposal is still open\n%s", script(all))
+}
+
+func TestNoProposals(t *testing.T) {
+	g := meuptest.Start(t, mayOnlyPropose)
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{NoProposals: true, Tools: tools(t, handbook), Planner: once(callOf("read_text_file", `{}`))})
+	all := conversation(t, alice, answerTo(ask(t, alice, "how do I deploy?")))
+	if text := decode(t, last(all))["message"].(string); !strings.HasPrefix(text, "refused | not allowed: capability_violation") {
+		t.Errorf("answer %q", text)
+	}
+}

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of what is remembered of the conversation.
+const (
+	maxTalk    = 40   // messages
+	maxHistory = 16   // of them for one question
+	maxSaying  = 4000 // characters of one
+)
+
+// talk remembers the conversation of late, oldest first. It is used by the
+// goroutine of Run alone.
+type talk struct {
+	you  protocol.ParticipantID
+	said []protocol.Envelope
+}
+
+// note remembers a chat of the main conversation.
+func (t *talk) note(env *protocol.Envelope) {
+	if env.Kind != protocol.KindChat || env.Context != "" {
+		return
+	}
+	t.said = append(t.said, *env)
+	if len(t.said) > maxTalk {
+		t.said = slices.Delete(t.said, 0, len(t.said)-maxTalk)
+	}
+}
+
+// before is what was said before a question, as far as the asker has heard it:
+// what two spoke alone does not come up before a third.
+func (t *talk) before(question *protocol.Envelope) []llm.Message {
+	var list []llm.Message
+	for i := range t.said {
+		env := &t.said[i]
+		if env.ID == question.ID || env.Seq >= question.Seq && question.Seq != 0 || !t.shared(env, question) {
+			continue
+		}
+		text := cut(chatText(env), maxSaying)
+		if text == "" {
+			continue
+		}
+		if env.From == t.you {
+			list = append(list, llm.Message{Role: llm.Assistant, Text: text})
+			continue
+		}
+		list = append(list, llm.Message{Role: llm.User, Text: string(env.From) + ": " + text})
+	}
+	return list[max(0, len(list)-maxHistory):]
+}
+
+// shared reports whether what was said may come up in answering a question:
+// what was said to all, and, where the question is private, what the asker and
+// the agent said to each other.
+func (t *talk) shared(env, question *protocol.Envelope) bool {
+	if len(env.To) == 0 {
+		return true
+	}
+	if len(question.To) == 0 {
+		return false
+	}
+	return env.From == question.From && slices.Equal(env.To, []protocol.ParticipantID{t.you}) ||
+		env.From == t.you && slices.Equal(env.To, []protocol.ParticipantID{question.From})
+}

@@ -1,0 +1,196 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/internal/telemetry"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// answer waits for the question's turn, reasons, and says what came of it.
+func (a *Agent) answer(q *question) {
+	defer q.leave(q.root)
+	ctx := q.root.ctx
+	select {
+	case a.turns <- struct{}{}:
+		defer func() { <-a.turns }()
+	case <-ctx.Done():
+		a.apologise(q, context.Cause(ctx))
+		return
+	}
+	log := a.log.With("question", q.chat.ID, "context", q.root.path)
+	log.Info("question taken", "from", q.chat.From)
+	spanCtx, span := a.opts.Telemetry.Span(ctx, telemetry.InvokeAgent, string(a.you), a.describe(q.root)...)
+	q.root.ctx = spanCtx
+	err := a.settle(q)
+	span.End(err)
+	if err != nil {
+		log.Info("question given up", "err", err)
+		a.apologise(q, err)
+		return
+	}
+	log.Info("question answered")
+}
+
+// settle solves the question and says the answer.
+func (a *Agent) settle(q *question) error {
+	d, stream, err := a.solve(q.root)
+	if err != nil {
+		return err
+	}
+	var more []field
+	if stream != "" {
+		more = []field{{"stream_id", stream}}
+	}
+	if err := a.say(q.root.ctx, q.reply(d.Answer, more...)); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
+}
+
+// solve is the loop: plan, act, and so on until the planner has finished. The
+// context is closed when it returns. With the last decision it returns the
+// stream on which its text has gone out already, if it has.
+func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error) {
+	defer func() { a.close(p, err) }()
+	if err := a.say(p.ctx, p.start(a.opts.Approach)); err != nil {
+		return d, "", fmt.Errorf("open context: %w", err)
+	}
+	p.open = true
+	state := a.newState(p)
+	for {
+		box := a.toolbox(p.ctx)
+		state.Tools = box.plannable
+		d, went, err := a.plan(p, &state)
+		if err != nil {
+			return d, "", err
+		}
+		if d.Action == reasoning.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
+			d, err := a.conclude(p, d, went)
+			return d, went.said, err
+		}
+		record := reasoning.Record{
+			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls,
+			Concurrent: len(d.Calls) > 1, Time: a.opts.Now(), Turn: d.Turn,
+		}
+		if record.Results, err = a.act(p, box, record, a.aloud(p, d, went)); err != nil {
+			return d, "", err
+		}
+		state.Steps = append(state.Steps, record)
+	}
+}
+
+func (a *Agent) newState(p *problem) planner.State {
+	depth := a.opts.MaxDepth
+	if most := a.opts.Space.Welcome().You.Limits.ContextDepth; most > 0 {
+		depth = min(depth, most-1)
+	}
+	steps := a.opts.MaxSteps
+	if p.depth > 0 {
+		steps = max(1, steps/2)
+	}
+	return planner.State{
+		Question: p.text, History: p.q.history, Instructions: a.opts.Instructions,
+		MaxSteps: steps, Depth: p.depth, MaxDepth: depth, Memory: new(planner.Memory),
+	}
+}
+
+// plan asks for the next decision; what a model says meanwhile goes out as it
+// grows.
+func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, streams, error) {
+	ctx, span := a.opts.Telemetry.Span(p.ctx, telemetry.Plan, string(a.you), a.describe(p)...)
+	live := a.newAloud(p)
+	state.Watch, state.Asking = live.add, live.begin
+	began := a.opts.Now()
+	d, err := a.opts.Planner.Next(ctx, *state)
+	went := live.end()
+	a.opts.Telemetry.Decided(ctx, telemetry.Decision{
+		Space: a.space, Agent: string(a.you), Session: string(p.q.chat.ID), Intent: string(p.path),
+		Provider: d.Provider, Model: d.Model, Source: string(d.Source), Usage: d.Usage,
+		Duration: a.opts.Now().Sub(began), Outcome: string(d.Action), Tools: namesOf(d.Calls), Err: errors.Join(err, d.Fault),
+	})
+	span.End(err)
+	switch {
+	case err == nil:
+		return d, went, nil
+	case p.ctx.Err() != nil:
+		return d, went, context.Cause(p.ctx)
+	}
+	return d, went, fmt.Errorf("decide what to do next: %w", err)
+}
+
+// aloud is what is said of a decision before its calls: the model's own
+// thinking, if the operator wants it shown, and the narrative.
+func (a *Agent) aloud(p *problem, d planner.Decision, went streams) []protocol.Envelope {
+	var out []protocol.Envelope
+	if a.opts.ShowThinking && d.Thinking != "" {
+		out = append(out, p.thought(d.Thinking, went.thought, field{"raw", true}))
+	}
+	if d.Thought != "" {
+		out = append(out, p.thought(d.Thought, went.said))
+	}
+	return out
+}
+
+// thought is one as a whole, with the stream on which it grew, if it did.
+func (p *problem) thought(text, stream string, more ...field) protocol.Envelope {
+	fields := append([]field{{"message", cut(text, maxThought)}}, more...)
+	if stream != "" {
+		fields = append(fields, field{"stream_id", stream})
+	}
+	return p.inside(protocol.KindReasoningThought, fields...)
+}
+
+// conclude closes the context with what was found.
+func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.Decision, error) {
+	if d.Answer == "" {
+		d.Answer = "I have come to no answer in the steps that I may take."
+	}
+	fields := []field{{"message", cut(d.Conclusion, maxThought)}}
+	if d.Confidence > 0 {
+		fields = append(fields, field{"confidence", math.Round(100*min(d.Confidence, 1)) / 100})
+	}
+	went.said = "" // it is the answer that grew on it
+	said := append(a.aloud(p, d, went), p.inside(protocol.KindReasoningConclusion, fields...))
+	if err := a.say(p.ctx, said...); err != nil {
+		return d, fmt.Errorf("conclude: %w", err)
+	}
+	p.open = false
+	return d, nil
+}
+
+// close leaves no context open that was opened, unless somebody else has
+// closed it.
+func (a *Agent) close(p *problem, err error) {
+	var stopped *cancelled
+	if !p.open || err == nil || errors.As(err, &stopped) && stopped.context == p.path {
+		return
+	}
+	p.open = false
+	a.sayStill(p.ctx, "end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", cut(explain(err), 500)}))
+}
+
+// apologise leaves no question without a word, as far as the agent may still
+// speak.
+func (a *Agent) apologise(q *question, cause error) {
+	var stopped *cancelled
+	withdrawn := errors.As(cause, &stopped) && stopped.context == ""
+	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, client.ErrClosed) {
+		return // nobody waits for it any more, or there is no time
+	}
+	a.sayStill(q.root.ctx, "answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
+}
+
+func namesOf(calls []reasoning.Call) []string {
+	var names []string
+	for _, c := range calls {
+		names = append(names, c.Tool)
+	}
+	return names
+}
