@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/capability": {"protocol"},
 	"internal/limit":      {"protocol"},
 	"internal/safety":     {"protocol"},
+	"internal/turns":      {"protocol"},
 
 	// The log.
 	"internal/journal":               {"protocol"},

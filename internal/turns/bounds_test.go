@@ -1,0 +1,372 @@
+package turns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// workday is a thread of turns, each with so many tools, one after the other.
+func workday(log *memoryLog, thread string, turns, tools int) {
+	say := func(from protocol.ParticipantID, kind protocol.Kind, id, answers, path, payload string) {
+		env := protocol.Envelope{ID: protocol.ID(id), From: from, Kind: kind, Context: protocol.ContextPath(path), Payload: []byte(payload)}
+		if answers != "" {
+			env.Correlation = protocol.CorrelateTo(protocol.ID(answers))
+		}
+		log.add(env)
+	}
+	last := ""
+	for n := range turns {
+		q, c, w := fmt.Sprintf("%s-q%d", thread, n), fmt.Sprintf("%s-c%d", thread, n), fmt.Sprintf("%s-w%d", thread, n)
+		say("alice", protocol.KindChat, q, last, "", `{"message":"a question about something or other, as long as they are"}`)
+		say("planner", protocol.KindReasoningStart, c, q, "", `{"message":"Looking into it"}`)
+		for i := range tools {
+			id := fmt.Sprintf("%s-%d-%d", thread, n, i)
+			say("planner", protocol.KindReasoningThought, id+"n", "", c, `{"message":"I know a little more now, and go on to the next thing that is to be found out."}`)
+			say("planner", protocol.KindReasoningThought, id+"t", "", c, `{"message":"searched memory for what was said about it before","tool_name":"memory_search"}`)
+			say("planner", protocol.KindMCPRequest, id+"r", id+"t", c, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"what was said","limit":5}}}`)
+			say("planner", protocol.KindMCPResponse, id+"a", id+"r", c, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"three documents, of which the first one says a good deal about the matter"}]}}`)
+		}
+		say("planner", protocol.KindReasoningConclusion, c+"z", "", c, `{"message":"It is known.","confidence":0.9}`)
+		say("planner", protocol.KindChat, w, q, "", `{"message":"The answer, in a sentence or two, as answers are."}`)
+		last = w
+	}
+}
+
+func TestPages(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 12, 1)
+	p := New(Options{Space: "lab", Reader: log})
+	apply(p, log.entries)
+	for _, test := range []struct {
+		limit, before, first, n int
+		more                    bool
+	}{
+		{5, 0, 8, 5, true}, {5, 8, 3, 5, true}, {5, 3, 1, 2, false}, {5, 1, 0, 0, false}, {0, 0, 1, 12, false},
+		{12, 0, 1, 12, false}, {11, 0, 2, 11, true}, {5, 99, 8, 5, true}, {5, -1, 0, 0, false},
+	} {
+		h, err := p.History(t.Context(), "a-q0", test.limit, test.before, as("bob"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := 0
+		if len(h.Turns) > 0 {
+			first = h.Turns[0].TurnNumber
+		}
+		if len(h.Turns) != test.n || first != test.first || h.HasMore != test.more {
+			t.Errorf("%+v: %d turns from %d, more: %t", test, len(h.Turns), first, h.HasMore)
+		}
+	}
+}
+
+func TestPagesOfThreads(t *testing.T) {
+	log := new(memoryLog)
+	for i := range 7 {
+		workday(log, fmt.Sprintf("t%d", i), 1, 0)
+	}
+	p := New(Options{Space: "lab", Reader: log})
+	apply(p, log.entries)
+	var got []protocol.ID
+	pages := 0
+	for next := protocol.Seq(0); ; pages++ {
+		list, n := p.Threads(3, next, as("bob"))
+		for _, th := range list {
+			got = append(got, th.ThreadID)
+		}
+		if next = n; next == 0 {
+			break
+		}
+	}
+	if fmt.Sprint(got) != "[t6-q0 t5-q0 t4-q0 t3-q0 t2-q0 t1-q0 t0-q0]" || pages != 2 {
+		t.Errorf("%v, %d pages", got, pages+1)
+	}
+}
+
+// TestQuietThreadsAreForgottenFirst: the index keeps its bound, and what was
+// said to of late.
+func TestQuietThreadsAreForgottenFirst(t *testing.T) {
+	log := new(memoryLog)
+	p := New(Options{Space: "lab", Reader: log, IndexBytes: 8 * (threadCost + turnCost + 3*nameCost)})
+	for i := range 20 {
+		workday(log, fmt.Sprintf("t%d", i), 1, 1)
+		log.add(protocol.Envelope{From: "alice", Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo("t0-q0")})
+		log.add(protocol.Envelope{From: "planner", Kind: protocol.KindReasoningThought, Context: "t0-c0", Payload: []byte(`{"message":"on and on"}`)})
+	}
+	apply(p, log.entries)
+	checkBounds(t, p)
+	for thread, want := range map[protocol.ID]error{"t0-q0": nil, "t19-q0": nil, "t1-q0": ErrUnknown, "t5-q0": ErrUnknown} {
+		if _, err := p.History(t.Context(), thread, 0, 0, Viewer{}); !errors.Is(err, want) {
+			t.Errorf("%s: %v", thread, err)
+		}
+	}
+	// What answers a forgotten thread begins one.
+	late := log.add(protocol.Envelope{ID: "late", From: "alice", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo("t1-w0")})
+	p.Apply(late)
+	if h, err := p.History(t.Context(), "late", 0, 0, Viewer{}); err != nil || len(h.Turns) != 1 {
+		t.Errorf("%v, %v", h, err)
+	}
+}
+
+// TestOneEndlessThread drops its oldest turns and keeps its numbers.
+func TestOneEndlessThread(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 300, 1)
+	p := New(Options{Space: "lab", Reader: log, IndexBytes: 20_000, CacheBytes: 10_000})
+	apply(p, log.entries)
+	checkBounds(t, p)
+	h, err := p.History(t.Context(), "a-q0", 200, 0, as("bob"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(h.Turns)
+	if n < 20 || n > 100 || h.Turns[n-1].TurnNumber != 300 || h.Turns[0].TurnNumber != 301-n || h.HasMore {
+		t.Errorf("%d turns from %d, more: %t", n, h.Turns[0].TurnNumber, h.HasMore)
+	}
+	if got := h.Turns[n-1].Reasoning.ToolDecisions[0]; got.Outcome != Success || h.Turns[n-1].UserInput == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestEndlessTurn is cut, says so, and still has its end.
+func TestEndlessTurn(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 1, 1000)
+	p := New(Options{Space: "lab", Reader: log})
+	events := apply(p, log.entries)
+	info, err := p.Turn(t.Context(), "a-q0", 1, Viewer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told struct {
+		Tools     []json.RawMessage `json:"tool_decisions"`
+		Narrative string            `json:"narrative"`
+		Truncated bool              `json:"truncated"`
+	}
+	data, ok := events[len(events)-1].Data(Viewer{})
+	if err := json.Unmarshal(data, &told); !ok || err != nil || len(told.Tools) != maxTold || !told.Truncated || len(told.Narrative) > maxNarrative+4 {
+		t.Errorf("%d decisions are told, %d bytes, truncated: %t, %v", len(told.Tools), len(told.Narrative), told.Truncated, err)
+	}
+	if !info.Truncated || info.State != TurnCompleted || info.Response == nil {
+		t.Errorf("truncated %t, %s, %v", info.Truncated, info.State, info.Response)
+	}
+	if n := len(info.Reasoning.ToolDecisions); n < 500 || n > 1000 {
+		t.Errorf("%d decisions", n)
+	}
+}
+
+func TestLongParametersAreLeftOut(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 1, 0)
+	long := make([]byte, 70_000)
+	for i := range long {
+		long[i] = 'x'
+	}
+	log.entries = log.entries[:2]
+	log.add(protocol.Envelope{From: "planner", Kind: protocol.KindMCPRequest, Context: "a-c0",
+		Payload: []byte(`{"method":"tools/call","params":{"name":"write","arguments":{"text":"` + string(long) + `"}}}`)})
+	p := New(Options{Space: "lab", Reader: log})
+	apply(p, log.entries)
+	info, err := p.Turn(t.Context(), "a-q0", 1, Viewer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := info.Reasoning.ToolDecisions[0]; d.Parameters != nil || d.ParameterBytes != 70_011 {
+		t.Errorf("%d bytes of parameters, %d were sent", len(d.Parameters), d.ParameterBytes)
+	}
+}
+
+func TestMaskedParameters(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 1, 1)
+	p := New(Options{Space: "lab", Reader: log, Mask: func(v protocol.Value) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"masked":%d}`, v.Len()))
+	}})
+	apply(p, log.entries)
+	for range 2 {
+		info, err := p.Turn(t.Context(), "a-q0", 1, Viewer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(info.Reasoning.ToolDecisions[0].Parameters); got != `{"masked":2}` {
+			t.Errorf("parameters %s", got)
+		}
+		p.forget()
+	}
+}
+
+// broken is a log that fails, and one of which retention has dropped the half.
+type broken struct {
+	*memoryLog
+	err  error
+	from protocol.Seq
+}
+
+func (b broken) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for e, err := range b.memoryLog.Range(ctx, max(first, b.from), last) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		if b.err != nil {
+			yield(Entry{}, b.err)
+		}
+	}
+}
+
+func TestLogThatFails(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 2, 1)
+	gone := errors.New("gone fishing")
+	p := New(Options{Space: "lab", Reader: broken{log, gone, 0}, CacheBytes: 1})
+	apply(p, log.entries)
+	if _, err := p.History(t.Context(), "a-q0", 0, 0, Viewer{}); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	if _, err := p.Turn(t.Context(), "a-q0", 1, Viewer{}); !errors.Is(err, gone) {
+		t.Error(err)
+	}
+	p = New(Options{Space: "lab", CacheBytes: 1})
+	apply(p, log.entries)
+	if _, err := p.Turn(t.Context(), "a-q0", 1, Viewer{}); !errors.Is(err, errNoReader) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p = New(Options{Space: "lab", Reader: log, CacheBytes: 1})
+	apply(p, log.entries)
+	if _, err := p.Turn(ctx, "a-q0", 1, Viewer{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestRetention: turns that the log has dropped are not there, and the others
+// keep their numbers.
+func TestRetention(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 4, 1)
+	second := log.entries[log.byID["a-q2"]].Envelope.Seq
+	p := New(Options{Space: "lab", Reader: broken{log, nil, second}, CacheBytes: 1})
+	apply(p, log.entries)
+	h, err := p.History(t.Context(), "a-q0", 0, 0, Viewer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Turns) != 2 || h.Turns[0].TurnNumber != 3 {
+		t.Errorf("%d turns", len(h.Turns))
+	}
+	if _, err := p.Turn(t.Context(), "a-q0", 1, Viewer{}); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+// TestReadersBesideApply is for the race detector; what they read is some
+// moment of the same story.
+func TestReadersBesideApply(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 60, 3)
+	whole := &memoryLog{entries: log.entries, byID: log.byID}
+	p := New(Options{Space: "lab", Reader: sealed{whole}, CacheBytes: 60_000, IndexBytes: 40_000})
+	var under sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 3 {
+		v := []Viewer{{}, as("alice"), as("bob")}[i]
+		under.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				h, err := p.History(t.Context(), "a-q0", 30, 0, v)
+				if err != nil && !errors.Is(err, ErrUnknown) {
+					t.Error(err)
+					return
+				}
+				if err == nil {
+					marshal(t, h)
+				}
+				p.Threads(5, 0, v)
+			}
+		})
+	}
+	for _, ev := range apply(p, log.entries) {
+		under.Go(func() { ev.Data(as("bob")) })
+	}
+	close(done)
+	under.Wait()
+	checkBounds(t, p)
+}
+
+// sealed reads a log that does not change, without counting.
+type sealed struct{ *memoryLog }
+
+func (s sealed) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[Entry, error] {
+	copied := memoryLog{entries: s.entries}
+	return copied.Range(ctx, first, last)
+}
+
+// TestEntriesTwice: what was applied before, and what has no place in the log,
+// changes nothing.
+func TestEntriesTwice(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 2, 2)
+	p := New(Options{Space: "lab", Reader: log})
+	if n := len(apply(p, log.entries)); n != 4 {
+		t.Fatalf("%d events", n)
+	}
+	want := everything(t, p, Viewer{})
+	live := protocol.Envelope{ID: "live", From: "alice", Kind: protocol.KindChat}
+	if events := apply(p, append([]Entry{{Envelope: &live}, {}}, log.entries...)); len(events) != 0 {
+		t.Errorf("%d events", len(events))
+	}
+	if got := everything(t, p, Viewer{}); got != want || p.Head() != protocol.Seq(len(log.entries)) {
+		t.Errorf("head %d, got\n%s\nwant\n%s", p.Head(), got, want)
+	}
+}
+
+// TestWhatIsNotHeldIsRead: the cache saves reading the log, and the log gives
+// what the cache has not.
+func TestWhatIsNotHeldIsRead(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 5, 2)
+	p := New(Options{Space: "lab", Reader: log})
+	apply(p, log.entries)
+	for i, want := range []int{0, 1, 1} {
+		everything(t, p, as("bob"))
+		if log.reads != want {
+			t.Errorf("%d reads, want %d", log.reads, want)
+		}
+		if i == 0 {
+			p.forget()
+		}
+	}
+}
+
+// TestChatOfATurnIsGone: retention may drop the chat of a turn and keep the
+// rest of it. Without its chat there is no turn.
+func TestChatOfATurnIsGone(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 1, 1)
+	p := New(Options{Space: "lab", Reader: broken{log, nil, 2}, CacheBytes: 1})
+	apply(p, log.entries)
+	if _, err := p.Turn(t.Context(), "a-q0", 1, Viewer{}); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+// TestSessionID: clients may work it out themselves.
+func TestSessionID(t *testing.T) {
+	if got := SessionID("lab", "7c9e6679").String(); got != SessionID("lab", "7c9e6679").String() || got[14] != '5' {
+		t.Error(got)
+	}
+	if SessionID("lab", "q") == SessionID("lab2", "q") || SessionID("lab", "q") == SessionID("lab", "q2") {
+		t.Error("two threads have one session")
+	}
+}

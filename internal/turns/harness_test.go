@@ -1,0 +1,108 @@
+package turns
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// memoryLog is a log as a space keeps one: with each entry stand the senders
+// of what it correlates to.
+type memoryLog struct {
+	entries []Entry
+	byID    map[protocol.ID]int
+	reads   int
+}
+
+var began = time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC)
+
+func (l *memoryLog) add(env protocol.Envelope) Entry {
+	if l.byID == nil {
+		l.byID = make(map[protocol.ID]int)
+	}
+	if env.Seq == 0 {
+		env.Seq = 1
+		if n := len(l.entries); n > 0 {
+			env.Seq = l.entries[n-1].Envelope.Seq + 1
+		}
+	}
+	if env.TS.IsZero() {
+		env.TS = began.Add(time.Duration(env.Seq) * time.Second)
+	}
+	if env.ID == "" {
+		env.ID = protocol.ID("e" + env.Seq.String())
+	}
+	if env.Payload == nil {
+		env.Payload = json.RawMessage("{}")
+	}
+	e := Entry{Envelope: &env}
+	for _, id := range env.Correlation.IDs {
+		if i, ok := l.byID[id]; ok {
+			e.Thread = append(e.Thread, l.entries[i].Envelope.From)
+			e.Thread = append(e.Thread, l.entries[i].Thread...)
+		}
+	}
+	slices.Sort(e.Thread)
+	e.Thread = slices.Compact(e.Thread)
+	l.byID[env.ID] = len(l.entries)
+	l.entries = append(l.entries, e)
+	return e
+}
+
+// Range implements Reader. What it yields are copies, as those of a log on
+// disk are.
+func (l *memoryLog) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		l.reads++
+		i, _ := slices.BinarySearchFunc(l.entries, first, func(e Entry, s protocol.Seq) int { return compare(e.Envelope.Seq, s) })
+		for ; i < len(l.entries) && l.entries[i].Envelope.Seq <= last; i++ {
+			env := *l.entries[i].Envelope
+			if !yield(Entry{&env, l.entries[i].Thread}, nil) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+// as is the viewer that a participant is.
+func as(who protocol.ParticipantID) Viewer {
+	return Viewer{Sees: func(e *Entry) bool {
+		env := e.Envelope
+		return len(env.To) == 0 || env.From == who || env.AddressedTo(who) || slices.Contains(e.Thread, who)
+	}}
+}
+
+// forget drops all contents of turns from memory, as if they had not been used
+// for long.
+func (p *Projection) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for at := p.cache.used.Front(); at != nil; {
+		w := at.Value.(*warm)
+		at = at.Next()
+		if w.turn != nil {
+			p.cache.remove(w)
+		}
+	}
+}
+
+func marshal(t testing.TB, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

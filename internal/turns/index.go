@@ -1,0 +1,247 @@
+package turns
+
+import (
+	"container/list"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// index is what is known of all threads without reading the log.
+type index struct {
+	max, cost int // bytes, about
+	threads   map[protocol.Seq]*thread
+	byID      map[protocol.ID]*thread
+	order     []protocol.Seq // of threads by their beginning; dropped ones may be among them
+	quiet     *list.List     // of *thread, the quietest at the back
+}
+
+func newIndex(most int) index {
+	return index{max: most, threads: make(map[protocol.Seq]*thread), byID: make(map[protocol.ID]*thread), quiet: list.New()}
+}
+
+// role is what somebody is in a thread.
+type role uint8
+
+const (
+	nobody role = iota
+	asker
+	agent
+)
+
+// Bounds of one thread.
+const (
+	maxRoles = 64 // participants; of more it is not known what they are in it
+	maxTitle = 120
+)
+
+type thread struct {
+	seq   protocol.Seq
+	id    protocol.ID
+	title string // of its first chat
+	roles map[protocol.ParticipantID]role
+	first int     // number of the oldest turn that is kept
+	turns []*turn // from that one on
+	place *list.Element
+	cost  int
+}
+
+// turn is what the index keeps of one.
+type turn struct {
+	from     protocol.ParticipantID
+	started  int64     // µs since 1970
+	audience *audience // nil: for everybody
+	chat     protocol.Seq
+	size
+	latest    protocol.Seq
+	deltas    []byte // from each entry behind the chat to the one before it, as varints
+	truncated bool
+	warm      *warm // nil: in the log alone
+}
+
+// audience says who may see a chat that is addressed to somebody.
+type audience struct{ to, thread []protocol.ParticipantID }
+
+// Bounds of one turn. The text of what lies beyond is left out, so that what
+// ends a call or answers the chat still finds room.
+const (
+	maxItems    = 2048
+	maxAllItems = 2 * maxItems
+	maxBytes    = 8 << 20
+	maxAllBytes = 2 * maxBytes
+)
+
+// size is how much a turn or a job holds.
+type size struct{ items, bytes int }
+
+func (s *size) admits(e *Entry) bool {
+	if ends(e.Envelope.Kind) {
+		return s.items < maxAllItems && s.bytes < maxAllBytes
+	}
+	return s.items < maxItems && s.bytes < maxBytes
+}
+
+func (s *size) add(e *Entry) {
+	s.items++
+	s.bytes += weigh(e)
+}
+
+// ends reports whether a kind brings something to its end.
+func ends(k protocol.Kind) bool {
+	switch k {
+	case protocol.KindChat, protocol.KindChatCancel, protocol.KindMCPResponse, protocol.KindMCPWithdraw, protocol.KindMCPReject:
+		return true
+	}
+	return k.ClosesContext()
+}
+
+func (t *turn) admits(e *Entry) bool {
+	ok := t.size.admits(e)
+	t.truncated = t.truncated || !ok
+	return ok
+}
+
+func (th *thread) last() int { return th.first + len(th.turns) - 1 }
+
+// turn returns the one with this number; nil if it is not kept.
+func (th *thread) turn(n int) *turn {
+	if n < th.first || n > th.last() {
+		return nil
+	}
+	return th.turns[n-th.first]
+}
+
+// What the index takes, in bytes, about.
+const (
+	threadCost = 500
+	turnCost   = 220
+	nameCost   = 64
+)
+
+func (x *index) charge(th *thread, n int) {
+	th.cost += n
+	x.cost += n
+}
+
+func (x *index) begin(env *protocol.Envelope) *thread {
+	th := &thread{
+		seq: env.Seq, id: env.ID, first: 1, roles: make(map[protocol.ParticipantID]role),
+		title: cut(chatText(env), maxTitle),
+	}
+	x.threads[th.seq], x.byID[th.id] = th, th
+	x.order = append(x.order, th.seq)
+	th.place = x.quiet.PushFront(th)
+	x.charge(th, threadCost)
+	return th
+}
+
+func (x *index) beginTurn(th *thread, e *Entry) *turn {
+	env := e.Envelope
+	tu := &turn{from: env.From, started: env.TS.UnixMicro(), chat: env.Seq, latest: env.Seq}
+	if len(env.To) > 0 {
+		tu.audience = &audience{slices.Clone(env.To), slices.Clone(e.Thread)}
+		x.charge(th, nameCost*(len(env.To)+len(e.Thread)))
+	}
+	th.turns = append(th.turns, tu)
+	x.charge(th, turnCost)
+	return tu
+}
+
+// cast notes what somebody is in a thread.
+func (x *index) cast(th *thread, who protocol.ParticipantID, as role) {
+	if th.roles[who] == nobody {
+		if len(th.roles) >= maxRoles {
+			return
+		}
+		x.charge(th, nameCost)
+	}
+	th.roles[who] = as
+}
+
+// extend notes that an entry belongs to a turn.
+func (x *index) extend(th *thread, tu *turn, e *Entry) {
+	x.quiet.MoveToFront(th.place)
+	tu.add(e)
+	if e.Envelope.Seq == tu.chat {
+		return
+	}
+	before := len(tu.deltas)
+	tu.deltas = binary.AppendUvarint(tu.deltas, uint64(e.Envelope.Seq-tu.latest))
+	tu.latest = e.Envelope.Seq
+	x.charge(th, len(tu.deltas)-before)
+}
+
+// seqs are those of everything in the turn, in order.
+func (t *turn) seqs() []protocol.Seq {
+	list := append(make([]protocol.Seq, 0, t.items), t.chat)
+	at := t.chat
+	for rest := t.deltas; len(rest) > 0; {
+		d, n := binary.Uvarint(rest)
+		at += protocol.Seq(d)
+		list = append(list, at)
+		rest = rest[n:]
+	}
+	return list
+}
+
+// entry is what the chat of a turn looks like to a viewer, as far as the
+// index knows it.
+func (t *turn) entry() *Entry {
+	env := &protocol.Envelope{From: t.from, Kind: protocol.KindChat, Seq: t.chat, TS: time.UnixMicro(t.started).UTC()}
+	e := &Entry{Envelope: env}
+	if t.audience != nil {
+		env.To, e.Thread = t.audience.to, t.audience.thread
+	}
+	return e
+}
+
+// drop forgets the quietest thread, or the older half of the turns of the only
+// one, and returns what was held of it.
+func (x *index) drop() []*warm {
+	th, ok := x.quiet.Back().Value.(*thread)
+	if !ok {
+		return nil
+	}
+	gone := th.turns
+	if len(x.threads) > 1 || len(gone) == 0 {
+		x.forget(th)
+	} else {
+		half := (len(gone) + 1) / 2
+		th.turns, gone = slices.Clone(gone[half:]), gone[:half]
+		th.first += half
+		spent := 0
+		for _, tu := range gone {
+			spent += tu.cost()
+		}
+		x.charge(th, -spent)
+	}
+	var held []*warm
+	for _, tu := range gone {
+		if tu.warm != nil {
+			held = append(held, tu.warm)
+		}
+	}
+	return held
+}
+
+func (t *turn) cost() int {
+	n := turnCost + len(t.deltas)
+	if t.audience != nil {
+		n += nameCost * (len(t.audience.to) + len(t.audience.thread))
+	}
+	return n
+}
+
+func (x *index) forget(th *thread) {
+	x.cost -= th.cost
+	x.quiet.Remove(th.place)
+	delete(x.threads, th.seq)
+	if x.byID[th.id] == th {
+		delete(x.byID, th.id)
+	}
+	if len(x.order) > 2*len(x.threads)+16 {
+		x.order = slices.DeleteFunc(x.order, func(s protocol.Seq) bool { return x.threads[s] == nil })
+	}
+}

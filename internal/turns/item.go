@@ -1,0 +1,140 @@
+package turns
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of what is kept of one envelope, in bytes.
+const (
+	maxChat       = 256 << 10
+	maxThought    = 16 << 10
+	maxName       = 256
+	maxParameters = 64 << 10
+)
+
+// item is what a turn keeps of an envelope. It does not change any more.
+type item struct {
+	entry Entry // the envelope without payload
+	text  string
+	tool  string // that is called, or that a thought names
+	group int    // that a thought gives; -1: none
+
+	call       bool // asks for tools/call
+	cancels    bool // takes a request back
+	params     json.RawMessage
+	paramBytes int // as they were sent
+
+	failed bool // a response with an error
+	bytes  int  // of the result or the error
+	raw    bool // a model's own thinking
+}
+
+func (it *item) env() *protocol.Envelope { return it.entry.Envelope }
+
+// weigh is what an item takes in memory, in bytes, about and at most.
+func weigh(e *Entry) int {
+	env := e.Envelope
+	names := len(env.To) + len(e.Thread) + len(env.Correlation.IDs)
+	return 700 + nameCost*names + min(len(env.Payload), maxChat)
+}
+
+// newItem reads what a turn needs of an envelope. A payload that has another
+// form than its kind asks for says nothing.
+func newItem(e *Entry, mask func(protocol.Value) json.RawMessage) *item {
+	slim := *e.Envelope
+	slim.Payload, slim.Extra = nil, nil
+	it := &item{entry: Entry{Envelope: &slim, Thread: e.Thread}, group: -1}
+	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
+	if err != nil {
+		return it
+	}
+	p := doc.Root()
+	switch slim.Kind {
+	case protocol.KindChat:
+		it.text = cut(firstText(p, "message", "text"), maxChat)
+	case protocol.KindReasoningThought:
+		it.readThought(p)
+	case protocol.KindMCPRequest, protocol.KindMCPProposal:
+		it.readCall(p, mask)
+	case protocol.KindMCPResponse:
+		it.readResponse(p)
+	case protocol.KindMCPWithdraw, protocol.KindMCPReject:
+		it.text = cut(p.Get("reason").Text(), maxName)
+	}
+	return it
+}
+
+func (it *item) readThought(p protocol.Value) {
+	it.text = cut(strings.TrimSpace(firstText(p, "message", "content")), maxThought)
+	it.tool = cut(p.Get("tool_name").Text(), maxName)
+	it.raw = p.Get("raw").Bool()
+	if n, ok := p.Get("parallel_group").Int(); ok && n >= 0 && n < 1<<31 {
+		it.group = int(n)
+	}
+}
+
+func (it *item) readCall(p protocol.Value, mask func(protocol.Value) json.RawMessage) {
+	switch method := p.Get("method"); {
+	case method.EqualText("tools/call"):
+		it.call = true
+		params := p.Get("params")
+		it.tool = cut(params.Get("name").Text(), maxName)
+		it.readParameters(params.Get("arguments"), mask)
+	case method.EqualText("notifications/cancelled"):
+		it.cancels, it.failed = true, true
+	}
+}
+
+func (it *item) readParameters(args protocol.Value, mask func(protocol.Value) json.RawMessage) {
+	raw := args.Raw()
+	if args.Type() != protocol.TypeObject {
+		raw = []byte("{}")
+	} else if mask != nil {
+		if masked := mask(args); masked != nil {
+			raw = masked
+		}
+	}
+	it.paramBytes = len(raw)
+	if len(raw) <= maxParameters {
+		it.params = bytes.Clone(raw)
+	}
+}
+
+func (it *item) readResponse(p protocol.Value) {
+	answer := p.Get("result")
+	it.failed = answer.Get("isError").Bool()
+	if fault := p.Get("error"); fault.Exists() {
+		it.failed = true
+		answer = fault
+	}
+	it.bytes = len(answer.Raw())
+}
+
+func chatText(env *protocol.Envelope) string {
+	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
+	if err != nil {
+		return ""
+	}
+	return firstText(doc.Root(), "message", "text")
+}
+
+func firstText(p protocol.Value, keys ...string) string {
+	for _, key := range keys {
+		if text := p.Get(key).Text(); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// cut shortens a text to n bytes and whole characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
