@@ -36,7 +36,7 @@ var (
 func numbersIn(text string) []json.Number {
 	var out []json.Number
 	text = strings.NewReplacer("+", " + ", "*", " * ", "/", " / ").Replace(text)
-	for _, m := range number.FindAllStringSubmatch(text, -1) {
+	for _, m := range number.FindAllStringSubmatch(text, maxNamed) {
 		f, err := strconv.ParseFloat(strings.ReplaceAll(m[2], ",", ""), 64)
 		if err == nil {
 			out = append(out, json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
@@ -232,25 +232,40 @@ func (q *question) choice(enum []any) string {
 
 // assigned is the value in "name: value" or "name=value".
 func (q *question) assigned(name string) string {
-	at := regexp.MustCompile(`(?i)(?:^|[\s,;(])` + regexp.QuoteMeta(name) + `\s?[:=]\s*("[^"\n]+"|[^\s,;)]+)`)
-	if m := at.FindStringSubmatch(q.text); m != nil {
-		return strings.Trim(m[1], `"`)
-	}
-	return ""
+	m, _ := behindName(q.text, `(?:^|[\s,;(])`, name, `\s?[:=]\s*("[^"\n]+"|[^\s,;)]+)`)
+	return strings.Trim(m, `"`)
 }
 
 // behind is what stands in the question behind the word that names the tool,
 // or what it quotes there.
 func (q *question) behind(t *Tool) string {
 	for _, part := range append([]string{t.Name}, telling(t)...) {
-		at := regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(part) + `\b[\s:,]*(.*)`).FindStringSubmatch(q.text)
-		if at == nil {
+		rest, there := behindName(q.text, `\b`, part, `\b[\s:,]*(.*)`)
+		if !there {
 			continue
 		}
-		if m := quotation.FindStringSubmatch(at[1]); m != nil {
-			return m[1] + m[2] + m[3]
+		if quoted := quotations(rest); len(quoted) > 0 {
+			return quoted[0]
 		}
-		return strings.TrimSpace(at[1])
+		return strings.TrimSpace(rest)
 	}
 	return ""
+}
+
+// behindName is what the one group of the pattern behind a name matches, which
+// the pattern before it precedes, whatever the case of its letters. Nobody
+// writes a name of more than a line.
+func behindName(text, before, name, behind string) (rest string, there bool) {
+	const longest = 200
+	if len(name) > longest {
+		return "", false
+	}
+	at, err := regexp.Compile(`(?i)` + before + regexp.QuoteMeta(name) + behind)
+	if err != nil {
+		return "", false // its name is no text
+	}
+	if m := at.FindStringSubmatch(text); m != nil {
+		return m[1], true
+	}
+	return "", false
 }

@@ -19,10 +19,7 @@ type part struct {
 	ask     string // so that it can be understood without the rest
 }
 
-var (
-	numbered = regexp.MustCompile(`^\s*\(?\d{1,2}[.)]\s+(\S.*)$`)
-	interval = regexp.MustCompile(`[.!?？。！]+(?:\s+|$)|\n+|[？。！]+`)
-)
+var numbered = regexp.MustCompile(`^\s*\(?\d{1,2}[.)]\s+(\S.*)$`)
 
 // partsOf finds the parts of a question: the items of a numbered list, or else
 // its sentences that end with a question mark. Fewer than two are none.
@@ -77,11 +74,11 @@ func listedParts(text string) (intro string, items []string) {
 // askedParts are the sentences that ask, and what comes before the first.
 func askedParts(text string) (intro string, questions []string) {
 	from := 0
-	for _, at := range interval.FindAllStringIndex(text, -1) {
-		sentence := strings.TrimSpace(text[from:at[1]])
-		from = at[1]
+	for _, at := range intervals(text) {
+		sentence := strings.TrimSpace(text[from:at.to])
+		from = at.to
 		switch {
-		case strings.ContainsAny(text[at[0]:at[1]], "?？"):
+		case at.asks:
 			if m := numbered.FindStringSubmatch(sentence); m != nil {
 				sentence = m[1]
 			}

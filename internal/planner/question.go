@@ -19,12 +19,18 @@ type question struct {
 	quoted   []string // what stands in quotation marks
 }
 
+// Bounds of what the rules take of a question.
+const (
+	maxQuestion = 8 << 10 // bytes that are read
+	maxKeywords = 64
+	maxNamed    = 32 // files, numbers and quotations, of each
+)
+
+// The patterns take time in proportion to a text. One that looks for the end of
+// something that may have none, again and again, would not: see quotations.
 var (
 	fileName = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,5}\b`)
-	// quotation is a text in one of three kinds of quotation marks; an
-	// apostrophe is none of them.
-	quotation = regexp.MustCompile("\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
-	mention   = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
+	mention  = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
 )
 
 // stopWords carry no content; placeWords name the place and not the matter.
@@ -49,13 +55,12 @@ func wordSet(s string) map[string]bool {
 	return set
 }
 
+// parseQuestion reads a text, or the beginning of a long one.
 func parseQuestion(text string) question {
-	text = mention.ReplaceAllString(text, " ")
-	q := question{text: strings.TrimSpace(text), numbers: numbersIn(text)}
-	for _, m := range quotation.FindAllStringSubmatch(text, -1) {
-		q.quoted = append(q.quoted, m[1]+m[2]+m[3])
-	}
-	for _, name := range fileName.FindAllString(text, -1) {
+	text = mention.ReplaceAllString(head(text, maxQuestion), " ")
+	q := question{text: strings.TrimSpace(text), numbers: numbersIn(text), quoted: quotations(text)}
+	q.quoted = q.quoted[:min(len(q.quoted), maxNamed)]
+	for _, name := range fileName.FindAllString(text, maxNamed) {
 		q.files = append(q.files, strings.Trim(name, "."))
 	}
 	text = fileName.ReplaceAllString(text, " ")
@@ -68,7 +73,7 @@ func parseQuestion(text string) question {
 		switch {
 		case placeWords[w]:
 			q.places = true
-		case !stopWords[w] && !seen[w] && len([]rune(w)) > 1:
+		case !stopWords[w] && !seen[w] && len([]rune(w)) > 1 && len(q.keywords) < maxKeywords:
 			seen[w] = true
 			q.keywords = append(q.keywords, w)
 		}

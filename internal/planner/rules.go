@@ -29,9 +29,9 @@ const (
 // It never asks for a call that the records have already, and finishes when
 // MaxSteps steps used tools. Tools that may change something are left alone,
 // unless the caller forces one. A question of several parts is divided, as long
-// as there may be sub-problems. Errors are ctx's, and one that wraps ErrForced
-// where the forced tool is not there or the question does not say what it
-// needs.
+// as there may be sub-problems. Of a question the first 8 KiB are read. Errors
+// are ctx's, and one that wraps ErrForced where the forced tool is not there or
+// the question does not say what it needs.
 func (Rules) Next(ctx context.Context, s State) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err

@@ -134,7 +134,8 @@ func argument(c reasoning.Call, p param) string {
 const maxArgumentDepth = protocol.MaxDepth
 
 // Validate holds a call's arguments against the tool's input schema. A tool
-// without a schema takes any object. The error says what does not fit.
+// without a schema takes any object. The error says what does not fit; numbers
+// of more than 1,000 characters, or with an exponent beyond 400, fit none.
 func Validate(inputSchema, arguments json.RawMessage) error {
 	doc, err := protocol.ParseJSON(arguments, maxArgumentDepth)
 	if err != nil {
@@ -145,6 +146,9 @@ func Validate(inputSchema, arguments json.RawMessage) error {
 	}
 	if noSchema(inputSchema) {
 		return nil
+	}
+	if err := checkNumbers(doc.Root()); err != nil {
+		return fmt.Errorf("arguments: %w", err)
 	}
 	compiled, err := compiledSchemas.get(inputSchema)
 	if err != nil {
@@ -228,7 +232,11 @@ func (c *schemaCache) get(raw json.RawMessage) (*jsonschema.Schema, error) {
 }
 
 func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
-	if _, err := protocol.ParseJSON(raw, maxArgumentDepth); err != nil {
+	doc, err := protocol.ParseJSON(raw, maxArgumentDepth)
+	if err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	if err := checkNumbers(doc.Root()); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	c := jsonschema.NewCompiler()

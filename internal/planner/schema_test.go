@@ -20,7 +20,17 @@ func TestValidate(t *testing.T) {
 		{schema, `{"path":"a","path":"b"}`, "duplicate"},
 		{schema, `{"path":`, "arguments"},
 		{schema, strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), "deep"},
+		{schema, `{"path":"a","head":1e9999999}`, "exponent"},
+		{schema, `{"path":"a","head":-1E+999999999999999999999}`, "exponent"},
+		{schema, `{"path":"a","head":1e-9999999}`, "exponent"},
+		{schema, `{"path":"a","head":` + strings.Repeat("9", 100_000) + `}`, "longer"},
+		{schema, `{"path":"a","head":` + strings.Repeat("9", 1000) + `}`, ""},
+		{schema, `{"path":"a","head":1.5e+300}`, ""},
+		{`{"items":{}}`, `{"a":[{"b":1e9999999}]}`, "exponent"},
+		{`{"properties":{"a":{"maximum":1e9999999}}}`, `{"a":1}`, "input schema"},
+		{`{"properties":{"a":{"const":1e9999999}}}`, `{"a":1}`, "input schema"},
 		{``, `{"anything":1}`, ""},
+		{``, `{"anything":1e9999999}`, ""},
 		{`null`, `{}`, ""},
 		{`{"$ref":"file:///etc/passwd"}`, `{}`, "not followed"},
 		{`{"$ref":"http://127.0.0.1:1/x"}`, `{}`, "not followed"},
@@ -38,6 +48,8 @@ func TestValidate(t *testing.T) {
 func FuzzValidate(f *testing.F) {
 	f.Add(`{"type":"object"}`, `{"a":1}`)
 	f.Add(`{"$ref":"#"}`, `{}`)
+	f.Add(`{"properties":{"a":{"type":"number"}}}`, `{"a":1e9999999}`)
+	f.Add(`{"properties":{"a":{"multipleOf":1e-399}}}`, `{"a":1e399}`)
 	f.Add(`{"properties":{"a":{"$ref":"#"}}}`, `{"a":{"a":{}}}`)
 	f.Fuzz(func(t *testing.T, schema, args string) {
 		_ = planner.Validate(json.RawMessage(schema), json.RawMessage(args))

@@ -73,7 +73,8 @@ func NewBuilder(opts Options) *Builder {
 // results, then the oldest small ones, the oldest thoughts, the oldest
 // exchanges of the history, the oldest errors and at last whole steps. What
 // would not fit if it were alone goes before all that. The system prompt and
-// the question are never cut.
+// the question are never cut; too large for any tokenizer, they are refused
+// without being counted. When ctx ends, counting does too.
 //
 // Errors: *TooLargeError, an unknown goal, and ctx's own.
 func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, error) {
@@ -87,9 +88,19 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 		b.question, b.steps = in.Question, nil // summaries are of the question
 	}
 	b.talk = b.talk[:min(len(b.talk), 2+len(in.History))]
+	b.counter.begin(ctx)
+	messages, meta, err := b.build(ctx, in)
+	if b.counter.ended {
+		b.steps, b.talk = nil, nil // what is remembered was not counted
+		return nil, Meta{}, ctx.Err()
+	}
+	return messages, meta, err
+}
+
+func (b *Builder) build(ctx context.Context, in Input) ([]llm.Message, Meta, error) {
 	p := newPlan(b, in, b.recall(in.Records))
 	if p.fixed > p.limit {
-		return nil, Meta{}, &TooLargeError{Tokens: p.fixed, Budget: p.limit}
+		return nil, Meta{}, p.tooLarge()
 	}
 	p.dropTooLarge()
 	if in.Goal == Synthesis {

@@ -1,10 +1,6 @@
 package reasoning
 
-import (
-	"math"
-
-	"github.com/meup-protocol/meup/internal/llm"
-)
+import "github.com/meup-protocol/meup/internal/llm"
 
 // plan is what a context will hold: a cost and a form for everything that may
 // be shown in another way or not at all.
@@ -48,12 +44,21 @@ type planResult struct {
 	hidden bool // with its step
 }
 
+// A question or a system prompt of up to so many times the limit, or of so many
+// tokens, is counted, so that it can be said how much too large it is. Of a
+// larger one that is not found out.
+const (
+	exactly      = 2
+	atLeastExact = 10_000
+)
+
 // newPlan shows results large as summary or preview, and the rest whole.
 func newPlan(b *Builder, in Input, steps []*remembered) *plan {
 	p := &plan{goal: in.Goal, counter: b.counter, limit: b.limit}
-	p.fixed = b.cost(0, llm.Message{Text: in.Question}, math.MaxInt)
+	most := max(atLeastExact, exactly*b.limit)
+	p.fixed = b.cost(0, llm.Message{Text: in.Question}, most)
 	if in.System != "" {
-		p.fixed += b.cost(1, llm.Message{Text: in.System}, math.MaxInt)
+		p.fixed += b.cost(1, llm.Message{Text: in.System}, most)
 	}
 	p.sum = p.fixed
 	if p.fixed > p.limit {
@@ -113,6 +118,14 @@ func (p *plan) first(r *shown) form {
 func (p *plan) show(r *planResult, f form, tokens int) {
 	p.sum += tokens - r.tokens
 	r.form, r.tokens = f, tokens
+}
+
+// tooLarge is the error of a plan whose fixed parts have no room.
+func (p *plan) tooLarge() error {
+	if p.fixed >= beyond {
+		return &TooLargeError{Tokens: p.limit, More: true, Budget: p.limit}
+	}
+	return &TooLargeError{Tokens: p.fixed, Budget: p.limit}
 }
 
 // showWhole shows large results whole, the newest first, until one has no

@@ -1,6 +1,7 @@
 package reasoning
 
 import (
+	"context"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -23,9 +24,14 @@ const (
 	// many are: about 1.5 MB. A full memory is emptied.
 	maxWord  = 32
 	maxWords = 16_384
-	// maxRun is the longest piece without any boundary that is counted for a
-	// result. Merging a longer one takes seconds, and nobody can read it.
+	// maxRun is the longest piece without any boundary that is counted towards
+	// a limit. Merging a longer one takes seconds, and nobody can read it.
 	maxRun = 256 << 10
+	// longestToken is how many bytes a token has at most, in any encoding: it
+	// is one of spaces.
+	longestToken = 128
+	// lookUp is after how many bytes it is asked whether anybody still waits.
+	lookUp = 64 << 10
 )
 
 // counter counts tokens exactly. The tokenizer takes about 110 ns a byte, so
@@ -34,6 +40,10 @@ const (
 type counter struct {
 	codec tokenizer.Codec
 	words map[string]int
+
+	done  <-chan struct{} // nobody waits for the counts any more; nil: never
+	since int             // bytes since it was last asked
+	ended bool            // done was closed: the counts are good for nothing
 }
 
 // newCounter chooses the encoding of a model.
@@ -54,12 +64,35 @@ func encodingOf(model string) tokenizer.Codec {
 	return codec
 }
 
+// begin has the counter give up when ctx ends: what it says then is wrong, and
+// ended tells so.
+func (c *counter) begin(ctx context.Context) {
+	c.done, c.since, c.ended = ctx.Done(), 0, false
+}
+
+// givesUp is asked before each piece.
+func (c *counter) givesUp(piece int) bool {
+	if c.since += piece; c.since < lookUp || c.ended {
+		return c.ended
+	}
+	c.since = 0
+	select {
+	case <-c.done:
+		c.ended = true
+	default:
+	}
+	return c.ended
+}
+
 // count is the number of tokens of a text of any kind and length: of 10 MB of
 // letters without a space after some seconds.
 func (c *counter) count(text string) int {
 	n := 0
 	for text != "" {
 		piece := text[:boundary(text)]
+		if c.givesUp(len(piece)) {
+			return n
+		}
 		n += c.piece(piece)
 		text = text[len(piece):]
 	}
@@ -67,11 +100,14 @@ func (c *counter) count(text string) int {
 }
 
 // within counts up to a limit. When ok is false, the text has more tokens, or
-// a run that is not worth counting.
+// a run that is not worth counting, or nobody waits any more.
 func (c *counter) within(text string, limit int) (n int, ok bool) {
+	if len(text)/longestToken > limit {
+		return 0, false
+	}
 	for text != "" {
 		end := boundary(text)
-		if end > maxRun || n > limit {
+		if end > maxRun || n > limit || c.givesUp(end) {
 			return 0, false
 		}
 		n += c.piece(text[:end])
@@ -118,9 +154,6 @@ func (c *counter) message(m llm.Message, limit int) int {
 
 // part counts a text; one beyond the limit as beyond.
 func (c *counter) part(text string, limit int) int {
-	if limit == math.MaxInt {
-		return c.count(text)
-	}
 	if n, ok := c.within(text, limit); ok {
 		return n
 	}

@@ -1,11 +1,16 @@
 package reasoning
 
 import (
+	"context"
+	"errors"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/meup-protocol/meup/internal/llm"
 )
 
 var encodings = []tokenizer.Encoding{tokenizer.O200kBase, tokenizer.Cl100kBase, tokenizer.P50kBase, tokenizer.R50kBase}
@@ -157,4 +162,90 @@ type metered struct {
 func (m *metered) Count(s string) (int, error) {
 	m.bytes += len(s)
 	return m.Codec.Count(s)
+}
+
+// No token of any encoding is longer than it is taken to be.
+func TestLongestToken(t *testing.T) {
+	for _, e := range encodings {
+		codec := countedBy(t, e).codec
+		longest := 0
+		for id := range uint(210_000) {
+			if text, err := codec.Decode([]uint{id}); err == nil {
+				longest = max(longest, len(text))
+			}
+		}
+		if longest == 0 || longest > longestToken {
+			t.Errorf("%s: a token of %d bytes", e, longest)
+		}
+	}
+}
+
+// meddling ends a context after so many bytes.
+type meddling struct {
+	metered
+	after int
+	end   func()
+}
+
+func (m *meddling) Count(s string) (int, error) {
+	if m.bytes > m.after {
+		m.end()
+	}
+	return m.metered.Count(s)
+}
+
+// Nobody waits any more: counting ends soon, and nothing of it is remembered.
+func TestCountingEndsWithItsContext(t *testing.T) {
+	var history []llm.Message
+	for range 100 { // of pieces that are too long to be remembered
+		history = append(history, llm.Message{Role: llm.User, Text: strings.Repeat(strings.Repeat("aé", maxWord)+" ", 100)})
+	}
+	in := Input{Goal: Planning, Question: "What is it?", History: history}
+	b := NewBuilder(Options{Budget: 10_000_000})
+	want, meta, err := NewBuilder(Options{Budget: 10_000_000}).Build(t.Context(), in)
+	if err != nil || meta.History > 0 {
+		t.Fatal(err, meta)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	codec := &meddling{metered: metered{Codec: b.counter.codec}, after: 1_000, end: cancel}
+	b.counter.codec = codec
+	if _, _, err := b.Build(ctx, in); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if codec.bytes > 2*lookUp {
+		t.Errorf("%d bytes went through the tokenizer", codec.bytes)
+	}
+	codec.after = math.MaxInt
+	got, after, err := b.Build(t.Context(), in)
+	if err != nil || len(got) != len(want) {
+		t.Fatal(err, len(got))
+	}
+	if after.Tokens != meta.Tokens {
+		t.Errorf("%d tokens, not %d", after.Tokens, meta.Tokens)
+	}
+}
+
+// What no tokenizer could make small enough is not counted.
+func TestATextTooLargeIsNotCounted(t *testing.T) {
+	for name, text := range map[string]string{
+		"words":    strings.Repeat("some words, 12 of them\n", 170_000),
+		"one word": strings.Repeat("a", 3_900_000),
+		"blank":    strings.Repeat(" ", 3_900_000),
+	} {
+		for _, in := range []Input{{Question: text}, {Question: "q", System: text}} {
+			b := NewBuilder(Options{Budget: 10_000})
+			codec := &metered{Codec: b.counter.codec}
+			b.counter.codec = codec
+			in.Goal = Planning
+			_, _, err := b.Build(t.Context(), in)
+			var large *TooLargeError
+			if !errors.As(err, &large) || !large.More || large.Tokens != 10_000 || !strings.Contains(err.Error(), "more than 10000 tokens") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if codec.bytes > 100_000 {
+				t.Errorf("%s: %d bytes went through the tokenizer", name, codec.bytes)
+			}
+		}
+	}
 }

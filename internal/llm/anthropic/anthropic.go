@@ -135,16 +135,16 @@ func refusesThinking(err error) bool {
 }
 
 func (m *Model) ask(ctx context.Context, body request, on func(llm.Delta)) (llm.Response, error) {
-	stream, err := m.client.Stream(ctx, "/v1/messages", body)
-	if err != nil {
-		return llm.Response{}, err
-	}
-	defer stream.Close() //nolint:errcheck // what matters has been read
-	a := &answer{on: on}
-	if err := read(stream, a); err != nil {
-		return llm.Response{}, m.explain(err)
-	}
-	return a.response(), nil
+	var resp llm.Response
+	err := m.client.Ask(ctx, "/v1/messages", body, on, func(stream *llmhttp.Stream, on func(llm.Delta)) error {
+		a := &answer{on: on}
+		if err := read(stream, a); err != nil {
+			return m.explain(err)
+		}
+		resp = a.response()
+		return nil
+	})
+	return resp, err
 }
 
 func read(stream *llmhttp.Stream, a *answer) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -176,8 +177,8 @@ func TestConnectionBreaks(t *testing.T) {
 }
 
 func TestErrorWithinTheStream(t *testing.T) {
-	s := serve(t, sse(t, "overloaded.sse"))
-	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil)
+	s := serve(t, sse(t, "overloaded.sse")) // after the first words: they cannot be taken back
+	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), func(llm.Delta) {})
 	var refusal *llm.Error
 	if !errors.As(err, &refusal) {
 		t.Fatalf("got %v", err)
@@ -185,6 +186,42 @@ func TestErrorWithinTheStream(t *testing.T) {
 	want := llm.Error{Provider: "anthropic", Code: "overloaded_error", Message: "Overloaded"}
 	if *refusal != want || !refusal.Temporary() {
 		t.Errorf("got %+v, temporary %v", *refusal, refusal.Temporary())
+	}
+}
+
+// TestBusyWithinTheStream: it is asked again while nothing has gone out.
+func TestBusyWithinTheStream(t *testing.T) {
+	const busy = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"Busy\"}}\n\n"
+	inStream := func(code string) reply {
+		return reply{status: http.StatusOK, stream: true, body: fmt.Appendf(nil, busy, code)}
+	}
+	for name, tc := range map[string]struct {
+		replies []reply
+		code    string // "": none
+	}{
+		"overloaded":   {[]reply{inStream("overloaded_error"), sse(t, "text.sse")}, ""},
+		"too many":     {[]reply{inStream("rate_limit_error"), sse(t, "text.sse")}, ""},
+		"one document": {[]reply{{status: http.StatusOK, body: testdata(t, "error_529.json")}, sse(t, "text.sse")}, ""},
+		"twice":        {[]reply{inStream("overloaded_error"), inStream("overloaded_error")}, "overloaded_error"},
+		"both ways":    {[]reply{{status: 529, body: testdata(t, "error_529.json")}, inStream("overloaded_error")}, "overloaded_error"},
+		"for good":     {[]reply{inStream("invalid_request_error")}, "invalid_request_error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, tc.replies...)
+			deltas := ""
+			resp, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), func(d llm.Delta) { deltas += d.Text })
+			var refusal *llm.Error
+			if errors.As(err, &refusal); tc.code != "" && (refusal == nil || refusal.Code != tc.code) || tc.code == "" && err != nil {
+				t.Errorf("got %v", err)
+			}
+			if len(s.bodies) != len(tc.replies) || deltas != resp.Message.Text || (deltas == "") != (tc.code != "") {
+				t.Errorf("asked %d times, got %q", len(s.bodies), deltas)
+			}
+		})
+	}
+	s := serve(t, sse(t, "overloaded.sse"), sse(t, "text.sse")) // nobody was told
+	if _, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -232,7 +269,7 @@ func TestNoSecrets(t *testing.T) {
 	bad := reply{status: http.StatusOK, stream: true, body: []byte("event: message_start\ndata: {\"type\":\"message_start\",\"message\":\"" + key + "\"}\n\n")}
 	for i, r := range []reply{echo, inStream, bad} {
 		var log bytes.Buffer
-		s := serve(t, r)
+		s := serve(t, r, r)
 		_, err := s.model("claude-sonnet-5-5", &log).Generate(t.Context(), ask("the secret question"), nil)
 		if err == nil {
 			t.Fatal("no error")

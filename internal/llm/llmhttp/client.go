@@ -2,11 +2,12 @@
 // events that it answers with. It is what the providers' packages share, and
 // knows none of their formats.
 //
-// One request is one [Client.Stream]: the question as JSON, the answer as
+// One request is one [Client.Ask]: the question as JSON, the answer as
 // server-sent events (or, from servers that do not stream, as one JSON
-// document). A server that is busy (429 and 5xx) is asked again as long as no
-// answer has begun. A server that cannot be reached is not: who waits for a
-// model should hear of that at once.
+// document). A server that is busy (429 and 5xx, or what its stream says in
+// their place) is asked again as long as nothing of an answer has gone out. A
+// server that cannot be reached is not: who waits for a model should hear of
+// that at once.
 //
 // The key is the caller's: it is set by [Client.Header], goes to the host of
 // BaseURL alone, and is masked in every error text. Nothing of what is asked
@@ -17,6 +18,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -59,33 +61,74 @@ type Client struct {
 	FirstByte, Idle time.Duration
 }
 
+// Ask posts body as JSON to path and has read take the answer, with which it
+// passes the answer's pieces on to on. When read returns, or ctx ends, so does
+// the stream. on may be nil, and is for read then.
+//
+// A server that finds itself busy only once its answer has begun is asked again
+// too, as long as on was given nothing: read's error tells, if it is or wraps an
+// *llm.Error. read is called once for every answer.
+//
+// Errors are Stream's, and read's own.
+func (c *Client) Ask(ctx context.Context, path string, body any, on func(llm.Delta), read func(*Stream, func(llm.Delta)) error) error {
+	gone := false
+	pass := on
+	if on != nil {
+		pass = func(d llm.Delta) {
+			gone = true
+			on(d)
+		}
+	}
+	return c.patiently(ctx, body, func(payload []byte) (*llm.Error, error) {
+		s, refusal, err := c.attempt(ctx, path, payload)
+		if s == nil {
+			return refusal, err
+		}
+		defer s.Close() //nolint:errcheck // what matters has been read
+		err = read(s, pass)
+		var within *llm.Error
+		if !gone && errors.As(err, &within) && within.Temporary() {
+			return within, ctx.Err()
+		}
+		return nil, err
+	})
+}
+
 // Stream posts body as JSON to path and returns the answer, which the caller
 // closes. When ctx ends, so does the stream.
 //
 // Errors: *llm.Error for a refusal (of a busy server: after the last attempt),
 // ErrStalled for a server that says nothing, ctx's own, and the network's.
 func (c *Client) Stream(ctx context.Context, path string, body any) (*Stream, error) {
+	var s *Stream
+	err := c.patiently(ctx, body, func(payload []byte) (refusal *llm.Error, err error) {
+		s, refusal, err = c.attempt(ctx, path, payload)
+		return refusal, err
+	})
+	return s, err
+}
+
+// patiently asks until there is neither a refusal nor an error, or Retry says
+// that it is enough.
+func (c *Client) patiently(ctx context.Context, body any, ask func(payload []byte) (*llm.Error, error)) error {
 	payload, err := json.Marshal(body)
 	if err != nil {
-		return nil, fmt.Errorf("marshal request to %s: %w", c.Provider, err)
+		return fmt.Errorf("marshal request to %s: %w", c.Provider, err)
 	}
 	for attempt := 1; ; attempt++ {
-		s, refusal, err := c.attempt(ctx, path, payload)
-		if err != nil {
-			return nil, err
-		}
-		if refusal == nil {
-			return s, nil
+		refusal, err := ask(payload)
+		if err != nil || refusal == nil {
+			return err
 		}
 		wait, again := c.Retry.after(attempt, refusal)
 		if !again {
-			return nil, refusal
+			return refusal
 		}
 		c.log().LogAttrs(ctx, slog.LevelWarn, "model busy, asking again",
-			slog.String("provider", c.Provider), slog.Int("status", refusal.Status),
+			slog.String("provider", c.Provider), slog.Int("status", refusal.Status), slog.String("code", refusal.Code),
 			slog.Int("attempt", attempt), slog.Duration("wait", wait))
 		if err := c.Retry.sleep(ctx, wait); err != nil {
-			return nil, fmt.Errorf("wait for %s: %w", c.Provider, err)
+			return fmt.Errorf("wait for %s: %w", c.Provider, err)
 		}
 	}
 }

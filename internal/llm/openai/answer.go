@@ -38,6 +38,14 @@ func newAnswer(m *Model, on func(llm.Delta)) *answer {
 	return a
 }
 
+// read reads the whole answer.
+func (a *answer) read(s *llmhttp.Stream) error {
+	if body, ok := s.JSON(); ok {
+		return a.document(body)
+	}
+	return a.stream(s)
+}
+
 // stream reads the events up to [DONE], or to the end of a stream whose answer
 // had ended. What a connection that breaks between the two would have brought
 // is the usage at most.

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -12,10 +13,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/llm/llmhttp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,6 +32,7 @@ func serve(t testing.TB, h http.HandlerFunc, set ...func(*Options)) *Model {
 	t.Cleanup(srv.Close)
 	n := 0
 	o := Options{BaseURL: srv.URL + "/v1", Key: "sk-secret-key", Model: "m", Provider: "acme", HTTP: srv.Client(),
+		Retry: llmhttp.Retry{Sleep: func(context.Context, time.Duration) error { return nil }},
 		NewID: func() string { n++; return fmt.Sprintf("made_up_%d", n) }}
 	for _, f := range set {
 		f(&o)

@@ -111,21 +111,16 @@ func (m *Model) Provider() string { return m.provider }
 
 // Generate asks the model; llm.Model has the contract.
 func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
-	s, err := m.client.Stream(ctx, "/chat/completions", m.body(req))
-	if err != nil {
-		return llm.Response{}, err
-	}
-	defer s.Close() //nolint:errcheck // what was to be read has been read
-	a := newAnswer(m, on)
-	if body, ok := s.JSON(); ok {
-		err = a.document(body)
-	} else {
-		err = a.stream(s)
-	}
-	if err != nil {
-		return llm.Response{}, err
-	}
-	return a.response(), nil
+	var resp llm.Response
+	err := m.client.Ask(ctx, "/chat/completions", m.body(req), on, func(s *llmhttp.Stream, on func(llm.Delta)) error {
+		a := newAnswer(m, on)
+		if err := a.read(s); err != nil {
+			return err
+		}
+		resp = a.response()
+		return nil
+	})
+	return resp, err
 }
 
 func bearer(key string) func(http.Header) {

@@ -51,16 +51,55 @@ func TestRefusals(t *testing.T) {
 	if !errors.As(err, &e) || e.Status != 401 || e.Code != "invalid_api_key" || e.Provider != "acme" || e.Message != "Incorrect API key provided: [key]." {
 		t.Fatalf("%v", err)
 	}
-	// A stream that has begun is not asked for again, and masked all the same.
-	asked := 0
+	// What comes within a stream is masked all the same.
 	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked++
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "data: {\"error\":{\"message\":\"overloaded, sk-secret-key\",\"code\":503}}\n\n")
 	})
 	_, err = m.Generate(t.Context(), question, nil)
-	if !errors.As(err, &e) || e.Status != 0 || e.Code != "503" || e.Message != "overloaded, [key]" || asked != 1 {
-		t.Fatalf("%v, asked %d times", err, asked)
+	if !errors.As(err, &e) || e.Status != 0 || e.Code != "503" || e.Message != "overloaded, [key]" {
+		t.Fatalf("%v", err)
+	}
+}
+
+// TestBusyWithinTheStream: it is asked again while nothing has gone out.
+func TestBusyWithinTheStream(t *testing.T) {
+	const (
+		busy  = `{"error":{"message":"overloaded","code":%d}}`
+		piece = `{"choices":[{"index":0,"delta":{"content":"Well"}}]}`
+		call  = `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`
+		whole = `{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}`
+	)
+	for name, tc := range map[string]struct {
+		first, kind string
+		asked       int
+		deltas      string
+	}{
+		"at once":         {fmt.Sprintf("data: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
+		"too many":        {fmt.Sprintf("data: "+busy+"\n\n", 429), "text/event-stream", 2, "Hi"},
+		"in one document": {fmt.Sprintf(busy, 503), "application/json", 2, "Hi"},
+		"in a call":       {fmt.Sprintf("data: "+call+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
+		"not for long":    {fmt.Sprintf("data: "+busy+"\n\n", 400), "text/event-stream", 1, ""},
+		"after a piece":   {fmt.Sprintf("data: "+piece+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 1, "Well"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if asked++; asked == 1 {
+					answers(tc.kind, []byte(tc.first))(w, r)
+					return
+				}
+				answers("text/event-stream", []byte("data: "+whole+"\n\n"))(w, r)
+			})
+			deltas := ""
+			resp, err := m.Generate(t.Context(), question, func(d llm.Delta) { deltas += d.Text })
+			if asked != tc.asked || deltas != tc.deltas || (err == nil) != (tc.asked == 2) {
+				t.Errorf("asked %d times, %q, %v", asked, deltas, err)
+			}
+			if err == nil && (resp.Message.Text != "Hi" || len(resp.Message.Calls) > 0) {
+				t.Errorf("got %+v", resp)
+			}
+		})
 	}
 }
 
