@@ -121,6 +121,9 @@ func joinURL(target *url.URL, opts Options) *url.URL {
 func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 	for attempt := 1; ; attempt++ {
 		s, err := c.connect(ctx)
+		if err == nil {
+			s.fresh = nil // the caller has it from Welcome
+		}
 		if err == nil || finalError(err) != nil || ctx.Err() != nil {
 			return s, err
 		}

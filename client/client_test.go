@@ -145,7 +145,7 @@ func TestFilterHoldsFromTheFirstEnvelopeAfterAReconnect(t *testing.T) {
 		g.append(env)
 	}
 	for _, want := range []protocol.ID{"e-1", "e-3"} {
-		if env, err := c.Receive(deadline(t)); err != nil || env.ID != want {
+		if env, err := logged(deadline(t), c); err != nil || env.ID != want {
 			t.Errorf("received %s, %v; want %s", env.ID, err, want)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *Client) connect(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	conn.SetReadLimit(maxFrame)
-	w, err := readWelcome(ctx, conn)
+	fresh, w, err := readWelcome(ctx, conn)
 	if err == nil {
 		err = c.place(w)
 	}
@@ -46,7 +46,7 @@ func (c *Client) connect(ctx context.Context) (*session, error) {
 	c.mu.Lock()
 	c.welcome = w
 	c.mu.Unlock()
-	return newSession(c, conn), nil
+	return newSession(c, conn, fresh), nil
 }
 
 func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
@@ -90,19 +90,21 @@ func refusedDial(resp *http.Response) *DialError {
 	return e
 }
 
-func readWelcome(ctx context.Context, conn *websocket.Conn) (protocol.Welcome, error) {
+// readWelcome reads the first frame: as it is delivered, and what it says.
+func readWelcome(ctx context.Context, conn *websocket.Conn) (*item, protocol.Welcome, error) {
 	_, frame, err := conn.Read(ctx)
 	if err != nil {
-		return protocol.Welcome{}, fmt.Errorf("read welcome: %w", err)
+		return nil, protocol.Welcome{}, fmt.Errorf("read welcome: %w", err)
 	}
 	env, err := decode(frame)
 	if err != nil {
-		return protocol.Welcome{}, err
+		return nil, protocol.Welcome{}, err
 	}
 	if env.Kind != protocol.KindSystemWelcome {
-		return protocol.Welcome{}, fmt.Errorf("read welcome: the first frame is a %s", env.Kind)
+		return nil, protocol.Welcome{}, fmt.Errorf("read welcome: the first frame is a %s", env.Kind)
 	}
-	return payload[protocol.Welcome](&env)
+	w, err := payload[protocol.Welcome](&env)
+	return &item{env: env, size: int64(len(frame))}, w, err
 }
 
 // place puts the cursor in relation to the log that the welcome tells of.

@@ -21,6 +21,8 @@ func (s *session) dispatch(env *protocol.Envelope, size int64) {
 		return
 	case protocol.KindSystemWelcome:
 		c.welcomedAgain(env)
+		s.fresh = &item{env: *env, size: size}
+		return
 	case protocol.KindSystemPresence:
 		c.presence(env)
 	case protocol.KindMCPResponse:

@@ -12,7 +12,9 @@
 //
 // Received: every envelope of the log that this participant may see, once and
 // in the order of its Seq, across any number of connections. Presence and
-// stream.data have no Seq; they are delivered while there is room for them.
+// stream.data have no Seq; they are delivered while there is room for them. A
+// connection that is opened again begins with a welcome, which has none either
+// and is delivered before what the connection brings.
 //
 // Sent: an envelope whose [Client.Send] returned without an error is durable
 // in the log. A lost connection does not lose or double it: it is sent again

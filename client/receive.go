@@ -12,6 +12,10 @@ import (
 // between them, without a Seq, presence, fresh welcomes and stream.data. It
 // waits for one until ctx ends.
 //
+// A fresh welcome comes when the rights have changed, and with every
+// connection but the first, whose welcome [Client.Welcome] gives: it tells who
+// is there now, since nothing was heard of who came and went in between.
+//
 // A *GapError tells that envelopes are missing here; the next call goes on
 // behind the gap. Every other error but ctx's own is final: ErrClosed, a
 // *CloseError or a *DialError, after everything that was received before.

@@ -67,7 +67,7 @@ func TestNoGapNoDuplicateFIFOWhenConnectionsAreCutAnywhere(t *testing.T) {
 				}
 			})
 			for i := range count {
-				env, err := c.Receive(ctx)
+				env, err := logged(ctx, c)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -147,7 +147,7 @@ func TestSendInsideTheReceiveLoopOfASlowReceiver(t *testing.T) {
 	ctx := deadline(t)
 	var last protocol.Seq
 	for n := 0; n < 2*backlog; {
-		env, err := c.Receive(ctx)
+		env, err := logged(ctx, c)
 		if err != nil {
 			t.Fatal(err)
 		}

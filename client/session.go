@@ -21,10 +21,13 @@ type session struct {
 	// stops counts how often the reader stopped for want of room, so that a
 	// pong that nobody read is not taken for a dead peer.
 	stops atomic.Int64
+	// fresh is a welcome that the receiver is still to have, once there is room
+	// for it. Owned by the reader.
+	fresh *item
 }
 
-func newSession(c *Client, conn *websocket.Conn) *session {
-	return &session{c: c, conn: conn}
+func newSession(c *Client, conn *websocket.Conn, fresh *item) *session {
+	return &session{c: c, conn: conn, fresh: fresh}
 }
 
 // run reads until the connection ends and returns why. When it returns, the
@@ -51,6 +54,9 @@ func (s *session) read(ctx context.Context) error {
 		if err := s.awaitRoom(ctx); err != nil {
 			return err
 		}
+		if s.welcome() {
+			continue
+		}
 		_, frame, err := s.conn.Read(ctx)
 		if err != nil {
 			return err
@@ -62,6 +68,20 @@ func (s *session) read(ctx context.Context) error {
 		}
 		s.dispatch(&env, int64(len(frame)))
 	}
+}
+
+// welcome hands a fresh welcome to the receiver and reports whether it did.
+// Nothing that is thrown away while there is no room for it comes before it:
+// then there will be another connection, with a welcome of its own.
+func (s *session) welcome() bool {
+	if s.fresh == nil || s.c.in.skipping.Load() {
+		return false
+	}
+	if !s.c.opts.Discard && !s.c.in.putWelcome(*s.fresh) {
+		return false
+	}
+	s.fresh = nil
+	return true
 }
 
 // awaitRoom returns when it makes sense to read: when what comes can be kept,

@@ -1,0 +1,130 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// logged returns the next envelope of the log.
+func logged(ctx context.Context, c *client.Client) (protocol.Envelope, error) {
+	for {
+		if env, err := c.Receive(ctx); err != nil || env.Seq != 0 {
+			return env, err
+		}
+	}
+}
+
+// Who came while a connection was lost is told by the welcome of the next one.
+func TestReconnectDeliversItsWelcome(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	lost, there := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	patience := deadline(t)
+	alice := join(t, g, "alice", func(o *client.Options) {
+		o.OnState = func(s client.State) {
+			if s.Phase == client.Waiting {
+				once.Do(func() { // away until bob has come
+					close(lost)
+					select {
+					case <-there:
+					case <-patience.Done():
+					}
+				})
+			}
+		}
+	})
+	first, err := alice.Send(deadline(t), message(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Restart()
+	<-lost
+	bob := join(t, g, "bob", nil)
+	if _, err := bob.Send(deadline(t), message(2)); err != nil {
+		t.Fatal(err)
+	}
+	close(there)
+
+	var got []protocol.Envelope
+	for len(got) == 0 || got[len(got)-1].ID != message(2).ID {
+		env, err := alice.Receive(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env.Kind != protocol.KindSystemPresence {
+			got = append(got, env)
+		}
+	}
+	if len(got) != 3 || got[0].ID != first.ID || got[1].Kind != protocol.KindSystemWelcome || got[1].Seq != 0 {
+		t.Fatalf("received %+v", got)
+	}
+	var w protocol.Welcome
+	if err := json.Unmarshal(got[1].Payload, &w); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(w.Participants, func(p protocol.Participant) bool { return p.ID == "bob" }) {
+		t.Errorf("the welcome names %v", w.Participants)
+	}
+}
+
+// A buffer for one envelope, filled anew by every connection that is opened
+// for want of room in it: the welcomes do not keep the log from coming through.
+func TestWelcomesDoNotFillASmallBuffer(t *testing.T) {
+	const backlog = 20
+	for name, small := range map[string]func(*client.Options){
+		"count": func(o *client.Options) { o.Buffer = 1 },
+		"bytes": func(o *client.Options) { o.BufferBytes = 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newFaultyGateway(t)
+			for i := range backlog {
+				g.append(message(i))
+			}
+			c := g.dial(t, func(o *client.Options) { o.Since = client.After(0); small(o) })
+			ctx := deadline(t)
+			welcomes := 0
+			for last := protocol.Seq(0); last < backlog; {
+				env, err := c.Receive(ctx)
+				if err != nil {
+					t.Fatalf("%v, behind %d", err, last)
+				}
+				if env.Kind == protocol.KindSystemWelcome {
+					welcomes++
+				} else if last++; env.Seq != last {
+					t.Fatalf("received %d, want %d", env.Seq, last)
+				}
+				// While somebody waits, the reader throws away what has no room.
+				if _, err := c.Send(ctx, client.Chat("answer")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := g.dialCount(); welcomes > n-1 || n < 2 {
+				t.Errorf("%d welcomes on %d connections", welcomes, n)
+			}
+		})
+	}
+}
+
+func TestDiscardDeliversNoWelcome(t *testing.T) {
+	g := newFaultyGateway(t)
+	var once sync.Once
+	g.onFrame = func(c *fakeConn, _ *protocol.Envelope) (cut bool) {
+		once.Do(func() { cut = true; _ = c.CloseNow() })
+		return cut
+	}
+	c := g.dial(t, func(o *client.Options) { o.Discard = true })
+	if _, err := c.Send(deadline(t), message(1)); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if env, err := c.Receive(deadline(t)); err == nil {
+		t.Errorf("received %s", env.Kind)
+	}
+}
