@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"os"
@@ -145,8 +144,8 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 }
 
 // dialBridge joins the space, waiting for a gateway that cannot be reached yet.
-func dialBridge(ctx context.Context, f *bridgeFlags, token string, log *slog.Logger) (*client.Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.connectTimeout)
+func dialBridge(parent context.Context, f *bridgeFlags, token string, log *slog.Logger) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
 	defer cancel()
 	c, err := client.Dial(ctx, client.Options{
 		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true, NoEcho: true,
@@ -155,8 +154,5 @@ func dialBridge(ctx context.Context, f *bridgeFlags, token string, log *slog.Log
 		Filter:  protocol.Filter{Kinds: []string{"participant.*"}},
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
 	})
-	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("gave up after %s: %w", f.connectTimeout, err)
-	}
-	return c, err
+	return c, whyNotJoined(parent, ctx, f.connectTimeout, err)
 }

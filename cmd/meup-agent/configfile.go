@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 	"github.com/spf13/pflag"
 )
 
@@ -32,27 +34,51 @@ func applyConfig(fl *pflag.FlagSet, path string) error {
 	}
 	file, err := parser.ParseBytes(raw, 0)
 	if err != nil {
-		return fmt.Errorf("%s: %s", path, strings.TrimSpace(yaml.FormatError(err, false, true)))
+		return unreadable(path, err)
 	}
 	for _, doc := range file.Docs {
-		for _, member := range members(doc.Body) {
+		list, err := members(doc.Body)
+		if err != nil {
+			return located(path, doc.Body.GetToken(), err)
+		}
+		for _, member := range list {
 			if err := applyMember(fl, member); err != nil {
-				at := member.Key.GetToken().Position
-				return fmt.Errorf("%s:%d:%d: %w", path, at.Line, at.Column, err)
+				return located(path, member.Key.GetToken(), err)
 			}
 		}
 	}
 	return nil
 }
 
-func members(node ast.Node) []*ast.MappingValueNode {
+// unreadable says where a file is no YAML. It does not quote the line, which
+// may have anything in it.
+func unreadable(path string, err error) error {
+	var at yaml.Error
+	if !errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return located(path, at.GetToken(), errors.New("not YAML: "+at.GetMessage()))
+}
+
+func located(path string, t *token.Token, err error) error {
+	if t == nil || t.Position == nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return fmt.Errorf("%s:%d:%d: %w", path, t.Position.Line, t.Position.Column, err)
+}
+
+// members are the keys of a document with their values. One of comments alone
+// has none.
+func members(node ast.Node) ([]*ast.MappingValueNode, error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
-		return n.Values
+		return n.Values, nil
 	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}
+		return []*ast.MappingValueNode{n}, nil
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+		return nil, nil
 	}
-	return nil
+	return nil, errors.New("expected keys with values, such as max_steps: 12")
 }
 
 func applyMember(fl *pflag.FlagSet, member *ast.MappingValueNode) error {

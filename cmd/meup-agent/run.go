@@ -116,8 +116,8 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 
 // dial joins the space. A gateway that cannot be reached yet is waited for,
 // since both are often started together; one that refuses is not.
-func dial(ctx context.Context, f *runFlags, token string, log *slog.Logger) (*client.Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, f.connectTimeout)
+func dial(parent context.Context, f *runFlags, token string, log *slog.Logger) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
 	defer cancel()
 	opts := client.Options{
 		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true,
@@ -127,8 +127,20 @@ func dial(ctx context.Context, f *runFlags, token string, log *slog.Logger) (*cl
 		opts.Since = client.After(0)
 	}
 	c, err := client.Dial(ctx, opts)
-	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("gave up after %s: %w", f.connectTimeout, err)
+	return c, whyNotJoined(parent, ctx, f.connectTimeout, err)
+}
+
+// whyNotJoined tells what ended the waiting for a gateway, from an error of the
+// last attempt: the program was told to end, the patience was, or the gateway
+// has refused.
+func whyNotJoined(parent, waiting context.Context, patience time.Duration, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case parent.Err() != nil:
+		return fmt.Errorf("wait for the gateway: %w", parent.Err())
+	case waiting.Err() != nil:
+		return fmt.Errorf("gave up after %s: %w", patience, err)
 	}
-	return c, err
+	return err
 }

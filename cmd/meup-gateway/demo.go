@@ -91,7 +91,7 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
 	s := &stage{flags: f, out: out, dir: dir, log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))}
 	s.tokens = make(map[string]string)
-	for _, name := range []string{"DEMO_YOU", "DEMO_GUIDE"} {
+	for _, name := range []string{"DEMO_YOU", "DEMO_GUIDE", "DEMO_HELPER"} {
 		s.tokens[name], _ = auth.NewToken()
 	}
 	if s.docs, err = s.findDocs(); err != nil {
@@ -153,6 +153,7 @@ spaces:
   demo:
     participants:
       you: {token_env: DEMO_YOU, capabilities: ["*"]}
+      helper: {token_env: DEMO_HELPER, capabilities: [chat, reasoning/*, stream/*, "mcp/*", participant.status]}
       guide:
         token_env: DEMO_GUIDE
         capabilities:
@@ -234,11 +235,11 @@ In another terminal:
   websocat -H "Authorization: Bearer $TOKEN" "ws://%[1]s/ws?space=demo&since=0"
 
   # your own agent, or another of ours
-  GUIDE_TOKEN=%[3]s \
-    go run ./cmd/meup-agent run --gateway ws://%[1]s/ws --space demo --token-env GUIDE_TOKEN --answer addressed
+  HELPER_TOKEN=%[3]s \
+    go run ./cmd/meup-agent run --gateway ws://%[1]s/ws --space demo --token-env HELPER_TOKEN --answer mentioned --docs .
 
 Ctrl-C ends the demo; nothing is kept.
-`, s.address, s.tokens["DEMO_YOU"], s.tokens["DEMO_GUIDE"], s.docs)
+`, s.address, s.tokens["DEMO_YOU"], s.tokens["DEMO_HELPER"], s.docs)
 }
 
 // startTools starts the MCP server over the folder, and says which one.

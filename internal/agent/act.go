@@ -125,33 +125,35 @@ func (a *Agent) request(p *problem, actions []action) error {
 		if bad != nil && fatal == nil {
 			fatal = bad
 		}
-		if err == nil {
+		if maybeSaid(err) {
 			admitted = append(admitted, asked[i])
 		}
 		asked[i].refusal = refusal
 	}
 	if fatal != nil {
-		a.callOff(p, admitted, fatal)
+		for _, x := range asked {
+			a.inbox.release(x.request.ID)
+		}
+		a.callOff(p, admitted)
 	}
 	return fatal
 }
 
 // callOff ends requests that are in the log and will not be carried out.
-func (a *Agent) callOff(p *problem, admitted []*action, why error) {
+func (a *Agent) callOff(p *problem, admitted []*action) {
 	for _, x := range admitted {
 		if x.tool.owner != "" {
-			a.inbox.release(x.request.ID)
-			a.sayStill(p.ctx, "cancellation", x.cancellation(why))
+			a.sayStill(p.ctx, "cancellation", x.cancellation())
 			continue
 		}
-		a.sayStill(p.ctx, "response", x.response(a.opts.NewID(), field{"error", rpcFault{rpcCancelled, "cancelled"}}))
+		a.sayStill(p.ctx, "response", x.response(field{"error", rpcFault{rpcCancelled, "cancelled"}}))
 	}
 }
 
 // response answers the request of one of the agent's own tools.
-func (x *action) response(id protocol.ID, answer field) protocol.Envelope {
+func (x *action) response(answer field) protocol.Envelope {
 	return protocol.Envelope{
-		ID: id, Kind: protocol.KindMCPResponse, Context: x.p.path, To: x.request.To,
+		Kind: protocol.KindMCPResponse, Context: x.p.path, To: x.request.To,
 		Correlation: protocol.CorrelateTo(x.request.ID),
 		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", x.request.ID}, answer),
 	}
@@ -203,7 +205,7 @@ func (a *Agent) divide(ctx context.Context, x *action) reasoning.Result {
 // came of it.
 func (a *Agent) callOwn(ctx context.Context, x *action) reasoning.Result {
 	out, answer := a.run(ctx, x.tool.name, x.call.Arguments)
-	a.respond(ctx, x.response(a.opts.NewID(), answer))
+	a.respond(ctx, x.response(answer))
 	return out
 }
 
@@ -212,6 +214,7 @@ func (a *Agent) callOwn(ctx context.Context, x *action) reasoning.Result {
 func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (reasoning.Result, field) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
+		a.log.Debug("tool call failed", "tool", name, "err", err)
 		rpc := rpcError(ctx, err)
 		return failed(rpc.Message), field{"error", rpc}
 	}
@@ -221,6 +224,7 @@ func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (rea
 // respond sends a response even when the question was given up meanwhile:
 // every request in the log gets one.
 func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
+	response.ID = a.opts.NewID() // a second attempt is a retry of the first
 	err := a.say(ctx, response)
 	switch {
 	case err == nil:

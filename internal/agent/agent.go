@@ -52,8 +52,8 @@ type Space interface {
 	Receive(ctx context.Context) (protocol.Envelope, error)
 	// Send returns once the envelope is in the log, or a *protocol.Error.
 	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
-	// SendAsync returns before that; what it is given stands in the log in
-	// that order.
+	// SendAsync returns before that. What it is given stands in the log in that
+	// order, unless the gateway held some of it back.
 	SendAsync(ctx context.Context, draft protocol.Envelope) (*client.Pending, error)
 	// Welcome tells who one is, who is there, and what is allowed.
 	Welcome() protocol.Welcome
@@ -94,6 +94,10 @@ type Options struct {
 	ShowThinking bool
 	// OwnToolsOnly does without the tools that other participants offer.
 	OwnToolsOnly bool
+	// PrivateToNeighbours offers the tools of other participants for questions
+	// too that were put to the agent in private. What it is asked there may
+	// reach them in the arguments of a call.
+	PrivateToNeighbours bool
 	// NoProposals leaves calls that the capabilities do not allow at that,
 	// instead of asking the others to make them.
 	NoProposals bool
@@ -187,9 +191,13 @@ type Agent struct {
 	talk      talk
 	backlog   *backlog // nil once it has caught up
 
-	group   sync.WaitGroup // questions and errands
-	turns   chan struct{}  // one token for each question being answered
-	errands chan struct{}  // one token for each short reply being sent
+	life    context.Context           // ends with Run
+	endBy   atomic.Pointer[time.Time] // when everything must be said, once it does
+	group   sync.WaitGroup            // whatever Run waits for
+	turns   chan struct{}             // one token for each question being answered
+	freed   chan struct{}             // a question has ended
+	replies chan protocol.Envelope    // short ones, in their order
+	own     own
 	gate    gate
 	inbox   inbox
 	mute    atomic.Bool // the capabilities do not allow to stream
@@ -201,8 +209,8 @@ type Agent struct {
 	running map[protocol.ID]*question // by the id of the chat
 }
 
-// maxErrands bounds the short replies that are on their way.
-const maxErrands = 16
+// maxReplies bounds the short replies that wait to be sent.
+const maxReplies = 1024
 
 // New makes an agent of a client that has joined.
 func New(opts Options) *Agent {
@@ -215,7 +223,8 @@ func New(opts Options) *Agent {
 		attention: newAttention(you, opts),
 		talk:      talk{you: you},
 		turns:     make(chan struct{}, opts.MaxQuestions),
-		errands:   make(chan struct{}, maxErrands),
+		freed:     make(chan struct{}, 1),
+		replies:   make(chan protocol.Envelope, maxReplies),
 		running:   make(map[protocol.ID]*question),
 	}
 	if opts.CatchUp != CatchUpOff {
@@ -239,8 +248,14 @@ var errShutdown = errors.New("the agent is shutting down")
 // cancelled, as far as the gateway can still be reached.
 func (a *Agent) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	a.life = work
 	defer a.group.Wait()
-	defer stop(errShutdown)
+	defer func() {
+		end := time.Now().Add(closingTime)
+		a.endBy.Store(&end)
+		stop(errShutdown)
+	}()
+	a.group.Go(func() { a.sendReplies(work) })
 	a.meet(work)
 	a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
 	for {

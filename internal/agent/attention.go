@@ -40,18 +40,24 @@ func ParseMode(s string) (Mode, error) {
 // says anything: agents that talk in circles without naming what they answer.
 const maxStreak = 16
 
+// maxAgents bounds those who are remembered for what they did.
+const maxAgents = 10_000
+
 // attention decides what is a question. It is used by one goroutine.
 //
-// The protocol does not say who is an agent. One who reasons is taken for one:
-// who was seen doing so, or whose capabilities name reasoning (a participant
-// who may do everything is no agent for that alone).
+// The protocol does not say who is an agent. One is taken for one whose
+// capabilities name reasoning (a participant who may do everything is no agent
+// for that alone), and, until he leaves, one who was seen to begin reasoning
+// about what somebody else had said: people join in the thinking of others, but
+// do not open it with every answer. That he says something of his own does not
+// make him a person again, since two agents that do so would never end.
 type attention struct {
 	you   protocol.ParticipantID
 	names []string // by which it is mentioned, lower case
 	mode  Mode
 	hops  int
 
-	agents map[protocol.ParticipantID]bool // seen reasoning
+	agents map[protocol.ParticipantID]bool // seen to reason about a chat
 	here   []protocol.Participant
 	depth  hopTable
 	streak map[protocol.ParticipantID]int
@@ -74,10 +80,13 @@ func newAttention(you protocol.ParticipantID, opts Options) *attention {
 // note keeps what an envelope tells of who is who and what answers what.
 func (t *attention) note(env *protocol.Envelope, welcome func() protocol.Welcome) {
 	switch {
-	case env.Kind == protocol.KindSystemPresence || env.Kind == protocol.KindSystemWelcome:
+	case env.Kind == protocol.KindSystemPresence:
 		t.here = welcome().Participants
-	case env.Kind.IsReasoning() && env.From != t.you && env.Kind != protocol.KindReasoningCancel:
-		if len(t.agents) < 10_000 {
+		t.forget(env)
+	case env.Kind == protocol.KindSystemWelcome:
+		t.here = welcome().Participants
+	case env.Kind == protocol.KindReasoningStart:
+		if env.From != t.you && len(t.agents) < maxAgents && t.answersAChat(env) {
 			t.agents[env.From] = true
 		}
 	case env.Kind == protocol.KindChat:
@@ -85,6 +94,23 @@ func (t *attention) note(env *protocol.Envelope, welcome func() protocol.Welcome
 		if env.From != t.you && !t.isAgent(env.From) {
 			clear(t.streak)
 		}
+	}
+}
+
+// answersAChat reports whether an envelope answers what somebody else said in
+// a chat of late.
+func (t *attention) answersAChat(env *protocol.Envelope) bool {
+	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
+		from := t.depth.at(id).from
+		return from != "" && from != env.From
+	})
+}
+
+// forget makes somebody who leaves a stranger.
+func (t *attention) forget(env *protocol.Envelope) {
+	var p protocol.Presence
+	if json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceLeave {
+		delete(t.agents, p.Participant.ID)
 	}
 }
 
@@ -166,14 +192,25 @@ func (t *attention) mentioned(text string) bool {
 				break
 			}
 			last, _ := utf8.DecodeLastRuneInString(before)
-			next, _ := utf8.DecodeRuneInString(after)
-			if !partOfName(last) && !partOfName(next) {
+			if !partOfName(last) && !goesOn(after) {
 				return true
 			}
 			rest = after
 		}
 	}
 	return false
+}
+
+// goesOn reports whether a name goes on with what follows it. The signs that
+// may stand in one end a sentence too, or set names apart: they belong to it
+// where more of it comes behind them.
+func goesOn(rest string) bool {
+	r, size := utf8.DecodeRuneInString(rest)
+	if !strings.ContainsRune(".:+|", r) {
+		return partOfName(r)
+	}
+	next, _ := utf8.DecodeRuneInString(rest[size:])
+	return next != '@' && partOfName(next)
 }
 
 func partOfName(r rune) bool {
@@ -193,10 +230,16 @@ func chatText(env *protocol.Envelope) string {
 	return p.Text
 }
 
-// hopTable knows of the chats of late how many answers of agents led to each.
-// It keeps two generations and drops the older one when the newer is full.
+// hopTable knows of the chats of late who said each, and how many answers of
+// agents led to it. It keeps two generations and drops the older one when the
+// newer is full.
 type hopTable struct {
-	young, old map[protocol.ID]int
+	young, old map[protocol.ID]hop
+}
+
+type hop struct {
+	from  protocol.ParticipantID
+	depth int
 }
 
 const maxHopEntries = 2048
@@ -210,14 +253,17 @@ func (h *hopTable) note(env *protocol.Envelope, byAgent bool) {
 		}
 	}
 	if h.young == nil || len(h.young) >= maxHopEntries {
-		h.young, h.old = make(map[protocol.ID]int), h.young
+		h.young, h.old = make(map[protocol.ID]hop), h.young
 	}
-	h.young[env.ID] = depth
+	h.young[env.ID] = hop{env.From, depth}
 }
 
-func (h *hopTable) of(id protocol.ID) int {
-	if n, ok := h.young[id]; ok {
-		return n
+func (h *hopTable) of(id protocol.ID) int { return h.at(id).depth }
+
+// at is what is known of a chat; zero for one that is not.
+func (h *hopTable) at(id protocol.ID) hop {
+	if x, ok := h.young[id]; ok {
+		return x
 	}
 	return h.old[id]
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -42,8 +44,8 @@ const (
 	maxBacklog = 64
 	// maxAge bounds how old they may be with CatchUpAuto.
 	maxAge = time.Hour
-	// backlogQuiet ends the backlog when nothing more comes of it: the end of
-	// the log may be an envelope that this agent may not see.
+	// backlogQuiet is how long nothing comes until the agent finds out whether
+	// there is more: the end of the log may be an envelope that it may not see.
 	backlogQuiet = time.Second
 )
 
@@ -53,13 +55,24 @@ type backlog struct {
 	all    bool         // CatchUpAll
 	oldest time.Time    // of what is answered
 	spoken bool         // the agent has said something in this space before
+	asked  bool         // an envelope is on its way that comes behind all of it
+	mute   atomic.Bool  // it was refused
 	done   bool
 
-	chats []protocol.Envelope // questions without an answer, oldest first
+	chats []oldChat // questions without an answer, oldest first
 	// What the agent itself has begun and not ended, by what ended it would be.
 	contexts  map[protocol.ContextPath]protocol.Envelope // reasoning.start
 	requests  map[protocol.ID]protocol.Envelope          // of its own tools
 	proposals map[protocol.ID]protocol.Envelope
+	begun     map[protocol.ID]bool              // chats that it had begun to answer
+	waiting   map[protocol.ID]protocol.Envelope // requests to the agent without a response
+}
+
+// oldChat is a question, and whether the agent had been there when it was
+// asked.
+type oldChat struct {
+	protocol.Envelope
+	spoken bool
 }
 
 func newBacklog(how CatchUp, head protocol.Seq, now time.Time) *backlog {
@@ -68,15 +81,16 @@ func newBacklog(how CatchUp, head protocol.Seq, now time.Time) *backlog {
 		contexts:  make(map[protocol.ContextPath]protocol.Envelope),
 		requests:  make(map[protocol.ID]protocol.Envelope),
 		proposals: make(map[protocol.ID]protocol.Envelope),
+		begun:     make(map[protocol.ID]bool),
+		waiting:   make(map[protocol.ID]protocol.Envelope),
 	}
 }
 
 // note takes in one envelope and reports whether it is an old one; done is set
 // once there are no more.
 func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *attention) bool {
-	if env.Kind == "" || b.done { // nothing came for a while
-		b.done = true
-		return env.Kind == ""
+	if env.Kind == "" {
+		return true // nothing came for a while
 	}
 	if env.Seq == 0 || env.Seq > b.head {
 		b.done = env.Seq != 0
@@ -89,28 +103,45 @@ func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *at
 	}
 	switch env.Kind {
 	case protocol.KindChat:
-		if env.From != you && t.wants(env) && b.wanted(env) {
-			b.chats = append(b.chats, *env)
+		if env.From != you && t.wants(env) {
+			b.chats = append(b.chats, oldChat{*env, b.spoken})
 			b.chats = b.chats[max(0, len(b.chats)-maxBacklog):]
 		}
 	case protocol.KindChatCancel:
 		b.settle(env.Correlation)
-	case protocol.KindReasoningConclusion, protocol.KindReasoningCancel:
+	case protocol.KindReasoningConclusion:
 		delete(b.contexts, env.Context)
+	case protocol.KindReasoningCancel:
+		maps.DeleteFunc(b.contexts, func(path protocol.ContextPath, start protocol.Envelope) bool {
+			return path == env.Context || env.Context == "" && env.Correlation.Names(start.ID)
+		})
 	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw, protocol.KindMCPResponse:
 		for _, id := range env.Correlation.IDs {
 			delete(b.proposals, id)
 			if env.Kind == protocol.KindMCPResponse {
 				delete(b.requests, id)
 			}
+			if env.Kind == protocol.KindMCPResponse && env.From == you {
+				delete(b.waiting, id)
+			}
+		}
+		if env.Kind == protocol.KindMCPRequest && env.From != you && env.AddressedTo(you) && len(b.waiting) < maxReplies {
+			b.waiting[env.ID] = *env
 		}
 	}
 	return true
 }
 
-// wanted reports whether an old question is still to be answered.
-func (b *backlog) wanted(env *protocol.Envelope) bool {
-	return b.all || b.spoken && env.TS.After(b.oldest)
+// wanted are the old questions that are still to be answered.
+func (b *backlog) wanted() []protocol.Envelope {
+	var list []protocol.Envelope
+	for _, chat := range b.chats {
+		recent := (chat.spoken || b.begun[chat.ID]) && chat.TS.After(b.oldest)
+		if b.all || recent {
+			list = append(list, chat.Envelope)
+		}
+	}
+	return list
 }
 
 // noteOwn keeps what the agent has begun.
@@ -121,6 +152,9 @@ func (b *backlog) noteOwn(env *protocol.Envelope, you protocol.ParticipantID) {
 	case protocol.KindReasoningStart:
 		if path, ok := env.Opens(); ok {
 			b.contexts[path] = *env
+			for _, id := range env.Correlation.IDs {
+				b.begun[id] = true
+			}
 		}
 	case protocol.KindMCPRequest:
 		if len(env.To) == 0 || env.AddressedTo(you) {
@@ -133,7 +167,7 @@ func (b *backlog) noteOwn(env *protocol.Envelope, you protocol.ParticipantID) {
 
 // settle forgets questions that were answered or withdrawn.
 func (b *backlog) settle(c protocol.Correlation) {
-	b.chats = slices.DeleteFunc(b.chats, func(chat protocol.Envelope) bool { return c.Names(chat.ID) })
+	b.chats = slices.DeleteFunc(b.chats, func(chat oldChat) bool { return c.Names(chat.ID) })
 }
 
 // leftovers are the envelopes that end what the agent had begun: responses,
@@ -177,13 +211,40 @@ func requestID(env *protocol.Envelope) json.RawMessage {
 	return rpc.ID
 }
 
+// silence is what to do when nothing has come for a while: to say something
+// that only the agent itself hears, since what comes before it is old. Where it
+// may not, the silence has to do.
+func (a *Agent) silence(work context.Context) {
+	b := a.backlog
+	if b.mute.Load() {
+		b.done = true
+	}
+	if b.asked {
+		return
+	}
+	b.asked = true
+	a.group.Go(func() {
+		err := a.say(work, protocol.Envelope{
+			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{a.you}, Payload: object(field{"status", "catching up"}),
+		})
+		b.mute.Store(err != nil)
+	})
+}
+
 // catchUp ends the backlog: what the agent left open when it went is closed,
 // and what is still without an answer is answered.
 func (a *Agent) catchUp(work context.Context) {
 	b := a.backlog
 	a.backlog = nil
-	rest := b.leftovers()
-	a.log.Info("caught up", "questions", len(b.chats), "left_open", len(rest))
+	rest, wanted := b.leftovers(), b.wanted()
+	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
+	for _, env := range b.waiting {
+		a.hear(work, &env, false)
+	}
+	var questions []*question
+	for _, chat := range wanted {
+		questions = append(questions, a.newQuestion(work, chat))
+	}
 	a.group.Go(func() {
 		for i := range rest {
 			rest[i].Seq = 0
@@ -191,8 +252,28 @@ func (a *Agent) catchUp(work context.Context) {
 				a.log.Warn("left open", "context", rest[i].Context, "kind", rest[i].Kind, "err", err)
 			}
 		}
+		for _, q := range questions {
+			a.beginWhenFree(work, q)
+		}
 	})
-	for _, chat := range b.chats {
-		a.take(work, chat)
+}
+
+// beginWhenFree begins to answer a question as soon as there is a place.
+func (a *Agent) beginWhenFree(work context.Context, q *question) {
+	for {
+		switch a.begin(q) {
+		case begun:
+			return
+		case twice:
+			q.leave(q.root)
+			return
+		case busy:
+		}
+		select {
+		case <-a.freed:
+		case <-work.Done():
+			q.leave(q.root)
+			return
+		}
 	}
 }

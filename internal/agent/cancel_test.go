@@ -76,6 +76,23 @@ func TestCancelledByAPerson(t *testing.T) {
 	}
 }
 
+// A cancel at top level means the contexts whose start it answers.
+func TestCancelledByTheIDOfTheStart(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	tools, hanging, cancelled := slowTools(t)
+	employ(t, g, "planner", agent.Options{Tools: tools})
+	q := ask(t, alice, "look slowly")
+	start := last(conversation(t, alice, isKind(protocol.KindReasoningStart)))
+	<-hanging
+	send(t, alice, protocol.Envelope{Kind: protocol.KindReasoningCancel, Correlation: protocol.CorrelateTo(start.ID), Payload: []byte(`{"reason":"enough"}`)})
+	<-cancelled
+	all := conversation(t, alice, answerTo(q))
+	if text := decode(t, last(all))["message"].(string); !strings.Contains(text, "cancelled by alice: enough") {
+		t.Errorf("answer %q", text)
+	}
+}
+
 func TestQuestionWithdrawn(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")

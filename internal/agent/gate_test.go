@@ -9,43 +9,44 @@ import (
 )
 
 func TestGate(t *testing.T) {
-	ended, cancel := context.WithCancelCause(t.Context())
-	cancel(errShutdown)
 	for name, test := range map[string]struct {
-		ctx  context.Context
 		do   func(*gate) (mark int)
+		gone error         // why nobody waits any more
 		want time.Duration // that the wait takes
-		err  error
-		shut bool // afterwards
+		shut bool          // afterwards
 	}{
-		"a refusal, and nothing else is heard": {t.Context(), func(g *gate) int { return g.mark() }, recheck, nil, false},
-		"a resume that comes later": {t.Context(), func(g *gate) int {
+		"a refusal, and nothing else is heard": {(*gate).mark, nil, recheck, false},
+		"a resume that comes later": {func(g *gate) int {
 			g.close(0)
 			time.AfterFunc(time.Second, g.open)
 			return g.mark()
-		}, time.Second, nil, false},
-		"a resume that came before the refusal": {t.Context(), func(g *gate) int {
+		}, nil, time.Second, false},
+		"a resume that came before the refusal": {func(g *gate) int {
 			mark := g.mark()
 			g.close(0)
 			g.open()
 			return mark
-		}, 0, nil, false},
-		"another pause behind that": {t.Context(), func(g *gate) int {
+		}, nil, 0, false},
+		"another pause behind that": {func(g *gate) int {
 			mark := g.mark()
 			g.open()
 			g.close(0)
 			return mark
-		}, 0, nil, true},
-		"a pause that ends by itself":  {t.Context(), func(g *gate) int { g.close(2 * time.Second); return g.mark() }, 2 * time.Second, nil, false},
-		"a pause that ended by itself": {t.Context(), func(g *gate) int { g.close(time.Second); time.Sleep(time.Minute); return g.mark() }, 0, nil, false},
-		"nobody waits any more":        {ended, func(g *gate) int { return g.mark() }, 0, errShutdown, true},
+		}, nil, 0, true},
+		"a pause that ends by itself": {func(g *gate) int { g.close(2 * time.Second); return g.mark() }, nil, 2 * time.Second, false},
+		"nobody waits any more":       {(*gate).mark, errShutdown, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				if test.gone != nil {
+					cancel(test.gone)
+				}
 				var g gate
 				mark := test.do(&g)
 				begun := time.Now()
-				if err := g.wait(test.ctx, mark); !errors.Is(err, test.err) {
+				if err := g.wait(ctx, mark); !errors.Is(err, test.gone) {
 					t.Errorf("ended with %v", err)
 				}
 				if took := time.Since(begun); took != test.want || g.closed() != test.shut {
@@ -66,6 +67,10 @@ func TestAPauseThatHasEndedIsNone(t *testing.T) {
 		time.Sleep(time.Second)
 		if g.closed() {
 			t.Error("shut behind it")
+		}
+		begun := time.Now()
+		if err := g.wait(t.Context(), g.mark()); err != nil || time.Since(begun) != 0 {
+			t.Errorf("waited %s behind it, %v", time.Since(begun), err)
 		}
 		g.close(time.Second)
 		g.close(0) // the last word holds

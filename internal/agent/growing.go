@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/llm"
 	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
@@ -31,13 +33,15 @@ type growing struct {
 
 	mu   sync.Mutex
 	text strings.Builder
+	full bool // text is all that fits; what comes behind it would leave a hole
 
 	ended chan struct{} // closed by end, which waits for done; nil before the first piece
 	done  chan struct{}
 
 	// Owned by the goroutine, and by end behind it.
-	sent   string // of the masked text
-	stream string // "" until the first piece
+	sent    string // of the masked text
+	stream  string // "" until the first piece
+	refused bool   // the stream was not opened, as far as is known: nothing goes out
 }
 
 // aloud are the two streams of a decision in the making: what the model says,
@@ -75,7 +79,8 @@ type streams struct{ said, thought string }
 // goroutine.
 func (g *growing) add(d llm.Delta) {
 	g.mu.Lock()
-	if g.text.Len()+len(d.Text) <= streamBytes {
+	g.full = g.full || g.text.Len()+len(d.Text) > streamBytes
+	if !g.full {
 		g.text.WriteString(d.Text)
 	}
 	g.mu.Unlock()
@@ -101,7 +106,7 @@ func (g *growing) run(ended, done chan struct{}) {
 
 // end sends the rest and closes the stream. It returns the stream's id; ""
 // when there was none, since the whole was there before the first piece of it
-// would have gone out.
+// would have gone out, or since the stream was not admitted.
 func (g *growing) end() string {
 	if g.ended == nil {
 		return ""
@@ -111,15 +116,21 @@ func (g *growing) end() string {
 	stream := g.stream
 	if stream != "" {
 		g.flush(true)
-		g.tell(protocol.KindStreamClose, field{"stream_id", stream})
+		_, _ = g.tell(protocol.KindStreamClose, field{"stream_id", stream})
+	}
+	if g.refused {
+		stream = ""
 	}
 	g.text.Reset()
-	g.ended, g.sent, g.stream = nil, "", ""
+	g.full, g.ended, g.sent, g.stream, g.refused = false, nil, "", "", false
 	return stream
 }
 
 // flush sends what has come since.
 func (g *growing) flush(last bool) {
+	if g.refused {
+		return
+	}
 	g.mu.Lock()
 	text := g.text.String()
 	g.mu.Unlock()
@@ -131,23 +142,35 @@ func (g *growing) flush(last bool) {
 	if !ok || fresh == "" {
 		return // what went out already looks otherwise now: the whole follows
 	}
-	if g.stream == "" {
-		g.stream = string(g.a.opts.NewID())
-		g.tell(protocol.KindStreamOpen, field{"stream_id", g.stream}, field{"content_type", "text/markdown"}, field{"description", descriptions[g.kind]})
+	if g.stream == "" && !g.open() {
+		return
 	}
 	g.sent = masked
-	g.tell(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", fresh})
+	_, _ = g.tell(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", fresh})
+}
+
+// open opens the stream and reports whether it is there.
+func (g *growing) open() bool {
+	g.stream = string(g.a.opts.NewID())
+	pending, err := g.tell(protocol.KindStreamOpen, field{"stream_id", g.stream}, field{"content_type", "text/markdown"}, field{"description", descriptions[g.kind]})
+	if err == nil {
+		_, err = pending.Wait(g.p.ctx)
+	}
+	if err == nil {
+		return true
+	}
+	g.refused = true
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) || pending == nil {
+		g.stream = "" // there is nothing to close
+	}
+	if _, fatal := refusalOf(err); fatal == nil && g.a.mute.CompareAndSwap(false, true) {
+		g.a.log.Info("thoughts are not streamed", "err", err)
+	}
+	return false
 }
 
 // tell sends without waiting. An agent that may not stream does without.
-func (g *growing) tell(kind protocol.Kind, fields ...field) {
-	pending, err := g.a.opts.Space.SendAsync(g.p.ctx, g.p.inside(kind, fields...))
-	if err != nil || kind != protocol.KindStreamOpen {
-		return
-	}
-	if _, err := pending.Wait(g.p.ctx); err != nil {
-		if _, fatal := refusalOf(err); fatal == nil && g.a.mute.CompareAndSwap(false, true) {
-			g.a.log.Info("thoughts are not streamed", "err", err)
-		}
-	}
+func (g *growing) tell(kind protocol.Kind, fields ...field) (*client.Pending, error) {
+	return g.a.opts.Space.SendAsync(g.p.ctx, g.p.inside(kind, fields...))
 }

@@ -58,32 +58,31 @@ func (in *inbox) release(id protocol.ID) {
 	}
 }
 
-// expects reports whether somebody waits for what correlates to id.
-func (in *inbox) expects(id protocol.ID) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.boxes[id] != nil
-}
-
 // deliver hands an envelope to those who wait for what it answers, and
-// presence to everybody. It never waits.
-func (in *inbox) deliver(env *protocol.Envelope) {
+// presence to everybody. It reports whether anybody has taken it as an answer.
+// It never waits.
+func (in *inbox) deliver(env *protocol.Envelope) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if env.Kind == protocol.KindSystemPresence {
 		for _, b := range in.boxes {
 			b.put(env)
 		}
-		return
+		return false
 	}
+	taken := false
 	for _, id := range env.Correlation.IDs {
 		b := in.boxes[id]
-		if b == nil || !b.put(env) || env.Kind != protocol.KindMCPRequest {
+		if b == nil || !b.put(env) {
+			continue
+		}
+		if taken = true; env.Kind != protocol.KindMCPRequest {
 			continue
 		}
 		in.expectLocked(env.ID)
 		b.follow = append(b.follow, env.ID)
 	}
+	return taken
 }
 
 func (b *box) put(env *protocol.Envelope) bool {

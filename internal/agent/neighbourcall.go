@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/reasoning"
@@ -13,24 +14,23 @@ import (
 // callNeighbour waits for the response of the participant whose tool it is.
 // The request is in the log already.
 func (a *Agent) callNeighbour(ctx context.Context, x *action) reasoning.Result {
-	env, why := a.await(ctx, x.request.ID, x.tool.owner)
+	env, why := a.await(ctx, x.request.ID, x.request.To)
 	if env != nil {
 		return resultIn(env)
 	}
 	if ctx.Err() != nil {
-		why = context.Cause(ctx)
-		a.sayStill(ctx, "cancellation", x.cancellation(why))
+		a.sayStill(ctx, "cancellation", x.cancellation())
 		return failed("cancelled")
 	}
-	if err := a.say(ctx, x.cancellation(why)); err != nil {
+	if err := a.say(ctx, x.cancellation()); err != nil {
 		a.log.Debug("cancellation not shared", "err", err)
 	}
 	return failed(why.Error())
 }
 
 // await returns the response to a request that somebody was asked to answer,
-// from him (anybody, if owner is ""), or why there will be none.
-func (a *Agent) await(ctx context.Context, request protocol.ID, owner protocol.ParticipantID) (*protocol.Envelope, error) {
+// from one of those (anybody, if there are none), or why there will be none.
+func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol.ParticipantID) (*protocol.Envelope, error) {
 	answer := a.inbox.expect(request)
 	timeout := time.NewTimer(a.opts.ToolTimeout)
 	defer timeout.Stop()
@@ -39,13 +39,13 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, owner protocol.P
 		select {
 		case env := <-answer:
 			switch {
-			case env.Kind == protocol.KindMCPResponse && (owner == "" || env.From == owner):
+			case env.Kind == protocol.KindMCPResponse && (len(asked) == 0 || slices.Contains(asked, env.From)):
 				return &env, nil
-			case env.Kind == protocol.KindSystemPresence && owner != "":
-				gone = a.absence(gone, &env, owner)
+			case env.Kind == protocol.KindSystemPresence && len(asked) == 1:
+				gone = a.absence(gone, &env, asked[0])
 			}
 		case <-gone:
-			return nil, fmt.Errorf("%s left the space", owner)
+			return nil, fmt.Errorf("%s left the space", asked[0])
 		case <-timeout.C:
 			return nil, fmt.Errorf("no answer within %s", a.opts.ToolTimeout)
 		case <-ctx.Done():
@@ -71,13 +71,13 @@ func (*Agent) absence(gone <-chan time.Time, env *protocol.Envelope, who protoco
 }
 
 // cancellation tells the owner of a tool that nobody waits for it any more.
-func (x *action) cancellation(why error) protocol.Envelope {
+func (x *action) cancellation() protocol.Envelope {
 	return protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: x.request.To, Context: x.p.path,
 		Correlation: protocol.CorrelateTo(x.request.ID),
 		Payload: object(
 			field{"jsonrpc", "2.0"}, field{"method", "notifications/cancelled"},
-			field{"params", map[string]any{"requestId": x.request.ID, "reason": cut(explain(why), 500)}},
+			field{"params", map[string]any{"requestId": x.request.ID, "reason": "nobody waits for it any more"}},
 		),
 	}
 }

@@ -16,6 +16,8 @@ import (
 const (
 	maxNeighbours = 64               // participants that are asked
 	maxListPages  = 10               // of one participant's tools
+	maxOffered    = 256              // tools of one participant
+	maxToolBytes  = 1 << 20          // of their names, descriptions and schemas
 	listTime      = 10 * time.Second // for one participant to list its tools
 	// listPatience is how long a question waits for lists that are on their
 	// way. People, who have no tools, do not answer at all.
@@ -48,20 +50,18 @@ const maxSilent = 2
 func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	before := make(map[protocol.ParticipantID]bool)
+	present := make(map[protocol.ParticipantID]bool, len(here))
+	for _, p := range here {
+		present[p.ID] = true
+	}
+	before := make(map[protocol.ParticipantID]bool, len(n.offers))
 	for id, o := range n.offers {
-		before[id], o.here = o.here, false
+		before[id], o.here = o.here, present[id]
 	}
 	var ask []protocol.ParticipantID
 	for _, p := range here {
-		if p.ID == you {
-			continue
-		}
-		if !before[p.ID] && mayAnswer(p.Capabilities) && n.beginLocked(p.ID, now) {
+		if p.ID != you && !before[p.ID] && mayAnswer(p.Capabilities) && n.beginLocked(p.ID, now) {
 			ask = append(ask, p.ID)
-		}
-		if o := n.offers[p.ID]; o != nil {
-			o.here = true
 		}
 	}
 	return ask
@@ -82,7 +82,7 @@ func (n *neighbours) renew(id protocol.ParticipantID, now time.Time) bool {
 func (n *neighbours) beginLocked(id protocol.ParticipantID, now time.Time) bool {
 	o := n.offers[id]
 	switch {
-	case o == nil && len(n.offers) >= maxNeighbours:
+	case o == nil && len(n.offers) >= maxNeighbours && !n.evictLocked():
 		return false
 	case o == nil:
 		o = &offer{here: true}
@@ -94,6 +94,19 @@ func (n *neighbours) beginLocked(id protocol.ParticipantID, now time.Time) bool 
 	}
 	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, here: o.here, silent: o.silent}
 	return true
+}
+
+// evictLocked makes room: of those who have left, the one who was asked longest
+// ago is forgotten. It reports whether there was one.
+func (n *neighbours) evictLocked() bool {
+	var oldest protocol.ParticipantID
+	for id, o := range n.offers {
+		if !o.here && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
+			oldest = id
+		}
+	}
+	delete(n.offers, oldest)
+	return oldest != ""
 }
 
 func isClosed(c chan struct{}) bool {
@@ -120,6 +133,18 @@ func (n *neighbours) settle(id protocol.ParticipantID, tools []mcptools.Tool, si
 		o.silent = 0
 	}
 	close(o.settled)
+}
+
+// bounded are the first of the tools, as many as a neighbour may offer.
+func bounded(tools []mcptools.Tool) []mcptools.Tool {
+	bytes := 0
+	for i, t := range tools {
+		bytes += len(t.Name) + len(t.Description) + len(t.InputSchema)
+		if i == maxOffered || bytes > maxToolBytes {
+			return slices.Clone(tools[:i])
+		}
+	}
+	return tools
 }
 
 // forget makes a participant one that has just come.
@@ -223,6 +248,11 @@ func (a *Agent) interview(work context.Context, id protocol.ParticipantID) {
 			break
 		}
 		tools = append(tools, page...)
+		if some := bounded(tools); len(some) < len(tools) {
+			a.log.Warn("a participant offers more tools than are kept", "participant", id, "kept", len(some))
+			tools = some
+			break
+		}
 		if cursor = next; cursor == "" {
 			break
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.opentelemetry.io/otel/attribute"
@@ -39,6 +38,10 @@ const (
 func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	if err == nil {
 		return nil, nil
+	}
+	var u *unsettled
+	if errors.As(err, &u) {
+		return nil, err
 	}
 	if errors.As(err, &refusal) && refusal.Code != protocol.CodeUnavailable {
 		return refusal, nil
@@ -76,8 +79,10 @@ func rpcError(ctx context.Context, err error) rpcFault {
 		return rpcFault{rpcNoSuchTool, "no such tool"}
 	case errors.As(err, &refusal):
 		return rpcFault{refusal.Code, cut(refusal.Message, maxThought)}
+	case errors.Is(err, mcptools.ErrServerGone):
+		return rpcFault{rpcFailed, "the tool server is gone"}
 	}
-	return rpcFault{rpcFailed, cut(err.Error(), maxThought)}
+	return rpcFault{rpcFailed, "the tool could not be called"} // why is for the log: it may name addresses
 }
 
 // fit returns a result as it is, or, where it is too large for an envelope or
@@ -108,8 +113,6 @@ func resultIn(env *protocol.Envelope) reasoning.Result {
 	}
 	return resultOf(res)
 }
-
-func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }
 
 // describe is what a span says of a problem.
 func (a *Agent) describe(p *problem) []attribute.KeyValue {

@@ -19,20 +19,13 @@ const (
 
 // perceive does with an envelope what it asks for. It never waits.
 func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
+	mine := env.From == a.you && a.own.heard(env.ID)
 	a.attention.note(env, a.opts.Space.Welcome)
 	a.talk.note(env)
-	if a.backlog != nil {
-		old := a.backlog.note(env, a.you, a.attention)
-		if a.backlog.done {
-			a.catchUp(work)
-		}
-		if old {
-			return goOn
-		}
+	if a.backlog != nil && a.remember(work, env) {
+		return goOn
 	}
-	if env.From != a.you || env.Kind == protocol.KindMCPWithdraw {
-		a.inbox.deliver(env)
-	}
+	taken := !mine && a.inbox.deliver(env)
 	switch env.Kind {
 	case protocol.KindSystemWelcome: // the rights may be others now
 		a.mute.Store(a.mask == nil)
@@ -41,15 +34,17 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 	case protocol.KindSystemPresence:
 		a.meet(work)
 	case protocol.KindChat:
-		if a.attention.wants(env) {
+		if env.From == a.you && !mine {
+			a.yield(env)
+		} else if a.attention.wants(env) {
 			a.take(work, *env)
 		}
 	case protocol.KindChatCancel, protocol.KindReasoningCancel:
-		if env.From != a.you {
+		if !mine {
 			a.stop(env)
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
-		a.hear(work, env)
+		a.hear(work, env, taken)
 	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantRequestStatus, protocol.KindParticipantShutdown:
 		if env.AddressedTo(a.you) && env.From != a.you {
 			return a.obey(work, env)
@@ -58,35 +53,80 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 	return goOn
 }
 
+// remember takes in an envelope while the agent catches up, and reports whether
+// it is an old one.
+func (a *Agent) remember(work context.Context, env *protocol.Envelope) bool {
+	if env.Kind == "" {
+		a.silence(work)
+	}
+	old := a.backlog.note(env, a.you, a.attention)
+	if a.backlog.done {
+		a.catchUp(work)
+	}
+	return old
+}
+
 // take begins to answer a question, or says that there are too many.
 func (a *Agent) take(work context.Context, chat protocol.Envelope) {
 	q := a.newQuestion(work, chat)
-	a.mu.Lock()
-	_, twice := a.running[chat.ID]
-	busy := len(a.running) >= a.opts.MaxQuestions+a.opts.MaxWaiting
-	if !twice && !busy {
-		a.running[chat.ID] = q
-	}
-	a.mu.Unlock()
-	switch {
+	switch a.begin(q) {
 	case twice:
 		q.leave(q.root)
 	case busy:
 		q.leave(q.root)
 		a.log.Warn("question refused: too many are waiting", "question", chat.ID, "from", chat.From)
-		a.errand(work, q.reply("I have too many questions before me. Please ask again in a moment."))
-	default:
-		a.group.Go(func() {
-			defer a.drop(q)
-			a.answer(q)
-		})
+		a.reply(q.reply("I have too many questions before me. Please ask again in a moment."))
+	case begun:
 	}
+}
+
+// beginning is what became of the attempt to begin a question.
+type beginning int
+
+const (
+	begun beginning = iota
+	twice           // it is under way already
+	busy            // there is no place
+)
+
+// begin answers a question on a goroutine of its own, if there is a place.
+func (a *Agent) begin(q *question) beginning {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, there := a.running[q.chat.ID]; there {
+		return twice
+	}
+	if len(a.running) >= a.opts.MaxQuestions+a.opts.MaxWaiting {
+		return busy
+	}
+	a.running[q.chat.ID] = q
+	a.group.Go(func() {
+		defer a.drop(q)
+		a.answer(q)
+	})
+	return begun
 }
 
 func (a *Agent) drop(q *question) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	delete(a.running, q.chat.ID)
+	a.mu.Unlock()
+	select {
+	case a.freed <- struct{}{}:
+	default:
+	}
+}
+
+// yield ends the work on a question that another process of the same
+// participant has answered.
+func (a *Agent) yield(env *protocol.Envelope) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, id := range env.Correlation.IDs {
+		if q := a.running[id]; q != nil {
+			q.root.cancel(errTakenOver)
+		}
+	}
 }
 
 // stop ends the work that an envelope means: a question that is withdrawn, or
@@ -94,17 +134,18 @@ func (a *Agent) drop(q *question) {
 func (a *Agent) stop(env *protocol.Envelope) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	why := &cancelled{by: env.From, reason: reasonOf(env)}
 	for _, q := range a.running {
+		why := &cancelled{by: env.From, reason: reasonOf(env), takenOver: env.From == a.you}
 		if env.Kind == protocol.KindChatCancel {
 			if env.Correlation.Names(q.chat.ID) {
 				q.root.cancel(why)
 			}
 			continue
 		}
-		if p := q.at(env.Context); p != nil {
-			why.context = env.Context
-			p.cancel(why)
+		for _, p := range q.closedBy(env) {
+			why := *why
+			why.context = p.path
+			p.cancel(&why)
 		}
 	}
 }
@@ -114,6 +155,8 @@ type cancelled struct {
 	by      protocol.ParticipantID
 	reason  string
 	context protocol.ContextPath // which is closed already; "": the question was withdrawn
+	// takenOver: by another process of the same participant, which goes on.
+	takenOver bool
 }
 
 // Error says who wanted it and why.
@@ -142,7 +185,7 @@ func (a *Agent) obey(work context.Context, env *protocol.Envelope) verdict {
 	case protocol.KindParticipantResume:
 		a.gate.open()
 	case protocol.KindParticipantRequestStatus:
-		a.errand(work, protocol.Envelope{
+		a.reply(protocol.Envelope{
 			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{env.From},
 			Correlation: protocol.CorrelateTo(env.ID), Payload: a.status(),
 		})
@@ -161,8 +204,9 @@ func pauseOf(env *protocol.Envelope) time.Duration {
 	return time.Duration(p.Seconds * float64(time.Second))
 }
 
-// hear takes in what others say of their tools and ask of the agent's.
-func (a *Agent) hear(work context.Context, env *protocol.Envelope) {
+// hear takes in what others say of their tools and ask of the agent's. Taken:
+// it answers a proposal that somebody here waits for.
+func (a *Agent) hear(work context.Context, env *protocol.Envelope, taken bool) {
 	if env.From == a.you {
 		return
 	}
@@ -179,25 +223,19 @@ func (a *Agent) hear(work context.Context, env *protocol.Envelope) {
 		if !a.opts.OwnToolsOnly && a.neighbours.renew(env.From, a.opts.Now()) {
 			a.group.Go(func() { a.interview(work, env.From) })
 		}
-	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && len(p.ID) > 0 && !a.awaits(env):
-		a.decline(work, env, p.ID, p.Method)
+	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && len(p.ID) > 0 && !taken:
+		a.decline(env, p.ID, p.Method)
 	}
-}
-
-// awaits reports whether a request fulfils a proposal that somebody here waits
-// for.
-func (a *Agent) awaits(env *protocol.Envelope) bool {
-	return slices.ContainsFunc(env.Correlation.IDs, a.inbox.expects)
 }
 
 // decline answers a request that somebody makes of the agent itself: it uses
 // tools and offers none, and whoever asks should not wait to find that out.
-func (a *Agent) decline(work context.Context, env *protocol.Envelope, id json.RawMessage, method string) {
+func (a *Agent) decline(env *protocol.Envelope, id json.RawMessage, method string) {
 	answer := field{"error", rpcFault{rpcNoSuchMethod, "this participant offers no tools"}}
 	if method == "ping" {
 		answer = field{"result", struct{}{}}
 	}
-	a.errand(work, protocol.Envelope{
+	a.reply(protocol.Envelope{
 		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{env.From}, Context: env.Context,
 		Correlation: protocol.CorrelateTo(env.ID),
 		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", id}, answer),
@@ -218,22 +256,27 @@ func (a *Agent) status() json.RawMessage {
 	return object(field{"status", state}, field{"contexts", contexts}, field{"paused", a.gate.closed()})
 }
 
-// errand sends one envelope without being waited for. Too many of them at once
-// are left out: they are courtesies.
-func (a *Agent) errand(work context.Context, env protocol.Envelope) {
+// reply sends a short answer behind those that wait already.
+func (a *Agent) reply(env protocol.Envelope) {
 	select {
-	case a.errands <- struct{}{}:
+	case a.replies <- env:
 	default:
-		return
+		a.log.Warn("reply left out: too many are waiting", "kind", env.Kind, "answers", env.Correlation.First())
 	}
-	a.group.Go(func() {
-		defer func() { <-a.errands }()
-		ctx, cancel := context.WithTimeout(work, closingTime)
-		defer cancel()
-		if _, err := a.opts.Space.Send(ctx, env); err != nil {
-			a.log.Warn("reply not sent", "kind", env.Kind, "err", err)
+}
+
+// sendReplies sends them until work ends.
+func (a *Agent) sendReplies(work context.Context) {
+	for {
+		select {
+		case env := <-a.replies:
+			if err := a.say(work, env); err != nil {
+				a.log.Warn("reply not sent", "kind", env.Kind, "err", err)
+			}
+		case <-work.Done():
+			return
 		}
-	})
+	}
 }
 
 // closingTime bounds what is still said about a question that was given up.

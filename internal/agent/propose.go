@@ -17,13 +17,15 @@ func (a *Agent) propose(ctx context.Context, x *action) reasoning.Result {
 	if x.refusal.Code != protocol.CodeCapabilityViolation || a.opts.NoProposals {
 		return refused(x.refusal)
 	}
-	proposal := x.p.inside(protocol.KindMCPProposal, field{"method", "tools/call"}, field{"params", x.params()})
-	proposal.ID, proposal.Correlation = a.opts.NewID(), protocol.CorrelateTo(x.thought.ID)
+	proposal := a.newProposal(x)
 	box := a.inbox.expect(proposal.ID)
-	defer a.inbox.release(proposal.ID)
+	defer a.tooLate(ctx, x, proposal.ID, box)
 	if err := a.say(ctx, proposal); err != nil {
 		if refusal, fatal := refusalOf(err); fatal == nil {
 			return refused(refusal)
+		}
+		if maybeSaid(err) {
+			a.withdraw(ctx, proposal, "no_longer_needed")
 		}
 		return failed("not proposed: " + explain(err))
 	}
@@ -48,6 +50,34 @@ func (a *Agent) propose(ctx context.Context, x *action) reasoning.Result {
 	}
 }
 
+// newProposal says which call is proposed, and, where the tool is another
+// participant's, whose it is.
+func (a *Agent) newProposal(x *action) protocol.Envelope {
+	fields := []field{{"method", "tools/call"}, {"params", x.params()}}
+	if x.tool.owner != "" {
+		fields = append(fields, field{"participant_id", x.tool.owner})
+	}
+	proposal := x.p.inside(protocol.KindMCPProposal, fields...)
+	proposal.ID, proposal.Correlation = a.opts.NewID(), protocol.CorrelateTo(x.thought.ID)
+	return proposal
+}
+
+// tooLate closes the box of a proposal that is decided, and answers those who
+// asked for the call after that: every request to the agent has a response.
+func (a *Agent) tooLate(ctx context.Context, x *action, proposal protocol.ID, box <-chan protocol.Envelope) {
+	a.inbox.release(proposal)
+	for {
+		select {
+		case env := <-box:
+			if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
+				a.respond(ctx, answerTo(x, &env, field{"error", rpcFault{rpcFailed, "the proposal is decided already"}}))
+			}
+		default:
+			return
+		}
+	}
+}
+
 func refused(refusal *protocol.Error) reasoning.Result {
 	return reasoning.Result{Outcome: reasoning.Refused, Error: notAllowed(refusal)}
 }
@@ -61,6 +91,11 @@ func (a *Agent) decided(ctx context.Context, x *action, env *protocol.Envelope) 
 	case protocol.KindMCPWithdraw:
 		return reasoning.Result{Outcome: reasoning.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
 	case protocol.KindMCPRequest:
+		if x.tool.owner != "" && env.AddressedTo(a.you) && !env.AddressedTo(x.tool.owner) {
+			wrong := fmt.Sprintf("the tool is %s's: address the request there", x.tool.owner)
+			a.respond(ctx, answerTo(x, env, field{"error", rpcFault{rpcNoSuchTool, wrong}}))
+			return reasoning.Result{}, false
+		}
 		return a.fulfilled(ctx, x, env), true
 	}
 	return reasoning.Result{}, false
@@ -70,10 +105,14 @@ func (a *Agent) decided(ctx context.Context, x *action, env *protocol.Envelope) 
 // Where the tool is the agent's own it makes the call, with the arguments that
 // were approved, which may be others than the proposed ones.
 func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Envelope) reasoning.Result {
+	asked := request.To
+	if len(asked) == 0 && x.tool.owner != "" {
+		asked = []protocol.ParticipantID{x.tool.owner}
+	}
 	var out reasoning.Result
-	if mine := x.tool.owner == "" && (len(request.To) == 0 || request.AddressedTo(a.you)); mine {
+	if x.tool.owner == "" && (len(asked) == 0 || request.AddressedTo(a.you)) {
 		out = a.serve(ctx, x, request)
-	} else if env, why := a.await(ctx, request.ID, ""); env != nil {
+	} else if env, why := a.await(ctx, request.ID, asked); env != nil {
 		out = resultIn(env)
 	} else {
 		out = failed(why.Error())
@@ -89,8 +128,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 // serve carries out the request of somebody else that fulfils a proposal.
 func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope) reasoning.Result {
 	var rpc struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
+		Method string `json:"method"`
 		Params struct {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
@@ -101,12 +139,19 @@ func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope
 	if json.Unmarshal(request.Payload, &rpc) == nil && rpc.Method == "tools/call" && rpc.Params.Name == x.tool.name {
 		out, answer = a.run(ctx, x.tool.name, rpc.Params.Arguments)
 	}
-	if len(rpc.ID) == 0 {
-		rpc.ID = protocol.AppendString(nil, string(request.ID))
+	a.respond(ctx, answerTo(x, request, answer))
+	return out
+}
+
+// answerTo is the response to somebody else's request about a proposal.
+func answerTo(x *action, request *protocol.Envelope, answer field) protocol.Envelope {
+	id := requestID(request)
+	if string(id) == "null" {
+		id = protocol.AppendString(nil, string(request.ID))
 	}
 	response := protocol.Envelope{
-		ID: a.opts.NewID(), Kind: protocol.KindMCPResponse, Context: request.Context, Correlation: protocol.CorrelateTo(request.ID),
-		Payload: object(field{"jsonrpc", "2.0"}, field{"id", rpc.ID}, answer),
+		Kind: protocol.KindMCPResponse, Context: request.Context, Correlation: protocol.CorrelateTo(request.ID),
+		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, answer),
 	}
 	if len(request.To) > 0 || len(x.p.q.private) > 0 {
 		response.To = append([]protocol.ParticipantID{request.From}, x.p.q.private...)
@@ -114,8 +159,7 @@ func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope
 	if response.Context == "" {
 		response.Context = x.p.path
 	}
-	a.respond(ctx, response)
-	return out
+	return response
 }
 
 // withdraw takes a proposal back.

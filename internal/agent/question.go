@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,8 +23,9 @@ type question struct {
 	history []llm.Message // what was said before
 	root    *problem
 
-	// private is whom the question's asker alone let in on it: everything that
-	// follows goes to the asker alone. Empty: everything is for everybody.
+	// private are those between whom the question is, without the agent: the
+	// asker, and whom else it was put to. Everything that follows goes to them
+	// alone. Empty: everything is for everybody.
 	private []protocol.ParticipantID
 
 	batches atomic.Int64 // parallel groups so far
@@ -52,11 +54,24 @@ func (a *Agent) newQuestion(work context.Context, chat protocol.Envelope) *quest
 		chat: chat, text: chatText(&chat), history: a.talk.before(&chat),
 		problems: make(map[protocol.ContextPath]*problem),
 	}
-	if len(chat.To) > 0 {
-		q.private = []protocol.ParticipantID{chat.From}
-	}
+	q.private = audience(&chat, a.you)
 	q.root = q.enter(work, &problem{path: protocol.ContextPath(a.opts.NewID()), text: q.text, cause: chat.ID})
 	return q
+}
+
+// audience are those who take part in a private chat, besides you: its sender
+// first, and whom else it was sent to. It is nil for a chat to all.
+func audience(chat *protocol.Envelope, you protocol.ParticipantID) []protocol.ParticipantID {
+	if len(chat.To) == 0 {
+		return nil
+	}
+	var list []protocol.ParticipantID
+	for _, id := range append([]protocol.ParticipantID{chat.From}, chat.To...) {
+		if id != you && !slices.Contains(list, id) {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // within makes a part of a problem a problem of its own.
@@ -80,11 +95,18 @@ func (q *question) leave(p *problem) {
 	delete(q.problems, p.path)
 }
 
-// at returns the problem whose context this is; nil if there is none.
-func (q *question) at(path protocol.ContextPath) *problem {
+// closedBy returns the problems that a reasoning.cancel closes: of its context,
+// or, where it stands at top level, those whose start it answers.
+func (q *question) closedBy(env *protocol.Envelope) []*problem {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.problems[path]
+	var list []*problem
+	for path, p := range q.problems {
+		if env.Context == path || env.Context == "" && env.Correlation.Names(p.startID()) {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 func (q *question) paths() []protocol.ContextPath {

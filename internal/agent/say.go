@@ -3,7 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
+	"sync"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/protocol"
@@ -23,7 +24,9 @@ func (a *Agent) say(ctx context.Context, envs ...protocol.Envelope) error {
 
 // ask is say with an error for each envelope; a refusal of the gateway is a
 // *protocol.Error. What was refused because the agent is paused is said again
-// once it is not.
+// once it is not. When ctx ends meanwhile, what is on its way is waited for a
+// little longer: only what did not go out, or was refused, may be taken for
+// unsaid. A fate that stays unknown is an *unsettled.
 func (a *Agent) ask(ctx context.Context, envs ...protocol.Envelope) []error {
 	errs := make([]error, len(envs))
 	waiting := make([]*client.Pending, len(envs))
@@ -32,33 +35,67 @@ func (a *Agent) ask(ctx context.Context, envs ...protocol.Envelope) []error {
 		if envs[i].ID == "" {
 			envs[i].ID = a.opts.NewID()
 		}
+		a.own.note(envs[i].ID)
 		waiting[i], errs[i] = a.opts.Space.SendAsync(ctx, envs[i])
 	}
 	for i, p := range waiting {
 		if p == nil {
-			errs[i] = a.causeOf(ctx, errs[i])
+			errs[i] = causeOf(ctx, errs[i])
 			continue
 		}
-		_, err := p.Wait(ctx)
-		errs[i] = a.again(ctx, envs[i], mark, err)
+		errs[i] = a.again(ctx, envs[i], mark, a.settled(ctx, p))
 	}
 	return errs
 }
 
+// settled waits until it is known what became of an envelope.
+func (a *Agent) settled(ctx context.Context, p *client.Pending) error {
+	_, err := p.Wait(ctx)
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	late, cancel := a.lastWords(ctx)
+	defer cancel()
+	if _, err = p.Wait(late); err != nil && late.Err() != nil {
+		return &unsettled{context.Cause(ctx)}
+	}
+	return err
+}
+
+// unsettled is the error of an envelope that may or may not be in the log.
+type unsettled struct{ cause error }
+
+// Error says why nobody waits any longer.
+func (u *unsettled) Error() string { return u.cause.Error() }
+
+// Unwrap gives the cause to errors.As.
+func (u *unsettled) Unwrap() error { return u.cause }
+
+// maybeSaid reports whether an envelope is in the log, or may be.
+func maybeSaid(err error) bool {
+	var u *unsettled
+	return err == nil || errors.As(err, &u)
+}
+
 // again repeats an envelope until it is not for a pause that it is refused.
 func (a *Agent) again(ctx context.Context, env protocol.Envelope, mark int, err error) error {
-	for errors.Is(err, &protocol.Error{Code: protocol.CodePaused}) && ctx.Err() == nil {
+	for isPaused(err) && ctx.Err() == nil {
 		if err := a.gate.wait(ctx, mark); err != nil {
 			return err
 		}
 		mark = a.gate.mark()
 		_, err = a.opts.Space.Send(ctx, env)
 	}
-	return a.causeOf(ctx, err)
+	if !maybeSaid(err) {
+		return causeOf(ctx, err)
+	}
+	return err
 }
 
+func isPaused(err error) bool { return errors.Is(err, &protocol.Error{Code: protocol.CodePaused}) }
+
 // causeOf gives an error of an ended context its reason.
-func (*Agent) causeOf(ctx context.Context, err error) error {
+func causeOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -66,26 +103,68 @@ func (*Agent) causeOf(ctx context.Context, err error) error {
 }
 
 // sayStill says something although the work is over: every request gets a
-// response, and no context stays open, as far as the gateway lets us.
+// response, and no context stays open, as far as the gateway lets us. A pause
+// holds it back and does not swallow it.
 func (a *Agent) sayStill(ctx context.Context, what string, env protocol.Envelope) {
-	if errors.Is(context.Cause(ctx), client.ErrClosed) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime)
-	defer cancel()
 	if env.ID == "" {
 		env.ID = a.opts.NewID()
 	}
-	if _, err := a.opts.Space.Send(ctx, env); err != nil {
-		a.log.Warn(what+" not shared", "context", env.Context, "err", err)
+	a.own.note(env.ID)
+	for {
+		mark := a.gate.mark()
+		err := a.sayOnce(ctx, env)
+		if isPaused(err) && a.gate.wait(a.life, mark) == nil {
+			continue
+		}
+		if err != nil {
+			a.log.Warn(what+" not shared", "context", env.Context, "err", err)
+		}
+		return
 	}
 }
 
-// explain says a cause in words for the space.
-func explain(cause error) string {
-	var refusal *protocol.Error
-	if errors.As(cause, &refusal) {
-		return fmt.Sprintf("the gateway does not let me (%s: %s)", refusal.Code, trimStop(refusal.Message))
+func (a *Agent) sayOnce(ctx context.Context, env protocol.Envelope) error {
+	ctx, cancel := a.lastWords(ctx)
+	defer cancel()
+	_, err := a.opts.Space.Send(ctx, env)
+	return err
+}
+
+// lastWords is a context for what is still to be said when the work is over.
+// Once the agent itself ends, all of it together has closingTime.
+func (a *Agent) lastWords(ctx context.Context) (context.Context, context.CancelFunc) {
+	by := time.Now().Add(closingTime)
+	if end := a.endBy.Load(); end != nil && end.Before(by) {
+		by = *end
 	}
-	return trimStop(cause.Error())
+	return context.WithDeadline(context.WithoutCancel(ctx), by)
+}
+
+// own remembers the ids of what this process has said and not heard back yet.
+// The same participant may have other hands: a person with its token, or
+// another process that takes over.
+type own struct {
+	mu  sync.Mutex
+	ids map[protocol.ID]bool
+}
+
+// maxOwn bounds what is remembered; only what is never heard back is left over.
+const maxOwn = 100_000
+
+func (o *own) note(id protocol.ID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ids == nil || len(o.ids) >= maxOwn {
+		o.ids = make(map[protocol.ID]bool)
+	}
+	o.ids[id] = true
+}
+
+// heard reports whether this process has said it, and forgets it.
+func (o *own) heard(id protocol.ID) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	mine := o.ids[id]
+	delete(o.ids, id)
+	return mine
 }

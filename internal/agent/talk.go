@@ -32,7 +32,8 @@ func (t *talk) note(env *protocol.Envelope) {
 	}
 }
 
-// before is what was said before a question, as far as the asker has heard it:
+// before is what was said before a question, as far as those have heard it who
+// will hear the answer:
 // what two spoke alone does not come up before a third.
 func (t *talk) before(question *protocol.Envelope) []llm.Message {
 	var list []llm.Message
@@ -55,15 +56,16 @@ func (t *talk) before(question *protocol.Envelope) []llm.Message {
 }
 
 // shared reports whether what was said may come up in answering a question:
-// what was said to all, and, where the question is private, what the asker and
-// the agent said to each other.
+// what was said to all, and, where the question is private, what the agent said
+// or was told in the hearing of everybody who is to have the answer.
 func (t *talk) shared(env, question *protocol.Envelope) bool {
 	if len(env.To) == 0 {
 		return true
 	}
-	if len(question.To) == 0 {
+	if len(question.To) == 0 || env.From != t.you && !env.AddressedTo(t.you) {
 		return false
 	}
-	return env.From == question.From && slices.Equal(env.To, []protocol.ParticipantID{t.you}) ||
-		env.From == t.you && slices.Equal(env.To, []protocol.ParticipantID{question.From})
+	return !slices.ContainsFunc(audience(question, t.you), func(id protocol.ParticipantID) bool {
+		return env.From != id && !env.AddressedTo(id)
+	})
 }

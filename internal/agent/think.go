@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/planner"
@@ -48,7 +50,12 @@ func (a *Agent) settle(q *question) error {
 	if stream != "" {
 		more = []field{{"stream_id", stream}}
 	}
-	if err := a.say(q.root.ctx, q.reply(d.Answer, more...)); err != nil {
+	reply := q.reply(d.Answer, more...)
+	if q.root.ctx.Err() != nil { // too late: it is concluded already
+		a.sayStill(q.root.ctx, "answer", reply)
+		return nil
+	}
+	if err := a.say(q.root.ctx, reply); err != nil && !maybeSaid(err) {
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil
@@ -59,13 +66,14 @@ func (a *Agent) settle(q *question) error {
 // stream on which its text has gone out already, if it has.
 func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error) {
 	defer func() { a.close(p, err) }()
-	if err := a.say(p.ctx, p.start(a.opts.Approach)); err != nil {
+	err = a.say(p.ctx, p.start(a.opts.Approach))
+	p.open = maybeSaid(err)
+	if err != nil {
 		return d, "", fmt.Errorf("open context: %w", err)
 	}
-	p.open = true
 	state := a.newState(p)
 	for {
-		box := a.toolbox(p.ctx)
+		box := a.toolbox(p)
 		state.Tools = box.plannable
 		d, went, err := a.plan(p, &state)
 		if err != nil {
@@ -108,7 +116,7 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, stream
 	live := a.newAloud(p)
 	state.Watch, state.Asking = live.add, live.begin
 	began := a.opts.Now()
-	d, err := a.opts.Planner.Next(ctx, *state)
+	d, err := a.next(ctx, *state)
 	went := live.end()
 	a.opts.Telemetry.Decided(ctx, telemetry.Decision{
 		Space: a.space, Agent: string(a.you), Session: string(p.q.chat.ID), Intent: string(p.path),
@@ -123,6 +131,25 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, stream
 		return d, went, context.Cause(p.ctx)
 	}
 	return d, went, fmt.Errorf("decide what to do next: %w", err)
+}
+
+// next is the planner's Next. One that panics fails at this question alone. Of
+// what it panicked with the log gets no more than the runtime's own words: the
+// rest may quote what was asked.
+func (a *Agent) next(ctx context.Context, state planner.State) (d planner.Decision, err error) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		what := fmt.Sprintf("%T", cause)
+		if own, ok := cause.(runtime.Error); ok {
+			what = own.Error()
+		}
+		a.log.Error("the planner panicked", "panic", what, "stack", string(debug.Stack()))
+		d, err = planner.Decision{}, errPlannerFailed
+	}()
+	return a.opts.Planner.Next(ctx, state)
 }
 
 // aloud is what is said of a decision before its calls: the model's own
@@ -156,12 +183,15 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	if d.Confidence > 0 {
 		fields = append(fields, field{"confidence", math.Round(100*min(d.Confidence, 1)) / 100})
 	}
-	went.said = "" // it is the answer that grew on it
-	said := append(a.aloud(p, d, went), p.inside(protocol.KindReasoningConclusion, fields...))
-	if err := a.say(p.ctx, said...); err != nil {
+	went.said = ""                                               // it is the answer that grew on it
+	if err := a.say(p.ctx, a.aloud(p, d, went)...); err != nil { // before the end, whatever holds one of them back
+		return d, fmt.Errorf("share thoughts: %w", err)
+	}
+	err := a.say(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
+	p.open = !maybeSaid(err)
+	if p.open {
 		return d, fmt.Errorf("conclude: %w", err)
 	}
-	p.open = false
 	return d, nil
 }
 
@@ -180,8 +210,8 @@ func (a *Agent) close(p *problem, err error) {
 // speak.
 func (a *Agent) apologise(q *question, cause error) {
 	var stopped *cancelled
-	withdrawn := errors.As(cause, &stopped) && stopped.context == ""
-	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, client.ErrClosed) {
+	withdrawn := errors.As(cause, &stopped) && (stopped.context == "" || stopped.takenOver)
+	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // nobody waits for it any more, or there is no time
 	}
 	a.sayStill(q.root.ctx, "answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"context"
-
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/planner"
 	"github.com/meup-protocol/meup/protocol"
@@ -31,16 +29,18 @@ func (b toolbox) find(name string) tool {
 }
 
 // toolbox collects what there is now. The agent's own tools keep their names; a
-// neighbour's whose name is taken is called after its owner too.
-func (a *Agent) toolbox(ctx context.Context) toolbox {
+// neighbour's whose name is taken is called after its owner too. What was asked
+// in private is not told to the neighbours in the arguments of a call, unless
+// the operator wants it so.
+func (a *Agent) toolbox(p *problem) toolbox {
 	b := toolbox{tools: make(map[string]tool)}
 	for _, t := range a.opts.Tools.Tools() {
 		b.add(t.Name, tool{name: t.Name}, t)
 	}
-	if a.opts.OwnToolsOnly {
+	if a.opts.OwnToolsOnly || len(p.q.private) > 0 && !a.opts.PrivateToNeighbours {
 		return b
 	}
-	a.neighbours.wait(ctx, a.opts.Now())
+	a.neighbours.wait(p.ctx, a.opts.Now())
 	a.neighbours.each(func(owner protocol.ParticipantID, t mcptools.Tool) {
 		name := t.Name
 		if _, taken := b.tools[name]; taken {

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meup-protocol/meup/internal/agent"
+)
+
+// until closes seen once a text has been written.
+type until struct {
+	text string
+	seen chan struct{}
+
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (u *until) Write(b []byte) (int, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	before := strings.Contains(u.all.String(), u.text)
+	n, err := u.all.Write(b)
+	if !before && strings.Contains(u.all.String(), u.text) {
+		close(u.seen)
+	}
+	return n, err
+}
+
+func (u *until) String() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.all.String()
+}
+
+// draining is a gateway that tells everybody to come back in a minute.
+func draining(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(s.Close)
+	return "ws" + strings.TrimPrefix(s.URL, "http") + "/ws"
+}
+
+func TestToldToEndWhileItWaitsForTheGateway(t *testing.T) {
+	t.Run("run", func(t *testing.T) { endWhileWaiting(t, "run") })
+	t.Run("bridge", func(t *testing.T) { endWhileWaiting(t, "bridge", "--mcp-http", quietServer(t)) })
+}
+
+// quietServer is an MCP server that offers nothing.
+func quietServer(t *testing.T) string {
+	t.Helper()
+	server := mcp.NewServer(&mcp.Implementation{Name: "quiet", Version: "1"}, nil)
+	s := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func endWhileWaiting(t *testing.T, args ...string) {
+	t.Helper()
+	bin, err := exec.LookPath("meup-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute/2) // it would wait longer
+	defer cancel()
+	out := &until{text: "trying again", seen: make(chan struct{})}
+	p := exec.CommandContext(ctx, bin, append(args, "--gateway", draining(t), "--space", "lab", "--token-env", "HELPER", "--connect-timeout", "5m")...)
+	p.Env = append(os.Environ(), "HELPER=helper-token")
+	p.Stdout, p.Stderr = out, out
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-out.seen:
+	case <-ctx.Done():
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := p.Wait(); err != nil {
+		t.Errorf("ended with %v\n%s", err, out)
+	}
+}
+
+func TestGivesUpWaitingForTheGateway(t *testing.T) {
+	f := &runFlags{gateway: draining(t), space: "lab", catchUp: string(agent.CatchUpOff), connectTimeout: 50 * time.Millisecond}
+	_, err := dial(t.Context(), f, "helper-token", slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "gave up after 50ms") {
+		t.Errorf("error %v", err)
+	}
+}

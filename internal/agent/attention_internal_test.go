@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// room is what an attention sees of a space.
+type room struct {
+	t *attention
+	w protocol.Welcome
+}
+
+func newRoom(mode Mode) *room {
+	return &room{t: &attention{
+		you: "planner", mode: mode, hops: 4, names: []string{"planner"},
+		agents: make(map[protocol.ParticipantID]bool), streak: make(map[protocol.ParticipantID]int),
+	}}
+}
+
+func (r *room) sees(env protocol.Envelope) {
+	r.t.note(&env, func() protocol.Welcome { return r.w })
+}
+
+// presence is somebody who comes or goes.
+func (r *room) presence(event string, who protocol.ParticipantID) {
+	r.w.Participants = slices.DeleteFunc(slices.Clone(r.w.Participants), func(p protocol.Participant) bool { return p.ID == who })
+	if event == protocol.PresenceJoin {
+		r.w.Participants = append(r.w.Participants, protocol.Participant{ID: who})
+	}
+	r.sees(protocol.Envelope{
+		From: protocol.Gateway, Kind: protocol.KindSystemPresence,
+		Payload: fmt.Appendf(nil, `{"event":%q,"participant":{"id":%q}}`, event, who),
+	})
+}
+
+func chatOf(who protocol.ParticipantID, id protocol.ID, text string) protocol.Envelope {
+	env := client.Chat(text)
+	env.From, env.ID = who, id
+	return env
+}
+
+func TestWhoIsTakenForAnAgent(t *testing.T) {
+	start := func(about protocol.ID) protocol.Envelope {
+		return protocol.Envelope{ID: "c-1", From: "bob", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(about)}
+	}
+	for name, test := range map[string]struct {
+		does func(*room)
+		want bool
+	}{
+		"one who says something": {func(*room) {}, false},
+		"one who joins in somebody's thinking": {func(r *room) {
+			r.sees(protocol.Envelope{From: "bob", Kind: protocol.KindReasoningThought, Context: "c-2"})
+			r.sees(protocol.Envelope{From: "bob", Kind: protocol.KindReasoningConclusion, Context: "c-2"})
+		}, false},
+		"one who reasons about nothing that was said":   {func(r *room) { r.sees(start("else")) }, false},
+		"one who reasons about what he said himself":    {func(r *room) { r.sees(start("by-bob")) }, false},
+		"one who reasons about what somebody else said": {func(r *room) { r.sees(start("by-alice")) }, true},
+		"and says something that answers nothing": {func(r *room) {
+			r.sees(start("by-alice"))
+			r.sees(chatOf("bob", "more", "by the way"))
+		}, true},
+		"and whose neighbour leaves": {func(r *room) {
+			r.sees(start("by-alice"))
+			r.presence(protocol.PresenceLeave, "alice")
+		}, true},
+		"and leaves, and comes back": {func(r *room) {
+			r.sees(start("by-alice"))
+			r.presence(protocol.PresenceLeave, "bob")
+			r.presence(protocol.PresenceJoin, "bob")
+		}, false},
+	} {
+		r := newRoom(Any)
+		r.presence(protocol.PresenceJoin, "alice")
+		r.presence(protocol.PresenceJoin, "bob")
+		r.sees(chatOf("alice", "by-alice", "well?"))
+		r.sees(chatOf("bob", "by-bob", "hm"))
+		test.does(r)
+		question := chatOf("bob", "q", "and what do you think?")
+		r.sees(question)
+		if got := !r.t.wants(&question); got != test.want {
+			t.Errorf("%s: taken for an agent: %t", name, got)
+		}
+	}
+}
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"@planner":                       true,
+		"well, @planner.":                true,
+		"@planner: what is this?":        true,
+		"cc:@planner":                    true,
+		"ask @planner... or not":         true,
+		"(@planner)":                     true,
+		"@planner.\nAnd then":            true,
+		"@planner+@critic":               true,
+		"@planner|":                      true,
+		"@planner.2 what do you think?":  false,
+		"@planner:eu what do you think?": false,
+		"@planner+b, @planner|b":         false,
+		"@planner.-x":                    false,
+		"@planner-2":                     false,
+		"planner@planner.org":            false,
+		"@planner.2 and @planner, well?": true,
+	} {
+		if got := newRoom(Mentioned).t.mentioned(text); got != want {
+			t.Errorf("%q: mentioned: %t", text, got)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// plainCode is a provider's word for a fault that may be repeated in public.
+var plainCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
+
+// errTakenOver is why a question ends that another process of the same
+// participant goes on with.
+var errTakenOver = errors.New("another process of this agent goes on with it")
+
+// errPlannerFailed is what becomes of a planner that panics.
+var errPlannerFailed = errors.New("the planner failed")
+
+// explain says a cause in words for the space. What others wrote into an error
+// (addresses of this network, what a provider quotes) is for the log alone.
+func explain(cause error) string {
+	var (
+		refusal *protocol.Error
+		model   *llm.Error
+		stopped *cancelled
+		network net.Error
+	)
+	switch {
+	case errors.As(cause, &stopped):
+		return stopped.Error()
+	case errors.As(cause, &refusal):
+		return fmt.Sprintf("the gateway does not let me (%s: %s)", refusal.Code, trimStop(refusal.Message))
+	case errors.As(cause, &model):
+		return refusedBy(model)
+	case errors.Is(cause, llm.ErrCut):
+		return "the model's answer broke off"
+	case errors.Is(cause, context.DeadlineExceeded):
+		return "it took too long"
+	case errors.As(cause, &network):
+		return "what I decide with cannot be reached"
+	}
+	for _, plain := range []error{
+		errShutdown, errTakenOver, errPlannerFailed,
+		planner.ErrRefused, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
+	} {
+		if errors.Is(cause, plain) {
+			return plain.Error()
+		}
+	}
+	return "something went wrong that my log tells more about"
+}
+
+func refusedBy(e *llm.Error) string {
+	var parts []string
+	if e.Status != 0 {
+		parts = append(parts, fmt.Sprintf("status %d", e.Status))
+	}
+	if plainCode.MatchString(e.Code) {
+		parts = append(parts, e.Code)
+	}
+	if len(parts) == 0 {
+		return "the model refused"
+	}
+	return "the model refused (" + strings.Join(parts, ", ") + ")"
+}
+
+func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }

@@ -1,0 +1,110 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// overheard is a space in which what an agent sends of streams is noted.
+type overheard struct {
+	*client.Client
+	opened chan struct{} // told of every stream.open
+
+	mu    sync.Mutex
+	kinds []protocol.Kind
+}
+
+// SendAsync notes and sends.
+func (o *overheard) SendAsync(ctx context.Context, env protocol.Envelope) (*client.Pending, error) {
+	if strings.HasPrefix(string(env.Kind), "stream") {
+		o.mu.Lock()
+		o.kinds = append(o.kinds, env.Kind)
+		o.mu.Unlock()
+	}
+	pending, err := o.Client.SendAsync(ctx, env)
+	if env.Kind == protocol.KindStreamOpen {
+		o.opened <- struct{}{}
+	}
+	return pending, err
+}
+
+// growingIn has an agent say some pieces, the first one until its stream is
+// about to open, and returns the answer and everything else that alice got.
+func growingIn(t *testing.T, config string, pieces ...string) (o *overheard, answer *protocol.Envelope, grown string) {
+	t.Helper()
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	o = &overheard{Client: join(t, g, "planner"), opened: make(chan struct{}, 16)}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	a := agent.New(agent.Options{Space: o, OwnToolsOnly: true, Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
+		s.Watch(llm.Delta{Text: pieces[0]})
+		select {
+		case <-o.opened:
+		case <-ctx.Done():
+			return planner.Decision{}, ctx.Err()
+		}
+		for _, piece := range pieces[1:] {
+			s.Watch(llm.Delta{Text: piece})
+		}
+		return planner.Decision{Action: reasoning.Finish, Answer: strings.Join(pieces, ""), Conclusion: "done"}, nil
+	})})
+	go func() { done <- a.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	q := ask(t, alice, "well?")
+	for {
+		env, err := alice.Receive(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env.Kind == protocol.KindStreamData {
+			grown += decode(t, &env)["data"].(string)
+		}
+		if answerTo(q)(&env) {
+			return o, &env, grown
+		}
+	}
+}
+
+func TestRefusedStreamIsNotGoneOnWith(t *testing.T) {
+	o, answer, _ := growingIn(t, config, "one two three ", "four five ")
+	if id, ok := decode(t, answer)["stream_id"]; ok {
+		t.Errorf("the answer names the stream %v, which nobody saw", id)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.kinds) != 1 {
+		t.Errorf("sent %v", o.kinds)
+	}
+}
+
+func TestAnswerNamesTheStreamOnWhichItGrew(t *testing.T) {
+	_, answer, grown := growingIn(t, mayStream, "one two three ", "four five ")
+	if id, ok := decode(t, answer)["stream_id"]; !ok || grown != "one two three four five " {
+		t.Errorf("the answer names %v, and %q grew", id, grown)
+	}
+}
+
+// What comes behind a piece that has no room would make a text that nobody
+// said.
+func TestStreamThatIsFullStaysFull(t *testing.T) {
+	_, _, grown := growingIn(t, mayStream, "begin ", strings.Repeat("long ", 14_000), "END ")
+	if grown != "begin " {
+		t.Errorf("streamed %d bytes, %.40q", len(grown), grown)
+	}
+}

@@ -1,0 +1,62 @@
+package agent_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestPrivateQuestionsDoNotReachTheToolsOfOthers(t *testing.T) {
+	for _, test := range []struct {
+		allowed bool
+		want    string
+	}{
+		{false, "no sheep"},
+		{true, "success | 42 sheep\n"},
+	} {
+		g := meuptest.Start(t, config)
+		k := keep(t, join(t, g, "carol"), text("42 sheep"))
+		alice := join(t, g, "alice")
+		employ(t, g, "planner", agent.Options{Planner: deciding(counting), PrivateToNeighbours: test.allowed})
+		<-k.listed
+		public := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
+		if text := decode(t, last(public))["message"]; text != "success | 42 sheep\n" {
+			t.Errorf("in public: answer %q", text)
+		}
+		private := conversation(t, alice, answerTo(ask(t, alice, "between us: how many?", "planner")))
+		if text := decode(t, last(private))["message"]; text != test.want {
+			t.Errorf("in private, allowed %t: answer %q\n%s", test.allowed, text, script(private))
+		}
+	}
+}
+
+func TestQuestionToTwoIsAnsweredBeforeBoth(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice, carol, critic := join(t, g, "alice"), join(t, g, "carol"), join(t, g, "critic")
+	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook)})
+	q := ask(t, alice, "what is in the docs folder?", "planner", "carol")
+	all := conversation(t, alice, answerTo(q))
+	checkShape(t, q, all)
+	if to := fmt.Sprint(last(all).To); to != "[alice carol]" {
+		t.Errorf("the answer goes to %s", to)
+	}
+	seen := make(map[protocol.Kind]int)
+	heard := conversation(t, carol, answerTo(q))
+	for i := range heard {
+		seen[heard[i].Kind]++
+	}
+	for _, kind := range []protocol.Kind{protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningConclusion} {
+		if seen[kind] == 0 {
+			t.Errorf("carol saw no %s\n%s", kind, script(heard))
+		}
+	}
+	public := ask(t, alice, "@planner hello")
+	for _, env := range conversation(t, critic, answerTo(public)) {
+		if env.Context == last(all).Context && env.Context != "" || env.ID == q || env.Correlation.Names(q) {
+			t.Errorf("the critic saw %s %s", env.Kind, env.Payload)
+		}
+	}
+}
