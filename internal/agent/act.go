@@ -214,7 +214,7 @@ func (a *Agent) callOwn(ctx context.Context, x *action) reasoning.Result {
 func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (reasoning.Result, field) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
-		a.log.Debug("tool call failed", "tool", name, "err", err)
+		a.log.Debug("tool call failed", "tool", name, "err", a.forLog(err))
 		rpc := rpcError(ctx, err)
 		return failed(rpc.Message), field{"error", rpc}
 	}

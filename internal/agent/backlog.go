@@ -116,20 +116,27 @@ func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *at
 			return path == env.Context || env.Context == "" && env.Correlation.Names(start.ID)
 		})
 	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw, protocol.KindMCPResponse:
-		for _, id := range env.Correlation.IDs {
-			delete(b.proposals, id)
-			if env.Kind == protocol.KindMCPResponse {
-				delete(b.requests, id)
-			}
-			if env.Kind == protocol.KindMCPResponse && env.From == you {
-				delete(b.waiting, id)
-			}
-		}
-		if env.Kind == protocol.KindMCPRequest && env.From != you && env.AddressedTo(you) && len(b.waiting) < maxReplies {
-			b.waiting[env.ID] = *env
-		}
+		b.noteCall(env, you)
 	}
 	return true
+}
+
+// noteCall keeps what is asked of the agent, and forgets what was decided and
+// answered.
+func (b *backlog) noteCall(env *protocol.Envelope, you protocol.ParticipantID) {
+	response := env.Kind == protocol.KindMCPResponse
+	for _, id := range env.Correlation.IDs {
+		delete(b.proposals, id)
+		if response {
+			delete(b.requests, id)
+		}
+		if response && env.From == you {
+			delete(b.waiting, id)
+		}
+	}
+	if env.Kind == protocol.KindMCPRequest && env.From != you && env.AddressedTo(you) && len(b.waiting) < maxReplies {
+		b.waiting[env.ID] = *env
+	}
 }
 
 // wanted are the old questions that are still to be answered.

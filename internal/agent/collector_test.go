@@ -150,18 +150,6 @@ func (b *branch) outline() string {
 	return out + ")"
 }
 
-// find returns the first span of a name.
-func (b *branch) find(t *testing.T, name string) *branch {
-	t.Helper()
-	for rest := []*branch{b}; len(rest) > 0; rest = append(rest[1:], rest[0].within...) {
-		if rest[0].Name == name {
-			return rest[0]
-		}
-	}
-	t.Fatalf("no span %q in %s", name, b.outline())
-	return nil
-}
-
 // says holds texts among the span's attributes against those that are wanted.
 func (b *branch) says(t *testing.T, want map[string]string) {
 	t.Helper()

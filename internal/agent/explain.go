@@ -57,6 +57,15 @@ func explain(cause error) string {
 	return "something went wrong that my log tells more about"
 }
 
+// forLog is an error for the operator's log: whoever wrote a part of it may have
+// quoted a key.
+func (a *Agent) forLog(err error) string {
+	if a.mask == nil {
+		return explain(err)
+	}
+	return a.mask(err.Error())
+}
+
 func refusedBy(e *llm.Error) string {
 	var parts []string
 	if e.Status != 0 {

@@ -47,7 +47,7 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 		a.hear(work, env, taken)
 	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantRequestStatus, protocol.KindParticipantShutdown:
 		if env.AddressedTo(a.you) && env.From != a.you {
-			return a.obey(work, env)
+			return a.obey(env)
 		}
 	}
 	return goOn
@@ -176,7 +176,7 @@ func reasonOf(env *protocol.Envelope) string {
 }
 
 // obey does what somebody asks of the agent as a participant.
-func (a *Agent) obey(work context.Context, env *protocol.Envelope) verdict {
+func (a *Agent) obey(env *protocol.Envelope) verdict {
 	switch env.Kind {
 	case protocol.KindParticipantShutdown:
 		return shutdown

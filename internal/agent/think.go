@@ -33,7 +33,7 @@ func (a *Agent) answer(q *question) {
 	err := a.settle(q)
 	span.End(err)
 	if err != nil {
-		log.Info("question given up", "err", err)
+		log.Info("question given up", "err", a.forLog(err))
 		a.apologise(q, err)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/llm"
 	"github.com/meup-protocol/meup/internal/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/mind"
 	"github.com/meup-protocol/meup/internal/planner"
@@ -222,5 +224,47 @@ func TestSecretsAreMaskedOnTheirWayToOperators(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// quoting is a tool that cannot be called, for a reason with a secret in it.
+type quoting struct{ instantly }
+
+func (quoting) Call(context.Context, string, json.RawMessage) (mcptools.Result, error) {
+	return mcptools.Result{}, errors.New("cannot connect with " + secret)
+}
+
+func TestTheAgentsLogQuotesNoSecrets(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice, space := join(t, g, "alice"), join(t, g, "planner")
+	log := &watched{}
+	a := agent.New(agent.Options{
+		Space: space, OwnToolsOnly: true, Tools: quoting{}, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
+			if len(s.Steps) > 0 {
+				return planner.Decision{}, errors.New("the key " + secret + " is wrong")
+			}
+			return once(callOf("look", `{}`))(ctx, s)
+		}),
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	all := conversation(t, alice, answerTo(ask(t, alice, "well?")))
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if text := payloads(all); strings.Contains(text, secret) || strings.Contains(text, "cannot connect") {
+		t.Errorf("the space is told\n%s", text)
+	}
+	said := log.log.String()
+	for _, want := range []string{"cannot connect with [redacted:github-pat]", "the key [redacted:github-pat] is wrong"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, secret) {
+		t.Errorf("the secret is in\n%s", said)
 	}
 }
