@@ -250,8 +250,17 @@ func TestReasonerServeKilled(t *testing.T) {
 	if status := postJSON(t, base+"/agent_intent_cancel", wire.CancelRequest{CorrelationID: "canceled"}, &canceled); status != http.StatusOK || !canceled.OK {
 		t.Errorf("status %d, %+v", status, canceled)
 	}
-	if _, err := queueClient(t, url).AgentIntent(t.Context(), todo("canceled")); !errors.Is(err, reasoner.ErrCanceled) {
+	same := todo("canceled")
+	same.CallbackURL = hook.URL
+	if _, err := queueClient(t, url).AgentIntent(t.Context(), same); !errors.Is(err, reasoner.ErrCanceled) {
 		t.Errorf("the canceled job: %v", err)
+	}
+	// Another request of the same id is none of it.
+	var refused wire.ErrorBody
+	if status := postJSON(t, base+"/agent_intent_async", &wire.AgentIntentRequest{
+		SessionID: "s1", GoalText: "another", CorrelationID: "a", CallbackURL: hook.URL,
+	}, &refused); status != http.StatusConflict || refused.Error != wire.CodeConflict {
+		t.Errorf("status %d, %+v", status, refused)
 	}
 	first.kill()
 

@@ -69,8 +69,8 @@ func (c *queueClient) notify(j *job) error {
 // writeCanceled writes the result, or reports that there is one.
 func (c *queueClient) writeCanceled(ctx context.Context, j *job, submitted []byte) (there bool, err error) {
 	var was wire.QueueJob
-	_ = json.Unmarshal(submitted, &was) // for its type alone
-	data, err := json.Marshal(&wire.QueueResult{Type: was.Type, CorrelationID: j.id, State: wire.JobCanceled, Finished: c.opts.Now().UTC()})
+	_ = json.Unmarshal(submitted, &was)
+	data, err := json.Marshal(&wire.QueueResult{Type: was.Type, CorrelationID: j.id, Request: wire.Digest(was.Payload), State: wire.JobCanceled, Finished: c.opts.Now().UTC()})
 	if err != nil {
 		return false, err
 	}

@@ -57,8 +57,12 @@ func (c *httpClient) AgentIntent(ctx context.Context, req *wire.AgentIntentReque
 
 // AgentIntentAsync posts to /agent_intent_async.
 func (c *httpClient) AgentIntentAsync(ctx context.Context, req *wire.AgentIntentRequest) (*wire.Accepted, error) {
+	r := *req
+	if r.CorrelationID == "" {
+		r.CorrelationID = c.opts.NewID() // or every attempt is a job of its own
+	}
 	var resp wire.Accepted
-	if err := c.ask(ctx, "/agent_intent_async", req, &resp); err != nil {
+	if err := c.ask(ctx, "/agent_intent_async", &r, &resp); err != nil {
 		return nil, err
 	}
 	return &resp, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
 // queueClient is a Client that puts jobs into a queue.
@@ -62,6 +63,10 @@ func NewQueue(o Options) (Client, error) {
 }
 
 func connect(o Options) (*nats.Conn, error) {
+	// What nats.Connect says of an address repeats it, with the password.
+	if err := natsconn.CheckURLs(o.NATSURL); err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
 	nc, err := nats.Connect(o.NATSURL, append([]nats.Option{
 		nats.Name("meup-reasoner client"),
 		nats.RetryOnFailedConnect(true),
@@ -166,6 +171,7 @@ func (c *queueClient) isClosed() bool {
 // job is one that is to be submitted.
 type job struct {
 	id, key string
+	digest  string // of the payload; empty where only the id matters
 	data    []byte
 	// fresh: the id was made here and nobody can have asked under it before.
 	fresh bool
@@ -200,7 +206,20 @@ func (c *queueClient) job(kind, id string, payload any) (*job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("submit job: %w", err)
 	}
-	return &job{id: id, key: c.names.Key(id), data: data}, nil
+	return &job{id: id, key: c.names.Key(id), digest: wire.Digest(raw), data: data}, nil
+}
+
+// own returns the result, or the refusal of a job whose id is another's.
+func (j *job) own(r *wire.QueueResult) (*wire.QueueResult, error) {
+	if j.digest != "" && r.Request != "" && r.Request != j.digest {
+		return nil, conflict()
+	}
+	return r, nil
+}
+
+func conflict() *APIError {
+	body := wire.Conflict()
+	return &APIError{Status: http.StatusConflict, Code: body.Error, Message: body.Message, Path: body.Path}
 }
 
 // read returns what a result says, into a response or as an error.

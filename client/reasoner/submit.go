@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,6 +19,9 @@ const (
 	codeWrongSequence jetstream.ErrorCode = 10071 // the subject has a message already
 	codeStoreFailed   jetstream.ErrorCode = 10077 // no room
 )
+
+// askWait bounds the questions to JetStream that a submission takes.
+const askWait = 5 * time.Second
 
 // announced bounds the announcements of one result that wait to be read. One
 // comes.
@@ -56,7 +60,7 @@ func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg
 		select {
 		case msg := <-done:
 			if r := decodeResult(msg.Data, j); r != nil {
-				return r, nil
+				return j.own(r)
 			}
 		case <-back:
 			if c.isClosed() {
@@ -80,6 +84,8 @@ func decodeResult(data []byte, j *job) *wire.QueueResult {
 // submit returns the job's result, if there is one, and else puts the job into
 // the queue, unless it is there already.
 func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
 	s, err := c.open(ctx)
 	if err != nil {
 		return nil, err
@@ -90,25 +96,60 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 			Message: fmt.Sprintf("The job has %d bytes; a message of this NATS may have %d.", len(j.data), c.nc.MaxPayload()),
 		}
 	}
-	if !j.fresh {
-		if r, err := c.look(ctx, s, j); r != nil || err != nil {
-			return r, err
+	for range submissions {
+		if !j.fresh {
+			if r, err := c.look(ctx, s, j); r != nil || err != nil {
+				return r, err
+			}
 		}
+		j.fresh = false
+		there, err := c.publish(ctx, j)
+		if err != nil || !there {
+			return nil, err
+		}
+		if there, err = c.same(ctx, s, j); err != nil || there {
+			return nil, err
+		}
+		// It was settled meanwhile.
 	}
-	j.fresh = false
+	return nil, &APIError{Status: http.StatusServiceUnavailable, Message: "Other jobs of the same correlation_id come and go. Try again later."}
+}
+
+// submissions bounds how often a job is submitted that turns out to be settled.
+const submissions = 3
+
+// publish puts the job into the queue, or reports that there is one of its id.
+func (c *queueClient) publish(ctx context.Context, j *job) (there bool, err error) {
 	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.names.Job(j.key), Data: j.data},
 		jetstream.WithExpectStream(c.names.JobsStream()),
 		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
 	var api *jetstream.APIError
 	switch {
 	case err == nil:
-		return nil, nil //nolint:nilnil // the job is in the queue, and there is no result yet
+		return false, nil
 	case errors.As(err, &api) && api.ErrorCode == codeWrongSequence:
-		return nil, nil //nolint:nilnil // so it was before
+		return true, nil
 	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
-		return nil, &APIError{Status: http.StatusServiceUnavailable, Code: CodeQueueFull, Message: "The queue has no room for more jobs. Try again later."}
+		return false, &APIError{Status: http.StatusServiceUnavailable, Code: CodeQueueFull, Message: "The queue has no room for more jobs. Try again later."}
 	}
-	return nil, c.explain(err)
+	return false, c.explain(err)
+}
+
+// same reports whether the job is in the queue. Another one in its place is an
+// error.
+func (c *queueClient) same(ctx context.Context, s *store, j *job) (bool, error) {
+	msg, err := s.jobs.GetLastMsgForSubject(ctx, c.names.Job(j.key))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, c.explain(err)
+	}
+	var was wire.QueueJob
+	if json.Unmarshal(msg.Data, &was) != nil || wire.Digest(was.Payload) != j.digest {
+		return false, conflict()
+	}
+	return true, nil
 }
 
 // look returns the job's result, or nil if there is none.
@@ -124,7 +165,7 @@ func (c *queueClient) look(ctx context.Context, s *store, j *job) (*wire.QueueRe
 	if r == nil {
 		return nil, fmt.Errorf("the result of job %s cannot be read", j.id)
 	}
-	return r, nil
+	return j.own(r)
 }
 
 // open finds the streams, once.
@@ -192,7 +233,8 @@ func (c *queueClient) within(ctx context.Context, try func(context.Context) erro
 	defer cancel()
 	for n := 0; ; n++ {
 		err := try(ctx)
-		if err == nil || !away(err) && !isFull(err) {
+		unheard := isTimeout(err) && ctx.Err() == nil // a question got lost with its connection
+		if err == nil || !unheard && !away(err) && !isFull(err) {
 			return err
 		}
 		if late := wait(ctx, c.opts.pause(n)); late != nil {

@@ -111,10 +111,11 @@ func (r *queueRuntime) work(ctx context.Context, workers int) {
 }
 
 // close lets the jobs end that are being worked on, for as long as the queue
-// gives them, and ends the rest.
-func (r *queueRuntime) close(context.Context) error {
+// gives them and ctx lasts, and leaves the rest to other workers.
+func (r *queueRuntime) close(ctx context.Context) error {
 	if r.stop != nil {
 		r.stop()
+		defer context.AfterFunc(ctx, r.queue.Leave)()
 	}
 	r.working.Wait()
 	var err error

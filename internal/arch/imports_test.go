@@ -66,7 +66,7 @@ var mayImport = map[string][]string{
 	// Our own agents.
 	"internal/docserver":             {},
 	"client/reasoner/wire":           {},
-	"client/reasoner":                {"client/reasoner/wire"},
+	"client/reasoner":                {"client/reasoner/wire", "internal/natsconn"},
 	"internal/telemetry":             {"internal/llm", "internal/safety"},
 	"internal/llm":                   {},
 	"internal/llm/llmhttp":           {"internal/llm"},

@@ -5,6 +5,8 @@ package natsconn
 import (
 	"fmt"
 	"log/slog"
+	neturl "net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -23,11 +25,29 @@ func Connect(url string, logger *slog.Logger, options ...nats.Option) (*nats.Con
 	if url == "" {
 		url = nats.DefaultURL
 	}
+	if err := CheckURLs(url); err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
+	}
 	nc, err := nats.Connect(url, append(defaultOptions(logger), options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
 	return nc, nil
+}
+
+// CheckURLs reads addresses as nats.Connect does, which repeats one that cannot
+// be read, and the password in it. The error names its place in the list alone.
+func CheckURLs(urls string) error {
+	for i, address := range strings.Split(urls, ",") {
+		address = strings.TrimSpace(address)
+		if !strings.Contains(address, "://") {
+			address = "nats://" + address
+		}
+		if _, err := neturl.Parse(address); err != nil {
+			return fmt.Errorf("address %d cannot be read: expected nats://host:port, with special characters of a password written as %%XX", i+1)
+		}
+	}
+	return nil
 }
 
 func defaultOptions(logger *slog.Logger) []nats.Option {

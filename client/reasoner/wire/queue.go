@@ -42,6 +42,7 @@ const (
 type QueueResult struct {
 	Type          string          `json:"type"`
 	CorrelationID string          `json:"correlation_id"`
+	Request       string          `json:"request,omitempty"` // Digest of the job's payload
 	State         JobState        `json:"state"`
 	Finished      time.Time       `json:"finished"`
 	Result        json.RawMessage `json:"result,omitempty"` // with JobDone: the response
@@ -53,11 +54,28 @@ type QueueResult struct {
 
 // What QueueResult.Error can have for a code besides those of HTTP.
 const (
-	CodeTooManyAttempts = "too_many_attempts" // begun again and again, and never settled
-	CodeAPIKeyInQueue   = "api_key_in_queue"  //nolint:gosec // a code: the request brought a key that must not lie in a file
-	CodeResultTooLarge  = "result_too_large"  // larger than a message of this NATS may be
-	CodeUnsupported     = "unsupported"       // a type of job that this worker does not know
+	CodeTooManyAttempts = "too_many_attempts"       // begun again and again, and never settled
+	CodeAPIKeyInQueue   = "api_key_in_queue"        //nolint:gosec // a code: the request brought a key that must not lie in a file
+	CodeResultTooLarge  = "result_too_large"        // larger than a message of this NATS may be
+	CodeUnsupported     = "unsupported"             // a type of job that this worker does not know
+	CodeConflict        = "correlation_id_conflict" // another request has the same correlation id
 )
+
+// Digest stands for a job's payload: two requests of one correlation id are the
+// same when theirs are.
+func Digest(payload []byte) string {
+	sum := sha256.Sum256(payload)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// Conflict is the body of the answer, of status 409, to a request whose
+// correlation id belongs to another one.
+func Conflict() *ErrorBody {
+	return &ErrorBody{
+		Error: CodeConflict, Path: "/correlation_id",
+		Message: "Another request was made under this correlation_id. Choose a new one, or leave it out.",
+	}
+}
 
 // MaxCorrelationID bounds a correlation id, in bytes.
 const MaxCorrelationID = 256

@@ -4,34 +4,122 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/url"
+	"sync"
+	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// call posts the result to the URL that the job named, unless it was canceled:
-// whoever did that does not wait for it.
-func (q *Queue) call(ctx context.Context, j *job, r *wire.QueueResult) {
-	if q.opts.Callback == nil || r == nil || r.State == wire.JobCanceled {
+// posters are the places of callbacks that are being posted. One host has at
+// most a quarter of them, so that one that does not answer stops no other.
+type posters struct {
+	most int
+
+	mu    sync.Mutex
+	taken int
+	hosts map[string]int
+
+	posting sync.WaitGroup
+}
+
+// run has f run, unless there is no place.
+func (p *posters) run(host string, f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.taken >= p.most || p.hosts[host] >= max(1, p.most/4) {
+		return false
+	}
+	if p.hosts == nil {
+		p.hosts = make(map[string]int)
+	}
+	p.taken++
+	p.hosts[host]++
+	p.posting.Go(func() { // ends with f; Run waits
+		defer p.leave(host)
+		f()
+	})
+	return true
+}
+
+func (p *posters) leave(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	if p.hosts[host]--; p.hosts[host] == 0 {
+		delete(p.hosts, host)
+	}
+}
+
+// finish ends a job that has its result: now, or once that is posted to the
+// URL that the job names. Its worker does not wait for that; until then the job
+// stays in the queue, so that another process posts should this one die.
+func (q *Queue) finish(ctx context.Context, h *held, j *job, r *wire.QueueResult) {
+	address, body := q.callback(j, r)
+	if body == nil {
+		q.acknowledge(h, j.CorrelationID)
 		return
 	}
-	url := callbackURL(j)
-	if url == "" {
-		return
+	id, attempts := j.CorrelationID, j.attempts // and nothing else of what may be large
+	q.running.post(h)
+	if !q.posters.run(hostOf(address), func() { q.post(ctx, h, id, address, body) }) {
+		q.postLater(h, id, attempts, r)
 	}
-	body := &wire.Callback{JobID: j.CorrelationID, CorrelationID: j.CorrelationID}
+}
+
+// post posts a result and ends the job. When ctx ends it is left to another
+// process.
+func (q *Queue) post(ctx context.Context, h *held, id, address string, body *wire.Callback) {
+	within, cancel := context.WithTimeout(ctx, q.opts.JobTimeout)
+	defer cancel()
+	err := q.opts.Callback(within, address, body)
 	switch {
-	case r.State == wire.JobFailed && r.Error != nil:
+	case err != nil && ctx.Err() != nil:
+		q.log.Warn("callback is left to another worker", "correlation_id", id, "error", err)
+		q.running.remove(h)
+		_ = h.msg.Nak() // or AckWait passes
+		return
+	case err != nil:
+		q.log.Warn("callback not delivered", "correlation_id", id, "error", err)
+	}
+	q.acknowledge(h, id)
+}
+
+// postLater puts a job back whose callback finds no place. It comes again, to
+// whatever process, and its result is found: after a second, then two, up to a
+// minute. In good time before its result is dropped it is given up, or it would
+// be decided anew.
+func (q *Queue) postLater(h *held, id string, attempts int, r *wire.QueueResult) {
+	if q.opts.Now().Sub(r.Finished) > q.opts.ResultTTL/2 {
+		q.log.Warn("callback not delivered: there was no place for it for too long", "correlation_id", id)
+		q.acknowledge(h, id)
+		return
+	}
+	q.log.Debug("callback has to wait", "correlation_id", id)
+	q.running.remove(h)
+	_ = h.msg.NakWithDelay(min(time.Second<<min(max(attempts-1, 0), 6), time.Minute)) // or AckWait passes
+}
+
+// callback is what is to be posted of a job, and where; nil: nothing. Whoever
+// canceled a job does not wait for it.
+func (q *Queue) callback(j *job, r *wire.QueueResult) (address string, body *wire.Callback) {
+	if q.opts.Callback == nil || r.State == wire.JobCanceled {
+		return "", nil
+	}
+	if address = callbackURL(j); address == "" {
+		return "", nil
+	}
+	body = &wire.Callback{JobID: j.CorrelationID, CorrelationID: j.CorrelationID}
+	if r.State == wire.JobFailed && r.Error != nil {
 		body.Status, body.Error, body.Message = wire.StatusError, r.Error.Error, r.Error.Message
 		body.Trace = []wire.TraceItem{}
-	case json.Unmarshal(r.Result, &body.AgentIntentResponse) != nil:
-		q.log.Error("result cannot be read for its callback", "correlation_id", j.CorrelationID)
-		return
+		return address, body
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.opts.JobTimeout)
-	defer cancel()
-	if err := q.opts.Callback(ctx, url, body); err != nil {
-		q.log.Warn("callback not delivered", "correlation_id", j.CorrelationID, "error", err)
+	if err := json.Unmarshal(r.Result, &body.AgentIntentResponse); err != nil {
+		q.log.Error("result cannot be read for its callback", "correlation_id", j.CorrelationID, "error", err)
+		return "", nil
 	}
+	return address, body
 }
 
 // callbackURL is where the result of a job is to be posted; empty: nowhere.
@@ -40,9 +128,17 @@ func callbackURL(j *job) string {
 		return ""
 	}
 	var fields map[string]json.RawMessage // not a struct, which would fold the case of keys
-	var url string
-	if json.Unmarshal(j.Payload, &fields) != nil || json.Unmarshal(fields["callback_url"], &url) != nil {
+	var address string
+	if json.Unmarshal(j.Payload, &fields) != nil || json.Unmarshal(fields["callback_url"], &address) != nil {
 		return ""
 	}
-	return url
+	return address
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }

@@ -25,8 +25,17 @@
 // and never settled is answered with the error too_many_attempts. A decision
 // may be made twice, when a worker dies or loses its connection between
 // making it and writing it down; written down, and seen by clients, it is
-// once. A callback is posted at least once, for it comes between the result
-// and the acknowledgement of the job.
+// once.
+//
+// A callback is posted at least once, or given up, before its job is
+// acknowledged. Workers do not wait for that: Options.Posters callbacks are
+// posted at the same time, a quarter of them to one host at most, and their jobs
+// stay in the queue meanwhile. Where there is no place for one, its job comes
+// again later and its result is found. Who dies or stops in between leaves the
+// callback to another process, which posts it, perhaps again.
+//
+// A correlation id stands for one request. A result says which (wire.Digest),
+// and another request of the same id is refused.
 //
 // How safe an acknowledged submission is depends on the NATS. On the embedded
 // one it is synced to the disk before it is acknowledged and survives a power
@@ -53,8 +62,9 @@
 // # Goroutines
 //
 //	work     Options.Workers of them: take a job, decide, write, acknowledge
-//	beat     one: tells JetStream which jobs are being worked on, and looks
-//	         whether they were canceled meanwhile
+//	post     up to Options.Posters: post a callback, acknowledge
+//	beat     one: tells JetStream which jobs are being worked on
+//	watch    one: looks whether they were canceled meanwhile
 //	status   one: the line for operators
 //
 // All of them end with [Queue.Run].

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -20,6 +21,7 @@ type job struct {
 	wire.QueueJob
 	key      string
 	attempts int
+	digest   string // of its payload; empty if it cannot be read
 	secret   string // a key that came with it and is to be told nobody
 }
 
@@ -31,50 +33,82 @@ func (j *job) mask(text string) string {
 	return strings.ReplaceAll(text, j.secret, "[key]")
 }
 
-// handle settles a job, or leaves it to another worker. jobs is what all jobs
-// run under; this one has a context of its own besides, that ends when it is
-// canceled.
-func (q *Queue) handle(jobs context.Context, msg jetstream.Msg) {
+// handle settles a job, or leaves it to another worker. ctx is what all jobs
+// run under.
+func (q *Queue) handle(ctx context.Context, msg jetstream.Msg) {
 	j, fault := readJob(msg)
-	ctx, cancel := context.WithCancelCause(jobs)
-	defer cancel(nil)
-	h := &held{key: j.key, msg: msg, cancel: cancel}
-	q.running.add(h)
-	defer q.running.remove(h)
-
-	result, err := q.look(jobs, j.key)
-	if result == nil {
-		result, err = q.settle(jobs, ctx, j, fault)
+	if q.running.posts(j.key) {
+		return // it came again although it is kept, which it will be still
 	}
-	if err != nil {
+	h := &held{key: j.key, msg: msg}
+	q.running.add(h)
+	r, err := q.result(ctx, h, j, fault)
+	switch {
+	case errors.Is(err, errThere):
+		// Whoever wrote that posts and acknowledges, or the job comes again.
+		q.running.remove(h)
+		q.log.Debug("job was settled by another worker", "correlation_id", j.CorrelationID)
+	case err != nil:
+		q.running.remove(h)
 		q.log.Warn("job is left to another worker", "correlation_id", j.CorrelationID, "attempt", j.attempts, "error", err)
 		_ = msg.NakWithDelay(retryWait) // or AckWait passes
-		return
-	}
-	q.call(jobs, j, result)
-	// Not waited for: should it get lost, the job comes again and its result is
-	// found. Waiting costs a quarter of the throughput.
-	if err := msg.Ack(); err != nil {
-		q.log.Warn("settled job is not acknowledged and comes again", "correlation_id", j.CorrelationID, "error", err)
-	}
-}
-
-// settle makes a result and writes it. Of a canceled job it returns the one
-// that is there. fault is why the job cannot be read.
-func (q *Queue) settle(jobs, ctx context.Context, j *job, fault error) (*wire.QueueResult, error) {
-	r := q.decide(ctx, j, fault)
-	switch cause := context.Cause(ctx); {
-	case cause == nil:
-		return q.write(jobs, j, r)
-	case errors.Is(cause, errCanceled):
-		return q.look(jobs, j.key)
 	default:
-		return nil, cause
+		q.finish(ctx, h, j, r)
 	}
 }
 
-// decide makes a result. When ctx has ended meanwhile it means nothing.
-func (q *Queue) decide(ctx context.Context, j *job, fault error) *wire.QueueResult {
+// acknowledge takes a job out of the queue. That is not waited for: should it
+// get lost, the job comes again and its result is found. Waiting costs a
+// quarter of the throughput.
+func (q *Queue) acknowledge(h *held, id string) {
+	q.running.remove(h)
+	if err := h.msg.Ack(); err != nil {
+		q.log.Warn("settled job is not acknowledged and comes again", "correlation_id", id, "error", err)
+	}
+}
+
+// result returns the result of a job: the one that was there when it came, or
+// one that it makes and writes, or JobCanceled. errThere: another worker wrote
+// one meanwhile. fault is why the job cannot be read.
+func (q *Queue) result(ctx context.Context, h *held, j *job, fault error) (*wire.QueueResult, error) {
+	r, err := q.look(ctx, j.key)
+	switch {
+	case err != nil:
+		return nil, err
+	case r != nil && fault == nil && r.Request != "" && r.Request != j.digest:
+		return failed(j, &intent.Fault{Status: http.StatusConflict, Code: wire.CodeConflict, Message: wire.Conflict().Message}, q.opts.Now()), nil
+	case r != nil:
+		return r, nil
+	}
+	r, err = q.decide(ctx, h, j, fault)
+	if err == nil {
+		return q.write(ctx, j, r)
+	}
+	if !errors.Is(err, errCanceled) {
+		return nil, err
+	}
+	if r, err = q.look(ctx, j.key); err == nil && (r == nil || r.State != wire.JobCanceled) {
+		err = errThere
+	}
+	return r, err
+}
+
+// failed is the result of a job that has none.
+func failed(j *job, fault error, now time.Time) *wire.QueueResult {
+	f := intent.FaultOf(fault)
+	body := f.Body()
+	return &wire.QueueResult{
+		Type: j.Type, CorrelationID: j.CorrelationID, Request: j.digest, Finished: now,
+		State: wire.JobFailed, Status: f.Status, Error: &body,
+	}
+}
+
+// decide makes a result. The error says that the decision was ended: by
+// whoever canceled the job, or because this process stops.
+func (q *Queue) decide(ctx context.Context, h *held, j *job, fault error) (*wire.QueueResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	q.running.begin(h, cancel)
 	var answer any
 	switch {
 	case fault != nil:
@@ -86,19 +120,21 @@ func (q *Queue) decide(ctx context.Context, j *job, fault error) *wire.QueueResu
 	default:
 		answer, fault = q.compute(ctx, j)
 	}
-	r := &wire.QueueResult{Type: j.Type, CorrelationID: j.CorrelationID, State: wire.JobDone, Finished: q.opts.Now()}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	r := &wire.QueueResult{Type: j.Type, CorrelationID: j.CorrelationID, Request: j.digest, State: wire.JobDone, Finished: q.opts.Now()}
 	if fault == nil {
 		r.Result, fault = json.Marshal(answer)
 	}
-	if fault != nil {
-		f := intent.FaultOf(fault)
-		body := f.Body()
-		r.State, r.Status, r.Error, r.Result = wire.JobFailed, f.Status, &body, nil
-		if f.Code == intent.CodeInternal && ctx.Err() == nil {
-			q.log.Error("job failed", "correlation_id", j.CorrelationID, "error", j.mask(fault.Error()))
-		}
+	if fault == nil {
+		return r, nil
 	}
-	return r
+	r = failed(j, fault, r.Finished)
+	if r.Error.Error == intent.CodeInternal {
+		q.log.Error("job failed", "correlation_id", j.CorrelationID, "error", j.mask(fault.Error()))
+	}
+	return r, nil
 }
 
 // compute has the decision made, within JobTimeout. A panic is an error: one
@@ -144,7 +180,11 @@ func readJob(msg jetstream.Msg) (*job, error) {
 	if meta, err := msg.Metadata(); err == nil {
 		j.attempts = int(meta.NumDelivered)
 	}
-	return j, decodeJob(msg.Data(), j)
+	err := decodeJob(msg.Data(), j)
+	if err == nil {
+		j.digest = wire.Digest(j.Payload)
+	}
+	return j, err
 }
 
 // decodeJob reads the body of a job. It must stand under the key of its id.

@@ -15,6 +15,7 @@ import (
 // Defaults of [Options].
 const (
 	DefaultWorkers     = 4
+	DefaultPosters     = 64
 	DefaultAckWait     = 10 * time.Second
 	DefaultMaxDeliver  = 5
 	DefaultJobTimeout  = 5 * time.Minute
@@ -27,6 +28,7 @@ const (
 	DefaultStatusPoll  = time.Second
 
 	maxWorkers = 1024
+	maxPosters = 1024
 	minAckWait = 500 * time.Millisecond
 )
 
@@ -38,7 +40,7 @@ type Decide func(ctx context.Context, req *wire.AgentIntentRequest) (*wire.Agent
 type Workflow func(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error)
 
 // Callback posts a result to the URL that a job names. It returns when that
-// has succeeded or was given up; the job's worker waits for it.
+// has succeeded or was given up, or when its ctx ends.
 type Callback func(ctx context.Context, url string, body *wire.Callback) error
 
 // Options say where a queue is and how it is worked off. Conn and Decide are
@@ -57,6 +59,7 @@ type Options struct {
 	AllowAPIKeys bool
 
 	Workers    int           // jobs at the same time; 0 stands for 4
+	Posters    int           // callbacks at the same time besides, a quarter of them to one host; 0 stands for 64
 	AckWait    time.Duration // without a sign of life a job goes to another worker
 	MaxDeliver int           // how often a job is begun; 0 stands for 5
 	JobTimeout time.Duration // for one decision
@@ -87,6 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("open queue: nobody decides")
 	}
 	orDefault(&o.Workers, DefaultWorkers)
+	orDefault(&o.Posters, DefaultPosters)
 	orDefault(&o.AckWait, DefaultAckWait)
 	orDefault(&o.MaxDeliver, DefaultMaxDeliver)
 	orDefault(&o.JobTimeout, DefaultJobTimeout)
@@ -114,6 +118,8 @@ func (o *Options) check() error {
 	switch {
 	case o.Workers < 0 || o.Workers > maxWorkers:
 		return fmt.Errorf("open queue: %d workers: from 1 to %d", o.Workers, maxWorkers)
+	case o.Posters < 0 || o.Posters > maxPosters:
+		return fmt.Errorf("open queue: %d callbacks at the same time: from 1 to %d", o.Posters, maxPosters)
 	case o.AckWait < minAckWait:
 		return fmt.Errorf("open queue: a job is taken from its worker after %s: at least %s", o.AckWait, minAckWait)
 	case o.Replicas < 0 || o.Replicas > 5:

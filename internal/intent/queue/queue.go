@@ -37,6 +37,10 @@ type Queue struct {
 
 	running running
 	counts  counts
+	posters posters
+
+	leaving   chan struct{} // closed by Leave
+	leaveOnce sync.Once
 
 	mu       sync.Mutex
 	consumer jetstream.Consumer
@@ -50,7 +54,7 @@ func Open(ctx context.Context, opts Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{opts: opts, log: opts.Logger}
+	q := &Queue{opts: opts, log: opts.Logger, posters: posters{most: opts.Posters}, leaving: make(chan struct{})}
 	if q.names, err = wire.NewQueueNames(opts.Name); err != nil {
 		return nil, err
 	}
@@ -77,22 +81,36 @@ func (q *Queue) Run(ctx context.Context) error {
 
 	jobs, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer leave(errStopping)
-	stopTimer := context.AfterFunc(ctx, func() { time.AfterFunc(q.opts.Drain, func() { leave(errStopping) }) })
+	stopTimer := context.AfterFunc(ctx, func() { time.AfterFunc(q.opts.Drain, q.Leave) })
 	defer stopTimer()
 
 	var workers, others sync.WaitGroup
+	others.Go(func() {
+		select {
+		case <-q.leaving:
+			leave(errStopping)
+		case <-jobs.Done():
+		}
+	})
 	for range q.opts.Workers {
 		workers.Go(func() { q.work(ctx, jobs) })
 	}
 	ended, end := context.WithCancel(jobs)
 	others.Go(func() { q.beat(ended) })
+	others.Go(func() { q.watch(ended) })
 	others.Go(func() { q.status(ended) })
 	workers.Wait()
+	q.posters.posting.Wait()
 	end()
+	leave(errStopping)
 	others.Wait()
 	_ = q.opts.Conn.FlushTimeout(time.Second) // what was given back is on its way
 	return nil
 }
+
+// Leave leaves the jobs that are being worked on to other workers, at once, in
+// place of after Options.Drain. It is for whoever has told Run to end.
+func (q *Queue) Leave() { q.leaveOnce.Do(func() { close(q.leaving) }) }
 
 func (q *Queue) handles() (jetstream.Consumer, jetstream.Stream) {
 	q.mu.Lock()

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,14 +35,16 @@ func (q *Queue) look(ctx context.Context, key string) (*wire.QueueResult, error)
 	}
 	var r wire.QueueResult
 	if err := json.Unmarshal(msg.Data, &r); err != nil {
-		return nil, fmt.Errorf("look for result: %w", err)
+		// It stays where it is and nobody can write another: the job has failed.
+		q.log.Error("a stranger's message stands in a result's place", "subject", msg.Subject, "error", err)
+		r = *failed(new(job), errors.New("the result cannot be read"), msg.Time)
 	}
 	return &r, nil
 }
 
-// write writes a job's result, unless there is one already, and returns the
-// one that is there then. It tries for as long as other workers leave the job
-// alone; the error says that it is to be left to them.
+// write writes a job's result. It tries for as long as other workers leave the
+// job alone; the error says that it is to be left to them, errThere that one of
+// them has written a result. A job that was canceled meanwhile has that one.
 func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
 	data, err := q.encode(r)
 	if err != nil {
@@ -53,7 +56,7 @@ func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 			q.count(r.State)
 			return r, nil
 		case errors.Is(err, errThere):
-			return q.look(ctx, j.key)
+			return q.there(ctx, j, r)
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
 			_ = q.ensure(ctx) // somebody removed the stream
 		}
@@ -63,6 +66,22 @@ func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 		}
 	}
 	return nil, fmt.Errorf("write result: %w", err)
+}
+
+// there says whose result is there in place of r: r itself, when the answer to
+// an earlier attempt was lost, or that of whoever canceled.
+func (q *Queue) there(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
+	was, err := q.look(ctx, j.key)
+	switch {
+	case err != nil:
+		return nil, err
+	case was != nil && was.State == wire.JobCanceled:
+		return was, nil
+	case was != nil && was.State == r.State && was.Finished.Equal(r.Finished) && bytes.Equal(was.Result, r.Result):
+		q.count(r.State)
+		return r, nil
+	}
+	return nil, errThere
 }
 
 // maxWrites bounds how often a result is written anew.

@@ -10,17 +10,21 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// running are the jobs that workers have at the moment, by their keys.
+// running are the jobs that this process has at the moment, by their keys:
+// those that workers have, and those whose callbacks are being posted.
 type running struct {
 	mu   sync.Mutex
 	jobs map[string]*held
 }
 
-// held is one of them.
+// held is one of them. What is not constant is guarded by running.mu.
 type held struct {
-	key    string
-	msg    jetstream.Msg
-	cancel context.CancelCauseFunc
+	key string
+	msg jetstream.Msg
+
+	cancel   context.CancelCauseFunc // nil while nothing is being decided
+	canceled bool                    // somebody canceled it
+	posting  bool                    // it has its result
 }
 
 func (r *running) add(h *held) {
@@ -41,52 +45,109 @@ func (r *running) remove(h *held) {
 	}
 }
 
-func (r *running) get(key string) *held {
+// begin says how to end a decision that begins.
+func (r *running) begin(h *held, cancel context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.jobs[key]
+	if h.cancel = cancel; h.canceled {
+		cancel(errCanceled)
+	}
 }
 
-func (r *running) all() []*held {
+// end ends a job's decision, now or when it begins.
+func (r *running) end(key string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]*held, 0, len(r.jobs))
+	h := r.jobs[key]
+	if h == nil || h.posting {
+		return
+	}
+	h.canceled = true
+	if h.cancel != nil {
+		h.cancel(errCanceled)
+	}
+}
+
+// post says that a job's callback is being posted from now on.
+func (r *running) post(h *held) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h.posting = true
+}
+
+// posts reports whether a job's callback is being posted.
+func (r *running) posts(key string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.jobs[key]
+	return h != nil && h.posting
+}
+
+// messages returns those of all jobs.
+func (r *running) messages() []jetstream.Msg {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]jetstream.Msg, 0, len(r.jobs))
 	for _, h := range r.jobs {
-		list = append(list, h)
+		list = append(list, h.msg)
 	}
 	return list
+}
+
+// undecided returns the keys of those that have no result yet.
+func (r *running) undecided() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []string
+	for key, h := range r.jobs {
+		if !h.posting {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // onCanceled is called by the connection when somebody has canceled a job.
 func (q *Queue) onCanceled(msg *nats.Msg) {
 	q.counts.canceled.Add(1)
-	key := msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:]
-	if h := q.running.get(key); h != nil {
-		h.cancel(errCanceled)
-	}
+	q.running.end(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:])
 }
 
-// beat tells JetStream that the jobs are being worked on, and looks for
-// results that others have written, since a notice can get lost.
+// beat tells JetStream that the jobs are being worked on.
 func (q *Queue) beat(ctx context.Context) {
-	tick := time.NewTicker(q.opts.AckWait / 3)
+	every(ctx, q.opts.AckWait/3, func() {
+		for _, msg := range q.running.messages() {
+			if err := msg.InProgress(); err != nil {
+				q.log.Debug("job cannot be kept", "error", err)
+			}
+		}
+	})
+}
+
+// watch looks for results that others have written, since a notice can get
+// lost. It waits for answers, which beat cannot.
+func (q *Queue) watch(ctx context.Context) {
+	every(ctx, q.opts.AckWait/3, func() {
+		ctx, cancel := context.WithTimeout(ctx, max(q.opts.AckWait/3, time.Second))
+		defer cancel()
+		for _, key := range q.running.undecided() {
+			if r, err := q.look(ctx, key); err == nil && r != nil {
+				q.running.end(key)
+			}
+		}
+	})
+}
+
+// every calls f again and again until ctx ends.
+func every(ctx context.Context, d time.Duration, f func()) {
+	tick := time.NewTicker(d)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		jobs := q.running.all()
-		for _, h := range jobs {
-			if err := h.msg.InProgress(); err != nil {
-				q.log.Debug("job cannot be kept", "error", err)
-			}
-		}
-		for _, h := range jobs {
-			if r, err := q.look(ctx, h.key); err == nil && r != nil {
-				h.cancel(errCanceled)
-			}
+			f()
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Counts says how a queue fares. Queued and Processing are those of the whole
-// queue; Done and Failed were settled by this process since it began, Canceled
+// queue, those whose callback is to be posted being processed still; Done and Failed were settled by this process since it began, Canceled
 // since then by whomever.
 type Counts struct {
 	Queued, Processing     int64
@@ -34,18 +34,22 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 	return c, nil
 }
 
-// status prints the counts when they have changed, and once in a while.
+// status prints the counts when they have changed, and once in a while; those
+// that were known last while JetStream cannot be asked.
 func (q *Queue) status(ctx context.Context) {
 	tick := time.NewTicker(q.opts.StatusPoll)
 	defer tick.Stop()
 	var last Counts
+	var failing bool
 	var printed time.Time
 	for {
 		c, err := q.Counts(ctx)
-		if now := time.Now(); err == nil && (c != last || now.Sub(printed) >= q.opts.StatusEvery) {
-			q.log.Info("queue", "queued", c.Queued, "processing", c.Processing,
-				"done", c.Done, "canceled", c.Canceled, "failed", c.Failed)
-			last, printed = c, now
+		if err != nil {
+			c.Queued, c.Processing = last.Queued, last.Processing
+		}
+		if now := time.Now(); ctx.Err() == nil && (c != last || failing != (err != nil) || now.Sub(printed) >= q.opts.StatusEvery) {
+			q.printStatus(c, err)
+			last, failing, printed = c, err != nil, now
 		}
 		select {
 		case <-ctx.Done():
@@ -53,4 +57,13 @@ func (q *Queue) status(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+func (q *Queue) printStatus(c Counts, err error) {
+	args := []any{"queued", c.Queued, "processing", c.Processing, "done", c.Done, "canceled", c.Canceled, "failed", c.Failed}
+	if err != nil {
+		q.log.Warn("queue", append(args, "error", err)...)
+		return
+	}
+	q.log.Info("queue", args...)
 }

@@ -95,11 +95,13 @@ func (q *Queue) resultsConfig() jetstream.StreamConfig {
 // that JetStream no longer delivers would be a job that nobody answers.
 func (q *Queue) consumerConfig() jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
-		Durable:       consumerName,
-		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       q.opts.AckWait,
-		MaxDeliver:    -1,
-		MaxAckPending: -1, // workers take one job at a time
+		Durable:    consumerName,
+		AckPolicy:  jetstream.AckExplicitPolicy,
+		AckWait:    q.opts.AckWait,
+		MaxDeliver: -1,
+		// Workers take one job at a time; besides there are those whose
+		// callbacks are being posted, or wait for a place.
+		MaxAckPending: -1,
 	}
 }
 

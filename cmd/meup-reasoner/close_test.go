@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// Whoever closes the queue need not wait for its jobs.
+func TestCloseHeedsContext(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	model := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that nobody waits
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer model.Close()
+	t.Setenv("OPENAI_API_KEY", "a-key-for-tests")
+	log := slog.New(slog.DiscardHandler)
+	p, err := assemble(t.Context(), modelFlags{model: "openai:slow", baseURL: model.URL, timeout: time.Hour}, callbackFlags{}, false, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close(context.Background())
+	f := &queueFlags{data: t.TempDir(), listen: "127.0.0.1:0", workers: 1, replicas: 1, drain: time.Hour}
+	r, err := f.open(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.work(t.Context(), f.workers)
+	if _, err := r.client.AgentIntentAsync(t.Context(), &wire.AgentIntentRequest{SessionID: "s", GoalText: "g"}); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.close(ctx); err != nil {
+		t.Error(err)
+	}
+}
