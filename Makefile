@@ -15,7 +15,7 @@ NOSTAMP := -buildvcs=false
 
 TEST_TIMEOUT ?= 15m
 TEST_P       ?= 2
-FUZZ_SECONDS ?= 15
+FUZZ_SECONDS ?= 8
 BENCH        ?= .
 BENCH_PKGS   ?= ./...
 
@@ -38,7 +38,7 @@ test: install-npm ## all tests with the race detector, then every fuzz target fo
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZ_SECONDS (15), two at a time
+fuzz: ## every fuzz target for FUZZ_SECONDS (8), two at a time
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: bench

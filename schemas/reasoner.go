@@ -90,9 +90,15 @@ func reasonerDocument(name string, raw []byte) error {
 	if !ok {
 		return fmt.Errorf("there is no schema %s", name)
 	}
+	if tooMany(raw) {
+		return &Fault{Message: fmt.Sprintf("The request has more than %d JSON values: send a shorter history, or results as text.", MaxValues)}
+	}
 	doc, err := protocol.ParseJSON(raw, protocol.MaxDepth)
 	if err != nil {
 		return syntaxFault(err)
+	}
+	if long := tooLong(schema, doc.Root()); long != nil {
+		return long
 	}
 	err = schema.Validate(instance(doc.Root()))
 	if err == nil {

@@ -74,7 +74,7 @@ func TestReasonerFaults(t *testing.T) {
 		{AgentIntent, `{"session_id":"s","goal_text":"a","goal_text":"b"}`, "/goal_text", "not JSON", true},
 		{AgentIntent, strings.Repeat("[", 1000), "", "not JSON", true},
 		{AgentIntent, `[]`, "", "expected an object, got array", false},
-		{AgentIntent, `{"session_id":"s"}`, "/goal_text", "lacks /goal_text: add what the agent is to do, in words.", false},
+		{AgentIntent, `{"session_id":"s"}`, "/goal_text", "lacks /goal_text: add what the agent is to do, in words: at most 100,000 characters.", false},
 		{AgentIntent, `{"session_id":"s","goal_text":""}`, "/goal_text", "not empty", false},
 		{AgentIntent, `{"session_id":"s","goal_text":7}`, "/goal_text", "expected a string, got number", false},
 		{AgentIntent, `{"session_id":"s","goal_text":"g","persona":"me"}`, "/persona", "expected an object or null, got string", false},

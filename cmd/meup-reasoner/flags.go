@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +16,14 @@ import (
 // modelFlags say which model decides. serve and worker have them.
 type modelFlags struct {
 	model, baseURL string
+	allowLocal     []string
 	timeout        time.Duration
 }
 
 func (f *modelFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model that decides where a request names none (none: rules decide)")
 	fl.StringVar(&f.baseURL, "base-url", "", "where to ask the provider of --model, instead of at its own address")
+	fl.StringSliceVar(&f.allowLocal, "allow-local-model", nil, "provider on this host, ollama or lmstudio, whose models requests may name although --model does not; may be repeated")
 	fl.DurationVar(&f.timeout, "model-timeout", intent.DefaultModelTimeout, "how long a model may take; behind it rules decide")
 }
 
@@ -30,6 +33,11 @@ func (f *modelFlags) check() error {
 		return usagef("--base-url %s: of which model? Name it with --model", f.baseURL)
 	case f.timeout <= 0:
 		return usagef("--model-timeout is longer than nothing")
+	}
+	for _, provider := range f.allowLocal {
+		if !slices.Contains(localProviders, provider) {
+			return usagef("--allow-local-model %q: expected one of %s", provider, strings.Join(localProviders, ", "))
+		}
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/intent"
 )
 
 // servers are HTTP servers, each with its listener, that begin and end
@@ -19,15 +21,16 @@ type server struct {
 	listener net.Listener
 }
 
-// add listens on an address. slowest is how long the slowest answer may take:
-// who does not read it by then is cut off.
-func (s *servers) add(ctx context.Context, address string, h http.Handler, slowest time.Duration, log *slog.Logger) error {
+// add listens on an address, for so many connections at the same time. slowest
+// is how long the slowest answer may take: who does not read it by then is cut
+// off, as is who sends a request more slowly than intent.BodyTimeout.
+func (s *servers) add(ctx context.Context, address string, h http.Handler, most int, slowest time.Duration, log *slog.Logger) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	*s = append(*s, server{listener: l, Server: &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: slowest, IdleTimeout: 2 * time.Minute,
+	*s = append(*s, server{listener: atMost(l, most), Server: &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: intent.BodyTimeout, WriteTimeout: slowest, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}})
 	return nil

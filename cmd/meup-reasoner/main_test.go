@@ -222,6 +222,29 @@ func TestKeysGoToTheirProviderAlone(t *testing.T) {
 	}
 }
 
+// TestLocalProviders: a request reaches this host only by the operator's word.
+func TestLocalProviders(t *testing.T) {
+	for _, test := range []struct {
+		f    modelFlags
+		name string
+		want bool
+	}{
+		{modelFlags{}, "ollama:a", false},
+		{modelFlags{}, "lmstudio:a", false},
+		{modelFlags{model: "openai:gpt"}, "lmstudio:a", false},
+		{modelFlags{model: "ollama:own"}, "ollama:a", true},
+		{modelFlags{model: "ollama:own"}, "lmstudio:a", false},
+		{modelFlags{model: "openai:gpt", allowLocal: []string{"lmstudio"}}, "lmstudio:a", true},
+	} {
+		if _, err := test.f.open(test.name, "a-key", nil); (err == nil) != test.want {
+			t.Errorf("%+v, %s: %v", test.f, test.name, err)
+		}
+	}
+	if err := (&modelFlags{timeout: 1, allowLocal: []string{"openai"}}).check(); err == nil {
+		t.Error("openai is taken for a local provider")
+	}
+}
+
 func TestListenFromTheEnvironment(t *testing.T) {
 	t.Setenv("UVICORN_HOST", "::1")
 	t.Setenv("UVICORN_PORT", "9123")

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,7 +65,13 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 // address of --base-url, and a key that is for any provider, are for the
 // provider of --model alone; a request that names another one is not to send
 // the operator's key there.
+//
+// The address of a provider without a key is one of this host, which a request
+// must not reach unless the operator has named the provider.
 func (f *modelFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
+	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !sameProvider(name, f.model) && !slices.Contains(f.allowLocal, provider) {
+		return nil, fmt.Errorf("this service asks no model of %s: its operator would have to allow it", provider)
+	}
 	o := models.Options{Key: key, Getenv: os.Getenv, Logger: log}
 	if sameProvider(name, f.model) {
 		o.BaseURL = f.baseURL
@@ -77,6 +85,9 @@ func (f *modelFlags) open(name, key string, log *slog.Logger) (llm.Model, error)
 	}
 	return models.Open(name, o)
 }
+
+// localProviders are those that are on this host, and need no key.
+var localProviders = []string{"ollama", "lmstudio", "vllm"}
 
 func sameProvider(a, b string) bool {
 	providerA, _, _ := strings.Cut(a, ":")

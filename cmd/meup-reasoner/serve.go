@@ -36,8 +36,9 @@ func newServe(queue queueRunner) *cobra.Command {
 A request's llm says which model decides; its key is used for that request and
 kept nowhere. Without a key the one of the environment is used (OPENAI_API_KEY,
 ANTHROPIC_API_KEY and so on), so whoever may ask the service may also spend it.
-Which address a model is asked at is for --base-url to say alone. Where no model
-is named, or it does not decide, rules do.
+Which address a model is asked at is for --base-url to say alone, and a request
+may name a provider on this host (ollama, lmstudio) only when --model or
+--allow-local-model does. Where no model is named, or it does not decide, rules do.
 
 Tokens come from the environment variable REASONING_API_TOKEN, or another one
 that --token-env names. Without any, everybody who reaches the service may use
@@ -117,6 +118,13 @@ func startJobs(ctx context.Context, p *parts, queue queueRunner) (intent.Jobs, f
 	}, nil
 }
 
+// Connections at the same time: those of the API, for each decision at the same
+// time, and those of --metrics-listen. More wait to be accepted.
+const (
+	connectionsPerPlace = 8
+	metricsConnections  = 64
+)
+
 // serveHTTP serves until ctx ends or the listener fails.
 func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, tokens []string) error {
 	o := intent.HandlerOptions{
@@ -132,9 +140,9 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, t
 	} else {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", metrics)
-		aside = listening.add(ctx, f.metricsListen, mux, time.Minute, p.log)
+		aside = listening.add(ctx, f.metricsListen, mux, metricsConnections, time.Minute, p.log)
 	}
-	if err := errors.Join(aside, listening.add(ctx, f.listen, intent.NewHandler(o), f.model.timeout+2*time.Minute, p.log)); err != nil {
+	if err := errors.Join(aside, listening.add(ctx, f.listen, intent.NewHandler(o), connectionsPerPlace*f.maxConcurrency, f.model.timeout+2*time.Minute, p.log)); err != nil {
 		listening.close()
 		return err
 	}

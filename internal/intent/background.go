@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -32,6 +33,7 @@ const (
 	DefaultJobWorkers = 8
 	DefaultJobPosters = 64
 	DefaultJobTimeout = 2 * time.Minute
+	DefaultJobBytes   = 64 << 20
 )
 
 // BackgroundOptions are the parts of a Background. Decide and Post are
@@ -41,6 +43,7 @@ type BackgroundOptions struct {
 	Post   func(ctx context.Context, address string, result *wire.Callback) error
 
 	Most    int           // jobs at the same time, waiting ones among them; 0: DefaultJobs
+	Bytes   int64         // of the requests that are not decided yet; 0: DefaultJobBytes
 	Workers int           // decisions at the same time; 0: DefaultJobWorkers
 	Posters int           // callbacks at the same time; 0: DefaultJobPosters
 	Timeout time.Duration // of one decision; 0: DefaultJobTimeout
@@ -54,6 +57,7 @@ type BackgroundOptions struct {
 type Background struct {
 	o       BackgroundOptions
 	slots   chan struct{} // taken by every job
+	bytes   *room         // taken by their requests
 	workers chan struct{} // taken while a decision is made
 	posters chan struct{} // taken while a callback is posted
 
@@ -67,14 +71,16 @@ type Background struct {
 }
 
 type job struct {
-	id     string
-	r      *wire.AgentIntentRequest
-	cancel context.CancelFunc
+	id          string
+	correlation string
+	callback    string
+	cancel      context.CancelFunc
 }
 
 // NewBackground returns a Background. Close ends it.
 func NewBackground(o BackgroundOptions) *Background {
 	orDefault(&o.Most, DefaultJobs)
+	orDefault(&o.Bytes, DefaultJobBytes)
 	orDefault(&o.Workers, DefaultJobWorkers)
 	orDefault(&o.Posters, DefaultJobPosters)
 	orDefault(&o.Timeout, DefaultJobTimeout)
@@ -87,6 +93,7 @@ func NewBackground(o BackgroundOptions) *Background {
 	b := &Background{
 		o: o, jobs: make(map[string]map[*job]struct{}),
 		slots:   make(chan struct{}, o.Most),
+		bytes:   newRoom(o.Bytes),
 		workers: make(chan struct{}, o.Workers),
 		posters: make(chan struct{}, o.Posters),
 	}
@@ -111,10 +118,16 @@ func (b *Background) Submit(_ context.Context, r *wire.AgentIntentRequest) (stri
 	default:
 		return "", overloaded("There are too many jobs: ask again in a moment.")
 	}
+	bytes := size(r)
+	if !b.bytes.take(bytes) {
+		<-b.slots
+		return "", overloaded("The jobs that wait are too large together: ask again in a moment.")
+	}
 	ctx, cancel := context.WithCancel(b.ctx)
-	j := &job{id: "job-" + b.o.NewID(), r: r, cancel: cancel}
+	j := &job{id: "job-" + b.o.NewID(), correlation: r.CorrelationID, callback: r.CallbackURL, cancel: cancel}
 	if !b.add(j) {
 		cancel()
+		b.bytes.put(bytes)
 		<-b.slots
 		return "", overloaded("The service is about to end: ask again in a moment.")
 	}
@@ -123,7 +136,7 @@ func (b *Background) Submit(_ context.Context, r *wire.AgentIntentRequest) (stri
 		defer func() { <-b.slots }()
 		defer b.remove(j)
 		defer cancel()
-		b.run(ctx, j)
+		b.run(ctx, j, r, bytes)
 	}()
 	return j.id, nil
 }
@@ -135,7 +148,7 @@ func (b *Background) add(j *job) bool {
 		return false
 	}
 	b.running.Add(1)
-	if id := j.r.CorrelationID; id != "" {
+	if id := j.correlation; id != "" {
 		if b.jobs[id] == nil {
 			b.jobs[id] = make(map[*job]struct{})
 		}
@@ -147,7 +160,7 @@ func (b *Background) add(j *job) bool {
 func (b *Background) remove(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	id := j.r.CorrelationID
+	id := j.correlation
 	delete(b.jobs[id], j)
 	if len(b.jobs[id]) == 0 {
 		delete(b.jobs, id)
@@ -164,48 +177,65 @@ func (b *Background) Cancel(_ context.Context, correlationID string) (bool, erro
 	return len(b.jobs[correlationID]) > 0, nil
 }
 
-// run decides and posts what was decided.
-func (b *Background) run(ctx context.Context, j *job) {
-	result, ok := b.decide(ctx, j)
+// run decides and posts what was decided. The request is let go before that:
+// a receiver may be slow.
+func (b *Background) run(ctx context.Context, j *job, r *wire.AgentIntentRequest, bytes int64) {
+	result, ok := b.decide(ctx, j, r)
+	b.bytes.put(bytes)
 	if !ok || !take(ctx, b.posters) {
 		b.o.Logger.LogAttrs(ctx, slog.LevelInfo, "job cancelled", slog.String("job", j.id))
 		return
 	}
 	defer func() { <-b.posters }()
-	if err := b.o.Post(ctx, j.r.CallbackURL, result); err != nil {
+	if err := b.o.Post(ctx, j.callback, result); err != nil {
 		b.o.Logger.LogAttrs(ctx, slog.LevelWarn, "callback not delivered", slog.String("job", j.id), slog.String("error", err.Error()))
 	}
 }
 
 // decide returns what is to be posted; none when the job was cancelled.
-func (b *Background) decide(ctx context.Context, j *job) (*wire.Callback, bool) {
+func (b *Background) decide(ctx context.Context, j *job, r *wire.AgentIntentRequest) (*wire.Callback, bool) {
 	if !take(ctx, b.workers) {
 		return nil, false
 	}
 	defer func() { <-b.workers }()
 	began, cancel := context.WithTimeout(ctx, b.o.Timeout)
 	defer cancel()
-	out, err := b.guarded(began, j)
+	out, err := b.guarded(began, r)
 	if ctx.Err() != nil {
 		return nil, false
 	}
 	if err != nil {
 		if FaultOf(err).Code == CodeInternal {
-			b.o.Logger.LogAttrs(ctx, slog.LevelError, "job failed", slog.String("job", j.id), slog.String("error", mask(err.Error(), j.r.LLM)))
+			b.o.Logger.LogAttrs(ctx, slog.LevelError, "job failed", slog.String("job", j.id), slog.String("error", mask(err.Error(), r.LLM)))
 		}
 		out = failed(err, j.id)
 	}
-	return &wire.Callback{AgentIntentResponse: *out, JobID: j.id, CorrelationID: j.r.CorrelationID}, true
+	return &wire.Callback{AgentIntentResponse: *out, JobID: j.id, CorrelationID: j.correlation}, true
 }
 
 // guarded turns a panic into an error: one job must not end the others.
-func (b *Background) guarded(ctx context.Context, j *job) (out *wire.AgentIntentResponse, err error) {
+func (b *Background) guarded(ctx context.Context, r *wire.AgentIntentRequest) (out *wire.AgentIntentResponse, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("decide: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return b.o.Decide(ctx, j.r)
+	return b.o.Decide(ctx, r)
+}
+
+// size is about what a request holds, in bytes.
+func size(r *wire.AgentIntentRequest) int64 {
+	n := 1024 + len(r.SessionID) + len(r.GoalText) + len(r.Instructions) + len(r.CallbackURL) + len(r.CorrelationID)
+	for _, raw := range []json.RawMessage{r.Persona, r.Driver, r.Rules, r.RepoContext, r.MemoryState} {
+		n += len(raw)
+	}
+	for _, item := range r.History {
+		n += len(item)
+	}
+	for _, t := range r.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.InputSchema)
+	}
+	return int64(n)
 }
 
 // failed is the response of a job that has none.

@@ -114,6 +114,48 @@ func TestTooManyJobs(t *testing.T) {
 	}
 }
 
+// TestJobsAreBoundedInBytes: those that wait for a decision are; those that wait
+// for their receiver hold no request.
+func TestJobsAreBoundedInBytes(t *testing.T) {
+	large := func() *wire.AgentIntentRequest {
+		r := asyncRequest("c")
+		r.History = []wire.HistoryItem{[]byte(`"` + strings.Repeat("x", 10_000) + `"`)}
+		return r
+	}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		b := NewBackground(BackgroundOptions{
+			Bytes: 25_000, Posters: 1,
+			Decide: func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+				<-release
+				return &wire.AgentIntentResponse{}, nil
+			},
+			Post: func(ctx context.Context, _ string, _ *wire.Callback) error { <-ctx.Done(); return ctx.Err() },
+		})
+		for i := range 3 {
+			if _, err := b.Submit(t.Context(), large()); (err == nil) != (i < 2) || err != nil && FaultOf(err).Status != 503 {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		close(release)
+		synctest.Wait()
+		if b.bytes.left != 25_000 {
+			t.Errorf("%d bytes are left while callbacks are posted", b.bytes.left)
+		}
+		if _, err := b.Submit(t.Context(), large()); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.Close(ctx); err == nil {
+			t.Error("nothing was lost")
+		}
+		if b.bytes.left != 25_000 {
+			t.Errorf("%d bytes are left", b.bytes.left)
+		}
+	})
+}
+
 func TestFailedJobsAreReported(t *testing.T) {
 	log := new(buffer)
 	for name, test := range map[string]struct {

@@ -11,12 +11,13 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
-// Bounds of what is read of a history.
+// Bounds of what is read of a history. Results are not cut here: whoever shows
+// them to a model does that, and says so.
 const (
-	maxSteps  = 500      // the last ones
-	maxResult = 64 << 10 // bytes of one result
-	maxNotes  = 50
-	maxNote   = 2000 // characters
+	maxSteps = 500      // the last ones
+	maxSaid  = 64 << 10 // bytes of one message
+	maxNotes = 50
+	maxNote  = 2000 // characters
 )
 
 // past is what a history tells.
@@ -24,17 +25,22 @@ type past struct {
 	steps []reasoning.Record // with tools
 	said  []llm.Message      // by people and by the agent
 	notes []string           // sentences about what happened
+	done  int                // steps with tools, those that are not in steps too
 }
 
 // readHistory makes records of the steps that runtimes write down, each in a
 // form of its own.
 func readHistory(items []wire.HistoryItem) past {
 	var p past
-	if len(items) > maxSteps {
-		items = items[len(items)-maxSteps:]
-	}
-	for _, item := range items {
+	older := items[:max(0, len(items)-maxSteps)]
+	for _, item := range items[len(older):] {
 		p.add(item)
+	}
+	p.done = len(p.steps)
+	for _, item := range older {
+		if step := object(item); step != nil && toolOf(step, object(step["action"])) != "" {
+			p.done++
+		}
 	}
 	if len(p.notes) > maxNotes {
 		p.notes = p.notes[len(p.notes)-maxNotes:]
@@ -79,9 +85,9 @@ func (p *past) remark(step, action map[string]json.RawMessage) {
 	switch role := text(step["role"]); {
 	case words == "":
 	case role == "user":
-		p.said = append(p.said, llm.Message{Role: llm.User, Text: cut(words, maxResult)})
+		p.said = append(p.said, llm.Message{Role: llm.User, Text: cut(words, maxSaid)})
 	case role == "assistant":
-		p.said = append(p.said, llm.Message{Role: llm.Assistant, Text: cut(words, maxResult)})
+		p.said = append(p.said, llm.Message{Role: llm.Assistant, Text: cut(words, maxSaid)})
 	default:
 		p.note(words)
 	}
@@ -120,7 +126,7 @@ func argumentsOf(step, action map[string]json.RawMessage) json.RawMessage {
 
 func resultOf(tool string, step map[string]json.RawMessage) reasoning.Result {
 	if fault := text(step["error"]); fault != "" {
-		return reasoning.Result{Tool: tool, Outcome: reasoning.Failure, Error: cut(fault, maxNote)}
+		return reasoning.Result{Tool: tool, Outcome: reasoning.Failure, Error: fault}
 	}
 	for _, name := range []string{"result", "output", "observation", "content"} {
 		raw, ok := step[name]
@@ -129,9 +135,9 @@ func resultOf(tool string, step map[string]json.RawMessage) reasoning.Result {
 		}
 		words, failed := plain(raw)
 		if failed {
-			return reasoning.Result{Tool: tool, Outcome: reasoning.Failure, Error: cut(words, maxNote)}
+			return reasoning.Result{Tool: tool, Outcome: reasoning.Failure, Error: words}
 		}
-		return reasoning.Result{Tool: tool, Success: true, Text: cut(words, maxResult)}
+		return reasoning.Result{Tool: tool, Success: true, Text: words}
 	}
 	return reasoning.Result{Tool: tool, Outcome: reasoning.Failure, Error: "The result is not in the history."}
 }

@@ -34,9 +34,11 @@ type HandlerOptions struct {
 	Tokens []string
 	// MaxBody bounds a request, in bytes; 0: DefaultMaxBody.
 	MaxBody int64
-	// MaxConcurrent bounds the requests at the same time; 0:
-	// DefaultMaxConcurrent. What comes beyond waits for a moment and is then
-	// refused with 503, behind which clients of the API ask again.
+	// MaxConcurrent bounds the decisions at the same time; 0:
+	// DefaultMaxConcurrent. Four times as many bodies are read at the same
+	// time, and what has been read of all of them is at most sixteen times
+	// MaxBody. What comes beyond waits for a moment, or not, and is refused with
+	// 503, behind which clients of the API ask again.
 	MaxConcurrent int
 	Version       string       // that /version tells
 	Metrics       http.Handler // of /metrics; nil: there is none
@@ -48,18 +50,20 @@ type HandlerOptions struct {
 
 // handler serves the API.
 type handler struct {
-	o      HandlerOptions
-	tokens tokens
-	places chan struct{}
-	routes map[string]route
+	o       HandlerOptions
+	tokens  tokens
+	reading chan struct{} // taken while a body is read
+	bytes   *room         // taken by what was read, until there is an answer
+	places  chan struct{} // taken while a decision is made
+	routes  map[string]route
 }
 
 // route is one endpoint. Its function answers with a status and a body, or
 // with an error.
 type route struct {
 	method string
-	open   bool // without a token, a version and a place
-	serve  func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)
+	open   bool // without a token, a version, a body and a place
+	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
 }
 
 // NewHandler returns the HTTP service:
@@ -82,7 +86,8 @@ func NewHandler(o HandlerOptions) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, int, time.Duration) {}
 	}
-	h := &handler{o: o, tokens: newTokens(o.Tokens), places: make(chan struct{}, o.MaxConcurrent)}
+	h := &handler{o: o, tokens: newTokens(o.Tokens), places: make(chan struct{}, o.MaxConcurrent),
+		reading: make(chan struct{}, readersPerPlace*o.MaxConcurrent), bytes: newRoom(bodiesInFlight * o.MaxBody)}
 	healthy := route{method: http.MethodGet, open: true, serve: h.health}
 	h.routes = map[string]route{
 		"/agent_intent":        {method: http.MethodPost, serve: h.agentIntent},
@@ -100,6 +105,7 @@ func NewHandler(o HandlerOptions) http.Handler {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	if r.URL.Path == "/metrics" && h.o.Metrics != nil && r.Method == http.MethodGet {
+		hangUp(w, r)
 		h.o.Metrics.ServeHTTP(w, r)
 		return
 	}
@@ -132,39 +138,42 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (status int) {
 
 // serve finds the endpoint and asks it, if the request may.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	route, ok := h.routes[r.URL.Path]
-	if !ok {
-		return 0, nil, &Fault{Status: http.StatusNotFound, Code: CodeNotFound, Message: "There is nothing at this path: the API is at /agent_intent, /agent_intent_async, /agent_intent_cancel and /workflow_intent."}
-	}
-	if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {
-		w.Header().Set("Allow", route.method)
-		return 0, nil, &Fault{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "This path takes " + route.method + " alone."}
-	}
-	if route.open {
-		return route.serve(w, r)
-	}
-	if err := h.admit(w, r); err != nil {
+	raw, route, err := h.accept(w, r)
+	if err != nil {
+		hangUp(w, r)
 		return 0, nil, err
 	}
-	if !h.enter(r.Context()) {
+	if route.open {
+		hangUp(w, r)
+		return route.serve(r, nil)
+	}
+	defer h.bytes.put(int64(len(raw)))
+	if !enter(r.Context(), h.places) {
 		return 0, nil, overloaded("There are too many requests at the same time: ask again in a moment.")
 	}
 	defer func() { <-h.places }()
-	return route.serve(w, r)
+	return route.serve(r, raw)
 }
 
-// patience is how long a request waits for a place.
-const patience = 250 * time.Millisecond
-
-func (h *handler) enter(ctx context.Context) bool {
-	select {
-	case h.places <- struct{}{}:
-		return true
-	default:
+// accept finds the endpoint, and reads the body if the request may ask. The
+// body's bytes are to be given back.
+func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route, error) {
+	route, ok := h.routes[r.URL.Path]
+	if !ok {
+		return nil, route, &Fault{Status: http.StatusNotFound, Code: CodeNotFound, Message: "There is nothing at this path: the API is at /agent_intent, /agent_intent_async, /agent_intent_cancel and /workflow_intent."}
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return take(ctx, h.places)
+	if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {
+		w.Header().Set("Allow", route.method)
+		return nil, route, &Fault{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "This path takes " + route.method + " alone."}
+	}
+	if route.open {
+		return nil, route, nil
+	}
+	if err := h.admit(w, r); err != nil {
+		return nil, route, err
+	}
+	raw, err := h.body(w, r)
+	return raw, route, err
 }
 
 // refuse writes an error, and logs one that is the service's own.

@@ -3,12 +3,9 @@ package intent
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
@@ -62,24 +59,4 @@ func speaks(list string) bool {
 		}
 	}
 	return false
-}
-
-// bodyTimeout bounds the wait for a body: who sends it byte by byte must not
-// hold a place.
-const bodyTimeout = 30 * time.Second
-
-// body reads a request's body.
-func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test's recorder has none
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.o.MaxBody))
-	_ = control.SetReadDeadline(time.Time{})
-	var tooLarge *http.MaxBytesError
-	switch {
-	case err == nil:
-		return raw, nil
-	case errors.As(err, &tooLarge):
-		return nil, &Fault{Status: http.StatusRequestEntityTooLarge, Code: CodeTooLarge, Message: "The body is too long: send a shorter history, or results in part."}
-	}
-	return nil, invalid("", "The body could not be read to its end: send it whole.")
 }

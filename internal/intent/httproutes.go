@@ -7,19 +7,15 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-func (h *handler) health(http.ResponseWriter, *http.Request) (int, any, error) {
+func (h *handler) health(*http.Request, []byte) (int, any, error) {
 	return http.StatusOK, map[string]string{"status": "ok"}, nil
 }
 
-func (h *handler) version(http.ResponseWriter, *http.Request) (int, any, error) {
+func (h *handler) version(*http.Request, []byte) (int, any, error) {
 	return http.StatusOK, map[string]string{"version": h.o.Version, "api": wire.Version, "go": runtime.Version()}, nil
 }
 
-func (h *handler) agentIntent(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	raw, err := h.body(w, r)
-	if err != nil {
-		return 0, nil, err
-	}
+func (h *handler) agentIntent(r *http.Request, raw []byte) (int, any, error) {
 	req, err := DecodeAgentIntent(raw)
 	if err != nil {
 		return 0, nil, err
@@ -29,11 +25,7 @@ func (h *handler) agentIntent(w http.ResponseWriter, r *http.Request) (int, any,
 }
 
 // agentIntentAsync accepts with 202. Published clients of the API take any 2xx.
-func (h *handler) agentIntentAsync(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	raw, err := h.body(w, r)
-	if err != nil {
-		return 0, nil, err
-	}
+func (h *handler) agentIntentAsync(r *http.Request, raw []byte) (int, any, error) {
 	req, err := DecodeAgentIntent(raw)
 	if err != nil {
 		return 0, nil, err
@@ -51,11 +43,7 @@ func (h *handler) agentIntentAsync(w http.ResponseWriter, r *http.Request) (int,
 	return http.StatusAccepted, wire.Accepted{Status: "accepted", JobID: id}, err
 }
 
-func (h *handler) agentIntentCancel(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	raw, err := h.body(w, r)
-	if err != nil {
-		return 0, nil, err
-	}
+func (h *handler) agentIntentCancel(r *http.Request, raw []byte) (int, any, error) {
 	req, err := DecodeCancel(raw)
 	if err != nil {
 		return 0, nil, err
@@ -72,11 +60,7 @@ func (h *handler) agentIntentCancel(w http.ResponseWriter, r *http.Request) (int
 	return http.StatusOK, wire.CancelResponse{OK: true}, nil
 }
 
-func (h *handler) workflowIntent(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	raw, err := h.body(w, r)
-	if err != nil {
-		return 0, nil, err
-	}
+func (h *handler) workflowIntent(r *http.Request, raw []byte) (int, any, error) {
 	req, err := DecodeWorkflow(raw)
 	if err != nil {
 		return 0, nil, err

@@ -24,7 +24,11 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 	}
 	decider := s.o.Planner
 	if model != nil {
-		decider = planner.WithFallback(s.asking(model), s.o.Planner)
+		observed := s.o.Telemetry.Model(model)
+		if namesModel(r.LLM) {
+			observed = s.o.Telemetry.StrangersModel(model)
+		}
+		decider = planner.WithFallback(s.asking(observed), s.o.Planner)
 	}
 	d, err := decider.Next(ctx, q.state)
 	if err != nil {
@@ -62,14 +66,14 @@ func (s *Service) asking(m llm.Model) planner.Decider {
 	return timed{
 		within: s.o.ModelTimeout,
 		decider: planner.NewModel(planner.ModelOptions{
-			Model: s.o.Telemetry.Model(m), Budget: s.o.Budget, Now: s.o.Now, Logger: s.o.Logger,
+			Model: m, Budget: s.o.Budget, Now: s.o.Now, Logger: s.o.Logger,
 		}),
 	}
 }
 
 // model returns the model to ask; nil without an error: none.
 func (s *Service) model(l *wire.LLM) (llm.Model, error) {
-	if l == nil || l.Provider == "" && l.Model == "" {
+	if !namesModel(l) {
 		return s.o.Model, nil
 	}
 	if s.o.Open == nil {
@@ -80,6 +84,9 @@ func (s *Service) model(l *wire.LLM) (llm.Model, error) {
 	}
 	return s.o.Open(s.fullName(l), l.APIKey)
 }
+
+// namesModel reports whether a request says which model decides.
+func namesModel(l *wire.LLM) bool { return l != nil && (l.Provider != "" || l.Model != "") }
 
 // fullName is PROVIDER:NAME; without a provider that of the service's model is
 // meant.

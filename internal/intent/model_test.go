@@ -143,7 +143,7 @@ func TestModelMayNotRepeat(t *testing.T) {
 	for name, test := range map[string]struct{ more, answer string }{
 		"a search": {`,"history":[{"tool":"context.fts_search","args":{"query":"auth"},"result":[{"path":"a.rb","chunk":"def auth"}]}]`, "def auth"},
 		"stuck":    {`,"agent_state":{"stuck":true},"history":[{"tool":"context.fts_search","args":{"query":"auth"},"result":[]}]`, ""},
-		"max":      {`,"max_steps":1,"history":["x"]`, "nothing for “Find auth logic”"},
+		"max":      {`,"max_steps":1,"history":[{"tool":"grep","args":{},"error":"none"}]`, "It is def auth."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Start(t, func(r llmtest.Request) llmtest.Turn {

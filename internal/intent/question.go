@@ -26,7 +26,7 @@ func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 	past := readHistory(r.History)
 	q := &question{
 		given:     len(r.Tools) > 0,
-		exhausted: r.MaxSteps > 0 && len(r.History) >= r.MaxSteps,
+		exhausted: r.MaxSteps > 0 && past.done >= r.MaxSteps,
 		state: planner.State{
 			Question: r.GoalText, History: past.said, Steps: past.steps, Tools: toolsOf(r.Tools),
 			MaxSteps: r.MaxSteps, Instructions: instructions(r, past.notes), Forced: r.ForcedTool,

@@ -9,7 +9,6 @@ package intent
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/llm"
 	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/internal/telemetry"
 )
 
@@ -80,8 +78,8 @@ func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
 	d, trace, err := s.decide(ctx, r)
 	took := s.o.Now().Sub(began)
+	s.report(ctx, span, r, id, d, took, err) // into the span
 	span.End(err)
-	s.report(ctx, r, id, d, took, err)
 	if err != nil {
 		return nil, err
 	}
@@ -108,25 +106,4 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 		return final, append(trace, wire.TraceItem{Step: "rules", Detail: why}), nil
 	}
 	return d, trace, nil
-}
-
-// report tells telemetry what was decided, without a word of it.
-func (s *Service) report(ctx context.Context, r *wire.AgentIntentRequest, id string, d planner.Decision, took time.Duration, err error) {
-	done := telemetry.Decision{
-		Session: r.SessionID, Intent: id, Provider: d.Provider, Model: d.Model, Source: string(d.Source),
-		Usage: d.Usage, Duration: took, Outcome: string(d.Action), Err: err,
-	}
-	if d.Action == reasoning.UseTools && len(d.Calls) > 0 {
-		done.Tools = []string{d.Calls[0].Tool}
-	}
-	var fault *Fault
-	switch {
-	case errors.As(err, &fault):
-		done.Outcome = "refused"
-	case errors.Is(err, context.Canceled):
-		done.Outcome = "cancelled"
-	case err != nil:
-		done.Outcome = "error"
-	}
-	s.o.Telemetry.Decided(ctx, done)
 }

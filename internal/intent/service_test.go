@@ -96,8 +96,12 @@ func TestRules(t *testing.T) {
 			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
 		},
 		"max_steps": {
-			body:  `{"session_id":"s","goal_text":"Find auth logic","max_steps":2,"history":["a","b"]}`,
+			body:  `{"session_id":"s","goal_text":"Find auth logic","max_steps":2,"history":[{"tool":"grep","args":{},"error":"none"},"a",{"tool":"grep","args":{},"error":"none"}]}`,
 			final: "found nothing for “Find auth logic”", step: "rules",
+		},
+		"max_steps are calls, not sentences": {
+			body: `{"session_id":"s","goal_text":"Find auth logic","max_steps":2,"history":["a",{"role":"user","content":"b"},{"role":"assistant","content":"c"}]}`,
+			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "rules",
 		},
 		"max_steps with results": {
 			body:  `{"session_id":"s","goal_text":"Find auth logic","max_steps":1,"history":[{"tool":"grep","args":{},"result":"auth.rb:1"}]}`,
@@ -116,7 +120,7 @@ func TestRules(t *testing.T) {
 			tool: SearchTool, args: `{"query":"Find auth logic"}`, step: "forced_tool",
 		},
 		"forced beyond max_steps": {
-			body: `{"session_id":"s","goal_text":"read lib/auth.rb","forced_tool":"read_file","max_steps":1,"history":["a"],` + searchTools + `}`,
+			body: `{"session_id":"s","goal_text":"read lib/auth.rb","forced_tool":"read_file","max_steps":1,"history":[{"tool":"grep","args":{},"error":"none"}],` + searchTools + `}`,
 			tool: "read_file", args: `{"path":"lib/auth.rb"}`, step: "forced_tool",
 		},
 		"forced without a schema": {
@@ -197,8 +201,22 @@ func TestHistoryIsBounded(t *testing.T) {
 		items[i] = []byte(`{"tool":"t","args":{"n":` + fmt.Sprint(i) + `},"result":"r"}`)
 	}
 	p := readHistory(items)
-	if len(p.steps) != maxSteps || !strings.Contains(string(p.steps[maxSteps-1].Calls[0].Arguments), "1999") {
+	if len(p.steps) != maxSteps || p.done != len(items) || !strings.Contains(string(p.steps[maxSteps-1].Calls[0].Arguments), "1999") {
 		t.Errorf("%d steps", len(p.steps))
+	}
+}
+
+// TestResultsAreWhole: what is not shown of a result is for whoever counts it to
+// leave out.
+func TestResultsAreWhole(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	p := readHistory([]wire.HistoryItem{
+		[]byte(`{"tool":"t","result":"` + long + `"}`),
+		[]byte(`{"tool":"t","error":"` + long + `"}`),
+		[]byte(`{"tool":"t","result":{"content":[{"text":"` + long + `"}],"isError":true}}`),
+	})
+	if p.steps[0].Results[0].Text != long || p.steps[1].Results[0].Error != long || p.steps[2].Results[0].Error != long {
+		t.Error("a result was cut")
 	}
 }
 

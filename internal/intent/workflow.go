@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/telemetry"
 )
 
 // Workflow says which node of a workflow comes next, and what is to be done
@@ -30,19 +32,27 @@ import (
 // none.
 func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
 	began := s.o.Now()
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("decide workflow: %w", err)
-	}
-	out, err := nextNode(r)
+	id := "wf-" + s.o.NewID()
+	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
+	out, err := s.transition(ctx, r)
+	took := s.o.Now().Sub(began)
+	s.reportWorkflow(ctx, span, r, id, out, took, err)
+	span.End(err)
 	if err != nil {
 		return nil, err
 	}
-	out.Status, out.IntentID = wire.StatusOK, "wf-"+s.o.NewID()
-	out.DurationMS = s.o.Now().Sub(began).Milliseconds()
+	out.Status, out.IntentID, out.DurationMS = wire.StatusOK, id, took.Milliseconds()
 	if out.Trace == nil {
 		out.Trace = []wire.TraceItem{}
 	}
 	return out, nil
+}
+
+func (s *Service) transition(ctx context.Context, r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("decide workflow: %w", err)
+	}
+	return nextNode(r)
 }
 
 func nextNode(r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
@@ -66,25 +76,21 @@ func nextNode(r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, erro
 
 // node is one of a workflow.
 type node struct {
-	ID   string          `json:"id"`
-	Type string          `json:"type"`
-	Tool string          `json:"tool"`
-	Args json.RawMessage `json:"args"`
-	Next string          `json:"next"`
-	When conditions      `json:"when"`
+	ID, Type, Tool, Next string
+	Args                 json.RawMessage
+	When                 conditions
 }
 
 // edge leads from one node to another.
 type edge struct {
-	From string     `json:"from"`
-	To   string     `json:"to"`
-	When conditions `json:"when"`
+	From, To string
+	When     conditions
 }
 
 type workflow struct {
-	Start  string `json:"start"`
-	Nodes  []node `json:"nodes"`
-	Edges  []edge `json:"edges"`
+	Start  string
+	Nodes  []node // at least one
+	Edges  []edge
 	byID   map[string]*node
 	values *values
 	trace  []wire.TraceItem
@@ -92,10 +98,42 @@ type workflow struct {
 
 const workflowPath = "/params/workflow"
 
-func parseWorkflow(raw json.RawMessage) (*workflow, error) {
+// readWorkflow reads the fields by their exact names, which the schema has
+// seen.
+func readWorkflow(raw json.RawMessage) (*workflow, error) {
 	w := &workflow{byID: make(map[string]*node)}
-	if err := json.Unmarshal(raw, w); err != nil {
-		return nil, invalid(workflowPath, "The workflow cannot be read: "+err.Error()+".")
+	var nodes, edges []json.RawMessage
+	if err := assign(workflowPath, raw, fields{{"start", &w.Start}, {"nodes", &nodes}, {"edges", &edges}}); err != nil {
+		return nil, err
+	}
+	if len(nodes) == 0 {
+		return nil, invalid(workflowPath+"/nodes", "The workflow has no nodes: give it one.")
+	}
+	for i, raw := range nodes {
+		var n node
+		err := assign(fmt.Sprintf("%s/nodes/%d", workflowPath, i), raw, fields{
+			{"id", &n.ID}, {"type", &n.Type}, {"tool", &n.Tool}, {"args", &n.Args}, {"next", &n.Next}, {"when", &n.When},
+		})
+		if err != nil {
+			return nil, err
+		}
+		w.Nodes = append(w.Nodes, n)
+	}
+	for i, raw := range edges {
+		var e edge
+		err := assign(fmt.Sprintf("%s/edges/%d", workflowPath, i), raw, fields{{"from", &e.From}, {"to", &e.To}, {"when", &e.When}})
+		if err != nil {
+			return nil, err
+		}
+		w.Edges = append(w.Edges, e)
+	}
+	return w, nil
+}
+
+func parseWorkflow(raw json.RawMessage) (*workflow, error) {
+	w, err := readWorkflow(raw)
+	if err != nil {
+		return nil, err
 	}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]

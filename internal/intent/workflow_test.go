@@ -111,6 +111,19 @@ func TestWorkflowFaults(t *testing.T) {
 	}
 }
 
+// TestWorkflowOfExactNames: what the schema has seen is read, and nothing else.
+func TestWorkflowOfExactNames(t *testing.T) {
+	workflow := `{"nodes":[{"id":"a","ID":"b","Tool":"rm","When":"params.no"}],"Nodes":[],"Start":"z","Edges":[{"from":"z"}]}`
+	r, err := DecodeWorkflow([]byte(ask(t, "", `{}`, `{"workflow":`+workflow+`}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := New(Options{}).Workflow(t.Context(), r)
+	if err != nil || out.NextNode != "a" || out.ToolName != "" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+}
+
 func TestConditions(t *testing.T) {
 	v := &values{all: map[string]any{"params": decoded([]byte(`{"n":2,"big":10000000000000000000000,"s":"abc","e":"","t":true,"f":false,"z":0,"l":[1,"a",{"k":null}],"o":{"k":1},"null":null}`))}}
 	for text, want := range map[string]bool{
@@ -134,6 +147,7 @@ func TestConditions(t *testing.T) {
 // FuzzWorkflow: whatever is sent is refused or answered by the schema.
 func FuzzWorkflow(f *testing.F) {
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","outputs":{"test":{"failed":[1]}},"params":{"branch":"m","workflow":` + review + `},"memory_state":{"who":1}}`))
+	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":{"nodes":[{"id":"a"}],"Nodes":[]}}}`))
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"a","params":{"next":"b"}}`))
 	s := New(Options{})
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -115,11 +115,13 @@ func (r *Remote) request(s *State) wire.AgentIntentRequest {
 	if s.Stuck || len(req.Tools) == 0 { // without tools there is nothing left but to answer
 		req.AgentState = &wire.AgentState{Stuck: true}
 	}
+	calls := 0
 	for _, step := range s.Steps {
 		req.History = append(req.History, items(&step)...)
+		calls += len(step.Calls)
 	}
-	// The service counts an item as a step; here one may have several.
-	req.MaxSteps += len(req.History) - len(s.Steps)
+	// The service counts calls; here a step may have several, or none.
+	req.MaxSteps = max(1, req.MaxSteps+calls-len(s.Steps))
 	return req
 }
 

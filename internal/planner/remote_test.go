@@ -95,6 +95,32 @@ func TestRemoteRequest(t *testing.T) {
 	}
 }
 
+// TestRemoteCountsCalls: the service counts calls, and steps have any number.
+func TestRemoteCountsCalls(t *testing.T) {
+	for _, test := range []struct {
+		calls []int // of each step
+		want  string
+	}{
+		{nil, `"max_steps":5,`}, {[]int{1, 1}, `"max_steps":5,`}, {[]int{2, 1}, `"max_steps":6,`},
+		{[]int{0, 1}, `"max_steps":4,`}, {[]int{0, 0, 0, 0, 0, 0}, `"max_steps":1,`},
+	} {
+		r, srv := remote(t, says(`{"status":"ok","finish":true,"final_text":"So."}`))
+		s := planner.State{Question: "q", MaxSteps: 5}
+		for i, n := range test.calls {
+			step := record(i, "read_file", `{"path":"a"}`, "")
+			call, result := step.Calls[0], step.Results[0]
+			step.Calls, step.Results, step.Thought = nil, nil, "hm"
+			for range n {
+				step.Calls, step.Results = append(step.Calls, call), append(step.Results, result)
+			}
+			s.Steps = append(s.Steps, step)
+		}
+		if _, err := r.Next(t.Context(), s); err != nil || !strings.Contains(srv.asked[0], test.want) {
+			t.Errorf("%v: %v, asked %s", test.calls, err, srv.asked[0])
+		}
+	}
+}
+
 func TestRemoteDecisions(t *testing.T) {
 	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema), tool("now", "")}}
 	for _, test := range []struct {

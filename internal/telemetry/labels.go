@@ -20,6 +20,21 @@ type labels struct {
 	seen map[string]struct{}
 }
 
+// known returns what text counts as, unless it has not been counted yet: then
+// it is one of the others.
+func (l *labels) known(text string) string {
+	if text == "" {
+		return ""
+	}
+	label := cut(l.mask(text), maxLabel)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.seen[label]; known {
+		return label
+	}
+	return otherLabel
+}
+
 // value returns what text counts as.
 func (l *labels) value(text string) string {
 	if text == "" {

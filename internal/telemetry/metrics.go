@@ -105,9 +105,9 @@ func (m *metrics) handler(logger *slog.Logger) http.Handler {
 	})
 }
 
-// asked counts an answer of a model, or its failure.
+// asked counts an answer of a model, or its failure. The model is a label.
 func (m *metrics) asked(provider, model string, u llm.Usage, took time.Duration, err error) {
-	provider, model = m.label.provider.value(provider), m.label.model.value(model)
+	provider = m.label.provider.value(provider)
 	m.operations.WithLabelValues(string(Chat), provider, model, errorType(err)).Observe(took.Seconds())
 	if u.Input > 0 {
 		m.tokens.WithLabelValues(string(Chat), provider, model, "input").Observe(float64(u.Input))

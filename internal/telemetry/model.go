@@ -18,9 +18,19 @@ func (t *Telemetry) Model(m llm.Model) llm.Model {
 	return observedModel{Model: m, telemetry: t}
 }
 
+// StrangersModel wraps a model that whoever asks has named, as Model does. Its
+// name labels metrics once it has answered: names can be invented.
+func (t *Telemetry) StrangersModel(m llm.Model) llm.Model {
+	if t == nil || m == nil {
+		return m
+	}
+	return observedModel{Model: m, telemetry: t, strange: true}
+}
+
 type observedModel struct {
 	llm.Model
 	telemetry *Telemetry
+	strange   bool
 }
 
 // Generate asks within a span.
@@ -34,7 +44,11 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(ll
 	resp, err := m.Model.Generate(ctx, req, on)
 	span.Set(answered(resp)...)
 	span.End(err)
-	m.telemetry.metrics.asked(m.Provider(), m.Name(), resp.Usage, time.Since(begun), err)
+	label := m.telemetry.metrics.label.model.value
+	if m.strange && err != nil {
+		label = m.telemetry.metrics.label.model.known
+	}
+	m.telemetry.metrics.asked(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), err)
 	return resp, err
 }
 

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"net"
+	"sync"
+)
+
+// atMost is a listener that accepts a connection when fewer than most are open.
+func atMost(l net.Listener, most int) net.Listener {
+	return &limited{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
+}
+
+type limited struct {
+	net.Listener
+	places chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Accept waits for a place, and for a connection.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.places <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.places
+		return nil, err
+	}
+	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+}
+
+// Close ends Accept.
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// placed is a connection that has a place.
+type placed struct {
+	net.Conn
+	leave func()
+}
+
+// Close gives the place back.
+func (c *placed) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

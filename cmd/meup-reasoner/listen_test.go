@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/intent"
+)
+
+// TestConnectionsAreBounded: more wait to be accepted, and are.
+func TestConnectionsAreBounded(t *testing.T) {
+	const most, all = 2, 10
+	var now, peak atomic.Int32
+	begun, release := make(chan struct{}, all), make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n := now.Add(1); n > peak.Load() {
+			peak.Store(n)
+		}
+		begun <- struct{}{}
+		<-release
+		now.Add(-1)
+		w.Header().Set("Connection", "close")
+	})
+	var list servers
+	if err := list.add(t.Context(), "127.0.0.1:0", handler, most, time.Minute, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if list[0].ReadTimeout != intent.BodyTimeout {
+		t.Errorf("a body may take %v", list[0].ReadTimeout)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var serving, asking sync.WaitGroup
+	serving.Go(func() {
+		if err := list.serve(ctx, time.Minute, slog.New(slog.DiscardHandler)); err != nil {
+			t.Error(err)
+		}
+	})
+	for range all {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", list.addresses()[0].String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		asking.Go(func() {
+			if _, err := io.Copy(io.Discard, c); err != nil {
+				t.Error(err)
+			}
+			_ = c.Close()
+		})
+	}
+	for range most {
+		<-begun
+	}
+	for range 10_000 {
+		runtime.Gosched() // gives others the time to begin
+	}
+	close(release)
+	asking.Wait()
+	if peak.Load() != most {
+		t.Errorf("%d connections at the same time", peak.Load())
+	}
+	cancel()
+	serving.Wait()
+}
+
+// TestFullListenerEnds: closing ends an Accept that waits for a place.
+func TestFullListenerEnds(t *testing.T) {
+	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := atMost(inner, 0)
+	accepted := make(chan error)
+	go func() { _, err := l.Accept(); accepted <- err }()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-accepted; !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
