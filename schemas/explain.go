@@ -62,7 +62,14 @@ func more(a, b fault) bool {
 	return a.path+a.detail < b.path+b.detail
 }
 
+// maxLeaves bounds the faults that are looked at: each takes a walk through what
+// is before it.
+const maxLeaves = 256
+
 func leaves(list []*jsonschema.ValidationError, e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(list) >= maxLeaves {
+		return list
+	}
 	if len(e.Causes) == 0 {
 		return append(list, e)
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
 // TestSmallBodiesMakeNoLargeTrees: what is short to send and long to check is
@@ -58,5 +60,26 @@ func TestTextsAreBounded(t *testing.T) {
 				t.Errorf("%s of %d characters: %v", field, n, err)
 			}
 		}
+	}
+}
+
+// TestManyFaultsAreNotAllExplained: finding the one that tells most must not
+// take longer than finding them.
+func TestManyFaultsAreNotAllExplained(t *testing.T) {
+	many := &jsonschema.ValidationError{}
+	for range 10 {
+		part := &jsonschema.ValidationError{Causes: make([]*jsonschema.ValidationError, 1000)}
+		for i := range part.Causes {
+			part.Causes[i] = &jsonschema.ValidationError{}
+		}
+		many.Causes = append(many.Causes, part)
+	}
+	if n := len(leaves(nil, many)); n != maxLeaves {
+		t.Errorf("%d faults", n)
+	}
+	text := `{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":{"nodes":[` + strings.Repeat("1,", 90_000) + `1]}}}`
+	var f *Fault
+	if err := WorkflowIntent([]byte(text)); !errors.As(err, &f) || f.Path != "/params/workflow/nodes/0" {
+		t.Errorf("%v", err)
 	}
 }
