@@ -44,7 +44,7 @@ func (h heuristics) Next(ctx context.Context, s planner.State) (planner.Decision
 	case !called(s.Steps, isSearch):
 		return h.search(ctx, s, search)
 	case len(rest) == 0:
-		return nothingFound(s.Question), nil
+		return nothingFound(s), nil
 	}
 	s.Tools = rest
 	return h.rules.Next(ctx, withoutSearches(s))
@@ -102,13 +102,32 @@ func reportFound(goal string, r reasoning.Result) planner.Decision {
 	}
 }
 
-func nothingFound(goal string) planner.Decision {
-	return planner.Decision{
+// nothingFound says that the search came to nothing: that there is nothing, or
+// that it did not work.
+func nothingFound(s planner.State) planner.Decision {
+	d := planner.Decision{
 		Action: reasoning.Finish, Source: planner.ByRules,
-		Answer:     "The search for “" + oneLine(goal) + "” found nothing.",
+		Answer:     "The search for “" + oneLine(s.Question) + "” found nothing.",
 		Conclusion: "The search was made and found nothing.",
 		Confidence: 0.2,
 	}
+	if fault, failed := searchFault(s.Steps); failed {
+		d.Answer = "The search for “" + oneLine(s.Question) + "” failed: " + oneLine(fault)
+		d.Conclusion, d.Confidence = "The search did not work.", 0.1
+	}
+	return d
+}
+
+// searchFault is the error of the last search, if it had one.
+func searchFault(steps []reasoning.Record) (fault string, failed bool) {
+	for _, step := range steps {
+		for _, r := range step.Results {
+			if isSearch(r.Tool) {
+				fault, failed = r.Error, !r.Success && r.Error != ""
+			}
+		}
+	}
+	return fault, failed
 }
 
 // conclude makes an end of what is there: no tool is called any more.
@@ -118,6 +137,9 @@ func conclude(s planner.State) planner.Decision {
 	}
 	d := planner.Decision{Action: reasoning.Finish, Source: planner.ByRules}
 	found := findings(s.Steps, func(string) bool { return true })
+	if _, failed := searchFault(s.Steps); failed && len(found) == 0 {
+		return nothingFound(s)
+	}
 	if len(found) == 0 {
 		d.Answer = "I have found nothing for “" + oneLine(s.Question) + "”."
 		d.Conclusion = "None of the steps so far gave a result."

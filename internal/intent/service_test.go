@@ -84,7 +84,7 @@ func TestRules(t *testing.T) {
 		"nor one that failed": {
 			body: `{"session_id":"s","goal_text":"Find auth logic","history":[
 				{"tool":"context.fts_search","args":{"query":"auth"},"error":"index is gone"}]}`,
-			final: "found nothing", step: "rules",
+			final: "failed: index is gone", step: "rules",
 		},
 		"other tools follow a search that found nothing": {
 			body: `{"session_id":"s","goal_text":"Find auth logic","history":[
@@ -251,4 +251,20 @@ func FuzzDecide(f *testing.F) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+func TestAFailedSearchIsNotAnEmptyOne(t *testing.T) {
+	service := New(Options{})
+	for _, state := range []*wire.AgentState{nil, {Stuck: true}} {
+		resp, err := service.Decide(t.Context(), &wire.AgentIntentRequest{
+			SessionID: "s1", GoalText: "find TODOs", AgentState: state,
+			History: []wire.HistoryItem{[]byte(`{"tool_name":"context.fts_search","tool_args":{"query":"find TODOs"},"error":"timeout"}`)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !resp.Finish || resp.FinalText != "The search for “find TODOs” failed: timeout" {
+			t.Errorf("finish %t: %q", resp.Finish, resp.FinalText)
+		}
+	}
 }
