@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/bridge"
 	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -49,7 +50,7 @@ participant.status.`,
   meup-agent bridge --gateway ws://localhost:8080/ws --space lab \
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs'
   meup-agent bridge --gateway wss://example.org/ws --space lab --mcp-http http://localhost:9000/mcp`,
-		Args: noArgs,
+		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runBridge(c.Context(), &f) },
 	}
 	f.register(c.Flags())
@@ -73,20 +74,20 @@ func (f *bridgeFlags) register(fl *pflag.FlagSet) {
 func (f *bridgeFlags) check() error {
 	switch {
 	case f.gateway == "":
-		return usagef("--gateway is missing: where is the space?")
+		return program.Usagef("--gateway is missing: where is the space?")
 	case f.toolTimeout <= 0 || f.connectTimeout <= 0:
-		return usagef("--tool-timeout and --connect-timeout are longer than nothing")
+		return program.Usagef("--tool-timeout and --connect-timeout are longer than nothing")
 	case len(f.mcp)+len(f.mcpHTTP) == 0:
-		return usagef("--mcp or --mcp-http is missing: which server?")
+		return program.Usagef("--mcp or --mcp-http is missing: which server?")
 	case len(f.mcp)+len(f.mcpHTTP) > 1:
-		return usagef("one bridge is for one server: start another bridge for the other")
+		return program.Usagef("one bridge is for one server: start another bridge for the other")
 	}
 	u, err := url.Parse(f.gateway)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		return usagef("--gateway %q: expected ws://host/ws or wss://host/ws", f.gateway)
+		return program.Usagef("--gateway %q: expected ws://host/ws or wss://host/ws", f.gateway)
 	}
 	if f.space == "" && u.Query().Get("space") == "" {
-		return usagef("--space is missing")
+		return program.Usagef("--space is missing")
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
 	notices := bridge.NewNotices()
 	set, err := mcptools.Start(ctx, servers, mcptools.Options{
-		CallTimeout: f.toolTimeout, Version: buildVersion(), Logger: log,
+		CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log,
 		OnNotice: notices.Put, OnRestart: notices.Restarted,
 	})
 	if err != nil {
@@ -140,7 +141,7 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	return bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, Version: buildVersion(), Logger: log}).Run(ctx)
+	return bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, Version: program.Version(version), Logger: log}).Run(ctx)
 }
 
 // dialBridge joins the space, waiting for a gateway that cannot be reached yet.

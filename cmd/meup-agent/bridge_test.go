@@ -22,9 +22,9 @@ func TestBridgeAnswersAndEndsInGoodOrder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "deploy.md"), []byte("# How to deploy\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, end := range map[string]func(context.Context, *client.Client, *program) error{
-		"by a signal": func(_ context.Context, _ *client.Client, p *program) error { return p.Process.Signal(syscall.SIGTERM) },
-		"by a participant": func(ctx context.Context, alice *client.Client, _ *program) error {
+	for name, end := range map[string]func(context.Context, *client.Client, *running) error{
+		"by a signal": func(_ context.Context, _ *client.Client, p *running) error { return p.Process.Signal(syscall.SIGTERM) },
+		"by a participant": func(ctx context.Context, alice *client.Client, _ *running) error {
 			_, err := alice.Send(ctx, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"helper"}})
 			return err
 		},
@@ -60,13 +60,13 @@ func TestBridgeAnswersAndEndsInGoodOrder(t *testing.T) {
 	}
 }
 
-func startBridge(t *testing.T, g *meuptest.Gateway, dir string) *program {
+func startBridge(t *testing.T, g *meuptest.Gateway, dir string) *running {
 	t.Helper()
 	bin, err := exec.LookPath("meup-agent") // testscript put it there
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{Cmd: exec.Command(bin, "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--token-env", "HELPER",
+	p := &running{Cmd: exec.Command(bin, "bridge", "--gateway", "ws://"+g.Addr()+"/ws", "--space", "lab", "--token-env", "HELPER",
 		"--mcp", "meup-agent docserver '"+dir+"'", "--log-format", "json", "--log-level", "debug")}
 	p.Env = append(os.Environ(), "HELPER=helper-token")
 	p.Stdout, p.Stderr = p, p

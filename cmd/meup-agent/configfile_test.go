@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // write puts a text into a file and returns its path.
@@ -152,15 +154,15 @@ func TestExitCodesOfConfigurations(t *testing.T) {
 		more []string
 		want int
 	}{
-		{good, nil, exitFailed}, // there is no gateway
-		{good, []string{"--metrics-listen", "192.0.2.1:1"}, exitFailed},
-		{good, []string{"--effort", "much"}, exitUsage},
-		{good, []string{"--base-url", "http://localhost"}, exitUsage},
-		{write(t, "max_stepps: 3"), nil, exitUsage},
-		{write(t, "max_steps: many"), nil, exitUsage},
-		{write(t, "space: [a, b]"), nil, exitUsage},
-		{write(t, "a: b: c"), nil, exitUsage},
-		{filepath.Join(t.TempDir(), "none.yaml"), nil, exitUsage},
+		{good, nil, program.ExitFailed}, // there is no gateway
+		{good, []string{"--metrics-listen", "192.0.2.1:1"}, program.ExitFailed},
+		{good, []string{"--effort", "much"}, program.ExitUsage},
+		{good, []string{"--base-url", "http://localhost"}, program.ExitUsage},
+		{write(t, "max_stepps: 3"), nil, program.ExitUsage},
+		{write(t, "max_steps: many"), nil, program.ExitUsage},
+		{write(t, "space: [a, b]"), nil, program.ExitUsage},
+		{write(t, "a: b: c"), nil, program.ExitUsage},
+		{filepath.Join(t.TempDir(), "none.yaml"), nil, program.ExitUsage},
 	} {
 		if got := run(append([]string{"run", "--config", test.path}, test.more...)); got != test.want {
 			t.Errorf("%s %v: exit code %d, want %d", test.path, test.more, got, test.want)

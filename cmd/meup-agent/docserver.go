@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/docserver"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // newDocserver is the MCP server behind --docs, so that it needs no program of
@@ -15,12 +16,12 @@ func newDocserver() *cobra.Command {
 		Hidden: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("docserver takes one folder")
+				return program.Usagef("docserver takes one folder")
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			err := docserver.Serve(c.Context(), args[0], buildVersion())
+			err := docserver.Serve(c.Context(), args[0], program.Version(version))
 			if c.Context().Err() != nil {
 				return nil // it was asked to end
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/llm/models"
 	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // runFlags are the flags of run.
@@ -69,28 +70,28 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 func (f *runFlags) check() error {
 	switch {
 	case f.gateway == "":
-		return usagef("--gateway is missing: where is the space?")
+		return program.Usagef("--gateway is missing: where is the space?")
 	case f.maxSteps < 1:
-		return usagef("--max-steps %d: at least 1", f.maxSteps)
+		return program.Usagef("--max-steps %d: at least 1", f.maxSteps)
 	case f.maxHops < 1:
-		return usagef("--max-hops %d: at least 1", f.maxHops)
+		return program.Usagef("--max-hops %d: at least 1", f.maxHops)
 	case f.toolTimeout <= 0 || f.connectTimeout <= 0 || f.proposalTimeout < 0:
-		return usagef("--tool-timeout and --connect-timeout are longer than nothing, --proposal-timeout is not negative")
+		return program.Usagef("--tool-timeout and --connect-timeout are longer than nothing, --proposal-timeout is not negative")
 	case f.spaceTools != "auto" && f.spaceTools != "off":
-		return usagef("--space-tools %q: expected auto or off", f.spaceTools)
+		return program.Usagef("--space-tools %q: expected auto or off", f.spaceTools)
 	}
 	u, err := url.Parse(f.gateway)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
-		return usagef("--gateway %q: expected ws://host/ws or wss://host/ws", f.gateway)
+		return program.Usagef("--gateway %q: expected ws://host/ws or wss://host/ws", f.gateway)
 	}
 	if f.space == "" && u.Query().Get("space") == "" {
-		return usagef("--space is missing")
+		return program.Usagef("--space is missing")
 	}
 	if _, err := agent.ParseMode(f.answer); err != nil {
-		return usagef("--answer: %w", err)
+		return program.Usagef("--answer: %w", err)
 	}
 	if _, err := agent.ParseCatchUp(f.catchUp); err != nil {
-		return usagef("--catch-up: %w", err)
+		return program.Usagef("--catch-up: %w", err)
 	}
 	return f.think.check()
 }
@@ -111,7 +112,7 @@ func (f *runFlags) token() (string, error) {
 	if t := strings.TrimSpace(os.Getenv(f.tokenEnv)); t != "" {
 		return t, nil
 	}
-	return "", usagef("no token: set the environment variable %s, or name another one with --token-env, or use --token-file", f.tokenEnv)
+	return "", program.Usagef("no token: set the environment variable %s, or name another one with --token-env, or use --token-file", f.tokenEnv)
 }
 
 // servers are the MCP servers that the flags name. Their environment is ours
@@ -125,14 +126,14 @@ func (f *runFlags) servers() ([]mcptools.Server, error) {
 	for _, line := range f.mcp {
 		words, err := splitWords(line)
 		if err != nil || len(words) == 0 {
-			return nil, usagef("--mcp %q: %w", line, errors.Join(err, emptyCommand(words)))
+			return nil, program.Usagef("--mcp %q: %w", line, errors.Join(err, emptyCommand(words)))
 		}
 		list = append(list, mcptools.Server{Command: words, Env: env})
 	}
 	for _, address := range f.mcpHTTP {
 		u, err := url.Parse(address)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, usagef("--mcp-http %q: expected http://… or https://…", address)
+			return nil, program.Usagef("--mcp-http %q: expected http://… or https://…", address)
 		}
 		list = append(list, mcptools.Server{URL: address})
 	}
@@ -166,7 +167,7 @@ func withoutVariable(env []string, name string) []string {
 func (f *runFlags) logger() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, usagef("--log-level %q: expected debug, info, warn or error", f.logLevel)
+		return nil, program.Usagef("--log-level %q: expected debug, info, warn or error", f.logLevel)
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	switch f.logFormat {
@@ -175,5 +176,5 @@ func (f *runFlags) logger() (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
 	}
-	return nil, usagef("--log-format %q: expected text or json", f.logFormat)
+	return nil, program.Usagef("--log-format %q: expected text or json", f.logFormat)
 }

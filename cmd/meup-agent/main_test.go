@@ -16,6 +16,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,31 +38,31 @@ spaces:
 `
 
 // program is the agent as a process of its own.
-type program struct {
+type running struct {
 	*exec.Cmd
 	mu  sync.Mutex
 	log bytes.Buffer
 }
 
-func (p *program) Write(b []byte) (int, error) {
+func (p *running) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.Write(b)
 }
 
-func (p *program) said() string {
+func (p *running) said() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.String()
 }
 
-func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *program {
+func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *running {
 	t.Helper()
 	bin, err := exec.LookPath("meup-agent") // testscript put it there
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{Cmd: exec.Command(bin, append([]string{"run", "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
+	p := &running{Cmd: exec.Command(bin, append([]string{"run", "--gateway", "ws://" + g.Addr() + "/ws", "--space", "lab", "--token-env", "HELPER"}, args...)...)}
 	p.Env = append(os.Environ(), "HELPER="+token)
 	p.Stdout, p.Stderr = p, p
 	if err := p.Start(); err != nil {
@@ -128,7 +129,7 @@ func TestWrongTokenEndsIt(t *testing.T) {
 	g := meuptest.Start(t, config)
 	p := start(t, g, "wrong-token")
 	err := p.Wait()
-	if p.ProcessState.ExitCode() != exitFailed || !strings.Contains(p.said(), "unauthorized") || strings.Contains(p.said(), "wrong-token") {
+	if p.ProcessState.ExitCode() != program.ExitFailed || !strings.Contains(p.said(), "unauthorized") || strings.Contains(p.said(), "wrong-token") {
 		t.Errorf("%v\n%s", err, p.said())
 	}
 }
@@ -138,10 +139,10 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"version"}, exitOK},
-		{[]string{"fly"}, exitUsage},
-		{[]string{"run"}, exitUsage},
-		{[]string{"run", "--gateway", "ws://127.0.0.1:1/ws", "--space", "lab", "--token-file", "/no/such/file"}, exitFailed},
+		{[]string{"version"}, program.ExitOK},
+		{[]string{"fly"}, program.ExitUsage},
+		{[]string{"run"}, program.ExitUsage},
+		{[]string{"run", "--gateway", "ws://127.0.0.1:1/ws", "--space", "lab", "--token-file", "/no/such/file"}, program.ExitFailed},
 	} {
 		if got := run(test.args); got != test.want {
 			t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)

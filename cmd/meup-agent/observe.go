@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/llm/models"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/telemetry"
 )
 
@@ -20,7 +21,7 @@ const closing = 3 * time.Second
 // that serves these. The function that it returns ends all of it.
 func (f *runFlags) observe(ctx context.Context, token string, log *slog.Logger) (*telemetry.Telemetry, func(), error) {
 	tel, err := telemetry.Start(ctx, telemetry.Options{
-		Service: "meup-agent", Version: buildVersion(), Logger: log, Getenv: os.Getenv,
+		Service: "meup-agent", Version: program.Version(version), Logger: log, Getenv: os.Getenv,
 		Secrets: append(models.Mask(os.Getenv), token),
 	})
 	if err != nil {

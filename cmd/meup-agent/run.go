@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 func newRun() *cobra.Command {
@@ -41,11 +42,11 @@ OTLP when OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
   meup-agent run --gateway wss://example.org/ws --space lab --answer mentioned --name helper \
     --mcp 'npx -y @modelcontextprotocol/server-filesystem /srv/docs' \
     --mcp-http http://localhost:9000/mcp --model ollama:qwen3`,
-		Args: noArgs,
+		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.config != "" {
 				if err := applyConfig(c.Flags(), f.config); err != nil {
-					return &usageError{err}
+					return program.Usage(err)
 				}
 			}
 			return runAgent(c.Context(), &f)
@@ -95,7 +96,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer func() { _ = thinker.Close() }()
-	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, Version: buildVersion(), Logger: log})
+	tools, err := mcptools.Start(ctx, servers, mcptools.Options{CallTimeout: f.toolTimeout, Version: program.Version(version), Logger: log})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/mind"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/internal/telemetry"
 )
@@ -49,20 +50,20 @@ func (f *thinkFlags) register(fl *pflag.FlagSet) {
 
 func (f *thinkFlags) check() error {
 	if _, err := reasoning.ParseUtilisation(f.utilisation); err != nil {
-		return usagef("--utilisation: %w", err)
+		return program.Usagef("--utilisation: %w", err)
 	}
 	if !slices.Contains([]string{"", "low", "medium", "high"}, f.effort) {
-		return usagef("--effort %q: expected low, medium or high", f.effort)
+		return program.Usagef("--effort %q: expected low, medium or high", f.effort)
 	}
 	if f.contextTokens < 0 || f.maxTokens < 0 {
-		return usagef("--context-tokens and --max-tokens are not negative")
+		return program.Usagef("--context-tokens and --max-tokens are not negative")
 	}
 	if f.instructions != "" && f.instructionsFile != "" {
-		return usagef("--instructions and --instructions-file: one of them")
+		return program.Usagef("--instructions and --instructions-file: one of them")
 	}
 	for name, address := range map[string]string{"base-url": f.baseURL, "reasoner": f.reasoner} {
 		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-			return usagef("--%s: expected http://… or https://…", name)
+			return program.Usagef("--%s: expected http://… or https://…", name)
 		}
 	}
 	return nil
@@ -91,7 +92,7 @@ func (f *thinkFlags) open(session string, tel *telemetry.Telemetry, log *slog.Lo
 		Effort: f.effort, MaxTokens: f.maxTokens, Session: session, Getenv: os.Getenv, Telemetry: tel, Logger: log,
 	})
 	if err != nil {
-		return nil, usagef("%w", err)
+		return nil, program.Usagef("%w", err)
 	}
 	return m, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/intent"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // modelFlags say which model decides. serve and worker have them.
@@ -30,13 +31,13 @@ func (f *modelFlags) register(fl *pflag.FlagSet) {
 func (f *modelFlags) check() error {
 	switch {
 	case f.baseURL != "" && f.model == "":
-		return usagef("--base-url %s: of which model? Name it with --model", f.baseURL)
+		return program.Usagef("--base-url %s: of which model? Name it with --model", f.baseURL)
 	case f.timeout <= 0:
-		return usagef("--model-timeout is longer than nothing")
+		return program.Usagef("--model-timeout is longer than nothing")
 	}
 	for _, provider := range f.allowLocal {
 		if !slices.Contains(localProviders, provider) {
-			return usagef("--allow-local-model %q: expected one of %s", provider, strings.Join(localProviders, ", "))
+			return program.Usagef("--allow-local-model %q: expected one of %s", provider, strings.Join(localProviders, ", "))
 		}
 	}
 	return nil
@@ -64,7 +65,7 @@ func (f *logFlags) register(fl *pflag.FlagSet) {
 func (f *logFlags) logger() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.level)); err != nil {
-		return nil, usagef("--log-level %q: expected debug, info, warn or error", f.level)
+		return nil, program.Usagef("--log-level %q: expected debug, info, warn or error", f.level)
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	switch f.format {
@@ -73,7 +74,7 @@ func (f *logFlags) logger() (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
 	}
-	return nil, usagef("--log-format %q: expected text or json", f.format)
+	return nil, program.Usagef("--log-format %q: expected text or json", f.format)
 }
 
 // serveFlags are the flags of serve.
@@ -118,15 +119,15 @@ func defaultListen() string {
 // check finds what cannot be meant before anything is started.
 func (f *serveFlags) check() error {
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usagef("--listen %q: expected host:port", f.listen)
+		return program.Usagef("--listen %q: expected host:port", f.listen)
 	}
 	switch {
 	case f.maxConcurrency < 1:
-		return usagef("--max-concurrency %d: at least 1", f.maxConcurrency)
+		return program.Usagef("--max-concurrency %d: at least 1", f.maxConcurrency)
 	case f.maxBody < 1:
-		return usagef("--max-body %d: at least 1", f.maxBody)
+		return program.Usagef("--max-body %d: at least 1", f.maxBody)
 	case f.drain < 0:
-		return usagef("--drain-timeout is no time before now")
+		return program.Usagef("--drain-timeout is no time before now")
 	}
 	return f.model.check()
 }
@@ -136,7 +137,7 @@ func (f *serveFlags) check() error {
 func (f *serveFlags) tokens() ([]string, error) {
 	list := strings.FieldsFunc(os.Getenv(f.tokenEnv), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
 	if len(list) == 0 && f.tokenEnv != defaultTokenEnv {
-		return nil, usagef("--token-env %s: the variable has no token in it", f.tokenEnv)
+		return nil, program.Usagef("--token-env %s: the variable has no token in it", f.tokenEnv)
 	}
 	return list, nil
 }
@@ -145,7 +146,7 @@ func (f *serveFlags) tokens() ([]string, error) {
 func (f *callbackFlags) secret(named bool) ([]byte, error) {
 	s := strings.TrimSpace(os.Getenv(f.secretEnv))
 	if s == "" && named {
-		return nil, usagef("--callback-secret-env %s: the variable has no secret in it", f.secretEnv)
+		return nil, program.Usagef("--callback-secret-env %s: the variable has no secret in it", f.secretEnv)
 	}
 	return []byte(s), nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // The test binary is the program too, when it is started under its name.
@@ -29,7 +30,7 @@ func TestScripts(t *testing.T) {
 }
 
 // program is the service as a process of its own.
-type program struct {
+type running struct {
 	*exec.Cmd
 	address string
 
@@ -41,13 +42,13 @@ type program struct {
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
 
 // start runs serve on a port that is free, and returns when it listens.
-func start(t *testing.T, env []string, args ...string) *program {
+func start(t *testing.T, env []string, args ...string) *running {
 	t.Helper()
 	bin, err := exec.LookPath("meup-reasoner") // testscript put it there
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{Cmd: exec.Command(bin, append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "debug"}, args...)...)}
+	p := &running{Cmd: exec.Command(bin, append([]string{"serve", "--listen", "127.0.0.1:0", "--log-level", "debug"}, args...)...)}
 	p.Env = append(os.Environ(), env...)
 	stderr, err := p.StderrPipe()
 	if err != nil {
@@ -75,13 +76,13 @@ func start(t *testing.T, env []string, args ...string) *program {
 	return p
 }
 
-func (p *program) said() string {
+func (p *running) said() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.String()
 }
 
-func (p *program) ask(t *testing.T, method, path, token, body string) (int, string) {
+func (p *running) ask(t *testing.T, method, path, token, body string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.address+path, strings.NewReader(body))
 	if err != nil {
@@ -188,10 +189,10 @@ func TestExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"version"}, exitOK},
-		{[]string{"fly"}, exitUsage},
-		{[]string{"serve", "--listen", "nowhere"}, exitUsage},
-		{[]string{"serve", "--listen", "192.0.2.1:1"}, exitFailed},
+		{[]string{"version"}, program.ExitOK},
+		{[]string{"fly"}, program.ExitUsage},
+		{[]string{"serve", "--listen", "nowhere"}, program.ExitUsage},
+		{[]string{"serve", "--listen", "192.0.2.1:1"}, program.ExitFailed},
 	} {
 		if got := run(test.args); got != test.want {
 			t.Errorf("%v: exit code %d, want %d", test.args, got, test.want)

@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/intent"
 	"github.com/meup-protocol/meup/internal/llm"
 	"github.com/meup-protocol/meup/internal/llm/models"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/telemetry"
 )
 
@@ -31,7 +32,7 @@ type parts struct {
 func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*parts, error) {
 	guard, err := intent.NewGuard(c.allow, nil)
 	if err != nil {
-		return nil, usagef("--callback-allow: %w", err)
+		return nil, program.Usagef("--callback-allow: %w", err)
 	}
 	secret, err := c.secret(secretNamed)
 	if err != nil {
@@ -44,7 +45,7 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 		}
 	}
 	secrets = append(append(secrets, string(secret)), models.Mask(os.Getenv)...)
-	tel, err := telemetry.Start(ctx, telemetry.Options{Service: "meup-reasoner", Version: buildVersion(), Logger: log, Secrets: secrets})
+	tel, err := telemetry.Start(ctx, telemetry.Options{Service: "meup-reasoner", Version: program.Version(version), Logger: log, Secrets: secrets})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/internal/intent/queue"
 	"github.com/meup-protocol/meup/internal/natsembed"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // queueFlags say where the queue is and how it is worked off. serve and worker
@@ -66,15 +67,15 @@ func (f *queueFlags) wanted() bool {
 func (f *queueFlags) check() error {
 	switch {
 	case f.wrong != nil:
-		return &usageError{f.wrong}
+		return program.Usage(f.wrong)
 	case f.nats != "" && f.data != "":
-		return usagef("--nats and --data: the queue is in one place alone")
+		return program.Usagef("--nats and --data: the queue is in one place alone")
 	case f.replicas != 1 && f.data != "":
-		return usagef("--replicas %d: --data is one server with one copy; more are on a cluster that --nats names", f.replicas)
+		return program.Usagef("--replicas %d: --data is one server with one copy; more are on a cluster that --nats names", f.replicas)
 	case f.workers < 0 || f.maxDeliver < 1 || f.maxJobs < 1 || f.replicas < 1 || f.replicas > 5:
-		return usagef("--workers is 0 or more, --max-deliver and --queue-max are 1 or more, --replicas is 1 to 5")
+		return program.Usagef("--workers is 0 or more, --max-deliver and --queue-max are 1 or more, --replicas is 1 to 5")
 	case f.ackWait <= 0 || f.jobTimeout <= 0 || f.resultTTL <= 0 || f.statusEvery <= 0 || f.statusPoll <= 0:
-		return usagef("--ack-wait, --job-timeout, --result-ttl, --status-interval and --status-poll are longer than nothing")
+		return program.Usagef("--ack-wait, --job-timeout, --result-ttl, --status-interval and --status-poll are longer than nothing")
 	}
 	return nil
 }
@@ -86,7 +87,7 @@ func (f *queueFlags) token() (string, error) {
 	}
 	t := os.Getenv(f.tokenEnv)
 	if t == "" && f.tokenEnv != defaultNATSTokenEnv {
-		return "", usagef("--nats-token-env %s: the variable has no token in it", f.tokenEnv)
+		return "", program.Usagef("--nats-token-env %s: the variable has no token in it", f.tokenEnv)
 	}
 	return t, nil
 }

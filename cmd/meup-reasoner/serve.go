@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/intent"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // queueRunner works off a queue beside the HTTP service.
@@ -53,7 +54,7 @@ there are have --drain-timeout to end.`,
 		Example: `  meup-reasoner serve
   ANTHROPIC_API_KEY=... meup-reasoner serve --model anthropic:claude-sonnet-5-5
   meup-reasoner serve --listen 0.0.0.0:9000 --token-env TOKENS --callback-allow hooks.internal`,
-		Args: noArgs,
+		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return serve(c.Context(), &f, queue, c.Flags().Changed("callback-secret-env"))
 		},
@@ -129,7 +130,7 @@ const (
 func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, tokens []string) error {
 	o := intent.HandlerOptions{
 		Service: p.service, Jobs: jobs, CheckCallback: p.callbacks.Check, Tokens: tokens,
-		MaxBody: f.maxBody, MaxConcurrent: f.maxConcurrency, Version: buildVersion(),
+		MaxBody: f.maxBody, MaxConcurrent: f.maxConcurrency, Version: program.Version(version),
 		Observe: p.metrics.Request, Logger: p.log,
 	}
 	metrics := joined(p.telemetry.Metrics(), p.registry)
@@ -151,7 +152,7 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, t
 		p.log.Info("serving metrics", "address", addresses[0].String())
 	}
 	address := addresses[len(addresses)-1]
-	p.log.Info("serving", "address", address.String(), "model", f.model.model, "tokens", len(tokens), "version", buildVersion())
+	p.log.Info("serving", "address", address.String(), "model", f.model.model, "tokens", len(tokens), "version", program.Version(version))
 	if len(tokens) == 0 && !loopback(address) {
 		p.log.Warn("everybody who reaches the service may use it: no token is set", "address", address.String())
 	}

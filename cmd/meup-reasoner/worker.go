@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/intent/queue"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // workerFlags are the flags of worker.
@@ -29,11 +30,11 @@ func (f *workerFlags) register(fl *pflag.FlagSet) {
 func (f *workerFlags) check() error {
 	switch {
 	case !f.queue.wanted():
-		return usagef("where is the queue? Name a NATS with --nats, or a folder with --data")
+		return program.Usagef("where is the queue? Name a NATS with --nats, or a folder with --data")
 	case f.queue.workers == 0:
-		return usagef("--workers 0: a worker has at least one")
+		return program.Usagef("--workers 0: a worker has at least one")
 	case f.queue.drain < time.Millisecond:
-		return usagef("--drain-timeout is longer than nothing")
+		return program.Usagef("--drain-timeout is longer than nothing")
 	}
 	if err := f.queue.check(); err != nil {
 		return err
@@ -62,7 +63,7 @@ SIGTERM and SIGINT end the worker in good order: it takes no more jobs, those
 that it has get --drain-timeout to end, and what is left goes to other workers.`,
 		Example: `  meup-reasoner worker --data ./queue
   meup-reasoner worker --nats nats://127.0.0.1:4222 --workers 8 --model openai:gpt-5-mini`,
-		Args: noArgs,
+		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return work(c.Context(), &f, c.Flags().Changed("callback-secret-env"))
 		},
@@ -94,7 +95,7 @@ func work(ctx context.Context, f *workerFlags, secretNamed bool) error {
 		return err
 	}
 	r.work(ctx, f.queue.workers)
-	log.Info("working", "workers", f.queue.workers, "model", f.model.model, "version", buildVersion())
+	log.Info("working", "workers", f.queue.workers, "model", f.model.model, "version", program.Version(version))
 	<-ctx.Done()
 	log.Info("draining", "patience", f.queue.drain)
 	err = r.close(context.WithoutCancel(ctx))

@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 
 	// Our own agents.
 	"internal/docserver":             {},
+	"internal/program":               {},
 	"client/reasoner/wire":           {},
 	"client/reasoner":                {"client/reasoner/wire", "internal/natsconn"},
 	"internal/telemetry":             {"internal/llm", "internal/safety"},

@@ -1,0 +1,92 @@
+// Package program is what our commands have in common: how they are run and
+// told to end, what a wrong call is, their exit codes and their version.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	ExitOK     = 0 // ended as it was asked to
+	ExitFailed = 1 // could not start, or could not go on
+	ExitUsage  = 2 // called wrongly
+)
+
+// UsageError is a call that cannot be meant.
+type UsageError struct{ error }
+
+// Unwrap gives the reason to errors.As.
+func (e *UsageError) Unwrap() error { return e.error }
+
+// Usage makes a UsageError of its reason.
+func Usage(err error) error { return &UsageError{err} }
+
+// Usagef makes one of a sentence.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+// Run executes a command until it ends, or SIGINT or SIGTERM ends its context;
+// a second signal ends the program at once. It says what went wrong and returns
+// the exit code.
+func Run(root *cobra.Command, args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage *UsageError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "%[1]s: %[2]v\nSee %[1]s --help.\n", root.Name(), err)
+		return ExitUsage
+	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", root.Name(), err)
+	return ExitFailed
+}
+
+// NoArgs refuses arguments that are no flags.
+func NoArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usagef("unexpected argument %q", args[0])
+	}
+	return nil
+}
+
+// NoCommand refuses a call that names none.
+func NoCommand(*cobra.Command, []string) error { return Usagef("a command is missing") }
+
+// Version is the one that the linker wrote in, or that of the module.
+func Version(linked string) string {
+	info, ok := debug.ReadBuildInfo()
+	if linked == "dev" && ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return linked
+}
+
+// NewVersion is the command that prints the version.
+func NewVersion(linked string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Prints the version",
+		Args:  NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s (%s)\n", c.Root().Name(), Version(linked), runtime.Version())
+			return err
+		},
+	}
+}
