@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"testing"
 
@@ -181,20 +182,42 @@ func TestLongParametersAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestMaskedParameters(t *testing.T) {
+// loud is a masker that leaves nothing as it was.
+type loud struct{}
+
+func (loud) Text(text string) string { return "MASKED " + strings.ToUpper(text) }
+
+func (loud) Parameters(v protocol.Value) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"masked":%d}`, v.Len()))
+}
+
+// TestMasked: nothing that a turn shows is shown as it was said, whether it
+// comes from memory or from the log.
+func TestMasked(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 1, 1)
-	p := New(Options{Space: "lab", Reader: log, Mask: func(v protocol.Value) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"masked":%d}`, v.Len()))
-	}})
+	p := New(Options{Space: "lab", Reader: log, Mask: loud{}})
 	apply(p, log.entries)
+	list, _ := p.Threads(0, 0, Viewer{})
+	if len(list) != 1 || !strings.HasPrefix(list[0].Title, "MASKED ") {
+		t.Errorf("threads %+v", list)
+	}
 	for range 2 {
 		info, err := p.Turn(t.Context(), "a-q0", 1, Viewer{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(info.Reasoning.ToolDecisions[0].Parameters); got != `{"masked":2}` {
+		d := info.Reasoning.ToolDecisions[0]
+		if got := string(d.Parameters); got != `{"masked":2}` {
 			t.Errorf("parameters %s", got)
+		}
+		for name, text := range map[string]string{
+			"tool": d.ToolName, "rationale": d.Rationale, "input": info.UserInput, "response": *info.Response,
+			"narrative": info.Reasoning.Narrative,
+		} {
+			if text != "" && !strings.HasPrefix(text, "MASKED ") {
+				t.Errorf("%s %q", name, text)
+			}
 		}
 		p.forget()
 	}

@@ -136,6 +136,7 @@ func answerTo(t *testing.T, p *Projection, events []Event, question string) stri
 	switch words[0] {
 	case "history":
 		h, err := p.History(t.Context(), protocol.ID(words[1]), 0, 0, v)
+		sameJSON(t, h, err)
 		return orError(t, h, err)
 	case "turn":
 		var n int
@@ -158,6 +159,23 @@ func answerTo(t *testing.T, p *Projection, events []Event, question string) stri
 	}
 	t.Fatalf("what is %q?", question)
 	return ""
+}
+
+// sameJSON: what a page writes of itself is what encoding/json writes of it.
+func sameJSON(t *testing.T, h *History, err error) {
+	t.Helper()
+	if err != nil {
+		return
+	}
+	want, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := h.AppendJSON(nil); err != nil || string(got) != string(want) {
+			t.Errorf("written as\n%s\nand not as\n%s\n%v", got, want, err)
+		}
+	}
 }
 
 func orError(t *testing.T, v any, err error) string {

@@ -26,7 +26,12 @@ type Event struct {
 	items []*item
 	key   key         // of a turn
 	job   protocol.ID // of a job
+	bytes int
 }
+
+// Bytes is what the event holds on to in memory, about. Events of one turn
+// share it.
+func (e *Event) Bytes() int { return 256 + e.bytes }
 
 // turnUpdate is the data of a reasoning_update. Agent and Truncated are
 // additions to the published shape.

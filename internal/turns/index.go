@@ -125,10 +125,10 @@ func (x *index) charge(th *thread, n int) {
 	x.cost += n
 }
 
-func (x *index) begin(env *protocol.Envelope) *thread {
+func (x *index) begin(env *protocol.Envelope, title string) *thread {
 	th := &thread{
 		seq: env.Seq, id: env.ID, first: 1, roles: make(map[protocol.ParticipantID]role),
-		title: cut(chatText(env), maxTitle),
+		title: cut(title, maxTitle),
 	}
 	x.threads[th.seq], x.byID[th.id] = th, th
 	x.order = append(x.order, th.seq)

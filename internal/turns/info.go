@@ -67,6 +67,8 @@ type TurnInfo struct {
 	Responses []ResponseInfo `json:"responses,omitempty"`
 	// Truncated: the turn is longer than what is kept of it.
 	Truncated bool `json:"truncated,omitempty"`
+
+	shared *encoding // nil: it is like no other
 }
 
 // ResponseInfo is one of several answers.
@@ -83,13 +85,15 @@ type ToolCallInfo struct {
 	Agent     protocol.ParticipantID `json:"agent,omitempty"` // where there are several
 }
 
-// TurnReasoningInfo is what one agent reasoned in a turn. Agent is an addition
-// to the published shape.
+// TurnReasoningInfo is what one agent reasoned in a turn. Agent and the times
+// are additions to the published shape.
 type TurnReasoningInfo struct {
 	SessionID     uuid.UUID              `json:"session_id"`
 	ThreadID      protocol.ID            `json:"thread_id"`
 	TurnNumber    int                    `json:"turn_number"`
 	Agent         protocol.ParticipantID `json:"agent"`
+	StartedAt     Time                   `json:"started_at"`   // of its first context
+	CompletedAt   *Time                  `json:"completed_at"` // null while one is open
 	Narrative     string                 `json:"narrative,omitempty"`
 	ToolDecisions []ToolDecisionInfo     `json:"tool_decisions"`
 }
@@ -103,7 +107,8 @@ type ToolDecisionInfo struct {
 	Outcome       string          `json:"outcome"`
 	ParallelGroup *int            `json:"parallel_group"`
 
-	CallID     protocol.ID `json:"call_id"`               // of the request or the proposal
+	CallID     protocol.ID `json:"call_id"` // of the request or the proposal
+	StartedAt  Time        `json:"started_at"`
 	DurationMS *int64      `json:"duration_ms,omitempty"` // from the request, or the proposal, to its end
 	// ResultBytes is the size of the result, or of the error.
 	ResultBytes *int `json:"result_bytes,omitempty"`

@@ -44,7 +44,7 @@ func weigh(e *Entry) int {
 
 // newItem reads what a turn needs of an envelope. A payload that has another
 // form than its kind asks for says nothing.
-func newItem(e *Entry, mask func(protocol.Value) json.RawMessage) *item {
+func newItem(e *Entry, mask Masker) *item {
 	slim := *e.Envelope
 	slim.Payload, slim.Extra = nil, nil
 	it := &item{entry: Entry{Envelope: &slim, Thread: e.Thread}, group: -1}
@@ -55,9 +55,9 @@ func newItem(e *Entry, mask func(protocol.Value) json.RawMessage) *item {
 	p := doc.Root()
 	switch slim.Kind {
 	case protocol.KindChat:
-		it.text = cut(firstText(p, "message", "text"), maxChat)
+		it.text = cut(mask.Text(firstText(p, "message", "text")), maxChat)
 	case protocol.KindReasoningThought:
-		it.readThought(p)
+		it.readThought(p, mask)
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
 		it.readCall(p, mask)
 	case protocol.KindMCPResponse:
@@ -68,35 +68,33 @@ func newItem(e *Entry, mask func(protocol.Value) json.RawMessage) *item {
 	return it
 }
 
-func (it *item) readThought(p protocol.Value) {
-	it.text = cut(strings.TrimSpace(firstText(p, "message", "content")), maxThought)
-	it.tool = cut(p.Get("tool_name").Text(), maxName)
+func (it *item) readThought(p protocol.Value, mask Masker) {
+	it.text = cut(mask.Text(strings.TrimSpace(firstText(p, "message", "content"))), maxThought)
+	it.tool = cut(mask.Text(p.Get("tool_name").Text()), maxName)
 	it.raw = p.Get("raw").Bool()
 	if n, ok := p.Get("parallel_group").Int(); ok && n >= 0 && n < 1<<31 {
 		it.group = int(n)
 	}
 }
 
-func (it *item) readCall(p protocol.Value, mask func(protocol.Value) json.RawMessage) {
+func (it *item) readCall(p protocol.Value, mask Masker) {
 	switch method := p.Get("method"); {
 	case method.EqualText("tools/call"):
 		it.call = true
 		params := p.Get("params")
-		it.tool = cut(params.Get("name").Text(), maxName)
+		it.tool = cut(mask.Text(params.Get("name").Text()), maxName)
 		it.readParameters(params.Get("arguments"), mask)
 	case method.EqualText("notifications/cancelled"):
 		it.cancels, it.failed = true, true
 	}
 }
 
-func (it *item) readParameters(args protocol.Value, mask func(protocol.Value) json.RawMessage) {
+func (it *item) readParameters(args protocol.Value, mask Masker) {
 	raw := args.Raw()
 	if args.Type() != protocol.TypeObject {
 		raw = []byte("{}")
-	} else if mask != nil {
-		if masked := mask(args); masked != nil {
-			raw = masked
-		}
+	} else if masked := mask.Parameters(args); masked != nil {
+		raw = masked
 	}
 	it.paramBytes = len(raw)
 	if len(raw) <= maxParameters {

@@ -111,7 +111,7 @@ func (p *Projection) reasons(who protocol.ParticipantID, at ref) {
 func (p *Projection) placeChat(e *Entry, found ref, ok bool) ref {
 	env := e.Envelope
 	if !ok || found.isJob() {
-		th := p.index.begin(env)
+		th := p.index.begin(env, p.opts.Mask.Text(chatText(env)))
 		return p.beginTurn(th, e)
 	}
 	th := p.index.threads[found.root]
@@ -164,5 +164,5 @@ func (p *Projection) noteJob(at ref, e *Entry) []Event {
 	if ended == nil {
 		return nil
 	}
-	return []Event{{Name: JobReasoning, Seq: e.Envelope.Seq, agent: ended.from, items: items, job: j.id}}
+	return []Event{{Name: JobReasoning, Seq: e.Envelope.Seq, agent: ended.from, items: items, bytes: j.bytes, job: j.id}}
 }

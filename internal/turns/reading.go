@@ -2,6 +2,7 @@ package turns
 
 import (
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -50,6 +51,7 @@ func read(items []*item) *reading {
 type thinking struct {
 	path      protocol.ContextPath
 	opener    protocol.ParticipantID // "": nobody, yet
+	begun     time.Time
 	closed    *item
 	concluded bool
 }
@@ -126,6 +128,9 @@ func (r *reading) hear(it *item) {
 // enter notes that something stands in a context, whether it was opened or not.
 func (r *reading) enter(path protocol.ContextPath, it *item) {
 	c := r.context(path)
+	if c.begun.IsZero() {
+		c.begun = it.env().TS
+	}
 	if c.opener == "" && opens(it.env().Kind) {
 		c.opener = it.env().From
 		r.meet(c.opener)
@@ -162,6 +167,9 @@ func (r *reading) isAgent(who protocol.ParticipantID) bool {
 func (r *reading) start(it *item) (ended *strand) {
 	env := it.env()
 	c := r.context(env.Context.Child(env.ID))
+	if c.begun.IsZero() {
+		c.begun = env.TS
+	}
 	c.opener = env.From
 	r.meet(env.From)
 	for _, id := range env.Correlation.IDs {

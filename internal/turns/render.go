@@ -3,6 +3,7 @@ package turns
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -19,13 +20,15 @@ type view struct {
 	// waiting are those whose contexts are open; somebody of them has to be
 	// there, or the turn is interrupted.
 	waiting []protocol.ParticipantID
+	encoded encoding // of info
 }
 
 // show returns the turn as a viewer is given it.
 func (v *view) show(viewer *Viewer) TurnInfo {
 	info := v.info
+	info.shared = &v.encoded
 	if viewer.Present != nil && len(v.waiting) > 0 && !slices.ContainsFunc(v.waiting, viewer.Present) {
-		info.State = TurnInterrupted
+		info.State, info.shared = TurnInterrupted, nil
 	}
 	return info
 }
@@ -161,13 +164,77 @@ func (r *reading) reasonings(k key) []TurnReasoningInfo {
 	var all []TurnReasoningInfo
 	for _, agent := range r.agents {
 		if decisions := r.decisions(agent); len(decisions) > 0 {
+			begun, ended := r.span(agent)
 			all = append(all, TurnReasoningInfo{
 				SessionID: k.session, ThreadID: k.thread, TurnNumber: k.turn, Agent: agent,
+				StartedAt: begun, CompletedAt: ended,
 				Narrative: r.narrative(agent), ToolDecisions: decisions,
 			})
 		}
 	}
 	return all
+}
+
+// span is when an agent began to reason and when it had ended; nil while a
+// context of its is open. One that was left open ends with what the agent did
+// next: its answer, or a new beginning.
+func (r *reading) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
+	var last time.Time
+	for _, c := range r.own(agent) {
+		if begun.IsZero() {
+			begun = Time{c.begun}
+		}
+		switch {
+		case c.closed != nil:
+			last = later(last, c.closed.env().TS)
+		case r.hasAnswered(agent):
+			last = later(last, r.answered(agent))
+		case !r.beganAnew(agent, r.after(c)):
+			return begun, nil
+		}
+	}
+	return begun, &Time{last}
+}
+
+// own are the outermost contexts of an agent; those within the contexts of
+// others, if it has opened none but these.
+func (r *reading) own(agent protocol.ParticipantID) []*thinking {
+	var outer, inner []*thinking
+	for _, c := range r.contexts {
+		switch {
+		case c.opener != agent:
+		case r.outermost(c):
+			outer = append(outer, c)
+		default:
+			inner = append(inner, c)
+		}
+	}
+	if outer == nil {
+		return inner
+	}
+	return outer
+}
+
+// after are the contexts that were entered behind c.
+func (r *reading) after(c *thinking) []*thinking {
+	return r.contexts[slices.Index(r.contexts, c)+1:]
+}
+
+// answered is when somebody answered first.
+func (r *reading) answered(who protocol.ParticipantID) time.Time {
+	for _, it := range r.answers {
+		if it.env().From == who {
+			return it.env().TS
+		}
+	}
+	return time.Time{}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func (r *reading) decisions(agent protocol.ParticipantID) []ToolDecisionInfo {
@@ -183,7 +250,7 @@ func (r *reading) decisions(agent protocol.ParticipantID) []ToolDecisionInfo {
 func (c *call) info() ToolDecisionInfo {
 	d := ToolDecisionInfo{
 		ToolName: c.it.tool, Rationale: c.rationale(), Parameters: c.it.params, Outcome: c.outcome,
-		CallID: c.it.env().ID, Context: c.strand.path,
+		CallID: c.it.env().ID, StartedAt: Time{c.it.env().TS}, Context: c.strand.path,
 	}
 	if d.Outcome == "" {
 		d.Outcome = Pending

@@ -40,15 +40,32 @@ type Viewer struct {
 
 func (v *Viewer) sees(e *Entry) bool { return v.Sees == nil || v.Sees(e) }
 
+// Masker takes secrets out of texts. It must always do the same with the same
+// text, may be called concurrently, and should be quick: it sees every text
+// that a turn shows.
+type Masker interface {
+	// Text returns a text as it may be shown.
+	Text(text string) string
+	// Parameters returns the arguments of a call, an object, as they may be
+	// shown; nil: as they are.
+	Parameters(arguments protocol.Value) json.RawMessage
+}
+
+// noMask shows everything.
+type noMask struct{}
+
+func (noMask) Text(text string) string                   { return text }
+func (noMask) Parameters(protocol.Value) json.RawMessage { return nil }
+
 // Options says of which space, and how much is remembered of it.
 type Options struct {
 	Space string
 	// Reader gives back what is not in memory; nil: reading a turn that is not
 	// fails.
 	Reader Reader
-	// Mask returns the parameters of a call as they may be shown, or nil for
-	// as they are. It must always do the same. nil: all are shown as they are.
-	Mask func(parameters protocol.Value) json.RawMessage
+	// Mask takes secrets out of what is shown; nil: all is shown as it is in
+	// the log.
+	Mask Masker
 
 	IndexBytes int // of the index of threads and turns, about; 0: 16 MiB
 	CacheBytes int // of contents of turns, about; 0: 8 MiB
@@ -91,6 +108,9 @@ func New(o Options) *Projection {
 	}
 	if o.IDs <= 0 {
 		o.IDs = DefaultIDs
+	}
+	if o.Mask == nil {
+		o.Mask = noMask{}
 	}
 	return &Projection{
 		opts: o, chats: newRefs(o.IDs), others: newRefs(o.IDs), contexts: newRefs(o.IDs/4 + 1), agents: newRefs(4096),
@@ -166,7 +186,7 @@ func (p *Projection) noteTurn(at ref, e *Entry) []Event {
 		return nil
 	}
 	return []Event{{
-		Name: ReasoningUpdate, Seq: e.Envelope.Seq, agent: ended.from, items: items,
+		Name: ReasoningUpdate, Seq: e.Envelope.Seq, agent: ended.from, items: items, bytes: tu.bytes,
 		key: key{session: SessionID(p.opts.Space, th.id), thread: th.id, turn: at.turn},
 	}}
 }

@@ -1,0 +1,65 @@
+package turns
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// encoding is a turn as JSON, made when somebody first wants it and shared by
+// all who see the same of it. Encoding is what a page of history that is in
+// memory costs.
+type encoding struct {
+	once sync.Once
+	json []byte
+	err  error
+}
+
+// AppendJSON appends the page as JSON, as [encoding/json] would write it.
+func (h *History) AppendJSON(dst []byte) ([]byte, error) {
+	head, err := json.Marshal(struct {
+		ThreadID  any `json:"thread_id"`
+		SessionID any `json:"session_id"`
+	}{h.ThreadID, h.SessionID})
+	if err != nil {
+		return nil, err
+	}
+	size := 256
+	for i := range h.Turns {
+		if e := h.Turns[i].encoded(); e != nil {
+			size += len(e.json) + 1
+		}
+	}
+	dst = append(slices.Grow(dst, size), head[:len(head)-1]...)
+	dst = append(dst, `,"turns":[`...)
+	for i := range h.Turns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = h.Turns[i].AppendJSON(dst); err != nil {
+			return nil, err
+		}
+	}
+	dst = append(dst, `],"has_more":`...)
+	return append(strconv.AppendBool(dst, h.HasMore), '}'), nil
+}
+
+// AppendJSON appends the turn as JSON, as [encoding/json] would write it.
+func (t *TurnInfo) AppendJSON(dst []byte) ([]byte, error) {
+	if e := t.encoded(); e != nil {
+		return append(dst, e.json...), e.err
+	}
+	text, err := json.Marshal(t)
+	return append(dst, text...), err
+}
+
+// encoded returns the turn's encoding, making it if need be; nil for one that
+// is like no other.
+func (t *TurnInfo) encoded() *encoding {
+	e := t.shared
+	if e != nil {
+		e.once.Do(func() { e.json, e.err = json.Marshal(t) })
+	}
+	return e
+}

@@ -1,0 +1,75 @@
+package schemas
+
+import (
+	"encoding/json"
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+// TestTurnFiles: every file says what it is, accepts its own examples, and
+// refuses them without what it requires.
+func TestTurnFiles(t *testing.T) {
+	names, err := fs.Glob(Turns(), "*"+suffix)
+	if err != nil || len(names) != len(turnSchemas()) || len(names) < 5 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	for _, file := range names {
+		name := strings.TrimSuffix(file, suffix)
+		raw, err := fs.ReadFile(Turns(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var head struct {
+			ID          string `json:"$id"`
+			Title       string
+			Description string
+			Required    []string
+			Examples    []map[string]json.RawMessage
+		}
+		if err := json.Unmarshal(raw, &head); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if head.ID != base+"turns/"+file || head.Title == "" || head.Description == "" || len(head.Examples) == 0 {
+			t.Errorf("%s: needs its $id, title, description and examples", file)
+		}
+		for _, example := range head.Examples {
+			if err := check(t, name, example); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			for _, field := range head.Required {
+				value := example[field]
+				delete(example, field)
+				if check(t, name, example) == nil {
+					t.Errorf("%s: passes without %s", file, field)
+				}
+				example[field] = value
+			}
+		}
+	}
+}
+
+func check(t *testing.T, name string, example map[string]json.RawMessage) error {
+	t.Helper()
+	raw, err := json.Marshal(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return TurnsAnswer(name, raw)
+}
+
+// TestTurnsRefused: what must not be in an answer is a fault.
+func TestTurnsRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"reasoning_update": `{"type":"reasoning_update","thread_id":"q","session_id":"550e8400-e29b-41d4-a716-446655440000","turn_number":1,
+			"agent":"a","tool_decisions":[{"tool_name":"t","rationale":"r","outcome":"success","parallel_group":null,"parameters":{}}]}`,
+		"job_reasoning": `{"type":"job_reasoning","job_id":"j","agent":"a","tool_decisions":[{"tool_name":"t","rationale":"","outcome":"success","parallel_group":null}]}`,
+		"history":       `{"thread_id":"q","session_id":"550e8400-e29b-41d4-a716-446655440000","has_more":false,"turns":[{"turn_number":0}]}`,
+		"threads":       `{"threads":[{}],"next":0,"has_more":false}`,
+		"nothing":       `{}`,
+	} {
+		if TurnsAnswer(name, []byte(text)) == nil {
+			t.Errorf("%s passes: %s", name, text)
+		}
+	}
+}
