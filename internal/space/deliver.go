@@ -46,6 +46,9 @@ func (s *Space) rouse() {
 	for _, m := range s.members() {
 		m.rouse()
 	}
+	for _, c := range s.following() {
+		c.rouse()
+	}
 }
 
 // fold brings the state up to a state entry, and tells those whose rights have

@@ -72,7 +72,7 @@ func (e *Entry) visibleTo(p protocol.ParticipantID, observes bool) bool {
 	if e.hidden || e.except == p {
 		return false
 	}
-	return e.public || observes || e.Envelope.From == p || e.Envelope.AddressedTo(p) || slices.Contains(e.thread, p)
+	return Sight{p, e.public, observes}.Sees(e.Envelope, e.thread)
 }
 
 // encodeTogether makes the default frames of entries in one block of memory,

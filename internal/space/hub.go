@@ -313,6 +313,9 @@ func (h *Hub) retire(s *Space, now time.Time) {
 	}
 	s.retired.Store(true)
 	delete(h.spaces, s.name)
+	for _, c := range s.following() {
+		c.rouse()
+	}
 }
 
 // expire closes connections whose token has run out, and tells those whose

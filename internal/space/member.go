@@ -56,6 +56,7 @@ type Member struct {
 	observes atomic.Bool // may see what is addressed to others
 
 	asleep atomic.Bool
+	nudged atomic.Bool
 	wake   chan struct{}
 	closed chan struct{}
 
@@ -86,10 +87,17 @@ type Delivery struct {
 	Control []byte
 	Entries []*Entry
 	Close   *Closing
+	// Seq: with this delivery everything durable up to here has been dealt
+	// with, seen or not.
+	Seq protocol.Seq
+	// Nudged: somebody called Nudge.
+	Nudged bool
 }
 
 // Empty reports whether there is nothing to write.
-func (d *Delivery) Empty() bool { return len(d.Control) == 0 && len(d.Entries) == 0 && d.Close == nil }
+func (d *Delivery) Empty() bool {
+	return len(d.Control) == 0 && len(d.Entries) == 0 && d.Close == nil && !d.Nudged
+}
 
 // scratch holds room for the entries of a delivery, borrowed while there are
 // any: members that wait hold none.
@@ -113,6 +121,9 @@ func (d *Delivery) release() {
 
 // Participant returns who the member is.
 func (m *Member) Participant() protocol.ParticipantID { return m.ID }
+
+// JoinedAt returns the head of the log when the member came in.
+func (m *Member) JoinedAt() protocol.Seq { return m.joinedAt }
 
 // Space returns where the member is.
 func (m *Member) Space() *Space { return m.space }
@@ -157,8 +168,9 @@ func (m *Member) rouse() {
 
 // collect takes what is there, without waiting (but for the journal).
 func (m *Member) collect(ctx context.Context, d *Delivery) {
+	d.Nudged = m.nudged.Load() && m.nudged.Swap(false)
 	d.Control, d.Close = m.takeControl(d.Control[:0])
-	d.Entries = d.Entries[:0]
+	d.Entries, d.Seq = d.Entries[:0], m.seq
 	if d.Close != nil && d.Close.Now {
 		return
 	}
@@ -169,6 +181,7 @@ func (m *Member) collect(ctx context.Context, d *Delivery) {
 		continue
 	}
 	m.settleClose(d)
+	d.Seq = m.seq
 }
 
 // settleClose puts the end off while there is something to deliver before it.
@@ -393,6 +406,13 @@ func (m *Member) Tell(kind protocol.Kind, correlation protocol.ID, payload any) 
 // be read.
 func (m *Member) Refuse(id protocol.ID, err *protocol.Error) {
 	m.Tell(protocol.KindSystemError, id, err)
+}
+
+// Nudge makes Next return, even with nothing to deliver: a writer that has more
+// to say than what the member finds is to look.
+func (m *Member) Nudge() {
+	m.nudged.Store(true)
+	m.rouse()
 }
 
 // Ping asks the writer to send a ping.

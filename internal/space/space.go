@@ -41,6 +41,7 @@ type Space struct {
 	mu           sync.Mutex // memory work only
 	participants map[protocol.ParticipantID]*participant
 	roster       atomic.Pointer[[]*Member] // replaced whenever somebody comes or goes
+	cursors      atomic.Pointer[[]*Cursor] // likewise
 	remote       map[protocol.ParticipantID]bool
 }
 

@@ -1,0 +1,176 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// ErrRetired: the space was closed on this gateway because nobody used it. Its
+// log is where it was; ask the hub for the space again.
+var ErrRetired = errors.New("the space was closed because nobody used it")
+
+// Cursor reads the whole of a space's log in order, from a place on, and then
+// what becomes durable: for parts of the gateway that keep something up to date
+// with the log. It sees what is addressed to others too. A space with a cursor
+// is still closed when nobody else uses it.
+//
+// One goroutine may use a cursor.
+type Cursor struct {
+	space *Space
+	seq   protocol.Seq // everything up to here has been read
+	wake  chan struct{}
+	batch []*Entry
+}
+
+// Follow returns a cursor that stands behind an entry. Close must be called.
+func (s *Space) Follow(after protocol.Seq) *Cursor {
+	c := &Cursor{space: s, seq: after, wake: make(chan struct{}, 1), batch: make([]*Entry, 0, deliveryEntries)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := append(slices.Clone(s.following()), c)
+	s.cursors.Store(&list)
+	return c
+}
+
+// Close ends the cursor.
+func (c *Cursor) Close() {
+	s := c.space
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.DeleteFunc(slices.Clone(s.following()), func(other *Cursor) bool { return other == c })
+	s.cursors.Store(&list)
+}
+
+func (s *Space) following() []*Cursor {
+	if list := s.cursors.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// Next returns the entries that come next, hidden ones left out, and the Seq up
+// to which the log has been read with them. It waits until there are some, or
+// until ctx ends. The entries are shared, read-only, and the slice is good until
+// the next call. Errors: ErrRetired, the log's, ctx's.
+func (c *Cursor) Next(ctx context.Context) ([]*Entry, protocol.Seq, error) {
+	for {
+		before := c.seq
+		if err := c.read(ctx); err != nil {
+			return nil, c.seq, err
+		}
+		if c.seq > before {
+			return c.batch, c.seq, nil
+		}
+		if c.space.retired.Load() {
+			return nil, c.seq, ErrRetired
+		}
+		select {
+		case <-c.wake:
+		case <-ctx.Done():
+			return nil, c.seq, context.Cause(ctx)
+		}
+	}
+}
+
+// read takes one batch from the ring or, where that has moved on, from the
+// journal.
+func (c *Cursor) read(ctx context.Context) error {
+	c.batch = c.batch[:0]
+	pos, _, ok := c.space.ring.seek(c.seq, ^uint64(0))
+	if ok {
+		entries, _, _, still := c.space.ring.read(c.batch, pos)
+		if still {
+			c.take(entries)
+			return nil
+		}
+	}
+	return c.readJournal(ctx)
+}
+
+func (c *Cursor) readJournal(ctx context.Context) error {
+	upTo, size := c.space.ring.bottom(), 0
+	q := journal.Query{After: c.seq, Before: upTo + 1, Limit: deliveryEntries}
+	for e, err := range c.space.journal().Range(ctx, c.space.name, q) {
+		if err != nil {
+			return err
+		}
+		entry := c.space.newEntry(e)
+		c.batch = append(c.batch, entry)
+		if size += entry.size(); size >= deliveryBytes {
+			break
+		}
+	}
+	if len(c.batch) == 0 { // nothing is left of what the ring let go
+		c.seq = max(c.seq, upTo)
+		return ctx.Err()
+	}
+	c.take(c.batch)
+	return nil
+}
+
+// take leaves of entries what the log keeps and what is not hidden.
+func (c *Cursor) take(entries []*Entry) {
+	c.batch = entries[:0]
+	for _, e := range entries {
+		if e.Envelope.Seq <= c.seq {
+			continue
+		}
+		c.seq = e.Envelope.Seq
+		if !e.hidden {
+			c.batch = append(c.batch, e)
+		}
+	}
+}
+
+// rouse tells the cursor that there may be more.
+func (c *Cursor) rouse() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Range yields the entries with first <= Seq <= last that are still kept, in
+// order, hidden ones left out; at most one error, at the end.
+func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*Entry, error] {
+	return func(yield func(*Entry, error) bool) {
+		q := journal.Query{After: max(first, 1) - 1, Before: last + 1}
+		for e, err := range s.journal().Range(ctx, s.name, q) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !e.Hidden && !yield(s.newEntry(e), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Thread names the senders of what the entry correlates to, directly or through
+// one another. Shared: read-only.
+func (e *Entry) Thread() []protocol.ParticipantID { return e.thread }
+
+// Sight is what a participant may see at one moment.
+type Sight struct {
+	who      protocol.ParticipantID
+	everyone bool
+	observes bool
+}
+
+// SightOf returns what a participant may see now, by its rights and the
+// configuration.
+func (s *Space) SightOf(who protocol.ParticipantID) Sight {
+	return Sight{who, s.config().Everyone, s.observes(who)}
+}
+
+// Sees reports whether section 1 lets the participant see an envelope of the
+// log that is not hidden; thread is [Entry.Thread].
+func (v Sight) Sees(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
+	return len(e.To) == 0 || v.everyone || v.observes || e.From == v.who || e.AddressedTo(v.who) || slices.Contains(thread, v.who)
+}
