@@ -22,7 +22,8 @@ import (
 )
 
 // Config is a valid configuration, with every default filled in. It is
-// read-only once it is made and holds no token.
+// read-only once it is made. Of tokens it holds the digests, and the texts only
+// as secrets, which print nothing.
 type Config struct {
 	Listen        string // host:port of the gateway itself
 	MetricsListen string // of /metrics; "": it is served with the rest
@@ -69,19 +70,6 @@ type Retention struct {
 	Age   time.Duration
 	Bytes int64
 }
-
-// Safety says which kinds pass the redaction pipeline and what it does to what
-// it finds.
-type Safety struct {
-	Kinds  []protocol.KindPattern
-	Action string // ActionMask or ActionBlock
-}
-
-// What the safety pipeline does.
-const (
-	ActionMask  = "mask"
-	ActionBlock = "block"
-)
 
 // Violations says after how many refusals within the window a connection is
 // closed; Max 0: never.
@@ -132,15 +120,11 @@ type JWT struct {
 
 // Default returns what holds where a file says nothing.
 func Default() *Config {
-	reasoning, err := protocol.ParseKindPattern("reasoning/*")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
 	return &Config{
 		Listen:           "127.0.0.1:8080",
 		Data:             "./meup-data",
 		Log:              Log{slog.LevelInfo, FormatText},
-		Safety:           Safety{[]protocol.KindPattern{reasoning}, ActionMask},
+		Safety:           defaultSafety(),
 		Limits:           limit.Defaults(),
 		IdleTimeout:      2 * time.Minute,
 		PingInterval:     30 * time.Second,

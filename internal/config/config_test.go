@@ -216,7 +216,7 @@ spaces: {lab: {dialect: mew/v0.3, visibility: everyone}}
 	want.MetricsListen, want.NATS, want.Data = "[::1]:9090", "nats://user:secret@a:4222,tls://b:4222", "meup-data"
 	want.Origins = []string{"https://ui.example.org", "http://localhost:5173", "https://*.example.org"}
 	want.Log = config.Log{Level: slog.LevelDebug, Format: config.FormatJSON}
-	want.Safety = config.Safety{Action: config.ActionBlock}
+	want.Safety.Kinds, want.Safety.Action = nil, config.ActionBlock
 	want.IdleTimeout, want.PingInterval, want.Violations.Max = 0, 0, 0
 	want.Ring = config.Ring{Entries: 7, Bytes: 64 << 10}
 	want.LoginFailures = config.LoginFailures{Burst: 3, Refill: time.Minute}

@@ -16,9 +16,9 @@ const (
 )
 
 // Fault is one thing that is wrong with a configuration. It never holds a
-// token or the content of a file that it names.
+// token or the content of a file of secrets.
 type Fault struct {
-	Source   string // the file as it was named, or the environment variable
+	Source   string // the file as it was named (a file of rules among them), or the environment variable
 	Line     int    // 1 is the first; 0: the fault has no line
 	Column   int    // in characters; 1 is the first
 	Severity Severity
@@ -55,6 +55,7 @@ func (p *place) setPlace(at place) { *p = at }
 // report collects the faults of one file.
 type report struct {
 	source string
+	others []string // files of rules, in the order of the configuration
 	faults []Fault
 
 	// What is missing from a mapping that could not be read as a whole may
@@ -81,10 +82,14 @@ func (r *report) add(at place, s Severity, format string, args []any) {
 // that is not a configuration at all has one fault a line.
 const maxFaults = 200
 
-// sorted returns the faults in the order of the file, each once: a value that
-// is reached through two aliases is wrong in one place.
+// sorted returns the faults in the order of the file, those of files that it
+// names behind its own; each once: a value that is reached through two aliases
+// is wrong in one place.
 func (r *report) sorted() []Fault {
 	slices.SortStableFunc(r.faults, func(a, b Fault) int {
+		if a.Source != b.Source {
+			return r.rank(a.Source) - r.rank(b.Source)
+		}
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}
@@ -105,3 +110,6 @@ func (r *report) sorted() []Fault {
 	}
 	return append(slices.Clip(all[:maxFaults]), rest)
 }
+
+// rank is where the faults of a source stand among the others.
+func (r *report) rank(source string) int { return 1 + slices.Index(r.others, source) }

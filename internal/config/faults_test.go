@@ -18,10 +18,17 @@ var update = flag.Bool("update", false, "write the faults that are reported now 
 var environment = map[string]string{
 	"ALICE_TOKEN": "alice-0123456789abcdef", "BOB_TOKEN": "bob-0123456789abcdef", "SAME_TOKEN": "bob-0123456789abcdef",
 	"SHORT_TOKEN": "abc", "EMPTY_TOKEN": "", "SPACED_TOKEN": "alice 0123456789abcdef",
+	"DEPLOY_KEY": " deploy-0123456789abcdef\n", "SHORT_KEY": "abc",
 	"CI_TOKEN": "ci-0123456789abcdef", "OPERATOR_TOKEN": "operator-0123456789abcdef",
 }
 
-var secrets = map[string]string{"alice.token": "alice-in-a-file-0123456789\n", "empty.token": "\n"}
+var secrets = map[string]string{
+	"alice.token": "alice-in-a-file-0123456789\n", "empty.token": "\n",
+	"good.toml":   "[[rules]]\nid = \"ours\"\nregex = 'ours_[a-z]{8}'\n",
+	"bad.toml":    "title = \"bad\"\n\n[[rules]]\nid = \"ours\"\nregex = '('\n\n[[rules]]\nid = \"files\"\nregex = 'x'\npath = 'y'\n",
+	"warned.toml": "[extend]\nuseDefault = true\ndisabledRules = [\"jwt\", \"jtw\"]\n",
+	"broken.toml": "[[rules]]\nid = ours\n",
+}
 
 func lookup(name string) (string, bool) {
 	value, ok := environment[name]

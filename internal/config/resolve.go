@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
 
+	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -16,6 +16,8 @@ type resolver struct {
 	env      func(string) (string, bool)
 	readFile func(string) ([]byte, error)
 	holdings []holding // of the space that is being resolved
+	secrets  []safety.Secret
+	unread   bool // a file of rules is faulty or not there
 }
 
 // resolve returns the Config of a file, which is to be used only if no error
@@ -31,6 +33,7 @@ func (r *resolver) resolve(data []byte) *Config {
 	r.settings(cfg, &f)
 	cfg.Limits = r.limits(defaultLimits(&f.Limits), &f.Limits)
 	r.spaces(cfg, &f)
+	cfg.Safety.Secrets = r.secrets
 	return cfg
 }
 
@@ -152,25 +155,6 @@ func (r *resolver) log(cfg *Config, f *logShape) {
 		cfg.Log.Level = level
 	}
 	r.setText(&cfg.Log.Format, f.Format, checkFormat)
-}
-
-func (r *resolver) safety(cfg *Config, f *safetyShape) {
-	if f.Kinds.isSet() {
-		cfg.Safety.Kinds = nil
-	}
-	for _, v := range f.Kinds.items {
-		if p, ok := r.kindPattern(v); ok {
-			cfg.Safety.Kinds = append(cfg.Safety.Kinds, p)
-		}
-	}
-	actions := []string{ActionMask, ActionBlock}
-	switch {
-	case f.Action.value == "":
-	case slices.Contains(actions, f.Action.value):
-		cfg.Safety.Action = f.Action.value
-	default:
-		r.errorf(f.Action.place, "unknown action %q; %s", shorten(f.Action.value), suggest(f.Action.value, actions))
-	}
 }
 
 func (r *resolver) kindPattern(v textValue) (protocol.KindPattern, bool) {

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/safety"
 )
 
 // Bounds of a token. One that is shorter than goodToken can be guessed; one
@@ -86,6 +88,7 @@ func (r *resolver) tokenText(at place, what, token string) (hash [32]byte, ok bo
 	if len(token) < goodToken {
 		r.warnf(at, "%s has fewer than %d characters and can be guessed; make one with meup-gateway token", what, goodToken)
 	}
+	r.secrets = append(r.secrets, safety.NewSecret(token))
 	return sha256.Sum256([]byte(token)), true
 }
 

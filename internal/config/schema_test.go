@@ -186,10 +186,12 @@ func TestSchemaSeesWhatEditorsCanSee(t *testing.T) {
 	good := []string{
 		"", "retention: {age: 30d, bytes: 10GiB}", "retention: {age: 1d12h30m}", "idle_timeout: 0", "nats: ~",
 		"origins: ['https://*.example.org:8443', '*']", "limits: {rate: 0.5, kinds: []}",
+		"safety: {actions: {jwt: block}, policy: {low: review, high: ~}, max_text: 1MiB, secret_env: [A], rules: []}",
 	}
 	bad := []string{
 		"listn: x", "listen: 8080", "retention: {age: 30 days}", "retention: {age: 30}", "replicas: 2", "origins: [x]",
-		"limits: {rate: -1}", "limits: {kinds: [{kind: chat}]}", "safety: {action: x}", "log: {level: loud}",
+		"limits: {rate: -1}", "limits: {kinds: [{kind: chat}]}", "safety: {action: x}", "safety: {policy: {low: mask}}",
+		"safety: {policy: {lowest: warn}}", "safety: {actions: {jwt: review}}", "safety: {secret_env: [a-b]}", "safety: {max_text: lots}", "log: {level: loud}",
 	}
 	for _, line := range good {
 		if err := validate(t, schema, []byte(head+line)); err != nil {

@@ -50,8 +50,21 @@ type retentionShape struct {
 
 type safetyShape struct {
 	place
-	Kinds  listValue[textValue] `yaml:"kinds"`
-	Action textValue            `yaml:"action"`
+	Kinds     listValue[textValue]  `yaml:"kinds"`
+	Action    textValue             `yaml:"action"`
+	Actions   tableValue[textValue] `yaml:"actions"`
+	Rules     listValue[textValue]  `yaml:"rules"`
+	SecretEnv listValue[textValue]  `yaml:"secret_env"`
+	Policy    policyShape           `yaml:"policy"`
+	MaxText   sizeValue             `yaml:"max_text"`
+}
+
+type policyShape struct {
+	place
+	Low      textValue `yaml:"low"`
+	Medium   textValue `yaml:"medium"`
+	High     textValue `yaml:"high"`
+	Critical textValue `yaml:"critical"`
 }
 
 type violationsShape struct {

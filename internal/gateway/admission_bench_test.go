@@ -54,7 +54,7 @@ func thought(n int) []byte {
 func benchSpace(b *testing.B) (*space.Space, *space.Sender) {
 	b.Helper()
 	m := metrics.New(metrics.Options{})
-	redactor, err := newRedactor(config.Default().Safety, m)
+	redactor, err := newRedactor(config.Default(), m)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func BenchmarkStages(b *testing.B) {
 	if refused != nil {
 		b.Fatal(refused)
 	}
-	redactor, err := newRedactor(config.Default().Safety, metrics.New(metrics.Options{}))
+	redactor, err := newRedactor(config.Default(), metrics.New(metrics.Options{}))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func BenchmarkStages(b *testing.B) {
 	}
 	stage("decode", func() { _, _ = protocol.Decode(frame, protocol.MEUP1, 5) })
 	stage("schema", func() { _ = schemas.Payload(in.Envelope.Kind, in.Payload) })
-	stage("safety", func() { _, _, _ = redactor.Payload(in.Payload) })
+	stage("safety", func() { _, _ = redactor.Payload(in.Envelope.Kind, in.Payload) })
 	e := in.Envelope
 	e.ID, e.From, e.Seq = "x", "planner", 7
 	var buf []byte

@@ -14,9 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
-	"github.com/meup-protocol/meup/internal/metrics"
 	"github.com/meup-protocol/meup/internal/natsconn"
-	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -129,16 +127,4 @@ func ids(roster []cluster.RosterEntry) []protocol.ParticipantID {
 		list[i] = r.ID
 	}
 	return list
-}
-
-// newRedactor makes the safety pipeline; nil when nothing is looked at.
-func newRedactor(cfg config.Safety, m *metrics.Metrics) (space.Redactor, error) {
-	if len(cfg.Kinds) == 0 {
-		return nil, nil //nolint:nilnil // no pipeline is a pipeline
-	}
-	p, err := safety.New(safety.Config{Kinds: cfg.Kinds, Action: safety.Action(cfg.Action), Found: m.Found})
-	if err != nil {
-		return nil, fmt.Errorf("make the safety pipeline: %w", err)
-	}
-	return p, nil
 }

@@ -84,8 +84,6 @@ func fixedDifferences(a, b *config.Config) []string {
 	note("retention", a.Retention != b.Retention)
 	note("ring", a.Ring != b.Ring)
 	note("origins", !slices.Equal(a.Origins, b.Origins))
-	note("safety", a.Safety.Action != b.Safety.Action || !slices.EqualFunc(a.Safety.Kinds, b.Safety.Kinds,
-		func(x, y protocol.KindPattern) bool { return x.String() == y.String() }))
 	note("max_connections", a.MaxConnections != b.MaxConnections)
 	note("ping_interval", a.PingInterval != b.PingInterval)
 	note("idle_timeout", a.IdleTimeout != b.IdleTimeout)

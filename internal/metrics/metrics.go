@@ -4,11 +4,12 @@
 // of the hook that the counted package offers: it is a space's Observer, a
 // journal's OnCommit, and so on, so that none of them knows Prometheus. The
 // methods are called for every envelope and every write; they look up no
-// labels (all series are made in [New]) and take no lock.
+// labels (all series are made in [New]) and take no lock. Found is the one that
+// does: the rules are another set after a reload, and findings are rare.
 //
-// Labels come from fixed sets: kinds that the protocol does not name, codes
-// and safety rules that are not known at the start are counted as "other". So
-// a client that invents kinds cannot make series.
+// Labels come from fixed sets: kinds that the protocol does not name and codes
+// that are not known at the start are counted as "other", and safety rules are
+// the operator's. So a client that invents kinds cannot make series.
 //
 // Nothing here holds names of participants, spaces, ids, tokens or text.
 package metrics
@@ -28,8 +29,6 @@ import (
 type Options struct {
 	// Version and Commit are what the binary says of itself.
 	Version, Commit string
-	// SafetyRules are the names of the rules that may find something.
-	SafetyRules []string
 	// Logger is told when the metrics cannot be collected; nil: nobody.
 	Logger *slog.Logger
 }
@@ -42,7 +41,7 @@ type Metrics struct {
 
 	admitted map[string]prometheus.Counter // by kind
 	refused  map[string]prometheus.Counter // by code
-	findings map[string]prometheus.Counter // by safety rule
+	findings *prometheus.CounterVec        // by stage and rule of the safety pipeline
 
 	delivered   prometheus.Counter
 	lag         prometheus.Histogram
@@ -69,7 +68,7 @@ func New(o Options) *Metrics {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-	m.admission(o)
+	m.admission()
 	m.delivery()
 	m.journal()
 	m.frontDoor()
@@ -89,13 +88,15 @@ func (m *Metrics) Handler() http.Handler {
 // maxScrapes bounds the scrapes at one time; more are answered with 503.
 const maxScrapes = 4
 
-func (m *Metrics) admission(o Options) {
+func (m *Metrics) admission() {
 	m.admitted = m.counters("meup_envelopes_admitted_total",
 		"Envelopes that were admitted, retries of admitted ones among them, by kind.", "kind", append(slices.Clone(kinds), other)...)
 	m.refused = m.counters("meup_refused_total",
 		"Envelopes, connections and requests that were refused, by the code of the refusal.", "code", append(slices.Clone(codes), other)...)
-	m.findings = m.counters("meup_safety_findings_total",
-		"Secrets that the safety rules found in payloads before these became durable, by rule.", "rule", append(slices.Clone(o.SafetyRules), other)...)
+	m.findings = registered(m, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "meup_safety_findings_total",
+		Help: "What the safety pipeline found in payloads before these became durable, by stage and rule.",
+	}, []string{"stage", "rule"}))
 }
 
 func (m *Metrics) delivery() {

@@ -39,8 +39,9 @@ func (m *Metrics) Committed(entries, bytes int, took time.Duration) {
 	m.commit.Observe(took.Seconds())
 }
 
-// Found counts what a safety rule found in a payload.
-func (m *Metrics) Found(rule string) { add(m.findings, rule) }
+// Found counts what a rule of a stage of the safety pipeline found in a
+// payload. The rule must be one of the pipeline's own.
+func (m *Metrics) Found(stage, rule string) { m.findings.WithLabelValues(stage, rule).Inc() }
 
 // LoginFailed counts a token that was refused.
 func (m *Metrics) LoginFailed() { m.loginFailures.Inc() }

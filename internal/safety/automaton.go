@@ -10,7 +10,7 @@ type automaton struct {
 	// next is indexed by state·width + class; a state is stored multiplied by
 	// width, with matchFlag set when keywords end there.
 	next    []uint32
-	matches [][]uint16 // by state: the keywords that end there
+	matches [][]uint32 // by state: the keywords that end there
 	lengths []int      // by keyword
 }
 
@@ -18,7 +18,7 @@ const matchFlag = 1 << 31
 
 // occurrence is a keyword in a text.
 type occurrence struct {
-	keyword uint16
+	keyword uint32
 	start   int
 }
 
@@ -26,7 +26,7 @@ func newAutomaton(keywords []string) *automaton {
 	a := &automaton{}
 	a.classes(keywords)
 	children := []map[uint8]uint32{{}} // the trie, by state and class
-	a.matches = [][]uint16{nil}
+	a.matches = [][]uint32{nil}
 	for i, k := range keywords {
 		a.lengths = append(a.lengths, len(k))
 		state := uint32(0)
@@ -41,7 +41,7 @@ func newAutomaton(keywords []string) *automaton {
 			}
 			state = child
 		}
-		a.matches[state] = append(a.matches[state], uint16(i))
+		a.matches[state] = append(a.matches[state], uint32(i))
 	}
 	a.complete(children)
 	return a

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // cleanFormats are what agents write about all day, full of what looks random
@@ -119,7 +121,7 @@ func BenchmarkPayload(b *testing.B) {
 	payload := parse(b, `{"message":"`+string(snippet(b, 300, prose))+`","tool_name":"read_report","parallel_group":1}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if out, _, _ := p.Payload(payload); out != nil {
+		if v, _ := p.Payload(protocol.KindReasoningThought, payload); v.Payload != nil {
 			b.Fatal("not clean")
 		}
 	}

@@ -1,50 +1,82 @@
 package safety
 
 import (
+	"bytes"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// redactedField is where a payload says what was masked in it.
-const redactedField = "redacted"
+// DefaultRationale is what a thought says about its tool when what it said has
+// been taken out.
+const DefaultRationale = "Tool selected to satisfy the current subtask."
 
-// Payload inspects a payload. Out is nil when it may stay as it is; otherwise
-// it is the payload with what was found masked and the names of the rules,
-// which are also returned, added to its field "redacted". Everything else
-// keeps its bytes and its order.
+// Verdict is what became of a payload. The names of rules are in the order in
+// which they were found, each once.
+type Verdict struct {
+	Payload  []byte   // as it is to be kept; nil: as it came
+	Redacted []string // rules that changed it; they stand in its field "redacted"
+	Review   []string // rules that want it looked at, in its field "review"
+	Blocked  []string // rules for which a text of reasoning was taken out
+	Warned   []string // rules that are to be told about in a log
+}
+
+// Payload inspects a payload. Everything in which nothing was found keeps its
+// bytes and its order.
 //
-// Error (ActionBlock only): invalid_payload, naming the rule and the place,
-// never the text.
-func (p *Pipeline) Payload(payload protocol.Value) (out []byte, rules []string, err *protocol.Error) {
+// Error (a rule that blocks, in a kind that is not of reasoning):
+// invalid_payload, naming the rule and the place, never the text.
+func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict, *protocol.Error) {
 	if payload.Type() != protocol.TypeObject {
-		return nil, nil, nil
+		return Verdict{}, nil
 	}
 	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool holds nothing else
 	defer w.release()
-	w.p = p
-	w.value(payload, nil)
-	switch {
-	case len(w.rules) == 0:
-		return nil, nil, nil
-	case p.block:
-		return nil, nil, w.refusal(payload)
+	w.p, w.root, w.reasoning = p, payload.Offset(), kind.IsReasoning()
+	if tool := payload.Get("tool_name"); kind == protocol.KindReasoningThought && tool.Type() == protocol.TypeString && !tool.EqualText("") {
+		w.rationale = DefaultRationale
 	}
-	w.note(payload)
-	return w.splice(payload), slices.Clone(w.rules), nil
+	w.value(payload, nil, open)
+	if w.refused != "" {
+		return Verdict{}, w.refusal(payload)
+	}
+	w.note(payload, redactedField, w.redacted)
+	w.note(payload, reviewField, w.review)
+	v := Verdict{
+		Redacted: copied(w.redacted), Review: copied(w.review), Blocked: copied(w.blocked), Warned: copied(w.warned),
+	}
+	if len(w.edits) > 0 {
+		v.Payload = w.splice(payload)
+	}
+	return v, nil
 }
 
 // walk goes through one payload.
 type walk struct {
-	p     *Pipeline
-	rules []string // found so far, each once
-	edits []edit   // in order
-	at    int      // offset of the first finding's string
+	p         *Pipeline
+	root      int    // offset of the payload
+	reasoning bool   // a text that is blocked is taken out
+	rationale string // what takes the place of the text of a thought
+	blank     string // what takes the place of the text at hand
+	fields    bool   // within the parameters of a tool
+
+	redacted, review, blocked, warned []string
+
+	edits     []edit // in order
+	refused   string // the rule that blocks the payload
+	refusedBy string // its stage
+	at        int    // offset of the string where that is
 
 	text  []byte // a decoded string
 	found []Finding
+	notes []note
+}
+
+// note is a finding that changes nothing.
+type note struct {
+	stage, rule string
+	action      Action
 }
 
 // edit replaces a string of the parsed text, which the payload is a part of.
@@ -59,38 +91,74 @@ var walks = sync.Pool{New: func() any { return new(walk) }}
 // release returns w to the pool without what it knows of the payload.
 func (w *walk) release() {
 	clear(w.edits)
-	*w = walk{rules: w.rules[:0], edits: w.edits[:0], text: w.text[:0], found: w.found[:0]}
+	*w = walk{
+		redacted: w.redacted[:0], review: w.review[:0], blocked: w.blocked[:0], warned: w.warned[:0],
+		edits: w.edits[:0], text: w.text[:0], found: w.found[:0], notes: w.notes[:0],
+	}
 	walks.Put(w)
 }
 
 // value inspects v and all below it. Key is that of the nearest member that v
 // belongs to.
-func (w *walk) value(v protocol.Value, key []byte) {
+func (w *walk) value(v protocol.Value, key []byte, s secrecy) {
+	if w.refused != "" {
+		return
+	}
 	switch v.Type() {
 	case protocol.TypeString:
-		if masked, changed := w.string(v, key); changed {
-			w.replace(v, masked)
+		if text, changed := w.string(v, key, s != open); changed {
+			w.replace(v, text)
+		}
+	case protocol.TypeNumber:
+		if s != open {
+			if text, changed := w.inspect(v, Text{Key: key, Body: v.Raw(), Secret: true}); changed {
+				w.replace(v, text)
+			}
 		}
 	case protocol.TypeArray:
 		for x := range v.Elements {
-			w.value(x, key)
+			w.value(x, key, s)
 		}
 	case protocol.TypeObject:
-		w.object(v)
+		w.object(v, s)
 	}
 }
 
-func (w *walk) object(v protocol.Value) {
+func (w *walk) object(v protocol.Value, s secrecy) {
 	var names keyNames
+	top, fields := v.Offset() == w.root, w.fields
+	pair := fields && isPair(v)
 	for k, x := range v.Members {
-		if masked, changed := w.string(k, nil); changed {
-			w.replace(k, names.free(v, masked))
-		}
 		name, plain := k.Plain()
 		if !plain {
 			name = []byte(k.Text())
 		}
-		w.value(x, name)
+		if top && (string(name) == redactedField || string(name) == reviewField) {
+			w.names(x, name)
+			continue
+		}
+		if text, changed := w.string(k, nil, false); changed {
+			w.replace(k, names.free(v, text))
+		}
+		if top && (string(name) == "message" || string(name) == "content") {
+			w.blank = w.rationale
+		}
+		w.value(x, name, w.secrecyOf(name, s, pair))
+		w.blank, w.fields = "", fields
+	}
+}
+
+// names inspects what is said to be names of rules. Those that are stay, even
+// if somebody has one of them for a password.
+func (w *walk) names(v protocol.Value, key []byte) {
+	if v.Type() != protocol.TypeArray {
+		w.value(v, key, open)
+		return
+	}
+	for x := range v.Elements {
+		if x.Type() != protocol.TypeString || !w.p.rules[x.Text()] {
+			w.value(x, key, open)
+		}
 	}
 }
 
@@ -99,165 +167,136 @@ func (w *walk) replace(v protocol.Value, text string) {
 	w.edits = append(w.edits, edit{start: start, end: start + len(v.Raw()), text: text})
 }
 
-// string runs the stages over a string. When something was found, it returns
-// the text that takes its place.
-func (w *walk) string(v protocol.Value, key []byte) (masked string, changed bool) {
+// string inspects a string. When something was found, it returns the text that
+// takes its place.
+func (w *walk) string(v protocol.Value, key []byte, secret bool) (text string, changed bool) {
 	body, plain := v.Plain()
 	if !plain {
 		w.text = v.AppendText(w.text[:0])
 		body = w.text
 	}
-	for _, stage := range w.p.stages {
-		for pass := 0; ; pass++ {
-			w.found = stage.Inspect(w.found[:0], Text{Key: key, Body: body})
-			if len(w.found) == 0 {
-				break
-			}
-			w.report(v)
-			if w.p.block {
-				return "", false
-			}
-			changed = true
-			if pass == maxPasses {
-				body = []byte(marker(w.found[0].Rule))
-				break
-			}
-			body = mask(body, w.found)
+	return w.inspect(v, Text{Key: key, Body: body, Secret: secret})
+}
+
+func (w *walk) inspect(v protocol.Value, t Text) (text string, changed bool) {
+	before := t.Body
+	stage, rule := w.settle(&t)
+	switch {
+	case rule == "":
+		if bytes.Equal(before, t.Body) {
+			return "", false
 		}
-	}
-	if !changed {
+		return string(t.Body), true
+	case !w.reasoning:
+		w.refused, w.refusedBy, w.at = rule, stage, v.Offset()
 		return "", false
 	}
-	return string(body), true
+	w.redacted, w.blocked = with(w.redacted, rule), with(w.blocked, rule)
+	if t.Key == nil { // a key
+		return marker(rule), true
+	}
+	return w.blank, true
 }
 
-// report notes the rules of what was found.
-func (w *walk) report(v protocol.Value) {
-	if len(w.rules) == 0 {
-		w.at = v.Offset()
-	}
-	for _, f := range w.found {
-		w.p.found(f.Rule)
-		if !slices.Contains(w.rules, f.Rule) {
-			w.rules = append(w.rules, f.Rule)
+// Bounds of how often a text is inspected again after something in it was
+// replaced: by one stage, and by all. Once is what it takes; more only if what
+// was apart has come together. A text that does not come clean is masked as a
+// whole.
+const (
+	maxPasses = 8
+	maxRounds = 4
+)
+
+// settle runs the stages over a text until none of them changes it, or one
+// blocks it, which it returns with the rule.
+func (w *walk) settle(t *Text) (stage, rule string) {
+	for round := range maxRounds {
+		w.notes = w.notes[:0]
+		again := false
+		for _, stage := range w.p.stages {
+			t.sight = sightOf(t)
+			changed, blocked := w.stage(stage, t)
+			if blocked != "" {
+				return stage.Name(), blocked
+			}
+			again = again || changed
 		}
+		if !again {
+			break
+		}
+		if round == maxRounds-1 {
+			t.Body = []byte(marker(w.redacted[len(w.redacted)-1]))
+		}
+	}
+	for _, n := range w.notes {
+		w.p.found(n.stage, n.rule)
+		if n.action == ActionReview {
+			w.review = with(w.review, n.rule)
+		} else {
+			w.warned = with(w.warned, n.rule)
+		}
+	}
+	return "", ""
+}
+
+// sightOf looks at a text unless somebody has.
+func sightOf(t *Text) sight {
+	if t.sight == 0 {
+		return look(t.Body)
+	}
+	return t.sight
+}
+
+// stage runs one stage over a text until it changes nothing more, or blocks.
+func (w *walk) stage(stage Stage, t *Text) (changed bool, blocked string) {
+	for pass := 0; ; pass++ {
+		w.found = stage.Inspect(w.found[:0], *t)
+		if len(w.found) == 0 {
+			return changed, ""
+		}
+		changes, blocked := w.judge(stage)
+		if blocked != "" || !changes {
+			return changed, blocked
+		}
+		changed = true
+		if pass == maxPasses {
+			t.Body, t.sight = []byte(marker(w.redacted[len(w.redacted)-1])), 0
+			return changed, ""
+		}
+		t.Body, t.sight = mask(t.Body, w.found), 0
 	}
 }
 
-// maxPasses bounds how often a text is inspected again after masking. Once is
-// what it takes; more only if masking brings together what was apart. A text
-// that does not come clean is masked as a whole.
-const maxPasses = 4
-
-// mask replaces findings in text.
-func mask(text []byte, found []Finding) []byte {
-	out := make([]byte, 0, len(text)+32)
-	last := 0
-	for _, f := range found {
-		out = append(out, text[last:f.Start]...)
-		out = append(out, marker(f.Rule)...)
-		last = f.End
+// judge counts what a stage has found, and says what comes of it.
+func (w *walk) judge(stage Stage) (changes bool, blocked string) {
+	for i := range w.found {
+		if f := &w.found[i]; f.Action == ActionBlock {
+			w.p.found(stage.Name(), f.Rule)
+			return false, f.Rule
+		}
 	}
-	return append(out, text[last:]...)
+	for i := range w.found {
+		changes = changes || w.found[i].Action.changes()
+	}
+	for i := range w.found {
+		switch f := &w.found[i]; {
+		case f.Action.changes():
+			w.p.found(stage.Name(), f.Rule)
+			w.redacted = with(w.redacted, f.Rule)
+		case !changes:
+			w.notes = append(w.notes, note{stage.Name(), f.Rule, f.Action})
+		}
+	}
+	return changes, ""
 }
 
-// marker is what stands for a secret.
-func marker(rule string) string { return "[redacted:" + rule + "]" }
+// copied returns a copy that outlives the walk.
+func copied(list []string) []string { return append([]string(nil), list...) }
 
-// keyNames keeps the keys of one object apart: two secrets in keys must not
-// become one key.
-type keyNames struct {
-	taken map[string]bool
-	next  map[string]int // the number to try next, by masked key
-}
-
-// free returns key, numbered if the object has one like it already.
-func (n *keyNames) free(object protocol.Value, key string) string {
-	if n.taken == nil {
-		n.taken, n.next = make(map[string]bool), make(map[string]int)
-		for k := range object.Members {
-			n.taken[k.Text()] = true
-		}
+// with adds a name to a list that has each once.
+func with(list []string, name string) []string {
+	if slices.Contains(list, name) {
+		return list
 	}
-	candidate := key
-	for n.taken[candidate] {
-		n.next[key]++
-		candidate = key + "-" + strconv.Itoa(n.next[key]+1)
-	}
-	n.taken[candidate] = true
-	return candidate
-}
-
-// note adds the names of the rules to the payload's field "redacted". What the
-// sender wrote there is kept if it is a list of strings, and dropped otherwise:
-// receivers may rely on the type.
-func (w *walk) note(payload protocol.Value) {
-	var last, sent protocol.Value
-	for k, v := range payload.Members {
-		last = v
-		if k.EqualText(redactedField) {
-			sent = v
-		}
-	}
-	if !sent.Exists() {
-		end := last.Offset() + len(last.Raw())
-		text := append([]byte(`,"`+redactedField+`":`), list(w.rules)...)
-		w.edits = append(w.edits, edit{start: end, end: end, json: text})
-		return
-	}
-	start, end := sent.Offset(), sent.Offset()+len(sent.Raw())
-	names := w.sentNames(sent)
-	for _, r := range w.rules {
-		if !slices.Contains(names, r) {
-			names = append(names, r)
-		}
-	}
-	w.edits = slices.DeleteFunc(w.edits, func(e edit) bool { return e.start >= start && e.end <= end })
-	w.edits = append(w.edits, edit{start: start, end: end, json: list(names)})
-	slices.SortStableFunc(w.edits, func(a, b edit) int { return a.start - b.start })
-}
-
-// sentNames returns the strings that the sender wrote as names of rules, as
-// they were masked.
-func (w *walk) sentNames(sent protocol.Value) []string {
-	var names []string
-	for x := range sent.Elements {
-		if x.Type() != protocol.TypeString {
-			continue
-		}
-		name := x.Text()
-		i, masked := slices.BinarySearchFunc(w.edits, x.Offset(), func(e edit, start int) int { return e.start - start })
-		if masked {
-			name = w.edits[i].text
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-func list(names []string) []byte {
-	out := []byte{'['}
-	for i, n := range names {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = protocol.AppendString(out, n)
-	}
-	return append(out, ']')
-}
-
-// splice carries out the edits.
-func (w *walk) splice(payload protocol.Value) []byte {
-	raw, base := payload.Raw(), payload.Offset()
-	out := make([]byte, 0, len(raw)+64)
-	last := 0
-	for _, e := range w.edits {
-		out = append(out, raw[last:e.start-base]...)
-		if e.json == nil {
-			out = protocol.AppendString(out, e.text)
-		}
-		out = append(out, e.json...)
-		last = e.end - base
-	}
-	return append(out, raw[last:]...)
+	return append(list, name)
 }

@@ -29,6 +29,16 @@ func pipeline(t testing.TB, c Config) *Pipeline {
 	return p
 }
 
+// thought and request pass a payload through a pipeline as kinds that are
+// treated differently when a rule blocks.
+func thought(p *Pipeline, v protocol.Value) (Verdict, *protocol.Error) {
+	return p.Payload(protocol.KindReasoningThought, v)
+}
+
+func request(p *Pipeline, v protocol.Value) (Verdict, *protocol.Error) {
+	return p.Payload(protocol.KindMCPRequest, v)
+}
+
 // Secrets that the tests write with; random, and the same in every run.
 var (
 	source = rand.New(rand.NewPCG(7, 8))
@@ -72,15 +82,15 @@ func TestPayload(t *testing.T) {
 	}
 	p := pipeline(t, Config{})
 	for _, c := range cases {
-		out, rules, err := p.Payload(parse(t, c.in))
-		if err != nil || string(out) != c.out || strings.Join(rules, " ") != c.rules {
-			t.Errorf("%s: %s\ngot  %s %v %v\nwant %s %s", c.name, c.in, out, rules, err, c.out, c.rules)
+		v, err := thought(p, parse(t, c.in))
+		if err != nil || string(v.Payload) != c.out || strings.Join(v.Redacted, " ") != c.rules {
+			t.Errorf("%s: %s\ngot  %s %v %v\nwant %s %s", c.name, c.in, v.Payload, v.Redacted, err, c.out, c.rules)
 		}
-		if out == nil {
+		if v.Payload == nil {
 			continue
 		}
-		if again, _, _ := p.Payload(parse(t, string(out))); again != nil {
-			t.Errorf("%s: masked again as %s", c.name, again)
+		if again, _ := thought(p, parse(t, string(v.Payload))); again.Payload != nil {
+			t.Errorf("%s: masked again as %s", c.name, again.Payload)
 		}
 	}
 }
@@ -88,15 +98,15 @@ func TestPayload(t *testing.T) {
 // TestPayloadInsideAnEnvelope: offsets count from the payload, not the frame.
 func TestPayloadInsideAnEnvelope(t *testing.T) {
 	doc := parse(t, `{"kind":"reasoning.thought", "payload":{"message":"`+ghp+`"},"x":"`+ghp+`"}`)
-	out, _, _ := pipeline(t, Config{}).Payload(doc.Get("payload"))
-	if want := `{"message":"[redacted:github-pat]","redacted":["github-pat"]}`; string(out) != want {
-		t.Fatalf("got %s, want %s", out, want)
+	v, _ := thought(pipeline(t, Config{}), doc.Get("payload"))
+	if want := `{"message":"[redacted:github-pat]","redacted":["github-pat"]}`; string(v.Payload) != want {
+		t.Fatalf("got %s, want %s", v.Payload, want)
 	}
 }
 
 func TestAbsentPayload(t *testing.T) {
-	if out, rules, err := pipeline(t, Config{}).Payload(protocol.Value{}); out != nil || rules != nil || err != nil {
-		t.Fatal(out, rules, err)
+	if v, err := thought(pipeline(t, Config{}), protocol.Value{}); v.Payload != nil || v.Redacted != nil || err != nil {
+		t.Fatal(v, err)
 	}
 }
 
@@ -109,9 +119,9 @@ func TestBlock(t *testing.T) {
 		`{"a":"","b":["` + ghp + `"]}`:       "/payload/b/0",
 	}
 	for in, path := range cases {
-		out, rules, err := p.Payload(parse(t, in))
-		if out != nil || rules != nil || err == nil {
-			t.Fatalf("%s: got %s, %v, %v", in, out, rules, err)
+		v, err := request(p, parse(t, in))
+		if v.Payload != nil || v.Redacted != nil || err == nil {
+			t.Fatalf("%s: got %s, %v, %v", in, v.Payload, v.Redacted, err)
 		}
 		if err.Code != protocol.CodeInvalidPayload || err.Path != path || !strings.Contains(err.Message, "(github-pat)") && !strings.Contains(err.Message, "(npm-access-token)") {
 			t.Errorf("%s: got %+v", in, err)
@@ -120,11 +130,11 @@ func TestBlock(t *testing.T) {
 			t.Errorf("the error repeats the secret: %s", said)
 		}
 	}
-	if _, _, err := p.Payload(parse(t, `{"message":"clean"}`)); err != nil {
+	if _, err := request(p, parse(t, `{"message":"clean"}`)); err != nil {
 		t.Fatal(err)
 	}
 	// The path of a finding leads past a key that is a secret of its own.
-	w := walk{p: p, rules: []string{"x"}, at: strings.Index(`{"`+ghp+`":"y"}`, `"y"`)}
+	w := walk{p: p, at: strings.Index(`{"`+ghp+`":"y"}`, `"y"`)}
 	if got := w.pathTo(parse(t, `{"`+ghp+`":"y"}`)); got != "/[redacted:github-pat]" {
 		t.Errorf("got %s", got)
 	}
@@ -161,11 +171,11 @@ func TestUnknownActionIsRefused(t *testing.T) {
 
 func TestFindingsAreCountedByRule(t *testing.T) {
 	counts := map[string]int{}
-	p := pipeline(t, Config{Found: func(rule string) { counts[rule]++ }})
-	if _, _, err := p.Payload(parse(t, `{"a":"`+ghp+` `+ghp2+`","redacted":["`+npm+`"]}`)); err != nil {
+	p := pipeline(t, Config{Found: func(stage, rule string) { counts[stage+" "+rule]++ }})
+	if _, err := thought(p, parse(t, `{"a":"`+ghp+` `+ghp2+`","redacted":["`+npm+`"]}`)); err != nil {
 		t.Fatal(err)
 	}
-	if counts["github-pat"] != 2 || counts["npm-access-token"] != 1 || len(counts) != 2 {
+	if counts["leaks github-pat"] != 2 || counts["leaks npm-access-token"] != 1 || len(counts) != 2 {
 		t.Fatalf("got %v", counts)
 	}
 }
@@ -177,7 +187,7 @@ func (s wordStage) Name() string { return "word" }
 
 func (s wordStage) Inspect(dst []Finding, t Text) []Finding {
 	if i := strings.Index(string(t.Body), s.word); i >= 0 {
-		dst = append(dst, Finding{s.rule, i, i + len(s.word)})
+		dst = append(dst, Finding{Rule: s.rule, Start: i, End: i + len(s.word)})
 	}
 	return dst
 }
@@ -185,12 +195,12 @@ func (s wordStage) Inspect(dst []Finding, t Text) []Finding {
 func TestStagesSeeWhatEarlierOnesLeft(t *testing.T) {
 	p := pipeline(t, Config{})
 	p.stages = append(p.stages, wordStage{"redacted:github-pat", "second"}, wordStage{"second", "never-clean"})
-	out, rules, _ := p.Payload(parse(t, `{"m":"a `+ghp+`"}`))
-	if want := []string{"github-pat", "second", "never-clean"}; !slices.Equal(rules, want) {
-		t.Fatalf("got %v, want %v", rules, want)
+	v, _ := thought(p, parse(t, `{"m":"a `+ghp+`"}`))
+	if want := []string{"github-pat", "second", "never-clean"}; !slices.Equal(v.Redacted, want) {
+		t.Fatalf("got %v, want %v", v.Redacted, want)
 	}
-	if want := `{"m":"a [[redacted:[redacted:never-clean]]]","redacted":["github-pat","second","never-clean"]}`; string(out) != want {
-		t.Fatalf("got %s", out)
+	if want := `{"m":"a [[redacted:[redacted:never-clean]]]","redacted":["github-pat","second","never-clean"]}`; string(v.Payload) != want {
+		t.Fatalf("got %s", v.Payload)
 	}
 }
 
@@ -199,9 +209,9 @@ func TestStagesSeeWhatEarlierOnesLeft(t *testing.T) {
 func TestTextThatDoesNotComeCleanIsMaskedWhole(t *testing.T) {
 	p := pipeline(t, Config{})
 	p.stages = []Stage{wordStage{"mark", "mark"}}
-	out, _, _ := p.Payload(parse(t, `{"m":"this mark stays"}`))
-	if want := `{"m":"[redacted:mark]","redacted":["mark"]}`; string(out) != want {
-		t.Fatalf("got %s", out)
+	v, _ := thought(p, parse(t, `{"m":"this mark stays"}`))
+	if want := `{"m":"[redacted:mark]","redacted":["mark"]}`; string(v.Payload) != want {
+		t.Fatalf("got %s", v.Payload)
 	}
 }
 
@@ -212,10 +222,10 @@ func TestPipelineIsSharedSafely(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 100 {
-				clean, _, _ := p.Payload(parse(t, `{"m":"clean \n token"}`))
-				out, _, _ := p.Payload(parse(t, `{"m":"x `+ghp+`"}`))
-				if clean != nil || string(out) != want {
-					t.Errorf("got %s and %s", clean, out)
+				clean, _ := thought(p, parse(t, `{"m":"clean \n token"}`))
+				v, _ := thought(p, parse(t, `{"m":"x `+ghp+`"}`))
+				if clean.Payload != nil || string(v.Payload) != want {
+					t.Errorf("got %s and %s", clean.Payload, v.Payload)
 				}
 			}
 		})
@@ -232,50 +242,11 @@ func TestManySecretsInKeys(t *testing.T) {
 		b.WriteString(`,"ghp_` + random(source, "alnum", 36) + `":"` + ghp + `"`)
 	}
 	b.WriteByte('}')
-	out, _, err := pipeline(t, Config{}).Payload(parse(t, b.String()))
+	v, err := thought(pipeline(t, Config{}), parse(t, b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := parse(t, string(out)).Len(); n != 5002 { // and its keys are still distinct
+	if n := parse(t, string(v.Payload)).Len(); n != 5002 { // and its keys are still distinct
 		t.Fatalf("%d members, want 5002", n)
 	}
-}
-
-func FuzzPayload(f *testing.F) {
-	f.Add([]byte(`{"message":"use ` + ghp + `"}`))
-	f.Add([]byte(`{"redacted":[1,"` + npm + `"],"password":"tr0ub4dor&3"}`))
-	f.Add([]byte(`{"a":"https://bob:s3cret99@x.org","` + ghp + `":{"token":"` + ghp2 + `"}}`))
-	f.Add([]byte(`{"m":"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n-----END PRIVATE KEY-----"}`))
-	f.Add([]byte(`{"m":"Bearer \u0061bcdefgh12345678 eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0."}`))
-	p := pipeline(f, Config{})
-	block := pipeline(f, Config{Action: ActionBlock})
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
-		if err != nil || doc.Root().Type() != protocol.TypeObject {
-			return
-		}
-		out, rules, refused := p.Payload(doc.Root())
-		if refused != nil || (out == nil) != (len(rules) == 0) {
-			t.Fatalf("got %s, %v, %v", out, rules, refused)
-		}
-		if _, _, refused := block.Payload(doc.Root()); (refused != nil) != (out != nil) {
-			t.Fatalf("mask and block disagree: %s, %v", out, refused)
-		}
-		if out == nil {
-			return
-		}
-		after, err := protocol.ParseJSON(out, protocol.MaxDepth)
-		if err != nil {
-			t.Fatalf("%s: %v", out, err)
-		}
-		names := after.Root().Get(redactedField)
-		for _, r := range rules {
-			if !slices.ContainsFunc(slices.Collect(names.Elements), func(v protocol.Value) bool { return v.EqualText(r) }) {
-				t.Fatalf("%s: does not name %s", out, r)
-			}
-		}
-		if again, _, _ := p.Payload(after.Root()); again != nil {
-			t.Fatalf("masked again:\n%s\n%s", out, again)
-		}
-	})
 }

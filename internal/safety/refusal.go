@@ -9,10 +9,15 @@ import (
 
 // refusal is what the sender of a blocked payload is told.
 func (w *walk) refusal(payload protocol.Value) *protocol.Error {
-	e := protocol.Errorf(protocol.CodeInvalidPayload,
-		"The payload seems to hold a secret (%s): take it out and send it again.", w.rules[0])
+	const leak = "The payload seems to hold a secret (%s): take it out and send it again."
+	const other = "The policy of this gateway does not let the payload pass (%s): change it and send it again."
+	sentence := other
+	if w.refusedBy == w.p.leaks.Name() {
+		sentence = leak
+	}
+	e := protocol.Errorf(protocol.CodeInvalidPayload, sentence, w.refused)
 	e.Path = "/payload" + w.pathTo(payload)
-	e.Detail = "found by the rule " + w.rules[0]
+	e.Detail = "found by the rule " + w.refused
 	return e
 }
 

@@ -1,24 +1,31 @@
 package safety
 
 import (
-	_ "embed"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 )
 
-//go:embed rules.toml
-var builtInRules string
+// ruleEntries are a file of rules as gitleaks writes it. A text has no path
+// and no commit: what speaks of those never holds.
+type ruleEntries struct {
+	Title       string           `toml:"title"`
+	Description string           `toml:"description"`
+	MinVersion  string           `toml:"minVersion"`
+	Extend      extendEntry      `toml:"extend"`
+	Allowlist   *allowlistEntry  `toml:"allowlist"`
+	Allowlists  []allowlistEntry `toml:"allowlists"`
+	Rules       []ruleEntry      `toml:"rules"`
+}
 
-// ruleFile is a file of rules as gitleaks writes it. A text has no path and no
-// commit: what speaks of those never holds.
-type ruleFile struct {
-	Allowlists []allowlistEntry `toml:"allowlists"`
-	Rules      []ruleEntry      `toml:"rules"`
+type extendEntry struct {
+	Path          string   `toml:"path"`
+	URL           string   `toml:"url"`
+	UseDefault    bool     `toml:"useDefault"`
+	DisabledRules []string `toml:"disabledRules"`
 }
 
 type ruleEntry struct {
@@ -28,12 +35,30 @@ type ruleEntry struct {
 	SecretGroup int              `toml:"secretGroup"`
 	Entropy     float64          `toml:"entropy"`
 	Keywords    []string         `toml:"keywords"`
+	Allowlist   *allowlistEntry  `toml:"allowlist"`
 	Allowlists  []allowlistEntry `toml:"allowlists"`
+
+	// Not of a text: see ruleReader.rule.
+	Path       string          `toml:"path"`
+	Tags       []string        `toml:"tags"`
+	SkipReport bool            `toml:"skipReport"`
+	Required   []requiredEntry `toml:"required"`
+
+	// Beyond the format: of the policy, and a check by its name.
+	Severity string `toml:"severity"`
+	Check    string `toml:"check"`
+}
+
+type requiredEntry struct {
+	ID            string `toml:"id"`
+	WithinLines   int    `toml:"withinLines"`
+	WithinColumns int    `toml:"withinColumns"`
 }
 
 type allowlistEntry struct {
 	Description string   `toml:"description"`
 	Condition   string   `toml:"condition"`
+	TargetRules []string `toml:"targetRules"`
 	RegexTarget string   `toml:"regexTarget"`
 	Regexes     []string `toml:"regexes"`
 	StopWords   []string `toml:"stopwords"`
@@ -48,6 +73,10 @@ type rule struct {
 	group    int
 	entropy  float64
 	allow    []allowlist
+	check    func([]byte) bool // nil: none
+	begins   func([]byte, int) bool
+	severity string // "": a leak
+	action   Action
 
 	re      *regexp.Regexp
 	plan    plan
@@ -61,68 +90,118 @@ type rule struct {
 
 // allowlist says which findings of a rule are none after all.
 type allowlist struct {
-	all       bool // of the regexes and the stopwords; otherwise any will do
-	match     bool // look at the whole match instead of the secret
+	all       bool     // of the regexes and the stopwords; otherwise any will do
+	match     bool     // look at the whole match instead of the secret
+	targets   []string // the rules that a general one is for; nil: all
 	regexes   []*regexp.Regexp
 	stopWords []string // in lower case
 }
 
-// parseRules reads a file of rules.
-func parseRules(text string) ([]*rule, error) {
-	var file ruleFile
-	if _, err := toml.Decode(text, &file); err != nil {
-		return nil, fmt.Errorf("read leak rules: %w", err)
-	}
-	general, err := compileAllowlists(file.Allowlists)
-	if err != nil {
-		return nil, fmt.Errorf("read leak rules: %w", err)
-	}
-	rules := make([]*rule, 0, len(file.Rules))
-	for _, entry := range file.Rules {
-		r, err := entry.compile(general)
-		if err != nil {
-			return nil, fmt.Errorf("read leak rule %q: %w", entry.ID, err)
-		}
-		rules = append(rules, r)
-	}
-	return rules, nil
-}
-
 var ruleID = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
 
+const maxRuleID = 64
+
+// The faults of a rule that are not of its expression.
+var (
+	errRuleID   = fmt.Errorf("an id is made of a-z 0-9 and - and has at most %d characters", maxRuleID)
+	errSeverity = fmt.Errorf("a severity is one of %s", strings.Join(severities, ", "))
+	errCheck    = errors.New("a check is one of luhn, iban, pipe")
+)
+
 func (e *ruleEntry) compile(general []allowlist) (*rule, error) {
-	if !ruleID.MatchString(e.ID) {
-		return nil, fmt.Errorf("an id is made of a-z 0-9 and -")
+	switch {
+	case !ruleID.MatchString(e.ID) || len(e.ID) > maxRuleID:
+		return nil, errRuleID
+	case e.Severity != "" && !slices.Contains(severities, e.Severity):
+		return nil, errSeverity
+	case e.Check != "" && checks[e.Check] == nil:
+		return nil, errCheck
 	}
 	re, err := regexp.Compile(e.Regex)
 	if err != nil {
 		return nil, err
 	}
-	if e.SecretGroup > re.NumSubexp() {
+	if e.SecretGroup < 0 || e.SecretGroup > re.NumSubexp() {
 		return nil, fmt.Errorf("secretGroup %d: the regex has %d groups", e.SecretGroup, re.NumSubexp())
 	}
-	own, err := compileAllowlists(e.Allowlists)
+	own, err := compileAllowlists(withSingle(e.Allowlist, e.Allowlists))
 	if err != nil {
 		return nil, err
 	}
-	r := &rule{id: e.ID, group: e.SecretGroup, entropy: e.Entropy, allow: slices.Concat(general, own), re: re}
-	for _, k := range e.Keywords {
-		r.keywords = append(r.keywords, strings.ToLower(k))
+	r := &rule{
+		id: e.ID, group: e.SecretGroup, entropy: e.Entropy, allow: slices.Concat(general, own),
+		check: checks[e.Check], begins: begins[e.Check], severity: e.Severity, re: re,
 	}
-	r.plan, r.planned = planOf(e.Regex, r.keywords)
+	for _, k := range e.Keywords {
+		if k != "" {
+			r.keywords = append(r.keywords, strings.ToLower(k))
+		}
+	}
+	r.lay(e.Regex)
+	return r, nil
+}
+
+// culprit returns the key of what compile has refused.
+func (e *ruleEntry) culprit() string {
+	_, noRegex := regexp.Compile(e.Regex)
+	switch {
+	case !ruleID.MatchString(e.ID) || len(e.ID) > maxRuleID:
+		return "id"
+	case e.Severity != "" && !slices.Contains(severities, e.Severity):
+		return "severity"
+	case e.Check != "" && checks[e.Check] == nil:
+		return "check"
+	case noRegex != nil:
+		return "regex"
+	case e.SecretGroup != 0:
+		return "secretGroup"
+	case e.Allowlist != nil:
+		return "allowlist"
+	}
+	return "allowlists"
+}
+
+// lay plans the search for an expression.
+func (r *rule) lay(expression string) {
+	r.at, r.after, r.headAt, r.headAfter = nil, nil, nil, nil
+	r.plan, r.planned = planOf(expression, r.keywords)
 	if r.planned && r.plan.lead == 0 {
-		r.at, r.after = anchored(e.Regex)
+		r.at, r.after = anchored(expression)
 		if r.plan.head != "" {
 			r.headAt, r.headAfter = anchored(r.plan.head)
 		}
 	}
-	return r, nil
+}
+
+// with returns the rule as another entry of the same name adds to it.
+func (r *rule) with(more *rule) *rule {
+	c := *r
+	c.allow = slices.Concat(r.allow, more.allow)
+	if more.entropy > 0 {
+		c.entropy = more.entropy
+	}
+	if more.severity != "" && r.severity != "" {
+		c.severity = more.severity
+	}
+	if len(more.keywords) > 0 && len(r.keywords) > 0 {
+		c.keywords = slices.Concat(r.keywords, more.keywords)
+		c.lay(r.re.String())
+	}
+	return &c
 }
 
 // anchored returns an expression that matches from the beginning of a text, and
 // one that matches from its second byte.
 func anchored(expression string) (at, after *regexp.Regexp) {
 	return regexp.MustCompile(`\A(?:` + expression + `)`), regexp.MustCompile(`\A(?s:.)(?:` + expression + `)`)
+}
+
+// withSingle adds the one allowlist of the format's older form.
+func withSingle(single *allowlistEntry, list []allowlistEntry) []allowlistEntry {
+	if single == nil {
+		return list
+	}
+	return append(slices.Clip(list), *single)
 }
 
 func compileAllowlists(entries []allowlistEntry) ([]allowlist, error) {
@@ -132,7 +211,7 @@ func compileAllowlists(entries []allowlistEntry) ([]allowlist, error) {
 		if and && len(e.Paths)+len(e.Commits) > 0 {
 			continue
 		}
-		l := allowlist{all: and, match: e.RegexTarget == "match" || e.RegexTarget == "line"}
+		l := allowlist{all: and, match: e.RegexTarget == "match" || e.RegexTarget == "line", targets: e.TargetRules}
 		for _, s := range e.Regexes {
 			re, err := regexp.Compile(s)
 			if err != nil {
@@ -172,7 +251,7 @@ func (r *rule) convinced(match, secret []byte) bool {
 			return false
 		}
 	}
-	return true
+	return r.check == nil || r.check(secret)
 }
 
 func (l *allowlist) covers(match, secret []byte) bool {

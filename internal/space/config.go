@@ -52,14 +52,20 @@ type Reservation interface {
 	Cancel(now time.Time)
 }
 
-// Redactor masks secrets before anything is durable. Its methods may be called
-// concurrently.
+// Redactor puts payloads right before anything is durable. Its methods may be
+// called concurrently.
 type Redactor interface {
 	// Applies reports whether payloads of the kind are looked at.
 	Applies(kind protocol.Kind) bool
-	// Payload returns the payload to keep: the same bytes when there was
-	// nothing to mask.
-	Payload(payload protocol.Value) (out []byte, rules []string, err *protocol.Error)
+	// Payload says what a payload of the kind is to be; an error refuses it.
+	Payload(kind protocol.Kind, payload protocol.Value) (Redaction, *protocol.Error)
+}
+
+// Redaction is what a Redactor has done to a payload.
+type Redaction struct {
+	Payload []byte   // as it is to be kept; nil: as it came
+	Blocked []string // names of rules for which a text was taken out
+	Warned  []string // names of rules that somebody should be told about
 }
 
 // Peers carries what is live and not logged between the gateways of a cluster.

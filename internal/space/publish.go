@@ -333,18 +333,24 @@ func (s *Space) find(ctx context.Context, id protocol.ID) (ancestor, error) {
 	return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.Thread, e.Envelope.Seq}, nil
 }
 
-// redact masks secrets in what is about to become durable.
+// redact puts right what is about to become durable. What was taken out of it
+// is told to the operator by rule alone.
 func (p *publication) redact(c *candidate) *protocol.Error {
+	e := &c.draft.Envelope
 	safety := p.space.hub.services.Safety
-	if safety == nil || !safety.Applies(c.in.Envelope.Kind) {
+	if safety == nil || !safety.Applies(e.Kind) {
 		return nil
 	}
-	out, _, err := safety.Payload(c.in.Payload)
+	r, err := safety.Payload(e.Kind, c.in.Payload)
 	if err != nil {
 		return err
 	}
-	if out != nil {
-		c.draft.Envelope.Payload = out
+	if r.Payload != nil {
+		e.Payload = r.Payload
+	}
+	if len(r.Blocked)+len(r.Warned) > 0 {
+		p.space.log.Warn("the safety rules object to an envelope that was admitted", "participant", e.From, "envelope", e.ID,
+			"kind", e.Kind, "taken_out", r.Blocked, "noted", r.Warned)
 	}
 	return nil
 }

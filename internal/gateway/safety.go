@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// redactor is the safety pipeline that is in force: another one after a
+// reload. There is one even when no kind is to be inspected, since what is
+// shown of tool calls passes it too.
+type redactor struct {
+	pipeline atomic.Pointer[safety.Pipeline]
+	found    func(stage, rule string)
+}
+
+func newRedactor(cfg *config.Config, m *metrics.Metrics) (*redactor, error) {
+	r := &redactor{found: m.Found}
+	if err := r.replace(cfg); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// replace puts the pipeline of another configuration in force; after an error
+// the old one stays.
+func (r *redactor) replace(cfg *config.Config) error {
+	c := cfg.Safety.Pipeline()
+	c.Found = r.found
+	c.Secrets = slices.Concat(c.Secrets, natsSecrets(cfg.NATS))
+	p, err := safety.New(c)
+	if err != nil {
+		return fmt.Errorf("make the safety pipeline: %w", err)
+	}
+	r.pipeline.Store(p)
+	return nil
+}
+
+// natsSecrets returns the passwords in the addresses of NATS servers, and what
+// stands alone before the host, which is a token.
+func natsSecrets(urls string) []safety.Secret {
+	var list []safety.Secret
+	for one := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.User == nil {
+			continue
+		}
+		secret, named := u.User.Password()
+		if !named {
+			secret = u.User.Username()
+		}
+		list = append(list, safety.NewSecret(secret))
+	}
+	return list
+}
+
+// Applies reports whether payloads of the kind are inspected.
+func (r *redactor) Applies(kind protocol.Kind) bool { return r.pipeline.Load().Applies(kind) }
+
+// Payload passes a payload through the pipeline.
+func (r *redactor) Payload(kind protocol.Kind, payload protocol.Value) (space.Redaction, *protocol.Error) {
+	v, err := r.pipeline.Load().Payload(kind, payload)
+	return space.Redaction{Payload: v.Payload, Blocked: v.Blocked, Warned: v.Warned}, err
+}
+
+// Text returns a text as it may be shown.
+func (r *redactor) Text(s string) string { return r.pipeline.Load().Text(s) }
+
+// Parameters returns a call's arguments as they may be shown; nil: as they are.
+func (r *redactor) Parameters(args protocol.Value) json.RawMessage {
+	return r.pipeline.Load().Parameters(args)
+}

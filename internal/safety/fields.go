@@ -1,0 +1,216 @@
+package safety
+
+import (
+	"bytes"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxName bounds the names of fields that are looked at; longer ones are text.
+const maxName = 96
+
+// endings are the last words of names that say "secret", and what has to stand
+// before them.
+var endings = map[string]ending{
+	"password": alone, "passwords": alone, "passwd": alone, "passphrase": alone, "passcode": alone, "pwd": alone,
+	"passwort": alone, "kennwort": alone, "contrasena": alone, "contraseña": alone, "senha": alone,
+	"пароль": alone, "密码": alone, "パスワード": alone,
+	"secret": alone, "secrets": alone, "credential": alone, "credentials": alone, "authorization": alone,
+	"cookie": alone, "cookies": alone, "bearer": alone, "otp": alone, "pin": alone, "cvv": alone, "cvc": alone,
+	"mnemonic": alone, "apikey": alone, "apikeys": alone, "accesskey": alone, "secretkey": alone, "privatekey": alone,
+	"token": token, "key": key, "keys": key, "pass": qualified, "phrase": phrase, "string": connection,
+}
+
+// ending says what a last word needs before it.
+type ending uint8
+
+const (
+	noEnding   ending = iota
+	alone             // nothing
+	qualified         // any word
+	token             // no word of tokenOf
+	key               // a word of keyOf
+	phrase            // "seed" or "recovery"
+	connection        // "connection"
+)
+
+// tokenOf are words before "token" that make it a mark in a text or in a list.
+var tokenOf = set("page", "next", "previous", "prev", "continuation", "pagination", "eos", "bos", "pad", "unk", "sep", "cls",
+	"mask", "stop", "special", "start", "end", "max", "min", "num", "per", "first", "last")
+
+// keyOf are words before "key" that make it a secret.
+var keyOf = set("api", "access", "secret", "private", "signing", "encryption", "auth", "master", "service", "account", "deploy", "ssh", "license")
+
+// behind are words behind the last one that change nothing.
+var behind = set("value", "text", "plain", "plaintext", "raw", "base", "pem", "confirm", "confirmation", "again", "repeat", "old", "new", "current", "header")
+
+// asking are first words of names that ask about a secret, or do something
+// with it.
+var asking = set("has", "is", "no", "needs", "requires", "require", "show", "hide", "forgot", "reset", "min", "max", "allow", "enable", "use", "with")
+
+// joined are the ends of names that are written as one word.
+var joined = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey",
+	"clientsecret", "authtoken", "accesstoken", "refreshtoken", "bearertoken", "sessiontoken"}
+
+func set(words ...string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}
+
+// secretName reports whether a field's name says that its value is a secret:
+// password, dbPassword, X-Api-Key, AUTHORIZATION; not token_count, max_tokens,
+// password_policy.
+func secretName(name []byte) bool {
+	if len(name) == 0 || len(name) > maxName {
+		return false
+	}
+	var buffer [2 * maxName]byte
+	words := splitName(buffer[:0], name)
+	last := cutLast(&words)
+	for behind[string(last)] && len(words) > 0 {
+		last = cutLast(&words)
+	}
+	first, _, several := bytes.Cut(words, underscore)
+	if len(words) > 0 && asking[string(first)] {
+		return false
+	}
+	before := words
+	if several {
+		before = before[bytes.LastIndexByte(before, '_')+1:]
+	}
+	switch endings[string(last)] {
+	case alone:
+		return true
+	case qualified:
+		return len(before) > 0
+	case token:
+		return !tokenOf[string(before)]
+	case key:
+		return keyOf[string(before)]
+	case phrase:
+		return string(before) == "seed" || string(before) == "recovery"
+	case connection:
+		return string(before) == "connection"
+	case noEnding:
+	}
+	for _, j := range joined {
+		if bytes.HasSuffix(last, []byte(j)) {
+			return true
+		}
+	}
+	return false
+}
+
+var underscore = []byte("_")
+
+// cutLast takes the last word off a name that was split.
+func cutLast(words *[]byte) (last []byte) {
+	w := *words
+	i := bytes.LastIndexByte(w, '_')
+	*words = w[:max(i, 0)]
+	return w[i+1:]
+}
+
+// splitName appends the words of a name in lower case, with _ between them:
+// dbPassword2, DB_PASSWORD and "db password" are all db_password.
+func splitName(dst, name []byte) []byte {
+	for i, c := range name {
+		upper := c >= 'A' && c <= 'Z'
+		switch {
+		case upper && i > 0 && (lower(name[i-1]) || i+1 < len(name) && lower(name[i+1])):
+			dst = separate(dst)
+		case !upper && !lower(c) && c < 0x80:
+			dst = separate(dst)
+			continue
+		}
+		if upper {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return bytes.TrimSuffix(dst, underscore)
+}
+
+func separate(dst []byte) []byte {
+	if len(dst) == 0 || dst[len(dst)-1] == '_' {
+		return dst
+	}
+	return append(dst, '_')
+}
+
+func lower(c byte) bool { return c >= 'a' && c <= 'z' }
+
+// secrecy says what the names above a value say about it.
+type secrecy uint8
+
+const (
+	open   secrecy = iota
+	itself         // it is a secret, unless it is an object with names of its own
+	below          // it is one, and so is everything below it
+)
+
+// parameters are the members whose values are the parameters of a tool.
+var parameters = set("arguments", "parameters", "params", "args", "input", "tool_input")
+
+// secrecyOf returns what the name of a member says about its value, in an
+// object about which s is known.
+func (w *walk) secrecyOf(name []byte, s secrecy, pair bool) secrecy {
+	switch {
+	case !w.fields:
+		w.fields = parameters[string(name)]
+		return open
+	case s == below:
+		return below
+	case !secretName(name):
+		if pair && string(name) == "value" {
+			return itself
+		}
+		return open
+	case len(name) > 1 && name[len(name)-1]|0x20 == 's':
+		return below // passwords, credentials
+	}
+	return itself
+}
+
+// isPair reports whether an object is a name and its value, as headers are
+// often written, and the name one of a secret.
+func isPair(v protocol.Value) bool {
+	for k, x := range v.Members {
+		if (k.EqualText("name") || k.EqualText("key")) && x.Type() == protocol.TypeString {
+			return secretName([]byte(x.Text()))
+		}
+	}
+	return false
+}
+
+// standsFor reports whether a text only stands where a secret would: a
+// reference, a blank, or what was masked.
+func standsFor(text []byte) bool {
+	t := bytes.TrimSpace(text)
+	if len(bytes.Trim(t, "*•.xX")) == 0 {
+		return true
+	}
+	for _, b := range brackets {
+		inner, opened := bytes.CutPrefix(t, []byte(b.open))
+		inner, closed := bytes.CutSuffix(inner, []byte(b.close))
+		if opened && closed && len(bytes.Trim(inner, b.inside)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// brackets are around what stands for a secret.
+var brackets = [...]struct{ open, close, inside string }{
+	{"${", "}", letters + "0123456789_.:-"},
+	{"$", "", letters[26:] + "0123456789_"},
+	{"{{", "}}", letters + "0123456789_.- "},
+	{"<", ">", letters + "_- "},
+	{"%", "%", letters[26:] + "0123456789_"},
+	{redactedMark, "]", letters[:26] + "0123456789-"},
+}

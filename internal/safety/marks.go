@@ -1,0 +1,40 @@
+package safety
+
+import "bytes"
+
+// marks knows the marks that the pipeline writes: [redacted:RULE], and what a
+// sanitiser writes around what it has found, [marked:RULE text]. A rule may
+// well match a part of one; it must not be dealt with again.
+type marks struct {
+	rules map[string]bool // that can be in a mark; shared by all stages
+	// marked: a [marked:…] counts too. To all but the sanitiser what stands in
+	// one is text like any other.
+	marked bool
+}
+
+const (
+	redactedMark = "[redacted:"
+	markedMark   = "[marked:"
+	maxMark      = 256 // bytes of a [marked:…] that are looked back over
+)
+
+// hold reports whether text[start:end] is within a mark.
+func (m marks) hold(text []byte, start, end int) bool {
+	from := max(0, start-maxMark)
+	open := bytes.LastIndexByte(text[from:min(start+1, len(text))], '[')
+	if open < 0 {
+		return false
+	}
+	mark := text[from+open:]
+	size := bytes.IndexByte(mark, ']')
+	if size < 0 || from+open+size+1 < end {
+		return false
+	}
+	mark = mark[:size]
+	if rule, ok := bytes.CutPrefix(mark, []byte(redactedMark)); ok {
+		return m.rules[string(rule)]
+	}
+	rule, ok := bytes.CutPrefix(mark, []byte(markedMark))
+	rule, _, _ = bytes.Cut(rule, []byte(" "))
+	return ok && m.marked && m.rules[string(rule)]
+}

@@ -1,0 +1,128 @@
+package safety
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// The fields where a payload says what was done to it.
+const (
+	redactedField = "redacted"
+	reviewField   = "review"
+)
+
+// keyNames keeps the keys of one object apart: two secrets in keys must not
+// become one key.
+type keyNames struct {
+	taken map[string]bool
+	next  map[string]int // the number to try next, by masked key
+}
+
+// free returns key, numbered if the object has one like it already.
+func (n *keyNames) free(object protocol.Value, key string) string {
+	if n.taken == nil {
+		n.taken, n.next = make(map[string]bool), make(map[string]int)
+		for k := range object.Members {
+			n.taken[k.Text()] = true
+		}
+	}
+	candidate := key
+	for n.taken[candidate] {
+		n.next[key]++
+		candidate = key + "-" + strconv.Itoa(n.next[key]+1)
+	}
+	n.taken[candidate] = true
+	return candidate
+}
+
+// note adds the names of rules to a field of the payload. What the sender
+// wrote there is kept if it is a list of strings, and dropped otherwise:
+// receivers may rely on the type.
+func (w *walk) note(payload protocol.Value, field string, rules []string) {
+	if len(rules) == 0 {
+		return
+	}
+	var last, sent protocol.Value
+	for k, v := range payload.Members {
+		last = v
+		if k.EqualText(field) {
+			sent = v
+		}
+	}
+	if !sent.Exists() {
+		end := last.Offset() + len(last.Raw())
+		text := append([]byte(`,"`+field+`":`), list(rules)...)
+		w.edits = append(w.edits, edit{start: end, end: end, json: text})
+		return
+	}
+	start, end := sent.Offset(), sent.Offset()+len(sent.Raw())
+	names := w.sentNames(sent)
+	for _, r := range rules {
+		names = with(names, r)
+	}
+	if slices.Equal(names, textsOf(sent)) {
+		return
+	}
+	w.edits = slices.DeleteFunc(w.edits, func(e edit) bool { return e.start >= start && e.start < end })
+	w.edits = append(w.edits, edit{start: start, end: end, json: list(names)})
+	slices.SortStableFunc(w.edits, func(a, b edit) int { return a.start - b.start })
+}
+
+// sentNames returns the strings that the sender wrote as names of rules, as
+// they were masked.
+func (w *walk) sentNames(sent protocol.Value) []string {
+	var names []string
+	for x := range sent.Elements {
+		if x.Type() != protocol.TypeString {
+			continue
+		}
+		name := x.Text()
+		i, masked := slices.BinarySearchFunc(w.edits, x.Offset(), func(e edit, start int) int { return e.start - start })
+		if masked {
+			name = w.edits[i].text
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// textsOf returns the texts of an array of nothing else; otherwise nil.
+func textsOf(sent protocol.Value) []string {
+	names := []string{}
+	for x := range sent.Elements {
+		if x.Type() != protocol.TypeString {
+			return nil
+		}
+		names = append(names, x.Text())
+	}
+	return names
+}
+
+func list(names []string) []byte {
+	out := []byte{'['}
+	for i, n := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = protocol.AppendString(out, n)
+	}
+	return append(out, ']')
+}
+
+// splice carries out the edits.
+func (w *walk) splice(payload protocol.Value) []byte {
+	raw, base := payload.Raw(), payload.Offset()
+	out := make([]byte, 0, len(raw)+64)
+	last := 0
+	for _, e := range w.edits {
+		out = append(out, raw[last:e.start-base]...)
+		if e.json == nil {
+			out = protocol.AppendString(out, e.text)
+		}
+		out = append(out, e.json...)
+		last = e.end - base
+	}
+	return append(out, raw[last:]...)
+}

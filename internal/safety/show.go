@@ -1,0 +1,25 @@
+package safety
+
+import (
+	"encoding/json"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Text returns a text as it may be shown to anybody: leaks are masked,
+// whatever kinds are inspected before the log.
+func (p *Pipeline) Text(s string) string { return p.leaks.Mask(s) }
+
+// Parameters returns the arguments of a tool call as they may be shown: leaks
+// are masked, and fields whose name says that they hold a secret, at any
+// depth. It is nil when they may stay as they are.
+func (p *Pipeline) Parameters(args protocol.Value) json.RawMessage {
+	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool holds nothing else
+	defer w.release()
+	w.p, w.root, w.fields = p.shown, -1, true
+	w.value(args, nil, open)
+	if len(w.edits) == 0 {
+		return nil
+	}
+	return w.splice(args)
+}
