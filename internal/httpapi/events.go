@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/frame"
+	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -41,9 +42,31 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	member.OnClose(stream.hurry)
+	stream.updates = s.listen(member, o, r.Header.Get("Last-Event-ID") != "")
+	if stream.updates != nil {
+		defer stream.updates.Close()
+	}
 	alive := s.keepAlive(ctx, member)
 	defer func() { cancel(); <-alive }()
 	stream.run(ctx, member)
+}
+
+// listen lets a stream hear of the steps of agents, from where the stream
+// begins. One that was cut off between an envelope and what was to be told of it
+// hears that again: an update tells all of its turn so far.
+func (s *Server) listen(m *space.Member, o space.JoinOptions, resumed bool) *recall.Listener {
+	known, err := s.options.Turns.In(m.Space())
+	if err != nil {
+		return nil // the gateway is going down
+	}
+	after := m.JoinedAt()
+	if o.Since != nil {
+		after = *o.Since
+	}
+	if resumed && after > 0 {
+		after--
+	}
+	return known.Listen(m.ID, after, m.Nudge)
 }
 
 // keepAlive pings the member until ctx ends; what it returns is closed then.
@@ -90,6 +113,7 @@ type eventStream struct {
 	rc       *http.ResponseController
 	patience time.Duration
 	hurried  atomic.Bool // the stream is to end: no write may take long
+	updates  *recall.Listener
 	buf      []byte
 }
 
@@ -114,9 +138,7 @@ func (s *eventStream) run(ctx context.Context, m *space.Member) {
 			return
 		}
 		s.control(d.Control)
-		for _, e := range d.Entries {
-			s.entry(e)
-		}
+		s.entries(d.Entries, s.news(ctx, d.Seq))
 		if s.flush() != nil || d.Close != nil {
 			return
 		}
@@ -133,6 +155,31 @@ func (s *eventStream) control(frames []byte) {
 		}
 		s.event("system", "", content)
 	}
+}
+
+// news is what there is to tell of the log up to a Seq.
+func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) []recall.Update {
+	if s.updates == nil {
+		return nil
+	}
+	return s.updates.UpTo(ctx, upTo)
+}
+
+// entries writes envelopes, and behind each one what is to be told of it.
+func (s *eventStream) entries(list []*space.Entry, news []recall.Update) {
+	tell := func(before protocol.Seq) {
+		for len(news) > 0 && news[0].Seq < before {
+			s.event(news[0].Name, news[0].Seq.String(), news[0].Data)
+			news = news[1:]
+		}
+	}
+	for _, e := range list {
+		if seq := e.Envelope.Seq; seq > 0 {
+			tell(seq)
+		}
+		s.entry(e)
+	}
+	tell(^protocol.Seq(0))
 }
 
 func (s *eventStream) entry(e *space.Entry) {

@@ -44,7 +44,7 @@ type ThreadInfo struct {
 
 // TurnInfo is one turn. It is shared: read-only.
 //
-// From, MessageID, Responses, Reasonings and Truncated, and Agent of a tool
+// From, MessageID, ResponseFrom, Responses, Reasonings and Truncated, and Agent of a tool
 // call, are additions to the published shape.
 type TurnInfo struct {
 	TurnNumber int                    `json:"turn_number"`
@@ -53,7 +53,10 @@ type TurnInfo struct {
 	UserInput  string                 `json:"user_input"`
 	// Response is the answer to the chat, an agent's before others; null while
 	// there is none.
-	Response    *string        `json:"response"`
+	Response *string `json:"response"`
+	// ResponseFrom is whose answer it is.
+	ResponseFrom protocol.ParticipantID `json:"response_from,omitempty"`
+
 	State       string         `json:"state"`
 	StartedAt   Time           `json:"started_at"`
 	CompletedAt *Time          `json:"completed_at"`

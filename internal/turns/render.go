@@ -63,7 +63,7 @@ func (r *reading) renderAnswers(info *TurnInfo) {
 	best := -1
 	for _, it := range r.answers {
 		if rank := r.rank(it); rank > best {
-			best, info.Response = rank, &it.text
+			best, info.Response, info.ResponseFrom = rank, &it.text, it.env().From
 		}
 	}
 	if len(r.answers) < 2 {

@@ -1,0 +1,230 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestWhatCannotBeAsked(t *testing.T) {
+	for name, o := range map[string]api.Options{
+		"no URL":            {Token: "secret-token"},
+		"a socket":          {URL: "ws://host/ws", Token: "secret-token"},
+		"a password":        {URL: "http://me:secret-token@host", Token: "x"},
+		"no token":          {URL: "http://host"},
+		"a line in a token": {URL: "http://host", Token: "secret-token\nX: y"},
+	} {
+		if c, err := api.New(o); err == nil || c != nil || strings.Contains(err.Error(), "secret-token") {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
+}
+
+func TestLogOfAGateway(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	conversation(t, g)
+	c := ask(t, g, "alice")
+	all, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{})
+	if err != nil || len(all.Envelopes) != 8 || all.HasMore {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	first := all.Envelopes[0]
+	if first.ID != "q1" || first.From != "alice" || first.Seq == 0 || first.TS.IsZero() || string(first.Payload) != `{"message":"what time is it?"}` {
+		t.Errorf("%+v", first)
+	}
+	var ids []protocol.ID
+	for q := (api.EnvelopeQuery{Limit: 3, Descending: true}); ; {
+		page, err := c.Envelopes(deadline(t), "lab", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range page.Envelopes {
+			ids = append(ids, e.ID)
+		}
+		if !page.HasMore {
+			break
+		}
+		q.Before = page.Next
+	}
+	if got := fmt.Sprint(ids); got != "[w1 x1 a1 r1 t1 t0 c1 q1]" {
+		t.Errorf("backwards: %s", got)
+	}
+	some, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{Since: first.Seq, Contexts: []string{"c1"}, Kinds: []string{"reasoning/*"}, From: []protocol.ParticipantID{"bob"}})
+	if err != nil || len(some.Envelopes) != 3 {
+		t.Errorf("filtered: %+v, %v", some, err)
+	}
+	main, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{Contexts: []string{""}, Kinds: []string{"chat"}})
+	if err != nil || len(main.Envelopes) != 2 {
+		t.Errorf("main: %+v, %v", main, err)
+	}
+}
+
+func TestWhoAndWhat(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	conversation(t, g)
+	c := ask(t, g, "alice")
+	tree, err := c.Contexts(deadline(t), "lab", "")
+	if err != nil || len(tree) != 1 || tree[0].Path != "c1" || tree[0].State != api.ContextConcluded || tree[0].Opener != "bob" || tree[0].Counts.Requests != 1 {
+		t.Errorf("%+v, %v", tree, err)
+	}
+	one, err := c.Contexts(deadline(t), "lab", "c1")
+	if err != nil || len(one) != 1 || one[0].Path != "c1" || one[0].Ended == nil {
+		t.Errorf("%+v, %v", one, err)
+	}
+	if _, err := c.Contexts(deadline(t), "lab", "c1/none"); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+		t.Errorf("%v", err)
+	}
+	if names, err := c.Spaces(deadline(t)); err != nil || len(names) != 1 || names[0] != "lab" {
+		t.Errorf("%v, %v", names, err)
+	}
+	if list, err := c.Participants(deadline(t), "lab"); err != nil || list == nil {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
+func TestSend(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	c := ask(t, g, "alice")
+	e := envelope("", "chat", "", "", `{"message":"hello","n":1.00}`)
+	e.From, e.To, e.Extra = "somebody else", []protocol.ParticipantID{"bob"}, []byte(`"x":[1, 2]`)
+	e.Correlation = protocol.Correlation{IDs: []protocol.ID{"p", "q"}, Array: true}
+	id, seq, err := c.Send(deadline(t), "lab", e)
+	if err != nil || id == "" || seq == 0 {
+		t.Fatalf("%s %d %v", id, seq, err)
+	}
+	page, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{})
+	if err != nil || len(page.Envelopes) != 1 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	got := page.Envelopes[0]
+	if got.ID != id || got.From != "alice" || !got.AddressedTo("bob") || string(got.Payload) != `{"message":"hello","n":1.00}` ||
+		string(got.Extra) != `"x":[1, 2]` || !got.Correlation.Array || !got.Correlation.Names("q") {
+		t.Errorf("%+v %s %s", got, got.Payload, got.Extra)
+	}
+	e.ID = id
+	if _, again, err := c.Send(deadline(t), "lab", e); err != nil || again != seq {
+		t.Errorf("sent again: %d, %v", again, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	wrong := envelope("", "reasoning.conclusion", "", "", `[]`)
+	if _, _, err := ask(t, g, "alice").Send(deadline(t), "lab", wrong); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
+		t.Errorf("form: %v", err)
+	}
+	_, _, err := ask(t, g, "planner").Send(deadline(t), "lab", envelope("", "mcp.request", "", "", `{"method":"tools/list"}`))
+	var status *api.StatusError
+	var refusal *protocol.Error
+	if !errors.As(err, &status) || status.Status != 403 || !errors.As(err, &refusal) || refusal.AttemptedKind == "" || len(refusal.YourCapabilities) == 0 {
+		t.Errorf("right: %v", err)
+	}
+	if _, err := ask(t, g, "nobody").Spaces(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
+		t.Errorf("token: %v", err)
+	}
+	if _, err := ask(t, g, "alice").Threads(deadline(t), "nowhere", 0, 0); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+		t.Errorf("space: %v", err)
+	}
+}
+
+// strange answers as no gateway would.
+func strange(t *testing.T, h http.HandlerFunc) *api.Client {
+	t.Helper()
+	s := httptest.NewServer(h)
+	c, err := api.New(api.Options{URL: s.URL, Token: "secret-token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); s.Close() })
+	return c
+}
+
+func TestNoRedirectGetsTheToken(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the redirect was followed with %q", r.Header.Get("Authorization"))
+	}))
+	defer elsewhere.Close()
+	c := strange(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
+	_, err := c.Spaces(deadline(t))
+	var status *api.StatusError
+	if !errors.As(err, &status) || status.Status != http.StatusFound || status.Refusal != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStrangeAnswers(t *testing.T) {
+	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/spaces":
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte("<html>try later</html>"))
+		case "/api/spaces/lab/envelopes":
+			_, _ = w.Write([]byte("{}\n"))
+		default:
+			_, _ = w.Write([]byte("[1,"))
+		}
+	})
+	_, err := c.Spaces(deadline(t))
+	var status *api.StatusError
+	if !errors.As(err, &status) || status.RetryAfter != 7*time.Second || !status.Temporary() || strings.Contains(err.Error(), "html") {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{}); err == nil || !strings.Contains(err.Error(), "next page") {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.Threads(deadline(t), "lab", 0, 0); err == nil {
+		t.Error("half an answer is none")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Spaces(ended); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "secret-token") {
+		t.Errorf("%v", err)
+	}
+}
+
+// endless is more than anybody wants to hold.
+func endless(w http.ResponseWriter, first string) {
+	_, _ = w.Write([]byte(first))
+	block := []byte(strings.Repeat("x", 1<<20))
+	for range 70 {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/events"):
+			endless(w, "data: ")
+		case r.URL.Path == "/api/spaces":
+			w.WriteHeader(http.StatusBadRequest)
+			endless(w, `{"error":"bad_request","message":"`)
+		default:
+			endless(w, `{"threads":"`)
+		}
+	})
+	if _, err := c.Threads(deadline(t), "lab", 0, 0); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("answer: %v", err)
+	}
+	var status *api.StatusError
+	if _, err := c.Spaces(deadline(t)); !errors.As(err, &status) || status.Refusal != nil {
+		t.Errorf("refusal: %v", err)
+	}
+	for _, err := range c.Events(deadline(t), "lab", api.EventQuery{}) {
+		if err == nil || !strings.Contains(err.Error(), "64 MiB") {
+			t.Errorf("event: %v", err)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// EnvelopeQuery selects a part of the log; the zero query is its beginning.
+type EnvelopeQuery struct {
+	Since  protocol.Seq // only what stands behind it; 0: from the beginning
+	Before protocol.Seq // only what stands before it; 0: to the end
+	Limit  int          // 0: as many as the gateway likes; it gives 1,000 at most
+
+	Contexts []string // path prefixes; "" is the main conversation
+	Kinds    []string // kind patterns
+	From     []protocol.ParticipantID
+	Main     bool // the main conversation; besides Contexts, if there are any
+
+	// Descending gives the newest first, and pages go backwards: Next is then
+	// the Before of the next page, otherwise its Since.
+	Descending bool
+}
+
+// Envelopes is a page of the log.
+type Envelopes struct {
+	Envelopes []protocol.Envelope
+	Next      protocol.Seq // where the next page begins
+	HasMore   bool
+}
+
+// Envelopes returns a part of the log.
+func (c *Client) Envelopes(ctx context.Context, space string, query EnvelopeQuery) (*Envelopes, error) {
+	page, err := c.envelopes(ctx, space, query)
+	if err != nil {
+		return nil, fmt.Errorf("read envelopes of space %q: %w", space, err)
+	}
+	return page, nil
+}
+
+func (c *Client) envelopes(ctx context.Context, space string, query EnvelopeQuery) (*Envelopes, error) {
+	r, err := c.request(ctx, http.MethodGet, inSpace(space, "envelopes"), query.values(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", "application/jsonl")
+	body, header, err := c.do(r)
+	if err != nil {
+		return nil, err
+	}
+	page := &Envelopes{HasMore: header.Get("Meup-Has-More") == "true"}
+	if page.Next, err = protocol.ParseSeq(header.Get("Meup-Next")); err != nil {
+		return nil, fmt.Errorf("read answer: it does not say where the next page begins")
+	}
+	page.Envelopes, err = DecodeLines(body)
+	return page, err
+}
+
+// DecodeLines reads envelopes that stand on a line each. Empty lines are
+// skipped. It shares the text's bytes.
+func DecodeLines(text []byte) ([]protocol.Envelope, error) {
+	list := []protocol.Envelope{}
+	n := 0
+	for line := range bytes.Lines(text) {
+		n++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		e, err := DecodeEnvelope(line)
+		if err != nil {
+			return nil, fmt.Errorf("read envelope on line %d: %w", n, err)
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+func (q *EnvelopeQuery) values() url.Values {
+	v := filterValues(q.Contexts, q.Kinds, q.From, q.Main)
+	if q.Since > 0 {
+		v.Set("since", q.Since.String())
+	}
+	if q.Before > 0 {
+		v.Set("before", q.Before.String())
+	}
+	setNumber(v, "limit", q.Limit)
+	if q.Descending {
+		v.Set("order", "desc")
+	}
+	return v
+}
+
+// filterValues spells a filter as parameters. The main conversation has no
+// name there but main=true.
+func filterValues(contexts, kinds []string, from []protocol.ParticipantID, main bool) url.Values {
+	v := make(url.Values)
+	var paths []string
+	for _, p := range contexts {
+		if p == "" {
+			main = true
+			continue
+		}
+		paths = append(paths, p)
+	}
+	if len(paths) > 0 {
+		v.Set("context", strings.Join(paths, ","))
+	}
+	if main {
+		v.Set("main", "true")
+	}
+	if len(kinds) > 0 {
+		v.Set("kinds", strings.Join(kinds, ","))
+	}
+	if len(from) > 0 {
+		var ids []string
+		for _, id := range from {
+			ids = append(ids, string(id))
+		}
+		v.Set("from", strings.Join(ids, ","))
+	}
+	return v
+}

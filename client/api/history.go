@@ -1,0 +1,74 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Page says which turns of a thread are wanted.
+type Page struct {
+	Limit  int // at most so many, the newest ones; 0: as many as the gateway likes
+	Before int // below this number; 0: all
+}
+
+// History returns turns of a thread.
+func (c *Client) History(ctx context.Context, space string, thread protocol.ID, page Page) (*History, error) {
+	q := make(url.Values)
+	setNumber(q, "limit", page.Limit)
+	setNumber(q, "before", page.Before)
+	var h History
+	if err := c.get(ctx, inSpace(space, "threads", string(thread)), q, &h); err != nil {
+		return nil, fmt.Errorf("read thread %s: %w", thread, err)
+	}
+	return &h, nil
+}
+
+// TurnOf returns the turn that an envelope belongs to, be it the question, the
+// answer, a thought or a call.
+func (c *Client) TurnOf(ctx context.Context, space string, envelope protocol.ID) (*TurnOf, error) {
+	var t TurnOf
+	if err := c.get(ctx, inSpace(space, "envelopes", string(envelope), "turn"), nil, &t); err != nil {
+		return nil, fmt.Errorf("read turn of envelope %s: %w", envelope, err)
+	}
+	return &t, nil
+}
+
+// Threads returns the threads of a space, the newest first: at most limit (0:
+// as many as the gateway likes), and only those that began before a Seq (0:
+// all).
+func (c *Client) Threads(ctx context.Context, space string, limit int, before protocol.Seq) (*Threads, error) {
+	q := make(url.Values)
+	setNumber(q, "limit", limit)
+	if before > 0 {
+		q.Set("before", before.String())
+	}
+	var t Threads
+	if err := c.get(ctx, inSpace(space, "threads"), q, &t); err != nil {
+		return nil, fmt.Errorf("list threads of space %q: %w", space, err)
+	}
+	return &t, nil
+}
+
+// Transcript returns a whole conversation as Markdown.
+func (c *Client) Transcript(ctx context.Context, space string, thread protocol.ID) ([]byte, error) {
+	r, err := c.request(ctx, http.MethodGet, inSpace(space, "threads", string(thread)+".md"), nil, nil)
+	if err == nil {
+		var text []byte
+		if text, _, err = c.do(r); err == nil {
+			return text, nil
+		}
+	}
+	return nil, fmt.Errorf("read transcript of thread %s: %w", thread, err)
+}
+
+// setNumber sets a parameter that is left out when it is 0.
+func setNumber(q url.Values, name string, n int) {
+	if n != 0 {
+		q.Set(name, strconv.Itoa(n))
+	}
+}

@@ -1,0 +1,76 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func deadline(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// ask is a client of a gateway of the test.
+func ask(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
+	t.Helper()
+	hc := &http.Client{Transport: &http.Transport{}}
+	c, err := api.New(api.Options{URL: "http://" + g.Addr(), Token: who + "-token", HTTPClient: hc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// say puts envelopes into the log as their senders would.
+func say(t *testing.T, g *meuptest.Gateway, who string, list ...protocol.Envelope) {
+	t.Helper()
+	c, err := client.Dial(deadline(t), client.Options{URL: g.URL("lab"), Token: who + "-token", Discard: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for _, e := range list {
+		if _, err := c.Send(deadline(t), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func envelope(id, kind, context, correlation, payload string) protocol.Envelope {
+	e := protocol.Envelope{
+		ID: protocol.ID(id), Kind: protocol.Kind(kind), Context: protocol.ContextPath(context), Payload: []byte(payload),
+	}
+	if correlation != "" {
+		e.Correlation = protocol.CorrelateTo(protocol.ID(correlation))
+	}
+	return e
+}
+
+// conversation is a question of alice's that bob answers with a tool.
+func conversation(t *testing.T, g *meuptest.Gateway) {
+	t.Helper()
+	say(t, g, "alice", envelope("q1", "chat", "", "", `{"message":"what time is it?"}`))
+	say(t, g, "bob",
+		envelope("c1", "reasoning.start", "", "q1", `{"message":"looking"}`),
+		envelope("t0", "reasoning.thought", "c1", "", `{"message":"I will look at the clock."}`),
+		envelope("t1", "reasoning.thought", "c1", "", `{"message":"the clock knows","tool_name":"time"}`),
+		envelope("r1", "mcp.request", "c1", "t1", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"time","arguments":{"zone":"UTC"}}}`),
+		envelope("a1", "mcp.response", "c1", "r1", `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"10:35"}]}}`),
+		envelope("x1", "reasoning.conclusion", "c1", "", `{"message":"known"}`),
+		envelope("w1", "chat", "", "q1", `{"message":"It is 10:35."}`),
+	)
+}

@@ -1,0 +1,101 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Send puts an envelope into the log of a space and returns where it stands
+// there. ID may be empty: then it is given one. From, TS and Seq are not looked
+// at. When the error is the network's, the envelope may be in the log or not;
+// sending it again under the returned id is safe.
+//
+// Errors: a *protocol.Error for a draft whose form is wrong, without asking the
+// gateway; a *StatusError for a refusal.
+func (c *Client) Send(ctx context.Context, space string, e protocol.Envelope) (protocol.ID, protocol.Seq, error) {
+	if e.ID == "" {
+		e.ID = protocol.ID(uuid.Must(uuid.NewV7()).String())
+	}
+	seq, err := c.send(ctx, space, &e)
+	if err != nil {
+		return e.ID, 0, fmt.Errorf("send %s: %w", e.Kind, err)
+	}
+	return e.ID, seq, nil
+}
+
+func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (protocol.Seq, error) {
+	draft := encodeDraft(e)
+	if _, refused := protocol.Decode(bytes.Clone(draft), protocol.MEUP1, protocol.MaxContextBytes); refused != nil {
+		return 0, refused
+	}
+	r, err := c.request(ctx, http.MethodPost, inSpace(space, "envelopes"), nil, bytes.NewReader(draft))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	body, _, err := c.do(r)
+	if err != nil {
+		return 0, err
+	}
+	var receipt struct {
+		Seq protocol.Seq `json:"seq"`
+	}
+	if err := json.Unmarshal(body, &receipt); err != nil {
+		return 0, fmt.Errorf("read receipt: %w", err)
+	}
+	return receipt.Seq, nil
+}
+
+// encodeDraft spells what a sender may say: without from, which the token
+// says, and without what the gateway sets.
+func encodeDraft(e *protocol.Envelope) []byte {
+	b := append(protocol.AppendString([]byte(`{"id":`), string(e.ID)), `,"kind":`...)
+	b = protocol.AppendString(b, string(e.Kind))
+	if len(e.To) > 0 {
+		b = append(b, `,"to":[`...)
+		for i, id := range e.To {
+			b = appendItem(b, i, string(id))
+		}
+		b = append(b, ']')
+	}
+	b = appendCorrelation(b, e.Correlation)
+	if e.Context != "" {
+		b = protocol.AppendString(append(b, `,"context":`...), string(e.Context))
+	}
+	if len(e.Payload) > 0 {
+		b = append(append(b, `,"payload":`...), e.Payload...)
+	}
+	if len(e.Extra) > 0 {
+		b = append(append(b, ','), e.Extra...)
+	}
+	return append(b, '}')
+}
+
+func appendCorrelation(b []byte, c protocol.Correlation) []byte {
+	if len(c.IDs) == 0 {
+		return b
+	}
+	b = append(b, `,"correlationId":`...)
+	if len(c.IDs) == 1 && !c.Array {
+		return protocol.AppendString(b, string(c.IDs[0]))
+	}
+	b = append(b, '[')
+	for i, id := range c.IDs {
+		b = appendItem(b, i, string(id))
+	}
+	return append(b, ']')
+}
+
+func appendItem(b []byte, i int, s string) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	return protocol.AppendString(b, s)
+}

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// read asks a gateway for something, as somebody.
+func read(t *testing.T, addr, who, path string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+who+"-token-for-tests")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s %s %v", path, resp.Status, body, err)
+	}
+	return string(body)
+}
+
+// What the real agent has done is told of its turns, with a reason for every
+// call; and told the same when the gateway was killed and started again.
+func TestTurnsOfTheAgent(t *testing.T) {
+	s := openAgentStage(t)
+	first := s.ask("what is in networking.md?")
+	s.answer(first)
+	answered := s.seen[len(s.seen)-1].ID
+	draft := client.Chat("what is the sum of 2 and 40?")
+	draft.Correlation = protocol.CorrelateTo(answered)
+	receipt, err := s.alice.Send(s.ctx, draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.answer(receipt.ID)
+
+	gateway, err := api.New(api.Options{URL: "http://" + s.g.addr, Token: "alice-token-for-tests"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := gateway.History(s.ctx, "lab", first, api.Page{})
+	if err != nil || len(h.Turns) != 2 {
+		t.Fatalf("%+v, %v\n%s", h, err, s.script())
+	}
+	for i, turn := range h.Turns {
+		if turn.TurnNumber != i+1 || turn.State != "completed" || turn.Response == nil || turn.Reasoning == nil {
+			t.Fatalf("turn %d: %+v\n%s", i+1, turn, s.script())
+		}
+		for _, d := range turn.Reasoning.ToolDecisions {
+			if d.Rationale == planner.DefaultReason || d.Outcome != "success" || d.DurationMS == nil {
+				t.Errorf("turn %d: %+v", i+1, d)
+			}
+		}
+	}
+	path := "/api/chat/history?thread_id=" + url.QueryEscape(string(first))
+	before := read(t, s.g.addr, "alice", path)
+	s.g.kill()
+	s.g.restart()
+	if after := read(t, s.g.addr, "alice", path); after != before {
+		t.Errorf("after a restart\n%s\nand before\n%s", after, before)
+	}
+}
+
+// Turns have the same numbers and contents at every gateway of a cluster, at one
+// that reads the log anew among them.
+func TestTurnsAreTheSameAtEveryGateway(t *testing.T) {
+	port, store := freePort(t), t.TempDir()
+	startNATS(t, port, store)
+	nats := "nats://127.0.0.1:" + port
+	a, b := startGateway(t, labConfig, "--nats", nats), startGateway(t, labConfig, "--nats", nats)
+	say := func(g *gatewayProc, who, format string, args ...any) {
+		t.Helper()
+		if code := post(t, g.addr, who, fmt.Sprintf(format, args...)); code != "" {
+			t.Fatal(code)
+		}
+	}
+	answers := "nothing"
+	for n := range 10 {
+		say(a, "alice", `{"id":"q%d","kind":"chat","correlationId":%q,"payload":{"message":"question %d"}}`, n, answers, n)
+		say(b, "bob", `{"id":"c%d","kind":"reasoning.start","correlationId":"q%d","payload":{"message":"x"}}`, n, n)
+		say(a, "bob", `{"id":"r%d","kind":"mcp.request","context":"c%d","payload":{"method":"tools/call","params":{"name":"look"}}}`, n, n)
+		say(b, "carol", `{"id":"a%d","kind":"mcp.response","context":"c%d","correlationId":"r%d","payload":{"result":{}}}`, n, n, n)
+		say(a, "bob", `{"id":"e%d","kind":"reasoning.conclusion","context":"c%d","payload":{"message":"x"}}`, n, n)
+		say(b, "bob", `{"id":"m%d","kind":"chat","correlationId":"q%d","payload":{"message":"answer %d"}}`, n, n, n)
+		answers = fmt.Sprint("m", n)
+	}
+	const path = "/api/chat/history?thread_id=q0"
+	want := ""
+	eventually(t, "all turns are at the first gateway", func() bool {
+		want = read(t, a.addr, "dave", path)
+		var h api.History
+		return json.Unmarshal([]byte(want), &h) == nil && len(h.Turns) == 10 && h.Turns[9].State == "completed"
+	})
+	c := startGateway(t, labConfig, "--nats", nats)
+	for _, g := range []*gatewayProc{b, c} {
+		eventually(t, "another gateway tells the same", func() bool { return read(t, g.addr, "dave", path) == want })
+	}
+}

@@ -1,0 +1,240 @@
+package gateway_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+// TestTurnAnswers plays the conversations that the projection of turns is
+// tested with to a real gateway, and holds whatever it answers and tells about
+// them against the published schemas.
+func TestTurnAnswers(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../turns/testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no conversations")
+	}
+	var told atomic.Int64
+	t.Cleanup(func() {
+		if told.Load() == 0 {
+			t.Error("no step was told of")
+		}
+	})
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			told.Add(int64(answersOf(t, file)))
+		})
+	}
+}
+
+func answersOf(t *testing.T, file string) (told int) {
+	lines := logOf(t, file)
+	yaml := "spaces:\n  lab:\n    participants:\n      auditor: {token: auditor-token, capabilities: [observe]}\n"
+	seen := map[string]bool{"auditor": true}
+	for _, line := range lines {
+		if !seen[line.From] {
+			yaml += fmt.Sprintf("      %s: {token: %s-token, capabilities: [\"*\"]}\n", line.From, line.From)
+		}
+		seen[line.From] = true
+	}
+	v := &visit{t: t, g: meuptest.Start(t, yaml)}
+	events := v.listen()
+	admitted := 0
+	for _, line := range lines {
+		if v.post(line) {
+			admitted++
+		}
+	}
+	var threads struct {
+		Threads []struct {
+			ThreadID string `json:"thread_id"`
+		}
+	}
+	v.get("/api/spaces/lab/threads", "threads", &threads)
+	for _, th := range threads.Threads {
+		v.get("/api/chat/history?thread_id="+url.QueryEscape(th.ThreadID), "history", nil)
+		v.get("/api/spaces/lab/threads/"+url.PathEscape(th.ThreadID), "history", nil)
+	}
+	turns := 0
+	for _, line := range lines {
+		if line.ID != "" && v.get("/api/spaces/lab/envelopes/"+url.PathEscape(line.ID)+"/turn", "turn", nil) {
+			turns++
+		}
+	}
+	if len(threads.Threads) > 0 && turns == 0 {
+		t.Error("no envelope has a turn")
+	}
+	return events.hear(admitted)
+}
+
+// logLine is an envelope of a conversation.
+type logLine struct {
+	ID      string          `json:"id,omitempty"`
+	From    string          `json:"-"`
+	To      json.RawMessage `json:"to,omitempty"`
+	Kind    string          `json:"kind"`
+	Answers json.RawMessage `json:"correlationId,omitempty"`
+	Context string          `json:"context,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+var plainName = regexp.MustCompile(`^[a-z]+$`)
+
+func logOf(t *testing.T, file string) []logLine {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []logLine
+	for _, f := range archive.Files {
+		if f.Name != "log" {
+			continue
+		}
+		for line := range strings.Lines(string(f.Data)) {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+				continue
+			}
+			said := struct {
+				logLine
+				From string
+			}{}
+			if err := json.Unmarshal([]byte(line), &said); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if !plainName.MatchString(said.From) {
+				continue // a gateway lets nobody of that name in
+			}
+			said.logLine.From = said.From
+			list = append(list, said.logLine)
+		}
+	}
+	return list
+}
+
+// visit is an auditor's visit to a gateway.
+type visit struct {
+	t *testing.T
+	g *meuptest.Gateway
+}
+
+func (v *visit) do(method, path, who string, body io.Reader) *http.Response {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), method, v.g.HTTP()+path, body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+who+"-token")
+	transport := &http.Transport{}
+	v.t.Cleanup(transport.CloseIdleConnections)
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// post says a line, and reports whether it was admitted.
+func (v *visit) post(line logLine) bool {
+	v.t.Helper()
+	body, err := json.Marshal(line)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	resp := v.do(http.MethodPost, "/api/spaces/lab/envelopes", line.From, bytes.NewReader(body))
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(resp.Body)
+		v.t.Logf("%s is refused: %s", body, text)
+	}
+	return resp.StatusCode == http.StatusOK
+}
+
+// get asks for an answer, holds it against its schema, and reports whether
+// there is one.
+func (v *visit) get(path, schema string, into any) bool {
+	v.t.Helper()
+	resp := v.do(http.MethodGet, path, "auditor", nil)
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if resp.StatusCode == http.StatusNotFound {
+		return false
+	}
+	if resp.StatusCode != http.StatusOK {
+		v.t.Fatalf("%s: %s %s", path, resp.Status, body)
+	}
+	if err := schemas.TurnsAnswer(schema, body); err != nil {
+		v.t.Errorf("%s: %v\n%s", path, err, body)
+	}
+	if into != nil {
+		if err := json.Unmarshal(body, into); err != nil {
+			v.t.Error(err)
+		}
+	}
+	return true
+}
+
+// eventReader reads the events of a space.
+type eventReader struct {
+	t    *testing.T
+	body *bufio.Scanner
+	stop func() error
+}
+
+func (v *visit) listen() *eventReader {
+	v.t.Helper()
+	resp := v.do(http.MethodGet, "/api/spaces/lab/events?observe=true", "auditor", nil)
+	if resp.StatusCode != http.StatusOK {
+		v.t.Fatal(resp.Status)
+	}
+	r := &eventReader{t: v.t, body: bufio.NewScanner(resp.Body), stop: resp.Body.Close}
+	r.body.Buffer(nil, 8<<20)
+	return r
+}
+
+// hear reads events up to that of the newest envelope, and holds what is told
+// of turns against its schema. It returns how often that was.
+func (r *eventReader) hear(envelopes int) (told int) {
+	r.t.Helper()
+	defer r.stop() //nolint:errcheck // it was read
+	name := ""
+	for heard := 0; heard < envelopes && r.body.Scan(); {
+		field, value, _ := strings.Cut(r.body.Text(), ": ")
+		switch field {
+		case "event":
+			name = value
+		case "data":
+			switch name {
+			case "envelope":
+				heard++
+			case "reasoning_update", "job_reasoning":
+				told++
+				if err := schemas.TurnsAnswer(name, []byte(value)); err != nil {
+					r.t.Errorf("%v\n%s", err, value)
+				}
+			}
+		}
+	}
+	if err := r.body.Err(); err != nil {
+		r.t.Error(err)
+	}
+	return told
+}

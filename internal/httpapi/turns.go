@@ -1,0 +1,245 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/recall"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/transcript"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// threadPage is a page of the threads of a space.
+type threadPage struct {
+	Threads []turns.ThreadInfo `json:"threads"`
+	Next    protocol.Seq       `json:"next"` // before, for the next page
+	HasMore bool               `json:"has_more"`
+}
+
+// threads lists the threads of a space, those that began last first.
+func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
+	q, refused := turnQueryOf(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	known, err := s.options.Turns.In(v.space)
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	list, next, err := known.Threads(r.Context(), v.id, q.limit, protocol.Seq(q.before))
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, threadPage{list, next, next > 0})
+}
+
+// thread answers with turns of a thread or, for a path that ends in .md, with
+// the whole of it as Markdown.
+func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
+	if id, markdown := strings.CutSuffix(r.PathValue("thread"), ".md"); markdown {
+		s.transcript(w, r, v, protocol.ID(id))
+		return
+	}
+	s.turnsOf(w, r, v, protocol.ID(r.PathValue("thread")))
+}
+
+// turnsOf answers with a page of turns, the newest unless the request says
+// before which.
+func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thread protocol.ID) {
+	q, refused := turnQueryOf(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	known, err := s.options.Turns.In(v.space)
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	h, err := known.History(r.Context(), v.id, thread, q.limit, int(min(q.before, 1<<31-1)))
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	body, err := h.AppendJSON(nil)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
+		return
+	}
+	writeBody(w, http.StatusOK, append(body, '\n'))
+}
+
+// turnOfEnvelope is the turn that an envelope belongs to.
+type turnOfEnvelope struct {
+	ThreadID  protocol.ID     `json:"thread_id"`
+	SessionID uuid.UUID       `json:"session_id"`
+	Turn      *turns.TurnInfo `json:"turn"`
+}
+
+// turnOf answers why something was said or done: with its turn.
+func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
+	known, err := s.options.Turns.In(v.space)
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	thread, info, err := known.TurnOf(r.Context(), v.id, protocol.ID(r.PathValue("id")))
+	if errors.Is(err, turns.ErrUnknown) {
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "No turn of this space has such an envelope, or it is not for you to see."))
+		return
+	}
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
+}
+
+// transcript writes a thread as Markdown.
+func (s *Server) transcript(w http.ResponseWriter, r *http.Request, v visitor, thread protocol.ID) {
+	known, err := s.options.Turns.In(v.space)
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	if _, err := known.History(r.Context(), v.id, thread, 1, 0); err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/markdown; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	head := transcript.Head{
+		Space: v.space.Name(), ThreadID: thread, SessionID: turns.SessionID(v.space.Name(), thread), Exported: time.Now().UTC(),
+	}
+	if err := transcript.Markdown(w, head, known.All(r.Context(), v.id, thread)); err != nil {
+		s.options.Logger.Warn("write a transcript", "space", v.space.Name(), "thread", thread, "error", err)
+		panic(http.ErrAbortHandler) // so that what has come is not taken for all
+	}
+}
+
+// chatHistory finds a thread in the spaces that the token is good for.
+func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
+	thread := protocol.ID(r.URL.Query().Get("thread_id"))
+	if thread == "" {
+		access.WriteError(w, access.BadRequest("Say which thread: thread_id is the id of the message that began it. /api/spaces/SPACE/threads lists them."))
+		return
+	}
+	names, refused := s.spacesOfRequest(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	found, refused := s.findThread(r, names, thread)
+	switch {
+	case refused != nil:
+		access.WriteError(w, refused)
+	case len(found) == 0:
+		writeTurnError(w, turns.ErrUnknown)
+	case len(found) > 1:
+		access.WriteError(w, access.BadRequest("Several of your spaces have a thread of this id: say which with space=NAME."))
+	default:
+		s.turnsOf(w, r, found[0], thread)
+	}
+}
+
+// spacesOfRequest lists where to look: the space that the request names, or all
+// that its token is good for.
+func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
+	if name := r.URL.Query().Get("space"); name != "" {
+		return []string{name}, nil
+	}
+	token, _, err := auth.FromRequest(r)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
+	}
+	patterns, refused := s.options.Door.SpacesOf(r.Context(), access.Address(r), token, s.options.Spaces)
+	if refused != nil {
+		return nil, refused
+	}
+	existing, err := s.options.Journal.Spaces(r.Context())
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again.")
+	}
+	// A space without a log has no threads, and is not opened to see that.
+	return slices.DeleteFunc(expand(patterns, existing), func(name string) bool { return !slices.Contains(existing, name) }), nil
+}
+
+// findThread looks for a thread of which the sender of the request sees
+// something.
+func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []visitor, refused *protocol.Error) {
+	for _, name := range names {
+		room, identity, err := s.options.Door.EnterRequest(r, name)
+		if err != nil {
+			if len(names) == 1 {
+				return nil, err
+			}
+			continue // he was kicked there, say
+		}
+		v := visitor{room, identity.Participant, identity}
+		known, turnsErr := s.options.Turns.In(room)
+		if turnsErr == nil {
+			_, turnsErr = known.History(r.Context(), v.id, thread, 1, 0)
+		}
+		switch {
+		case turnsErr == nil:
+			found = append(found, v)
+		case !errors.Is(turnsErr, turns.ErrUnknown):
+			return nil, turnError(turnsErr)
+		}
+	}
+	return found, nil
+}
+
+// turnQuery are the parameters of a page.
+type turnQuery struct {
+	limit  int
+	before uint64
+}
+
+func turnQueryOf(r *http.Request) (q turnQuery, refused *protocol.Error) {
+	for name, values := range r.URL.Query() {
+		var err error
+		switch name {
+		case "limit":
+			q.limit, err = strconv.Atoi(values[0])
+			if q.limit < 1 {
+				err = strconv.ErrRange
+			}
+		case "before":
+			q.before, err = strconv.ParseUint(values[0], 10, 64)
+		}
+		if err != nil {
+			return q, access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(values[0]) + ".")
+		}
+	}
+	return q, nil
+}
+
+func writeTurnError(w http.ResponseWriter, err error) { access.WriteError(w, turnError(err)) }
+
+// turnError says in the API's words why there are no turns.
+func turnError(err error) *protocol.Error {
+	switch {
+	case errors.Is(err, turns.ErrUnknown):
+		return protocol.Errorf(protocol.CodeNotFound, "There is no such thread here, or it is not for you to see.")
+	case errors.Is(err, recall.ErrClosed):
+		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; ask again in a moment.")
+	case errors.Is(err, space.ErrRetired):
+		return protocol.Errorf(protocol.CodeUnavailable, "The space was just closed because nobody used it; try again.")
+	}
+	return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
+}

@@ -1,0 +1,8 @@
+// Package reasontext writes for terminals: what agents reasoned in a turn, in
+// the two forms that the specification of reasoning summaries gives, and texts
+// of participants without what a terminal would obey.
+//
+// [Block] is what stands below an answer without being asked for, [Query] what
+// answers a question for the reasoning of a turn. Everything in both is safe
+// for a terminal; the only escape sequences are those of the [Style].
+package reasontext

@@ -1,0 +1,71 @@
+package reasontext
+
+import (
+	"fmt"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Query writes the reasoning of a turn in answer to a question for it, with a
+// line break at its end: a sentence where there is none. With a thread, the
+// heading names it.
+func Query(t *api.Turn, thread protocol.ID, s Style) string {
+	all := t.AllReasonings()
+	switch {
+	case len(t.ToolCalls) == 0 && len(all) == 0:
+		return NoCalls(t.TurnNumber) + "\n"
+	case len(all) == 0:
+		return NotRecorded(t.TurnNumber) + "\n"
+	}
+	var w writer
+	w.style = s
+	for i := range all {
+		if i > 0 {
+			w.line("")
+		}
+		w.full(&all[i], thread, len(all) > 1)
+	}
+	return w.String()
+}
+
+// NoTurn says that a thread has no such turn, or shows none.
+func NoTurn(n int) string {
+	return fmt.Sprintf("  ✗ No reasoning data for turn %d in this thread.", n)
+}
+
+// NoCalls says that a turn went without tools.
+func NoCalls(n int) string { return fmt.Sprintf("  ─ Turn %d had no tool calls.", n) }
+
+// NotRecorded says that a turn had tool calls whose reasons are not known.
+func NotRecorded(n int) string { return fmt.Sprintf("  ─ No reasoning recorded for turn %d.", n) }
+
+// full writes what one agent reasoned.
+func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
+	in := ""
+	if thread != "" {
+		in = "thread " + Line(string(thread)) + ", "
+	}
+	w.line("  " + w.dim(dash+"Reasoning — "+in+where(r, several)))
+	w.narrative(r.Narrative)
+	for _, g := range groups(r.ToolDecisions) {
+		if g.number != nil {
+			w.line("")
+			w.batch(g.number)
+		}
+		for i, d := range g.decisions {
+			if g.number == nil || i > 0 {
+				w.line("")
+			}
+			w.detailed(d, g.number != nil)
+		}
+	}
+}
+
+// detailed writes a call with a label on each line.
+func (w *writer) detailed(d *api.Decision, parallel bool) {
+	indent := w.tool(d, parallel, "")
+	w.line(indent + w.dim(`rationale: "`+Line(d.Rationale)+`"`))
+	w.line(indent + w.dim("params:    "+Params(d)))
+	w.line(indent + w.outcome("outcome:   ", d))
+}

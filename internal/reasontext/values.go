@@ -1,0 +1,95 @@
+package reasontext
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxParams is how many characters of the parameters are shown.
+const maxParams = 200
+
+// maxDepth bounds how deep parameters are read; they come from a gateway, which
+// has a lower bound.
+const maxDepth = 128
+
+// Params writes the parameters of a call on one line, cut at 200 characters:
+// { "query": "auth design", "limit": 3 }.
+func Params(d *api.Decision) string {
+	if len(d.Parameters) == 0 || string(d.Parameters) == "null" {
+		if d.ParameterBytes > 0 {
+			return "(" + count(d.ParameterBytes, "byte") + ", too long to be kept)"
+		}
+		return "{}"
+	}
+	return Cut(Line(JSON(d.Parameters)), maxParams)
+}
+
+// JSON writes JSON on one line with spaces where people put them. What is no
+// JSON is returned as it is.
+func JSON(text []byte) string {
+	doc, err := protocol.ParseJSON(text, maxDepth)
+	if err != nil {
+		return string(text)
+	}
+	var b strings.Builder
+	writeJSON(&b, doc.Root())
+	return b.String()
+}
+
+func writeJSON(b *strings.Builder, v protocol.Value) {
+	switch {
+	case v.Type() == protocol.TypeObject && v.Len() > 0:
+		b.WriteString("{ ")
+		sep := ""
+		for key, x := range v.Members {
+			b.WriteString(sep)
+			b.Write(key.Raw())
+			b.WriteString(": ")
+			writeJSON(b, x)
+			sep = ", "
+		}
+		b.WriteString(" }")
+	case v.Type() == protocol.TypeArray && v.Len() > 0:
+		b.WriteByte('[')
+		sep := ""
+		for x := range v.Elements {
+			b.WriteString(sep)
+			writeJSON(b, x)
+			sep = ", "
+		}
+		b.WriteByte(']')
+	case v.Type() == protocol.TypeObject:
+		b.WriteString("{}")
+	case v.Type() == protocol.TypeArray:
+		b.WriteString("[]")
+	default:
+		b.Write(v.Raw())
+	}
+}
+
+// Outcome writes what came of a call: success (4,321 bytes), rejected by alice.
+func Outcome(d *api.Decision) string {
+	text := Line(d.Outcome)
+	if d.DecidedBy != "" {
+		text += " by " + Line(string(d.DecidedBy))
+	}
+	if d.ResultBytes != nil {
+		text += " (" + count(*d.ResultBytes, "byte") + ")"
+	}
+	return text
+}
+
+// count writes a number with its unit: 1 byte, 4,321 bytes.
+func count(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " " + unit + "s"
+}

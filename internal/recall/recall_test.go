@@ -1,0 +1,287 @@
+package recall_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/memory"
+	"github.com/meup-protocol/meup/internal/recall"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// house is a hub over a log in memory, with alice and bob in every space.
+type house struct {
+	t   testing.TB
+	hub *space.Hub
+	ids int
+}
+
+func newHouse(t testing.TB, log journal.Journal) *house {
+	t.Helper()
+	all, err := capability.ParseString("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{t: t}
+	everything := space.ParticipantConfig{Capabilities: []*capability.Capability{all}}
+	h.hub = space.NewHub(space.Services{
+		Journal: log, Validate: schemas.Payload, RingEntries: 16, NewToken: func() (string, [32]byte) { return "x", [32]byte{1} },
+		NewID: func() protocol.ID { h.ids++; return protocol.ID(fmt.Sprint("made-", h.ids)) },
+	}, func(name string) (*space.Config, bool) {
+		return &space.Config{Name: name, Participants: map[protocol.ParticipantID]space.ParticipantConfig{"alice": everything, "bob": everything}}, true
+	})
+	return h
+}
+
+func (h *house) space(name string) *space.Space {
+	h.t.Helper()
+	s, err := h.hub.Space(context.Background(), name)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
+// say publishes frames; it ends the test when one is refused.
+func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
+	h.t.Helper()
+	s := h.space(name)
+	sender, refused := s.Sender(context.Background(), who)
+	if refused != nil {
+		h.t.Fatal(refused)
+	}
+	for _, f := range frames {
+		in, bad := protocol.Decode([]byte(f), protocol.MEUP1, protocol.DefaultContextDepth)
+		if o := s.Publish(context.Background(), sender, []space.Attempt{{In: in, Err: bad}})[0]; o.Err != nil {
+			h.t.Fatalf("%s: %v", f, o.Err)
+		}
+	}
+}
+
+// turn says a question, a call for it, and an answer.
+func (h *house) turn(name string, n int, answers string) {
+	h.t.Helper()
+	correlation := ""
+	if answers != "" {
+		correlation = fmt.Sprintf(`"correlationId": %q,`, answers)
+	}
+	h.say(name, "alice", fmt.Sprintf(`{"id": "q%d", %s "kind": "chat", "payload": {"message": "question %d"}}`, n, correlation, n))
+	h.say(name, "bob",
+		fmt.Sprintf(`{"id": "c%d", "correlationId": "q%d", "kind": "reasoning.start", "payload": {"message": "x"}}`, n, n),
+		fmt.Sprintf(`{"id": "r%d", "context": "c%d", "kind": "mcp.request", "payload": {"method": "tools/call", "params": {"name": "look"}}}`, n, n),
+		fmt.Sprintf(`{"id": "a%d", "context": "c%d", "correlationId": "r%d", "kind": "mcp.response", "payload": {"result": {}}}`, n, n, n),
+		fmt.Sprintf(`{"id": "m%d", "correlationId": "q%d", "kind": "chat", "payload": {"message": "answer %d"}}`, n, n, n))
+}
+
+func in(t *testing.T, k *recall.Keeper, s *space.Space) *recall.Turns {
+	t.Helper()
+	known, err := k.In(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return known
+}
+
+// Who has just written finds it, and a log that was there before is read.
+func TestReadsItsOwnWrites(t *testing.T) {
+	h := newHouse(t, memory.New(memory.Options{}))
+	k := recall.New(recall.Options{})
+	defer k.Close()
+	previous := ""
+	for n := range 60 {
+		h.turn("lab", n, previous)
+		previous = fmt.Sprint("m", n)
+		if n < 10 {
+			continue // there is a log before anybody asks
+		}
+		got, err := in(t, k, h.space("lab")).History(t.Context(), "alice", "q0", 1, 0)
+		if err != nil || len(got.Turns) != 1 || got.Turns[0].TurnNumber != n+1 || got.Turns[0].Response == nil || *got.Turns[0].Response != fmt.Sprint("answer ", n) {
+			t.Fatalf("turn %d: %+v, %v", n+1, got, err)
+		}
+	}
+	number := 0
+	for turn, err := range in(t, k, h.space("lab")).All(t.Context(), "bob", "q0") {
+		if number++; err != nil || turn.TurnNumber != number {
+			t.Fatalf("turn %d: %+v, %v", number, turn, err)
+		}
+	}
+	if number != 60 {
+		t.Errorf("%d turns", number)
+	}
+	for turn, err := range in(t, k, h.space("lab")).All(t.Context(), "bob", "q0") {
+		if err != nil || turn.TurnNumber != 1 {
+			t.Errorf("%+v, %v", turn, err)
+		}
+		break // whoever has enough gets no more
+	}
+	for turn, err := range in(t, k, h.space("lab")).All(t.Context(), "bob", "nothing") {
+		if turn != nil || !errors.Is(err, turns.ErrUnknown) {
+			t.Errorf("%+v, %v", turn, err)
+		}
+	}
+}
+
+// More spaces than are remembered: those that were not used for longest are
+// read again when somebody asks.
+func TestForgetsSpaces(t *testing.T) {
+	h := newHouse(t, memory.New(memory.Options{}))
+	var seconds atomic.Int64
+	k := recall.New(recall.Options{Spaces: 2, Clock: func() time.Time { return time.Unix(seconds.Add(1), 0) }})
+	defer k.Close()
+	for range 2 {
+		for _, name := range []string{"one", "two", "three", "four"} {
+			h.space(name)
+			if got, err := in(t, k, h.space(name)).History(t.Context(), "alice", "q0", 1, 0); err == nil || !errors.Is(err, turns.ErrUnknown) {
+				t.Fatalf("an empty space: %+v, %v", got, err)
+			}
+		}
+	}
+	for _, name := range []string{"one", "two", "three", "four"} {
+		h.turn(name, 0, "")
+	}
+	listener := in(t, k, h.space("one")).Listen("alice", 0, func() {})
+	defer listener.Close()
+	for range 3 {
+		for _, name := range []string{"two", "three", "four"} {
+			if got, err := in(t, k, h.space(name)).History(t.Context(), "alice", "q0", 0, 0); err != nil || len(got.Turns) != 1 {
+				t.Fatalf("%s: %+v, %v", name, got, err)
+			}
+		}
+	}
+	h.turn("one", 1, "")
+	if _, err := in(t, k, h.space("one")).History(t.Context(), "alice", "q1", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := listener.UpTo(t.Context(), h.space("one").Head()); len(got) != 2 {
+		t.Errorf("whoever listens was told %v", got)
+	}
+}
+
+// A space that was closed since nobody used it, and opened again, is followed
+// from where its turns stand.
+func TestSpaceOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, memory.New(memory.Options{}))
+		k := recall.New(recall.Options{})
+		defer k.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { h.hub.Run(ctx, time.Second) })
+		defer running.Wait()
+		defer stop()
+
+		h.turn("lab", 0, "")
+		before := in(t, k, h.space("lab"))
+		if _, err := before.History(ctx, "alice", "q0", 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour) // in fake time
+		if _, err := before.History(ctx, "alice", "q0", 0, 0); err != nil {
+			t.Errorf("of the closed space: %v", err)
+		}
+		h.turn("lab", 1, "m0")
+		got, err := in(t, k, h.space("lab")).History(ctx, "alice", "q0", 0, 0)
+		if err != nil || len(got.Turns) != 2 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// A log that begins anew under the same name has turns of its own.
+func TestAnotherLog(t *testing.T) {
+	first := newHouse(t, memory.New(memory.Options{}))
+	k := recall.New(recall.Options{})
+	defer k.Close()
+	for n := range 5 {
+		first.turn("lab", n, "")
+	}
+	if _, err := in(t, k, first.space("lab")).History(t.Context(), "alice", "q4", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	second := newHouse(t, memory.New(memory.Options{}))
+	second.turn("lab", 7, "")
+	if _, err := in(t, k, second.space("lab")).History(t.Context(), "alice", "q7", 0, 0); err != nil {
+		t.Error(err)
+	}
+	if got, err := in(t, k, second.space("lab")).History(t.Context(), "alice", "q4", 0, 0); !errors.Is(err, turns.ErrUnknown) {
+		t.Errorf("of the log before: %+v, %v", got, err)
+	}
+}
+
+// Who waits when the keeper ends is told so.
+func TestClosed(t *testing.T) {
+	h := newHouse(t, memory.New(memory.Options{}))
+	k := recall.New(recall.Options{})
+	known := in(t, k, h.space("lab"))
+	k.Close()
+	if _, err := known.History(t.Context(), "alice", "q", 0, 0); !errors.Is(err, recall.ErrClosed) && !errors.Is(err, turns.ErrUnknown) {
+		t.Error(err)
+	}
+	if _, err := k.In(h.space("lab")); !errors.Is(err, recall.ErrClosed) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := known.Listen("alice", 0, func() {}).UpTo(ctx, 1); got != nil {
+		t.Errorf("%v", got)
+	}
+}
+
+// Many ask, write and listen at once; everybody is told of every step once and
+// in order.
+func TestTogether(t *testing.T) {
+	h := newHouse(t, memory.New(memory.Options{}))
+	k := recall.New(recall.Options{})
+	defer k.Close()
+	h.turn("lab", 0, "")
+	s := h.space("lab")
+	if _, err := in(t, k, s).History(t.Context(), "alice", "q0", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		woken := make(chan struct{}, 1)
+		l := in(t, k, s).Listen("alice", s.Head(), func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+		all.Go(func() {
+			defer l.Close()
+			var last protocol.Seq
+			for told := 0; told < 50; {
+				select {
+				case <-woken:
+				case <-t.Context().Done():
+					return
+				}
+				for _, u := range l.UpTo(t.Context(), s.Head()) {
+					if u.Seq <= last || u.Name != turns.ReasoningUpdate {
+						t.Errorf("told of %s at %d behind %d", u.Name, u.Seq, last)
+					}
+					last, told = u.Seq, told+1
+				}
+			}
+		})
+	}
+	for n := 1; n <= 50; n++ {
+		h.turn("lab", n, "")
+	}
+	all.Wait()
+}

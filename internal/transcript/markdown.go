@@ -1,0 +1,127 @@
+package transcript
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Head says which thread it is.
+type Head struct {
+	Space     string
+	ThreadID  protocol.ID
+	SessionID uuid.UUID
+	Exported  time.Time // zero: is not mentioned
+}
+
+// Markdown writes a thread: its head, then each turn with the question, what
+// every agent reasoned, folded, and the answers. Turns come oldest first, are
+// not changed, and not kept. The error is that of the turns or of the writer;
+// nothing is written before the first turn has come.
+func Markdown(w io.Writer, h Head, list iter.Seq2[*turns.TurnInfo, error]) error {
+	begun := false
+	for t, err := range list {
+		if err != nil {
+			return err
+		}
+		text := turn(t)
+		if !begun {
+			text, begun = head(&h, t)+text, true
+		}
+		if err := write(w, text); err != nil {
+			return err
+		}
+	}
+	if begun {
+		return nil
+	}
+	return write(w, head(&h, nil)+"There are no turns.\n\n")
+}
+
+func write(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// head is the beginning of the document, from the first turn if there is one.
+func head(h *Head, first *turns.TurnInfo) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Thread %s\n\n- Space: %s\n- Session: %s\n", code(string(h.ThreadID)), code(h.Space), code(h.SessionID.String()))
+	if first != nil {
+		fmt.Fprintf(&b, "- Started: %s by %s\n", clock(first.StartedAt.Time), code(string(first.From)))
+	}
+	if !h.Exported.IsZero() {
+		fmt.Fprintf(&b, "- Exported: %s\n", clock(h.Exported))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// turn is one turn, with an empty line behind each of its blocks.
+func turn(t *turns.TurnInfo) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Turn %d\n\n", t.TurnNumber)
+	fmt.Fprintf(&b, "**%s** · %s · %s\n\n", code(string(t.From)), clock(t.StartedAt.Time), state(t))
+	b.WriteString(said(t.UserInput))
+	if t.Truncated {
+		b.WriteString("_The turn is longer than what is kept of it._\n\n")
+	}
+	for _, r := range reasonings(t) {
+		writeReasoning(&b, r)
+	}
+	switch {
+	case len(t.Responses) > 0:
+		for _, r := range t.Responses {
+			fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(r.From)), said(r.Text))
+		}
+	case t.Response != nil:
+		fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(t.ResponseFrom)), said(*t.Response))
+	}
+	return b.String()
+}
+
+// state says how far a turn has come.
+func state(t *turns.TurnInfo) string {
+	if t.CompletedAt == nil {
+		return t.State
+	}
+	return t.State + " after " + seconds(t.CompletedAt.Sub(t.StartedAt.Time))
+}
+
+// seconds are those that have begun.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%ds", max(0, (d+time.Second-1)/time.Second))
+}
+
+// said is what a participant has said.
+func said(text string) string {
+	if blank(text) {
+		return "_No text._\n\n"
+	}
+	return quote(text) + "\n"
+}
+
+func blank(text string) bool { return strings.TrimSpace(clean(text)) == "" }
+
+// reasonings are those of all agents of a turn.
+func reasonings(t *turns.TurnInfo) []*turns.TurnReasoningInfo {
+	if len(t.Reasonings) == 0 && t.Reasoning != nil {
+		return []*turns.TurnReasoningInfo{t.Reasoning}
+	}
+	list := make([]*turns.TurnReasoningInfo, len(t.Reasonings))
+	for i := range t.Reasonings {
+		list[i] = &t.Reasonings[i]
+	}
+	return list
+}

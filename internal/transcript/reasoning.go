@@ -1,0 +1,127 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/turns"
+)
+
+// writeReasoning writes what one agent reasoned as a block that is folded.
+func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
+	agent := html.EscapeString(strings.ReplaceAll(clean(string(r.Agent)), "\n", " "))
+	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, count(len(r.ToolDecisions), "call"))
+	if !blank(r.Narrative) {
+		b.WriteString(said(r.Narrative))
+	}
+	for _, batch := range batches(r.ToolDecisions) {
+		mark := ""
+		if len(batch) > 1 {
+			fmt.Fprintf(b, "**Parallel batch %d** · %s\n\n", *r.ToolDecisions[batch[0]].ParallelGroup, count(len(batch), "call"))
+			mark = "↳ "
+		}
+		for _, i := range batch {
+			writeDecision(b, i+1, mark, &r.ToolDecisions[i])
+		}
+	}
+	b.WriteString("</details>\n\n")
+}
+
+// thought says for how long an agent has thought.
+func thought(r *turns.TurnReasoningInfo) string {
+	switch {
+	case r.CompletedAt == nil:
+		return "Reasoning, not ended"
+	case r.StartedAt.IsZero():
+		return "Thought for a few seconds"
+	}
+	return "Thought for " + seconds(r.CompletedAt.Sub(r.StartedAt.Time))
+}
+
+// batches are the places of decisions that were taken together, in order of
+// the first of each.
+func batches(list []turns.ToolDecisionInfo) [][]int {
+	var all [][]int
+	at := make(map[int]int) // by group
+	for i, d := range list {
+		if d.ParallelGroup != nil {
+			if n, ok := at[*d.ParallelGroup]; ok {
+				all[n] = append(all[n], i)
+				continue
+			}
+			at[*d.ParallelGroup] = len(all)
+		}
+		all = append(all, []int{i})
+	}
+	return all
+}
+
+// writeDecision writes one call: what came of it, why it was made, and with
+// what.
+func writeDecision(b *strings.Builder, n int, mark string, d *turns.ToolDecisionInfo) {
+	fmt.Fprintf(b, "**%d. %s%s** · %s\n\n", n, mark, code(d.ToolName), strings.Join(facts(d), " · "))
+	b.WriteString(said(d.Rationale))
+	switch {
+	case d.Parameters == nil:
+		fmt.Fprintf(b, "The parameters have %s and were not kept.\n\n", count(d.ParameterBytes, "byte"))
+	case string(d.Parameters) != "{}":
+		b.WriteString(fenced("json", parameters(d.Parameters)) + "\n")
+	}
+}
+
+// facts are the outcome of a call and what is known of it.
+func facts(d *turns.ToolDecisionInfo) []string {
+	list := []string{d.Outcome}
+	if d.DecidedBy != "" {
+		list[0] += " by " + code(string(d.DecidedBy))
+	}
+	if d.DurationMS != nil {
+		list = append(list, grouped(*d.DurationMS)+" ms")
+	}
+	if d.ResultBytes != nil {
+		list = append(list, count(*d.ResultBytes, "byte"))
+	}
+	return append(list, code(string(d.CallID)))
+}
+
+// parameters is the JSON of parameters, indented. What is obeyed in it is
+// escaped, which JSON allows in strings, and elsewhere there is none.
+func parameters(raw json.RawMessage) string {
+	var indented bytes.Buffer
+	text := string(raw)
+	if json.Indent(&indented, raw, "", "  ") == nil {
+		text = indented.String()
+	}
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case r == '\n':
+			b.WriteByte('\n')
+		case obeyed(r) || r == '\u2028' || r == '\u2029':
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String() + "\n"
+}
+
+// count is a number of things.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return grouped(int64(n)) + " " + what + "s"
+}
+
+// grouped is a number with its thousands set apart.
+func grouped(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

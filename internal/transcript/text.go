@@ -1,0 +1,224 @@
+package transcript
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// clean is a text in which every line break is a \n, and without characters
+// that a terminal or a renderer obeys: control characters and those that turn
+// the direction of writing around become the replacement character.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '\n', '\t':
+			return r
+		case '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+			return '\n'
+		}
+		if obeyed(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"))
+}
+
+// obeyed reports whether a character is an instruction rather than text.
+func obeyed(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x061c || r == 0x200e || r == 0x200f
+}
+
+// code writes a text of one line as a code span.
+func code(s string) string {
+	s = strings.ReplaceAll(clean(s), "\n", " ")
+	if strings.TrimSpace(s) == "" {
+		return "(none)"
+	}
+	ticks := strings.Repeat("`", unusedRun(s))
+	if s[0] == '`' || s[len(s)-1] == '`' || s[0] == ' ' && s[len(s)-1] == ' ' {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}
+
+// unusedRun is the length of a run of backticks that is longer than all in s.
+func unusedRun(s string) int {
+	longest, run := 0, 0
+	for i := range len(s) {
+		if s[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest + 1
+}
+
+// acting are the words upon which platforms act when they stand in a text:
+// mentions, references to issues, labels and commits, addresses, emoji.
+var acting = regexp.MustCompile(`[@#$%&!~^]["\pL\pN_]|://|(?i:www\.|\bgh-[0-9])|:[\w+-]+:|\b[0-9a-f]{7,40}\b`)
+
+// active are the characters by which Markdown and HTML begin something inside
+// a line.
+const active = "\\`*_{}[]<>|~&$"
+
+// prose is a line of text that says in Markdown what it says. It holds no line
+// break.
+func prose(line string) string {
+	var b strings.Builder
+	rest := strings.TrimLeft(line, " \t")
+	if rest == "" {
+		return ""
+	}
+	b.WriteString(indentation(line[:len(line)-len(rest)]))
+	rest = strings.TrimRight(rest, " \t")
+	for first := true; rest != ""; first = false {
+		space := rest[:len(rest)-len(strings.TrimLeft(rest, " \t"))]
+		b.WriteString(space)
+		rest = rest[len(space):]
+		word := rest
+		if i := strings.IndexAny(rest, " \t"); i >= 0 {
+			word = rest[:i]
+		}
+		rest = rest[len(word):]
+		switch {
+		case acting.MatchString(word):
+			b.WriteString(code(word))
+		case first:
+			writeFirst(&b, word)
+		default:
+			writeEscaped(&b, word)
+		}
+	}
+	return b.String()
+}
+
+// indentation is kept by no-break spaces, as others at the beginning of a line
+// mean something or get lost.
+func indentation(space string) string {
+	const most = 80
+	width := len(space) + 3*strings.Count(space, "\t")
+	return strings.Repeat("\u00a0", min(width, most))
+}
+
+// numbered is how an item of a list begins.
+var numbered = regexp.MustCompile(`^[0-9]+[.)]`)
+
+// writeFirst writes the first word of a line, which must not begin a heading,
+// a list, a rule, a table or a quotation.
+func writeFirst(b *strings.Builder, word string) {
+	if n := len(numbered.FindString(word)); n > 0 {
+		b.WriteString(word[:n-1] + `\` + word[n-1:n])
+		word = word[n:]
+	} else if c := word[0]; c < utf8.RuneSelf && !strings.ContainsRune(active, rune(c)) && isPunctuation(c) {
+		b.WriteString(`\` + word[:1])
+		word = word[1:]
+	}
+	writeEscaped(b, word)
+}
+
+func isPunctuation(c byte) bool {
+	return c > ' ' && c < 0x7f && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+}
+
+func writeEscaped(b *strings.Builder, word string) {
+	for i := range len(word) {
+		if strings.IndexByte(active, word[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(word[i])
+	}
+}
+
+// quote is a text as a block of quotation, with the line break at its end.
+func quote(text string) string {
+	lines := strings.Split(strings.Trim(clean(text), "\n"), "\n")
+	var b strings.Builder
+	for i := 0; i < len(lines); {
+		if f, ok := opening(lines[i]); ok {
+			i += f.quote(&b, lines[i+1:]) + 1
+			continue
+		}
+		line := prose(lines[i])
+		i++
+		if line != "" && i < len(lines) && continues(lines[i]) {
+			line += "  " // the line ends here, the paragraph does not
+		}
+		quoteLine(&b, line)
+	}
+	return b.String()
+}
+
+func quoteLine(b *strings.Builder, line string) {
+	if line == "" {
+		b.WriteString(">\n")
+		return
+	}
+	b.WriteString("> " + line + "\n")
+}
+
+// continues reports whether a line goes on with the paragraph before it.
+func continues(line string) bool {
+	_, fence := opening(line)
+	return !fence && strings.Trim(line, " \t") != ""
+}
+
+// fence is one that a participant has written.
+type fence struct {
+	mark     string // its characters
+	language string
+}
+
+var fenceLine = regexp.MustCompile("^[ \t]*(`{3,}|~{3,})[ \t]*([^`]*)$")
+
+// opening reads the line that begins a fenced block.
+func opening(line string) (fence, bool) {
+	m := fenceLine.FindStringSubmatch(line)
+	if m == nil {
+		return fence{}, false
+	}
+	language := strings.ToLower(strings.TrimSpace(m[2]))
+	if !slices.Contains(languages, language) {
+		language = ""
+	}
+	return fence{m[1], language}, true
+}
+
+// languages are those that renderers color. Others might be obeyed: there are
+// some whose code becomes a diagram with links.
+var languages = []string{
+	"bash", "c", "c++", "cpp", "cs", "css", "diff", "go", "html", "ini", "java", "javascript", "js", "json", "kotlin",
+	"php", "python", "py", "ruby", "rust", "rs", "sh", "shell", "sql", "swift", "text", "toml", "ts", "typescript", "xml", "yaml", "yml",
+}
+
+// quote writes the block that begins above the lines, and returns how many of
+// them it has taken.
+func (f fence) quote(b *strings.Builder, lines []string) int {
+	n, taken := len(lines), len(lines)
+	for i, line := range lines {
+		if mark := strings.Trim(line, " \t"); len(mark) >= len(f.mark) && strings.Trim(mark, f.mark[:1]) == "" {
+			n, taken = i, i+1
+			break
+		}
+	}
+	content := ""
+	if n > 0 {
+		content = strings.Join(lines[:n], "\n") + "\n"
+	}
+	for line := range strings.Lines(fenced(f.language, content)) {
+		quoteLine(b, strings.TrimSuffix(line, "\n"))
+	}
+	return taken
+}
+
+// fenced is a text as a fenced block: the text is empty, or ends with a line
+// break.
+func fenced(language, text string) string {
+	mark := strings.Repeat("`", max(3, unusedRun(text)))
+	return fmt.Sprintf("%s%s\n%s%s\n", mark, language, text, mark)
+}
