@@ -1,34 +1,32 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/http"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
+	"math"
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
-
-	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
+)
+
+// The formats of an export.
+const (
+	formatLines    = "jsonl"
+	formatMarkdown = "md"
+	formatTraces   = "otel"
 )
 
 type exportFlags struct {
 	space    string
+	thread   string
 	data     string
 	gateway  string
 	tokenEnv string
 	format   string
+	output   string
 	since    uint64
 }
 
@@ -36,13 +34,30 @@ func newExport() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
 		Use:   "export --space S (--data DIR | --gateway URL)",
-		Short: "Writes the log of a space as JSON Lines",
-		Long: `export writes the envelopes of a space to standard output, one a line, in the
-order of the log. With --data it reads the folder of a gateway that does not
-run and writes everything; with --gateway it asks a running one and writes what
-the token's participant may see. Progress goes to standard error.`,
+		Short: "Writes a space or one thread of it as JSON Lines, Markdown or traces",
+		Long: `export writes what is in the log of a space to standard output, or to a file.
+With --data it reads the folder of a gateway that does not run, and all that is
+in it; with --gateway it asks a running one and writes what the token's
+participant may see. Progress goes to standard error.
+
+The formats:
+  jsonl  the envelopes, one a line, in the order of the log, as they stand there
+  md     the threads, oldest first: each turn with its question, what the agents
+         reasoned, and the answers
+  otel   a trace for each turn as a line of OTLP JSON, which any collector takes
+
+With --thread there is that thread alone, of jsonl every envelope that belongs
+to it. A thread has the id of the message that began it.
+
+In md and otel secrets are masked by the rules that are built in. jsonl is the
+log itself: in it is what the gateway's safety rules have left.
+
+With --gateway, turns are counted over what the participant may see. So where
+a thread has turns that are hidden from it, the numbers differ from those of the
+gateway, which counts all.`,
 		Example: "  meup-gateway export --space lab --data ./meup-data >lab.jsonl\n" +
-			"  meup-gateway export --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN >lab.jsonl",
+			"  meup-gateway export --space lab --data ./meup-data --format md --thread 0193a5c2-7b1e-7000-8000-000000000000 --output incident.md\n" +
+			"  meup-gateway export --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --format otel >lab-traces.jsonl",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return export(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
@@ -50,130 +65,110 @@ the token's participant may see. Progress goes to standard error.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.space, "space", "", "space to export (required)")
+	fl.StringVar(&f.thread, "thread", "", "this thread alone")
 	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a gateway that does not run")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
-	fl.StringVar(&f.format, "format", "jsonl", "jsonl")
-	fl.Uint64Var(&f.since, "since", 0, "begin behind this seq")
+	fl.StringVar(&f.format, "format", formatLines, "jsonl, md or otel")
+	fl.StringVar(&f.output, "output", "", "file to write, as a whole or not at all (default: standard output)")
+	fl.Uint64Var(&f.since, "since", 0, "begin behind this seq (jsonl)")
 	return c
 }
 
-func export(ctx context.Context, f exportFlags, out, progress io.Writer) error {
+// check refuses calls that cannot be meant.
+func (f *exportFlags) check() error {
 	switch {
 	case !protocol.ValidSpaceName(f.space):
 		return &usageError{errors.New("--space must name a space")}
-	case (f.data == "") == (f.gateway == ""):
+	case f.data == "" && f.gateway == "":
 		return &usageError{errors.New("give one of --data and --gateway")}
-	case f.format != "jsonl":
-		return &usageError{fmt.Errorf("format %q is not known; there is jsonl", f.format)}
+	case f.data != "" && f.gateway != "":
+		return &usageError{errors.New("give one of --data and --gateway, not both")}
+	case f.format != formatLines && f.format != formatMarkdown && f.format != formatTraces:
+		return &usageError{fmt.Errorf("format %q is not known; there are jsonl, md and otel", f.format)}
+	case f.thread != "" && !protocol.ValidID(f.thread):
+		return &usageError{fmt.Errorf("--thread %q is no id of a message", f.thread)}
+	case f.since > 0 && f.format != formatLines:
+		return &usageError{fmt.Errorf("--since goes with jsonl; a thread is exported from its beginning")}
 	}
-	w := &exporter{out: bufio.NewWriterSize(out, 1<<16), progress: progress, last: time.Now()}
-	var err error
-	if f.data != "" {
-		err = w.fromFolder(ctx, f)
-	} else {
-		err = w.fromGateway(ctx, f)
+	return nil
+}
+
+func export(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err error) {
+	if err := f.check(); err != nil {
+		return err
 	}
-	err = errors.Join(err, w.out.Flush())
-	fmt.Fprintf(progress, "%d envelopes\n", w.n)
+	log, err := f.open(ctx, progress)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	out, err := newSink(f.output, stdout)
+	if err != nil {
+		return err
+	}
+	x := &exporter{flags: f, log: log, out: out, progress: newMeter(progress, f.format)}
+	err = out.end(x.run(ctx))
+	if errors.Is(err, errReaderGone) {
+		return nil
+	}
+	if err == nil {
+		x.progress.done()
+	}
 	return err
 }
 
-// exporter writes lines and says from time to time how far it is.
+// open opens the log that is to be exported.
+func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (exportLog, error) {
+	if f.data != "" {
+		return openFolder(ctx, f, warnings)
+	}
+	return openRemote(f)
+}
+
+// exporter reads a log and writes it in one format.
 type exporter struct {
-	out      *bufio.Writer
-	progress io.Writer
-	n        int
-	last     time.Time
+	flags    exportFlags
+	log      exportLog
+	out      *sink
+	progress *meter
 }
 
-func (w *exporter) line(b []byte) error {
-	if _, err := w.out.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("write: %w", err)
+func (x *exporter) run(ctx context.Context) error {
+	if x.flags.format == formatLines {
+		return x.lines(ctx)
 	}
-	if w.n++; w.n%1000 == 0 && time.Since(w.last) > 2*time.Second {
-		fmt.Fprintf(w.progress, "%d envelopes …\n", w.n)
-		w.last = time.Now()
-	}
-	return nil
+	return x.turns(ctx)
 }
 
-func (w *exporter) fromFolder(ctx context.Context, f exportFlags) error {
-	dir := filepath.Join(f.data, "log")
-	if _, err := os.Stat(dir); err != nil {
-		return fmt.Errorf("there is no log in %s: %w", f.data, err)
-	}
-	log := slog.New(slog.NewTextHandler(w.progress, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Logger: log})
-	if err != nil {
-		return fmt.Errorf("open the log (a running gateway holds it; use --gateway then): %w", err)
-	}
-	err = w.entries(ctx, j, f)
-	return errors.Join(err, j.Close())
-}
+// atEnd stands behind every entry of a log.
+const atEnd = protocol.Seq(math.MaxInt64 - 1)
 
-func (w *exporter) entries(ctx context.Context, j journal.Journal, f exportFlags) error {
-	for e, err := range j.Range(ctx, f.space, journal.Query{After: protocol.Seq(f.since)}) {
+// lines writes envelopes: all behind a Seq, or those of a thread.
+func (x *exporter) lines(ctx context.Context) error {
+	since := protocol.Seq(x.flags.since)
+	begin, thread := since+1, (*membership)(nil)
+	if x.flags.thread != "" {
+		// It has to see where everything belongs.
+		begin, thread = 1, newMembership(&x.flags, newExportProjection(&x.flags, nil, nil))
+	}
+	var line []byte
+	for e, err := range x.log.Range(ctx, begin, atEnd) {
 		if err != nil {
-			return fmt.Errorf("read the log: %w", err)
+			return err
 		}
-		if e.Hidden {
+		if thread != nil && !thread.has(e) || e.Envelope.Seq <= since {
+			x.progress.read()
 			continue
 		}
-		if err := w.line(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.MEUP1, &e.Envelope))); err != nil {
+		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.MEUP1, e.Envelope)), '\n')
+		if _, err := x.out.Write(line); err != nil {
 			return err
 		}
+		x.progress.wrote()
 	}
-	return nil
-}
-
-func (w *exporter) fromGateway(ctx context.Context, f exportFlags) error {
-	token := os.Getenv(f.tokenEnv)
-	if token == "" {
-		return fmt.Errorf("the environment variable %s has no token", f.tokenEnv)
+	if thread == nil {
+		return nil
 	}
-	for since := fmt.Sprint(f.since); ; {
-		next, more, err := w.page(ctx, f, token, since)
-		if err != nil {
-			return err
-		}
-		if !more {
-			return nil
-		}
-		since = next
-	}
-}
-
-// page writes one page of history and returns where the next one begins.
-func (w *exporter) page(ctx context.Context, f exportFlags, token, since string) (next string, more bool, err error) {
-	address := strings.TrimRight(f.gateway, "/") + "/api/spaces/" + url.PathEscape(f.space) + "/envelopes?limit=1000&since=" + since
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return "", false, &usageError{fmt.Errorf("--gateway: %w", err)}
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Accept", "application/jsonl")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", false, fmt.Errorf("ask the gateway: %w", err)
-	}
-	defer resp.Body.Close() //nolint:errcheck // it was read
-	if resp.StatusCode != http.StatusOK {
-		var refused protocol.Error
-		if json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&refused) == nil && refused.Code != "" {
-			return "", false, &refused
-		}
-		return "", false, fmt.Errorf("the gateway answered %s", resp.Status)
-	}
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		if err := w.line(append([]byte(nil), lines.Bytes()...)); err != nil {
-			return "", false, err
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return "", false, fmt.Errorf("read the gateway's answer: %w", err)
-	}
-	return resp.Header.Get("Meup-Next"), resp.Header.Get("Meup-Has-More") == "true", nil
+	return thread.missing()
 }

@@ -13,5 +13,5 @@ func TestMain(m *testing.M) {
 
 // The program, as a user types it.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: exportCommands})
 }

@@ -34,6 +34,23 @@ func Usage(err error) error { return &UsageError{err} }
 // Usagef makes one of a sentence.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
+// ExitError ends a program with an exit code of its own.
+type ExitError struct {
+	Code int
+	Err  error // nil: everything has been said
+}
+
+// Error is that of the reason.
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives the reason to errors.As.
+func (e *ExitError) Unwrap() error { return e.Err }
+
 // Run executes a command until it ends, or SIGINT or SIGTERM ends its context;
 // a second signal ends the program at once. It says what went wrong and returns
 // the exit code.
@@ -54,8 +71,15 @@ func Run(root *cobra.Command, args []string) int {
 		fmt.Fprintf(os.Stderr, "%[1]s: %[2]v\nSee %[1]s --help.\n", root.Name(), err)
 		return ExitUsage
 	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", root.Name(), err)
-	return ExitFailed
+	code := ExitFailed
+	var other *ExitError
+	if errors.As(err, &other) {
+		code = other.Code
+	}
+	if other == nil || other.Err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", root.Name(), err)
+	}
+	return code
 }
 
 // NoArgs refuses arguments that are no flags.

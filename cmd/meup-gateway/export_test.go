@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// TestHiddenEntriesStayHidden: what gateways note for themselves is in no
+// format.
+func TestHiddenEntriesStayHidden(t *testing.T) {
+	dir := t.TempDir()
+	j, err := pebblejournal.Open(pebblejournal.Options{Dir: filepath.Join(dir, "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := func(id protocol.ID, text string) protocol.Envelope {
+		return protocol.Envelope{
+			ID: id, TS: time.Unix(1, 0).UTC(), From: "alice", Kind: protocol.KindChat,
+			Payload: json.RawMessage(`{"message":"` + text + `"}`),
+		}
+	}
+	for _, r := range j.Append(t.Context(), "lab", []journal.Draft{
+		{Envelope: chat("q1", "for all")}, {Envelope: chat("q2", "for nobody"), Hidden: true},
+	}) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{formatLines, formatMarkdown, formatTraces} {
+		out := mustExport(t, exportFlags{space: "lab", data: dir, format: format})
+		if !strings.Contains(out, "for all") || strings.Contains(out, "for nobody") {
+			t.Errorf("%s: %s", format, out)
+		}
+	}
+}
+
+func mustExport(t *testing.T, f exportFlags) string {
+	t.Helper()
+	var out, progress bytes.Buffer
+	if err := export(t.Context(), f, &out, &progress); err != nil {
+		t.Fatalf("%v: %s", err, &progress)
+	}
+	return out.String()
+}
+
+// TestPagesOfAGateway: a log of several pages comes whole and in order, each
+// envelope once.
+func TestPagesOfAGateway(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	const n = 2*pageSize + 300
+	for first := 0; first < n; first += 100 {
+		var list []string
+		for i := first; i < first+100; i++ {
+			list = append(list, fmt.Sprintf(`{"id":"q%d","kind":"chat","payload":{"message":"number %d"}}`, i, i))
+		}
+		post(t, g.HTTP()+"/api/spaces/lab/envelopes", "["+strings.Join(list, ",")+"]")
+	}
+	t.Setenv("EXPORT_TOKEN", "alice-token")
+	f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: "EXPORT_TOKEN", format: formatLines}
+	list, err := api.DecodeLines([]byte(mustExport(t, f)))
+	if err != nil || len(list) != n {
+		t.Fatalf("%d envelopes, %v", len(list), err)
+	}
+	for i, e := range list {
+		if want := protocol.ID(fmt.Sprintf("q%d", i)); e.ID != want {
+			t.Fatalf("envelope %s, want %s", e.ID, want)
+		}
+	}
+	f.format = formatMarkdown
+	document := mustExport(t, f)
+	at := 0
+	for i := range n {
+		next := strings.Index(document[at:], fmt.Sprintf("\n> number %d\n", i))
+		if next < 0 {
+			t.Fatalf("thread %d is not where it should be", i)
+		}
+		at += next
+	}
+}
+
+func post(t *testing.T, address, body string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer alice-token")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status)
+	}
+}

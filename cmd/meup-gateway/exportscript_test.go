@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exportCommands are what scripts about exports can do besides:
+//
+//	serve CONFIG DATA    runs the program on a free port; its URL is $GATEWAY
+//	post SPACE FILE      sends the envelopes of a file, a line each, as who they
+//	                     are from; the token of P is P-long-enough-token
+//	drain                ends it
+var exportCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"serve": serveForExport,
+	"post":  postForExport,
+	"drain": drainAfterExport,
+}
+
+// running are the gateways that scripts have started: how to end them.
+var running sync.Map // of func() error, by *testscript.TestScript
+
+var address = regexp.MustCompile(`msg=serving address=(\S+)`)
+
+func serveForExport(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve CONFIG DATA")
+	}
+	program, err := exec.LookPath("meup-gateway")
+	ts.Check(err)
+	cmd := exec.Command(program, "serve", "--config", ts.MkAbs(args[0]), "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text")
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	log := bufio.NewReader(stderr)
+	for {
+		line, err := log.ReadString('\n')
+		if m := address.FindStringSubmatch(line); m != nil {
+			ts.Setenv("GATEWAY", "http://"+m[1])
+			break
+		}
+		if err != nil {
+			ts.Fatalf("the gateway has ended: %v", cmd.Wait())
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { // ends with the program; drain waits
+		_, _ = io.Copy(io.Discard, log)
+		ended <- cmd.Wait()
+	}()
+	running.Store(ts, func() error {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		return <-ended
+	})
+	ts.Defer(func() { _ = endGateway(ts) })
+}
+
+// endGateway ends the gateway of a script, if it runs.
+func endGateway(ts *testscript.TestScript) error {
+	stop, ok := running.LoadAndDelete(ts)
+	if !ok {
+		return nil
+	}
+	return stop.(func() error)()
+}
+
+func drainAfterExport(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(endGateway(ts)) }
+
+func postForExport(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: post SPACE FILE")
+	}
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		var said struct{ From string }
+		ts.Check(json.Unmarshal([]byte(line), &said))
+		r, err := http.NewRequest(http.MethodPost, ts.Getenv("GATEWAY")+"/api/spaces/"+args[0]+"/envelopes", strings.NewReader(line))
+		ts.Check(err)
+		r.Header.Set("Authorization", "Bearer "+said.From+"-long-enough-token")
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(r)
+		ts.Check(err)
+		body, err := io.ReadAll(resp.Body)
+		ts.Check(errors.Join(err, resp.Body.Close()))
+		if resp.StatusCode != http.StatusOK {
+			ts.Fatalf("%s: %s %s", line, resp.Status, body)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasontext"
+)
+
+// app is what all commands share: where to connect, and how to write.
+type app struct {
+	gateway, space      string
+	tokenEnv, tokenFile string
+	profile             string
+	color               string
+}
+
+func (a *app) register(fl *pflag.FlagSet) {
+	fl.StringVar(&a.gateway, "gateway", "", "URL of the gateway, http://host:port or https://host (default $MEUP_URL)")
+	fl.StringVar(&a.space, "space", "", "the space (default $MEUP_SPACE)")
+	fl.StringVar(&a.tokenFile, "token-file", "", "file that holds the token")
+	fl.StringVar(&a.tokenEnv, "token-env", "", "environment variable that holds the token (default MEUP_TOKEN)")
+	fl.StringVar(&a.profile, "profile", "", "profile of the configuration file")
+	fl.StringVar(&a.color, "color", "auto", "auto: on a terminal, unless NO_COLOR is set; always; never")
+}
+
+// target is where to connect, and as whom.
+type target struct {
+	base  *url.URL // http or https
+	space string
+	token string
+}
+
+// http makes a client of the gateway's API.
+func (t *target) http() (*api.Client, error) {
+	return api.New(api.Options{URL: t.base.String(), Token: t.token})
+}
+
+// socket is the URL of the gateway's WebSocket. The dialect is named since a
+// space may have another one as its usual one.
+func (t *target) socket() string {
+	u := t.base.JoinPath("ws")
+	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
+	u.RawQuery = "dialect=meup/v0.1"
+	return u.String()
+}
+
+// dialOptions are those with which every command joins.
+func (t *target) dialOptions(c *cobra.Command) client.Options {
+	return client.Options{
+		URL: t.socket(), Space: t.space, Token: t.token,
+		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 10 * time.Second},
+		Logger:  slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError})),
+	}
+}
+
+// parseGateway takes the URL of a gateway in any of its forms: with http or
+// ws, with or without the path of the socket.
+func parseGateway(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err == nil {
+		if secure, ok := map[string]string{"ws": "http", "wss": "https", "http": "http", "https": "https"}[u.Scheme]; ok {
+			u.Scheme = secure
+		} else {
+			u.Host = ""
+		}
+	}
+	if err != nil || u.Host == "" || u.User != nil {
+		return nil, fmt.Errorf("gateway %q: expected http://host:port or https://host", withoutUser(s))
+	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
+	u.RawQuery, u.Fragment, u.RawPath = "", "", ""
+	return u, nil
+}
+
+// withoutUser leaves a password out of what is quoted.
+func withoutUser(s string) string {
+	if at := strings.LastIndexByte(s, '@'); at >= 0 {
+		return "…" + s[at:]
+	}
+	return s
+}
+
+// style says with which colours to write to w.
+func (a *app) style(w io.Writer) (reasontext.Style, error) {
+	switch a.color {
+	case "always":
+		return reasontext.Colours(), nil
+	case "never":
+		return reasontext.Style{}, nil
+	case "auto":
+		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w) {
+			return reasontext.Colours(), nil
+		}
+		return reasontext.Style{}, nil
+	}
+	return reasontext.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func newApprove(a *app) *cobra.Command {
+	var to string
+	c := &cobra.Command{
+		Use:   "approve ID",
+		Short: "Makes a proposed call",
+		Long: `approve makes the call that an agent proposes, in your name and with exactly the
+proposed arguments: look at them first. The request is addressed to whom the
+proposal names as the tool's owner; without one the proposer makes the call, and
+everybody who sees the proposal sees that it is decided. Your capabilities must
+allow the request. Its id and its place in the log are printed: ID SEQ.
+
+Exit codes: 0 the request was admitted; 1 refused, or no such proposal is
+pending; 2 called wrongly; 4 no connection, or the token is not let in.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+				return approval(p, protocol.ParticipantID(to))
+			}))
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "participant who is to carry out the call")
+	return c
+}
+
+func newReject(a *app) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "reject ID",
+		Short: "Says no to a proposed call",
+		Long: `reject says no to the call that an agent proposes, and prints the rejection's id
+and its place in the log: ID SEQ. Reasons that agents know: disagree,
+inappropriate, unsafe, busy, incapable, policy, duplicate, invalid, timeout,
+resource_limit, no_longer_needed, other; any other text will do.
+
+Exit codes: 0 the rejection was admitted; 1 refused, or no such proposal is
+pending; 2 called wrongly; 4 no connection, or the token is not let in.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if reason == "" {
+				return program.Usagef("--reason is missing: the agent is told why")
+			}
+			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+				return rejection(p, reason), nil
+			}))
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why not")
+	return c
+}
+
+// decide finds the proposal, sends what settles it, and says where that stands.
+func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelope) (protocol.Envelope, error)) error {
+	if len(args) != 1 || !protocol.ValidID(args[0]) {
+		return program.Usagef("which proposal? Give its ID; meup proposals lists them")
+	}
+	t, err := a.target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	asker, err := t.http()
+	if err != nil {
+		return err
+	}
+	defer asker.Close()
+	found, err := pending(c.Context(), asker, t.space, protocol.ID(args[0]))
+	if err != nil {
+		return err
+	}
+	e, err := draft(found)
+	if err != nil {
+		return err
+	}
+	id, seq, err := asker.Send(c.Context(), t.space, e)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", id, seq)
+	return err
+}
+
+// pending returns a proposal that nobody has settled yet.
+func pending(ctx context.Context, asker *api.Client, space string, id protocol.ID) (*protocol.Envelope, error) {
+	list, _, err := pendingProposals(ctx, asker, space)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].ID == id {
+			return &list[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no proposal %s is pending: somebody has decided on it, or there never was one that you may see", id)
+}
+
+// approval is the request that fulfils a proposal. It goes to the owner of the
+// tool. Where that is the proposer it goes to everybody who could see the
+// proposal, so that all see that it is decided.
+func approval(p *protocol.Envelope, to protocol.ParticipantID) (protocol.Envelope, error) {
+	doc, err := protocol.ParseJSON(p.Payload, protocol.MaxDepth)
+	if err != nil {
+		return protocol.Envelope{}, fmt.Errorf("read proposal %s: %w", p.ID, err)
+	}
+	root := doc.Root()
+	if to == "" {
+		to = protocol.ParticipantID(root.Get("participant_id").Text())
+	}
+	e := protocol.Envelope{
+		ID:   protocol.ID(uuid.Must(uuid.NewV7()).String()),
+		Kind: protocol.KindMCPRequest, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID),
+	}
+	switch {
+	case to != "":
+		e.To = []protocol.ParticipantID{to}
+	case len(p.To) > 0:
+		e.To = append([]protocol.ParticipantID{p.From}, p.To...)
+	}
+	body := protocol.AppendString([]byte(`{"jsonrpc":"2.0","id":`), string(e.ID))
+	body = append(append(body, `,"method":`...), root.Get("method").Raw()...)
+	if params := root.Get("params"); params.Exists() {
+		body = append(append(body, `,"params":`...), params.Raw()...)
+	}
+	body = append(body, '}')
+	e.Payload = body
+	return e, nil
+}
+
+// rejection is what says no to a proposal; it is seen by who saw the proposal.
+func rejection(p *protocol.Envelope, reason string) protocol.Envelope {
+	e := protocol.Envelope{
+		Kind: protocol.KindMCPReject, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID),
+		Payload: append(protocol.AppendString([]byte(`{"reason":`), reason), '}'),
+	}
+	if len(p.To) > 0 {
+		e.To = append([]protocol.ParticipantID{p.From}, p.To...)
+	}
+	return e
+}

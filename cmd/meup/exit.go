@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Exit codes besides those that all our programs have.
+const (
+	exitTimedOut    = 3 // what was waited for did not come
+	exitUnconnected = 4 // no connection, or not let in
+)
+
+// shown is an error whose words are safe for a terminal: a gateway may quote
+// what participants wrote.
+type shown struct{ error }
+
+func (e shown) Error() string { return reasontext.Line(e.error.Error()) }
+
+func (e shown) Unwrap() error { return e.error }
+
+// untilToldTo is finish for what goes on until the program is told to end:
+// that is no error then.
+func untilToldTo(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return finish(ctx, err)
+}
+
+// finish gives an error its exit code.
+func finish(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
+	var usage *program.UsageError
+	var coded *program.ExitError
+	switch {
+	case errors.As(err, &usage), errors.As(err, &coded):
+		return err
+	case unconnected(err):
+		return &program.ExitError{Code: exitUnconnected, Err: shown{err}}
+	}
+	return shown{err}
+}
+
+// unconnected reports whether it did not come to what was asked for: there is
+// no gateway, no such space, or the token is not good for it.
+func unconnected(err error) bool {
+	var refused *client.DialError
+	var closed *client.CloseError
+	if errors.As(err, &refused) || errors.As(err, &closed) {
+		return true
+	}
+	var answer *api.StatusError
+	if errors.As(err, &answer) {
+		return answer.Refusal == nil || noEntry[answer.Refusal.Code]
+	}
+	var request *url.Error
+	var network *net.OpError
+	return errors.As(err, &request) || errors.As(err, &network) || errors.Is(err, errNotJoined)
+}
+
+// errNotJoined marks what goes wrong before the gateway's welcome.
+var errNotJoined = errors.New("not joined")
+
+// notJoined marks an error of a dial.
+type notJoined struct{ error }
+
+func (e notJoined) Unwrap() error { return e.error }
+
+func (notJoined) Is(target error) bool { return target == errNotJoined }
+
+// dial joins the space.
+func dial(ctx context.Context, opts client.Options) (*client.Client, error) {
+	c, err := client.Dial(ctx, opts)
+	if err != nil {
+		return nil, notJoined{err}
+	}
+	return c, nil
+}
+
+// noEntry are the codes that concern whoever asks and not what was asked.
+var noEntry = map[protocol.Code]bool{
+	protocol.CodeUnauthorized: true, protocol.CodeForbidden: true, protocol.CodeKicked: true,
+	protocol.CodeShuttingDown: true, protocol.CodeTooMany: true, protocol.CodeNotFound: true,
+}
+
+// notFound reports whether the gateway says that there is no such thing.
+func notFound(err error) bool {
+	var answer *api.StatusError
+	return errors.As(err, &answer) && answer.Refusal != nil && answer.Refusal.Code == protocol.CodeNotFound
+}

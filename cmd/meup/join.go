@@ -1,0 +1,53 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/tui"
+)
+
+func newJoin(a *app) *cobra.Command {
+	var plain bool
+	c := &cobra.Command{
+		Use:   "join",
+		Short: "Takes part in a space, interactively",
+		Long: `join shows a space's conversation and what agents think while they work, and
+lets you take part in it.
+
+On a terminal it draws a screen. With --plain, and when standard input or output
+is no terminal, it writes lines instead, each once, and reads lines: for screen
+readers, for pipes, and for terminals that cannot do more.`,
+		Example: "  meup join --space lab\n  meup join --plain",
+		Args:    program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return untilToldTo(c.Context(), runJoin(c, a, plain))
+		},
+	}
+	c.Flags().BoolVar(&plain, "plain", false, "write lines instead of drawing a screen")
+	return c
+}
+
+func runJoin(c *cobra.Command, a *app, plain bool) error {
+	style, err := a.style(c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	t, err := a.target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	asker, err := t.http()
+	if err != nil {
+		return err
+	}
+	defer asker.Close()
+	return tui.Run(c.Context(), tui.Options{
+		URL: t.socket(), Space: t.space, Token: t.token, API: asker,
+		In: c.InOrStdin(), Out: c.OutOrStdout(),
+		Plain: plain, NoColor: style.Reset == "",
+		Logger: slog.New(slog.DiscardHandler),
+	})
+}

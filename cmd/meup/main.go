@@ -1,0 +1,54 @@
+// Command meup is the terminal client: it joins a space, follows it, sends to
+// it, and shows what was said there and why.
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/program"
+)
+
+// version is set by the linker for a release.
+var version = "dev"
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run is the program; its result is the exit code.
+func run(args []string) int { return program.Run(newRoot(), args) }
+
+func newRoot() *cobra.Command {
+	var a app
+	root := &cobra.Command{
+		Use:   "meup",
+		Short: "A space of humans, agents and tools, in a terminal",
+		Long: `meup is the terminal client of a space: join it, follow what is said, send,
+read conversations, ask why an agent called which tool, and decide on what
+agents propose.
+
+Where to connect comes from flags, then from the environment (MEUP_URL,
+MEUP_SPACE, MEUP_TOKEN), then from a profile in ~/.config/meup/config.yaml:
+
+  profile: work
+  profiles:
+    work: {gateway: "https://gateway.example.org", space: lab, token_env: LAB_TOKEN}
+
+A token stands in no flag, since flags are seen by everybody on the machine.
+
+Exit codes: 0 done, 1 refused or failed, 2 called wrongly, 3 timed out,
+4 no connection, or the gateway does not let this token in.`,
+		Example: `  export MEUP_URL=http://localhost:8080 MEUP_SPACE=lab MEUP_TOKEN=...
+  meup join
+  meup send --wait --reasoning 'what is in the docs folder?'
+  meup tail --json | jq -r .kind`,
+		Args: program.NoArgs,
+		RunE: program.NoCommand,
+	}
+	a.register(root.PersistentFlags())
+	root.AddCommand(
+		newJoin(&a), newTail(&a), newSend(&a), newHistory(&a), newReasoning(&a), newProposals(&a),
+		program.NewVersion(version),
+	)
+	return root
+}

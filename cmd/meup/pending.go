@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// deciding are the kinds that make a proposal, or settle one.
+var deciding = []string{
+	string(protocol.KindMCPProposal), string(protocol.KindMCPRequest), string(protocol.KindMCPReject),
+	string(protocol.KindMCPWithdraw), string(protocol.KindReasoningConclusion), string(protocol.KindReasoningCancel),
+}
+
+// maxScan bounds how much of a log is looked at, in envelopes.
+const maxScan = 100_000
+
+// proposalScan reads a log backwards: what settles a proposal stands behind
+// it.
+type proposalScan struct {
+	answers map[protocol.ID][]protocol.Envelope // by what they answer
+	closed  map[protocol.ContextPath]bool
+	pending []protocol.Envelope // the newest first
+}
+
+// pendingProposals looks for proposals that nothing has settled, the oldest
+// first. whole says that the log was read to its beginning.
+func pendingProposals(ctx context.Context, asker *api.Client, space string) (list []protocol.Envelope, whole bool, err error) {
+	scan := proposalScan{answers: make(map[protocol.ID][]protocol.Envelope), closed: make(map[protocol.ContextPath]bool)}
+	q := api.EnvelopeQuery{Kinds: deciding, Limit: 1000, Descending: true}
+	for scanned := 0; scanned < maxScan; {
+		page, err := asker.Envelopes(ctx, space, q)
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range page.Envelopes {
+			scan.take(&page.Envelopes[i])
+		}
+		scanned += max(len(page.Envelopes), 1)
+		if whole = !page.HasMore || q.Before != 0 && page.Next >= q.Before; whole {
+			break
+		}
+		q.Before = page.Next
+	}
+	slices.Reverse(scan.pending)
+	return scan.pending, whole, nil
+}
+
+func (s *proposalScan) take(e *protocol.Envelope) {
+	switch e.Kind {
+	case protocol.KindMCPProposal:
+		if !s.settled(e) {
+			s.pending = append(s.pending, *e)
+		}
+	case protocol.KindReasoningConclusion, protocol.KindReasoningCancel:
+		s.closed[e.Context] = true
+	default:
+		short := protocol.Envelope{Kind: e.Kind, From: e.From}
+		if e.Kind == protocol.KindMCPRequest {
+			short.Payload = e.Payload
+		}
+		for _, id := range e.Correlation.IDs {
+			s.answers[id] = append(s.answers[id], short)
+		}
+	}
+}
+
+// settled reports whether a proposal was decided on or taken back, or the
+// reasoning that it belongs to is over: who fulfilled it may have said so to
+// its agent alone.
+func (s *proposalScan) settled(proposal *protocol.Envelope) bool {
+	for path := proposal.Context; path != ""; path = path.Parent() {
+		if s.closed[path] {
+			return true
+		}
+	}
+	for _, e := range s.answers[proposal.ID] {
+		if e.Kind != protocol.KindMCPRequest || e.From != proposal.From && !isNotification(e.Payload) {
+			return true
+		}
+	}
+	return false
+}
+
+// isNotification reports whether a request asks for nothing.
+func isNotification(payload []byte) bool {
+	doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
+	return err == nil && strings.HasPrefix(doc.Root().Get("method").Text(), "notifications/")
+}
+
+// explanation is why an agent proposes a call, and in which turn; nil if no
+// turn knows of it.
+func explanation(ctx context.Context, asker *api.Client, space string, id protocol.ID) (*api.TurnOf, *api.Decision, error) {
+	t, err := asker.TurnOf(ctx, space, id)
+	if notFound(err) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range t.Turn.AllReasonings() {
+		for i := range r.ToolDecisions {
+			if r.ToolDecisions[i].CallID == id {
+				return t, &r.ToolDecisions[i], nil
+			}
+		}
+	}
+	return t, nil, nil
+}
+
+// thoughtBehind is the thought that a proposal names, or the last one of its
+// agent before it in its context that names the same tool or none: what
+// explains a proposal that belongs to no turn.
+func thoughtBehind(ctx context.Context, asker *api.Client, space string, p *protocol.Envelope, tool string) (string, error) {
+	if p.Context == "" {
+		return "", nil
+	}
+	page, err := asker.Envelopes(ctx, space, api.EnvelopeQuery{
+		Before: p.Seq, Limit: 200, Descending: true,
+		Contexts: []string{string(p.Context)}, Kinds: []string{string(protocol.KindReasoningThought)}, From: []protocol.ParticipantID{p.From},
+	})
+	if err != nil {
+		return "", err
+	}
+	last := ""
+	for i := range page.Envelopes {
+		text, of := thought(&page.Envelopes[i])
+		if p.Correlation.Names(page.Envelopes[i].ID) {
+			return text, nil
+		}
+		if last == "" && page.Envelopes[i].Context == p.Context && (of == "" || of == tool) {
+			last = text
+		}
+	}
+	return last, nil
+}
+
+// thought reads the text of a thought, and the tool that it is about.
+func thought(e *protocol.Envelope) (text, tool string) {
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
+	if err != nil {
+		return "", ""
+	}
+	root := doc.Root()
+	if text = root.Get("message").Text(); text == "" {
+		text = root.Get("content").Text()
+	}
+	return text, root.Get("tool_name").Text()
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bufio"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// printer writes envelopes, one on a line.
+type printer struct {
+	out   *bufio.Writer
+	json  bool
+	style reasontext.Style
+	kinds bool // kinds were asked for by name: show all that comes
+	zone  *time.Location
+}
+
+func (p *printer) print(e *protocol.Envelope) error {
+	switch {
+	case e.Kind == protocol.KindSystemWelcome: // of a connection that was opened again
+		return nil
+	case p.json:
+		return p.write(string(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.MEUP1, e))))
+	case e.Kind == protocol.KindStreamData && !p.kinds: // its text comes again, whole
+		return nil
+	}
+	return p.write(p.line(e))
+}
+
+func (p *printer) write(line string) error {
+	if _, err := p.out.WriteString(line); err != nil {
+		return err
+	}
+	return p.out.WriteByte('\n')
+}
+
+// line is: time, from → to, kind, context, text.
+func (p *printer) line(e *protocol.Envelope) string {
+	s := &p.style
+	var b strings.Builder
+	b.WriteString(s.Paint(s.Dim, e.TS.In(p.zone).Format(time.TimeOnly)))
+	b.WriteString("  " + s.Paint(s.Name, reasontext.Line(string(e.From))))
+	if len(e.To) > 0 {
+		var to []string
+		for _, id := range e.To {
+			to = append(to, reasontext.Line(string(id)))
+		}
+		b.WriteString(" → " + strings.Join(to, ", "))
+	}
+	b.WriteString("  " + s.Paint(s.Tool, reasontext.Line(string(e.Kind))))
+	if e.Context != "" {
+		b.WriteString("  " + s.Paint(s.Dim, "["+reasontext.Line(string(e.Context))+"]"))
+	}
+	if text := reasontext.Summary(e); text != "" {
+		b.WriteString("  " + text)
+	}
+	return b.String()
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func newProposals(a *app) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "proposals",
+		Short: "Lists the calls that agents propose, and decides on them",
+		Long: `proposals lists the calls that agents may not make themselves and propose to
+others, as long as nobody has made them or said no and their agents have not
+taken them back: who proposes what, since when, and why.
+
+Exit codes: those of meup; nothing to list is 0.`,
+		Example: `  meup proposals
+  meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
+  meup proposals reject 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --reason unsafe`,
+		Args: program.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return finish(c.Context(), runProposals(c, a, asJSON))
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "one proposal on a line, as JSON")
+	c.AddCommand(newApprove(a), newReject(a))
+	return c
+}
+
+// proposal is what is told of one. Its fields are what --json prints.
+type proposal struct {
+	ID         protocol.ID            `json:"id"`
+	From       protocol.ParticipantID `json:"from"`
+	TS         time.Time              `json:"ts"`
+	AgeSeconds int64                  `json:"age_seconds"`
+	Tool       string                 `json:"tool"` // or the method, where it is no tools/call
+	Params     json.RawMessage        `json:"params"`
+	Owner      protocol.ParticipantID `json:"participant_id,omitempty"` // whose tool it is, if not the proposer's
+	Context    protocol.ContextPath   `json:"context,omitempty"`
+	Rationale  string                 `json:"rationale,omitempty"`
+	ThreadID   protocol.ID            `json:"thread_id,omitempty"`
+	TurnNumber int                    `json:"turn_number,omitempty"`
+	UserInput  string                 `json:"user_input,omitempty"`
+}
+
+func runProposals(c *cobra.Command, a *app, asJSON bool) error {
+	style, err := a.style(c.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	t, err := a.target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	asker, err := t.http()
+	if err != nil {
+		return err
+	}
+	defer asker.Close()
+	list, whole, err := pendingProposals(c.Context(), asker, t.space)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		warn(c.ErrOrStderr(), "only the last %d calls and proposals of the log were looked at", maxScan)
+	}
+	out := bufio.NewWriter(c.OutOrStdout())
+	for i := range list {
+		p := describe(&list[i], time.Now())
+		if err := p.explain(c.Context(), asker, t.space, &list[i]); err != nil {
+			return err
+		}
+		if !asJSON {
+			p.write(out, style)
+		} else if err := json.NewEncoder(out).Encode(p); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// describe reads a proposal's envelope.
+func describe(e *protocol.Envelope, now time.Time) *proposal {
+	p := &proposal{
+		ID: e.ID, From: e.From, TS: e.TS, AgeSeconds: max(0, int64(now.Sub(e.TS).Seconds())), Context: e.Context,
+		Params: json.RawMessage("{}"),
+	}
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
+	if err != nil {
+		return p
+	}
+	root := doc.Root()
+	p.Owner = protocol.ParticipantID(root.Get("participant_id").Text())
+	p.Tool = root.Get("method").Text()
+	params := root.Get("params")
+	if name := params.Get("name").Text(); p.Tool == "tools/call" && name != "" {
+		p.Tool, params = name, params.Get("arguments")
+	}
+	if params.Type() == protocol.TypeObject {
+		p.Params = params.Raw()
+	}
+	return p
+}
+
+// explain adds the turn that the proposal belongs to, and its reason.
+func (p *proposal) explain(ctx context.Context, asker *api.Client, space string, e *protocol.Envelope) error {
+	t, d, err := explanation(ctx, asker, space, p.ID)
+	if err != nil {
+		return err
+	}
+	if t != nil {
+		p.ThreadID, p.TurnNumber, p.UserInput = t.ThreadID, t.Turn.TurnNumber, t.Turn.UserInput
+	}
+	if d != nil {
+		p.Rationale = d.Rationale
+		return nil
+	}
+	p.Rationale, err = thoughtBehind(ctx, asker, space, e, p.Tool)
+	return err
+}
+
+// write says it in words. What fails to be written is told when w is flushed.
+func (p *proposal) write(w *bufio.Writer, s reasontext.Style) {
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(w, "  %s%s\n", s.Paint(s.Dim, label), text)
+		}
+	}
+	age := (time.Duration(p.AgeSeconds) * time.Second).String()
+	fmt.Fprintf(w, "%s  %s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, reasontext.Line(string(p.From))), s.Paint(s.Tool, reasontext.Exact(p.Tool)), age)
+	line("params:    ", reasontext.Exact(reasontext.JSON(p.Params))) // as a whole: this is what is decided on
+	line("tool of:   ", reasontext.Line(string(p.Owner)))
+	if p.Rationale != "" {
+		line("rationale: ", `"`+reasontext.Line(p.Rationale)+`"`)
+	}
+	if p.TurnNumber > 0 {
+		line("for:       ", fmt.Sprintf("turn %d of %s: %s", p.TurnNumber, p.ThreadID, reasontext.Cut(reasontext.Line(p.UserInput), 200)))
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// sendFlags are the flags of send.
+type sendFlags struct {
+	file      string
+	to        []string
+	context   string
+	replyTo   []string
+	id        string
+	kind      string
+	payload   string
+	json      bool
+	wait      bool
+	reasoning bool
+	timeout   time.Duration
+}
+
+func newSend(a *app) *cobra.Command {
+	var f sendFlags
+	c := &cobra.Command{
+		Use:   "send [TEXT…]",
+		Short: "Sends a message, and waits for the answer if asked to",
+		Long: `send puts a chat message into a space and prints its id and its place in the
+log: ID SEQ. The text is that of the arguments, of --file, or of standard input.
+With --kind and --payload it sends any other envelope.
+
+With --wait it prints the answer instead: the first chat of the main
+conversation that correlates to the message and comes from somebody else. With
+--reasoning the tools that the agent called for it, and why, stand on standard
+error.
+
+Exit codes: 0 admitted, with --wait answered; 1 refused or failed; 2 called
+wrongly; 3 no answer in time (the message was admitted); 4 no connection, or
+the gateway does not let this token in.`,
+		Example: `  meup send 'what is in the docs folder?'
+  meup send --wait --reasoning --to guide 'what is in the docs folder?'
+  git diff | meup send --wait --timeout 5m
+  meup send --kind reasoning/thought --context ctx-1 --payload '{"message":"hm"}'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return finish(c.Context(), runSend(c, a, &f, args))
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.file, "file", "", "file with the text; - is standard input")
+	fl.StringSliceVar(&f.to, "to", nil, "participants to address; may be repeated")
+	fl.StringVar(&f.context, "context", "", "context to send it into")
+	fl.StringSliceVar(&f.replyTo, "reply-to", nil, "id of the envelope that it answers; may be repeated")
+	fl.StringVar(&f.id, "id", "", "its id; sending the same again under one id is safe (default: a new one)")
+	fl.StringVar(&f.kind, "kind", "chat", "kind of envelope")
+	fl.StringVar(&f.payload, "payload", "", "payload as a JSON object, instead of a text")
+	fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}, and "answer" with --wait`)
+	fl.BoolVar(&f.wait, "wait", false, "wait for the answer and print it")
+	fl.BoolVar(&f.reasoning, "reasoning", false, "with --wait: what was reasoned, on standard error")
+	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer")
+	return c
+}
+
+func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
+	if err := f.check(c.Flags()); err != nil {
+		return err
+	}
+	draft, err := f.draft(c.InOrStdin(), args)
+	if err != nil {
+		return err
+	}
+	t, err := a.target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if f.wait {
+		return sendAndWait(c, a, f, t, draft)
+	}
+	asker, err := t.http()
+	if err != nil {
+		return err
+	}
+	defer asker.Close()
+	id, seq, err := asker.Send(c.Context(), t.space, draft)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return json.NewEncoder(c.OutOrStdout()).Encode(receipt{ID: id, Seq: seq})
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", id, seq)
+	return err
+}
+
+// receipt is what send --json prints.
+type receipt struct {
+	ID     protocol.ID        `json:"id"`
+	Seq    protocol.Seq       `json:"seq"`
+	Answer *protocol.Envelope `json:"answer,omitempty"`
+}
+
+// check finds what cannot be meant together.
+func (f *sendFlags) check(fl *pflag.FlagSet) error {
+	kind, ok := protocol.ParseKind(f.kind)
+	switch {
+	case !ok:
+		return program.Usagef("--kind %q is no kind", f.kind)
+	case fl.Changed("payload") && f.file != "":
+		return program.Usagef("--payload and --file: one of them")
+	case kind != protocol.KindChat && !fl.Changed("payload"):
+		return program.Usagef("--kind %s needs --payload, a JSON object", f.kind)
+	case f.wait && kind != protocol.KindChat:
+		return program.Usagef("--wait is for a chat: nothing else has an answer in the main conversation")
+	case f.wait && f.context != "":
+		return program.Usagef("--wait is for the main conversation, without --context")
+	case f.reasoning && !f.wait:
+		return program.Usagef("--reasoning goes with --wait")
+	case f.timeout <= 0:
+		return program.Usagef("--timeout is longer than nothing")
+	case fl.Changed("id") && !protocol.ValidID(f.id):
+		return program.Usagef("--id %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", f.id)
+	}
+	return nil
+}
+
+// draft puts the envelope together.
+func (f *sendFlags) draft(in io.Reader, args []string) (protocol.Envelope, error) {
+	kind, _ := protocol.ParseKind(f.kind)
+	e := protocol.Envelope{ID: protocol.ID(f.id), Kind: kind}
+	for _, id := range f.to {
+		e.To = append(e.To, protocol.ParticipantID(id))
+	}
+	for _, id := range f.replyTo {
+		e.Correlation.IDs = append(e.Correlation.IDs, protocol.ID(id))
+	}
+	e.Correlation.Array = len(f.replyTo) > 1
+	var err error
+	if f.context != "" {
+		path, ok := protocol.ParseContextPath(f.context, protocol.MaxContextBytes)
+		if !ok {
+			return e, program.Usagef("--context %q is no context path", f.context)
+		}
+		e.Context = path
+	}
+	if e.Payload, err = f.body(in, args); err != nil {
+		return e, err
+	}
+	return e, nil
+}
+
+// body is the payload: as given, or that of a chat.
+func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
+	if f.payload != "" {
+		if len(args) > 0 {
+			return nil, program.Usagef("a text and --payload: one of them")
+		}
+		doc, err := protocol.ParseJSON([]byte(f.payload), protocol.MaxDepth)
+		if err != nil || doc.Root().Type() != protocol.TypeObject {
+			return nil, program.Usagef("--payload: %w", errors.Join(errors.New("expected a JSON object"), err))
+		}
+		return json.RawMessage(f.payload), nil
+	}
+	text, err := f.text(in, args)
+	if err != nil {
+		return nil, err
+	}
+	return append(protocol.AppendString([]byte(`{"message":`), text), '}'), nil
+}
+
+// maxText bounds what is read from a file; a gateway takes 1 MiB unless it is
+// configured otherwise.
+const maxText = 32 << 20
+
+func (f *sendFlags) text(in io.Reader, args []string) (string, error) {
+	raw := []byte(strings.Join(args, " "))
+	var err error
+	switch {
+	case len(args) > 0 && f.file != "":
+		return "", program.Usagef("a text and --file: one of them")
+	case len(args) > 0:
+	case f.file == "" && isTerminal(in):
+		return "", program.Usagef("what is to be sent? Give a text, --file, or standard input")
+	case f.file == "" || f.file == "-":
+		raw, err = readText(in)
+	default:
+		raw, err = readFile(f.file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read text: %w", err)
+	}
+	raw = bytes.TrimSuffix(bytes.TrimSuffix(raw, []byte("\n")), []byte("\r"))
+	switch {
+	case len(bytes.TrimSpace(raw)) == 0:
+		return "", program.Usagef("the text is empty")
+	case !utf8.Valid(raw):
+		return "", program.Usagef("the text is not UTF-8")
+	}
+	return string(raw), nil
+}
+
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	return readText(file)
+}
+
+func readText(in io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(in, maxText+1))
+	if err == nil && len(raw) > maxText {
+		err = fmt.Errorf("it has more than %d bytes", maxText)
+	}
+	return raw, err
+}

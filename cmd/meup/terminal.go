@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// isTerminal reports whether a reader or writer is a terminal.
+func isTerminal(rw any) bool {
+	f, ok := rw.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// warn says something on standard error that does not end the command.
+func warn(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, "meup: "+format+"\n", args...) // nobody listens
+}
+
+// warnIfOpen says that a file which holds a token can be read by others.
+func warnIfOpen(w io.Writer, path string) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		warn(w, "warning: %s holds a token and can be read by others; chmod 600 %s", path, path)
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// asking is what the commands share that ask for turns.
+type asking struct {
+	api    *api.Client
+	space  string
+	thread protocol.ID
+}
+
+// ask finds the thread that is meant: the newest one unless it is named.
+func ask(ctx context.Context, t *target, thread string) (*asking, error) {
+	asker, err := t.http()
+	if err != nil {
+		return nil, err
+	}
+	q := &asking{api: asker, space: t.space, thread: protocol.ID(thread)}
+	if thread != "" {
+		return q, nil
+	}
+	list, err := asker.Threads(ctx, t.space, 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(list.Threads) == 0 {
+		return nil, fmt.Errorf("space %q has no conversation yet", t.space)
+	}
+	q.thread = list.Threads[0].ThreadID
+	return q, nil
+}
+
+// page asks for turns of the thread. A thread that is not there is no matter
+// of the connection.
+func (q *asking) page(ctx context.Context, page api.Page) (*api.History, error) {
+	h, err := q.api.History(ctx, q.space, q.thread, page)
+	if notFound(err) {
+		return nil, &program.ExitError{Code: program.ExitFailed, Err: shown{err}}
+	}
+	return h, err
+}
+
+// turn returns one turn; nil if there is none.
+func (q *asking) turn(ctx context.Context, n int) (*api.Turn, error) {
+	h, err := q.page(ctx, api.Page{Limit: 1, Before: n + 1})
+	if err != nil || len(h.Turns) == 0 || h.Turns[0].TurnNumber != n {
+		return nil, err
+	}
+	return &h.Turns[0], nil
+}
+
+// newestCompleted returns the last turn that is completed; nil if none is.
+func (q *asking) newestCompleted(ctx context.Context) (*api.Turn, error) {
+	for page := (api.Page{Limit: 10}); ; {
+		h, err := q.page(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range slices.Backward(h.Turns) {
+			if t.State == api.TurnCompleted {
+				return &t, nil
+			}
+		}
+		if !h.HasMore || len(h.Turns) == 0 {
+			return nil, nil
+		}
+		page.Before = h.Turns[0].TurnNumber
+	}
+}
+
+// turns calls do with the newest turns (most of them, 0: all), the oldest of
+// them first.
+func (q *asking) turns(ctx context.Context, most, before int) (*api.History, error) {
+	var out *api.History
+	for {
+		limit := 100
+		if most > 0 {
+			limit = min(limit, most)
+		}
+		h, err := q.page(ctx, api.Page{Limit: limit, Before: before})
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = h
+		} else {
+			out.Turns, out.HasMore = append(slices.Clip(h.Turns), out.Turns...), h.HasMore
+		}
+		most -= len(h.Turns)
+		if !h.HasMore || len(h.Turns) == 0 || most == 0 {
+			return out, nil
+		}
+		before = h.Turns[0].TurnNumber
+	}
+}

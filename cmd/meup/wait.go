@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// sendAndWait joins before it sends, so that no answer is too fast for it.
+func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protocol.Envelope) error {
+	style, err := a.style(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
+	defer cancel()
+	opts := t.dialOptions(c)
+	opts.Filter = protocol.Filter{Contexts: []string{""}, Kinds: []string{string(protocol.KindChat)}}
+	member, err := dial(ctx, opts)
+	if err != nil {
+		return late(ctx, err, "no connection within %s", f.timeout)
+	}
+	defer member.Close() //nolint:errcheck // it waits for the client's goroutines and returns nil
+	r, err := member.Send(ctx, draft)
+	if err != nil {
+		return late(ctx, err, "%s was not acknowledged within %s", r.ID, f.timeout)
+	}
+	answer, err := awaitAnswer(ctx, member, r.ID)
+	if err != nil {
+		return late(ctx, err, "no answer to %s within %s", r.ID, f.timeout)
+	}
+	if f.json {
+		err = json.NewEncoder(c.OutOrStdout()).Encode(receipt{ID: r.ID, Seq: r.Seq, Answer: answer})
+	} else {
+		_, err = fmt.Fprintln(c.OutOrStdout(), reasontext.Text(chatText(answer)))
+	}
+	if err != nil || !f.reasoning {
+		return err
+	}
+	if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer is there all the same
+		warn(c.ErrOrStderr(), "no reasoning: %v", shown{err})
+	}
+	return nil
+}
+
+// late says that time was up, if that is why something failed.
+func late(ctx context.Context, err error, format string, args ...any) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &program.ExitError{Code: exitTimedOut, Err: fmt.Errorf(format, args...)}
+	}
+	return err
+}
+
+// awaitAnswer receives until somebody else answers the message in the main
+// conversation.
+func awaitAnswer(ctx context.Context, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
+	for {
+		e, err := member.Receive(ctx)
+		var gap *client.GapError
+		if errors.As(err, &gap) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind == protocol.KindChat && e.Context == "" && e.From != member.You() && e.Correlation.Names(id) {
+			return &e, nil
+		}
+	}
+}
+
+func chatText(e *protocol.Envelope) string {
+	var p struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(e.Payload, &p) // the gateway has seen that it is one
+	return p.Message
+}
+
+// explainTimeout bounds the question for the reasoning behind an answer.
+const explainTimeout = 30 * time.Second
+
+// explain writes the reasoning of the turn that an envelope belongs to.
+func explain(ctx context.Context, t *target, id protocol.ID, style reasontext.Style, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
+	defer cancel()
+	asker, err := t.http()
+	if err != nil {
+		return err
+	}
+	defer asker.Close()
+	turn, err := asker.TurnOf(ctx, t.space, id)
+	if err != nil {
+		return err
+	}
+	if block := reasontext.Block(&turn.Turn, style); block != "" {
+		_, err = io.WriteString(out, "\n"+block)
+	}
+	return err
+}

@@ -1,0 +1,259 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of messages, in bytes.
+const (
+	maxShown   = 64 << 10 // of one that is shown; /export has all of it
+	maxTyped   = 60 << 10
+	maxWaiting = 100 // messages
+)
+
+// delivery is how far a message has come.
+type delivery int
+
+const (
+	delivered delivery = iota
+	waiting            // not acknowledged yet
+	refused
+)
+
+// chat is a message.
+type chat struct {
+	id       protocol.ID
+	from     protocol.ParticipantID
+	to       []protocol.ParticipantID
+	text     string // as it came
+	cut      bool   // there was more of it
+	markdown bool
+	at       time.Time // zero while it waits
+
+	thread   *thread
+	turn     int                    // 0: unknown
+	answers  protocol.ParticipantID // whose message it answers
+	context  protocol.ContextPath
+	mine     bool // typed here
+	answered bool // by somebody else
+	late     bool // it was said that it waits for the connection
+	state    delivery
+	why      string // of a refusal, in words
+	undone   string // who withdrew it
+}
+
+// outbox holds what was typed and is not acknowledged, oldest first. One
+// message is on its way at a time, so that each answers the one before.
+type outbox struct {
+	queue  []*block
+	flight protocol.ID
+	asked  map[protocol.ID]request // everything else that is on its way
+}
+
+// request is something on its way that is no message.
+type request struct {
+	what string // in words, for a refusal
+	// otherwise is done instead, when the right to do this is missing; nil: it
+	// is a refusal like any other.
+	otherwise func()
+	failed    func() // is called with a refusal; nil: nothing is to be done
+}
+
+func newOutbox() outbox { return outbox{asked: make(map[protocol.ID]request)} }
+
+// ask sends what is no message, and says so if it is refused.
+func (m *model) ask(what string, env protocol.Envelope, otherwise func()) {
+	m.askAs(m.newID(), request{what: what, otherwise: otherwise}, env)
+}
+
+func (m *model) askAs(id protocol.ID, r request, env protocol.Envelope) {
+	env.ID = id
+	m.outbox.asked[id] = r
+	m.do(send{env})
+}
+
+// unsent is how many messages are not acknowledged.
+func (o *outbox) unsent() int { return len(o.queue) }
+
+// talk takes a message that was typed. With to it is for those alone, in a thread
+// of their own; what follows there stays among them, so that nobody who goes on
+// speaking is suddenly heard by all.
+func (m *model) talk(text string, to []protocol.ParticipantID) {
+	switch {
+	case len(text) > maxTyped:
+		m.restore = text
+		m.say(errorBlock, fmt.Sprintf("That message is too long: %d bytes of %d.", len(text), maxTyped))
+		return
+	case len(m.outbox.queue) >= maxWaiting:
+		m.restore = text
+		m.say(errorBlock, "Too many messages wait for the connection. Please wait until it is back.")
+		return
+	}
+	t := m.threads.active
+	if t == nil || to != nil && !slices.Equal(t.to, to) {
+		t = m.threads.begin()
+		t.to, m.threads.active = to, t
+	}
+	t.mine, to = true, t.to
+	c := &chat{id: m.newID(), from: m.you, to: to, text: text, thread: t, mine: true, state: waiting}
+	b := m.show(&block{kind: chatBlock, chat: c})
+	m.outbox.queue = append(m.outbox.queue, b)
+	m.next()
+}
+
+// next sends the oldest message that waits, unless one is on its way.
+func (m *model) next() {
+	if m.outbox.flight != "" || len(m.outbox.queue) == 0 {
+		return
+	}
+	c := m.outbox.queue[0].chat
+	m.outbox.flight = c.id
+	env := client.Chat(c.text)
+	env.ID, env.To = c.id, c.to
+	if c.thread.last != "" {
+		env.Correlation = protocol.CorrelateTo(c.thread.last)
+	}
+	m.do(send{env})
+}
+
+// sent takes in what became of an envelope of ours.
+func (m *model) sent(id protocol.ID, err error) {
+	if r, ok := m.outbox.asked[id]; ok {
+		delete(m.outbox.asked, id)
+		m.askedFor(r, err)
+		return
+	}
+	if id != m.outbox.flight || len(m.outbox.queue) == 0 {
+		return
+	}
+	b := m.outbox.queue[0]
+	m.outbox.queue, m.outbox.flight = m.outbox.queue[1:], ""
+	if err != nil {
+		m.refuse(b, err)
+	} else {
+		m.admit(b)
+	}
+	m.next()
+	if m.leaving && m.outbox.unsent() == 0 {
+		m.do(leave{})
+	}
+}
+
+func (m *model) askedFor(r request, err error) {
+	if err == nil {
+		return
+	}
+	if r.failed != nil {
+		r.failed()
+	}
+	if r.otherwise != nil && errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
+		r.otherwise()
+		return
+	}
+	m.say(errorBlock, r.what+" did not work: "+inWords(err))
+}
+
+// admit notes that a message of ours is in the log, by its acknowledgement or
+// by its echo, whichever is first.
+func (m *model) admit(b *block) {
+	c := b.chat
+	if c.state == delivered {
+		return
+	}
+	c.state = delivered
+	if c.thread.root == "" {
+		c.thread.root = c.id
+	}
+	m.threads.put(c.id, place{c.thread, m.you})
+	c.thread.last = c.id
+	m.changed(b)
+	m.do(readTurn{envelope: c.id})
+}
+
+// refuse says at a message why it is not in the log, and gives it back.
+func (m *model) refuse(b *block, err error) {
+	b.chat.state, b.chat.why = refused, inWords(err)
+	m.restore = b.chat.text
+	m.leaving = false // who leaves should see it
+	m.changed(b)
+}
+
+// hear takes in a message from the space.
+func (m *model) hear(env *protocol.Envelope) {
+	if b := m.scroll.chats[env.ID]; b != nil {
+		b.chat.at = env.TS
+		m.admit(b)
+		b.change()
+		return
+	}
+	p := payload[struct {
+		Message string `json:"message"`
+		Text    string `json:"text"`
+		Format  string `json:"format"`
+	}](env)
+	if p.Message == "" {
+		p.Message = p.Text
+	}
+	known := m.threads.answers(env)
+	t := m.threads.note(env)
+	c := &chat{
+		id: env.ID, from: env.From, to: env.To, text: p.Message, markdown: p.Format == "markdown", at: env.TS,
+		thread: t, answers: known.from, context: env.Context,
+	}
+	if len(c.text) > maxShown {
+		c.text, c.cut = strings.ToValidUTF8(c.text[:maxShown], ""), true
+	}
+	for _, id := range env.Correlation.IDs {
+		if b := m.scroll.chats[id]; b != nil && env.From != b.chat.from {
+			b.chat.answered = true
+		}
+	}
+	if t != nil && env.Context == "" {
+		t.last = env.ID
+		m.adopt(t, env)
+	}
+	b := m.show(&block{kind: chatBlock, chat: c, context: env.Context})
+	m.conclude(b, env)
+}
+
+// adopt goes on with a conversation of before, in which this participant was
+// the last time.
+func (m *model) adopt(t *thread, env *protocol.Envelope) {
+	if env.From != m.you {
+		return
+	}
+	t.mine = true
+	if env.Seq <= m.head && m.outbox.unsent() == 0 {
+		m.threads.active, t.to = t, env.To
+	}
+}
+
+// withdrawn marks a message that its author, or somebody for them, took back.
+func (m *model) withdrawn(env *protocol.Envelope) {
+	m.threads.note(env)
+	for _, id := range env.Correlation.IDs {
+		if b := m.scroll.chats[id]; b != nil {
+			b.chat.undone = string(env.From)
+			m.changed(b)
+		}
+	}
+}
+
+// inWords is why something did not work, for people.
+func inWords(err error) string {
+	var refusal *protocol.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.Message != "":
+		return refusal.Message
+	case errors.Is(err, client.ErrClosed):
+		return "the connection is closed."
+	}
+	return err.Error() + "."
+}

@@ -1,0 +1,85 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxListed bounds the parameters of one proposal among others, in characters.
+const maxListed = 200
+
+// listProposals shows those that wait, or all of one.
+func (m *model) listProposals(which string) {
+	if which != "" {
+		b, sentence := m.work.choose(which)
+		if b == nil {
+			m.say(errorBlock, sentence)
+			return
+		}
+		m.say(noticeBlock, b.proposal.title(), "  "+b.proposal.call(0))
+		return
+	}
+	if len(m.work.pending) == 0 {
+		m.say(noticeBlock, "No proposal waits for a decision.")
+		return
+	}
+	lines := []string{"Waiting for a decision:"}
+	for _, b := range m.work.pending {
+		lines = append(lines, "  "+b.proposal.title(), "    "+b.proposal.call(maxListed))
+	}
+	m.say(noticeBlock, append(lines, "/approve N makes the call, /reject N REASON says no.")...)
+}
+
+// title names a proposal: its number, who proposes, and whose tool it is.
+func (p *proposal) title() string {
+	of := ""
+	if p.owner != "" {
+		of = " of " + shortName(p.owner)
+	}
+	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.from), Line(shorten(p.tool, 100)), of)
+}
+
+// approve makes a proposed call.
+func (m *model) approve(which string) {
+	b, sentence := m.work.choose(which)
+	if b == nil {
+		m.say(errorBlock, sentence)
+		return
+	}
+	p := b.proposal
+	if p.deciding {
+		m.say(errorBlock, "Your decision on proposal "+strconv.Itoa(p.number)+" is on its way.")
+		return
+	}
+	p.deciding = true
+	id := m.newID()
+	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: func() { p.deciding = false }}, p.approval(id))
+}
+
+// reject says no to a proposed call.
+func (m *model) reject(args string) {
+	which, reason, _ := strings.Cut(args, " ")
+	if b, _ := m.work.choose(which); b == nil || which == "" {
+		which, reason = "", args // no number: the only one
+		if _, err := strconv.Atoi(strings.TrimSpace(args)); err == nil {
+			which = strings.TrimSpace(args)
+		}
+	}
+	b, sentence := m.work.choose(which)
+	reason = strings.TrimSpace(reason)
+	switch {
+	case b == nil:
+		m.say(errorBlock, sentence)
+		return
+	case reason == "":
+		m.say(errorBlock, "Say why: /reject N REASON, such as disagree, unsafe or no_longer_needed.")
+		return
+	case b.proposal.deciding:
+		m.say(errorBlock, "Your decision on proposal "+strconv.Itoa(b.proposal.number)+" is on its way.")
+		return
+	}
+	p := b.proposal
+	p.deciding = true
+	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.number), failed: func() { p.deciding = false }}, p.rejection(reason))
+}

@@ -1,0 +1,154 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// newThread lets the next message begin a thread.
+func (m *model) newThread(string) {
+	m.threads.active = nil
+	m.say(noticeBlock, "Your next message begins a new thread.")
+}
+
+// talkTo says something to some alone.
+func (m *model) talkTo(args string) {
+	who, text, _ := strings.Cut(args, " ")
+	text = strings.TrimSpace(text)
+	if text == "" {
+		m.say(errorBlock, "Say to whom and what: /to WHO[,WHO] MESSAGE.")
+		return
+	}
+	var to []protocol.ParticipantID
+	for name := range strings.SplitSeq(who, ",") {
+		id := protocol.ParticipantID(strings.TrimPrefix(name, "@"))
+		if !protocol.ValidParticipantID(string(id)) {
+			m.restore = "/to " + args
+			m.say(errorBlock, exact(name)+" is no name of a participant.")
+			return
+		}
+		to = append(to, id)
+	}
+	m.talk(text, to)
+}
+
+// cancelQuestion takes the last question back. Whoever reasons about it stops;
+// who may not withdraw a message closes the contexts in which it is done.
+func (m *model) cancelQuestion(string) {
+	b := m.lastQuestion()
+	switch {
+	case b == nil:
+		m.say(errorBlock, "There is no question of yours to cancel.")
+		return
+	case b.chat.state == waiting:
+		m.say(errorBlock, "Your last message is not sent yet.")
+		return
+	}
+	open := m.thinkingAbout(b.chat.id)
+	if len(open) == 0 && b.chat.answered {
+		m.say(errorBlock, "Nothing is being reasoned for your last question: it is answered.")
+		return
+	}
+	env := protocol.Envelope{
+		Kind: protocol.KindChatCancel, To: b.chat.to, Correlation: protocol.CorrelateTo(b.chat.id),
+		Payload: []byte(`{"reason":"no_longer_needed"}`),
+	}
+	m.ask("Cancelling", env, func() {
+		if len(open) == 0 {
+			m.say(errorBlock, "You may not withdraw messages here, and nobody reasons about yours yet.")
+		}
+		for _, d := range open {
+			m.ask("Cancelling", protocol.Envelope{
+				Kind: protocol.KindReasoningCancel, To: b.chat.to, Context: d.path, Correlation: protocol.CorrelateTo(rootOf(d.path)),
+				Payload: []byte(`{"reason":"no_longer_needed"}`),
+			}, nil)
+		}
+	})
+}
+
+// lastQuestion is the youngest message of mine that was not refused.
+func (m *model) lastQuestion() *block {
+	for _, b := range slices.Backward(m.scroll.blocks) {
+		if b.chat != nil && b.chat.from == m.you && b.chat.state != refused && b.chat.context == "" {
+			return b
+		}
+	}
+	return nil
+}
+
+// thinkingAbout returns who thinks about a message.
+func (m *model) thinkingAbout(question protocol.ID) []*mind {
+	var list []*mind
+	for _, path := range m.minds.order {
+		if b := m.minds.byPath[path]; b != nil && b.mind.question == question && b.mind.state == thinking {
+			list = append(list, b.mind)
+		}
+	}
+	return list
+}
+
+// exportThread writes the active thread into a file.
+func (m *model) exportThread(file string) {
+	t := m.threads.active
+	if t == nil || t.root == "" {
+		m.say(errorBlock, "There is no thread to export yet.")
+		return
+	}
+	if file == "" {
+		file = fmt.Sprintf("meup-%s-%s.md", m.space, t.root)
+	}
+	m.do(export{t.root, file})
+}
+
+func (m *model) showExport(e exported) {
+	switch {
+	case errors.Is(e.err, os.ErrExist):
+		m.say(errorBlock, "Not exported: there is a file "+e.file+" already.")
+	case e.err != nil:
+		m.say(errorBlock, "Not exported: "+inWords(e.err))
+	default:
+		m.say(noticeBlock, fmt.Sprintf("The thread is in %s (%d bytes).", e.file, e.size))
+	}
+}
+
+// maxContextDepth is the deepest path that may be typed; the gateway's bound is
+// lower.
+const maxContextDepth = 32
+
+// filterContext shows one context alone, or everything.
+func (m *model) filterContext(path string) {
+	if path == "" {
+		m.filter = ""
+		m.say(noticeBlock, "Everything is shown.")
+		return
+	}
+	p, ok := protocol.ParseContextPath(path, maxContextDepth)
+	known := slices.ContainsFunc(m.contexts.list, func(c protocol.ContextPath) bool { return c.Within(p) })
+	if !ok || !known {
+		m.say(errorBlock, "No context "+exact(shorten(path, 300))+" is known here. Tab completes those that are.")
+		return
+	}
+	m.filter = p
+	m.say(noticeBlock, "Only the context "+string(p)+" is shown. /context shows everything again.")
+}
+
+// contexts are those seen of late, oldest first.
+type contexts struct{ list []protocol.ContextPath }
+
+// maxContexts bounds them.
+const maxContexts = 256
+
+func (c *contexts) note(path protocol.ContextPath) {
+	if path == "" || slices.Contains(c.list, path) {
+		return
+	}
+	c.list = append(c.list, path)
+	if len(c.list) > maxContexts {
+		c.list = slices.Delete(c.list, 0, 1)
+	}
+}

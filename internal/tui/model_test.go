@@ -1,0 +1,219 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func chatFrom(id string, from protocol.ParticipantID, text string, answers ...protocol.ID) protocol.Envelope {
+	raw, err := json.Marshal(map[string]string{"message": text})
+	if err != nil {
+		panic(err)
+	}
+	return protocol.Envelope{
+		ID: protocol.ID(id), From: from, Kind: protocol.KindChat, Payload: raw, Seq: 11,
+		TS: time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC), Correlation: protocol.Correlation{IDs: answers},
+	}
+}
+
+// TestMemoryIsBounded: a space that never ends does not fill the memory.
+func TestMemoryIsBounded(t *testing.T) {
+	s := newStage(t, false)
+	m := s.model
+	for i := range 3 * maxKnown {
+		m.apply(received{chatFrom(fmt.Sprintf("m%d", i), "bob", "x")})
+		if i%10 == 0 {
+			start := protocol.Envelope{ID: protocol.ID(fmt.Sprintf("s%d", i)), From: "guide", Kind: protocol.KindReasoningStart, Payload: []byte(`{}`)}
+			m.apply(received{start})
+			proposal := protocol.Envelope{ID: protocol.ID(fmt.Sprintf("p%d", i)), From: "guide", Kind: protocol.KindMCPProposal, Context: protocol.ContextPath(start.ID), Payload: []byte(`{"method":"x"}`)}
+			m.apply(received{proposal})
+		}
+		m.takeEffects()
+	}
+	if n := len(m.scroll.blocks); n > maxBlocks {
+		t.Errorf("%d blocks", n)
+	}
+	if n := len(m.scroll.chats); n > maxBlocks {
+		t.Errorf("%d chats", n)
+	}
+	if n := len(m.threads.young) + len(m.threads.old); n > 2*maxKnown {
+		t.Errorf("%d envelopes are known", n)
+	}
+	if n := len(m.minds.byPath); n > maxMinds || n != len(m.minds.order) {
+		t.Errorf("%d minds, %d in order", n, len(m.minds.order))
+	}
+	if n := len(m.work.pending); n > maxProposals {
+		t.Errorf("%d proposals", n)
+	}
+	if n := len(m.contexts.list); n > maxContexts {
+		t.Errorf("%d contexts", n)
+	}
+	if n := len(m.news); n > maxNews {
+		t.Errorf("%d news", n)
+	}
+}
+
+func TestStepsAreBounded(t *testing.T) {
+	s := newStage(t, false)
+	s.step(`{"id":"s1","from":"guide","kind":"reasoning.start","payload":{},"seq":11}`)
+	for i := range 3 * maxSteps {
+		s.step(fmt.Sprintf(`{"id":"t%d","from":"guide","kind":"reasoning.thought","context":"s1","payload":{"message":"%d"},"seq":12}`, i, i))
+	}
+	for range 200 {
+		s.step(fmt.Sprintf(`{"id":"d","from":"guide","kind":"stream.data","context":"s1","payload":{"stream_id":"x","data":"%s"}}`, strings.Repeat("y", 200)))
+	}
+	d := s.model.minds.byPath["s1"].mind
+	if len(d.steps) != maxSteps || d.dropped != 2*maxSteps+1 {
+		t.Errorf("%d steps, %d dropped", len(d.steps), d.dropped)
+	}
+	if last := d.steps[len(d.steps)-1].text; len(last) > maxStep {
+		t.Errorf("a step of %d bytes", len(last))
+	}
+}
+
+func TestTooManyMessages(t *testing.T) {
+	s := newStage(t, false)
+	s.step("link waiting")
+	for range maxWaiting + 1 {
+		s.step("> x")
+	}
+	if n := s.model.outbox.unsent(); n != maxWaiting || s.model.restore != "x" {
+		t.Errorf("%d wait, %q is given back", n, s.model.restore)
+	}
+	s.model.restore = ""
+	s.step("> " + strings.Repeat("x", maxTyped+1))
+	if s.model.restore == "" {
+		t.Error("a message that is too long is lost")
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	s := newStage(t, false)
+	s.step(`{"id":"p1","from":"guide","kind":"mcp.proposal","context":"c-1/c-2","payload":{"method":"x"},"seq":11}`)
+	for text, want := range map[string]string{
+		"/he":            "/help  [/help]",
+		"/re":            "/re [/reasoning /reject /revoke]",
+		"/nothing":       "/nothing []",
+		"hello @g":       "hello @guide  [@guide]",
+		"hello gu":       "hello gu []",
+		"":               " []",
+		"/grant b":       "/grant bob  [bob]",
+		"/grant bob c":   "/grant bob c []",
+		"/approve ":      "/approve 1  [1]",
+		"/context c":     "/context c-1/c-2  [c-1/c-2]",
+		"/reasoning ":    "/reasoning all  [all]",
+		"two\nlines @bo": "two\nlines @bob  [@bob]",
+	} {
+		got, options := s.model.complete(text)
+		if got := fmt.Sprintf("%s %v", got, options); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestScrollingStaysWhereItIs(t *testing.T) {
+	s := newStage(t, false)
+	for i := range 50 {
+		s.model.apply(received{chatFrom(fmt.Sprintf("m%d", i), "bob", fmt.Sprintf("number %d", i))})
+	}
+	v, p := newView(false), page{}
+	shown := func() string { return strings.Join(p.lines(v, s.model, 40, 9), "\n") }
+	if got := shown(); !strings.HasSuffix(got, "number 49") {
+		t.Fatal(got)
+	}
+	p.scroll(v, s.model, 40, 9, -20)
+	before := shown()
+	if p.below != 20 || strings.Contains(before, "number 49") {
+		t.Errorf("%d below:\n%s", p.below, before)
+	}
+	for i := range maxBlocks - 100 {
+		s.model.apply(received{chatFrom(fmt.Sprintf("n%d", i), "bob", "more")})
+	}
+	if got := shown(); got != before {
+		t.Errorf("it has moved:\n%s\nfrom\n%s", got, before)
+	}
+	for i := range 200 { // what is on the screen is forgotten
+		s.model.apply(received{chatFrom(fmt.Sprintf("o%d", i), "bob", "more")})
+	}
+	if got := shown(); got == "" || strings.Contains(got, "number 4") {
+		t.Errorf("it shows\n%s", got)
+	}
+	p.scroll(v, s.model, 40, 9, -1_000_000)
+	shown()
+	p.scroll(v, s.model, 40, 9, 1_000_000)
+	if got := shown(); p.away || p.below != 0 {
+		t.Errorf("the end is not followed:\n%s", got)
+	}
+}
+
+// TestTurnsOfOthers: no question is put to the gateway about conversations that
+// I have no part in.
+func TestTurnsOfOthers(t *testing.T) {
+	s := newStage(t, false)
+	s.play(`{"id":"q","from":"bob","kind":"chat","payload":{"message":"?"},"seq":11}
+{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":12}
+{"id":"a","from":"guide","kind":"chat","correlationId":"q","payload":{"message":"!"},"seq":13}`)
+	if s.done.Len() > 0 {
+		t.Error(s.done.String())
+	}
+}
+
+// FuzzModel: whatever comes from the space, the model lives, and what it shows
+// is harmless and fits.
+func FuzzModel(f *testing.F) {
+	kinds := []protocol.Kind{
+		protocol.KindChat, protocol.KindChatCancel, protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
+		protocol.KindMCPReject, protocol.KindMCPWithdraw, protocol.KindReasoningStart, protocol.KindReasoningThought,
+		protocol.KindReasoningQuestion, protocol.KindReasoningConclusion, protocol.KindReasoningCancel, protocol.KindCapabilityGrant,
+		protocol.KindSpaceKick, protocol.KindParticipantPause, protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose,
+		protocol.KindSystemWelcome, protocol.KindSystemPresence,
+	}
+	f.Add([]byte{0, 1, 2}, []byte(`{"message":"x\u001b[31m","format":"markdown"}`), "a b")
+	f.Add([]byte{7, 8, 16, 10}, []byte(`{"stream_id":"s","data":"x","message":"y","questions":[{}]}`), "c")
+	f.Add([]byte{4, 5}, []byte(`{"method":"tools/call","params":{"name":"\u202e"},"reason":"\r\n"}`), "d")
+	f.Add([]byte{18, 19}, []byte(`{"participants":[{"id":"x"}],"event":"join","participant":{"id":"\u001b"}}`), "e")
+	f.Fuzz(func(t *testing.T, which, payload []byte, typedText string) {
+		s := newStage(t, false)
+		s.model.apply(typed{typedText})
+		for i, w := range which[:min(len(which), 20)] {
+			kind := kinds[int(w)%len(kinds)]
+			env := protocol.Envelope{
+				ID: protocol.ID(fmt.Sprintf("e%d", i)), From: "guide", Kind: kind, Payload: payload, Seq: 11, TS: s.clock,
+				Correlation: protocol.CorrelateTo(protocol.ID(fmt.Sprintf("e%d", int(w)/len(kinds)))),
+			}
+			if w%2 == 0 && kind != protocol.KindChat {
+				env.Context = protocol.ContextPath(fmt.Sprintf("e%d", i/2))
+			}
+			s.model.apply(received{env})
+			s.lines.tell()
+		}
+		s.model.toggleAll()
+		v := newView(false)
+		for _, b := range s.model.shown() {
+			for _, line := range v.lines(s.model, b, 30) {
+				if r, bad := harmful(line); bad || strings.Contains(line, "\n") || width(line) > 30 {
+					t.Fatalf("%q: %U, %d cells", line, r, width(line))
+				}
+			}
+		}
+		if r, bad := harmful(s.plain.String()); bad {
+			t.Fatalf("plain lines: %U in %q", r, s.plain.String())
+		}
+	})
+}
+
+func BenchmarkScreenOfAFullScrollback(b *testing.B) {
+	s := newStage(nil, false)
+	for i := range maxBlocks {
+		s.model.apply(received{chatFrom(fmt.Sprintf("m%d", i), "bob", strings.Repeat("some words ", 30))})
+	}
+	v, p := newView(true), page{}
+	for b.Loop() {
+		p.lines(v, s.model, 80, 24)
+	}
+}

@@ -1,0 +1,164 @@
+package tui
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// people are those who are connected, by name.
+type people struct{ here []protocol.Participant }
+
+func (p *people) welcome(w protocol.Welcome) {
+	p.here = nil
+	for _, one := range w.Participants {
+		p.put(one)
+	}
+	p.put(protocol.Participant{ID: w.You.ID, Capabilities: w.You.Capabilities})
+}
+
+// put notes that somebody is here, with the rights of now.
+func (p *people) put(one protocol.Participant) {
+	i, found := p.find(one.ID)
+	if found {
+		p.here[i] = one
+		return
+	}
+	p.here = slices.Insert(p.here, i, one)
+}
+
+func (p *people) remove(id protocol.ParticipantID) {
+	if i, found := p.find(id); found {
+		p.here = slices.Delete(p.here, i, i+1)
+	}
+}
+
+func (p *people) find(id protocol.ParticipantID) (int, bool) {
+	return slices.BinarySearchFunc(p.here, id, func(a protocol.Participant, id protocol.ParticipantID) int {
+		return cmp.Compare(a.ID, id)
+	})
+}
+
+func (p *people) isHere(id protocol.ParticipantID) bool {
+	_, found := p.find(id)
+	return found
+}
+
+// rewelcome takes in who is here after a new connection, or what I may do now.
+func (m *model) rewelcome(env *protocol.Envelope) {
+	var w protocol.Welcome
+	if json.Unmarshal(env.Payload, &w) != nil {
+		return
+	}
+	m.people.welcome(w)
+	for _, b := range m.minds.byPath {
+		if b.mind.state == thinking && !m.people.isHere(b.mind.agent) {
+			m.leaves(b.mind.agent)
+		}
+	}
+}
+
+// presence takes in who comes and who goes.
+func (m *model) presence(env *protocol.Envelope) {
+	var p protocol.Presence
+	if json.Unmarshal(env.Payload, &p) != nil || p.Participant.ID == "" {
+		return
+	}
+	id := p.Participant.ID
+	switch {
+	case p.Event == protocol.PresenceJoin && !m.people.isHere(id):
+		m.people.put(p.Participant)
+		m.say(noticeBlock, string(id)+" is here.")
+	case p.Event == protocol.PresenceJoin:
+		m.people.put(p.Participant)
+	case p.Event == protocol.PresenceLeave && m.people.isHere(id):
+		m.people.remove(id)
+		m.say(noticeBlock, string(id)+" has left.")
+		m.leaves(id)
+	}
+}
+
+// tellState says what changes who may do what.
+func (m *model) tellState(env *protocol.Envelope) {
+	p := payload[struct {
+		Recipient    string            `json:"recipient"`
+		Participant  string            `json:"participant_id"`
+		Capabilities []json.RawMessage `json:"capabilities"`
+		TTL          float64           `json:"ttl_seconds"`
+		Reason       string            `json:"reason"`
+	}](env)
+	from := string(env.From)
+	switch env.Kind {
+	case protocol.KindCapabilityGrant:
+		until := ""
+		if p.TTL > 0 {
+			until = " for " + inTime(time.Duration(p.TTL*float64(time.Second)))
+		}
+		m.say(noticeBlock, fmt.Sprintf("%s gives %s: %s%s.", from, p.Recipient, strings.Join(inRights(p.Capabilities), "; "), until), "  grant "+string(env.ID))
+	case protocol.KindCapabilityRevoke:
+		m.say(noticeBlock, from+" takes rights from "+p.Recipient+".")
+	case protocol.KindSpaceInvite:
+		m.say(noticeBlock, from+" invites "+p.Participant+".")
+	case protocol.KindSpaceKick:
+		m.say(noticeBlock, from+" removes "+p.Participant+because(p.Reason)+".")
+	case protocol.KindParticipantPause:
+		m.say(noticeBlock, from+" pauses "+names(env.To)+because(p.Reason)+".")
+	case protocol.KindParticipantResume:
+		m.say(noticeBlock, from+" lets "+names(env.To)+" go on.")
+	}
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func names(ids []protocol.ParticipantID) string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = string(id)
+	}
+	return strings.Join(list, ", ")
+}
+
+// link is the state of the connection.
+type link struct {
+	phase client.Phase
+	lost  bool // it was, and that was said
+	retry time.Duration
+	tries int
+}
+
+// relink takes in a new state of the connection.
+func (m *model) relink(s client.State) {
+	m.link.phase, m.link.retry, m.link.tries = s.Phase, s.RetryIn, s.Attempt
+	switch s.Phase {
+	case client.Connected:
+		if m.link.lost {
+			m.say(noticeBlock, "The connection is back.")
+		}
+		m.link.lost, m.skew = false, skew{}
+	case client.Waiting:
+		if !m.link.lost {
+			m.link.lost = true
+			m.say(noticeBlock, "The connection is lost. It is opened again by itself; what you type goes out then.")
+		}
+	case client.Closed: // what ended it comes behind everything that was received
+	}
+}
+
+// finish takes in that there is nothing more to come. What was said stays on
+// the screen until the person leaves.
+func (m *model) finish(err error) {
+	m.link.phase = client.Closed
+	m.over, m.err = true, err
+	m.say(errorBlock, "The connection is closed for good: "+inWords(err))
+}

@@ -1,0 +1,262 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of what is under way.
+const (
+	maxEffects = 64  // calls at the same time
+	maxBatch   = 256 // events given to the face at once
+	tickEvery  = 100 * time.Millisecond
+	askFor     = 20 * time.Second // for one call of the API
+)
+
+// session is the way between a model and the space.
+type session struct {
+	opts   Options
+	client *client.Client
+	model  *model
+
+	ctx    context.Context // ends with close, or with who called Run
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+
+	events chan event
+	under  int         // effects under way; of the face's goroutine
+	busy   atomic.Bool // somebody thinks: the time is of interest
+
+	mu     sync.Mutex
+	state  []client.State // that are not taken yet, the last few
+	roused chan struct{}
+}
+
+// join connects and begins to receive.
+func join(ctx context.Context, opts Options) (*session, error) {
+	s := &session{
+		opts: opts, events: make(chan event, maxBatch), roused: make(chan struct{}, 1),
+	}
+	since, err := recall(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.client, err = client.Dial(ctx, client.Options{
+		URL: opts.URL, Space: opts.Space, Token: opts.Token, Since: since,
+		Backoff: opts.Backoff, OnState: s.onState, Logger: opts.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("join %s: %w", opts.Space, err)
+	}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.model = newModel(s.client.Welcome(), opts)
+	s.group.Go(s.receive)
+	return s, nil
+}
+
+// recall finds the place in the log at which to begin.
+func recall(ctx context.Context, opts Options) (client.Position, error) {
+	if opts.Recall < 0 {
+		return client.Position{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	page, err := opts.API.Envelopes(ctx, opts.Space, api.EnvelopeQuery{Descending: true, Limit: min(opts.Recall, 1000)})
+	if err != nil {
+		return client.Position{}, fmt.Errorf("look what was said before in %s: %w", opts.Space, err)
+	}
+	if len(page.Envelopes) == 0 {
+		return client.Position{}, nil
+	}
+	return client.After(page.Envelopes[len(page.Envelopes)-1].Seq - 1), nil
+}
+
+// close leaves the space and waits for everything that was started.
+func (s *session) close() {
+	s.cancel()
+	_ = s.client.Close()
+	s.group.Wait()
+}
+
+// onState is told by the client what becomes of the connection. It must not
+// wait, so the states stand in a list of their own.
+func (s *session) onState(state client.State) {
+	s.mu.Lock()
+	s.state = append(s.state, state)
+	if len(s.state) > 8 {
+		s.state = s.state[len(s.state)-8:]
+	}
+	s.mu.Unlock()
+	select {
+	case s.roused <- struct{}{}:
+	default:
+	}
+}
+
+func (s *session) takeStates() []event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []event
+	for _, state := range s.state {
+		list = append(list, linked{state})
+	}
+	s.state = nil
+	return list
+}
+
+// post hands an event on, unless the session has ended.
+func (s *session) post(e event) {
+	select {
+	case s.events <- e:
+	case <-s.ctx.Done():
+	}
+}
+
+// receive takes envelopes until the client ends.
+func (s *session) receive() {
+	for {
+		env, err := s.client.Receive(s.ctx)
+		var gap *client.GapError
+		switch {
+		case err == nil:
+			s.post(received{env})
+		case errors.As(err, &gap):
+			s.post(missed{gap})
+		default:
+			s.post(ended{err})
+			return
+		}
+	}
+}
+
+// next waits for events and returns those that are there, in their order; none
+// when the session has ended.
+func (s *session) next(ticks <-chan time.Time) []event {
+	select {
+	case e := <-s.events:
+		return s.drain([]event{e})
+	case <-s.roused:
+		return s.takeStates()
+	case <-ticks:
+		if s.busy.Load() {
+			return []event{ticked{}}
+		}
+		return []event{}
+	case <-s.ctx.Done():
+		return nil
+	}
+}
+
+func (s *session) drain(list []event) []event {
+	for len(list) < maxBatch {
+		select {
+		case e := <-s.events:
+			list = append(list, e)
+		default:
+			return list
+		}
+	}
+	return list
+}
+
+// carryOut begins what the model wants done, and reports whether the person
+// leaves. It does not wait.
+func (s *session) carryOut() (left bool) {
+	for {
+		list := s.model.takeEffects()
+		if len(list) == 0 {
+			s.busy.Store(s.model.busy())
+			return left
+		}
+		for _, e := range list {
+			if _, leaving := e.(leave); leaving {
+				left = true
+				continue
+			}
+			s.begin(e)
+		}
+	}
+}
+
+func (s *session) begin(e effect) {
+	if s.under >= maxEffects {
+		s.model.apply(tooMuch(e))
+		return
+	}
+	s.under++
+	s.group.Go(func() { s.post(finished{s.perform(e)}) })
+}
+
+// finished is what became of an effect.
+type finished struct{ event }
+
+// take gives an event to the model.
+func (s *session) take(e event) {
+	if f, ok := e.(finished); ok {
+		s.under--
+		e = f.event
+	}
+	s.model.apply(e)
+}
+
+// idle reports whether nothing is under way and nothing waits to be sent.
+func (s *session) idle() bool { return s.under == 0 && s.model.outbox.unsent() == 0 }
+
+var errTooMuch = errors.New("too much is under way; try again in a moment")
+
+// tooMuch is the event of an effect for which there was no place.
+func tooMuch(e effect) event {
+	switch e := e.(type) {
+	case send:
+		return answered{e.env.ID, errTooMuch}
+	case readTurn:
+		return turnRead{asked: e, err: errTooMuch}
+	case readHistory:
+		return historyRead{asked: e, err: errTooMuch}
+	case export:
+		return exported{file: e.file, err: errTooMuch}
+	case readGrants:
+		return grantsRead{asked: e, err: errTooMuch}
+	case readPeople:
+		return peopleRead{err: errTooMuch}
+	}
+	return nil
+}
+
+// perform does what an effect says and returns what became of it.
+func (s *session) perform(e effect) event {
+	if e, ok := e.(send); ok {
+		_, err := s.client.Send(s.ctx, e.env)
+		return answered{e.env.ID, err}
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, askFor)
+	defer cancel()
+	switch e := e.(type) {
+	case readTurn:
+		turn, err := s.turnOf(ctx, e.envelope)
+		return turnRead{e, turn, err}
+	case readHistory:
+		return s.history(ctx, e)
+	case export:
+		return s.export(ctx, e)
+	case readPeople:
+		here, err := s.opts.API.Participants(ctx, s.opts.Space)
+		return peopleRead{here, err}
+	case readGrants:
+		kinds := []string{string(protocol.KindCapabilityGrant), string(protocol.KindCapabilityRevoke)}
+		page, err := s.opts.API.Envelopes(ctx, s.opts.Space, api.EnvelopeQuery{Kinds: kinds, Limit: 1000, Descending: true})
+		if err != nil {
+			return grantsRead{asked: e, err: err}
+		}
+		return grantsRead{asked: e, envs: page.Envelopes}
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// add takes in what an envelope says of the thinking.
+func (d *mind) add(env *protocol.Envelope) {
+	text, stream := d.describe(env)
+	if text == "" {
+		return
+	}
+	if env.From != d.agent {
+		text = string(env.From) + ": " + text
+	}
+	if stream != "" {
+		if i := d.growing(stream); i >= 0 {
+			d.steps[i] = step{text: text, context: env.Context}
+			return
+		}
+	}
+	d.push(step{text: text, context: env.Context})
+}
+
+func (d *mind) push(s step) {
+	if len(s.text) > maxStep {
+		s.text = strings.ToValidUTF8(s.text[:maxStep], "") + "…"
+	}
+	d.steps = append(d.steps, s)
+	if len(d.steps) > maxSteps {
+		d.steps = slices.Delete(d.steps, 0, 1)
+		d.dropped++
+	}
+}
+
+// growing returns the place of the step that grows on a stream, or -1.
+func (d *mind) growing(stream string) int {
+	return slices.IndexFunc(d.steps, func(s step) bool { return s.stream == stream && stream != "" })
+}
+
+// drop takes away what grew on a stream: it is the answer.
+func (d *mind) drop(stream string) {
+	if i := d.growing(stream); i >= 0 {
+		d.steps = slices.Delete(d.steps, i, i+1)
+	}
+}
+
+// describe says in a line what an envelope adds, and on which stream it has
+// grown before; "" for nothing.
+func (d *mind) describe(env *protocol.Envelope) (text, stream string) {
+	switch {
+	case env.Kind == protocol.KindMCPRequest:
+		return d.call(env, "calling %s…"), ""
+	case env.Kind == protocol.KindMCPProposal:
+		return d.call(env, "proposing %s…"), ""
+	case env.Kind == protocol.KindMCPResponse:
+		return d.result(env), ""
+	case env.Kind == protocol.KindMCPReject:
+		return "rejected: " + reasonFor(env, ""), ""
+	case env.Kind == protocol.KindReasoningCancel && env.Context != d.path:
+		return "a part was cancelled", ""
+	case env.Kind.IsReasoning() && env.Context == d.path && env.Kind.ClosesContext():
+		return "", ""
+	case env.Kind.IsReasoning():
+		return wordsOf(env)
+	}
+	return "", ""
+}
+
+// wordsOf is what a step of reasoning says, under any of its names.
+func wordsOf(env *protocol.Envelope) (text, stream string) {
+	p := payload[struct {
+		Message    string `json:"message"`
+		Content    string `json:"content"`
+		Hypothesis string `json:"hypothesis"`
+		Decision   string `json:"decision"`
+		Questions  []any  `json:"questions"`
+		Stream     string `json:"stream_id"`
+	}](env)
+	text = p.Message
+	for _, other := range []string{p.Content, p.Hypothesis, p.Decision} {
+		if text == "" {
+			text = other
+		}
+	}
+	if text == "" && len(p.Questions) > 0 {
+		text = fmt.Sprint(p.Questions[0])
+	}
+	_, name := env.Kind.Split()
+	switch name {
+	case "observation", "hypothesis", "question":
+		text = name + ": " + text
+	}
+	return text, p.Stream
+}
+
+// call notes which tool a request calls.
+func (d *mind) call(env *protocol.Envelope, form string) string {
+	name := toolOf(env.Payload)
+	if name == "" {
+		return ""
+	}
+	if len(d.calls) < maxSteps {
+		d.calls[env.ID] = name
+	}
+	return fmt.Sprintf(form, name)
+}
+
+// toolOf is the name of the tool that a call means; the method where it is
+// another one, and "" for a notification.
+func toolOf(raw json.RawMessage) string {
+	var p struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(raw, &p)
+	switch {
+	case strings.HasPrefix(p.Method, "notifications/"):
+		return ""
+	case p.Method == "tools/call" && p.Params.Name != "":
+		return p.Params.Name
+	}
+	return p.Method
+}
+
+// result says what came of a call.
+func (d *mind) result(env *protocol.Envelope) string {
+	name := d.calls[env.Correlation.First()]
+	if name == "" {
+		return ""
+	}
+	p := payload[struct {
+		Error *struct {
+			Message string `json:"message"`
+		} `json:"error"`
+		Result struct {
+			IsError bool `json:"isError"`
+		} `json:"result"`
+	}](env)
+	switch {
+	case p.Error != nil:
+		return name + " failed: " + p.Error.Message
+	case p.Result.IsError:
+		return name + " failed"
+	}
+	return name + " has answered"
+}
+
+// grow takes in a piece of a thought that grows.
+func (m *model) grow(env *protocol.Envelope) {
+	p := payload[struct {
+		Stream string          `json:"stream_id"`
+		Data   json.RawMessage `json:"data"`
+	}](env)
+	b := m.minds.byPath[protocol.ContextPath(rootOf(env.Context))]
+	if b == nil || p.Stream == "" || b.mind.state != thinking {
+		return
+	}
+	d := b.mind
+	i := d.growing(p.Stream)
+	switch env.Kind {
+	case protocol.KindStreamClose:
+		return // the whole comes, or it stays as it is
+	case protocol.KindStreamOpen:
+		if i < 0 {
+			d.push(step{stream: p.Stream, context: env.Context})
+		}
+	case protocol.KindStreamData:
+		if i < 0 {
+			d.push(step{stream: p.Stream, context: env.Context})
+			i = len(d.steps) - 1
+		}
+		var piece string
+		if json.Unmarshal(p.Data, &piece) == nil {
+			d.steps[i].text = tail(d.steps[i].text+piece, maxStep)
+		}
+	}
+	d.goOn(env, true)
+	b.change()
+}
+
+// tail is the end of a text, of at most n bytes.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	for s != "" && !utf8.RuneStart(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+// reasonFor is the reason that an envelope gives, and who gives it unless it is
+// the one it is about.
+func reasonFor(env *protocol.Envelope, about protocol.ParticipantID) string {
+	reason := payload[struct {
+		Reason string `json:"reason"`
+	}](env).Reason
+	if len(reason) > 500 {
+		reason = strings.ToValidUTF8(reason[:500], "") + "…"
+	}
+	switch {
+	case env.From == about:
+		return reason
+	case reason == "":
+		return "by " + string(env.From)
+	}
+	return "by " + string(env.From) + ": " + reason
+}

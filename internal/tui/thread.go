@@ -1,0 +1,100 @@
+package tui
+
+import (
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxKnown bounds the envelopes of which the thread is known, in each of two
+// generations.
+const maxKnown = 1 << 14
+
+// thread is one conversation. It has no root until its first chat is in the
+// log.
+type thread struct {
+	number int // ours, in the order in which we have met them
+	root   protocol.ID
+	last   protocol.ID              // the last message in the log, which the next one answers
+	turn   int                      // the youngest that is known
+	mine   bool                     // I have said something in it
+	to     []protocol.ParticipantID // with whom I speak in it alone; nil: with everybody
+}
+
+// place is where an envelope belongs and who said it.
+type place struct {
+	thread *thread
+	from   protocol.ParticipantID
+}
+
+// threads knows which envelope belongs to which conversation, the way the
+// gateway does: what answers something is in its thread, and what stands in a
+// context is where that context is.
+type threads struct {
+	active     *thread // what I say next goes on here; nil: a new one
+	young, old map[protocol.ID]place
+	count      int
+}
+
+func newThreads() threads { return threads{young: make(map[protocol.ID]place)} }
+
+func (t *threads) at(id protocol.ID) (place, bool) {
+	p, ok := t.young[id]
+	if !ok {
+		p, ok = t.old[id]
+	}
+	return p, ok
+}
+
+func (t *threads) put(id protocol.ID, p place) {
+	if len(t.young) >= maxKnown {
+		t.young, t.old = make(map[protocol.ID]place), t.young
+	}
+	t.young[id] = p
+}
+
+// begin is a thread without a message.
+func (t *threads) begin() *thread {
+	t.count++
+	return &thread{number: t.count}
+}
+
+// answers returns the first known envelope that one correlates to, those in
+// threads before others; the zero place where none is known.
+func (t *threads) answers(env *protocol.Envelope) place {
+	var found place
+	for _, id := range env.Correlation.IDs {
+		p, known := t.at(id)
+		switch {
+		case known && p.thread != nil:
+			return p
+		case known && found.from == "":
+			found = p
+		}
+	}
+	return found
+}
+
+// note finds the thread of an envelope and remembers it. A chat at top level
+// that answers nothing begins one.
+func (t *threads) note(env *protocol.Envelope) *thread {
+	if p, ok := t.at(env.ID); ok {
+		return p.thread
+	}
+	p := t.answers(env)
+	if p.thread == nil && env.Context != "" {
+		p, _ = t.at(rootOf(env.Context))
+	}
+	if p.thread == nil && env.Kind == protocol.KindChat && env.Context == "" {
+		p.thread = t.begin()
+		p.thread.root = env.ID
+	}
+	t.put(env.ID, place{p.thread, env.From})
+	return p.thread
+}
+
+// rootOf is the id of the outermost context of a path.
+func rootOf(c protocol.ContextPath) protocol.ID {
+	for c.Depth() > 1 {
+		c = c.Parent()
+	}
+	return protocol.ID(c)
+}
