@@ -21,7 +21,7 @@ BENCH_PKGS   ?= ./...
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## a space to look at: gateway, reference agent, MCP server
@@ -33,9 +33,17 @@ build: ## all programs, into bin/
 	$(GO) build $(NOSTAMP) -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
 
 .PHONY: test
-test: install-npm ## all tests with the race detector, then every fuzz target for a while
+test: install-npm install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
 	$(GO) test $(NOSTAMP) -race -shuffle=on -vet=off -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+.PHONY: test-web
+test-web: ## types and tests of the web page, and whether its bundle is current
+	scripts/test-web.sh all
+
+.PHONY: check-web
+check-web: ## whether the bundle of the web page is what its sources give
+	scripts/test-web.sh
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ_SECONDS (8), two at a time
@@ -48,6 +56,10 @@ bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
 .PHONY: bench-load
 bench-load: ## load a real gateway beside a bare broadcaster; writes bench/README.md (4 minutes, Linux)
 	$(GO) run $(NOSTAMP) ./bench -write bench/README.md
+
+.PHONY: bench-redaction
+bench-redaction: ## the leak detector beside gitleaks, in a module of its own; writes bench/redaction/README.md (3 minutes)
+	cd bench/redaction && $(GO) mod tidy && $(GO) vet $(NOSTAMP) ./... && $(GO) test $(NOSTAMP) ./... && $(GO) run $(NOSTAMP) . -write README.md
 
 .PHONY: fmt
 fmt: ## format the Go sources
@@ -62,12 +74,20 @@ lint: ## golangci-lint, as .golangci.yml says
 	linter=$$(scripts/golangci-lint.sh) && GOFLAGS=$(NOSTAMP) "$$linter" run ./...
 
 .PHONY: generate
-generate: ## what is generated from other sources
+generate: install-web ## what is generated from other sources, the web page's bundle among it
 	$(GO) generate ./...
 
 .PHONY: install-npm
 install-npm: ## the MCP servers of others that tests run against, into .tools/node
 	scripts/install-npm.sh
+
+.PHONY: install-web
+install-web: ## what the web page is built from, into web/node_modules
+	scripts/install-web.sh
+
+.PHONY: install-chromium
+install-chromium: ## the browser that the web page is tested in, if there is none yet
+	scripts/install-chromium.sh
 
 .PHONY: ci
 ci: ## what is checked of every change

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/safety/safetytest"
+)
+
+// Sizes of the corpus that both are judged by.
+const (
+	draws      = 3
+	cleanTexts = 10_000
+	seed       = 1
+)
+
+// score is what a detector made of the corpus.
+type score struct {
+	leaks, found int // all secrets; those that were found as a whole
+	named        int // found under the name that the corpus has for it
+	clean, wrong int // clean texts; those with a finding
+
+	// The same secrets, only those of rules that gitleaks has too.
+	sharedLeaks, sharedFound int
+}
+
+// judge runs a detector over the corpus. Shared says which rules both have.
+func judge(find func(*safetytest.Sample) []finding, shared map[string]bool) score {
+	var s score
+	for sample := range safetytest.Leaks(seed, draws) {
+		s.leaks++
+		both := shared[sample.Rule]
+		if both {
+			s.sharedLeaks++
+		}
+		rules := masking(find(&sample), sample.Secret())
+		if len(rules) == 0 {
+			continue
+		}
+		s.found++
+		if both {
+			s.sharedFound++
+		}
+		for _, r := range rules {
+			if r == sample.Rule {
+				s.named++
+				break
+			}
+		}
+	}
+	for sample := range safetytest.Clean(seed, cleanTexts) {
+		s.clean++
+		if len(find(&sample)) > 0 {
+			s.wrong++
+		}
+	}
+	return s
+}
+
+// masking returns the rules whose findings hold the whole of a secret. Blanks
+// and quotes at its ends do not matter.
+func masking(found []finding, secret string) []string {
+	secret = strings.Trim(secret, " \t\r\n\"'")
+	var rules []string
+	for _, f := range found {
+		if strings.Contains(f.secret, secret) {
+			rules = append(rules, f.rule)
+		}
+	}
+	return rules
+}
+
+// known are the rules that the corpus has examples of, and so ours.
+func known() map[string]bool {
+	rules := map[string]bool{}
+	for s := range safetytest.Secrets() {
+		rules[s.Rule] = true
+	}
+	return rules
+}
+
+// left are the rules of gitleaks that we do not have, and why.
+var left = map[string]string{
+	"pkcs12-file": "it knows a file by its name, and a text has none",
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/zricethezav/gitleaks/v8/detect"
+
+	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/safety/safetytest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// finding is what any detector says: the name of a rule and the secret.
+type finding struct{ rule, secret string }
+
+// ours is the leak detector of the gateway.
+type ours struct{ leaks *safety.LeakDetector }
+
+func newOurs() (*ours, error) {
+	leaks, err := safety.NewLeakDetector()
+	if err != nil {
+		return nil, fmt.Errorf("make our detector: %w", err)
+	}
+	return &ours{leaks}, nil
+}
+
+func (o *ours) find(s *safetytest.Sample) []finding {
+	var list []finding
+	for _, f := range o.leaks.Inspect(nil, safety.Text{Key: []byte(s.Key), Body: []byte(s.Text)}) {
+		list = append(list, finding{f.Rule, s.Text[f.Start:f.End]})
+	}
+	return list
+}
+
+// gitleaks is the library with the rules that it comes with.
+type gitleaks struct{ detector *detect.Detector }
+
+func newGitleaks() (*gitleaks, error) {
+	d, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		return nil, fmt.Errorf("make gitleaks' detector: %w", err)
+	}
+	return &gitleaks{d}, nil
+}
+
+func (g *gitleaks) find(s *safetytest.Sample) []finding {
+	var list []finding
+	for _, f := range g.detector.DetectString(asLine(s)) {
+		list = append(list, finding{f.RuleID, f.Secret})
+	}
+	return list
+}
+
+// asLine writes a member as it stands in a text, for a detector that knows no
+// members.
+func asLine(s *safetytest.Sample) string {
+	if s.Key == "" {
+		return s.Text
+	}
+	return `"` + s.Key + `": "` + s.Text + `"`
+}
+
+// pipeline is all that a payload passes in the gateway, the reading of its
+// JSON aside: length, leaks, policy, sanitiser.
+type pipeline struct{ p *safety.Pipeline }
+
+func newPipeline() (*pipeline, error) {
+	p, err := safety.New(safety.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("make the pipeline: %w", err)
+	}
+	return &pipeline{p}, nil
+}
+
+// payload reads the payload of a thought that says text.
+func payload(text string) (protocol.Value, error) {
+	quoted, err := protocol.ParseJSON(thought(text), protocol.MaxDepth)
+	if err != nil {
+		return protocol.Value{}, fmt.Errorf("read the payload: %w", err)
+	}
+	return quoted.Root(), nil
+}

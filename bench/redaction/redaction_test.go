@@ -1,0 +1,89 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/zricethezav/gitleaks/v8/logging"
+
+	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/safety/safetytest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func both(t testing.TB) (*ours, *gitleaks) {
+	t.Helper()
+	logging.Logger = zerolog.Nop()
+	us, err := newOurs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	them, err := newGitleaks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return us, them
+}
+
+// TestWellKnownRules: whatever gitleaks finds has its id with us too.
+func TestWellKnownRules(t *testing.T) {
+	_, them := both(t)
+	rules := known()
+	for rule := range them.detector.Config.Rules {
+		if rules[rule] == (left[rule] != "") {
+			t.Errorf("%s: ours: %v; left out: %q", rule, rules[rule], left[rule])
+		}
+	}
+}
+
+// TestNothingThatGitleaksFindsIsMissed: of the secrets of the corpus.
+func TestNothingThatGitleaksFindsIsMissed(t *testing.T) {
+	us, them := both(t)
+	for s := range safetytest.Leaks(seed, 1) {
+		if rules := masking(them.find(&s), s.Secret()); len(rules) > 0 && len(masking(us.find(&s), s.Secret())) == 0 {
+			t.Errorf("%s: only %v finds it in %s", s.Rule, rules, s.Kind)
+		}
+	}
+}
+
+// TestAccuracy: no secret of the corpus is missed, and one clean text in a
+// thousand may be taken for a leak.
+func TestAccuracy(t *testing.T) {
+	us, _ := both(t)
+	s := judge(us.find, nil)
+	if s.found != s.leaks || s.wrong*1000 > s.clean {
+		t.Errorf("%+v", s)
+	}
+}
+
+func BenchmarkDetect(b *testing.B) {
+	us, them := both(b)
+	all, err := newPipeline()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, t := range texts() {
+		value, err := payload(t.body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		body := safety.Text{Key: []byte("message"), Body: []byte(t.body)}
+		var found []safety.Finding
+		for _, d := range []struct {
+			name string
+			f    func()
+		}{
+			{"leak detector", func() { found = us.leaks.Inspect(found[:0], body) }},
+			{"whole pipeline", func() { _, _ = all.p.Payload(protocol.KindReasoningThought, value) }},
+			{"gitleaks", func() { them.detector.DetectString(t.body) }},
+		} {
+			b.Run(t.name+"/"+d.name, func(b *testing.B) {
+				b.SetBytes(int64(len(t.body)))
+				b.ReportAllocs()
+				for b.Loop() {
+					d.f()
+				}
+			})
+		}
+	}
+}
