@@ -133,6 +133,9 @@ type Decision struct {
 	ParameterBytes int                    `json:"parameter_bytes,omitempty"`
 	Context        protocol.ContextPath   `json:"context"`
 	DecidedBy      protocol.ParticipantID `json:"decided_by,omitempty"` // who fulfilled or rejected a proposal
+	// FulfilledWith are the parameters with which a proposal was fulfilled, if
+	// they are others than those proposed.
+	FulfilledWith json.RawMessage `json:"fulfilled_with,omitempty"`
 }
 
 // AllReasonings returns what all agents of the turn reasoned, whether they are

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -42,7 +43,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	member.OnClose(stream.hurry)
-	stream.updates = s.listen(member, o, r.Header.Get("Last-Event-ID") != "")
+	stream.updates = s.listen(member, r.Header.Get("Last-Event-ID") != "")
 	if stream.updates != nil {
 		defer stream.updates.Close()
 	}
@@ -54,19 +55,19 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 // listen lets a stream hear of the steps of agents, from where the stream
 // begins. One that was cut off between an envelope and what was to be told of it
 // hears that again: an update tells all of its turn so far.
-func (s *Server) listen(m *space.Member, o space.JoinOptions, resumed bool) *recall.Listener {
-	known, err := s.options.Turns.In(m.Space())
-	if err != nil {
-		return nil // the gateway is going down
-	}
+func (s *Server) listen(m *space.Member, resumed bool) *recall.Listener {
 	after := m.JoinedAt()
-	if o.Since != nil {
-		after = *o.Since
+	if m.Since != nil {
+		after = *m.Since
 	}
 	if resumed && after > 0 {
 		after--
 	}
-	return known.Listen(m.ID, after, m.Nudge)
+	l, err := s.options.Turns.Listen(m.Space(), m.ID, after, m.Nudge)
+	if err != nil {
+		return nil // the gateway is going down
+	}
+	return l
 }
 
 // keepAlive pings the member until ctx ends; what it returns is closed then.
@@ -114,6 +115,7 @@ type eventStream struct {
 	patience time.Duration
 	hurried  atomic.Bool // the stream is to end: no write may take long
 	updates  *recall.Listener
+	last     protocol.Seq // that was written as an id
 	buf      []byte
 }
 
@@ -138,8 +140,7 @@ func (s *eventStream) run(ctx context.Context, m *space.Member) {
 			return
 		}
 		s.control(d.Control)
-		s.entries(d.Entries, s.news(ctx, d.Seq))
-		if s.flush() != nil || d.Close != nil {
+		if s.entries(d.Entries, s.news(ctx, d.Seq)) != nil || s.flush() != nil || d.Close != nil {
 			return
 		}
 	}
@@ -158,28 +159,53 @@ func (s *eventStream) control(frames []byte) {
 }
 
 // news is what there is to tell of the log up to a Seq.
-func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) []recall.Update {
+func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) iter.Seq[recall.Update] {
 	if s.updates == nil {
-		return nil
+		return func(func(recall.Update) bool) {}
 	}
 	return s.updates.UpTo(ctx, upTo)
 }
 
+// flushAt is how much of a stream is gathered before it is written, in bytes.
+const flushAt = 1 << 20
+
 // entries writes envelopes, and behind each one what is to be told of it.
-func (s *eventStream) entries(list []*space.Entry, news []recall.Update) {
-	tell := func(before protocol.Seq) {
-		for len(news) > 0 && news[0].Seq < before {
-			s.event(news[0].Name, news[0].Seq.String(), news[0].Data)
-			news = news[1:]
+func (s *eventStream) entries(list []*space.Entry, news iter.Seq[recall.Update]) error {
+	var failed error
+	upTo := func(seq protocol.Seq) { // the envelopes up to seq
+		for len(list) > 0 && list[0].Envelope.Seq <= seq {
+			s.entry(list[0])
+			list = list[1:]
 		}
 	}
-	for _, e := range list {
-		if seq := e.Envelope.Seq; seq > 0 {
-			tell(seq)
+	for u := range news {
+		upTo(u.Seq)
+		s.update(u)
+		if len(s.buf) < flushAt {
+			continue
 		}
-		s.entry(e)
+		if failed = s.flush(); failed != nil {
+			return failed
+		}
 	}
-	tell(^protocol.Seq(0))
+	upTo(^protocol.Seq(0))
+	return failed
+}
+
+// update writes an update. One that comes late, since the log was read for the
+// first time, has no id: a stream that is cut off behind it is to go on behind
+// the last envelope.
+func (s *eventStream) update(u recall.Update) {
+	id := ""
+	if u.Seq >= s.last {
+		id = s.mark(u.Seq)
+	}
+	s.event(u.Name, id, u.Data)
+}
+
+func (s *eventStream) mark(seq protocol.Seq) string {
+	s.last = seq
+	return seq.String()
 }
 
 func (s *eventStream) entry(e *space.Entry) {
@@ -188,7 +214,7 @@ func (s *eventStream) entry(e *space.Entry) {
 		name = "presence"
 	}
 	if e.Envelope.Seq > 0 {
-		id = e.Envelope.Seq.String()
+		id = s.mark(e.Envelope.Seq)
 	}
 	s.event(name, id, e.JSON(protocol.MEUP1))
 }

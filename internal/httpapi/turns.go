@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -47,13 +48,27 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 }
 
 // thread answers with turns of a thread or, for a path that ends in .md, with
-// the whole of it as Markdown.
+// the whole of it as Markdown. A thread whose own id ends so goes before: of it
+// there is Markdown at .md.md.
 func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
-	if id, markdown := strings.CutSuffix(r.PathValue("thread"), ".md"); markdown {
-		s.transcript(w, r, v, protocol.ID(id))
+	whole := protocol.ID(r.PathValue("thread"))
+	id, markdown := strings.CutSuffix(string(whole), ".md")
+	if !markdown {
+		s.turnsOf(w, r, v, whole)
 		return
 	}
-	s.turnsOf(w, r, v, protocol.ID(r.PathValue("thread")))
+	known, err := s.options.Turns.In(v.space)
+	if err == nil {
+		_, err = known.History(r.Context(), v.id, whole, 1, 0)
+	}
+	switch {
+	case err == nil:
+		s.turnsOf(w, r, v, whole)
+	case errors.Is(err, turns.ErrUnknown):
+		s.transcript(w, v, protocol.ID(id), known.All(r.Context(), v.id, protocol.ID(id)))
+	default:
+		writeTurnError(w, err)
+	}
 }
 
 // turnsOf answers with a page of turns, the newest unless the request says
@@ -108,27 +123,39 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 	writeJSON(w, http.StatusOK, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
 }
 
-// transcript writes a thread as Markdown.
-func (s *Server) transcript(w http.ResponseWriter, r *http.Request, v visitor, thread protocol.ID) {
-	known, err := s.options.Turns.In(v.space)
-	if err != nil {
-		writeTurnError(w, err)
-		return
-	}
-	if _, err := known.History(r.Context(), v.id, thread, 1, 0); err != nil {
-		writeTurnError(w, err)
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/markdown; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
+// transcript writes a thread as Markdown. What goes wrong before there is
+// anything of it is answered as everywhere else.
+func (s *Server) transcript(w http.ResponseWriter, v visitor, thread protocol.ID, list iter.Seq2[*turns.TurnInfo, error]) {
+	document := &markdownBody{to: w}
 	head := transcript.Head{
 		Space: v.space.Name(), ThreadID: thread, SessionID: turns.SessionID(v.space.Name(), thread), Exported: time.Now().UTC(),
 	}
-	if err := transcript.Markdown(w, head, known.All(r.Context(), v.id, thread)); err != nil {
+	err := transcript.Markdown(document, head, list)
+	switch {
+	case err == nil:
+	case !document.begun:
+		writeTurnError(w, err)
+	default:
 		s.options.Logger.Warn("write a transcript", "space", v.space.Name(), "thread", thread, "error", err)
 		panic(http.ErrAbortHandler) // so that what has come is not taken for all
 	}
+}
+
+// markdownBody is the body of an answer that is Markdown from its first byte on.
+type markdownBody struct {
+	to    http.ResponseWriter
+	begun bool
+}
+
+// Write writes.
+func (b *markdownBody) Write(p []byte) (int, error) {
+	if !b.begun {
+		b.begun = true
+		h := b.to.Header()
+		h.Set("Content-Type", "text/markdown; charset=utf-8")
+		h.Set("Cache-Control", "no-store")
+	}
+	return b.to.Write(p)
 }
 
 // chatHistory finds a thread in the spaces that the token is good for.
@@ -182,6 +209,15 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
 // something.
 func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []visitor, refused *protocol.Error) {
 	for _, name := range names {
+		if len(names) > 1 { // a space that does not know the id is not read for it
+			has, err := s.options.Has(r.Context(), name, thread)
+			if err != nil {
+				return nil, turnError(err)
+			}
+			if !has {
+				continue
+			}
+		}
 		room, identity, err := s.options.Door.EnterRequest(r, name)
 		if err != nil {
 			if len(names) == 1 {

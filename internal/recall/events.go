@@ -3,8 +3,11 @@ package recall
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
+	"time"
 
+	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -47,32 +50,22 @@ func (r *recent) between(after, upTo protocol.Seq) []turns.Event {
 	return out
 }
 
-// Listener hears of the steps of agents, in order of the log.
+// Listener hears of the steps of agents, in order of the log. Only one goroutine
+// may use it.
 type Listener struct {
-	turns *Turns
-	who   protocol.ParticipantID
-	wake  func()
-	told  protocol.Seq // events up to here have been returned
-}
-
-// Listen returns a listener for a participant that has heard of everything up
-// to a Seq. wake is called when there is more to hear; it must be quick and not
-// call back. Close must be called.
-func (t *Turns) Listen(who protocol.ParticipantID, after protocol.Seq, wake func()) *Listener {
-	l := &Listener{turns: t, who: who, wake: wake, told: after}
-	r := t.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.listeners[l] = struct{}{}
-	return l
+	room   *room
+	space  *space.Space
+	who    protocol.ParticipantID
+	wake   func()
+	told   protocol.Seq // events up to here have been told
+	behind bool         // the log is applied more slowly than it grows
 }
 
 // Close ends the listening.
 func (l *Listener) Close() {
-	r := l.turns.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.listeners, l)
+	l.room.mu.Lock()
+	defer l.room.mu.Unlock()
+	delete(l.room.listeners, l)
 }
 
 // Update is an event as one participant is told it.
@@ -82,36 +75,51 @@ type Update struct {
 	Data json.RawMessage
 }
 
-// UpTo returns what there is to tell of the log up to a Seq, beyond what was
-// returned before. It waits until the log has been read as far, but not for the
-// log to be read for the first time: until then there is nothing to tell.
-// Only one goroutine may call it.
-func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) []Update {
-	t := l.turns
-	if !t.room.isBuilt() || t.room.reach(ctx, t.keeper, seq) != nil {
-		return nil
-	}
-	t.room.mu.Lock()
-	events := t.room.events.between(l.told, seq)
-	t.room.mu.Unlock()
-	if seq > l.told {
-		l.told = seq
-	}
-	if len(events) == 0 {
-		return nil
-	}
-	var out []Update
-	v := viewer(t.space, l.who)
-	for i := range events {
-		if data, ok := events[i].Data(v); ok {
-			out = append(out, Update{events[i].Name, events[i].Seq, data})
+// lag is how long what was said may wait for what is to be told of it. As a
+// rule that is there at once.
+const lag = 50 * time.Millisecond
+
+// UpTo yields what there is to tell of the log up to a Seq, beyond what was
+// told before. It gives the log a moment to be applied so far; what comes later
+// is told later, for which wake is called.
+func (l *Listener) UpTo(ctx context.Context, seq protocol.Seq) iter.Seq[Update] {
+	return func(yield func(Update) bool) {
+		upTo := min(seq, l.await(ctx, seq))
+		if upTo <= l.told {
+			return
+		}
+		l.room.mu.Lock()
+		events := l.room.events.between(l.told, upTo)
+		l.room.mu.Unlock()
+		l.told = upTo
+		if len(events) == 0 {
+			return
+		}
+		v := viewer(l.space, l.who)
+		for i := range events {
+			data, ok := events[i].Data(v)
+			if ok && !yield(Update{events[i].Name, events[i].Seq, data}) {
+				return
+			}
 		}
 	}
-	return out
 }
 
-func (r *room) isBuilt() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.built
+// await returns up to where there is something to tell.
+func (l *Listener) await(ctx context.Context, seq protocol.Seq) protocol.Seq {
+	read, built := l.room.applied()
+	switch {
+	case !built:
+		return 0
+	case read >= seq:
+		l.behind = false
+		return read
+	case l.behind:
+		return read
+	}
+	ctx, cancel := context.WithTimeout(ctx, lag)
+	defer cancel()
+	l.behind = l.room.applies(ctx, seq) != nil
+	read, _ = l.room.applied()
+	return read
 }

@@ -12,11 +12,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // Bounds of what is kept in memory.
@@ -31,6 +34,10 @@ const (
 
 // ErrClosed: the gateway is going down.
 var ErrClosed = errors.New("the turns are kept no more: the gateway is going down")
+
+// errForgotten: the room made room for another one; there is a new one for who
+// asks again.
+var errForgotten = errors.New("the turns of the space were forgotten")
 
 // Options says how turns are kept.
 type Options struct {
@@ -84,6 +91,41 @@ func (k *Keeper) Close() {
 func (k *Keeper) In(s *space.Space) (*Turns, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	r, err := k.roomLocked(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Turns{keeper: k, room: r, space: s}, nil
+}
+
+// Listen returns a listener for a participant that has heard of everything up
+// to a Seq. wake is called when there is more to hear; it must be quick and not
+// call back. Close must be called.
+func (k *Keeper) Listen(s *space.Space, who protocol.ParticipantID, after protocol.Seq, wake func()) (*Listener, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, err := k.roomLocked(s)
+	if err != nil {
+		return nil, err
+	}
+	l := &Listener{room: r, space: s, who: who, wake: wake, told: after}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listeners[l] = struct{}{}
+	return l, nil
+}
+
+// Remask says that the mask has changed: what is in memory passes it anew.
+func (k *Keeper) Remask() {
+	k.mu.Lock()
+	rooms := slices.Collect(maps.Values(k.rooms))
+	k.mu.Unlock()
+	for _, r := range rooms {
+		r.remask()
+	}
+}
+
+func (k *Keeper) roomLocked(s *space.Space) (*room, error) {
 	if k.ended {
 		return nil, ErrClosed
 	}
@@ -100,16 +142,17 @@ func (k *Keeper) In(s *space.Space) (*Turns, error) {
 	}
 	r.used = k.opts.Clock()
 	r.follow(k, s)
-	return &Turns{keeper: k, room: r, space: s}, nil
+	return r, nil
 }
 
 // makeRoom forgets the space that was not used for longest while there are too
-// many. One whose events somebody listens to is not forgotten.
+// many. One for which somebody waits, or whose events somebody listens to, is
+// not forgotten.
 func (k *Keeper) makeRoom() {
 	for len(k.rooms) >= k.opts.Spaces {
 		var oldest *room
 		for _, r := range k.rooms {
-			if !r.heard() && (oldest == nil || r.used.Before(oldest.used)) {
+			if !r.wanted() && (oldest == nil || r.used.Before(oldest.used)) {
 				oldest = r
 			}
 		}

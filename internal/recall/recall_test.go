@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -97,6 +98,15 @@ func in(t *testing.T, k *recall.Keeper, s *space.Space) *recall.Turns {
 	return known
 }
 
+func listen(t *testing.T, k *recall.Keeper, s *space.Space, after protocol.Seq, wake func()) *recall.Listener {
+	t.Helper()
+	l, err := k.Listen(s, "alice", after, wake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // Who has just written finds it, and a log that was there before is read.
 func TestReadsItsOwnWrites(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
@@ -154,7 +164,7 @@ func TestForgetsSpaces(t *testing.T) {
 	for _, name := range []string{"one", "two", "three", "four"} {
 		h.turn(name, 0, "")
 	}
-	listener := in(t, k, h.space("one")).Listen("alice", 0, func() {})
+	listener := listen(t, k, h.space("one"), 0, func() {})
 	defer listener.Close()
 	for range 3 {
 		for _, name := range []string{"two", "three", "four"} {
@@ -167,7 +177,7 @@ func TestForgetsSpaces(t *testing.T) {
 	if _, err := in(t, k, h.space("one")).History(t.Context(), "alice", "q1", 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := listener.UpTo(t.Context(), h.space("one").Head()); len(got) != 2 {
+	if got := slices.Collect(listener.UpTo(t.Context(), h.space("one").Head())); len(got) != 2 {
 		t.Errorf("whoever listens was told %v", got)
 	}
 }
@@ -228,6 +238,8 @@ func TestClosed(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	k := recall.New(recall.Options{})
 	known := in(t, k, h.space("lab"))
+	listener := listen(t, k, h.space("lab"), 0, func() {})
+	defer listener.Close()
 	k.Close()
 	if _, err := known.History(t.Context(), "alice", "q", 0, 0); !errors.Is(err, recall.ErrClosed) && !errors.Is(err, turns.ErrUnknown) {
 		t.Error(err)
@@ -237,8 +249,11 @@ func TestClosed(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := known.Listen("alice", 0, func() {}).UpTo(ctx, 1); got != nil {
+	for got := range listener.UpTo(ctx, 1) {
 		t.Errorf("%v", got)
+	}
+	if _, err := k.Listen(h.space("lab"), "alice", 0, func() {}); !errors.Is(err, recall.ErrClosed) {
+		t.Error(err)
 	}
 }
 
@@ -256,7 +271,7 @@ func TestTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		woken := make(chan struct{}, 1)
-		l := in(t, k, s).Listen("alice", s.Head(), func() {
+		l := listen(t, k, s, s.Head(), func() {
 			select {
 			case woken <- struct{}{}:
 			default:
@@ -271,7 +286,7 @@ func TestTogether(t *testing.T) {
 				case <-t.Context().Done():
 					return
 				}
-				for _, u := range l.UpTo(t.Context(), s.Head()) {
+				for u := range l.UpTo(t.Context(), s.Head()) {
 					if u.Seq <= last || u.Name != turns.ReasoningUpdate {
 						t.Errorf("told of %s at %d behind %d", u.Name, u.Seq, last)
 					}
@@ -284,4 +299,41 @@ func TestTogether(t *testing.T) {
 		h.turn("lab", n, "")
 	}
 	all.Wait()
+}
+
+// A room that made room for others while somebody held on to it is there again
+// when it is asked.
+func TestForgottenWhileHeld(t *testing.T) {
+	h := newHouse(t, memory.New(memory.Options{}))
+	k := recall.New(recall.Options{Spaces: 1})
+	defer k.Close()
+	h.turn("one", 0, "")
+	held := in(t, k, h.space("one"))
+	for range 3 {
+		in(t, k, h.space("two"))
+		if got, err := held.History(t.Context(), "alice", "q0", 0, 0); err != nil || len(got.Turns) != 1 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+}
+
+// Who may not see an envelope is not told that it has a turn.
+func TestTurnOfWhatIsPrivate(t *testing.T) {
+	h := newHouse(t, memory.New(memory.Options{}))
+	k := recall.New(recall.Options{})
+	defer k.Close()
+	h.turn("lab", 0, "")
+	h.say("lab", "bob", `{"id": "secret-plan", "to": ["bob"], "context": "c0", "kind": "mcp.request", "payload": {"method": "tools/call", "params": {"name": "x"}}}`)
+	known := in(t, k, h.space("lab"))
+	if _, turn, err := known.TurnOf(t.Context(), "bob", "secret-plan"); err != nil || turn.TurnNumber != 1 {
+		t.Errorf("its sender: %+v, %v", turn, err)
+	}
+	for _, id := range []protocol.ID{"secret-plan", "no-such-thing"} {
+		if _, turn, err := known.TurnOf(t.Context(), "alice", id); !errors.Is(err, turns.ErrUnknown) {
+			t.Errorf("%s: %+v, %v", id, turn, err)
+		}
+	}
+	if _, turn, err := known.TurnOf(t.Context(), "alice", "a0"); err != nil || turn.TurnNumber != 1 {
+		t.Errorf("what everybody sees: %+v, %v", turn, err)
+	}
 }

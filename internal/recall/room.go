@@ -34,6 +34,8 @@ type room struct {
 	advanced  chan struct{}      // closed and replaced whenever read has grown or following has ended
 	events    recent
 	listeners map[*Listener]struct{}
+	waiting   int  // requests
+	forgotten bool // by the keeper
 }
 
 func newRoom(name string, o Options) *room {
@@ -114,19 +116,29 @@ func (r *room) outdated(s *space.Space) bool {
 	return true
 }
 
-// leave ends the following.
+// leave ends the following for good.
 func (r *room) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.forgotten = true
+	r.announceLocked()
 	if r.cancel != nil {
 		r.cancel()
 	}
 }
 
-func (r *room) heard() bool {
+// wanted reports whether somebody listens, or waits.
+func (r *room) wanted() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.listeners) > 0
+	return len(r.listeners) > 0 || r.waiting > 0
+}
+
+func (r *room) remask() {
+	r.projection.Remask()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = recent{} // they hold on to what was shown before
 }
 
 // run applies the log until ctx ends or the space is closed.
@@ -219,17 +231,30 @@ func (r *room) announceLocked() {
 	r.advanced = make(chan struct{})
 }
 
-// reach waits until everything up to seq has been applied.
+// reach waits until everything up to seq has been applied. Until then the room
+// is not forgotten.
 func (r *room) reach(ctx context.Context, k *Keeper, seq protocol.Seq) error {
+	r.wait(1)
+	defer r.wait(-1)
+	err := r.applies(ctx, seq)
+	if errors.Is(err, space.ErrRetired) && k.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return err
+}
+
+// applies waits until everything up to seq has been applied, or the following
+// ends.
+func (r *room) applies(ctx context.Context, seq protocol.Seq) error {
 	for {
 		r.mu.Lock()
-		there, ended, advanced := r.built && r.read >= seq, r.cancel == nil, r.advanced
+		there, ended, forgotten, advanced := r.built && r.read >= seq, r.cancel == nil, r.forgotten, r.advanced
 		r.mu.Unlock()
 		switch {
 		case there:
 			return nil
-		case ended && k.ctx.Err() != nil:
-			return ErrClosed
+		case forgotten:
+			return errForgotten
 		case ended:
 			return space.ErrRetired
 		}
@@ -239,4 +264,18 @@ func (r *room) reach(ctx context.Context, k *Keeper, seq protocol.Seq) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+func (r *room) wait(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.waiting += n
+}
+
+// applied returns up to where the log has been applied; false while it is read
+// for the first time.
+func (r *room) applied() (protocol.Seq, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.read, r.built
 }

@@ -2,8 +2,8 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"iter"
-	"slices"
 
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
@@ -12,7 +12,7 @@ import (
 
 // Turns answers for one space. Each method waits until everything that was in
 // the log when it was called is taken into account, so that who has just
-// written finds it. Errors: [turns.ErrUnknown] wrapped, the log's, ctx's,
+// written finds it. One goroutine may use it. Errors: [turns.ErrUnknown] wrapped, the log's, ctx's,
 // ErrClosed.
 type Turns struct {
 	keeper *Keeper
@@ -29,9 +29,20 @@ func viewer(s *space.Space, who protocol.ParticipantID) turns.Viewer {
 	}
 }
 
-// ready waits until the log has been read.
+// ready waits until the log has been read. A room that was forgotten meanwhile
+// is made anew.
 func (t *Turns) ready(ctx context.Context) error {
-	return t.room.reach(ctx, t.keeper, t.space.Head())
+	for {
+		err := t.room.reach(ctx, t.keeper, t.space.Head())
+		if !errors.Is(err, errForgotten) {
+			return err
+		}
+		again, err := t.keeper.In(t.space)
+		if err != nil {
+			return err
+		}
+		t.room = again.room
+	}
 }
 
 // History returns a page of a thread, as [turns.Projection.History] does.
@@ -51,10 +62,17 @@ func (t *Turns) Threads(ctx context.Context, who protocol.ParticipantID, limit i
 	return list, next, nil
 }
 
-// TurnOf returns the turn that an envelope belongs to, and its thread.
+// TurnOf returns the turn that an envelope belongs to, and its thread. Who may
+// not see the envelope is not told that there is one.
 func (t *Turns) TurnOf(ctx context.Context, who protocol.ParticipantID, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
 	if err := t.ready(ctx); err != nil {
 		return "", nil, err
+	}
+	if _, refused := t.space.Envelope(ctx, who, id); refused != nil {
+		if refused.Code == protocol.CodeNotFound {
+			return "", nil, turns.ErrUnknown
+		}
+		return "", nil, refused
 	}
 	thread, number, ok := t.room.projection.TurnOf(id)
 	if !ok {
@@ -67,58 +85,13 @@ func (t *Turns) TurnOf(ctx context.Context, who protocol.ParticipantID, id proto
 	return thread, &info, nil
 }
 
-// All yields all turns of a thread, oldest first, and at most one error, at the
-// end. What is unknown is told before anything else.
+// All yields all turns of a thread, as [turns.Projection.All] does.
 func (t *Turns) All(ctx context.Context, who protocol.ParticipantID, thread protocol.ID) iter.Seq2[*turns.TurnInfo, error] {
 	return func(yield func(*turns.TurnInfo, error) bool) {
-		newest, err := t.History(ctx, who, thread, 1, 0)
-		if err != nil {
+		if err := t.ready(ctx); err != nil {
 			yield(nil, err)
 			return
 		}
-		last := 0
-		if n := len(newest.Turns); n > 0 {
-			last = newest.Turns[n-1].TurnNumber
-		}
-		for told := 0; told < last; {
-			told, err = t.page(ctx, who, thread, told, yield)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if told < 0 {
-				return
-			}
-		}
+		t.room.projection.All(ctx, thread, viewer(t.space, who))(yield)
 	}
-}
-
-// window is how many turns are read at a time when all are wanted.
-const window = 20
-
-// page yields the turns behind a number, some of them, and returns the number
-// up to which there are no others; -1 when no more are wanted.
-func (t *Turns) page(ctx context.Context, who protocol.ParticipantID, thread protocol.ID, told int,
-	yield func(*turns.TurnInfo, error) bool,
-) (int, error) {
-	var parts [][]turns.TurnInfo // the youngest first: large turns come in several
-	for before := told + window + 1; before > told+1; {
-		h, err := t.room.projection.History(ctx, thread, window, before, viewer(t.space, who))
-		if err != nil {
-			return 0, err
-		}
-		if len(h.Turns) == 0 {
-			break
-		}
-		parts = append(parts, h.Turns)
-		before = h.Turns[0].TurnNumber
-	}
-	for _, part := range slices.Backward(parts) {
-		for i := range part {
-			if part[i].TurnNumber > told && !yield(&part[i], nil) {
-				return -1, nil
-			}
-		}
-	}
-	return told + window, nil
 }

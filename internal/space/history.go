@@ -2,6 +2,7 @@ package space
 
 import (
 	"context"
+	"errors"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -71,4 +72,19 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 		}
 	}
 	return page, nil
+}
+
+// Envelope returns an envelope of the log by its id, if the participant may see
+// it. Error: not_found, unavailable.
+func (s *Space) Envelope(ctx context.Context, who protocol.ParticipantID, id protocol.ID) (*Entry, *protocol.Error) {
+	je, err := s.journal().Lookup(ctx, s.name, id)
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
+	}
+	if err == nil {
+		if e := s.newEntry(je); e.visibleTo(who, s.observes(who)) {
+			return e, nil
+		}
+	}
+	return nil, protocol.Errorf(protocol.CodeNotFound, "This space has no such envelope, or it is not for you to see.")
 }

@@ -181,7 +181,9 @@ func (m *Member) collect(ctx context.Context, d *Delivery) {
 		continue
 	}
 	m.settleClose(d)
-	d.Seq = m.seq
+	if d.Seq = m.seq; d.Close != nil && d.Close.UpTo > 0 {
+		d.Seq = min(d.Seq, d.Close.UpTo)
+	}
 }
 
 // settleClose puts the end off while there is something to deliver before it.

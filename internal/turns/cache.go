@@ -19,6 +19,7 @@ type warm struct {
 	// shownItems items; nil until somebody has asked.
 	shown      *view
 	shownItems int
+	shownBytes int // that it is charged with
 }
 
 // snapshot is what is there now.
@@ -52,6 +53,16 @@ func (c *cache) add(w *warm, it *item, weight int) *strand {
 		return nil
 	}
 	return ended
+}
+
+// charge notes what the view of a turn takes, in the place of the one before.
+func (c *cache) charge(w *warm, bytes int) {
+	if w.place == nil {
+		return
+	}
+	w.bytes += bytes - w.shownBytes
+	c.bytes += bytes - w.shownBytes
+	w.shownBytes = bytes
 }
 
 func (c *cache) touch(w *warm) {

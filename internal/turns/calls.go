@@ -1,6 +1,10 @@
 package turns
 
-import "github.com/meup-protocol/meup/protocol"
+import (
+	"slices"
+
+	"github.com/meup-protocol/meup/protocol"
+)
 
 // The outcomes of a call. The last three are a proposal's alone; a request
 // can be rejected too.
@@ -49,8 +53,9 @@ func (r *reading) request(it *item) (ended *strand) {
 	return r.begin(it)
 }
 
-// begin reads a new call. One that stands in no context, and explains itself by
-// no thought that does, belongs to no reasoning.
+// begin reads a new call. One that stands in no context, explains itself by no
+// thought that does, and answers no chat of somebody else's, belongs to no
+// reasoning.
 func (r *reading) begin(it *item) (ended *strand) {
 	env := it.env()
 	if !it.call || r.byID[env.ID] != nil {
@@ -62,7 +67,10 @@ func (r *reading) begin(it *item) (ended *strand) {
 		path = c.why.strand.path
 	}
 	if path == "" {
-		return nil
+		if !r.decides(env) {
+			return nil
+		}
+		r.meet(env.From)
 	}
 	c.strand = r.strand(path, env.From)
 	if c.why == nil {
@@ -77,6 +85,15 @@ func (r *reading) begin(it *item) (ended *strand) {
 	r.calls = append(r.calls, c)
 	r.byID[env.ID] = c
 	return ended
+}
+
+// decides reports whether a call is made for a chat of others.
+func (r *reading) decides(env *protocol.Envelope) bool {
+	if r.chat == nil || env.From == r.chat.env().From {
+		return false
+	}
+	return env.Correlation.Names(r.chat.env().ID) ||
+		slices.ContainsFunc(r.answers, func(it *item) bool { return it.env().From != env.From && env.Correlation.Names(it.env().ID) })
 }
 
 // explained returns the caller's own thought that a call correlates to.

@@ -167,7 +167,7 @@ func sameJSON(t *testing.T, h *History, err error) {
 	if err != nil {
 		return
 	}
-	want, err := json.Marshal(h)
+	want, err := encode(h)
 	if err != nil {
 		t.Fatal(err)
 	}

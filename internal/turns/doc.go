@@ -13,7 +13,8 @@
 //
 // The first chat of a thread begins turn 1, whoever says it. Every later
 // top-level chat begins the next turn unless an agent says it. In a thread, an
-// agent is who has opened a reasoning context for it. Who comes new to a thread
+// agent is who has opened a reasoning context for it, or called a tool for
+// somebody else's chat of it. Who comes new to a thread
 // is an agent too if it was seen opening contexts elsewhere in the space: its
 // "I am busy" is no question. Who has begun a turn of a thread goes on asking
 // in it until it opens a context there, so that an agent can ask another one.
@@ -33,7 +34,10 @@
 // context in the turn themselves.
 //
 // Every mcp.request for tools/call, and every mcp.proposal of one, is a
-// decision; the request that fulfils a proposal is part of that proposal's.
+// decision, in a context or, without one, in answer to a chat of somebody
+// else's; who decides so is an agent too. The request that fulfils a proposal is
+// part of that proposal's decision. A proposal that nobody has decided about when
+// its context is closed has expired, unless somebody fulfils it after all.
 // Its rationale is the agent's own thought that it correlates to, else the
 // last thought of the agent before it in the same context that names this tool
 // or none, else [DefaultRationale]. The narrative is the text of the thoughts

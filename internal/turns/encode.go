@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -16,9 +17,20 @@ type encoding struct {
 	err  error
 }
 
-// AppendJSON appends the page as JSON, as [encoding/json] would write it.
+// encode writes v as JSON. What was said stays readable: "a < b" is not made fit
+// for HTML.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// AppendJSON appends the page as JSON, as [encoding/json] would write it without
+// escaping for HTML.
 func (h *History) AppendJSON(dst []byte) ([]byte, error) {
-	head, err := json.Marshal(struct {
+	head, err := encode(struct {
 		ThreadID  any `json:"thread_id"`
 		SessionID any `json:"session_id"`
 	}{h.ThreadID, h.SessionID})
@@ -45,12 +57,13 @@ func (h *History) AppendJSON(dst []byte) ([]byte, error) {
 	return append(strconv.AppendBool(dst, h.HasMore), '}'), nil
 }
 
-// AppendJSON appends the turn as JSON, as [encoding/json] would write it.
+// AppendJSON appends the turn as JSON, as [encoding/json] would write it without
+// escaping for HTML.
 func (t *TurnInfo) AppendJSON(dst []byte) ([]byte, error) {
 	if e := t.encoded(); e != nil {
 		return append(dst, e.json...), e.err
 	}
-	text, err := json.Marshal(t)
+	text, err := encode(t)
 	return append(dst, text...), err
 }
 
@@ -59,7 +72,7 @@ func (t *TurnInfo) AppendJSON(dst []byte) ([]byte, error) {
 func (t *TurnInfo) encoded() *encoding {
 	e := t.shared
 	if e != nil {
-		e.once.Do(func() { e.json, e.err = json.Marshal(t) })
+		e.once.Do(func() { e.json, e.err = encode(t) })
 	}
 	return e
 }

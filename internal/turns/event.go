@@ -85,7 +85,7 @@ func (e *Event) Data(v Viewer) (json.RawMessage, bool) {
 	if len(tools) == 0 || !r.isAgent(e.agent) {
 		return nil, false
 	}
-	data, err := json.Marshal(e.payload(r.narrative(e.agent), tools, more > 0))
+	data, err := encode(e.payload(r.narrative(e.agent), tools, more > 0))
 	return data, err == nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -28,37 +30,52 @@ func pageSize(limit int) int {
 
 // pick is a turn that was asked for, as it was at that moment.
 type pick struct {
-	key       key
-	tu        *turn
-	entry     *Entry // the chat, as far as the index knows it
+	key   key
+	tu    *turn
+	entry *Entry // the chat, as far as the index knows it
+	bytes int
+
 	started   int64
-	bytes     int
 	truncated bool
 	items     []*item // nil: to be read from the log
 	seqs      []protocol.Seq
 	shown     *view // of all items, if somebody has asked before
 }
 
-// pickLocked takes down what is known of a turn.
-func (p *Projection) pickLocked(th *thread, n int) *pick {
+// outline takes down of a turn what says who may see it.
+func (th *thread) outline(n int) *pick {
 	tu := th.turn(n)
 	if tu == nil {
 		return nil
 	}
-	k := &pick{
-		key: key{SessionID(p.opts.Space, th.id), th.id, n}, tu: tu, entry: tu.entry(),
-		started: tu.started, bytes: tu.bytes, truncated: tu.truncated,
-	}
-	if w := tu.warm; w != nil {
+	return &pick{key: key{thread: th.id, turn: n}, tu: tu, entry: tu.entry(), started: tu.started, bytes: tu.bytes}
+}
+
+// fill takes down the rest of what is known of turns, and leaves out those that
+// have been forgotten meanwhile.
+func (p *Projection) fill(picks []*pick) []*pick {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := picks[:0]
+	for _, k := range picks {
+		if !p.holdsLocked(k) {
+			continue
+		}
+		kept = append(kept, k)
+		k.key.session = SessionID(p.opts.Space, k.key.thread)
+		k.truncated = k.tu.truncated
+		w := k.tu.warm
+		if w == nil {
+			k.seqs = k.tu.seqs()
+			continue
+		}
 		p.cache.touch(w)
 		k.items = w.snapshot()
 		if w.shownItems == len(w.items) {
 			k.shown = w.shown
 		}
-		return k
 	}
-	k.seqs = tu.seqs()
-	return k
+	return kept
 }
 
 // pickSome picks turns of a thread below a number, the highest first, until
@@ -101,7 +118,21 @@ func (p *Projection) pickBelow(id protocol.ID, before, most int) (some []*pick, 
 		n = min(n, before-1)
 	}
 	for ; n >= th.first && len(some) < most; n-- {
-		some = append(some, p.pickLocked(th, n))
+		some = append(some, th.outline(n))
+	}
+	return some, true
+}
+
+// pickAbove outlines the turns of a thread behind a number, the lowest first.
+func (p *Projection) pickAbove(id protocol.ID, after, most int) (some []*pick, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	th := p.index.byID[id]
+	if th == nil {
+		return nil, false
+	}
+	for n := max(after+1, th.first); n <= th.last() && len(some) < most; n++ {
+		some = append(some, th.outline(n))
 	}
 	return some, true
 }
@@ -121,16 +152,58 @@ func (p *Projection) History(ctx context.Context, thread protocol.ID, limit, bef
 	if len(picks) == 0 && !p.anySeen(thread, &v) {
 		return nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown)
 	}
+	picks = p.fill(picks)
 	if err := p.load(ctx, picks); err != nil {
 		return nil, fmt.Errorf("read turns of thread %s: %w", thread, err)
 	}
 	h := &History{ThreadID: thread, SessionID: SessionID(p.opts.Space, thread), Turns: make([]TurnInfo, 0, len(picks)), HasMore: more}
-	for i := len(picks) - 1; i >= 0; i-- {
-		if shown := p.view(picks[i], &v); shown != nil {
-			h.Turns = append(h.Turns, shown.show(&v))
+	size := 0
+	for _, k := range picks {
+		shown := p.view(k, &v)
+		if shown == nil {
+			continue
+		}
+		if size += shown.bytes; size > maxPageBytes && len(h.Turns) > 0 {
+			h.HasMore = true
+			break
+		}
+		h.Turns = append(h.Turns, shown.show(&v))
+	}
+	slices.Reverse(h.Turns)
+	return h, nil
+}
+
+// All yields all turns of a thread that the viewer may see, oldest first, and
+// at most one error, at the end: it wraps [ErrUnknown], or is the log's. Few of
+// them are in memory at a time.
+func (p *Projection) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Seq2[*TurnInfo, error] {
+	const step = 16
+	return func(yield func(*TurnInfo, error) bool) {
+		told := false
+		for after := 0; ; {
+			some, _ := p.pickAbove(thread, after, step)
+			if len(some) == 0 {
+				break
+			}
+			after = some[len(some)-1].key.turn
+			some = p.fill(slices.DeleteFunc(some, func(k *pick) bool { return !v.sees(k.entry) }))
+			for _, k := range some {
+				if err := p.load(ctx, []*pick{k}); err != nil {
+					yield(nil, fmt.Errorf("read turn %d of thread %s: %w", k.key.turn, thread, err))
+					return
+				}
+				if shown := p.view(k, &v); shown != nil {
+					info := shown.show(&v)
+					if told = true; !yield(&info, nil) {
+						return
+					}
+				}
+			}
+		}
+		if !told && !p.anySeen(thread, &v) {
+			yield(nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown))
 		}
 	}
-	return h, nil
 }
 
 // anySeen reports whether the viewer sees any turn of a thread: who sees none
@@ -144,16 +217,15 @@ func (p *Projection) anySeen(id protocol.ID, v *Viewer) bool {
 // log's.
 func (p *Projection) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (TurnInfo, error) {
 	unknown := fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
-	p.mu.Lock()
-	var k *pick
-	if th := p.index.byID[thread]; th != nil {
-		k = p.pickLocked(th, number)
-	}
-	p.mu.Unlock()
-	if k == nil || !v.sees(k.entry) {
+	some, _ := p.pickAbove(thread, number-1, 1)
+	if len(some) == 0 || some[0].key.turn != number || !v.sees(some[0].entry) {
 		return TurnInfo{}, unknown
 	}
-	if err := p.load(ctx, []*pick{k}); err != nil {
+	if some = p.fill(some); len(some) == 0 {
+		return TurnInfo{}, unknown
+	}
+	k := some[0]
+	if err := p.load(ctx, some); err != nil {
 		return TurnInfo{}, fmt.Errorf("read turn %d of thread %s: %w", number, thread, err)
 	}
 	shown := p.view(k, &v)
@@ -185,6 +257,8 @@ func (p *Projection) keepView(k *pick) {
 	defer p.mu.Unlock()
 	if w := k.tu.warm; w != nil && len(w.items) == len(k.items) && k.tu.truncated == k.truncated {
 		w.shown, w.shownItems = k.shown, len(k.items)
+		p.cache.charge(w, k.shown.bytes)
+		p.shrink()
 	}
 }
 

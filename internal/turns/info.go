@@ -119,6 +119,9 @@ type ToolDecisionInfo struct {
 	ParameterBytes int                    `json:"parameter_bytes,omitempty"`
 	Context        protocol.ContextPath   `json:"context"`
 	DecidedBy      protocol.ParticipantID `json:"decided_by,omitempty"` // who fulfilled or rejected a proposal
+	// FulfilledWith are the parameters with which a proposal was fulfilled, if
+	// they are others than those proposed.
+	FulfilledWith json.RawMessage `json:"fulfilled_with,omitempty"`
 }
 
 // Time is written as a ts is.

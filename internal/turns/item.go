@@ -42,6 +42,20 @@ func weigh(e *Entry) int {
 	return 700 + nameCost*names + min(len(env.Payload), maxChat)
 }
 
+// masked is the item as another mask shows it.
+func (it *item) masked(mask Masker) *item {
+	out := *it
+	out.text, out.tool = mask.Text(it.text), mask.Text(it.tool)
+	doc, err := protocol.ParseJSON(it.params, protocol.MaxDepth)
+	if err != nil {
+		return &out
+	}
+	if params := mask.Parameters(doc.Root()); params != nil {
+		out.params = params
+	}
+	return &out
+}
+
 // newItem reads what a turn needs of an envelope. A payload that has another
 // form than its kind asks for says nothing.
 func newItem(e *Entry, mask Masker) *item {
@@ -110,14 +124,6 @@ func (it *item) readResponse(p protocol.Value) {
 		answer = fault
 	}
 	it.bytes = len(answer.Raw())
-}
-
-func chatText(env *protocol.Envelope) string {
-	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
-	if err != nil {
-		return ""
-	}
-	return firstText(doc.Root(), "message", "text")
 }
 
 func firstText(p protocol.Value, keys ...string) string {

@@ -8,7 +8,7 @@ import (
 
 // place says where an entry belongs, and begins the thread, the turn or the
 // job that begins with it.
-func (p *Projection) place(e *Entry) (ref, bool) {
+func (p *Projection) place(e *Entry, it *item) (ref, bool) {
 	env := e.Envelope
 	if env.From == protocol.Gateway {
 		return ref{}, false
@@ -19,7 +19,7 @@ func (p *Projection) place(e *Entry) (ref, bool) {
 	found, ok := p.answered(env)
 	switch env.Kind {
 	case protocol.KindChat:
-		return p.placeChat(e, found, ok), true
+		return p.placeChat(e, it, found, ok), true
 	case protocol.KindReasoningStart:
 		if !ok {
 			found = p.beginJob(env.ID, env)
@@ -27,6 +27,10 @@ func (p *Projection) place(e *Entry) (ref, bool) {
 		p.contexts.put(string(env.ID), found)
 		p.reasons(env.From, found)
 		return found, true
+	case protocol.KindMCPRequest, protocol.KindMCPProposal:
+		if ok && it != nil && it.call && p.decides(env, found) {
+			p.reasons(env.From, found)
+		}
 	}
 	return found, ok
 }
@@ -91,6 +95,22 @@ func (p *Projection) answered(env *protocol.Envelope) (found ref, ok bool) {
 	return found, ok
 }
 
+// decides reports whether somebody calls a tool for a chat of others, without
+// having opened a context for it. (Who makes a call that was proposed answers a
+// proposal.)
+func (p *Projection) decides(env *protocol.Envelope, at ref) bool {
+	th := p.index.threads[at.root]
+	if at.isJob() || th == nil || th.roles[env.From] == asker {
+		return false
+	}
+	for _, id := range env.Correlation.IDs {
+		if _, chat := p.chats.get(string(id)); chat {
+			return true
+		}
+	}
+	return false
+}
+
 // alive reports whether what a name belongs to is still in the index. A job
 // always is: whether its contents are in memory must not decide what belongs
 // where.
@@ -108,10 +128,10 @@ func (p *Projection) reasons(who protocol.ParticipantID, at ref) {
 
 // placeChat begins a thread or a turn with a chat of the main conversation,
 // unless it is an agent's word.
-func (p *Projection) placeChat(e *Entry, found ref, ok bool) ref {
+func (p *Projection) placeChat(e *Entry, it *item, found ref, ok bool) ref {
 	env := e.Envelope
 	if !ok || found.isJob() {
-		th := p.index.begin(env, p.opts.Mask.Text(chatText(env)))
+		th := p.index.begin(env, it.text)
 		return p.beginTurn(th, e)
 	}
 	th := p.index.threads[found.root]
@@ -152,13 +172,13 @@ func (p *Projection) beginJob(id protocol.ID, env *protocol.Envelope) ref {
 }
 
 // noteJob adds an entry to its job.
-func (p *Projection) noteJob(at ref, e *Entry) []Event {
+func (p *Projection) noteJob(at ref, e *Entry, it *item) []Event {
 	j := p.jobs[at.root]
 	if j == nil || !j.admits(e) {
 		return nil
 	}
 	j.add(e)
-	ended := p.cache.add(j.warm, newItem(e, p.opts.Mask), weigh(e))
+	ended := p.cache.add(j.warm, it, weigh(e))
 	items := j.warm.snapshot()
 	p.shrink()
 	if ended == nil {

@@ -72,6 +72,7 @@ type strand struct {
 	awaited  int     // calls that the last thoughts have announced and that have not begun
 	loose    []*call // open ones that overlap and that no thought has given a group
 	running  int     // of the loose ones
+	closed   bool    // its context, or one around it
 }
 
 // thought is a reasoning.thought.
@@ -204,6 +205,9 @@ func (r *reading) end(c *thinking, it *item) (ended *strand) {
 		return nil
 	}
 	c.closed, c.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
+	for _, s := range r.strands {
+		s.closed = s.closed || s.path == c.path || strings.HasPrefix(string(s.path), string(c.path)+"/")
+	}
 	if s := r.strands[strandKey{c.path, c.opener}]; s != nil {
 		return s.goOn()
 	}

@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,11 @@ import (
 // Bounds of what is shown, in bytes.
 const (
 	maxRationale = 4 << 10
+	// One thought can explain any number of calls: beyond so much of a
+	// reasoning, rationales are shortened.
+	maxRationales  = 256 << 10
+	shortRationale = 240
+
 	maxNarrative = 64 << 10
 )
 
@@ -21,6 +27,7 @@ type view struct {
 	// there, or the turn is interrupted.
 	waiting []protocol.ParticipantID
 	encoded encoding // of info
+	bytes   int      // that it takes as JSON, about
 }
 
 // show returns the turn as a viewer is given it.
@@ -53,6 +60,7 @@ func (r *reading) render(k key, truncated bool) *view {
 	if len(all) > 1 {
 		v.info.Reasonings = all
 	}
+	v.bytes = v.info.weigh()
 	return v
 }
 
@@ -179,8 +187,12 @@ func (r *reading) reasonings(k key) []TurnReasoningInfo {
 // context of its is open. One that was left open ends with what the agent did
 // next: its answer, or a new beginning.
 func (r *reading) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
+	own := r.own(agent)
+	if own == nil {
+		return r.callsSpan(agent)
+	}
 	var last time.Time
-	for _, c := range r.own(agent) {
+	for _, c := range own {
 		if begun.IsZero() {
 			begun = Time{c.begun}
 		}
@@ -192,6 +204,31 @@ func (r *reading) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
 		case !r.beganAnew(agent, r.after(c)):
 			return begun, nil
 		}
+	}
+	return begun, &Time{last}
+}
+
+// callsSpan is the same of an agent who has called tools without a context.
+func (r *reading) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Time) {
+	var last time.Time
+	for _, c := range r.calls {
+		switch {
+		case c.strand.from != agent:
+			continue
+		case c.end == nil && !r.hasAnswered(agent):
+			last = time.Time{}
+		case c.end != nil:
+			last = later(last, c.end.env().TS)
+		}
+		if begun.IsZero() {
+			begun = Time{c.it.env().TS}
+		}
+	}
+	if r.hasAnswered(agent) {
+		last = later(last, r.answered(agent))
+	}
+	if last.IsZero() {
+		return begun, nil
 	}
 	return begun, &Time{last}
 }
@@ -239,10 +276,16 @@ func later(a, b time.Time) time.Time {
 
 func (r *reading) decisions(agent protocol.ParticipantID) []ToolDecisionInfo {
 	var list []ToolDecisionInfo
+	spent := 0
 	for _, c := range r.calls {
-		if c.strand.from == agent {
-			list = append(list, c.info())
+		if c.strand.from != agent {
+			continue
 		}
+		d := c.info()
+		if spent += len(d.Rationale); spent > maxRationales {
+			d.Rationale = cut(d.Rationale, shortRationale)
+		}
+		list = append(list, d)
 	}
 	return list
 }
@@ -252,7 +295,11 @@ func (c *call) info() ToolDecisionInfo {
 		ToolName: c.it.tool, Rationale: c.rationale(), Parameters: c.it.params, Outcome: c.outcome,
 		CallID: c.it.env().ID, StartedAt: Time{c.it.env().TS}, Context: c.strand.path,
 	}
-	if d.Outcome == "" {
+	switch {
+	case d.Outcome != "":
+	case c.proposal && c.fulfils == nil && c.strand.closed:
+		d.Outcome = Expired
+	default:
 		d.Outcome = Pending
 	}
 	if d.Parameters == nil {
@@ -264,6 +311,9 @@ func (c *call) info() ToolDecisionInfo {
 	switch {
 	case c.fulfils != nil:
 		d.DecidedBy = c.fulfils.env().From
+		if !bytes.Equal(c.fulfils.params, c.it.params) {
+			d.FulfilledWith = c.fulfils.params
+		}
 	case c.outcome == Rejected:
 		d.DecidedBy = c.end.env().From
 	}
@@ -308,4 +358,27 @@ func (r *reading) tells(t *thought) bool {
 		return false
 	}
 	return t.it.tool == "" || t.divides || r.byPath[t.strand.path].closed != nil
+}
+
+// weigh is what a turn takes as JSON, in bytes, about.
+func (t *TurnInfo) weigh() int {
+	n := 600 + len(t.UserInput)
+	if t.Response != nil {
+		n += len(*t.Response)
+	}
+	for _, r := range t.Responses {
+		n += 60 + len(r.Text)
+	}
+	n += 80 * len(t.ToolCalls)
+	all := t.Reasonings
+	if all == nil && t.Reasoning != nil {
+		all = []TurnReasoningInfo{*t.Reasoning}
+	}
+	for i := range all {
+		n += 300 + len(all[i].Narrative)
+		for _, d := range all[i].ToolDecisions {
+			n += 400 + len(d.ToolName) + len(d.Rationale) + len(d.Parameters) + len(d.Context)
+		}
+	}
+	return n
 }

@@ -133,13 +133,17 @@ func (p *Projection) Apply(e Entry) []Event {
 	if env == nil {
 		return nil
 	}
+	var it *item
+	if counts(env.Kind) && env.From != protocol.Gateway {
+		it = newItem(&e, p.mask()) // whoever asks does not wait for that
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if env.Seq <= p.head {
 		return nil
 	}
 	p.head = env.Seq
-	at, ok := p.place(&e)
+	at, ok := p.place(&e, it)
 	if !ok {
 		return nil
 	}
@@ -148,13 +152,13 @@ func (p *Projection) Apply(e Entry) []Event {
 	} else {
 		p.others.put(string(env.ID), at)
 	}
-	if !counts(env.Kind) {
+	switch {
+	case it == nil:
 		return nil
+	case at.isJob():
+		return p.noteJob(at, &e, it)
 	}
-	if at.isJob() {
-		return p.noteJob(at, &e)
-	}
-	return p.noteTurn(at, &e)
+	return p.noteTurn(at, &e, it)
 }
 
 // counts reports whether a kind says anything of a turn. Others matter only
@@ -169,7 +173,7 @@ func counts(k protocol.Kind) bool {
 }
 
 // noteTurn adds an entry to its turn.
-func (p *Projection) noteTurn(at ref, e *Entry) []Event {
+func (p *Projection) noteTurn(at ref, e *Entry, it *item) []Event {
 	th := p.index.threads[at.root]
 	tu := th.turn(at.turn)
 	if tu == nil || !tu.admits(e) {
@@ -179,7 +183,7 @@ func (p *Projection) noteTurn(at ref, e *Entry) []Event {
 	if tu.warm == nil {
 		return nil
 	}
-	ended := p.cache.add(tu.warm, newItem(e, p.opts.Mask), weigh(e))
+	ended := p.cache.add(tu.warm, it, weigh(e))
 	items := tu.warm.snapshot()
 	p.shrink()
 	if ended == nil {
@@ -189,6 +193,36 @@ func (p *Projection) noteTurn(at ref, e *Entry) []Event {
 		Name: ReasoningUpdate, Seq: e.Envelope.Seq, agent: ended.from, items: items, bytes: tu.bytes,
 		key: key{session: SessionID(p.opts.Space, th.id), thread: th.id, turn: at.turn},
 	}}
+}
+
+// mask is what takes secrets out now.
+func (p *Projection) mask() Masker { return p.opts.Mask }
+
+// Remask says that the mask finds more than before, or something else. Turns
+// that are over are read from the log again when somebody asks; what goes on,
+// and titles, pass the mask once more.
+func (p *Projection) Remask() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, th := range p.index.threads {
+		th.title = p.mask().Text(th.title)
+	}
+	for at := p.cache.used.Front(); at != nil; {
+		w, ok := at.Value.(*warm)
+		at = at.Next()
+		switch {
+		case !ok:
+			continue
+		case w.turn != nil && !w.live.going():
+			p.cache.remove(w)
+			continue
+		}
+		items := make([]*item, len(w.items))
+		for i, it := range w.items {
+			items[i] = it.masked(p.mask())
+		}
+		w.items, w.live, w.shown, w.shownItems = items, read(items), nil, 0
+	}
 }
 
 // shrink keeps index and cache within their bounds.

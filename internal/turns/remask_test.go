@@ -1,0 +1,115 @@
+package turns
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// learner is a masker that has learned something.
+type learner struct{ learned *bool }
+
+func (l learner) Text(text string) string {
+	if *l.learned {
+		return strings.ReplaceAll(text, "question", "[learned]")
+	}
+	return text
+}
+
+func (l learner) Parameters(protocol.Value) json.RawMessage {
+	if *l.learned {
+		return json.RawMessage(`{"learned":true}`)
+	}
+	return nil
+}
+
+// TestRemask: what is in memory is shown by the mask of now, titles among it,
+// and a turn that goes on still tells of its steps.
+func TestRemask(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 2, 1)
+	learned := false
+	p := New(Options{Space: "lab", Reader: log, Mask: learner{&learned}})
+	apply(p, log.entries[:len(log.entries)-3])
+	shown := func() string {
+		h, err := p.History(t.Context(), "a-q0", 0, 0, Viewer{})
+		list, _ := p.Threads(0, 0, Viewer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return marshal(t, h) + marshal(t, list)
+	}
+	if before := shown(); !strings.Contains(before, "question") {
+		t.Fatal("the conversation has changed: ", before)
+	}
+	learned = true
+	p.Remask()
+	if after := shown(); strings.Contains(after, "question") || !strings.Contains(after, "[learned]") || !strings.Contains(after, `"learned": true`) {
+		t.Errorf("after the mask has learned: %s", after)
+	}
+	events := 0
+	for _, e := range log.entries[len(log.entries)-3:] {
+		events += len(p.Apply(e))
+	}
+	if events != 1 {
+		t.Errorf("%d steps were told of", events)
+	}
+}
+
+// TestLongRationale: one long thought that explains many calls does not make an
+// answer of any size.
+func TestLongRationale(t *testing.T) {
+	log := new(memoryLog)
+	log.add(protocol.Envelope{ID: "q", From: "alice", Kind: protocol.KindChat, Payload: []byte(`{"message":"?"}`)})
+	log.add(protocol.Envelope{ID: "c", From: "planner", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo("q")})
+	log.add(protocol.Envelope{ID: "t", From: "planner", Kind: protocol.KindReasoningThought, Context: "c",
+		Payload: []byte(`{"message":"` + strings.Repeat("<", maxRationale) + `"}`)})
+	for range 1500 {
+		log.add(protocol.Envelope{From: "planner", Kind: protocol.KindMCPRequest, Context: "c", Correlation: protocol.CorrelateTo("t"),
+			Payload: []byte(`{"method":"tools/call","params":{"name":"look"}}`)})
+	}
+	p := New(Options{Space: "lab", Reader: log})
+	apply(p, log.entries)
+	h, err := p.History(t.Context(), "q", 0, 0, Viewer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := h.AppendJSON(nil); err != nil || len(body) > 5<<20 {
+		t.Errorf("%d bytes, %v", len(body), err)
+	}
+	if n := len(h.Turns[0].Reasoning.ToolDecisions); n != 1500 {
+		t.Errorf("%d decisions", n)
+	}
+}
+
+// TestAll: all turns come, the oldest first, those that the viewer may see.
+func TestAll(t *testing.T) {
+	log := new(memoryLog)
+	workday(log, "a", 60, 1)
+	p := New(Options{Space: "lab", Reader: log, CacheBytes: 1})
+	apply(p, log.entries)
+	for _, v := range []Viewer{{}, {Sees: func(e *Entry) bool { return e.Envelope.Seq%3 != 0 || e.Envelope.Kind != protocol.KindChat }}} {
+		h, err := p.History(t.Context(), "a-q0", MaxPage, 0, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for turn, err := range p.All(t.Context(), "a-q0", v) {
+			if err != nil || turn.TurnNumber != h.Turns[n].TurnNumber || turn.UserInput != h.Turns[n].UserInput {
+				t.Fatalf("turn %d: %+v, %v", n, turn, err)
+			}
+			n++
+		}
+		if n != len(h.Turns) || n == 0 {
+			t.Errorf("%d of %d turns", n, len(h.Turns))
+		}
+	}
+	for turn, err := range p.All(t.Context(), "nothing", Viewer{}) {
+		if turn != nil || !errors.Is(err, ErrUnknown) {
+			t.Errorf("%+v, %v", turn, err)
+		}
+	}
+}
