@@ -29,6 +29,18 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	}
 }
 
+func TestSession(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	conversation(t, g)
+	s, err := ask(t, g, "bob").Session(deadline(t))
+	if err != nil || s.Participant != "bob" || len(s.Spaces) != 1 || s.In("lab") != "bob" || s.In("other") != "" || s.Globs != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := ask(t, g, "nobody").Session(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestLogOfAGateway(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -59,8 +60,12 @@ func (c *Client) Transcript(ctx context.Context, space string, thread protocol.I
 	r, err := c.request(ctx, http.MethodGet, inSpace(space, "threads", string(thread)+".md"), nil, nil)
 	if err == nil {
 		var text []byte
-		if text, _, err = c.do(r); err == nil {
+		var h http.Header
+		switch text, h, err = c.do(r); {
+		case err == nil && strings.HasPrefix(h.Get("Content-Type"), "text/markdown"):
 			return text, nil
+		case err == nil: // the turns of another thread, as JSON
+			err = fmt.Errorf("the gateway did not answer with Markdown; is there a thread %s.md?", thread)
 		}
 	}
 	return nil, fmt.Errorf("read transcript of thread %s: %w", thread, err)

@@ -92,3 +92,38 @@ func (c *Client) Spaces(ctx context.Context) ([]string, error) {
 	}
 	return names, nil
 }
+
+// Session is what a token is good for.
+type Session struct {
+	// Participant is who the token makes of its bearer; empty where that is not
+	// the same everywhere.
+	Participant protocol.ParticipantID `json:"participant"`
+	Spaces      []SessionSpace         `json:"spaces"` // those that exist, 1,000 at most
+	Globs       []string               `json:"globs"`  // name spaces that are made as they are joined
+}
+
+// SessionSpace is a space, and who the bearer of the token is there.
+type SessionSpace struct {
+	Name        string                 `json:"name"`
+	Participant protocol.ParticipantID `json:"participant"`
+}
+
+// In returns who the bearer of the token is in a space; empty where the session
+// does not name it.
+func (s *Session) In(space string) protocol.ParticipantID {
+	for _, in := range s.Spaces {
+		if in.Name == space {
+			return in.Participant
+		}
+	}
+	return ""
+}
+
+// Session returns what the token is good for.
+func (c *Client) Session(ctx context.Context) (*Session, error) {
+	var s Session
+	if err := c.get(ctx, []string{"api", "session"}, nil, &s); err != nil {
+		return nil, fmt.Errorf("ask what the token is good for: %w", err)
+	}
+	return &s, nil
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -94,7 +95,7 @@ func writeHistory(w io.Writer, h *api.History, s reasontext.Style) error {
 	if h.HasMore {
 		more = "; there are older turns"
 	}
-	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, "thread "+reasontext.Line(string(h.ThreadID))+more))
+	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, "thread "+termtext.Words(string(h.ThreadID))+more))
 	for i := range h.Turns {
 		writeTurn(out, &h.Turns[i], s)
 	}
@@ -103,17 +104,17 @@ func writeHistory(w io.Writer, h *api.History, s reasontext.Style) error {
 
 // writeTurn writes a turn: question, answers, reasoning.
 func writeTurn(w io.Writer, t *api.Turn, s reasontext.Style) {
-	head := fmt.Sprintf("turn %d · %s · %s", t.TurnNumber, t.StartedAt.Local().Format(time.DateTime), reasontext.Line(t.State))
+	head := fmt.Sprintf("turn %d · %s · %s", t.TurnNumber, t.StartedAt.Local().Format(time.DateTime), termtext.Words(t.State))
 	if t.CompletedAt != nil {
 		head += " · " + t.CompletedAt.Sub(t.StartedAt).Round(time.Millisecond).String()
 	}
-	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, reasontext.Line(string(t.From))+"› "), indented(t.UserInput))
+	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termtext.Words(string(t.From))+"› "), indented(t.UserInput))
 	if len(t.Responses) > 0 {
 		for _, r := range t.Responses {
-			fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, reasontext.Line(string(r.From))+": "), reasontext.Text(r.Text))
+			fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termtext.Words(string(r.From))+": "), termtext.Text(r.Text))
 		}
 	} else if t.Response != nil {
-		fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, reasontext.Line(string(t.ResponseFrom))+": "), reasontext.Text(*t.Response))
+		fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termtext.Words(string(t.ResponseFrom))+": "), termtext.Text(*t.Response))
 	}
 	if block := reasontext.Block(t, s); block != "" {
 		fmt.Fprintf(w, "\n%s", block)
@@ -124,7 +125,7 @@ func writeTurn(w io.Writer, t *api.Turn, s reasontext.Style) {
 }
 
 // indented sets the later lines of a question in.
-func indented(text string) string { return strings.ReplaceAll(reasontext.Text(text), "\n", "\n  ") }
+func indented(text string) string { return strings.ReplaceAll(termtext.Text(text), "\n", "\n  ") }
 
 // listThreads prints the conversations of a space.
 func listThreads(c *cobra.Command, t *target, f *historyFlags, s reasontext.Style) error {
@@ -142,7 +143,7 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s reasontext.Styl
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for _, th := range all.Threads {
-		title := reasontext.Cut(reasontext.Line(th.Title), 100)
+		title := termtext.Cut(termtext.Words(th.Title), 100)
 		if title == "" {
 			title = s.Paint(s.Dim, "(not to be seen)")
 		}
@@ -150,7 +151,7 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s reasontext.Styl
 		if th.LastTurn == 1 {
 			turns = "1 turn"
 		}
-		fmt.Fprintf(out, "%s  %s  %s  %s\n", s.Paint(s.Tool, reasontext.Line(string(th.ThreadID))), th.StartedAt.Local().Format(time.DateTime), turns, title)
+		fmt.Fprintf(out, "%s  %s  %s  %s\n", s.Paint(s.Tool, termtext.Words(string(th.ThreadID))), th.StartedAt.Local().Format(time.DateTime), turns, title)
 	}
 	return out.Flush()
 }

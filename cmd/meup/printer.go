@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -42,17 +43,17 @@ func (p *printer) line(e *protocol.Envelope) string {
 	s := &p.style
 	var b strings.Builder
 	b.WriteString(s.Paint(s.Dim, e.TS.In(p.zone).Format(time.TimeOnly)))
-	b.WriteString("  " + s.Paint(s.Name, reasontext.Line(string(e.From))))
+	b.WriteString("  " + s.Paint(s.Name, termtext.Words(string(e.From))))
 	if len(e.To) > 0 {
 		var to []string
 		for _, id := range e.To {
-			to = append(to, reasontext.Line(string(id)))
+			to = append(to, termtext.Words(string(id)))
 		}
 		b.WriteString(" → " + strings.Join(to, ", "))
 	}
-	b.WriteString("  " + s.Paint(s.Tool, reasontext.Line(string(e.Kind))))
+	b.WriteString("  " + s.Paint(s.Tool, termtext.Words(string(e.Kind))))
 	if e.Context != "" {
-		b.WriteString("  " + s.Paint(s.Dim, "["+reasontext.Line(string(e.Context))+"]"))
+		b.WriteString("  " + s.Paint(s.Dim, "["+termtext.Words(string(e.Context))+"]"))
 	}
 	if text := reasontext.Summary(e); text != "" {
 		b.WriteString("  " + text)

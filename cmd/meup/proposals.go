@@ -12,6 +12,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -138,13 +139,13 @@ func (p *proposal) write(w *bufio.Writer, s reasontext.Style) {
 		}
 	}
 	age := (time.Duration(p.AgeSeconds) * time.Second).String()
-	fmt.Fprintf(w, "%s  %s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, reasontext.Line(string(p.From))), s.Paint(s.Tool, reasontext.Exact(p.Tool)), age)
-	line("params:    ", reasontext.Exact(reasontext.JSON(p.Params))) // as a whole: this is what is decided on
-	line("tool of:   ", reasontext.Line(string(p.Owner)))
+	fmt.Fprintf(w, "%s  %s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, termtext.Words(string(p.From))), s.Paint(s.Tool, termtext.Exact(p.Tool)), age)
+	line("params:    ", termtext.Exact(reasontext.JSON(p.Params))) // as a whole: this is what is decided on
+	line("tool of:   ", termtext.Words(string(p.Owner)))
 	if p.Rationale != "" {
-		line("rationale: ", `"`+reasontext.Line(p.Rationale)+`"`)
+		line("rationale: ", `"`+termtext.Words(p.Rationale)+`"`)
 	}
 	if p.TurnNumber > 0 {
-		line("for:       ", fmt.Sprintf("turn %d of %s: %s", p.TurnNumber, p.ThreadID, reasontext.Cut(reasontext.Line(p.UserInput), 200)))
+		line("for:       ", fmt.Sprintf("turn %d of %s: %s", p.TurnNumber, p.ThreadID, termtext.Cut(termtext.Words(p.UserInput), 200)))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,18 +134,35 @@ func (f *tailFlags) position(fl *pflag.FlagSet) (*protocol.Seq, error) {
 // once prints what is there.
 func (t *tailing) once(c *cobra.Command) error {
 	ctx := c.Context()
-	if t.sieve.matcher != nil && !t.sieve.observe { // what is addressed to you passes: who are you?
-		you, err := dial(ctx, t.target.dialOptions(c))
-		if err != nil {
+	if t.sieve.matcher != nil && !t.sieve.observe { // what is addressed to you passes
+		var err error
+		if t.sieve.you, err = t.whoAmI(c); err != nil {
 			return err
 		}
-		t.sieve.you = you.You()
-		_ = you.Close()
 	}
 	if t.since == nil {
 		return t.backlog(ctx, 0)
 	}
 	return t.everything(ctx, *t.since)
+}
+
+// whoAmI asks the gateway who the token makes of its bearer. Where it does not
+// say, because it is an older one or the token is good for very many spaces, the
+// welcome of the space does.
+func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
+	s, err := t.api.Session(c.Context())
+	var answer *api.StatusError
+	switch {
+	case err == nil && s.In(t.target.space) != "":
+		return s.In(t.target.space), nil
+	case err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusNotFound):
+		return "", err
+	}
+	member, err := dial(c.Context(), t.target.dialOptions(c))
+	if err != nil {
+		return "", err
+	}
+	return member.You(), member.Close()
 }
 
 // follow joins before it reads what was said before: what comes meanwhile

@@ -13,6 +13,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -42,7 +43,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 	if f.json {
 		err = json.NewEncoder(c.OutOrStdout()).Encode(receipt{ID: r.ID, Seq: r.Seq, Answer: answer})
 	} else {
-		_, err = fmt.Fprintln(c.OutOrStdout(), reasontext.Text(chatText(answer)))
+		_, err = fmt.Fprintln(c.OutOrStdout(), termtext.Text(chatText(answer)))
 	}
 	if err != nil || !f.reasoning {
 		return err

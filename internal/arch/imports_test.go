@@ -21,16 +21,19 @@ const module = "github.com/meup-protocol/meup"
 // and a client on the protocol alone. What decides (space) knows a log only by
 // its interface. Our own agents come in by the front door, as a client does.
 var mayImport = map[string][]string{
-	"protocol": {},
-	"schemas":  {"protocol"},
-	"client":   {"protocol"},
+	"protocol":   {},
+	"schemas":    {"protocol"},
+	"client":     {"protocol"},
+	"client/api": {"protocol"},
 
 	// Pure parts: values in, values out.
-	"internal/frame":      {},
-	"internal/capability": {"protocol"},
-	"internal/limit":      {"protocol"},
-	"internal/safety":     {"protocol"},
-	"internal/turns":      {"protocol"},
+	"internal/frame":             {},
+	"internal/capability":        {"protocol"},
+	"internal/limit":             {"protocol"},
+	"internal/safety":            {"protocol"},
+	"internal/safety/safetytest": {},
+	"internal/turns":             {"protocol"},
+	"internal/transcript":        {"protocol", "internal/turns"},
 
 	// The log.
 	"internal/journal":               {"protocol"},
@@ -51,15 +54,26 @@ var mayImport = map[string][]string{
 	"internal/space":   {"protocol", "internal/capability", "internal/frame", "internal/journal"},
 	"internal/access":  {"protocol", "internal/auth", "internal/space"},
 	"internal/ws":      {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
-	"internal/httpapi": {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
-	"internal/web":     {},
+	"internal/recall":  {"protocol", "internal/space", "internal/turns"},
+	"internal/httpapi": {
+		"protocol", "internal/access", "internal/auth", "internal/frame", "internal/recall", "internal/space",
+		"internal/transcript", "internal/turns",
+	},
+	"internal/web": {},
+
+	// How the page is built, and looked at by tests.
+	"internal/web/bundle":   {},
+	"internal/web/generate": {"internal/web/bundle"},
+	"internal/webtest":      {},
+
+	"internal/webtest/pagetest": {"protocol", "client", "internal/meuptest", "internal/webtest"},
 
 	// Assembly: sees every part of a gateway, and no agent.
 	"internal/gateway": {
 		"protocol", "schemas", "internal/access", "internal/auth", "internal/capability", "internal/cluster",
 		"internal/config", "internal/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/metrics",
-		"internal/natsconn", "internal/safety", "internal/space", "internal/web", "internal/ws",
+		"internal/natsconn", "internal/recall", "internal/safety", "internal/space", "internal/web", "internal/ws",
 	},
 	"internal/meuptest": {"protocol", "client", "internal/config", "internal/gateway", "internal/httpapi"},
 
@@ -85,7 +99,9 @@ var mayImport = map[string][]string{
 	"internal/intent/queue":          {"client/reasoner/wire", "internal/intent", "internal/natsconn"},
 	"internal/mind":                  {"client/reasoner", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry"},
 	"internal/agent":                 {"protocol", "client", "internal/llm", "internal/mcptools", "internal/planner", "internal/reasoning", "internal/safety", "internal/telemetry"},
-	"internal/tui":                   {"protocol", "client"},
+	"internal/termtext":              {},
+	"internal/reasontext":            {"protocol", "client/api", "internal/termtext"},
+	"internal/tui":                   {"protocol", "client", "client/api", "internal/reasontext", "internal/termtext"},
 
 	"internal/arch": {},
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // Block writes the reasoning of a turn as it stands below an answer, with a
@@ -34,7 +35,7 @@ func Block(t *api.Turn, s Style) string {
 // where names a turn, and its agent where there are several.
 func where(r *api.Reasoning, several bool) string {
 	if several {
-		return fmt.Sprintf("turn %d, %s", r.TurnNumber, Line(string(r.Agent)))
+		return fmt.Sprintf("turn %d, %s", r.TurnNumber, termtext.Words(string(r.Agent)))
 	}
 	return fmt.Sprintf("turn %d", r.TurnNumber)
 }
@@ -58,7 +59,7 @@ func (w *writer) dim(s string) string { return w.style.Paint(w.style.Dim, s) }
 // narrative writes the narrative between quotes, later lines below its first.
 func (w *writer) narrative(text string) {
 	const label = "Narrative: "
-	text = strings.TrimSpace(Text(text))
+	text = strings.TrimSpace(termtext.Text(text))
 	if text == "" {
 		return
 	}
@@ -75,7 +76,7 @@ func (w *writer) batch(number *int) {
 
 // brief writes a call in three lines.
 func (w *writer) brief(d *api.Decision, parallel bool) {
-	indent := w.tool(d, parallel, `  "`+Line(d.Rationale)+`"`)
+	indent := w.tool(d, parallel, `  "`+termtext.Words(d.Rationale)+`"`)
 	w.line(indent + w.dim("params: "+Params(d)))
 	w.line(indent + w.outcome("→ ", d))
 }
@@ -87,7 +88,7 @@ func (w *writer) tool(d *api.Decision, parallel bool, rest string) string {
 	if parallel {
 		begin, indent = dash+"  ↳ ", "       "
 	}
-	name := w.style.Paint(w.style.Tool, Line(d.ToolName))
+	name := w.style.Paint(w.style.Tool, termtext.Words(d.ToolName))
 	w.line("  " + w.dim(begin) + name + w.dim(rest))
 	return indent
 }
@@ -106,7 +107,8 @@ type group struct {
 	decisions []*api.Decision
 }
 
-// groups puts the calls of a batch together, where its first one stands.
+// groups puts the calls of a batch together, where its first one stands. A
+// batch of one is a call by itself.
 func groups(list []api.Decision) []*group {
 	var out []*group
 	batches := make(map[int]*group)
@@ -123,6 +125,11 @@ func groups(list []api.Decision) []*group {
 			out = append(out, g)
 		}
 		g.decisions = append(g.decisions, d)
+	}
+	for _, g := range batches {
+		if len(g.decisions) == 1 {
+			g.number = nil
+		}
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -44,7 +45,7 @@ func NotRecorded(n int) string { return fmt.Sprintf("  ─ No reasoning recorded
 func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 	in := ""
 	if thread != "" {
-		in = "thread " + Line(string(thread)) + ", "
+		in = "thread " + termtext.Words(string(thread)) + ", "
 	}
 	w.line("  " + w.dim(dash+"Reasoning — "+in+where(r, several)))
 	w.narrative(r.Narrative)
@@ -65,7 +66,7 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 // detailed writes a call with a label on each line.
 func (w *writer) detailed(d *api.Decision, parallel bool) {
 	indent := w.tool(d, parallel, "")
-	w.line(indent + w.dim(`rationale: "`+Line(d.Rationale)+`"`))
+	w.line(indent + w.dim(`rationale: "`+termtext.Words(d.Rationale)+`"`))
 	w.line(indent + w.dim("params:    "+Params(d)))
 	w.line(indent + w.outcome("outcome:   ", d))
 }

@@ -3,6 +3,7 @@ package reasontext
 import (
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -16,11 +17,11 @@ func Summary(e *protocol.Envelope) string {
 	if err != nil {
 		return ""
 	}
-	text := Line(about(e.Kind, doc.Root()))
+	text := termtext.Words(about(e.Kind, doc.Root()))
 	if e.Kind == protocol.KindChat {
 		return text
 	}
-	return Cut(text, maxSummary)
+	return termtext.Cut(text, maxSummary)
 }
 
 // about picks what the payload of a kind says.

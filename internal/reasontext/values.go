@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -24,7 +25,7 @@ func Params(d *api.Decision) string {
 		}
 		return "{}"
 	}
-	return Cut(Line(JSON(d.Parameters)), maxParams)
+	return termtext.Cut(termtext.Words(JSON(d.Parameters)), maxParams)
 }
 
 // JSON writes JSON on one line with spaces where people put them. What is no
@@ -72,9 +73,9 @@ func writeJSON(b *strings.Builder, v protocol.Value) {
 
 // Outcome writes what came of a call: success (4,321 bytes), rejected by alice.
 func Outcome(d *api.Decision) string {
-	text := Line(d.Outcome)
+	text := termtext.Words(d.Outcome)
 	if d.DecidedBy != "" {
-		text += " by " + Line(string(d.DecidedBy))
+		text += " by " + termtext.Words(string(d.DecidedBy))
 	}
 	if d.ResultBytes != nil {
 		text += " (" + count(*d.ResultBytes, "byte") + ")"

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -71,7 +72,7 @@ func (s *session) export(ctx context.Context, e export) event {
 		out.err = err
 		return out
 	}
-	clean := []byte(Text(string(text))) // whoever looks at the file does so in a terminal too
+	clean := []byte(termtext.Text(string(text))) // whoever looks at the file does so in a terminal too
 	out.size, out.err = len(clean), writeNew(e.file, clean)
 	return out
 }

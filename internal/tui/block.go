@@ -1,6 +1,10 @@
 package tui
 
-import "github.com/meup-protocol/meup/protocol"
+import (
+	"github.com/meup-protocol/meup/protocol"
+
+	"github.com/meup-protocol/meup/internal/termtext"
+)
 
 // maxBlocks bounds the scrollback. What was before is asked for with
 // /reasoning and /export.
@@ -154,7 +158,7 @@ func (m *model) say(k kind, text ...string) { m.sayPairs(k, text, nil) }
 func (m *model) sayPairs(k kind, left, right []string) {
 	clean := lines{left: make([]string, len(left)), right: right}
 	for i, l := range left {
-		clean.left[i] = Line(l)
+		clean.left[i] = termtext.Line(l)
 	}
 	m.show(&block{kind: k, lines: clean, context: m.filter})
 }

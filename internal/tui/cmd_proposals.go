@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // maxListed bounds the parameters of one proposal among others, in characters.
@@ -37,7 +39,7 @@ func (p *proposal) title() string {
 	if p.owner != "" {
 		of = " of " + shortName(p.owner)
 	}
-	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.from), Line(shorten(p.tool, 100)), of)
+	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.from), termtext.Line(shorten(p.tool, 100)), of)
 }
 
 // approve makes a proposed call.

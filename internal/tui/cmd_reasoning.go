@@ -97,7 +97,7 @@ func (m *model) sayLines(text string) {
 // an answer below it.
 func (m *model) showTurn(e turnRead) {
 	if e.err != nil {
-		if e.asked.show {
+		if e.asked.show && e.asked.mine { // that of others may be private to them
 			m.say(errorBlock, "The reasoning of that answer cannot be read: "+inWords(e.err))
 		}
 		return

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -95,7 +96,7 @@ func (m *model) revokeAll(e grantsRead) {
 		}, nil)
 	}
 	if found == 0 {
-		m.say(errorBlock, "No grant to "+exact(string(e.asked.who))+", or of that name, is in force.")
+		m.say(errorBlock, "No grant to "+termtext.Exact(string(e.asked.who))+", or of that name, is in force.")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -29,7 +30,7 @@ func (m *model) talkTo(args string) {
 		id := protocol.ParticipantID(strings.TrimPrefix(name, "@"))
 		if !protocol.ValidParticipantID(string(id)) {
 			m.restore = "/to " + args
-			m.say(errorBlock, exact(name)+" is no name of a participant.")
+			m.say(errorBlock, termtext.Exact(name)+" is no name of a participant.")
 			return
 		}
 		to = append(to, id)
@@ -130,7 +131,7 @@ func (m *model) filterContext(path string) {
 	p, ok := protocol.ParseContextPath(path, maxContextDepth)
 	known := slices.ContainsFunc(m.contexts.list, func(c protocol.ContextPath) bool { return c.Within(p) })
 	if !ok || !known {
-		m.say(errorBlock, "No context "+exact(shorten(path, 300))+" is known here. Tab completes those that are.")
+		m.say(errorBlock, "No context "+termtext.Exact(shorten(path, 300))+" is known here. Tab completes those that are.")
 		return
 	}
 	m.filter = p

@@ -3,6 +3,8 @@ package tui
 import (
 	"fmt"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // command is what is typed with a slash in front.
@@ -60,13 +62,13 @@ func (m *model) enter(text string) {
 	name, args, _ := strings.Cut(trimmed, " ")
 	for _, c := range commands() {
 		if c.name == name {
-			m.show(&block{kind: inputBlock, lines: oneLine(Line(trimmed)), context: m.filter})
+			m.show(&block{kind: inputBlock, lines: oneLine(termtext.Line(trimmed)), context: m.filter})
 			c.run(m, strings.TrimSpace(args))
 			return
 		}
 	}
 	m.restore = text
-	m.say(errorBlock, fmt.Sprintf("There is no command %s.%s", Line(shorten(name, 40)), suggest(name)))
+	m.say(errorBlock, fmt.Sprintf("There is no command %s.%s", termtext.Line(shorten(name, 40)), suggest(name)))
 }
 
 // suggest names the command that is meant, or where to find all.

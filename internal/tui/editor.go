@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // editor is a text of some lines with a place in it.
@@ -18,12 +20,19 @@ type editor struct {
 type row struct{ from, to int }
 
 func (e *editor) set(text string) {
-	e.text = []rune(Text(text))
+	e.text = []rune(termtext.Text(text))
 	e.at = len(e.text)
 }
 
+// insert puts a text where the cursor is. What it may have depends on what is
+// in front: a mark or a joiner is typed by itself.
 func (e *editor) insert(text string) {
-	in := []rune(Text(text))
+	before := string(e.text[:e.at])
+	clean, ok := strings.CutPrefix(termtext.Text(before+text), before)
+	if !ok {
+		clean = termtext.Text(text)
+	}
+	in := []rune(clean)
 	e.text = slices.Insert(e.text, e.at, in...)
 	e.at += len(in)
 }
@@ -55,7 +64,10 @@ func (e *editor) ahead() int {
 	return min(at, len(e.text))
 }
 
-func isMark(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }
+// isMark reports whether a character belongs to the one in front of it.
+func isMark(r rune) bool {
+	return unicode.In(r, unicode.Mn, unicode.Me) || r == '\u200c' || r == '\u200d'
+}
 
 // wordBack and wordAhead are at the next end of a word.
 func (e *editor) wordBack() int {
@@ -104,6 +116,9 @@ func (e *editor) rows(cells int) []row {
 	from, used := 0, 0
 	for i, r := range e.text {
 		w := ansi.StringWidthWc(string(r))
+		if r == '\ufe0f' {
+			w = 1 // it makes the emoji in front of it wide, on some terminals
+		}
 		switch {
 		case r == '\n':
 			out = append(out, row{from, i})

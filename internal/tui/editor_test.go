@@ -103,3 +103,29 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%d texts are remembered", len(p.history))
 	}
 }
+
+// TestTypingPartsOfCharacters: marks and joiners are typed by themselves, and
+// are one with what is in front.
+func TestTypingPartsOfCharacters(t *testing.T) {
+	for want, keys := range map[string][]string{
+		"می\u200cخواهم": {"می", "\u200c", "خواهم"},
+		"कु":            {"क", "\u0941"},
+		"ab":            {"a", "\u200c", "b", "\u202e"},
+		"👩\u200d🚀":      {"👩\u200d🚀"},
+	} {
+		var e editor
+		for _, k := range keys {
+			e.insert(k)
+		}
+		if got := string(e.text); got != want {
+			t.Errorf("%+q, want %+q", got, want)
+		}
+	}
+	e := editor{}
+	e.insert("x👩\u200d🚀")
+	e.key("backspace")
+	e.key("backspace")
+	if got := string(e.text); got != "x" {
+		t.Errorf("%+q", got)
+	}
+}

@@ -72,6 +72,7 @@ type (
 		envelope protocol.ID
 		agent    protocol.ParticipantID // whose reasoning is shown
 		show     bool
+		mine     bool // the turn is of a conversation that I take part in
 	}
 	// readHistory asks for turns of a thread.
 	readHistory struct {

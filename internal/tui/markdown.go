@@ -9,6 +9,8 @@ import (
 	"charm.land/glamour/v2"
 	"charm.land/glamour/v2/ansi"
 	"charm.land/glamour/v2/styles"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // maxMarkdown bounds what is rendered, in bytes; what is longer is shown as it
@@ -35,7 +37,7 @@ func (m *markdown) lines(text string, cells int) (out []string, ok bool) {
 			m.free, m.tables, out, ok = nil, nil, nil, false
 		}
 	}()
-	text = unentity(Text(text))
+	text = unentity(termtext.Text(text))
 	laid, err := m.render(text, 0)
 	if err == nil && isTable(laid, cells) {
 		laid, err = m.render(text, cells)
@@ -139,7 +141,7 @@ func unentity(s string) string {
 		default:
 			decoded = html.UnescapeString(e)
 		}
-		if clean := Text("x" + decoded); clean != "x"+decoded {
+		if clean := termtext.Text("x" + decoded); clean != "x"+decoded {
 			return "\ufffd" // and not nothing: what stands around it could become one
 		}
 		return e

@@ -40,8 +40,9 @@ type mind struct {
 	dropped int // steps before those
 	calls   map[protocol.ID]string
 
-	open bool // all steps are shown
-	beat int  // of the spinner
+	asked bool // for its reasoning, when it was cancelled
+	open  bool // all steps are shown
+	beat  int  // of the spinner
 }
 
 // step is one thing thought or done.
@@ -167,26 +168,39 @@ func (m *model) endThinking(b *block, env *protocol.Envelope) {
 		d.state, d.why = cancelled, reasonFor(env, d.agent)
 	}
 	m.changed(b)
+	if d.state == cancelled && env.From == d.agent && d.question != "" && m.isNew(env) { // no answer comes to stand above it
+		d.asked = true
+		m.do(readTurn{envelope: protocol.ID(d.path), agent: d.agent, show: true, mine: d.thread != nil && d.thread.mine})
+	}
 }
 
 // conclude ends the thinking that a message answers, and asks for its
-// reasoning where it is of a conversation that I take part in.
+// reasoning.
 func (m *model) conclude(answer *block, env *protocol.Envelope) {
 	stream := payload[struct {
 		ID string `json:"stream_id"`
 	}](env).ID
-	for path, b := range m.minds.byPath {
+	ask := false
+	for _, b := range m.minds.byPath {
 		d := b.mind
-		if d.agent != env.From || d.question == "" || !env.Correlation.Names(d.question) {
-			continue
-		}
-		d.drop(stream)
-		m.endThinking(m.minds.byPath[path], env)
-		if t := answer.chat.thread; t != nil && t.mine && (env.Seq > m.head || env.Seq == 0) {
-			m.do(readTurn{envelope: env.ID, agent: env.From, show: true})
+		switch {
+		case d.agent != env.From || env.Context != "" || len(env.Correlation.IDs) == 0:
+		case d.question != "" && env.Correlation.Names(d.question):
+			d.drop(stream)
+			m.endThinking(b, env)
+			ask = ask || !d.asked
+		case d.start.IsZero(): // it began before we came: this may be its answer
+			ask = true
 		}
 	}
+	if ask && m.isNew(env) {
+		t := answer.chat.thread
+		m.do(readTurn{envelope: env.ID, agent: env.From, show: true, mine: t != nil && t.mine})
+	}
 }
+
+// isNew reports whether an envelope is of now, and not told of before.
+func (m *model) isNew(env *protocol.Envelope) bool { return env.Seq > m.head || env.Seq == 0 }
 
 // leaves notes that somebody has gone.
 func (m *model) leaves(who protocol.ParticipantID) {

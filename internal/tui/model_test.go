@@ -151,15 +151,49 @@ func TestScrollingStaysWhereItIs(t *testing.T) {
 	}
 }
 
-// TestTurnsOfOthers: no question is put to the gateway about conversations that
-// I have no part in.
+// TestTurnsOfOthers: the gateway is asked for the reasoning of what comes now,
+// whoever asked, and of nothing of before; where it says nothing, nothing is
+// said.
 func TestTurnsOfOthers(t *testing.T) {
+	const question = `{"id":"q","from":"bob","kind":"chat","payload":{"message":"?"},"seq":%d}`
+	const start = `{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":%d}`
+	const thought = `{"id":"t1","from":"guide","kind":"reasoning.thought","context":"s1","payload":{"message":"hm"},"seq":%d}`
+	const answer = `{"id":"a","from":"guide","kind":"chat","correlationId":"q","payload":{"message":"!"},"seq":%d}`
+	const remark = `{"id":"r","from":"bob","kind":"chat","correlationId":"q","payload":{"message":"?"},"seq":%d}`
+	const cancel = `{"id":"c","from":"guide","kind":"reasoning.cancel","context":"s1","payload":{},"seq":%d}`
+	for name, c := range map[string]struct {
+		first  int // the log had 10 when we came
+		script []string
+		want   string
+	}{
+		"now":              {11, []string{question, start, thought, answer}, "read the turn of a, show true\n"},
+		"of before":        {1, []string{question, start, thought, answer}, ""},
+		"began before":     {8, []string{question, start, thought, answer}, "read the turn of a, show true\n"},
+		"began unseen":     {11, []string{thought, answer}, "read the turn of a, show true\n"},
+		"talk":             {11, []string{question, remark, start, thought, remark}, ""},
+		"without thinking": {11, []string{question, answer}, ""},
+		"given up":         {11, []string{question, start, thought, cancel, answer}, "read the turn of s1, show true\n"},
+		"given up before":  {1, []string{question, start, thought, cancel}, ""},
+	} {
+		s := newStage(t, false)
+		for i, line := range c.script {
+			s.play(fmt.Sprintf(line, c.first+i))
+		}
+		if got := s.done.String(); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 	s := newStage(t, false)
-	s.play(`{"id":"q","from":"bob","kind":"chat","payload":{"message":"?"},"seq":11}
-{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":12}
-{"id":"a","from":"guide","kind":"chat","correlationId":"q","payload":{"message":"!"},"seq":13}`)
-	if s.done.Len() > 0 {
-		t.Error(s.done.String())
+	before := len(s.model.scroll.blocks)
+	failed := turnRead{asked: readTurn{envelope: "a", agent: "guide", show: true}, err: errTooMuch}
+	s.model.apply(failed)
+	if len(s.model.scroll.blocks) != before {
+		t.Error("what others say among themselves fails aloud")
+	}
+	failed.asked.mine = true
+	s.model.apply(failed)
+	if len(s.model.scroll.blocks) == before {
+		t.Error("what answers me fails silently")
 	}
 }
 
@@ -176,6 +210,7 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte{0, 1, 2}, []byte(`{"message":"x\u001b[31m","format":"markdown"}`), "a b")
 	f.Add([]byte{7, 8, 16, 10}, []byte(`{"stream_id":"s","data":"x","message":"y","questions":[{}]}`), "c")
 	f.Add([]byte{4, 5}, []byte(`{"method":"tools/call","params":{"name":"\u202e"},"reason":"\r\n"}`), "d")
+	f.Add([]byte{0, 7, 8}, []byte(`{"message":"❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f❤\ufe0f"}`), "f")
 	f.Add([]byte{18, 19}, []byte(`{"participants":[{"id":"x"}],"event":"join","participant":{"id":"\u001b"}}`), "e")
 	f.Fuzz(func(t *testing.T, which, payload []byte, typedText string) {
 		s := newStage(t, false)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/muesli/cancelreader"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // plain writes the model as lines, each once: for screen readers, terminals
@@ -113,7 +115,7 @@ func (p *plain) write(text string) {
 }
 
 // note writes what we say ourselves. No name begins with a star.
-func (p *plain) note(text string) { p.write("* " + Line(text)) }
+func (p *plain) note(text string) { p.write("* " + termtext.Line(text)) }
 
 // list writes lines of ours: what stands in two columns on a screen has a colon
 // between.
@@ -125,7 +127,7 @@ func (p *plain) list(l lines) {
 		if i == 0 {
 			p.note(text)
 		} else {
-			p.write("  " + Line(text))
+			p.write("  " + termtext.Line(text))
 		}
 	}
 }
@@ -167,7 +169,7 @@ func (p *plain) hear(c *chat) {
 			name = "you"
 		}
 		words, _, _ := strings.Cut(m.heading(c), " · ")
-		p.write(name + words + ": " + Text(c.text))
+		p.write(name + words + ": " + termtext.Text(c.text))
 	}
 	if c.cut {
 		p.note("The rest is not shown here; /export writes all of it.")

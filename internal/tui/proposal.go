@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -122,14 +123,14 @@ func (p *proposals) choose(which string) (b *block, sentence string) {
 // call writes what is proposed, with hidden characters spelled out, cut at n
 // characters; 0: as a whole.
 func (p *proposal) call(n int) string {
-	text := exact(reasontext.JSON(p.params))
+	text := termtext.Exact(reasontext.JSON(p.params))
 	if len(p.params) == 0 {
 		text = "without parameters"
 	}
 	if r := []rune(text); n > 0 && len(r) > n {
 		text = fmt.Sprintf("%s… (%d more characters: /proposals %d)", string(r[:n]), len(r)-n, p.number)
 	}
-	return exact(p.method) + " " + text
+	return termtext.Exact(p.method) + " " + text
 }
 
 // approval is the request that fulfils a proposal: exactly its method and its

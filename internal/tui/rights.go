@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -37,7 +38,7 @@ func inRight(raw json.RawMessage) string {
 		Deny    bool            `json:"deny"`
 	}
 	if json.Unmarshal(raw, &object) != nil {
-		return exact(shorten(string(raw), maxRight))
+		return termtext.Exact(shorten(string(raw), maxRight))
 	}
 	words := kindInWords(object.Kind)
 	if tool := toolPattern(object.Payload); tool != "" {
@@ -74,7 +75,7 @@ func kindInWords(kind string) string {
 	if words := kindsInWords[strings.Replace(kind, ".", "/", 1)]; words != "" {
 		return words
 	}
-	return "send " + exact(shorten(kind, maxRight))
+	return "send " + termtext.Exact(shorten(kind, maxRight))
 }
 
 // toolPattern is which tools a pattern of a payload selects, where it is about
@@ -97,11 +98,11 @@ func compact(raw json.RawMessage) string {
 	var list []string
 	switch {
 	case json.Unmarshal(raw, &one) == nil:
-		return exact(shorten(one, maxRight))
+		return termtext.Exact(shorten(one, maxRight))
 	case json.Unmarshal(raw, &list) == nil:
-		return exact(shorten(strings.Join(list, ", "), maxRight))
+		return termtext.Exact(shorten(strings.Join(list, ", "), maxRight))
 	}
-	return exact(shorten(string(raw), maxRight))
+	return termtext.Exact(shorten(string(raw), maxRight))
 }
 
 func shorten(s string, n int) string {
@@ -156,7 +157,7 @@ const maxName = 40
 
 // shortName is a participant's name as it is shown.
 func shortName(id protocol.ParticipantID) string {
-	name := Line(string(id))
+	name := termtext.Line(string(id))
 	if r := []rune(name); len(r) > maxName { // both ends, since many names share one
 		return string(r[:maxName-12]) + "…" + string(r[len(r)-11:])
 	}

@@ -8,6 +8,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // screen is the model on a terminal: what Bubble Tea asks for.
@@ -73,7 +75,7 @@ func (s *session) lastWords() {
 	}
 	fmt.Fprintln(s.opts.Out, "Not sent:")
 	for _, b := range s.model.outbox.queue {
-		fmt.Fprintln(s.opts.Out, "  "+strings.ReplaceAll(Text(b.chat.text), "\n", "\n  "))
+		fmt.Fprintln(s.opts.Out, "  "+strings.ReplaceAll(termtext.Text(b.chat.text), "\n", "\n  "))
 	}
 }
 
@@ -206,7 +208,7 @@ func (x *screen) View() tea.View {
 	}
 	status := x.view.status(x.model, x.page.below, x.cells)
 	if x.hint != "" {
-		status = fit(x.view.theme.bold.Render(Line(x.hint)), x.cells)
+		status = fit(x.view.theme.bold.Render(termtext.Line(x.hint)), x.cells)
 	}
 	if x.rows > 1 {
 		lines = append(lines, status)

@@ -89,8 +89,8 @@ func TestCancelling(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(nil, "")})
 	// bob may not withdraw messages, and closes the context instead, so that the
-	// agent still says something.
-	for who, last := range map[string]string{"alice": "Withdrawn by alice.", "bob": "→ success"} {
+	// agent still says something. Either way the turn has ended.
+	for who, last := range map[string]string{"alice": "Withdrawn by alice.", "bob": "I have stopped"} {
 		t.Run(who, func(t *testing.T) {
 			x := open(t, g, who, 80, 24, func(o *tui.Options) { o.Recall = -1 })
 			x.sees("● connected")
@@ -99,7 +99,7 @@ func TestCancelling(t *testing.T) {
 			x.enters("think for ever")
 			x.sees("list_directory has answered")
 			x.enters("/cancel")
-			golden(t, "cancel-"+who+".screen", x.sees("▸ Cancelled after", last))
+			golden(t, "cancel-"+who+".screen", x.sees("▸ Cancelled after", last, "→ success"))
 		})
 	}
 }
@@ -319,6 +319,21 @@ func TestComingBackGoesOn(t *testing.T) {
 	y.sees("turn 2", "Reasoning (turn 2)")
 	if list := threadsOf(t, g); len(list) != 1 || list[0].LastTurn != 2 {
 		t.Errorf("the gateway has %+v", list)
+	}
+}
+
+// TestWatchingOthers: the reasoning stands below every answer that comes while
+// one watches, and below none of before.
+func TestWatchingOthers(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
+	x := open(t, g, "alice", 80, 50, nil)
+	x.sees("here: guide")
+	say(t, dial(t, g, "bob"), "what is there?")
+	x.sees("Two documents.", "Reasoning (turn 1)", `list_directory  "see"`, "→ success")
+	y := open(t, g, "mute", 80, 50, nil)
+	if screen := y.sees("what is there?", "Two documents."); strings.Contains(screen, "Reasoning (turn") {
+		t.Errorf("what was said before is explained:\n%s", screen)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -66,6 +67,7 @@ func wrapPainted(line string, cells int) []string {
 		return []string{line}
 	}
 	wrapped := ansi.HardwrapWc(ansi.WrapWc(line, cells, ""), cells, true)
+	wrapped = ansi.Hardwrap(wrapped, cells, true) // some emoji are wider than their parts
 	lines := strings.Split(wrapped, "\n")
 	open := ""
 	for i, l := range lines {
@@ -133,7 +135,7 @@ func fit(line string, cells int) string {
 	if cells < 1 {
 		return ""
 	}
-	return ansi.TruncateWc(line, cells, "…")
+	return ansi.Truncate(ansi.TruncateWc(line, cells, "…"), cells, "…")
 }
 
 // painted lets of all escape sequences only those pass that choose colours and
@@ -144,13 +146,13 @@ func painted(s string) string {
 	for {
 		i := strings.IndexByte(s, '\x1b')
 		if i < 0 {
-			b.WriteString(Text(s))
+			b.WriteString(termtext.Text(s))
 			return b.String()
 		}
-		b.WriteString(Text(s[:i]))
+		b.WriteString(termtext.Text(s[:i]))
 		n := sgr(s[i:])
 		if n == 0 {
-			n = max(1, foreign(s[i:]))
+			n = max(1, termtext.Sequence(s[i:]))
 		} else {
 			b.WriteString(s[i : i+n])
 		}
@@ -170,26 +172,6 @@ func sgr(s string) int {
 			return i + 1
 		case c != ';' && c != ':' && (c < '0' || c > '9'):
 			return 0
-		}
-	}
-	return 0
-}
-
-// foreign returns the length of another sequence that s begins with: a command
-// with a text (OSC), or one of control (CSI).
-func foreign(s string) int {
-	if n := sequence(s); n > 0 {
-		return n
-	}
-	if !strings.HasPrefix(s, "\x1b]") {
-		return 0
-	}
-	for i := 2; i < len(s); i++ {
-		switch {
-		case s[i] == '\a':
-			return i + 1
-		case strings.HasPrefix(s[i:], "\x1b\\"):
-			return i + 2
 		}
 	}
 	return 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -102,13 +103,13 @@ func (v *view) chat(m *model, c *chat, cells int) []string {
 		body, ok = v.markdown.lines(c.text, inner)
 	}
 	if !ok {
-		body = wrap(strings.Trim(Text(c.text), "\n"), inner)
+		body = wrap(strings.Trim(termtext.Text(c.text), "\n"), inner)
 	}
 	for _, l := range body {
 		out = append(out, v.theme.dim.Render(bar)+l)
 	}
 	note := func(sign, text string, paint func(...string) string) {
-		out = append(out, v.own(sign, oneLine(Line(text)), cells, paint)...)
+		out = append(out, v.own(sign, oneLine(termtext.Line(text)), cells, paint)...)
 	}
 	switch {
 	case c.state == refused:
@@ -179,7 +180,7 @@ func (v *view) proposal(p *proposal, cells int) []string {
 	if p.decided == "" {
 		text = append(text, fmt.Sprintf("/approve %d makes the call, /reject %d REASON says no.", p.number, p.number))
 	} else {
-		text, paint = append(text, "→ "+Line(p.decided)), v.theme.dim.Render
+		text, paint = append(text, "→ "+termtext.Line(p.decided)), v.theme.dim.Render
 	}
 	return append([]string{""}, v.own("? ", lines{left: text}, cells, paint)...)
 }
@@ -221,7 +222,7 @@ func (m *model) where() string {
 		words += fmt.Sprintf(", turn %d", t.turn)
 	}
 	if len(t.to) > 0 {
-		words += ", to " + Line(names(t.to)) + " alone"
+		words += ", to " + termtext.Line(names(t.to)) + " alone"
 	}
 	return words
 }

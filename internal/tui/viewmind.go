@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // spinner are the signs of somebody who thinks, one after the other.
@@ -25,9 +27,9 @@ func (v *view) mind(m *model, d *mind, cells int) []string {
 		sign, paint = string(beats[d.beat%len(beats)])+" ", v.theme.busy.Render
 	}
 	head := paint(sign+words) + v.theme.dim.Render(" · ") + v.theme.name(d.agent)
-	out = append(out, fit(head+v.theme.dim.Render(Line(m.reason(d))), cells))
+	out = append(out, fit(head+v.theme.dim.Render(termtext.Line(m.reason(d))), cells))
 	if d.open && d.why != "" {
-		for _, l := range wrap(Line(d.why), max(cells-4, 1)) {
+		for _, l := range wrap(termtext.Line(d.why), max(cells-4, 1)) {
 			out = append(out, v.theme.dim.Render("  "+bar+l))
 		}
 	}
@@ -53,12 +55,12 @@ func (v *view) mind(m *model, d *mind, cells int) []string {
 func (v *view) step(s step, open bool, cells int) []string {
 	const sign, indent = "  • ", "  " + bar
 	inner := max(cells-len(indent), 1)
-	text := strings.TrimSpace(Text(s.text))
+	text := strings.TrimSpace(termtext.Text(s.text))
 	if text == "" {
 		return nil
 	}
 	if !open {
-		text = strings.Join(strings.Fields(text), " ")
+		text = termtext.Words(text)
 		if w := width(text); s.stream != "" && w > inner {
 			text = "…" + ansi.TruncateLeftWc(text, w-inner+1, "")
 		}

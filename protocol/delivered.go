@@ -1,0 +1,74 @@
+package protocol
+
+import "errors"
+
+// DecodeDelivered reads an envelope as a gateway gives it in the dialect
+// [MEUP1]: a frame of its socket, a line of JSON Lines, or the data of an event.
+// The envelope shares the text's bytes.
+//
+// A gateway is trusted to send what section 1 promises. What it does not
+// promise (a kind or a field that this version does not know) passes. Refused
+// is what is no JSON object, is nested too deeply, or has no kind.
+func DecodeDelivered(text []byte) (Envelope, error) {
+	var e Envelope
+	doc, err := ParseJSON(text, MaxDepth+1)
+	if err != nil {
+		return e, err
+	}
+	root := doc.Root()
+	if root.Type() != TypeObject {
+		return e, errors.New("an envelope is an object")
+	}
+	for key, v := range root.Members {
+		e.setDelivered(key, v)
+	}
+	if e.Kind == "" {
+		return e, errors.New("an envelope has a kind")
+	}
+	return e, nil
+}
+
+func (e *Envelope) setDelivered(key, v Value) {
+	switch key.Text() {
+	case "protocol":
+	case "id":
+		e.ID = ID(v.Text())
+	case "ts":
+		e.TS, _ = ParseTime(v.Text())
+	case "from":
+		e.From = ParticipantID(v.Text())
+	case "to":
+		for x := range v.Elements {
+			e.To = append(e.To, ParticipantID(x.Text()))
+		}
+	case "kind":
+		e.Kind, _ = ParseKind(v.Text())
+	case "correlationId":
+		e.Correlation = deliveredCorrelation(v)
+	case "context":
+		e.Context = ContextPath(v.Text())
+	case "payload":
+		e.Payload = v.Raw()
+	case "seq":
+		n, _ := v.Int()
+		e.Seq = Seq(max(n, 0))
+	default:
+		if len(e.Extra) > 0 {
+			e.Extra = append(e.Extra, ',')
+		}
+		e.Extra = append(e.Extra, key.Raw()...)
+		e.Extra = append(e.Extra, ':')
+		e.Extra = append(e.Extra, v.Raw()...)
+	}
+}
+
+func deliveredCorrelation(v Value) Correlation {
+	if v.Type() == TypeString {
+		return CorrelateTo(ID(v.Text()))
+	}
+	c := Correlation{Array: true}
+	for x := range v.Elements {
+		c.IDs = append(c.IDs, ID(x.Text()))
+	}
+	return c
+}
