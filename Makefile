@@ -61,6 +61,14 @@ bench-load: ## load a real gateway beside a bare broadcaster; writes bench/READM
 bench-redaction: ## the leak detector beside gitleaks, in a module of its own; writes bench/redaction/README.md (3 minutes)
 	cd bench/redaction && $(GO) mod tidy && $(GO) vet $(NOSTAMP) ./... && $(GO) test $(NOSTAMP) ./... && $(GO) run $(NOSTAMP) . -write README.md
 
+.PHONY: bench-page
+bench-page: install-chromium ## measure the web page in a browser; writes bench/page/README.md (5 minutes)
+	$(GO) test $(NOSTAMP) -run '^$$' -bench . -benchtime 3x -timeout $(TEST_TIMEOUT) ./bench/page -args -write README.md
+
+.PHONY: screenshots
+screenshots: install-chromium ## the two pictures of the README, made anew in a browser, into docs/images
+	$(GO) test $(NOSTAMP) -count 1 -run '^TestScreenshots$$' -v ./internal/webtest/pagetest -args -screenshots
+
 .PHONY: fmt
 fmt: ## format the Go sources
 	scripts/gofiles.sh | xargs -0 gofmt -s -w

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/auth"
 	"github.com/meup-protocol/meup/internal/config"
@@ -77,6 +78,7 @@ type stage struct {
 	docs    string
 	tokens  map[string]string // by the variable that the configuration names
 	address string
+	link    func() string // signs one browser in as you; nil: there is no page
 }
 
 func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
@@ -186,6 +188,9 @@ func (s *stage) startGateway(ctx context.Context) (stop func() error, err error)
 		return nil, errors.Join(err, g.Close())
 	}
 	s.address = l.Addr().String()
+	if g.HasPage() {
+		s.link = func() string { return "http://" + s.address + "/#code=" + g.NewLoginCode(s.tokens["DEMO_YOU"]) }
+	}
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }() // ends with the drain below
 	return func() error {
@@ -216,10 +221,13 @@ func (s *stage) printInstructions() {
 	fmt.Fprintf(s.out, `
 The gateway is at http://%[1]s, the space is called demo.
 You are "you"; the agent "guide" reads %[4]s.
-
+%[5]s
 In another terminal:
 
   export TOKEN=%[2]s
+
+  # take part in it from this terminal
+  MEUP_URL=http://%[1]s MEUP_SPACE=demo MEUP_TOKEN=$TOKEN go run ./cmd/meup join
 
   # ask the agent
   curl -H "Authorization: Bearer $TOKEN" http://%[1]s/api/spaces/demo/envelopes \
@@ -239,7 +247,22 @@ In another terminal:
     go run ./cmd/meup-agent run --gateway ws://%[1]s/ws --space demo --token-env HELPER_TOKEN --answer mentioned --docs .
 
 Ctrl-C ends the demo; nothing is kept.
-`, s.address, s.tokens["DEMO_YOU"], s.tokens["DEMO_HELPER"], s.docs)
+`, s.address, s.tokens["DEMO_YOU"], s.tokens["DEMO_HELPER"], s.docs, s.pageInstructions())
+}
+
+// pageInstructions says how to look at the space in a browser. The token stays
+// out of the link: browsers and terminals remember addresses.
+func (s *stage) pageInstructions() string {
+	if s.link == nil {
+		return ""
+	}
+	return fmt.Sprintf(`
+Look at it in a browser; this link signs you in, once and within %d minutes:
+
+  %s
+
+Later, sign in there with the token below.
+`, int(access.CodeLifetime.Minutes()), s.link())
 }
 
 // startTools starts the MCP server over the folder, and says which one.

@@ -39,6 +39,8 @@ type Door struct {
 	Hub      *space.Hub
 	Auth     Authenticator
 	Attempts Attempts // nil: no bound
+	// Codes are the links by which a browser may sign in; nil: none.
+	Codes *LoginCodes
 	// Ready returns why nobody can be let in now; nil: always ready.
 	Ready func() error
 	// LoginFailed counts refused tokens; nil: nobody does.
@@ -47,9 +49,9 @@ type Door struct {
 }
 
 // EnterRequest lets the sender of a request into a space by the token that
-// the request carries.
+// the request carries, or that its browser has signed in with.
 func (d *Door) EnterRequest(r *http.Request, name string) (*space.Space, auth.Identity, *protocol.Error) {
-	token, _, err := auth.FromRequest(r)
+	token, _, err := Token(r)
 	if err != nil {
 		return nil, auth.Identity{}, unauthorized("Send a token: Authorization: Bearer TOKEN.")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/ws"
 	"github.com/meup-protocol/meup/protocol"
@@ -31,6 +33,7 @@ type Options struct {
 	Config  *config.Config
 	Logger  *slog.Logger // nil: silence
 	Version httpapi.Version
+	Page    fs.FS // the web page's files; nil: those that are part of the program
 }
 
 // Gateway is a gateway in this process. New makes it, Serve lets it serve,
@@ -41,10 +44,14 @@ type Gateway struct {
 	journal journal.Journal
 	metrics *metrics.Metrics
 	auth    *auth.Authenticator
+	safety  *redactor
 	hub     *space.Hub
 	ws      *ws.Server
 	api     *httpapi.Server
+	turns   *recall.Keeper
 	cluster *clusterLink // nil: a gateway of its own
+	codes   access.LoginCodes
+	page    httpapi.Page // nil: none is served
 
 	http       *http.Server
 	background context.Context //nolint:containedctx // ends with Close
@@ -59,20 +66,23 @@ func New(o Options) (*Gateway, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	page, err := openPage(o.Page)
+	if err != nil {
+		return nil, err
+	}
 	background, stop := context.WithCancel(context.Background())
-	g := &Gateway{background: background, stop: stop, log: o.Logger, metrics: metrics.New(metrics.Options{
+	g := &Gateway{background: background, stop: stop, log: o.Logger, page: page, metrics: metrics.New(metrics.Options{
 		Version: o.Version.Version, Commit: o.Version.Commit, Logger: o.Logger,
 	})}
 	g.cfg.Store(o.Config)
 	if err := g.openLog(o.Config); err != nil {
 		return nil, err
 	}
-	redactor, err := newRedactor(o.Config.Safety, g.metrics)
-	if err != nil {
+	if g.safety, err = newRedactor(o.Config, g.metrics); err != nil {
 		return nil, errors.Join(err, g.closeLog())
 	}
 	services := space.Services{
-		Journal: g.journal, Validate: schemas.Payload, Safety: redactor, Observer: g.metrics,
+		Journal: g.journal, Validate: schemas.Payload, Safety: g.safety, Observer: g.metrics,
 		NewID: newID, NewToken: auth.NewToken, Logger: o.Logger,
 		RingEntries: o.Config.Ring.Entries, RingBytes: int(o.Config.Ring.Bytes),
 	}
@@ -98,7 +108,7 @@ func New(o Options) (*Gateway, error) {
 func (g *Gateway) serveParts(o Options) {
 	cfg := o.Config
 	door := &access.Door{
-		Hub: g.hub, Auth: g.auth, Ready: g.journal.Ready, Logger: o.Logger, LoginFailed: g.metrics.LoginFailed,
+		Hub: g.hub, Auth: g.auth, Ready: g.journal.Ready, Logger: o.Logger, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
 	g.ws = ws.NewServer(ws.Options{
@@ -106,8 +116,10 @@ func (g *Gateway) serveParts(o Options) {
 		PingInterval: orNever(cfg.PingInterval), IdleTimeout: orNever(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: o.Logger,
 	})
+	g.turns = recall.New(recall.Options{Mask: g.safety, Logger: o.Logger})
 	options := httpapi.Options{
-		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws,
+		Turns: g.turns, Has: g.has,
+		Door:  door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws, Page: g.page,
 		Version: o.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: o.Logger,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.spacesOf(ctx, token, time.Now())
@@ -211,6 +223,10 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	before := g.cfg.Swap(cfg)
 	g.auth.Replace(tokensOf(cfg))
 	g.hub.Reload(spacesOf(cfg))
+	if err := g.safety.replace(cfg); err != nil {
+		g.log.Error("the safety settings stay as they were", "error", err)
+	}
+	g.turns.Remask()
 	return fixedDifferences(before, cfg)
 }
 
@@ -235,6 +251,7 @@ func (g *Gateway) Close() error {
 		err = g.http.Close()
 		g.ws.Wait(ctx)
 		g.stop()
+		g.turns.Close()
 		g.running.Wait()
 		g.auth.Close()
 		err = errors.Join(err, g.closeLog())
@@ -255,6 +272,15 @@ func (g *Gateway) spacesOf(ctx context.Context, token string, now time.Time) ([]
 		}
 	}
 	return names, err
+}
+
+// has reports whether the log of a space has an envelope of this id.
+func (g *Gateway) has(ctx context.Context, name string, id protocol.ID) (bool, error) {
+	_, err := g.journal.Lookup(ctx, name, id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // invites looks invitations up in the spaces' own state.

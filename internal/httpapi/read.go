@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/access"
-	"github.com/meup-protocol/meup/internal/auth"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -44,6 +43,16 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(body) // the peer may be gone
+}
+
+// envelope answers with one envelope of the log.
+func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v visitor) {
+	e, refused := v.space.Envelope(r.Context(), v.id, protocol.ID(r.PathValue("id")))
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	writeBody(w, http.StatusOK, append(protocol.AppendEnvelope(nil, protocol.MEUP1, e.Envelope), '\n'))
 }
 
 func wantsLines(r *http.Request) bool {
@@ -162,7 +171,7 @@ type spaceInfo struct {
 // spaces lists the spaces that the token is good for. Those of a glob are
 // listed once they exist.
 func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
-	token, _, err := auth.FromRequest(r)
+	token, _, err := access.Token(r)
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
 		return

@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -41,7 +43,12 @@ type Options struct {
 	Ready   func() error
 	Metrics http.Handler // nil: elsewhere
 	WS      http.Handler
+	Page    Page // nil: none is served
 	Version Version
+	// Turns keeps the turns of the spaces.
+	Turns *recall.Keeper
+	// Has reports whether the log of a space has an envelope of this id.
+	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 
 	KeepAlive   time.Duration // of event streams; 0: 15 s
 	IdleTimeout time.Duration // for a reader of events that stops; 0: 2 min
@@ -75,12 +82,24 @@ func (s *Server) routes() {
 	handle("GET /api/spaces/{space}/contexts/{path...}", s.inSpace(s.contexts))
 	handle("GET /api/spaces/{space}/participants", s.inSpace(s.participants))
 	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
+	handle("GET /api/spaces/{space}/threads", s.inSpace(s.threads))
+	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))
+	handle("GET /api/spaces/{space}/envelopes/{id}", s.inSpace(s.envelope))
+	handle("GET /api/spaces/{space}/envelopes/{id}/turn", s.inSpace(s.turnOf))
+	handle("GET /api/chat/history", s.chatHistory)
 	handle("GET /api/spaces", s.spaces)
+	handle("POST /api/session", s.signIn)
+	handle("GET /api/session", s.whoAmI)
+	handle("DELETE /api/session", s.signOut)
 	handle("GET /healthz", s.health)
 	handle("GET /readyz", s.ready)
 	handle("GET /version", s.version)
 	if s.options.Metrics != nil {
 		s.mux.Handle("GET /metrics", s.options.Metrics)
+	}
+	if s.options.Page != nil {
+		handle("GET /{$}", s.page)
+		handle("GET /assets/{file}", s.page)
 	}
 	handle("/", s.other)
 }
@@ -89,6 +108,7 @@ func (s *Server) routes() {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin") // a page elsewhere embeds nothing of ours
 	if origin := r.Header.Get("Origin"); origin != "" && !s.allowOrigin(w, r, origin) {
 		return
 	}
@@ -128,13 +148,17 @@ func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotAllowed, "%s takes %s.", r.URL.Path, allow))
 		return
 	}
+	notFound(w, r)
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
 	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is nothing at %s %s.", r.Method, r.URL.Path))
 }
 
 // allowed lists the methods that the path takes.
 func (s *Server) allowed(r *http.Request) string {
 	var methods []string
-	for _, m := range []string{http.MethodGet, http.MethodPost} {
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		other := *r
 		other.Method = m
 		if _, pattern := s.mux.Handler(&other); pattern != "/" && pattern != "" {
@@ -182,14 +206,21 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false) // it is no HTML, and says so
+	if err := e.Encode(v); err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
 		return
 	}
+	writeBody(w, status, body.Bytes())
+}
+
+// writeBody answers with a JSON text.
+func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the peer may be gone
+	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be; the peer may be gone
 }

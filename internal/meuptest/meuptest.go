@@ -37,6 +37,7 @@ type Gateway struct {
 	t    testing.TB
 	dir  string
 	yaml string
+	set  []func(*gateway.Options)
 
 	mu   sync.Mutex
 	gw   *gateway.Gateway
@@ -45,10 +46,10 @@ type Gateway struct {
 }
 
 // Start starts a gateway with the given configuration; listen and data are
-// filled in. It ends with the test.
-func Start(t testing.TB, yaml string) *Gateway {
+// filled in, and set may change the options. It ends with the test.
+func Start(t testing.TB, yaml string, set ...func(*gateway.Options)) *Gateway {
 	t.Helper()
-	g := &Gateway{t: t, dir: t.TempDir(), yaml: yaml, addr: "127.0.0.1:0"}
+	g := &Gateway{t: t, dir: t.TempDir(), yaml: yaml, set: set, addr: "127.0.0.1:0"}
 	g.start()
 	t.Cleanup(g.Stop)
 	return g
@@ -69,7 +70,11 @@ func (g *Gateway) parse(yaml string) *config.Config {
 func (g *Gateway) start() {
 	g.t.Helper()
 	log := slog.New(slog.NewTextHandler(testWriter{g.t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	gw, err := gateway.New(gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}})
+	options := gateway.Options{Config: g.parse(g.yaml), Logger: log, Version: httpapi.Version{Version: "test"}}
+	for _, set := range g.set {
+		set(&options)
+	}
+	gw, err := gateway.New(options)
 	if err != nil {
 		g.t.Fatalf("start gateway: %v", err)
 	}

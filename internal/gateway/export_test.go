@@ -1,0 +1,4 @@
+package gateway
+
+// NATSSecrets lets tests look at what is taken from addresses.
+var NATSSecrets = natsSecrets

@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/httpapi"
+	"github.com/meup-protocol/meup/internal/web"
+)
+
+// openPage returns the page of these files, or of the program's own; nil if
+// there is none.
+func openPage(files fs.FS) (httpapi.Page, error) {
+	open := web.Bundled
+	if files != nil {
+		open = func() (*web.Site, error) { return web.New(files) }
+	}
+	site, err := open()
+	if err != nil {
+		return nil, fmt.Errorf("open the web page: %w", err)
+	}
+	if site == nil {
+		return nil, nil //nolint:nilnil // a gateway without a page
+	}
+	return site, nil
+}
+
+// HasPage reports whether the gateway serves a web page.
+func (g *Gateway) HasPage() bool { return g.page != nil }
+
+// NewLoginCode makes a code by which one browser can sign in with a token
+// without seeing it: once, and within access.CodeLifetime. It belongs behind
+// the "#code=" of the page's address, which browsers do not send.
+func (g *Gateway) NewLoginCode(token string) string { return g.codes.New(token, time.Now()) }

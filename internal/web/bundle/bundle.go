@@ -1,0 +1,87 @@
+// Package bundle builds the web page: TypeScript and styles in, the files that
+// a gateway serves out. The same sources give the same bytes on every machine.
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// Options say what is built.
+type Options struct {
+	Dir   string // the folder with the sources and node_modules
+	Entry string // the first module, from Dir
+}
+
+// Files are the files of a bundle by their names: index.html, manifest.json and
+// what is in assets.
+type Files map[string][]byte
+
+// Bundle is what was built.
+type Bundle struct {
+	Files
+	Manifest
+}
+
+// Build builds a page. The error holds everything that is wrong with the
+// sources.
+func Build(o Options) (*Bundle, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the sources: %w", err)
+	}
+	out := filepath.Join(dir, "dist") // nothing is written there
+	result := api.Build(options(dir, out, o.Entry))
+	if len(result.Errors) > 0 {
+		return nil, fmt.Errorf("bundle %s: %w", o.Entry, messages(result.Errors))
+	}
+	b := &Bundle{Files: make(Files)}
+	for _, f := range result.OutputFiles {
+		name, err := filepath.Rel(out, f.Path)
+		if err != nil {
+			return nil, fmt.Errorf("name %s: %w", f.Path, err)
+		}
+		b.Files[filepath.ToSlash(name)] = f.Contents
+	}
+	if b.Manifest, err = readManifest(result.Metafile); err != nil {
+		return nil, err
+	}
+	if b.Files["index.html"], err = b.Manifest.page(); err != nil {
+		return nil, err
+	}
+	if b.Files["manifest.json"], err = b.Manifest.encode(); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func options(dir, out, entry string) api.BuildOptions {
+	return api.BuildOptions{
+		AbsWorkingDir: dir, Outdir: out, Write: false, LogLevel: api.LogLevelSilent, Metafile: true,
+		EntryPointsAdvanced: []api.EntryPoint{{InputPath: "./" + filepath.ToSlash(entry), OutputPath: "main"}},
+		EntryNames:          "assets/[name]-[hash]", ChunkNames: "assets/[name]-[hash]", AssetNames: "assets/[name]-[hash]",
+		PublicPath: "/",
+		Bundle:     true, Splitting: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,
+		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, TreeShaking: api.TreeShakingTrue,
+		Sourcemap: api.SourceMapLinked, LegalComments: api.LegalCommentsLinked, Charset: api.CharsetUTF8,
+		Define: map[string]string{"process.env.NODE_ENV": `"production"`},
+		Loader: map[string]api.Loader{".svg": api.LoaderFile, ".png": api.LoaderFile, ".woff2": api.LoaderFile},
+	}
+}
+
+// messages makes one error of what the bundler says.
+func messages(list []api.Message) error {
+	var lines []string
+	for _, m := range list {
+		if m.Location == nil {
+			lines = append(lines, m.Text)
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s:%d:%d: %s", m.Location.File, m.Location.Line, m.Location.Column+1, m.Text))
+	}
+	return errors.New(strings.Join(lines, "; "))
+}

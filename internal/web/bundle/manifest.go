@@ -1,0 +1,118 @@
+package bundle
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Manifest says when a browser fetches which file.
+type Manifest struct {
+	// First are fetched for the page to appear: the entry, then what it
+	// imports, then styles.
+	First []string `json:"first"`
+	// Lazy are fetched when they are needed.
+	Lazy []string `json:"lazy"`
+}
+
+// metafile is what the bundler says of its output, as far as it is used here.
+type metafile struct {
+	Outputs map[string]output `json:"outputs"`
+}
+
+type output struct {
+	EntryPoint string `json:"entryPoint"`
+	CSSBundle  string `json:"cssBundle"`
+	Imports    []struct {
+		Path string `json:"path"`
+		Kind string `json:"kind"`
+	} `json:"imports"`
+}
+
+// readManifest sorts the bundler's output. Its names begin with the output's
+// folder.
+func readManifest(text string) (Manifest, error) {
+	var meta metafile
+	if err := json.Unmarshal([]byte(text), &meta); err != nil {
+		return Manifest{}, fmt.Errorf("read what the bundler wrote: %w", err)
+	}
+	entry := ""
+	for name, o := range meta.Outputs {
+		if o.EntryPoint != "" && strings.HasPrefix(path.Base(name), "main-") && path.Ext(name) == ".js" {
+			entry = name
+		}
+	}
+	if entry == "" {
+		return Manifest{}, errors.New("read what the bundler wrote: there is no entry")
+	}
+	m := Manifest{Lazy: []string{}}
+	first := meta.static(entry)
+	for _, name := range first {
+		m.First = append(m.First, short(name))
+	}
+	for name := range meta.Outputs {
+		if ext := path.Ext(name); !slices.Contains(first, name) && (ext == ".js" || ext == ".css") {
+			m.Lazy = append(m.Lazy, short(name))
+		}
+	}
+	slices.Sort(m.Lazy)
+	return m, nil
+}
+
+func short(name string) string { return strings.TrimPrefix(name, "dist/") }
+
+// static lists what an output needs before it runs, itself first.
+func (m *metafile) static(entry string) []string {
+	needed := []string{entry}
+	for i := 0; i < len(needed); i++ {
+		for _, imported := range m.Outputs[needed[i]].Imports {
+			if imported.Kind == "import-statement" && !slices.Contains(needed, imported.Path) {
+				needed = append(needed, imported.Path)
+			}
+		}
+	}
+	if styles := m.Outputs[entry].CSSBundle; styles != "" {
+		needed = append(needed, styles)
+	}
+	return needed
+}
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// page writes index.html.
+func (m *Manifest) page() ([]byte, error) {
+	var p struct {
+		Entry            string
+		Preloads, Styles []string
+	}
+	p.Entry = "/" + m.First[0]
+	for _, name := range m.First[1:] {
+		if path.Ext(name) == ".css" {
+			p.Styles = append(p.Styles, "/"+name)
+			continue
+		}
+		p.Preloads = append(p.Preloads, "/"+name)
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, p); err != nil {
+		return nil, fmt.Errorf("write the page: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func (m *Manifest) encode() ([]byte, error) {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write the manifest: %w", err)
+	}
+	return append(text, '\n'), nil
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How long browsers keep a file.
+const (
+	revalidate = "no-cache"                            // and ask each time whether it has changed
+	immutable  = "public, max-age=31536000, immutable" // its name changes with it
+)
+
+// types are those of the files of a bundle.
+var types = map[string]string{
+	".js":    "text/javascript; charset=utf-8",
+	".css":   "text/css; charset=utf-8",
+	".map":   "application/json; charset=utf-8",
+	".txt":   "text/plain; charset=utf-8",
+	".svg":   "image/svg+xml",
+	".png":   "image/png",
+	".woff2": "font/woff2",
+}
+
+func contentType(name string) string { return types[path.Ext(name)] }
+
+// file is one file, ready to be sent.
+type file struct {
+	contentType, cache, etag string
+	content                  []byte
+	zipped                   func() []byte // made when somebody first asks; nil: not worth it
+}
+
+func newFile(contentType, cache string, content []byte) *file {
+	sum := sha256.Sum256(content)
+	f := &file{
+		contentType: contentType, cache: cache, content: content,
+		etag: base64.RawURLEncoding.EncodeToString(sum[:16]),
+	}
+	f.zipped = sync.OnceValue(func() []byte { return zip(content) })
+	return f
+}
+
+// zip returns the content compressed, or nil if that gains nothing.
+func zip(content []byte) []byte {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil
+	}
+	if _, err := w.Write(content); err != nil || w.Close() != nil || b.Len() > len(content)*9/10 {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// serve sends the file, or the part of it that was asked for. Parts are always
+// those of the file itself and never of its compressed form.
+func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", f.contentType)
+	h.Set("Cache-Control", f.cache)
+	h.Add("Vary", "Accept-Encoding")
+	content, tag := f.content, f.etag
+	if r.Header.Get("Range") == "" && takesGzip(r.Header["Accept-Encoding"]) {
+		if zipped := f.zipped(); zipped != nil {
+			content, tag = zipped, f.etag+"-gzip" // another form of it is another entity
+			h.Set("Content-Encoding", "gzip")
+		}
+	}
+	h.Set("ETag", strconv.Quote(tag))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// takesGzip reports whether the browser accepts gzip.
+func takesGzip(accept []string) bool {
+	for _, value := range accept {
+		for coding := range strings.SplitSeq(value, ",") {
+			name, params, _ := strings.Cut(coding, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				continue
+			}
+			q, named := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(params), " ", ""), "q=")
+			weight, err := strconv.ParseFloat(q, 64)
+			return !named || err == nil && weight > 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+// Package web serves the page of a gateway: a bundle of files that was built
+// beforehand and is part of the program.
+//
+// The page is at "/" and its files are under "/assets/", where the name of each
+// holds a digest of its content. So a browser asks for the page every time, and
+// for a file once.
+package web
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"regexp"
+	"sync"
+)
+
+//go:generate go run -buildvcs=false ./generate
+
+//go:embed dist
+var dist embed.FS
+
+// Bundled returns the page that is part of this program; nil if it was built
+// without one.
+var Bundled = sync.OnceValues(func() (*Site, error) {
+	files, err := fs.Sub(dist, "dist")
+	if err != nil {
+		return nil, fmt.Errorf("open the bundle: %w", err)
+	}
+	return New(files)
+})
+
+// Site is a page and its files. It is a handler for the paths that Has knows.
+type Site struct {
+	files map[string]*file // by path
+}
+
+// New makes a site of the files that package bundle builds: index.html, and
+// those in assets. It reads all of them. Without an index.html there is no
+// site, and the result is nil.
+func New(files fs.FS) (*Site, error) {
+	index, err := fs.ReadFile(files, "index.html")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // there is no page
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	s := &Site{files: map[string]*file{"/": newFile("text/html; charset=utf-8", revalidate, index)}}
+	names, err := fs.Glob(files, "assets/*")
+	if err != nil {
+		return nil, fmt.Errorf("list the page's files: %w", err)
+	}
+	for _, name := range names {
+		if err := s.add(files, name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// digested is a name that changes with the content, as esbuild makes them.
+var digested = regexp.MustCompile(`-[A-Z2-7]{8}\.`)
+
+func (s *Site) add(files fs.FS, name string) error {
+	content, err := fs.ReadFile(files, name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	kind := contentType(name)
+	switch {
+	case kind == "":
+		return fmt.Errorf("serve %s: nobody knows its type", name)
+	case !digested.MatchString(name):
+		return fmt.Errorf("serve %s: its name has no digest, so that nobody could keep it", name)
+	}
+	s.files["/"+name] = newFile(kind, immutable, content)
+	return nil
+}
+
+// Has reports whether there is anything at a path.
+func (s *Site) Has(path string) bool { return s.files[path] != nil }
+
+// ServeHTTP answers a GET or HEAD.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f := s.files[r.URL.Path]
+	if f == nil {
+		http.NotFound(w, r)
+		return
+	}
+	protect(w.Header(), r.Host)
+	f.serve(w, r)
+}

@@ -1,0 +1,207 @@
+package webtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// maxFaults bounds what is kept of a page that does nothing but complain.
+const maxFaults = 100
+
+// Tab is one page in the browser.
+type Tab struct {
+	t   testing.TB
+	ctx context.Context //nolint:containedctx // how the library names a tab
+
+	mu       sync.Mutex
+	hosts    map[string]bool // that may be asked
+	expected []string
+	faults   []string
+	more     chan struct{} // closed with the next fault
+}
+
+// Do does something in the tab. The test ends if it cannot be done, or not in
+// time.
+func (x *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
+	x.t.Helper()
+	run(x, chromedp.Steps(actions...))
+}
+
+func run[T any](x *Tab, action chromedp.Action[T]) T {
+	x.t.Helper()
+	ctx, cancel := context.WithTimeout(x.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		x.t.Fatalf("in the browser: %v; seen there: %q", err, x.Faults())
+	}
+	return v
+}
+
+// Open goes to an address and waits until it is loaded. The tab may ask its
+// host, and none that was not opened.
+func (x *Tab) Open(address string) {
+	x.t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		x.t.Fatalf("open %s: %v", address, err)
+	}
+	x.mu.Lock()
+	x.hosts[u.Host] = true
+	x.mu.Unlock()
+	x.Do(chromedp.Navigate(address))
+}
+
+// Eval returns what an expression comes to in the page, as JSON would have it;
+// of a promise, what it is kept with.
+func Eval[T any](x *Tab, expression string) T {
+	x.t.Helper()
+	return run(x, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+}
+
+// Await waits until an expression is true in the page and returns its value as
+// a string.
+func (x *Tab) Await(expression string) string {
+	x.t.Helper()
+	return Eval[string](x, "new Promise(done => { const look = () => { const v = ("+expression+
+		"); v ? done(String(v)) : setTimeout(look, 10); }; look(); })")
+}
+
+// Text waits until there is text where a CSS selector points and returns it.
+func (x *Tab) Text(selector string) string {
+	x.t.Helper()
+	return x.Await("document.querySelector(" + strconv.Quote(selector) + ")?.textContent")
+}
+
+// AwaitFault waits until something with this text goes wrong in the tab.
+func (x *Tab) AwaitFault(text string) {
+	x.t.Helper()
+	late := time.After(patience)
+	for {
+		x.mu.Lock()
+		more, found := x.more, slices.ContainsFunc(x.faults, func(f string) bool { return strings.Contains(f, text) })
+		x.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-more:
+		case <-late:
+			x.t.Fatalf("in the browser: waited for %q, seen %q", text, x.Faults())
+		}
+	}
+}
+
+// Context is the tab's own, for what the library can do beyond this package.
+func (x *Tab) Context() context.Context { return x.ctx }
+
+// Expect says that faults with this text are no faults.
+func (x *Tab) Expect(text string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.expected = append(x.expected, text)
+}
+
+// Faults returns what went wrong in the tab so far, a line each.
+func (x *Tab) Faults() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var list []string
+	for _, f := range x.faults {
+		if !slices.ContainsFunc(x.expected, func(e string) bool { return strings.Contains(f, e) }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Clean fails the test if anything went wrong in the tab.
+func (x *Tab) Clean() {
+	x.t.Helper()
+	for _, f := range x.Faults() {
+		x.t.Errorf("in the browser: %s", f)
+	}
+}
+
+func (x *Tab) add(format string, args ...any) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.faults) < maxFaults {
+		x.faults = append(x.faults, fmt.Sprintf(format, args...))
+		close(x.more)
+		x.more = make(chan struct{})
+	}
+}
+
+// listen keeps what goes wrong. The library calls it for every event.
+func (x *Tab) listen(event any) {
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		switch e.Type {
+		case runtime.ConsoleAPICalledTypeError, runtime.ConsoleAPICalledTypeWarning, runtime.ConsoleAPICalledTypeAssert:
+			x.add("console.%s: %s", e.Type, arguments(e.Args))
+		}
+	case *runtime.EventExceptionThrown:
+		x.add("threw: %s", thrown(e.ExceptionDetails))
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			x.add("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+		}
+	case *audits.EventIssueAdded:
+		if e.Issue.Details == nil || e.Issue.Details.ContentSecurityPolicyIssueDetails == nil {
+			return
+		}
+		d := e.Issue.Details.ContentSecurityPolicyIssueDetails
+		x.add("policy: %s forbids %s", d.ViolatedDirective, d.BlockedURL)
+	case *network.EventRequestWillBeSent:
+		x.asked(e.Request.URL)
+	case *network.EventWebSocketCreated:
+		x.asked(e.URL)
+	}
+}
+
+func arguments(list []*runtime.RemoteObject) string {
+	var words []string
+	for _, a := range list {
+		if len(a.Value) > 0 {
+			words = append(words, string(a.Value))
+			continue
+		}
+		words = append(words, a.Description)
+	}
+	return strings.Join(words, " ")
+}
+
+// asked keeps requests to hosts that the tab has no business with.
+func (x *Tab) asked(address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" { // data:, blob:, about:
+		return
+	}
+	x.mu.Lock()
+	known := x.hosts[u.Host]
+	x.mu.Unlock()
+	if !known {
+		x.add("asked another host: %s", address)
+	}
+}
+
+func thrown(d *runtime.ExceptionDetails) string {
+	if d.Exception != nil {
+		return d.Text + " " + d.Exception.Description
+	}
+	return d.Text
+}

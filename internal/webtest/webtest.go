@@ -1,0 +1,115 @@
+// Package webtest runs the web page in a real browser, headless Chromium, and
+// keeps what went wrong there: errors of the console, scripts that threw, what
+// the page's policy forbade, and requests to other hosts. It is for tests.
+package webtest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a step in the browser may take, its start among them. A
+// machine that is busy with other tests is slow.
+const patience = time.Minute
+
+// Browser is a running browser with a profile of its own.
+type Browser struct {
+	ctx context.Context //nolint:containedctx // how the library names a browser
+}
+
+// Find returns the program: that of the environment's CHROMIUM, or one of the
+// path; empty if there is none.
+func Find() string {
+	if named := os.Getenv("CHROMIUM"); named != "" {
+		return named
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// Start starts a browser, which ends with the test. Without Chromium the test
+// is skipped, or fails where changes are checked (the environment has CI).
+func Start(t testing.TB) *Browser {
+	t.Helper()
+	program := Find()
+	if program == "" {
+		if ci := os.Getenv("CI"); ci != "" && ci != "false" {
+			t.Fatal("there is no Chromium: scripts/install-chromium.sh")
+		}
+		t.Skip("there is no Chromium: scripts/install-chromium.sh")
+	}
+	alloc, release := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program),
+		chromedp.NoSandbox, // tests may run as root in a container, and load nothing but our own page
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-domain-reliability", true),
+		chromedp.WSURLReadTimeout(patience),
+	)...)
+	quiet := func(string, ...any) {}
+	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet))
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("end the browser: %v", err)
+		}
+		cancel()
+		release()
+		chromedp.FromContext(ctx).Allocator.Wait()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", program, err)
+	}
+	return &Browser{ctx}
+}
+
+// Tab opens an empty tab, which is closed with the test. Tabs of one browser
+// share their cookies.
+func (b *Browser) Tab(t testing.TB) *Tab {
+	t.Helper()
+	return b.tab(t)
+}
+
+// Private opens a tab that shares nothing with the others.
+func (b *Browser) Private(t testing.TB) *Tab {
+	t.Helper()
+	return b.tab(t, chromedp.WithNewBrowserContext())
+}
+
+func (b *Browser) tab(t testing.TB, options ...chromedp.ContextOption) *Tab {
+	t.Helper()
+	x := &Tab{t: t, hosts: make(map[string]bool), more: make(chan struct{})}
+	var cancel context.CancelFunc
+	x.ctx, cancel = chromedp.NewContext(b.ctx, append(options, chromedp.WithListener(x.listen))...)
+	t.Cleanup(cancel)
+	// The tab lives as long as the context of this first call.
+	if err := chromedp.Do(x.ctx, listening); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
+	return x
+}
+
+// listening turns on what a Tab listens to.
+func listening(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	_, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{})
+	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, audits.Enable, runtime.Enable} {
+		if err == nil {
+			_, err = cdp.Call(ctx, t, enable, cdp.Empty{})
+		}
+	}
+	return chromedp.Void{}, err
+}

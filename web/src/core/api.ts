@@ -1,0 +1,299 @@
+/**
+ * The gateway over HTTP. Every function gives what was asked for or throws an
+ * ApiError, which says in words what is wrong.
+ */
+
+import { parse, stringify } from "./json.js";
+import { arr, bool, count, envelope, field, isObject, obj, str } from "./read.js";
+import { refusal as inWords } from "./sentences.js";
+import type {
+  ContextNode,
+  ContextPath,
+  Draft,
+  Envelope,
+  EnvelopePage,
+  History,
+  ID,
+  Present,
+  Refusal,
+  Session,
+  SpaceInfo,
+  Threads,
+  TurnOf,
+} from "./types.js";
+
+/** Why a request came to nothing. `status` is HTTP's, 0 if there was no answer. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+
+  constructor(
+    readonly status: number,
+    readonly refusal: Refusal,
+  ) {
+    super(inWords(refusal));
+  }
+
+  /** Whether one has to sign in. */
+  get signedOut(): boolean {
+    return this.refusal.error === "unauthorized";
+  }
+
+  /** Whether asking again later may help. */
+  get passing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** What is needed of fetch. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface ApiOptions {
+  /** Where the gateway is; "" is where the page is from. */
+  readonly base?: string;
+  readonly fetch?: Fetch;
+  /** Milliseconds for one request; 0 stands for 20,000. */
+  readonly timeout?: number;
+  /** Sent with every request; for what is not a page. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Which envelopes of the history. */
+export interface EnvelopeQuery {
+  readonly since?: number;
+  readonly before?: number;
+  /** At most 1,000. */
+  readonly limit?: number;
+  readonly contexts?: readonly ContextPath[];
+  readonly kinds?: readonly string[];
+  readonly from?: readonly string[];
+  /** The main conversation alone. */
+  readonly main?: boolean;
+  /** The youngest first. */
+  readonly descending?: boolean;
+}
+
+type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export class Api {
+  private readonly base: string;
+  private readonly fetch: Fetch;
+  private readonly timeout: number;
+  private readonly headers: Readonly<Record<string, string>>;
+
+  constructor(options: ApiOptions = {}) {
+    this.base = options.base ?? "";
+    this.fetch = options.fetch ?? ((url, init) => fetch(url, init));
+    this.timeout = options.timeout || 20_000;
+    this.headers = options.headers ?? {};
+  }
+
+  /** What one is signed in for. */
+  async session(): Promise<Session> {
+    return this.shaped(await this.get("/api/session"), isSession);
+  }
+
+  /** Signs in: the gateway keeps the token in a cookie that no script can read. */
+  async signIn(token: string, remember = false): Promise<Session> {
+    return this.shaped(await this.call("POST", "/api/session", {}, { token, remember }), isSession);
+  }
+
+  /** Signs in with a code that a program on the same machine has made. */
+  async redeem(code: string, remember = false): Promise<Session> {
+    return this.shaped(await this.call("POST", "/api/session", {}, { code, remember }), isSession);
+  }
+
+  async signOut(): Promise<void> {
+    await this.call("DELETE", "/api/session", {});
+  }
+
+  async spaces(): Promise<readonly SpaceInfo[]> {
+    return this.list<SpaceInfo>(await this.get("/api/spaces"), "spaces", "name");
+  }
+
+  /** Who is connected. */
+  async participants(space: string): Promise<readonly Present[]> {
+    return this.list<Present>(await this.get(`${root(space)}/participants`), "participants", "id");
+  }
+
+  /** The tree of contexts, or with a path that one and what is below it. */
+  async contexts(space: string, path: ContextPath = ""): Promise<readonly ContextNode[]> {
+    const below = path === "" ? "" : "/" + path.split("/").map(encodeURIComponent).join("/");
+    const got = await this.get(`${root(space)}/contexts${below}`);
+    if (path !== "" && typeof field(obj(got), "path") === "string") return [got as ContextNode];
+    return this.list<ContextNode>(got, "contexts", "path");
+  }
+
+  /** A page of history, by seq upwards whatever the order of the request was. */
+  async envelopes(space: string, q: EnvelopeQuery = {}): Promise<EnvelopePage> {
+    const got = await this.get(`${root(space)}/envelopes`, {
+      since: q.since,
+      before: q.before,
+      limit: q.limit,
+      context: q.contexts,
+      kinds: q.kinds,
+      from: q.from,
+      main: q.main,
+      order: q.descending === true ? "desc" : undefined,
+    });
+    const list = field(obj(got), "envelopes");
+    if (!Array.isArray(list)) throw badAnswer();
+    const envelopes = list.flatMap((x) => envelope(x) ?? []).sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
+    return { envelopes, next: count(field(obj(got), "next")) ?? 0, has_more: bool(field(obj(got), "has_more")) === true };
+  }
+
+  /** One envelope; null when there is none of that id, or none to be seen. */
+  async one(space: string, id: ID): Promise<Envelope | null> {
+    try {
+      const got = envelope(await this.get(`${root(space)}/envelopes/${encodeURIComponent(id)}`));
+      if (got === null) throw badAnswer();
+      return got;
+    } catch (err) {
+      if (err instanceof ApiError && err.status === 404) return null;
+      throw err;
+    }
+  }
+
+  /** The page of envelopes before a seq; 0: the youngest. */
+  async older(space: string, before: number, limit = 500): Promise<EnvelopePage> {
+    return this.envelopes(space, { limit, descending: true, ...(before > 0 && { before }) });
+  }
+
+  /** Says one thing. The answer to an invitation has the token, which is told once. */
+  async send(space: string, id: ID, draft: Draft): Promise<{ readonly id: ID; readonly seq: number; readonly token?: string }> {
+    const got = obj(await this.call("POST", `${root(space)}/envelopes`, {}, { id, ...draft }));
+    const token = str(field(got, "token"));
+    return { id: str(field(got, "id")), seq: count(field(got, "seq")) ?? 0, ...(token !== "" && { token }) };
+  }
+
+  async threads(space: string, before = 0, limit = 50): Promise<Threads> {
+    const got = await this.get(`${root(space)}/threads`, { limit, before: before || undefined });
+    return this.shaped(got, (v): v is Threads => Array.isArray(field(obj(v), "threads")));
+  }
+
+  /** Turns of a thread, oldest first; `before` is the number of a turn, 0: the youngest. */
+  async turns(space: string, thread: ID, before = 0, limit = 50): Promise<History> {
+    const got = await this.get(`${root(space)}/threads/${encodeURIComponent(thread)}`, { limit, before: before || undefined });
+    return this.shaped(got, (v): v is History => Array.isArray(field(obj(v), "turns")));
+  }
+
+  /** The turn that an envelope belongs to. */
+  async turnOf(space: string, id: ID): Promise<TurnOf> {
+    const got = await this.get(`${root(space)}/envelopes/${encodeURIComponent(id)}/turn`);
+    return this.shaped(got, (v): v is TurnOf => isObject(field(obj(v), "turn")));
+  }
+
+  /** Where the whole of a conversation is, as Markdown. */
+  transcript(space: string, thread: ID): string {
+    return `${this.base}${root(space)}/threads/${encodeURIComponent(thread)}.md`;
+  }
+
+  /** Why one cannot connect to a space: a refusal, or null when nothing speaks against it, or nobody answers. */
+  async why(space: string): Promise<Refusal | null> {
+    try {
+      await this.participants(space);
+    } catch (err) {
+      return err instanceof ApiError && err.status !== 0 && err.refusal.error !== "bad_answer" ? err.refusal : null;
+    }
+    return null;
+  }
+
+  private get(path: string, query: Query = {}): Promise<unknown> {
+    return this.call("GET", path, query);
+  }
+
+  private async call(method: string, path: string, query: Query, body?: unknown): Promise<unknown> {
+    let response: Response;
+    let text: string;
+    try {
+      response = await this.fetch(this.base + path + search(query), {
+        method,
+        credentials: "same-origin",
+        cache: "no-store",
+        signal: AbortSignal.timeout(this.timeout),
+        headers: { Accept: "application/json", ...(body !== undefined && { "Content-Type": "application/json" }), ...this.headers },
+        ...(body !== undefined && { body: stringify(body) }),
+      });
+      text = await response.text();
+    } catch {
+      throw new ApiError(0, { error: "offline", message: "" });
+    }
+    if (response.ok && text === "") return null;
+    let value: unknown;
+    try {
+      value = parse(text);
+    } catch {
+      throw new ApiError(response.status, response.ok ? BAD_ANSWER : statusRefusal(response));
+    }
+    if (!response.ok) throw new ApiError(response.status, refusalIn(value, response));
+    return value;
+  }
+
+  private shaped<T>(v: unknown, is: (v: unknown) => v is T): T {
+    if (!is(v)) throw badAnswer();
+    return v;
+  }
+
+  /** An array in a field, of objects that have a name in another. */
+  private list<T>(v: unknown, name: string, key: string): readonly T[] {
+    const list = field(obj(v), name);
+    if (!Array.isArray(list)) throw badAnswer();
+    return arr(list).filter((x) => typeof field(obj(x), key) === "string") as unknown as readonly T[];
+  }
+}
+
+const BAD_ANSWER: Refusal = { error: "bad_answer", message: "" };
+
+function badAnswer(): ApiError {
+  return new ApiError(200, BAD_ANSWER);
+}
+
+function root(space: string): string {
+  return `/api/spaces/${encodeURIComponent(space)}`;
+}
+
+function search(query: Query): string {
+  const q = new URLSearchParams();
+  for (const [name, v] of Object.entries(query)) {
+    if (v === undefined) continue;
+    if (typeof v === "object") for (const x of v) q.append(name, x);
+    else q.set(name, String(v));
+  }
+  const text = q.toString();
+  return text === "" ? "" : "?" + text;
+}
+
+function refusalIn(v: unknown, response: Response): Refusal {
+  const error = str(field(obj(v), "error"));
+  if (error === "") return statusRefusal(response);
+  const wait = retryAfter(response);
+  return { ...obj(v), error, message: str(field(obj(v), "message")), ...(wait > 0 && { retry_after_ms: wait }) };
+}
+
+/** What a status says by itself, as proxies give it. */
+function statusRefusal(response: Response): Refusal {
+  const wait = retryAfter(response);
+  const error =
+    { 401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "message_too_large", 429: "too_many_requests" }[response.status] ??
+    (response.status >= 500 ? "unavailable" : "bad_request");
+  return { error, message: "", ...(wait > 0 && { retry_after_ms: wait }) };
+}
+
+function retryAfter(response: Response): number {
+  const seconds = Number(response.headers.get("Retry-After") ?? "");
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : 0;
+}
+
+function isSession(v: unknown): v is Session {
+  return Array.isArray(field(obj(v), "spaces"));
+}
+
+/** Envelopes out of JSON Lines; lines that are none are left out. */
+export function envelopesOf(text: string): readonly Envelope[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      return line.trim() === "" ? [] : (envelope(parse(line)) ?? []);
+    } catch {
+      return [];
+    }
+  });
+}

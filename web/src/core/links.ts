@@ -1,0 +1,44 @@
+/** Addresses within the page: `#/space/lab`, `…/m/ID` for an envelope, `…/c/PATH` for a context. */
+
+import { contextPath } from "./read.js";
+import type { ContextPath, ID } from "./types.js";
+
+export type Link =
+  | { readonly type: "space"; readonly space: string }
+  | { readonly type: "message"; readonly space: string; readonly id: ID }
+  | { readonly type: "context"; readonly space: string; readonly path: ContextPath };
+
+const ID_FORM = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** The fragment of an address. */
+export function format(link: Link): string {
+  const base = `#/space/${encodeURIComponent(link.space)}`;
+  switch (link.type) {
+    case "space":
+      return base;
+    case "message":
+      return `${base}/m/${encodeURIComponent(link.id)}`;
+    case "context":
+      return `${base}/c/${link.path.split("/").map(encodeURIComponent).join("/")}`;
+  }
+}
+
+/** What a fragment names; null for what is no address of ours. */
+export function parse(fragment: string): Link | null {
+  const parts = fragment.replace(/^#/, "").split("/").map(decode);
+  const [empty, word, space, type, ...rest] = parts;
+  if (empty !== "" || word !== "space" || space === undefined || space === "" || space === null || parts.includes(null)) return null;
+  if (type === undefined || (type === "" && rest.length === 0)) return { type: "space", space };
+  if (type === "m" && rest.length === 1 && ID_FORM.test(rest[0] ?? "")) return { type: "message", space, id: rest[0] as ID };
+  if (type !== "c" || !rest.every((s) => s !== null && ID_FORM.test(s))) return null;
+  const path = contextPath(rest.join("/"));
+  return path === "" ? null : { type: "context", space, path };
+}
+
+function decode(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}

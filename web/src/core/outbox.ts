@@ -1,0 +1,276 @@
+/**
+ * What one has said and the gateway has not answered yet.
+ *
+ * An envelope is sent under an id of its own and kept until it is
+ * acknowledged. After a lost connection, and after a reload of the page, it is
+ * sent again under the same id, which the gateway recognises: nothing is lost
+ * and nothing is said twice. What is refused stays, with the reason in words,
+ * until its author takes it away.
+ */
+
+import { type Clock, backoff } from "./clock.js";
+import { parse, stringify } from "./json.js";
+import { arr, count, field, isObject, num, obj, str } from "./read.js";
+import { refusal as inWords } from "./sentences.js";
+import { type Draft, type Envelope, GATEWAY, type ID, type Refusal } from "./types.js";
+
+/** What is needed of sessionStorage. */
+export interface Storage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
+/** How far an envelope of one's own has come. */
+export type OutgoingStatus = "waiting" | "sent" | "refused";
+
+export interface Outgoing {
+  readonly id: ID;
+  readonly draft: Draft;
+  readonly status: OutgoingStatus;
+  /** Why it was refused, in words; or, while it waits, why it has to. */
+  readonly note: string;
+  readonly refusal: Refusal | null;
+  /** By one's own clock, milliseconds since 1970: for the order on the screen alone. */
+  readonly at: number;
+}
+
+export interface OutboxState {
+  /** In the order in which they were said. */
+  readonly items: readonly Outgoing[];
+  /** Milliseconds from now for which the gateway wants nothing; 0: go on. */
+  readonly holdFor: number;
+  /** Whether a reload of the page keeps what is here. */
+  readonly durable: boolean;
+}
+
+export interface OutboxOptions {
+  readonly clock: Clock;
+  readonly storage: Storage | null;
+  readonly newID: () => ID;
+  /** Milliseconds since 1970. */
+  readonly today: () => number;
+  readonly transmit: (frame: string) => boolean;
+  readonly onChange: (s: OutboxState) => void;
+  /** An envelope is in the log. */
+  readonly onAdmitted?: (id: ID, seq: number) => void;
+}
+
+/** Bounds: envelopes that wait, and that are on their way at once. */
+const MAX_ITEMS = 200;
+const MAX_FLYING = 16;
+
+interface Item extends Outgoing {
+  readonly attempts: number;
+}
+
+export class Outbox {
+  private readonly o: OutboxOptions;
+  private items: readonly Item[] = [];
+  private key = "";
+  private ready = false;
+  private holdUntil = 0;
+  private durable: boolean;
+  private messageBytes = Infinity;
+  private stopTimer: () => void = () => {};
+
+  constructor(options: OutboxOptions) {
+    this.o = options;
+    this.durable = options.storage !== null;
+  }
+
+  get state(): OutboxState {
+    return { items: this.items, holdFor: Math.max(0, this.holdUntil - this.o.clock.now()), durable: this.durable };
+  }
+
+  /**
+   * Says who one is in which space: what was left behind there by an earlier
+   * life of the page is taken up. Called with each welcome.
+   */
+  open(you: string, space: string, messageBytes: number | undefined): void {
+    this.messageBytes = messageBytes ?? Infinity;
+    const key = `meup.outbox ${space} ${you}`;
+    if (key === this.key) return;
+    const mine = this.key === "" ? this.items : []; // what another participant said is not said in this one's name
+    this.key = key;
+    const left = this.restore().filter((x) => !mine.some((y) => y.id === x.id));
+    this.change([...left, ...mine]);
+    this.flush();
+  }
+
+  /** Says something. The answer is the id, or why it cannot be said at all. */
+  send(draft: Draft): { readonly id: ID } | { readonly refusal: Refusal } {
+    const id = this.o.newID();
+    const refused = this.check(id, draft);
+    if (refused !== null) return { refusal: refused };
+    const item: Item = { id, draft, status: "waiting", note: "", refusal: null, at: this.o.today(), attempts: 0 };
+    this.change([...this.items, item]);
+    this.flush();
+    return { id };
+  }
+
+  private check(id: ID, draft: Draft): Refusal | null {
+    if (this.items.length >= MAX_ITEMS) {
+      return { error: "rate_limited", message: "Too much waits to be sent already.", limit: "outbox" };
+    }
+    let frame: string;
+    try {
+      frame = frameOf(id, draft);
+    } catch {
+      return { error: "invalid_json", message: "It is nested too deeply." };
+    }
+    const bytes = new TextEncoder().encode(frame).length;
+    if (bytes <= this.messageBytes) return null;
+    return { error: "message_too_large", message: `It has ${bytes} bytes, and ${this.messageBytes} are allowed.`, limit: this.messageBytes };
+  }
+
+  /** Sends what was refused, or waits, once more, under the same id. */
+  again(id: ID): void {
+    this.update(id, { status: "waiting", note: "", refusal: null });
+    this.flush();
+  }
+
+  /** Takes away what was refused. What is on its way cannot be taken back. */
+  dismiss(id: ID): Draft | null {
+    const item = this.items.find((x) => x.id === id);
+    if (item === undefined || item.status === "sent") return null;
+    this.change(this.items.filter((x) => x.id !== id));
+    return item.draft;
+  }
+
+  /** The connection is there, or is not any more. */
+  connected(ready: boolean): void {
+    this.ready = ready;
+    if (!ready) {
+      this.stopTimer();
+      if (this.items.some((x) => x.status === "sent")) {
+        this.change(this.items.map((x) => (x.status === "sent" ? { ...x, status: "waiting" as const } : x)));
+      }
+      return;
+    }
+    if (this.key !== "") this.flush();
+  }
+
+  /** Looks at a frame: an acknowledgement, a refusal, or the envelope itself coming back. */
+  receive(e: Envelope): void {
+    if (e.from !== GATEWAY) {
+      if (e.seq !== undefined) this.admitted(e.id, e.seq, e.from);
+      return;
+    }
+    const about = typeof e.correlationId === "string" ? e.correlationId : "";
+    if (e.kind === "system.ack") this.admitted(about, count(field(e.payload, "seq")) ?? 0, null);
+    if (e.kind === "system.error") this.refused(about, e);
+  }
+
+  private admitted(id: ID, seq: number, from: string | null): void {
+    const item = this.items.find((x) => x.id === id);
+    if (item === undefined || (from !== null && !this.key.endsWith(` ${from}`))) return;
+    this.change(this.items.filter((x) => x.id !== id));
+    this.o.onAdmitted?.(id, seq);
+    this.flush();
+  }
+
+  private refused(about: ID, e: Envelope): void {
+    const refusal: Refusal = { ...e.payload, error: str(field(e.payload, "error")), message: str(field(e.payload, "message")) };
+    const item = about === "" && refusal.error === "message_too_large" ? this.largest() : this.items.find((x) => x.id === about);
+    if (item === undefined) return;
+    if (refusal.error === "rate_limited" || refusal.error === "unavailable") {
+      this.postpone(item, refusal);
+      return;
+    }
+    this.update(item.id, { status: "refused", note: inWords(refusal), refusal });
+    this.flush();
+  }
+
+  /** The largest one on its way: the one that a gateway means which names none. */
+  private largest(): Item | undefined {
+    const size = (x: Item): number => frameOf(x.id, x.draft).length;
+    return this.items.filter((x) => x.status === "sent").sort((a, b) => size(b) - size(a))[0];
+  }
+
+  /** Has an envelope sent again after a while, and nothing behind it before. */
+  private postpone(item: Item, refusal: Refusal): void {
+    const attempts = item.attempts + 1;
+    const asked = num(refusal.retry_after_ms) ?? 0;
+    const wait = Math.min(10 * 60_000, Math.max(asked, backoff(attempts, this.o.clock.random())));
+    this.holdUntil = Math.max(this.holdUntil, this.o.clock.now() + wait);
+    this.update(item.id, { status: "waiting", note: inWords(refusal), refusal, attempts });
+    this.flush();
+  }
+
+  /** Sends what waits, from the front, as far as it may. */
+  private flush(): void {
+    if (!this.ready || this.key === "") return;
+    this.stopTimer();
+    const wait = this.holdUntil - this.o.clock.now();
+    if (wait > 0) {
+      this.stopTimer = this.o.clock.after(wait, () => this.flush());
+      return;
+    }
+    let room = MAX_FLYING - this.items.filter((x) => x.status === "sent").length;
+    for (const x of this.items) {
+      if (x.status !== "waiting") continue;
+      if (room-- <= 0) return;
+      this.update(x.id, { status: "sent", note: "" });
+      if (this.o.transmit(frameOf(x.id, x.draft))) continue;
+      this.update(x.id, { status: "waiting" });
+      return;
+    }
+  }
+
+  private update(id: ID, to: Partial<Item>): void {
+    this.change(this.items.map((x) => (x.id === id ? { ...x, ...to } : x)));
+  }
+
+  private change(items: readonly Item[]): void {
+    this.items = items;
+    this.store();
+    this.o.onChange(this.state);
+  }
+
+  private store(): void {
+    if (this.o.storage === null || this.key === "") return;
+    try {
+      if (this.items.length === 0) this.o.storage.removeItem(this.key);
+      else this.o.storage.setItem(this.key, stringify(this.items));
+      this.durable = true;
+    } catch {
+      this.durable = false; // full, or forbidden: kept in memory alone
+    }
+  }
+
+  private restore(): Item[] {
+    try {
+      const text = this.o.storage?.getItem(this.key) ?? null;
+      return text === null ? [] : arr(parse(text)).slice(0, MAX_ITEMS).flatMap(reread);
+    } catch {
+      return [];
+    }
+  }
+}
+
+/** The frame of an envelope. */
+export function frameOf(id: ID, draft: Draft): string {
+  return stringify({ id, ...draft });
+}
+
+/** An item as it was stored; nothing for what is none. */
+function reread(v: unknown): Item[] {
+  const p = obj(v);
+  const id = str(field(p, "id"));
+  const draft = field(p, "draft");
+  if (id === "" || !isObject(draft) || str(field(draft, "kind")) === "") return [];
+  const wasRefused = field(p, "status") === "refused";
+  const refusal = field(p, "refusal");
+  return [
+    {
+      id,
+      draft: draft as unknown as Draft,
+      status: wasRefused ? "refused" : "waiting",
+      note: wasRefused ? str(field(p, "note")) : "",
+      refusal: wasRefused && isObject(refusal) ? (refusal as unknown as Refusal) : null,
+      at: num(field(p, "at")) ?? 0,
+      attempts: 0,
+    },
+  ];
+}

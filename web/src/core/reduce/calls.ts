@@ -1,0 +1,221 @@
+/**
+ * Calls of tools: requests, proposals, and what becomes of them. The rules are
+ * those by which the gateway reads turns, so that a page, the history over
+ * HTTP and a terminal tell the same story.
+ */
+
+import { field, obj, recipients, str } from "../read.js";
+import type { Block, Call, CallStep, Step, ThoughtStep } from "../state.js";
+import type { ContextPath, ID, Outcome } from "../types.js";
+import { insertStep, replaceStep, settle } from "./blocks.js";
+import type { Ctx, Logged } from "./context.js";
+import { announced, over, overlap } from "./groups.js";
+import { failed, resultOf, summarize } from "./summary.js";
+import type { Mut } from "./tables.js";
+
+/** What the reducer notes of a call beyond what is shown. */
+export interface Noted extends Call {
+  /** The tool that the rationale names. */
+  readonly names: string;
+  /** A thought gave it its number. */
+  readonly numbered: boolean;
+  /** The request that is to be answered: its own, or the one that fulfils it. */
+  readonly asked: { readonly id: ID; readonly from: string; readonly to: readonly string[] } | null;
+}
+
+const LOOK_BACK = 64;
+
+/** Methods that are housekeeping and shown nowhere. */
+const QUIET = /^(?:notifications\/|(?:tools|resources|prompts)\/.*list|initialize$|ping$|logging\/|completion\/)/;
+
+export function quiet(method: string): boolean {
+  return QUIET.test(method);
+}
+
+/** A new call. Returns where it stands, "" for the main conversation. */
+export function begin(c: Ctx, e: Logged, proposed: boolean): ContextPath {
+  const explained = thoughtOf(c, e);
+  const path = e.env.context ?? explained?.path ?? "";
+  const method = str(field(e.env.payload, "method"));
+  const b = c.t.edit(c.t.blocks, path);
+  if (!c.t.callAt.has(e.env.id)) {
+    if (path === "" || b === undefined) beginOutside(c, e, method, proposed);
+    else beginInside(c, e, b, method, proposed, explained?.thought ?? null);
+  }
+  if (path !== "") settle(c, path);
+  return path;
+}
+
+function beginOutside(c: Ctx, e: Logged, method: string, proposed: boolean): void {
+  const call = newCall(e, "", method, proposed);
+  c.t.callAt.set(e.env.id, { path: "", call: e.env.id });
+  const step: CallStep = { type: "call", key: e.env.id, seq: e.seq, at: e.at, from: e.env.from, call, version: 0 };
+  c.t.add(c.t.calls, e.env.id, step);
+  c.t.line({ type: proposed ? "proposal" : "call", key: e.env.id, seq: e.seq, at: e.at });
+}
+
+function beginInside(c: Ctx, e: Logged, b: Mut<Block>, method: string, proposed: boolean, explained: Step | null): void {
+  const bare = newCall(e, b.path, method, proposed);
+  const why = explained ?? before(b, e.env.from, bare.tool);
+  const call = number(c, b, explain(bare, why), why);
+  const claimed = why?.type === "thought";
+  const step: CallStep = {
+    type: "call",
+    key: claimed ? why.key : e.env.id,
+    seq: claimed ? why.seq : e.seq,
+    at: e.at,
+    from: e.env.from,
+    call,
+    version: c.t.version,
+  };
+  c.t.callAt.set(e.env.id, { path: b.path, call: e.env.id });
+  if (!claimed || !replaceStep(c, b, why.key, () => step)) insertStep(c, b, step);
+  b.counts = { ...b.counts, calls: b.counts.calls + 1, pending: b.counts.pending + 1 };
+}
+
+function newCall(e: Logged, context: ContextPath, method: string, proposed: boolean): Noted {
+  const params = field(e.env.payload, "params");
+  const isTool = method === "tools/call";
+  const to = recipients(e.env);
+  return {
+    id: e.env.id,
+    seq: e.seq,
+    from: e.env.from,
+    to,
+    context,
+    method,
+    tool: isTool ? str(field(obj(params), "name")) : method,
+    args: isTool ? field(obj(params), "arguments") : params,
+    rationale: "",
+    rationaleId: "",
+    proposed,
+    outcome: "pending",
+    failed: false,
+    startedAt: e.at,
+    endedAt: null,
+    durationMs: null,
+    group: null,
+    result: undefined,
+    summary: "",
+    responseId: "",
+    decidedBy: "",
+    reason: "",
+    names: "",
+    numbered: false,
+    asked: proposed ? null : { id: e.env.id, from: e.env.from, to },
+  };
+}
+
+/** The caller's own thought that a call correlates to, and its context. */
+function thoughtOf(c: Ctx, e: Logged): { readonly path: ContextPath; readonly thought: Step } | null {
+  for (const id of e.references) {
+    const path = c.t.where.get(id)?.path ?? "";
+    const thought = c.t.blocks.get(path)?.steps.findLast((s) => s.from === e.env.from && explains(s, id));
+    if (thought !== undefined) return { path, thought };
+  }
+  return null;
+}
+
+function explains(s: Step, id: ID): boolean {
+  if (s.type === "thought") return s.id === id && !s.raw;
+  return s.type === "call" && s.call.rationaleId === id;
+}
+
+/** The last thought of the caller that names this tool or none. */
+function before(b: Block, from: string, tool: string): Step | null {
+  const start = Math.max(0, b.steps.length - LOOK_BACK);
+  for (let i = b.steps.length - 1; i >= start; i--) {
+    const s = b.steps[i] as Step;
+    if (s.from !== from) continue;
+    if (s.type === "thought" && !s.raw && s.text !== "" && !s.growing && (s.tool === "" || s.tool === tool)) return s;
+    if (s.type !== "call" || s.call.rationale === "") continue;
+    const names = (s.call as Noted).names;
+    if (names === "" || names === tool) return s;
+  }
+  return null;
+}
+
+function explain(call: Noted, why: Step | null): Noted {
+  if (why?.type === "thought") return { ...call, rationale: why.text, rationaleId: why.id, names: why.tool };
+  if (why?.type !== "call") return call;
+  const { rationale, rationaleId, names } = why.call as Noted;
+  return { ...call, rationale, rationaleId, names };
+}
+
+/** Gives a call the number of its batch. */
+function number(c: Ctx, b: Mut<Block>, call: Noted, why: Step | null): Noted {
+  const value = why?.type === "thought" ? why.group : why?.type === "call" && (why.call as Noted).numbered ? why.call.group : null;
+  if (value !== null) {
+    const group = why?.type === "call" ? value : announced(c, b.path, call.from, value);
+    return { ...call, group, numbered: true };
+  }
+  const { group, first } = overlap(c, b.path, call.from, call.id);
+  if (first !== "") change(c, b, first, (old) => ({ ...old, group }));
+  return { ...call, group };
+}
+
+/** Puts another call in the place of the one with an id. */
+function change(c: Ctx, b: Mut<Block>, id: ID, make: (old: Noted) => Noted): void {
+  const step = b.steps.findLast((s): s is CallStep => s.type === "call" && s.call.id === id);
+  if (step !== undefined) replaceStep(c, b, step.key, () => ({ ...step, call: make(step.call as Noted), version: c.t.version }));
+}
+
+/** The call that an id names: its own, its proposal's, or that of what fulfils it. */
+export function callOf(c: Ctx, id: ID): Noted | null {
+  const at = c.t.callAt.get(id);
+  if (at === undefined) return null;
+  if (at.path === "") return (c.t.calls.get(at.call)?.call as Noted | undefined) ?? null;
+  const step = c.t.blocks.get(at.path)?.steps.findLast((s) => s.type === "call" && s.call.id === at.call);
+  return step?.type === "call" ? (step.call as Noted) : null;
+}
+
+/** Changes a call, wherever it stands. */
+export function edit(c: Ctx, call: Noted, make: (old: Noted) => Noted): void {
+  if (call.context !== "") {
+    const b = c.t.edit(c.t.blocks, call.context);
+    if (b !== undefined) change(c, b, call.id, make);
+    return;
+  }
+  const step = c.t.edit(c.t.calls, call.id);
+  if (step !== undefined) step.call = make(step.call as Noted);
+}
+
+/** Ends a call; what comes later changes nothing. */
+export function end(c: Ctx, call: Noted, e: Logged, outcome: Outcome, more: Partial<Noted>): void {
+  if (call.outcome !== "pending") return;
+  const bad = more.failed === true;
+  edit(c, call, (old) => ({ ...old, outcome, endedAt: e.at, durationMs: Math.max(0, e.at - old.startedAt), ...more }));
+  if (call.context === "") return;
+  if (!call.numbered) over(c, call.context, call.from);
+  const b = c.t.edit(c.t.blocks, call.context);
+  if (b !== undefined) b.counts = { ...b.counts, pending: b.counts.pending - 1, errors: b.counts.errors + (bad ? 1 : 0) };
+}
+
+/** Whether somebody's response to an envelope is the answer that a call waits for. */
+export function awaits(call: Noted, id: ID, from: string): boolean {
+  const asked = call.asked;
+  if (asked === null || asked.id !== id) return false;
+  return asked.to.length === 0 || asked.to.includes(from) || from === asked.from || from === call.from;
+}
+
+/** mcp.response. Returns the call that it ends. */
+export function respond(c: Ctx, e: Logged): Noted | null {
+  for (const id of e.references) {
+    const call = callOf(c, id);
+    if (call === null || !awaits(call, id, e.env.from) || call.outcome !== "pending") continue;
+    const bad = failed(e.env.payload);
+    end(c, call, e, call.proposed ? "fulfilled" : bad ? "error" : "success", {
+      failed: bad,
+      result: resultOf(e.env.payload),
+      summary: summarize(e.env.payload),
+      responseId: e.env.id,
+    });
+    return call;
+  }
+  return null;
+}
+
+/** The thought steps that are not the reason of a call, for those who want the story alone. */
+export function narrative(b: Block): readonly ThoughtStep[] {
+  return b.steps.filter((s): s is ThoughtStep => s.type === "thought" && !s.raw && s.text !== "");
+}

@@ -1,0 +1,101 @@
+/**
+ * What is known of a space besides its log: who is there, what is being said
+ * at this moment, what was refused. It is not replayed, so it outlives the
+ * reducers that are made anew when older pages come in.
+ */
+
+import type { RefusalNote } from "../state.js";
+import type { Capability, ID, Limits, ParticipantID } from "../types.js";
+
+/** Bounds of what grows: characters of one stream, streams, refusals. */
+const MAX_TEXT = 256 * 1024;
+const MAX_STREAMS = 256;
+const MAX_REFUSALS = 50;
+const MAX_HELD = 4096;
+
+export class Live {
+  you: { readonly id: ParticipantID; readonly capabilities: readonly Capability[]; readonly limits: Limits } | null = null;
+  space = "";
+  /** Null until the first welcome: then nobody is taken for gone. */
+  roster: Map<ParticipantID, readonly Capability[]> | null = null;
+  refusals: readonly RefusalNote[] = [];
+  gap = "";
+  /** What those who were there were last seen to hold. */
+  private readonly held = new Map<ParticipantID, readonly Capability[]>();
+  /** The head of the log when a participant's absence was noticed. */
+  private readonly absent = new Map<ParticipantID, number>();
+  private absentByDefault = 0;
+  private readonly texts = new Map<ID, string>();
+
+  /** Takes the list of a welcome. */
+  welcome(present: Iterable<readonly [ParticipantID, readonly Capability[]]>, head: number): void {
+    const before = this.roster;
+    this.roster = new Map(present);
+    for (const [id, capabilities] of this.roster) this.remember(id, capabilities);
+    if (before === null) {
+      this.absentByDefault = head;
+      return;
+    }
+    for (const id of before.keys()) if (!this.roster.has(id)) this.absent.set(id, head);
+    for (const id of this.roster.keys()) this.absent.delete(id);
+  }
+
+  join(id: ParticipantID, capabilities: readonly Capability[]): void {
+    this.roster?.set(id, capabilities);
+    this.remember(id, capabilities);
+    this.absent.delete(id);
+  }
+
+  leave(id: ParticipantID, head: number): void {
+    if (this.roster?.delete(id)) this.absent.set(id, head);
+  }
+
+  private remember(id: ParticipantID, capabilities: readonly Capability[]): void {
+    if (this.held.size >= MAX_HELD && !this.held.has(id)) this.held.delete(this.held.keys().next().value as ParticipantID);
+    this.held.set(id, capabilities);
+  }
+
+  /** What somebody holds, or held when they were last there. */
+  capabilities(id: ParticipantID): readonly Capability[] {
+    return this.held.get(id) ?? [];
+  }
+
+  present(id: ParticipantID): boolean {
+    return this.roster?.has(id) ?? false;
+  }
+
+  /**
+   * Whether somebody has vanished: is not connected, and has said nothing
+   * since that was noticed. (Who sends over HTTP alone is never connected.)
+   */
+  gone(id: ParticipantID, heard: number): boolean {
+    if (this.roster === null || this.roster.has(id)) return false;
+    return heard <= (this.absent.get(id) ?? this.absentByDefault);
+  }
+
+  /** What has been said on a stream. */
+  text(stream: ID): string {
+    return this.texts.get(stream) ?? "";
+  }
+
+  /** Adds to a stream. What finds no room is not shown; the whole comes later anyway. */
+  grow(stream: ID, data: string): boolean {
+    const before = this.text(stream);
+    if (data === "" || before.length + data.length > MAX_TEXT) return false;
+    if (before === "" && this.texts.size >= MAX_STREAMS) {
+      const [oldest] = this.texts.keys();
+      if (oldest !== undefined) this.texts.delete(oldest);
+    }
+    this.texts.set(stream, before + data);
+    return true;
+  }
+
+  /** Forgets what was said on a stream, since the whole is there. */
+  settle(stream: ID): void {
+    this.texts.delete(stream);
+  }
+
+  refuse(note: RefusalNote): void {
+    this.refusals = [...this.refusals.slice(1 - MAX_REFUSALS), note];
+  }
+}

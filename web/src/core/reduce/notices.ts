@@ -1,0 +1,16 @@
+/** What happens in the main conversation besides talk. */
+
+import { notice } from "../sentences.js";
+import type { Ctx, Logged } from "./context.js";
+
+const KINDS = /^(?:capability\.(?:grant|revoke)|space\.(?:invite|kick)|participant\.(?!status$|request-status$|compact-done$))/;
+
+/** Makes a line of what is worth one. */
+export function note(c: Ctx, e: Logged): void {
+  if (!KINDS.test(e.env.kind)) return;
+  const text = notice(e.env);
+  if (text === "") return;
+  const id = e.env.id;
+  c.t.notices.set(id, { id, seq: e.seq, at: e.at, from: e.env.from, kind: e.env.kind, envelope: id, text });
+  c.t.line({ type: "notice", key: id, seq: e.seq, at: e.at });
+}

@@ -1,0 +1,177 @@
+/** What stands in a reasoning block: starts, thoughts, conclusions. */
+
+import { arr, bool, count, field, obj, oneLine, share, str, strings, textOf } from "../read.js";
+import { look } from "../json.js";
+import type { Block, Step, ThoughtStep } from "../state.js";
+import type { ContextPath, ID, Payload } from "../types.js";
+import { attach, child, ensure, insertStep, replaceStep, settle, take } from "./blocks.js";
+import { type Ctx, type Logged, answered, closing } from "./context.js";
+import { merge } from "./streams.js";
+import type { Mut } from "./tables.js";
+
+/** reasoning.start: opens a context, at top level or in another. */
+export function start(c: Ctx, e: Logged): ContextPath {
+  const outside = e.env.context ?? "";
+  const path = child(outside, e.env.id);
+  if (path === "") return "";
+  const b = ensure(c, path, e);
+  const p = e.env.payload;
+  b.opened = true;
+  b.references = e.references;
+  b.message = textOf(p);
+  const metadata = obj(field(p, "metadata"));
+  b.metadata = metadata;
+  b.approach = str(field(metadata, "approach"));
+  b.lastSeq = e.seq;
+  b.counts = { ...b.counts, envelopes: b.counts.envelopes + 1 };
+  take(c, b, e.env.from);
+  if (outside === "") question(c, b, e);
+  else explain(c, b, outside, e);
+  settle(c, path);
+  return path;
+}
+
+/** Finds the message that an outermost block answers, or remembers what it waits for. */
+function question(c: Ctx, b: Mut<Block>, e: Logged): void {
+  const at = answered(c.t, e.references);
+  if (at?.message != null) {
+    attach(c, b, at.message);
+    return;
+  }
+  for (const id of e.references) c.t.awaiting.set(id, [...(c.t.awaiting.get(id) ?? []), b.path]);
+}
+
+/** The thought that led to a context within becomes its rationale, and gives it its place. */
+function explain(c: Ctx, b: Mut<Block>, outside: ContextPath, e: Logged): void {
+  const around = c.t.edit(c.t.blocks, outside);
+  if (around === undefined) return;
+  const thought = around.steps.findLast(
+    (s): s is ThoughtStep => s.type === "thought" && s.from === e.env.from && s.id !== "" && e.references.includes(s.id),
+  );
+  if (thought !== undefined) replaceStep(c, around, thought.key, () => null);
+  replaceStep(c, around, b.path, () => null);
+  insertStep(c, around, {
+    type: "block",
+    key: b.path,
+    seq: thought?.seq ?? b.seq,
+    at: b.startedAt,
+    from: e.env.from,
+    path: b.path,
+    rationale: thought?.text ?? "",
+    group: thought?.group ?? null,
+    version: c.t.version,
+  });
+}
+
+/** A thought, or one of the richer kinds. Outside of all contexts it is shown nowhere. */
+export function think(c: Ctx, e: Logged): void {
+  const b = inside(c, e);
+  if (b === undefined) return;
+  b.counts = { ...b.counts, thoughts: b.counts.thoughts + 1 };
+  const step = readThought(e, c.t.version);
+  const grown = merge(c, e);
+  if (grown === null || !replaceStep(c, b, grown.key, (old) => ({ ...step, key: old.key, seq: old.seq }))) {
+    insertStep(c, b, grown === null ? step : { ...step, key: grown.key, seq: grown.seq });
+  }
+}
+
+/** The block that an envelope stands in, to be changed. */
+function inside(c: Ctx, e: Logged): Mut<Block> | undefined {
+  return e.env.context === undefined ? undefined : c.t.edit(c.t.blocks, e.env.context);
+}
+
+const TYPES: Readonly<Record<string, ThoughtStep["type"]>> = {
+  thought: "thought",
+  hypothesis: "hypothesis",
+  observation: "observation",
+  question: "question",
+};
+
+function readThought(e: Logged, version: number): ThoughtStep {
+  const p = e.env.payload;
+  const kind = e.env.kind.slice("reasoning.".length);
+  return {
+    type: Object.hasOwn(TYPES, kind) ? (TYPES[kind] as ThoughtStep["type"]) : "other",
+    key: e.env.id,
+    id: e.env.id,
+    seq: e.seq,
+    at: e.at,
+    from: e.env.from,
+    kind,
+    text: textOf(p),
+    questions: items(field(p, "questions")),
+    confidence: share(field(p, "confidence")),
+    severity: str(field(p, "severity")),
+    evidence: items(field(p, "evidence")),
+    tool: str(field(p, "tool_name")),
+    group: count(field(p, "parallel_group")),
+    raw: bool(field(p, "raw")) === true,
+    redacted: strings(field(p, "redacted"), 32),
+    growing: false,
+    payload: p,
+    version,
+  };
+}
+
+/** The texts of an array; what is no text is shown as JSON, in short. */
+function items(v: unknown): readonly string[] {
+  if (typeof v === "string") return v === "" ? [] : [v];
+  return arr(v)
+    .slice(0, 64)
+    .map((x) => (typeof x === "string" ? x : textOf(obj(x)) || oneLine(look(x))));
+}
+
+/** reasoning.conclusion closes the context that it stands in. */
+export function conclude(c: Ctx, e: Logged): void {
+  const b = inside(c, e);
+  if (b?.conclusion === null && b.cancelled === null) b.conclusion = readConclusion(e, e.env.payload);
+}
+
+function readConclusion(e: Logged, p: Payload): Block["conclusion"] {
+  return {
+    id: e.env.id,
+    seq: e.seq,
+    by: e.env.from,
+    at: e.at,
+    text: textOf(p),
+    decision: str(field(p, "decision")),
+    recommendation: str(field(p, "recommendation")),
+    confidence: share(field(p, "confidence")),
+    keyFactors: items(field(p, "key_factors")),
+    redacted: strings(field(p, "redacted"), 32),
+  };
+}
+
+/** reasoning.cancel closes the context that it stands in, or from outside those whose start it names. */
+export function cancel(c: Ctx, e: Logged): void {
+  for (const path of e.env.context === undefined ? started(c, e.references) : [e.env.context]) {
+    const b = c.t.edit(c.t.blocks, path);
+    if (b?.conclusion === null && b.cancelled === null) b.cancelled = closing(e);
+    settle(c, path);
+  }
+}
+
+/** The contexts that envelopes have opened. */
+function started(c: Ctx, ids: readonly ID[]): ContextPath[] {
+  const paths = ids.map((id) => c.t.where.get(id)?.path ?? id);
+  return paths.filter((path, i) => c.t.blocks.get(path)?.id === ids[i]);
+}
+
+/** A chat inside a context. */
+export function saidInside(c: Ctx, e: Logged): void {
+  const b = inside(c, e);
+  if (b === undefined) return;
+  const format = field(e.env.payload, "format") === "markdown" ? "markdown" : "plain";
+  const step: Step = {
+    type: "said",
+    key: e.env.id,
+    id: e.env.id,
+    seq: e.seq,
+    at: e.at,
+    from: e.env.from,
+    text: textOf(e.env.payload),
+    format,
+    version: c.t.version,
+  };
+  insertStep(c, b, step);
+}

@@ -1,0 +1,160 @@
+/**
+ * Thoughts that grow: what a stream has brought so far is shown where the
+ * whole will stand, which then takes its place.
+ */
+
+import { field, str } from "../read.js";
+import type { Block, Message, ThoughtStep } from "../state.js";
+import { type Envelope, GATEWAY, type ID, type Millis } from "../types.js";
+import { insertStep, replaceStep, settle } from "./blocks.js";
+import { type Ctx, type Logged, answered } from "./context.js";
+import type { Mut, Stream } from "./tables.js";
+
+/** stream.open: from now on there may be something to see. */
+export function openStream(c: Ctx, e: Logged): void {
+  const id = str(field(e.env.payload, "stream_id")) || e.env.id;
+  const path = e.env.context ?? "";
+  if (c.t.streams.has(id)) return;
+  const question = path === "" ? (answered(c.t, e.references)?.message ?? null) : null;
+  c.t.streams.set(id, { id, owner: e.env.from, path, question, seq: e.seq, at: e.at, closed: false, merged: false });
+  if (c.live.text(id) !== "") show(c, id);
+}
+
+/** stream.data: a piece more. Not of the log. */
+export function growStream(c: Ctx, e: Envelope): void {
+  const id = str(field(e.payload, "stream_id"));
+  const s = c.t.streams.get(id);
+  if (s === undefined || s.owner !== e.from || s.closed || s.merged) return;
+  if (c.live.grow(id, str(field(e.payload, "data")))) show(c, id);
+}
+
+/** stream.close: nothing more comes on it. The whole may. */
+export function closeStream(c: Ctx, e: Logged): void {
+  const id = str(field(e.env.payload, "stream_id"));
+  const s = c.t.streams.get(id);
+  if (s === undefined || s.closed || (s.owner !== e.env.from && e.env.from !== GATEWAY)) return;
+  c.t.streams.set(id, { ...s, closed: true });
+  if (!s.merged && c.live.text(id) !== "") show(c, id);
+}
+
+/** Where and when a whole began to grow. */
+export interface Grown {
+  readonly key: string;
+  readonly seq: number;
+  readonly at: Millis;
+}
+
+/** Under which key a whole has grown in its own place, if it did; what has grown is forgotten. */
+export function merge(c: Ctx, e: Logged): Grown | null {
+  const s = c.t.streams.get(str(field(e.env.payload, "stream_id")));
+  if (s === undefined || s.owner !== e.env.from || s.merged) return null;
+  c.t.streams.set(s.id, { ...s, merged: true });
+  c.live.settle(s.id);
+  if (s.path === (e.env.context ?? "")) return { key: keyOf(s.id), seq: s.seq, at: s.at };
+  vanish(c, s);
+  return null;
+}
+
+function keyOf(stream: ID): string {
+  return "stream:" + stream;
+}
+
+/** Takes away what has grown, since the whole stands elsewhere. */
+function vanish(c: Ctx, s: Stream): void {
+  const b = c.t.edit(c.t.blocks, s.path);
+  if (b !== undefined) replaceStep(c, b, keyOf(s.id), () => null);
+}
+
+/** Shows what has come on a stream so far. */
+function show(c: Ctx, id: ID): void {
+  const s = c.t.streams.get(id) as Stream;
+  if (s.path === "") {
+    showMessage(c, s);
+    return;
+  }
+  const b = c.t.edit(c.t.blocks, s.path);
+  if (b === undefined) return;
+  const step = growingStep(s, c.live.text(id), b.version);
+  if (!replaceStep(c, b, step.key, () => step)) insertStep(c, b, step);
+}
+
+function growingStep(s: Stream, text: string, version: Block["version"]): ThoughtStep {
+  return {
+    type: "thought",
+    key: keyOf(s.id),
+    id: "",
+    seq: s.seq,
+    at: s.at,
+    from: s.owner,
+    kind: "thought",
+    text,
+    questions: [],
+    confidence: null,
+    severity: "",
+    evidence: [],
+    tool: "",
+    group: null,
+    raw: false,
+    redacted: [],
+    growing: !s.closed,
+    payload: {},
+    version,
+  };
+}
+
+/** An answer that grows in the main conversation: the thinking is over. */
+function showMessage(c: Ctx, s: Stream): void {
+  const key = keyOf(s.id);
+  const m = c.t.edit(c.t.messages, key);
+  if (m !== undefined) {
+    m.text = c.live.text(s.id);
+    m.growing = !s.closed;
+    return;
+  }
+  const question = s.question === null ? undefined : c.t.messages.get(s.question);
+  c.t.add(c.t.messages, key, growingMessage(s, key, c.live.text(s.id), question));
+  c.t.line({ type: "message", key, seq: s.seq, at: s.at });
+  for (const path of question?.blocks ?? []) {
+    const b = c.t.blocks.get(path);
+    if (b?.opener !== s.owner || b.answer !== null) continue;
+    (c.t.edit(c.t.blocks, path) as Mut<Block>).answer = key;
+    settle(c, path);
+  }
+}
+
+function growingMessage(s: Stream, key: ID, text: string, question: Message | undefined): Message {
+  return {
+    id: key,
+    seq: s.seq,
+    at: s.at,
+    begunAt: s.at,
+    from: s.owner,
+    to: [],
+    text,
+    format: "markdown",
+    replyTo: s.question,
+    references: s.question === null ? [] : [s.question],
+    replies: [],
+    thread: question?.thread ?? key,
+    blocks: [],
+    answers: [],
+    growing: !s.closed,
+    cancelled: null,
+    acknowledged: [],
+    redacted: [],
+    version: 0,
+  };
+}
+
+/** Takes a growing message away, since the whole is there. Blocks that it answers wait for the whole to say so. */
+export function unsay(c: Ctx, key: ID): void {
+  const m = c.t.messages.get(key);
+  if (m === undefined) return;
+  c.t.messages.delete(key);
+  c.t.unline("message", key);
+  const question = m.replyTo === null ? undefined : c.t.messages.get(m.replyTo);
+  for (const path of question?.blocks ?? []) {
+    const b = c.t.blocks.get(path);
+    if (b?.answer === key) (c.t.edit(c.t.blocks, path) as Mut<Block>).answer = null;
+  }
+}

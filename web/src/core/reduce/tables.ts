@@ -1,0 +1,198 @@
+/**
+ * What the reducer knows, as tables of entities that are never changed once
+ * they were published.
+ *
+ * Copy on write, once a publication: `edit` and `own` hand out a copy of what
+ * has been published, and the same copy again until the next publication. So
+ * an envelope costs what it touches, and a fork shares everything.
+ */
+
+import type {
+  Block,
+  CallStep,
+  Grant,
+  Message,
+  Notice,
+  Participant,
+  Proposal,
+  TimelineItem,
+  Versioned,
+} from "../state.js";
+import type { ContextPath, ID, ParticipantID } from "../types.js";
+
+export type Mut<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Where an envelope belongs. */
+export interface Where {
+  /** The message that it is, or that what it belongs to answers; null: none that is loaded. */
+  readonly message: ID | null;
+  /** The context that it stands in, or opens; "" is the main conversation. */
+  readonly path: ContextPath;
+}
+
+/** A stream that is open, or was. What has grown on it is held by Live. */
+export interface Stream {
+  readonly id: ID;
+  readonly owner: ParticipantID;
+  readonly path: ContextPath;
+  readonly question: ID | null;
+  readonly seq: number;
+  readonly at: number;
+  readonly closed: boolean;
+  /** The whole has come. */
+  readonly merged: boolean;
+}
+
+/** Calls without a number of their own that one agent has under way in a context. */
+export interface Strand {
+  readonly running: number;
+  readonly first: ID;
+  readonly group: number | null;
+}
+
+/** Numbers of batches that are taken, by agent and outermost context. */
+export interface Numbering {
+  readonly used: readonly number[];
+  /** What thoughts give, and what became of it. */
+  readonly given: readonly (readonly [number, number])[];
+}
+
+export class Tables {
+  readonly messages = new Map<ID, Message>();
+  readonly blocks = new Map<ContextPath, Block>();
+  /** Calls of the main conversation. */
+  readonly calls = new Map<ID, CallStep>();
+  readonly proposals = new Map<ID, Proposal>();
+  readonly notices = new Map<ID, Notice>();
+  readonly participants = new Map<ParticipantID, Participant>();
+  readonly grants = new Map<ID, Grant>();
+
+  readonly where = new Map<ID, Where>();
+  /** Requests and proposals, and what fulfils them → the context and the call. */
+  readonly callAt = new Map<ID, { readonly path: ContextPath; readonly call: ID }>();
+  /** Requests for tools/list that are under way. */
+  readonly listings = new Map<ID, { readonly from: ParticipantID; readonly to: readonly ParticipantID[]; readonly more: boolean }>();
+  readonly streams = new Map<ID, Stream>();
+  readonly strands = new Map<string, Strand>();
+  readonly numberings = new Map<string, Numbering>();
+  /** Outermost and inner blocks that are open or stopped, by opener. */
+  readonly unfinished = new Map<ParticipantID, readonly ContextPath[]>();
+  /** Blocks whose question is not loaded, by what they answer. */
+  readonly awaiting = new Map<ID, readonly ContextPath[]>();
+  /** Highest seq heard of a participant. */
+  readonly heard = new Map<ParticipantID, number>();
+
+  timeline: readonly TimelineItem[] = [];
+  roots: readonly ContextPath[] = [];
+  pending: readonly ID[] = [];
+  oldest = 0;
+  head = 0;
+  version = 0;
+
+  private fresh = new Set<object>();
+
+  /** The entity to be changed, or undefined if there is none with this key. */
+  edit<K, V extends Versioned & object>(map: Map<K, V>, key: K): Mut<V> | undefined {
+    const now = map.get(key);
+    if (now === undefined) return undefined;
+    const copy = (this.fresh.has(now) ? now : { ...now }) as Mut<V>;
+    copy.version = ++this.version;
+    if (copy !== now) {
+      map.set(key, copy);
+      this.fresh.add(copy);
+    }
+    return copy;
+  }
+
+  /** Puts a new entity in. Its version is set here. */
+  add<K, V extends Versioned & object>(map: Map<K, V>, key: K, value: V): Mut<V> {
+    const v = value as Mut<V>;
+    v.version = ++this.version;
+    map.set(key, v);
+    this.fresh.add(v);
+    return v;
+  }
+
+  /** The array to be changed. */
+  own<T>(list: readonly T[]): T[] {
+    if (this.fresh.has(list)) return list as T[];
+    const copy = list.slice();
+    this.fresh.add(copy);
+    return copy;
+  }
+
+  /** The array with an item more. */
+  push<T>(list: readonly T[], item: T): readonly T[] {
+    const own = this.own(list);
+    own.push(item);
+    return own;
+  }
+
+  /** From now on nothing that is here is changed in place. */
+  publish(): void {
+    if (this.fresh.size > 0) this.fresh = new Set();
+  }
+
+  /** Adds a line to the main conversation, at its place by seq. */
+  line(item: TimelineItem): void {
+    const list = this.own(this.timeline);
+    let i = list.length;
+    while (i > 0 && (list[i - 1] as TimelineItem).seq > item.seq) i--;
+    list.splice(i, 0, item);
+    this.timeline = list;
+    this.version++;
+  }
+
+  /** Takes a line away. */
+  unline(type: TimelineItem["type"], key: string): void {
+    const i = this.timeline.findLastIndex((x) => x.type === type && x.key === key);
+    if (i < 0) return;
+    const list = this.own(this.timeline);
+    list.splice(i, 1);
+    this.timeline = list;
+    this.version++;
+  }
+
+  /** Notes that nobody has decided a proposal, or that somebody has. */
+  wait(id: ID, waits: boolean): void {
+    if (waits) this.pending = this.push(this.pending, id);
+    else if (this.pending.includes(id)) this.pending = this.pending.filter((x) => x !== id);
+  }
+
+  /** A copy that shares every entity with this one. */
+  fork(): Tables {
+    this.publish();
+    const t = new Tables();
+    for (const name of MAPS) {
+      const from: Map<unknown, unknown> = this[name];
+      const to: Map<unknown, unknown> = t[name];
+      for (const [k, v] of from) to.set(k, v);
+    }
+    t.timeline = this.timeline;
+    t.roots = this.roots;
+    t.pending = this.pending;
+    t.oldest = this.oldest;
+    t.head = this.head;
+    t.version = this.version;
+    return t;
+  }
+}
+
+const MAPS = [
+  "messages",
+  "blocks",
+  "calls",
+  "proposals",
+  "notices",
+  "participants",
+  "grants",
+  "where",
+  "callAt",
+  "listings",
+  "streams",
+  "strands",
+  "numberings",
+  "unfinished",
+  "awaiting",
+  "heard",
+] as const satisfies readonly (keyof Tables)[];

@@ -1,0 +1,224 @@
+/**
+ * One reducer for what is live and what is old: envelopes of the log, in the
+ * order of their seq, become the state that is drawn. Whatever is not of the
+ * log (presence, what is being said this moment, refusals) comes by `hint`.
+ *
+ * Older pages, bounds and doubles are the business of space.ts, which holds
+ * the envelopes; a reducer is told each once and in order. Nothing that an
+ * envelope contains makes it throw.
+ */
+
+import { correlations } from "./read.js";
+import type { SpaceState } from "./state.js";
+import { parseTime } from "./time.js";
+import { type Envelope, GATEWAY } from "./types.js";
+import { enter, rootOf, settle } from "./reduce/blocks.js";
+import { respond } from "./reduce/calls.js";
+import { aboutChat, say } from "./reduce/chat.js";
+import { type Ctx, type Logged, answered } from "./reduce/context.js";
+import { Live } from "./reduce/live.js";
+import { note } from "./reduce/notices.js";
+import * as people from "./reduce/people.js";
+import { decide, propose, request, resulted } from "./reduce/proposals.js";
+import { grant, revoke } from "./reduce/rights.js";
+import { cancel, conclude, saidInside, start, think } from "./reduce/steps.js";
+import { closeStream, growStream, openStream } from "./reduce/streams.js";
+import { Tables } from "./reduce/tables.js";
+
+export { Live } from "./reduce/live.js";
+export { MAX_STEPS } from "./reduce/blocks.js";
+
+export interface ReducerOptions {
+  /** What is known besides the log; a reducer of old times has its own. */
+  readonly live?: Live;
+  /** The first envelope will be the first of the log. */
+  readonly fromStart?: boolean;
+}
+
+export class Reducer {
+  private readonly c: Ctx;
+  private published: SpaceState | null = null;
+  private hasOlder: boolean;
+  private oldest = 0;
+
+  constructor(options: ReducerOptions = {}, tables = new Tables()) {
+    this.hasOlder = options.fromStart !== true;
+    this.c = { t: tables, live: options.live ?? new Live(), fromStart: !this.hasOlder };
+    if (this.c.live.roster !== null && tables.participants.size === 0) people.appear(this.c, this.c.live.roster.keys());
+  }
+
+  /** Takes the next envelope of the log; one that is not behind the last is not looked at. */
+  apply(env: Envelope): boolean {
+    return (env.seq ?? 0) > this.c.t.head && this.take(logged(env));
+  }
+
+  /** The same for one that was read already. */
+  take(e: Logged): boolean {
+    const { t } = this.c;
+    if (e.seq <= t.head) return false;
+    if (t.oldest === 0) t.oldest = e.seq;
+    t.head = e.seq;
+    t.version++;
+    this.reduce(e);
+    return true;
+  }
+
+  /** Takes a frame that is not of the log. */
+  hint(env: Envelope): void {
+    const { t } = this.c;
+    t.version++;
+    if (env.kind === "stream.data") growStream(this.c, env);
+    if (env.from !== GATEWAY) return;
+    if (env.kind === "system.welcome") people.welcome(this.c, env);
+    else if (env.kind === "system.presence") people.presence(this.c, env);
+    else if (env.kind === "system.error") people.refused(this.c, env);
+  }
+
+  private reduce(e: Logged): void {
+    const { c } = this;
+    const { context } = e.env;
+    if (context !== undefined) enter(c, context, e);
+    if (e.env.from !== GATEWAY) people.hear(c, e);
+    const opened = dispatch(c, e);
+    if (context !== undefined) settle(c, context);
+    this.place(e, opened);
+    note(c, e);
+  }
+
+  /** Remembers where an envelope belongs, for what correlates to it. */
+  private place(e: Logged, opened: string): void {
+    const { t } = this.c;
+    const path = opened || (e.env.context ?? "");
+    if (path !== "") {
+      t.where.set(e.env.id, { path, message: t.blocks.get(rootOf(path))?.question ?? null });
+    } else if (t.messages.has(e.env.id)) {
+      t.where.set(e.env.id, { path: "", message: e.env.id });
+    } else {
+      const at = answered(t, e.references);
+      if (at !== null) t.where.set(e.env.id, at);
+    }
+  }
+
+  /** What there is now. The same object as long as nothing changes. */
+  get state(): SpaceState {
+    const { t, live } = this.c;
+    if (this.published?.version === t.version) return this.published;
+    t.publish();
+    this.published = {
+      version: t.version,
+      space: live.space,
+      you: live.you,
+      timeline: t.timeline,
+      messages: t.messages,
+      blocks: t.blocks,
+      calls: t.calls,
+      proposals: t.proposals,
+      notices: t.notices,
+      participants: t.participants,
+      grants: t.grants,
+      roots: t.roots,
+      pending: t.pending,
+      refusals: live.refusals,
+      oldest: this.oldest || t.oldest,
+      head: t.head,
+      hasOlder: this.hasOlder,
+      gap: live.gap,
+    };
+    return this.published;
+  }
+
+  /** How many messages there are, without a publication. */
+  get messages(): number {
+    return this.c.t.messages.size;
+  }
+
+  /** Says what of the log is held without holes. */
+  bound(oldest: number, hasOlder: boolean): void {
+    if (oldest === this.oldest && hasOlder === this.hasOlder) return;
+    this.oldest = oldest;
+    this.hasOlder = hasOlder;
+    this.c.t.version++;
+  }
+
+  /** Marks the state as another one, since something was changed in Live. */
+  touch(): void {
+    this.c.t.version++;
+  }
+
+  /** Lets versions go on from those of a reducer before. */
+  after(version: number): void {
+    this.c.t.version = Math.max(this.c.t.version, version);
+  }
+
+  /** A second reducer that goes on from here by itself; what they have in common is shared. */
+  fork(live = this.c.live): Reducer {
+    return new Reducer({ live, fromStart: this.c.fromStart }, this.c.t.fork());
+  }
+}
+
+/** Reads what every part of the reducer wants of an envelope. */
+export function logged(env: Envelope): Logged {
+  return { env, seq: env.seq ?? 0, at: parseTime(env.ts), references: correlations(env) };
+}
+
+/** Gives an envelope to the part that it concerns. Returns the context that it opens, if it does. */
+function dispatch(c: Ctx, e: Logged): string {
+  const { kind, context } = e.env;
+  switch (kind) {
+    case "chat":
+      if (context === undefined) say(c, e);
+      else saidInside(c, e);
+      break;
+    case "chat.acknowledge":
+    case "chat.cancel":
+      aboutChat(c, e);
+      break;
+    case "reasoning.start":
+      return start(c, e);
+    case "reasoning.conclusion":
+      conclude(c, e);
+      break;
+    case "reasoning.cancel":
+      cancel(c, e);
+      break;
+    case "mcp.request":
+      people.listTools(c, e);
+      request(c, e);
+      break;
+    case "mcp.proposal":
+      propose(c, e);
+      break;
+    case "mcp.response":
+      answer(c, e);
+      break;
+    case "mcp.reject":
+    case "mcp.withdraw":
+      decide(c, e);
+      break;
+    case "stream.open":
+      openStream(c, e);
+      break;
+    case "stream.close":
+      closeStream(c, e);
+      break;
+    case "capability.grant":
+      grant(c, e);
+      break;
+    case "capability.revoke":
+      revoke(c, e);
+      break;
+    default:
+      if (kind.startsWith("reasoning.")) think(c, e);
+      else people.aboutPeople(c, e);
+  }
+  return "";
+}
+
+function answer(c: Ctx, e: Logged): void {
+  people.offerTools(c, e);
+  const call = respond(c, e);
+  if (call === null) return;
+  resulted(c, e, call);
+  if (call.context !== "" && call.context !== e.env.context) settle(c, call.context);
+}
+

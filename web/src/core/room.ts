@@ -1,0 +1,217 @@
+/**
+ * A space that one is in: the connection, what was loaded, what one says, and
+ * when to draw. The one object that components need.
+ */
+
+import { Api, ApiError } from "./api.js";
+import { type Clock, realClock } from "./clock.js";
+import { Connection, type ConnectionState, type Gap, type Socket } from "./connection.js";
+import { newID } from "./ids.js";
+import { Outbox, type OutboxState, type Storage } from "./outbox.js";
+import { Space, type SpaceOptions } from "./space.js";
+import type { SpaceState } from "./state.js";
+import { ServerClock, parseTime } from "./time.js";
+import { type Draft, type Envelope, GATEWAY, type ID, type Millis, type Refusal } from "./types.js";
+
+export interface RoomOptions {
+  readonly space: string;
+  /** Where the gateway is for WebSockets, such as `wss://host`. */
+  readonly base: string;
+  readonly api: Api;
+  readonly storage: Storage | null;
+  readonly observe?: boolean;
+  /** Envelopes of a page of history; 0 stands for 500. */
+  readonly page?: number;
+  readonly bounds?: SpaceOptions;
+  readonly clock?: Clock;
+  /** Milliseconds since 1970, of this machine. */
+  readonly today?: () => number;
+  readonly open?: (url: string, protocols: readonly string[]) => Socket;
+  /** Calls back when it is time to draw: requestAnimationFrame, or soon. */
+  readonly frame?: (f: () => void) => void;
+}
+
+export class Room {
+  readonly space: Space;
+  private readonly o: RoomOptions;
+  private readonly clock: Clock;
+  private readonly server: ServerClock;
+  private readonly connection: Connection;
+  private readonly box: Outbox;
+  private readonly listeners = new Set<() => void>();
+  private drawing = false;
+  private loading: Promise<boolean> | null = null;
+  private head = 0;
+  private begun = false;
+  private closed = false;
+  private link: ConnectionState = { phase: "connecting", reason: "", retryIn: null, attempt: 0 };
+  private outgoing: OutboxState = { items: [], holdFor: 0, durable: true };
+  private trouble = "";
+
+  constructor(options: RoomOptions) {
+    this.o = options;
+    this.clock = options.clock ?? realClock;
+    this.server = new ServerClock(() => this.clock.now());
+    this.space = new Space(options.bounds);
+    this.connection = this.connect();
+    this.box = this.outbox();
+  }
+
+  private connect(): Connection {
+    const { o } = this;
+    return new Connection({
+      base: o.base,
+      space: o.space,
+      ...(o.observe !== undefined && { observe: o.observe }),
+      clock: this.clock,
+      open: o.open ?? ((url, protocols) => new WebSocket(url, [...protocols]) as unknown as Socket),
+      why: () => o.api.why(o.space),
+      onFrame: (e) => this.receive(e),
+      onState: (s) => {
+        this.link = s;
+        this.changed();
+      },
+      onGap: (g) => this.gap(g),
+      onReady: (ready) => this.box.connected(ready),
+    });
+  }
+
+  private outbox(): Outbox {
+    return new Outbox({
+      clock: this.clock,
+      storage: this.o.storage,
+      newID,
+      today: this.o.today ?? Date.now,
+      transmit: (frame) => this.connection.transmit(frame),
+      onChange: (s) => {
+        this.outgoing = s;
+        this.changed();
+      },
+    });
+  }
+
+  /** Joins. The youngest page of history is loaded behind the welcome. */
+  start(): void {
+    this.connection.start();
+  }
+
+  /** Leaves. What was not answered yet stays in the storage. */
+  close(): void {
+    this.closed = true;
+    this.connection.close();
+    this.listeners.clear();
+  }
+
+  get state(): SpaceState {
+    return this.space.state;
+  }
+
+  get connectionState(): ConnectionState {
+    return this.link;
+  }
+
+  get outboxState(): OutboxState {
+    return this.outgoing;
+  }
+
+  /** Why the history could not be loaded, in words; "" when it could. */
+  get historyTrouble(): string {
+    return this.trouble;
+  }
+
+  /** The server's time, for the seconds of what is reasoning. */
+  get now(): Millis {
+    return this.server.now();
+  }
+
+  /** Calls back, once for everything that happens between two drawings. The answer ends that. */
+  subscribe(f: () => void): () => void {
+    this.listeners.add(f);
+    return () => this.listeners.delete(f);
+  }
+
+  /** Says something. */
+  send(draft: Draft): { readonly id: ID } | { readonly refusal: Refusal } {
+    return this.box.send(draft);
+  }
+
+  /** Sends what was refused once more. */
+  again(id: ID): void {
+    this.box.again(id);
+  }
+
+  /** Takes away what was refused or waits; gives it back for editing. */
+  dismiss(id: ID): Draft | null {
+    return this.box.dismiss(id);
+  }
+
+  /** See Connection.wake. */
+  wake(): void {
+    this.connection.wake();
+  }
+
+  /** Loads the page before what is there. True: there is more on the screen now, or may be with the next call. */
+  loadOlder(): Promise<boolean> {
+    this.loading ??= this.load().finally(() => {
+      this.loading = null;
+      this.changed();
+    });
+    return this.loading;
+  }
+
+  get isLoading(): boolean {
+    return this.loading !== null;
+  }
+
+  private async load(): Promise<boolean> {
+    if (!this.state.hasOlder || this.space.full || !this.begun) return false;
+    this.changed();
+    let before = this.state.oldest || this.head + 1;
+    try {
+      for (let attempts = 0; attempts < 20; attempts++) {
+        const page = await this.o.api.older(this.o.space, before, this.o.page || 500);
+        if (this.closed) return false;
+        this.trouble = "";
+        this.space.load(page.envelopes, page.has_more);
+        if (page.envelopes.length > 0 || !page.has_more || page.next === before) return page.envelopes.length > 0;
+        before = page.next; // nothing that one may see in a long stretch
+      }
+    } catch (err) {
+      this.trouble = err instanceof ApiError ? err.message : String(err);
+    }
+    return false;
+  }
+
+  private receive(e: Envelope): void {
+    this.server.observe(parseTime(e.ts));
+    this.box.receive(e);
+    this.space.receive(e);
+    if (e.kind === "system.welcome" && e.from === GATEWAY) this.welcome();
+    this.changed();
+  }
+
+  private welcome(): void {
+    const { you } = this.state;
+    if (you === null) return;
+    this.box.open(you.id, this.o.space, you.limits.message_bytes);
+    if (this.begun) return;
+    this.begun = true;
+    this.head = this.connection.position;
+    void this.loadOlder();
+  }
+
+  private gap(g: Gap): void {
+    if (g.reset) this.space.reset("This space has a new log. What was said before is gone.");
+    else this.space.gap(`What was said between the ${g.after}th and the ${g.oldest}th entry is no longer kept.`);
+  }
+
+  private changed(): void {
+    if (this.drawing || this.closed) return;
+    this.drawing = true;
+    const frame = this.o.frame ?? ((f) => this.clock.after(16, f));
+    frame(() => {
+      this.drawing = false;
+      for (const f of this.listeners) f();
+    });
+  }
+}

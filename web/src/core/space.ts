@@ -1,0 +1,257 @@
+/**
+ * A space as the page holds it: the envelopes that are loaded, within bounds,
+ * and the state that the reducer makes of them.
+ *
+ * The state is always what a reducer makes of the envelopes that are held, in
+ * the order of their seq. What comes next is reduced as it comes; what comes
+ * before (an older page), and letting go of the oldest, makes the state anew.
+ * So it does not matter in which order, how often, or over which way anything
+ * was loaded.
+ */
+
+import { contextPath, correlations, field, str, weigh } from "./read.js";
+import type { Logged } from "./reduce/context.js";
+import { Live, Reducer, logged } from "./reducer.js";
+import type { SpaceState } from "./state.js";
+import type { Envelope } from "./types.js";
+
+export interface SpaceOptions {
+  /** Messages that are held while the page follows the end; 0 stands for 2,000. */
+  readonly window?: number;
+  /** Envelopes that are held; 0 stands for 50,000. */
+  readonly envelopes?: number;
+  /** Bytes of payloads that are held, as far as they can be told; 0 stands for 64 MiB. */
+  readonly bytes?: number;
+}
+
+/** What may be loaded when somebody reads far back, as a multiple of the window. */
+const READING_BACK = 5;
+
+/** How far the window is passed before the oldest are let go, so that this is rare. */
+const SLACK = 1.25;
+
+/** When a bound of size is reached: what part of it the youngest envelopes keep, and what older ones that are still needed. */
+const YOUNG = 0.6;
+const NEEDED = 0.2;
+
+/** Envelopes of an open context that are kept beyond the window, and others that matter for ever. */
+const KEPT_OF_ONE = 2000;
+const KEPT_ALWAYS = 1000;
+
+/** An envelope that is held, read once for all the times that it is reduced. */
+interface Held extends Logged {
+  readonly weight: number;
+}
+
+function held(env: Envelope): Held {
+  return { ...logged(env), weight: weigh(env.payload) };
+}
+
+export class Space {
+  /** Whether the page shows the end. While it does not, nothing is let go for the number of messages. */
+  following = true;
+
+  private readonly live = new Live();
+  private readonly window: number;
+  private readonly maxEnvelopes: number;
+  private readonly maxBytes: number;
+  private log: Held[] = [];
+  private bytes = 0;
+  /** Everything from here to the head is held. */
+  private from = 0;
+  private older = true;
+  private reducer = new Reducer({ live: this.live });
+
+  constructor(options: SpaceOptions = {}) {
+    this.window = options.window || 2000;
+    this.maxEnvelopes = options.envelopes || 50_000;
+    this.maxBytes = options.bytes || 64 * 1024 * 1024;
+  }
+
+  /** What there is to draw. */
+  get state(): SpaceState {
+    this.reducer.bound(this.from, this.older);
+    return this.reducer.state;
+  }
+
+  /** The envelopes that are held, by seq; for filters, search and the JSON of one. */
+  get envelopes(): readonly Envelope[] {
+    return this.log.map((h) => h.env);
+  }
+
+  /** The envelope with an id, if it is held. The youngest are looked at first. */
+  envelope(id: string): Envelope | undefined {
+    return this.log.findLast((h) => h.env.id === id)?.env;
+  }
+
+  get head(): number {
+    return this.log.at(-1)?.seq ?? 0;
+  }
+
+  /** Whether no more can be loaded before what is there without letting go of the end. */
+  get full(): boolean {
+    const most = this.window * READING_BACK;
+    return this.reducer.messages >= most || this.log.length >= this.maxEnvelopes || this.bytes >= this.maxBytes;
+  }
+
+  /** One frame of the connection, of the log or not. */
+  receive(env: Envelope): void {
+    if (env.seq === undefined || env.seq <= 0) {
+      this.reducer.hint(env);
+      return;
+    }
+    if (env.seq <= this.head) {
+      this.insert([env]);
+      return;
+    }
+    this.append(env, env.seq);
+    this.trim();
+  }
+
+  /**
+   * Takes a page of history, in any order. `older` says whether there is more
+   * before it; it counts only if the page reaches back further than what is
+   * there.
+   */
+  load(page: readonly Envelope[], older?: boolean): void {
+    const sorted = page.filter((e) => (e.seq ?? 0) > 0).toSorted((a, b) => (a.seq as number) - (b.seq as number));
+    const first = sorted[0]?.seq ?? 0;
+    const reachesBack = first === 0 || this.from === 0 || first < this.from;
+    const wasOlder = this.older;
+    if (reachesBack && older !== undefined) this.older = older;
+    if (first > 0 && (this.from === 0 || first < this.from)) this.from = first;
+    if (first > this.head && this.older === wasOlder) {
+      for (const e of sorted) this.append(e, e.seq as number);
+    } else {
+      this.insert(sorted, this.older !== wasOlder);
+    }
+    this.trim();
+  }
+
+  /** The log begins where the gateway says it does; before that nothing can be loaded. */
+  gap(words: string): void {
+    this.live.gap = words;
+    this.reducer.touch();
+  }
+
+  /** Forgets everything: the space has another log now. Who is there stays. */
+  reset(words: string): void {
+    this.log = [];
+    this.bytes = 0;
+    this.from = 0;
+    this.older = false;
+    this.live.gap = words;
+    this.rebuild();
+  }
+
+  private append(env: Envelope, seq: number): void {
+    if (seq <= this.head) return;
+    if (this.from === 0) this.from = seq;
+    const h = held(env);
+    this.log.push(h);
+    this.bytes += h.weight;
+    this.reducer.take(h);
+  }
+
+  /** Puts envelopes at their places; what is there already stays as it is. */
+  private insert(page: readonly Envelope[], changed = false): void {
+    const known = new Set(this.log.map((h) => h.seq));
+    const fresh: Held[] = [];
+    for (const env of page) {
+      const seq = env.seq as number;
+      if (known.has(seq)) continue;
+      known.add(seq);
+      fresh.push(held(env));
+    }
+    if (fresh.length === 0 && !changed) return;
+    this.log = [...this.log, ...fresh].sort((a, b) => a.seq - b.seq);
+    for (const h of fresh) this.bytes += h.weight;
+    this.rebuild();
+  }
+
+  private rebuild(): void {
+    const before = this.reducer.state.version;
+    this.reducer = new Reducer({ live: this.live, fromStart: !this.older });
+    this.reducer.after(before + 1);
+    for (const h of this.log) this.reducer.take(h);
+  }
+
+  /** Lets go of the oldest when there is too much. */
+  private trim(): void {
+    const tooMany = this.following && this.reducer.messages > this.window * SLACK;
+    const tooMuch = this.log.length > this.maxEnvelopes || this.bytes > this.maxBytes;
+    if (!tooMany && !tooMuch) return;
+    const cut = Math.max(tooMany ? this.cutByMessages() : 0, tooMuch ? this.cutBySize() : 0);
+    if (cut <= this.from) return;
+    this.log = this.keep(cut);
+    this.bytes = this.log.reduce((sum, h) => sum + h.weight, 0);
+    this.from = cut;
+    this.older = true;
+    this.rebuild();
+  }
+
+  /** The seq of the oldest message that is to stay. */
+  private cutByMessages(): number {
+    const items = this.reducer.state.timeline.filter((x) => x.type === "message");
+    return items[items.length - this.window]?.seq ?? 0;
+  }
+
+  /** The seq from which on there is less than both other bounds. */
+  private cutBySize(): number {
+    let bytes = 0;
+    const least = Math.max(0, this.log.length - Math.floor(this.maxEnvelopes * YOUNG));
+    for (let i = this.log.length - 1; i >= least; i--) {
+      const h = this.log[i] as Held;
+      bytes += h.weight;
+      if (bytes > this.maxBytes * YOUNG) return (this.log[i + 1] ?? h).seq;
+    }
+    return this.log[least]?.seq ?? 0;
+  }
+
+  /** What stays of the log: all from the cut on, and before it what is still needed. */
+  private keep(cut: number): Held[] {
+    const needed = this.needed();
+    const old = this.log
+      .filter((h) => h.seq < cut)
+      .reverse()
+      .map((h) => ({ h, key: needed(h.env) }));
+    const first = old.filter(({ h, key }) => key === ALWAYS || key === h.env.id);
+    const then = old.filter(({ h, key }) => key !== "" && key !== ALWAYS && key !== h.env.id);
+    const room = new Map<string, number>([[ALWAYS, KEPT_ALWAYS]]);
+    const kept: Held[] = [];
+    let bytes = 0;
+    for (const { h, key } of [...first, ...then]) {
+      const left = room.get(key) ?? KEPT_OF_ONE;
+      if (left <= 0 || kept.length >= this.maxEnvelopes * NEEDED || bytes + h.weight > this.maxBytes * NEEDED) continue;
+      room.set(key, left - 1);
+      kept.push(h);
+      bytes += h.weight;
+    }
+    return [...kept, ...this.log.filter((h) => h.seq >= cut)].sort((a, b) => a.seq - b.seq);
+  }
+
+  /** Names what an envelope is still needed for; "" for nothing. */
+  private needed(): (env: Envelope) => string {
+    const { blocks, proposals, pending, roots } = this.reducer.state;
+    const open = new Set(roots.filter((path) => blocks.get(path)?.status === "reasoning"));
+    const waiting = new Set(pending.filter((id) => proposals.get(id)?.context === ""));
+    return (env) => {
+      const root = contextPath(env.context).split("/", 1)[0] || env.id;
+      if (open.has(root)) return root;
+      if (waiting.has(env.id)) return env.id;
+      if (ESSENTIAL.test(env.kind)) return ALWAYS;
+      if (env.kind === "mcp.request" && str(field(env.payload, "method")) === "tools/list") return ALWAYS;
+      if (env.kind === "mcp.response" && this.listed(env)) return ALWAYS;
+      return "";
+    };
+  }
+
+  /** Whether a response tells somebody's tools. */
+  private listed(env: Envelope): boolean {
+    const result = field(env.payload, "result");
+    return correlations(env).length > 0 && typeof result === "object" && result !== null && Array.isArray((result as { tools?: unknown }).tools);
+  }
+}
+
+const ALWAYS = "*";
+const ESSENTIAL = /^(?:capability\.(?:grant|revoke)|space\.kick|participant\.(?:pause|resume))$/;

@@ -1,0 +1,93 @@
+/**
+ * Time as the page tells it. Only the server's clock is believed: a reload, or
+ * a second person's screen, shows the same seconds.
+ */
+
+import type { Block } from "./state.js";
+import type { Millis } from "./types.js";
+
+/** The time of an envelope; 0 if it has none that can be read. */
+export function parseTime(ts: string): Millis {
+  const n = Date.parse(ts);
+  return Number.isNaN(n) ? 0 : n;
+}
+
+/**
+ * ServerClock estimates what the server's clock shows now. Whatever has a ts
+ * was sent after it, so that ts and the time since then, by a local clock that
+ * only goes forward, are a lower bound; the highest bound is the best estimate.
+ */
+export class ServerClock {
+  private offset = Number.NEGATIVE_INFINITY;
+
+  /** `monotonic` is performance.now, or a test's own: milliseconds that never go back. */
+  constructor(private readonly monotonic: () => number) {}
+
+  /** Learns from an envelope that has just come in. */
+  observe(ts: Millis): void {
+    if (ts > 0) this.offset = Math.max(this.offset, ts - this.monotonic());
+  }
+
+  /** The server's time, or 0 before anything was heard of it. */
+  now(): Millis {
+    return this.offset === Number.NEGATIVE_INFINITY ? 0 : this.offset + this.monotonic();
+  }
+}
+
+/** Seconds that a thinking took: rounded up, and never 0. */
+export function secondsBetween(start: Millis, end: Millis): number {
+  return Math.max(1, Math.ceil((end - start) / 1000));
+}
+
+/** Seconds that a block has been reasoning, whole ones; the final ones when it has ended; null if unknown. */
+export function elapsedSeconds(block: Block, now: Millis): number | null {
+  if (block.endedAt !== null) return block.thoughtSeconds;
+  if (!startKnown(block)) return null;
+  return Math.max(0, Math.floor((Math.max(now, block.lastAt) - block.startedAt) / 1000));
+}
+
+/** Whether it is known when a block began. */
+export function startKnown(block: Block): boolean {
+  return (block.opened || block.implicit) && block.startedAt > 0;
+}
+
+/** "9s", "1m 5s", "2h 3m". */
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.floor(seconds));
+  if (s < 60) return `${s}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m ${s % 60}s`;
+  return `${Math.floor(s / 3600)}h ${Math.floor((s % 3600) / 60)}m`;
+}
+
+/** What a call took: "12 ms", "1.4 s", "1m 5s". */
+export function callDuration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  return duration(Math.round(ms / 1000));
+}
+
+/** A block's heading: "Reasoning · 9s" while it runs, then "Thought for 12s". `now` is the server's time. */
+export function blockTitle(block: Block, now: Millis): string {
+  const seconds = elapsedSeconds(block, now);
+  switch (block.status) {
+    case "idle":
+      return "Reasoning";
+    case "reasoning":
+      return seconds === null ? "Reasoning" : `Reasoning · ${duration(seconds)}`;
+    case "stopped":
+      return `Stopped after ${told(seconds)}`;
+    case "cancelled":
+      return `Cancelled after ${told(seconds)}`;
+    default:
+      return `Thought for ${told(seconds)}`;
+  }
+}
+
+function told(seconds: number | null): string {
+  return seconds === null ? "a few seconds" : duration(seconds);
+}
+
+/** The day that a time belongs to, "2026-11-20", in the time zone of whoever looks (minutes west of UTC, as Date tells them). */
+export function dayOf(at: Millis, zone: number = new Date(at).getTimezoneOffset()): string {
+  return new Date(at - zone * 60_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,51 @@
+/** What screen readers are told: that somebody begins and ends to reason, and what was said; never every word. */
+
+import { oneLine } from "../core/read.js";
+import type { SpaceState } from "../core/state.js";
+import { blockTitle } from "../core/time.js";
+import { neutral } from "../core/unicode.js";
+import type { ContextPath } from "../core/types.js";
+import { who } from "./text.js";
+
+/** More than these at once are counted and not read. */
+const MOST = 3;
+
+export class Announcer {
+  private head = 0;
+  private begun = false;
+  private readonly running = new Set<ContextPath>();
+
+  /** What is worth being said since the last time. Of what was there at first, nothing is. */
+  news(s: SpaceState, live: boolean): string {
+    const told: string[] = [];
+    const fresh = this.begun && live;
+    for (let i = s.timeline.length - 1; i >= 0; i--) {
+      const item = s.timeline[i];
+      if (item === undefined || item.seq <= this.head) break;
+      if (item.type !== "message") continue;
+      const m = s.messages.get(item.key);
+      if (m !== undefined && m.from !== s.you?.id) told.unshift(`${who(m.from)}: ${oneLine(neutral(m.text), 200)}`);
+    }
+    const reasoning = this.blocks(s);
+    this.head = s.head;
+    if (live) this.begun = true;
+    if (!fresh) return "";
+    if (told.length > MOST) return `${told.length} new messages`;
+    return [...reasoning, ...told].slice(0, 2 * MOST).join(". ");
+  }
+
+  private blocks(s: SpaceState): string[] {
+    const told: string[] = [];
+    for (const path of s.roots) {
+      const b = s.blocks.get(path);
+      if (b === undefined) continue;
+      if (b.status === "reasoning" && !this.running.has(path)) {
+        this.running.add(path);
+        told.push(`${who(b.opener)} is reasoning`);
+      } else if (b.status !== "reasoning" && this.running.delete(path)) {
+        told.push(`${who(b.opener)}: ${blockTitle(b, 0)}`);
+      }
+    }
+    return told;
+  }
+}

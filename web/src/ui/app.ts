@@ -1,0 +1,147 @@
+/** The page: who is signed in, and which space is open. */
+
+import { type TemplateResult, html } from "lit";
+import { Api, ApiError } from "../core/api.js";
+import { type Link, format, parse } from "../core/links.js";
+import type { Session } from "../core/types.js";
+import { SpaceDesk } from "./desk.js";
+import { Light, define } from "./light.js";
+import { forget, keepSpace, lastSpace, loadToggles } from "./prefs.js";
+import "./sign-in.js";
+import "./space-page.js";
+import "./spaces.js";
+
+export class App extends Light {
+  static override properties = { session: { state: true }, known: { state: true }, link: { state: true }, trouble: { state: true }, busy: { state: true } };
+
+  /** Null: nobody is signed in. */
+  declare private session: Session | null;
+  /** It is known who is signed in. */
+  declare private known: boolean;
+  declare private link: Link | null;
+  declare private trouble: string;
+  declare private busy: boolean;
+  /** A code of the address that signs one in, once. */
+  code = "";
+
+  private readonly api = new Api();
+  private readonly toggles = loadToggles();
+  private desk: SpaceDesk | null = null;
+
+  constructor() {
+    super();
+    this.session = null;
+    this.known = false;
+    this.link = null;
+    this.trouble = "";
+    this.busy = false;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    window.addEventListener("hashchange", this.moved);
+    void this.begin();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    window.removeEventListener("hashchange", this.moved);
+    this.leave();
+  }
+
+  private async begin(): Promise<void> {
+    const { code } = this;
+    this.code = "";
+    if (code !== "") await this.enter(() => this.api.redeem(code));
+    if (this.session === null) await this.ask();
+    this.known = true;
+  }
+
+  /** Asks who is signed in. That nobody is, is no trouble. */
+  private async ask(): Promise<void> {
+    try {
+      this.signedIn(await this.api.session());
+    } catch (err) {
+      if (!(err instanceof ApiError) || !err.signedOut) this.trouble = words(err);
+    }
+  }
+
+  private async enter(how: () => Promise<Session>): Promise<void> {
+    this.busy = true;
+    this.trouble = "";
+    try {
+      this.signedIn(await how());
+    } catch (err) {
+      this.trouble = err instanceof ApiError && err.signedOut ? "That did not sign you in: the token is not known here, or the link was used before." : words(err);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private signedIn(session: Session): void {
+    this.session = session;
+    this.moved();
+  }
+
+  private async signOut(): Promise<void> {
+    this.leave();
+    forget();
+    this.session = null;
+    this.link = null;
+    history.replaceState(null, "", location.pathname);
+    try {
+      await this.api.signOut();
+    } catch (err) {
+      this.trouble = `You may still be signed in. ${words(err)}`;
+    }
+  }
+
+  /** The address has changed. */
+  private readonly moved = (): void => {
+    const { session } = this;
+    if (session === null) return;
+    let link = parse(location.hash);
+    const [only] = session.spaces;
+    const again = session.spaces.find((s) => s.name === lastSpace());
+    if (link === null && (location.hash === "" || location.hash === "#")) {
+      const wanted = session.spaces.length === 1 && (session.globs ?? []).length === 0 ? only : again;
+      if (wanted !== undefined) link = { type: "space", space: wanted.name };
+      if (link !== null) history.replaceState(null, "", format(link));
+    }
+    this.link = link;
+    if (link === null || link.space !== this.desk?.space) this.leave();
+    if (link === null || this.desk !== null) return;
+    this.desk = new SpaceDesk(link.space, this.api, this.toggles);
+    this.desk.start();
+    keepSpace(link.space);
+  };
+
+  private leave(): void {
+    this.desk?.close();
+    this.desk = null;
+  }
+
+  protected override render(): TemplateResult {
+    const { session, link, desk } = this;
+    if (session === null && !this.known) return html`<main class="door" aria-busy="true"><span class="spinner" role="img" aria-label="Loading"></span></main>`;
+    if (session === null) {
+      return html`<meup-sign-in
+        .trouble=${this.trouble}
+        .busy=${this.busy}
+        @sign-in=${(e: CustomEvent<{ token: string; remember: boolean }>) => void this.enter(() => this.api.signIn(e.detail.token, e.detail.remember))}
+      ></meup-sign-in>`;
+    }
+    if (link === null || desk === null) return html`<meup-spaces .session=${session} @sign-out=${() => void this.signOut()}></meup-spaces>`;
+    return html`<meup-space-page .desk=${desk} .session=${session} .place=${link} @sign-out=${() => void this.signOut()}></meup-space-page>`;
+  }
+
+  protected override updated(): void {
+    document.title = this.link === null ? "meup" : `${this.link.space} · meup`;
+  }
+}
+
+function words(err: unknown): string {
+  return err instanceof Error ? err.message : String(err);
+}
+
+define("meup-app", App);

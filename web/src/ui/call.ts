@@ -1,0 +1,122 @@
+/** A call of a tool: why, what with, and what came of it. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { isObject, oneLine } from "../core/read.js";
+import type { Call, CallStep } from "../core/state.js";
+import { callDuration } from "../core/time.js";
+import type { Outcome, ParticipantID } from "../core/types.js";
+import { look } from "../core/json.js";
+import type { SpaceDesk } from "./desk.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import { raw } from "./raw.js";
+import { plain, pretty, thought, verbatim, who } from "./text.js";
+
+const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  pending: "runs",
+  success: "done",
+  fulfilled: "approved and done",
+  error: "failed",
+  rejected: "rejected",
+  withdrawn: "taken back",
+  expired: "nobody decided",
+};
+
+/** What became of a call, in a word or two. */
+export function outcomeWord(c: Call, over = false): string {
+  if (c.outcome === "pending") return c.proposed ? "waits for a decision" : over ? "no answer came" : "runs";
+  return c.failed && c.outcome !== "error" ? `${OUTCOMES[c.outcome]}, failed` : OUTCOMES[c.outcome];
+}
+
+/** The sign of it. */
+export function outcomeMark(c: Call, over = false): TemplateResult {
+  const word = outcomeWord(c, over);
+  if (c.outcome === "pending" && (c.proposed || !over)) {
+    return c.proposed
+      ? html`<span class="mark wait" role="img" aria-label=${word} title=${word}>${icon("decide")}</span>`
+      : html`<span class="spinner" role="img" aria-label=${word} title=${word}></span>`;
+  }
+  const good = !c.failed && (c.outcome === "success" || c.outcome === "fulfilled");
+  return html`<span class="mark ${good ? "good" : c.outcome === "error" || c.failed ? "bad" : "quiet"}" role="img" aria-label=${word} title=${word}>${icon(good ? "check" : "cross")}</span>`;
+}
+
+/** A call as a step: one line, and everything there is to know when it is opened. */
+export class CallView extends Light {
+  static override properties = { desk: { attribute: false }, step: { attribute: false }, owner: { attribute: false }, over: { attribute: false }, open: { state: true } };
+
+  declare desk: SpaceDesk;
+  declare step: CallStep;
+  /** Whose reasoning it is part of; "" outside. */
+  declare owner: ParticipantID;
+  /** What it is part of has ended: nothing more will come of it. */
+  declare over: boolean;
+  declare private open: boolean;
+
+  protected override render(): TemplateResult {
+    const c = this.step.call;
+    const open = this.open;
+    return html`<div class="call" data-outcome=${c.outcome}>
+      ${c.rationale === "" ? nothing : html`<p class="step-text why">${thought(c.rationale)}</p>`}
+      <button class="call-line" aria-expanded=${open ? "true" : "false"} @click=${this.toggle}>
+        ${outcomeMark(c, this.over)}
+        <code class="tool">${who(c.tool)}</code>
+        <span class="call-args">${open ? nothing : argsLine(c.args)}</span>
+        <span class="call-end">
+          ${c.from === this.owner ? nothing : html`<span>${who(c.from)}</span>`}
+          ${c.outcome === "pending" || c.durationMs === null ? nothing : html`<span>${callDuration(c.durationMs)}</span>`}
+        </span>
+      </button>
+      ${open ? details(this.desk, c, this.over) : result(this.desk, c)}
+    </div>`;
+  }
+
+  private toggle(): void {
+    this.desk.emit("touched", {});
+    this.open = !this.open;
+  }
+}
+
+define("meup-call", CallView);
+
+/** The arguments on one line. */
+function argsLine(args: unknown): string {
+  if (!isObject(args)) return args === undefined ? "" : verbatim(oneLine(look(args), 90));
+  const parts = Object.entries(args).map(([k, v]) => `${k}: ${typeof v === "string" ? v : look(v)}`);
+  return verbatim(oneLine(parts.join(", "), 90));
+}
+
+function details(desk: SpaceDesk, c: Call, over: boolean): TemplateResult {
+  return html`<dl class="call-facts">
+    <dt>Parameters</dt>
+    <dd><pre tabindex="0">${verbatim(pretty(c.args ?? null).slice(0, 50_000))}</pre></dd>
+    ${c.result === undefined ? nothing : html`<dt>Result</dt><dd><pre tabindex="0">${verbatim(resultText(c.result).slice(0, 50_000))}</pre></dd>`}
+    <dt>Outcome</dt>
+    <dd>
+      ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${who(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${plain(c.reason)}`}
+      ${c.to.length === 0 ? nothing : html`<span class="faint"> · to ${c.to.map(who).join(", ")}</span>`}
+      ${raw(desk, c.id)} ${c.responseId === "" ? nothing : raw(desk, c.responseId)}
+    </dd>
+  </dl>`;
+}
+
+/** The text that a tool gave, or all of its result. */
+function resultText(v: unknown): string {
+  const content = isObject(v) ? v["content"] : undefined;
+  if (Array.isArray(content) && content.length > 0 && content.every((x) => isObject(x) && x["type"] === "text" && typeof x["text"] === "string")) {
+    return content.map((x) => (x as { text: string }).text).join("\n\n");
+  }
+  return pretty(v);
+}
+
+/** What came of it, in one line below. */
+function result(desk: SpaceDesk, c: Call): TemplateResult | typeof nothing {
+  if (c.outcome === "pending") {
+    if (!c.proposed) return nothing;
+    return html`<p class="call-result wait">Waits for a decision. <button class="words" @click=${() => desk.open("proposals", { id: c.id })}>Decide</button></p>`;
+  }
+  const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${who(c.decidedBy)}` : c.proposed ? `Approved by ${who(c.decidedBy)}` : "";
+  const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c) : ""}: ${oneLine(c.reason, 160)}`;
+  const words = [decided + reason, oneLine(c.summary, 200)].filter((x) => x !== "").join(". ");
+  if (words === "") return nothing;
+  return html`<p class="call-result ${c.failed ? "bad" : ""}">${plain(words)}</p>`;
+}

@@ -1,0 +1,254 @@
+/**
+ * Where one writes. Enter sends, Shift-Enter begins a line. "@" completes a
+ * name; whoever is named can be made the only ones to get the message.
+ */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import { chat } from "../core/drafts.js";
+import { obj, oneLine, str } from "../core/read.js";
+import { neutral } from "../core/unicode.js";
+import type { Participant } from "../core/state.js";
+import type { Draft, ID } from "../core/types.js";
+import { candidates, mentionAt, mentioned } from "./completion.js";
+import type { SpaceDesk } from "./desk.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import { draft, keepDraft } from "./prefs.js";
+import { initials, who } from "./text.js";
+
+export class Composer extends Light {
+  static override properties = {
+    desk: { attribute: false },
+    tick: { attribute: false },
+    replyTo: { state: true },
+    onlyTo: { state: true },
+    offered: { state: true },
+    active: { state: true },
+    empty: { state: true },
+    refused: { state: true },
+  };
+
+  declare desk: SpaceDesk;
+  declare tick: number;
+  declare private replyTo: ID | null;
+  declare private onlyTo: boolean;
+  declare private offered: readonly Participant[];
+  declare private active: number;
+  declare private empty: boolean;
+  /** Why something could not even be tried. */
+  declare private refused: string;
+
+  private readonly field = createRef<HTMLTextAreaElement>();
+  private filled: SpaceDesk | null = null;
+  private ends: (() => void)[] = [];
+
+  constructor() {
+    super();
+    this.replyTo = null;
+    this.onlyTo = false;
+    this.offered = [];
+    this.active = 0;
+    this.empty = true;
+    this.refused = "";
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.ends = [
+      this.desk.on("reply", ({ to }) => this.reply(to)),
+      this.desk.on("mention", ({ participant }) => this.mention(participant)),
+      this.desk.on("edit", (e) => this.edit(e.draft)),
+    ];
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const end of this.ends) end();
+  }
+
+  /** The field is there for the first time: what was begun before a reload goes on. */
+  protected override updated(): void {
+    const field = this.field.value;
+    if (field === undefined || this.filled === this.desk) return;
+    this.filled = this.desk;
+    field.value = draft(this.desk.space);
+    this.grown();
+  }
+
+  protected override render(): TemplateResult {
+    const { desk } = this;
+    const s = desk.state;
+    if (s.you === null) return html`<div class="composer"><div class="composer-box" aria-hidden="true"><textarea rows="1" disabled></textarea></div></div>`;
+    if (!desk.may("chat")) return html`<div class="composer"><p class="composer-none">You may look at this space, but not write in it.</p></div>`;
+    const named = this.named();
+    const open = this.offered.length > 0;
+    return html`<form class="composer" @submit=${this.submit}>
+      ${this.refused === "" ? nothing : html`<p class="composer-note" role="alert">${this.refused}</p>`} ${this.replyChip()}
+      <div class="composer-box">
+        ${open ? this.list() : nothing}
+        <textarea
+          ${ref(this.field)}
+          rows="1"
+          aria-label=${`Message to ${desk.space}`}
+          placeholder=${`Message ${desk.space}`}
+          aria-autocomplete="list"
+          aria-controls="mention-list"
+          aria-haspopup="listbox"
+          aria-activedescendant=${open ? `mention-${this.active}` : nothing}
+          @input=${this.input}
+          @keydown=${this.key}
+          @blur=${() => (this.offered = [])}
+          @click=${this.offer}
+        ></textarea>
+        <button class="send" type="submit" title="Send" aria-label="Send" ?disabled=${this.empty}>${icon("send")}</button>
+      </div>
+      <div class="composer-foot">
+        ${named.length === 0
+          ? html`<span class="hint">Enter sends, Shift-Enter begins a line, @ names somebody</span>`
+          : html`<label class="only-to"><input type="checkbox" .checked=${this.onlyTo} @change=${(e: Event) => (this.onlyTo = (e.target as HTMLInputElement).checked)} /> Only to ${named.map(who).join(", ")}</label>`}
+      </div>
+    </form>`;
+  }
+
+  private replyChip(): TemplateResult | typeof nothing {
+    if (this.replyTo === null) return nothing;
+    const m = this.desk.state.messages.get(this.replyTo);
+    return html`<p class="reply-chip">
+      ${icon("reply")} <span><b>${m === undefined ? "Reply" : who(m.from)}</b> ${m === undefined ? nothing : oneLine(neutral(m.text), 90)}</span>
+      <button type="button" class="icon-button" aria-label="Do not reply to it" @click=${() => (this.replyTo = null)}>${icon("close")}</button>
+    </p>`;
+  }
+
+  private list(): TemplateResult {
+    return html`<ul class="mentions" id="mention-list" role="listbox" aria-label="Participants">
+      ${this.offered.map(
+        (p, i) => html`<li id=${`mention-${i}`} role="option" aria-selected=${i === this.active ? "true" : "false"} @mousedown=${(e: Event) => this.pick(e, p)}>
+          <span class="monogram ${p.agent ? "agent" : ""}" aria-hidden="true">${initials(p.id)}</span> ${who(p.id)} ${p.present ? nothing : html`<span class="faint">not here</span>`}
+        </li>`,
+      )}
+    </ul>`;
+  }
+
+  private get text(): string {
+    return this.field.value?.value ?? "";
+  }
+
+  private named(): readonly string[] {
+    return mentioned(this.text, this.desk.state.participants).filter((id) => id !== this.desk.you);
+  }
+
+  private readonly input = (): void => {
+    keepDraft(this.desk.space, this.text);
+    this.refused = "";
+    this.grown();
+    this.offer();
+  };
+
+  /** Makes the field as high as its text. */
+  private grown(): void {
+    const field = this.field.value;
+    if (field === undefined) return;
+    this.empty = field.value.trim() === "";
+    if (!CSS.supports("field-sizing", "content")) {
+      field.style.height = "auto";
+      field.style.height = `${Math.min(field.scrollHeight, innerHeight * 0.4)}px`;
+    }
+    this.requestUpdate();
+  }
+
+  private readonly offer = (): void => {
+    const field = this.field.value;
+    if (field === undefined) return;
+    const m = field.selectionStart === field.selectionEnd ? mentionAt(field.value, field.selectionStart) : null;
+    this.offered = m === null ? [] : candidates(this.desk.state.participants.values(), this.desk.you, m.word);
+    this.active = 0;
+  };
+
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.isComposing) return;
+    if (this.offered.length > 0 && this.inList(e)) return;
+    if (e.key === "Enter" && !e.shiftKey && !e.altKey) {
+      e.preventDefault();
+      void this.send();
+    } else if (e.key === "Escape" && this.replyTo !== null) {
+      this.replyTo = null;
+    }
+  };
+
+  /** Keys while names are offered. */
+  private inList(e: KeyboardEvent): boolean {
+    const n = this.offered.length;
+    if (e.key === "ArrowDown") this.active = (this.active + 1) % n;
+    else if (e.key === "ArrowUp") this.active = (this.active + n - 1) % n;
+    else if (e.key === "Escape") this.offered = [];
+    else if ((e.key === "Enter" || e.key === "Tab") && !e.shiftKey) this.pick(e, this.offered[this.active] as Participant);
+    else return false;
+    e.preventDefault();
+    return true;
+  }
+
+  private pick(e: Event, p: Participant): void {
+    e.preventDefault();
+    const field = this.field.value;
+    if (field === undefined) return;
+    const m = mentionAt(field.value, field.selectionStart);
+    if (m !== null) field.setRangeText(`@${p.id} `, m.at, m.at + 1 + m.word.length, "end");
+    this.offered = [];
+    this.input();
+  }
+
+  private readonly submit = (e: Event): void => {
+    e.preventDefault();
+    void this.send();
+  };
+
+  private async send(): Promise<void> {
+    const text = this.text.trim();
+    if (text === "") return;
+    const named = this.named();
+    const to = this.onlyTo && named.length > 0 ? named : [];
+    const replyTo = this.replyTo;
+    this.set("");
+    this.replyTo = null;
+    this.onlyTo = false;
+    this.dispatchEvent(new CustomEvent("sent", { bubbles: true }));
+    const sent = await this.desk.post(chat(text, { to, ...(replyTo !== null && { replyTo }) }));
+    if (sent.ok || sent.id !== "") return; // a refusal of the gateway stands with the message
+    this.refused = sent.refusal;
+    if (this.text === "") this.set(text);
+  }
+
+  private set(text: string): void {
+    const field = this.field.value;
+    if (field === undefined) return;
+    field.value = text;
+    keepDraft(this.desk.space, text);
+    this.offered = [];
+    this.grown();
+  }
+
+  private reply(to: ID): void {
+    this.replyTo = to;
+    this.field.value?.focus();
+  }
+
+  private mention(id: string): void {
+    const field = this.field.value;
+    if (field === undefined) return;
+    field.focus();
+    const before = field.value.slice(0, field.selectionStart);
+    field.setRangeText(`${before === "" || /\s$/.test(before) ? "" : " "}@${id} `, field.selectionStart, field.selectionEnd, "end");
+    this.input();
+  }
+
+  private edit(d: Draft): void {
+    const text = str(obj(d.payload)["message"]);
+    this.set(this.text === "" ? text : `${this.text}\n${text}`);
+    this.onlyTo = d.to !== undefined;
+    this.replyTo = typeof d.correlationId === "string" ? d.correlationId : null;
+    this.field.value?.focus();
+  }
+}
+
+define("meup-composer", Composer);

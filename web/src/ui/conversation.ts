@@ -1,0 +1,176 @@
+/**
+ * The talk: a log of rows, of which only so many are in the document. It stays
+ * at its end while it is there; otherwise what one reads stays where it is,
+ * whatever comes in above or below.
+ */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import { repeat } from "lit/directives/repeat.js";
+import type { SpaceDesk } from "./desk.js";
+import { Follower } from "./follow.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import { outgoing } from "./outgoing.js";
+import { reveal } from "./reveal.js";
+import { drawRow } from "./row.js";
+import { type Row, rows } from "./rows.js";
+import { narrows } from "./sieve.js";
+import { EVERYTHING } from "./panel.js";
+import { RowWindow } from "./window.js";
+
+export class Conversation extends Light {
+  static override properties = { desk: { attribute: false }, tick: { attribute: false } };
+
+  declare desk: SpaceDesk;
+  /** Another number: something has changed. */
+  declare tick: number;
+
+  private readonly box = createRef<HTMLElement>();
+  private readonly content = createRef<HTMLElement>();
+  private readonly window = new RowWindow();
+  private follower: Follower | undefined;
+  private all: readonly Row[] = [];
+  private basis: unknown[] = [];
+  private seen = 0;
+  private ends: (() => void)[] = [];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.ends = [
+      this.desk.on("reveal", ({ place }) => void reveal(this.desk, this, place)),
+      this.desk.on("touched", () => this.follower?.hold()),
+    ];
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const end of this.ends) end();
+    this.follower?.stop();
+    this.follower = undefined;
+  }
+
+  protected override firstUpdated(): void {
+    const { value: box } = this.box;
+    const { value: content } = this.content;
+    if (box === undefined || content === undefined) return;
+    this.follower = new Follower(box, content, () => this.moved());
+  }
+
+  /** The rows, made again only if what they are made of is another. */
+  private compute(): void {
+    const { shown, view } = this.desk;
+    const basis = [shown, view];
+    if (basis.every((x, i) => x === this.basis[i])) return;
+    this.basis = basis;
+    this.all = rows(shown, view);
+  }
+
+  private get following(): boolean {
+    return this.follower?.following ?? true;
+  }
+
+  protected override render(): TemplateResult {
+    this.compute();
+    const { desk } = this;
+    const drawn = this.window.of(this.all, this.following);
+    const atEnd = this.window.atEnd;
+    return html`<div class="talk" role="log" aria-label=${`What is said in ${desk.space}`} aria-live="off" tabindex="0" ${ref(this.box)}>
+        <div class="talk-content" ${ref(this.content)}>
+          ${this.head()}
+          <div class="rows">${repeat(drawn, (r) => r.key, (r) => drawRow(desk, r))}</div>
+          ${atEnd && !desk.past ? outgoing(desk) : nothing}
+        </div>
+      </div>
+      ${this.button()}`;
+  }
+
+  /** What stands above the first row. */
+  private head(): TemplateResult | typeof nothing {
+    const { desk } = this;
+    const { room } = desk;
+    const s = desk.shown;
+    const filtered = narrows(desk.view)
+      ? html`<p class="page-line">Not everything is shown. <button class="words" @click=${() => desk.setView(EVERYTHING)}>Show everything</button></p>`
+      : nothing;
+    if (!this.window.atStart) return filtered;
+    if (room.isLoading) return html`${filtered}<p class="page-line"><span class="spinner" aria-hidden="true"></span> Loading what was said before…</p>`;
+    if (room.historyTrouble !== "") {
+      return html`${filtered}<p class="page-line">${room.historyTrouble} <button class="words" @click=${() => void room.loadOlder()}>Try again</button></p>`;
+    }
+    if (s.hasOlder && s.head > 0 && !desk.past) {
+      return html`${filtered}<p class="page-line"><button class="words" @click=${() => void room.loadOlder()}>Load what was said before</button></p>`;
+    }
+    if (this.all.length === 0 && s.you !== null) return html`${filtered}${this.welcome()}`;
+    const gap = s.gap === "" ? nothing : html`<p class="page-line">${s.gap}</p>`;
+    return s.hasOlder ? filtered : html`${filtered}${gap}<p class="page-line">This is where ${desk.space} begins.</p>`;
+  }
+
+  private welcome(): TemplateResult {
+    const others = [...this.desk.shown.participants.values()].filter((p) => p.present && p.id !== this.desk.you);
+    return html`<div class="nothing-yet">
+      <h2>Nothing was said yet</h2>
+      <p>${others.length === 0 ? "Nobody else is here at the moment." : html`Here now: ${others.map((p) => p.id).join(", ")}.`} ${this.desk.may("chat") ? "Say something, or ask." : ""}</p>
+    </div>`;
+  }
+
+  private button(): TemplateResult | typeof nothing {
+    if (this.following && this.window.atEnd) return nothing;
+    const fresh = this.fresh();
+    return html`<button class="to-end" @click=${() => this.toEnd()}>${icon("down")} ${fresh === 0 ? html`<span class="unseen">To the end</span>` : html`<span>${fresh} new</span>`}</button>`;
+  }
+
+  /** How many lines have come since the end was last seen. */
+  private fresh(): number {
+    const { timeline } = this.desk.shown;
+    let n = 0;
+    for (let i = timeline.length - 1; i >= 0 && (timeline[i]?.seq ?? 0) > this.seen; i--) n++;
+    return n;
+  }
+
+  toEnd(): void {
+    this.window.reset();
+    this.follower?.toEnd();
+    this.requestUpdate();
+  }
+
+  /** Brings a row into the document; its element comes with the next drawing. */
+  async bring(key: string): Promise<boolean> {
+    this.compute();
+    this.follower?.release();
+    if (!this.window.center(this.all, key)) return false;
+    this.requestUpdate();
+    await this.updateComplete;
+    return true;
+  }
+
+  /** The row in which something is. */
+  rowOf(test: (r: Row) => boolean): Row | undefined {
+    this.compute();
+    return this.all.find(test);
+  }
+
+  /** Somebody has scrolled, or what is there has another size. */
+  private moved(): void {
+    const f = this.follower;
+    const box = this.box.value;
+    if (f === undefined || box === undefined) return;
+    const wasFollowing = this.desk.room.space.following;
+    if (f.atEnd && !this.window.atEnd) f.release();
+    this.desk.room.space.following = f.following;
+    if (wasFollowing !== f.following) this.requestUpdate();
+    const near = box.clientHeight * 1.5;
+    if (f.following) return;
+    if (box.scrollTop < near && this.window.up(this.all)) this.requestUpdate();
+    else if (box.scrollTop < near && this.window.atStart && this.desk.shown.hasOlder && !this.desk.past) void this.desk.room.loadOlder();
+    else if (box.scrollHeight - box.scrollTop - box.clientHeight < near && this.window.down(this.all)) this.requestUpdate();
+  }
+
+  protected override updated(): void {
+    const { state } = this.desk;
+    if (this.following || this.seen === 0) this.seen = state.head;
+    if (this.all.length < 8 && state.hasOlder && state.you !== null && !this.desk.room.isLoading && this.desk.room.historyTrouble === "") void this.desk.room.loadOlder();
+  }
+}
+
+define("meup-conversation", Conversation);

@@ -1,0 +1,2 @@
+/** Styles are collected by the bundler. */
+declare module "*.css";

@@ -1,0 +1,26 @@
+/** Asking the gateway for what core/api.ts has no function for. */
+
+import { parse } from "../core/json.js";
+import { field, obj, str } from "../core/read.js";
+
+/** JSON, or the text of what is none. Rejects with an Error whose message is a sentence. */
+export async function fetchAny(path: string): Promise<unknown> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(path, { credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(20_000) });
+    text = await response.text();
+  } catch {
+    throw new Error("The gateway cannot be reached.");
+  }
+  let value: unknown = text;
+  if ((response.headers.get("Content-Type") ?? "").includes("json")) {
+    try {
+      value = parse(text);
+    } catch {
+      throw new Error("The answer could not be read.");
+    }
+  }
+  if (response.ok) return value;
+  throw new Error(str(field(obj(value), "message")) || `The gateway answered with ${response.status}.`);
+}

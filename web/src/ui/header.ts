@@ -1,0 +1,100 @@
+/** The head of a space: its name, how the connection is, who one is, and what one prefers. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import type { Preference } from "../core/toggle.js";
+import type { Session } from "../core/types.js";
+import type { SpaceDesk } from "./desk.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import "./link-state.js";
+import { keepToggles } from "./prefs.js";
+import { initials, who } from "./text.js";
+
+const PREFERENCES: readonly (readonly [Preference, string, string])[] = [
+  ["automatic", "Automatic", "Open while it runs, closed when it is over"],
+  ["open", "Open", "Always open"],
+  ["closed", "Closed", "Always closed"],
+];
+
+export class Header extends Light {
+  static override properties = { desk: { attribute: false }, session: { attribute: false }, tick: { attribute: false } };
+
+  declare desk: SpaceDesk;
+  declare session: Session;
+  declare tick: number;
+
+  protected override render(): TemplateResult {
+    const { desk } = this;
+    const here = [...desk.state.participants.values()].filter((p) => p.present).length;
+    return html`<header class="head">
+      <div class="head-where">
+        <h1>${this.spaces()}</h1>
+        <meup-link-state .desk=${desk} .tick=${this.tick}></meup-link-state>
+        ${here > 0 ? html`<button class="head-here" @click=${() => desk.open("participants")}>${here} here</button>` : nothing}
+      </div>
+      <div class="head-who">
+        <button class="icon-button head-find" title="Search (Ctrl-K)" aria-label="Search" @click=${() => desk.open("search")}>${icon("search")}</button>
+        ${this.menu()}
+        <button class="icon-button head-panels" title="Panels" aria-label="Panels" @click=${() => desk.open("")}>${icon("panel")}</button>
+      </div>
+    </header>`;
+  }
+
+  private spaces(): TemplateResult | string {
+    const { desk, session } = this;
+    if (session.spaces.length < 2 && (session.globs ?? []).length === 0) return who(desk.space);
+    return html`<a class="head-space" href="#/" title="All spaces">${who(desk.space)}<span class="chevron" aria-hidden="true">${icon("chevron")}</span></a>`;
+  }
+
+  private menu(): TemplateResult {
+    const { desk } = this;
+    const now = desk.toggles.preference;
+    return html`<details class="menu" @toggle=${this.toggled} @keydown=${this.key} @focusout=${this.left}>
+      <summary aria-label=${`You are ${desk.you}. Settings`}><span class="monogram" aria-hidden="true">${initials(desk.you || "?")}</span><span class="head-you">${desk.you === "" ? "…" : who(desk.you)}</span></summary>
+      <div class="menu-body">
+        <p class="menu-you">Signed in as <b>${who(desk.you)}</b></p>
+        <fieldset>
+          <legend>Reasoning</legend>
+          ${PREFERENCES.map(
+            ([value, label, says]) => html`<label class="menu-choice">
+              <input type="radio" name="reasoning" value=${value} .checked=${now === value} @change=${() => this.prefer(value)} />
+              <span><b>${label}</b><br /><span class="faint">${says}</span></span>
+            </label>`,
+          )}
+        </fieldset>
+        <button class="button small" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign out</button>
+      </div>
+    </details>`;
+  }
+
+  private prefer(p: Preference): void {
+    this.desk.toggles.preference = p;
+    keepToggles(this.desk.toggles);
+    this.desk.changed();
+  }
+
+  private readonly toggled = (e: Event): void => {
+    const menu = e.currentTarget as HTMLDetailsElement;
+    if (!menu.open) return;
+    const away = (p: Event): void => {
+      if (menu.contains(p.target as Node)) return;
+      menu.open = false;
+      document.removeEventListener("pointerdown", away);
+    };
+    document.addEventListener("pointerdown", away);
+  };
+
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.key !== "Escape") return;
+    const menu = e.currentTarget as HTMLDetailsElement;
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  };
+
+  private readonly left = (e: FocusEvent): void => {
+    const menu = e.currentTarget as HTMLDetailsElement;
+    if (e.relatedTarget !== null && !menu.contains(e.relatedTarget as Node)) menu.open = false;
+  };
+}
+
+define("meup-header", Header);

@@ -1,0 +1,63 @@
+/** How the connection is, in words; it is always to be seen. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import type { ConnectionState } from "../core/connection.js";
+import { duration } from "../core/time.js";
+import type { SpaceDesk } from "./desk.js";
+import { Light, define } from "./light.js";
+import { pulse } from "./pulse.js";
+
+export class LinkState extends Light {
+  static override properties = { desk: { attribute: false }, tick: { attribute: false } };
+
+  declare desk: SpaceDesk;
+  declare tick: number;
+  private stop: (() => void) | undefined;
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.stop?.();
+    this.stop = undefined;
+  }
+
+  protected override render(): TemplateResult {
+    const c = this.desk.room.connectionState;
+    return html`<span class="link-state" data-phase=${c.phase} title=${c.reason || nothing}><span class="link-dot" aria-hidden="true"></span>${words(c, performance.now() - this.desk.heardAt)}</span>
+      <span class="unseen" role="status">${c.phase === "live" ? "Connected" : c.phase === "lost" ? "The connection is lost" : ""}</span>`;
+  }
+
+  protected override updated(): void {
+    const counting = this.desk.room.connectionState.retryIn !== null;
+    if (counting && this.isConnected) this.stop ??= pulse(() => this.requestUpdate());
+    else {
+      this.stop?.();
+      this.stop = undefined;
+    }
+  }
+}
+
+function words(c: ConnectionState, since: number): string {
+  switch (c.phase) {
+    case "live":
+      return "Live";
+    case "connecting":
+      return "Connecting";
+    case "catching up":
+      return "Catching up";
+    case "lost": {
+      if (c.retryIn === null) return "Lost";
+      const left = Math.ceil((c.retryIn - since) / 1000);
+      return left <= 0 ? "Reconnecting" : `Reconnecting in ${duration(left)}`;
+    }
+    case "refused":
+      return "Refused";
+    case "kicked":
+      return "Removed";
+    case "expired":
+      return "Signed out";
+    case "closed":
+      return "Closed";
+  }
+}
+
+define("meup-link-state", LinkState);

@@ -1,0 +1,137 @@
+/**
+ * Markdown, loaded when the first message has any. Nothing of it is ever parsed
+ * as HTML: the tokens of the lexer become elements one by one, and what is HTML
+ * in the source stays the text that it is. Pictures become links.
+ */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { type Token, type Tokens, Lexer } from "marked";
+import { neutral, visible } from "../core/unicode.js";
+import { anchor, plain } from "./text.js";
+
+/** Longer texts are shown as they are. */
+const MOST = 100_000;
+/** Nested more deeply, a quotation or list is text. */
+const DEEPEST = 12;
+
+/** Draws a text; the text itself if it is too long, or cannot be read. */
+export function markdown(text: string): unknown {
+  if (text.length > MOST) return plain(text);
+  try {
+    return blocks(new Lexer({ gfm: true }).lex(neutral(text)), 0);
+  } catch {
+    return plain(text);
+  }
+}
+
+function blocks(tokens: readonly Token[], depth: number): unknown[] {
+  return tokens.map((t) => block(t, depth));
+}
+
+function block(t: Token, depth: number): unknown {
+  if (depth > DEEPEST) return t.raw;
+  switch (t.type) {
+    case "space":
+    case "def":
+      return nothing;
+    case "heading":
+      return heading((t as Tokens.Heading).depth, inline((t as Tokens.Heading).tokens, depth));
+    case "paragraph":
+      return html`<p>${inline((t as Tokens.Paragraph).tokens, depth)}</p>`;
+    case "text":
+      return "tokens" in t && t.tokens !== undefined ? inline(t.tokens, depth) : plain(unescaped(t.raw));
+    case "code":
+      return code(t as Tokens.Code);
+    case "blockquote":
+      return html`<blockquote>${blocks((t as Tokens.Blockquote).tokens, depth + 1)}</blockquote>`;
+    case "list":
+      return list(t as Tokens.List, depth);
+    case "table":
+      return table(t as Tokens.Table, depth);
+    case "hr":
+      return html`<hr />`;
+    case "html":
+      return html`<p>${plain(t.raw.trimEnd())}</p>`;
+    default:
+      return plain(t.raw);
+  }
+}
+
+/** Headings of a message stand below those of the page. */
+function heading(depth: number, words: unknown): TemplateResult {
+  if (depth <= 1) return html`<h3 class="h1">${words}</h3>`;
+  return depth === 2 ? html`<h4 class="h2">${words}</h4>` : html`<h5 class="h3">${words}</h5>`;
+}
+
+function code(t: Tokens.Code): TemplateResult {
+  const language = /^[\w+#.-]{1,24}/.exec(t.lang ?? "")?.[0] ?? "";
+  return html`<pre tabindex="0" data-language=${language}><code>${visible(t.text)}</code></pre>`;
+}
+
+function list(t: Tokens.List, depth: number): TemplateResult {
+  const items = t.items.map((x) => {
+    const box = x.task ? html`<input type="checkbox" disabled ?checked=${x.checked === true} aria-label=${x.checked === true ? "done" : "open"} />` : nothing;
+    const inner = x.tokens.filter((y) => (y.type as string) !== "checkbox");
+    return html`<li class=${x.task ? "task" : ""}>${box}${blocks(inner, depth + 1)}</li>`;
+  });
+  return t.ordered ? html`<ol start=${t.start === "" ? 1 : t.start}>${items}</ol>` : html`<ul>${items}</ul>`;
+}
+
+function table(t: Tokens.Table, depth: number): TemplateResult {
+  const cell = (c: Tokens.TableCell, i: number): TemplateResult => html`<td class=${`align-${t.align[i] ?? "left"}`}>${inline(c.tokens, depth)}</td>`;
+  return html`<div class="table" tabindex="0" role="group" aria-label="Table">
+    <table>
+      <thead>
+        <tr>
+          ${t.header.map((c, i) => html`<th scope="col" class=${`align-${t.align[i] ?? "left"}`}>${inline(c.tokens, depth)}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${t.rows.map((r) => html`<tr>${r.map(cell)}</tr>`)}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function inline(tokens: readonly Token[] | undefined, depth: number): unknown[] {
+  return (tokens ?? []).map((t) => span(t, depth + 1));
+}
+
+function span(t: Token, depth: number): unknown {
+  if (depth > 2 * DEEPEST) return t.raw;
+  const inner = (): unknown => inline("tokens" in t ? t.tokens : undefined, depth);
+  switch (t.type) {
+    case "text":
+      return "tokens" in t && t.tokens !== undefined && t.tokens.length > 0 ? inner() : unescaped(t.raw);
+    case "escape":
+      return (t as Tokens.Escape).text;
+    case "strong":
+      return html`<strong>${inner()}</strong>`;
+    case "em":
+      return html`<em>${inner()}</em>`;
+    case "del":
+      return html`<del>${inner()}</del>`;
+    case "codespan":
+      return html`<code>${visible((t as Tokens.Codespan).text)}</code>`;
+    case "br":
+      return html`<br />`;
+    case "link":
+      return anchor((t as Tokens.Link).href, inner());
+    case "image":
+      return anchor((t as Tokens.Image).href, (t as Tokens.Image).text || (t as Tokens.Image).href);
+    default:
+      return t.raw;
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0", hellip: "…", mdash: "—", ndash: "–", copy: "©", rarr: "→" };
+
+/** The few named characters that people write in Markdown. */
+function unescaped(text: string): string {
+  if (!text.includes("&")) return text;
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, dec: string, hex: string, name: string) => {
+    if (name) return Object.hasOwn(ENTITIES, name) ? (ENTITIES[name] as string) : whole;
+    const n = dec ? Number(dec) : Number.parseInt(hex, 16);
+    return n >= 32 && n <= 0x10ffff && !(n >= 0xd800 && n <= 0xdfff) ? neutral(String.fromCodePoint(n)) : whole;
+  });
+}

@@ -1,0 +1,27 @@
+/**
+ * Whether one's capabilities may let a kind through. This only decides what the
+ * page offers: the gateway is the one that knows.
+ */
+
+import { kindOf } from "../core/read.js";
+import type { Capability } from "../core/types.js";
+
+/** What nobody needs a pattern for to be forbidden it. */
+export function allows(capabilities: readonly Capability[], kind: string): boolean {
+  let allowed = false;
+  for (const c of capabilities) {
+    const rule = typeof c === "string" ? { kind: c } : c;
+    if (typeof rule.kind !== "string" || !matches(kindOf(rule.kind), kind)) continue;
+    if (rule.deny !== true) allowed = true;
+    else if (rule.payload === undefined && rule.to === undefined && rule.context === undefined) return false;
+  }
+  return allowed;
+}
+
+function matches(pattern: string, kind: string): boolean {
+  if (pattern.startsWith("!")) return !matches(pattern.slice(1), kind);
+  if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) return true; // its syntax is the gateway's
+  if (pattern === "reasoning.step") return /^reasoning\.(?!(?:start|conclusion|cancel)$)/.test(kind);
+  const parts = pattern.split("*").map((x) => x.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`).test(kind);
+}

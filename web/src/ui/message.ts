@@ -1,0 +1,98 @@
+/** A message: who says it to whom and when, what it answers, and its text. */
+
+import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
+import { oneLine } from "../core/read.js";
+import { imitatesPage, neutral } from "../core/unicode.js";
+import type { Message } from "../core/state.js";
+import type { SpaceDesk } from "./desk.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import "./prose.js";
+import { raw, redaction } from "./raw.js";
+import { initials, plain, who } from "./text.js";
+import { clock, moment } from "./words.js";
+
+export class MessageView extends Light {
+  static override properties = {
+    desk: { attribute: false },
+    message: { attribute: false },
+    quote: { attribute: false },
+    lone: { attribute: false },
+    joined: { type: Boolean },
+    agent: { type: Boolean },
+    own: { type: Boolean },
+  };
+
+  declare desk: SpaceDesk;
+  declare message: Message;
+  /** What it answers, if that has to be said. */
+  declare quote: Message | null;
+  /** The id of what it answers, if that is not loaded. */
+  declare lone: string | null;
+  /** It goes on with what stands above it: its author need not be named again. */
+  declare joined: boolean;
+  declare agent: boolean;
+  declare own: boolean;
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("message")) this.id = `m-${this.message.id}`;
+  }
+
+  protected override render(): TemplateResult {
+    const m = this.message;
+    return html`<article class="message" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : who(m.from)}, ${clock(m.at)}`}>
+      ${this.own ? nothing : html`<span class="monogram ${this.agent ? "agent" : ""}" aria-hidden="true">${initials(m.from)}</span>`}
+      <div class="message-main">
+        ${this.head(m)} ${this.reply()}
+        <div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>
+        ${m.cancelled === null ? nothing : html`<p class="message-note">Called off by ${who(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${plain(m.cancelled.reason)}`}</p>`}
+        ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(who).join(", ")}</p>`} ${redaction(m.redacted)}
+      </div>
+      ${m.growing ? nothing : this.actions(m)}
+    </article>`;
+  }
+
+  private head(m: Message): TemplateResult {
+    return html`<header class="message-head">
+      ${this.own
+        ? html`<span class="unseen">You</span>`
+        : html`<button class="author" @click=${() => this.desk.open("participants", { id: m.from })}>${who(m.from)}</button>
+            ${imitatesPage(m.from) ? html`<span class="chip wait" title="This name looks like one of the page's own words">a participant</span>` : nothing}`}
+      ${m.to.length === 0 ? nothing : html`<span class="chip accent">to ${m.to.map((x) => (x === this.desk.you ? "you" : who(x))).join(", ")}</span>`}
+      <a class="time" href=${this.desk.address(m.id)} title=${moment(m.at)}><time datetime=${new Date(m.at).toISOString()}>${clock(m.at)}</time></a>
+    </header>`;
+  }
+
+  private reply(): TemplateResult | typeof nothing {
+    const { quote, lone } = this;
+    if (quote !== null) {
+      const text = quote.format === "markdown" ? quote.text.replace(/[*_`#>|]+/g, "") : quote.text;
+      const words = oneLine(neutral(text), 140);
+      return html`<button class="quote" @click=${() => void this.desk.goTo(quote.id)}>
+        <span class="quote-author">${quote.from === this.desk.you ? "You" : who(quote.from)}</span> ${words}
+      </button>`;
+    }
+    if (lone === null || lone === undefined) return nothing;
+    return html`<button class="quote" @click=${() => void this.desk.goTo(lone)}>Answers something earlier</button>`;
+  }
+
+  private actions(m: Message): TemplateResult {
+    return html`<div class="actions" role="group" aria-label="Message">
+      ${this.desk.may("chat") ? html`<button class="icon-button" title="Reply" aria-label="Reply" @click=${() => this.desk.emit("reply", { to: m.id })}>${icon("reply")}</button>` : nothing}
+      <button class="icon-button" title="Copy the link" aria-label="Copy the link" @click=${() => void this.copy(m.id)}>${icon("link")}</button>
+      ${raw(this.desk, m.id)}
+    </div>`;
+  }
+
+  private async copy(id: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(this.desk.link(id));
+      this.desk.say("The link is copied.");
+    } catch {
+      location.hash = this.desk.address(id);
+      this.desk.say("The link is in the address bar.");
+    }
+  }
+}
+
+define("meup-message", MessageView);

@@ -1,0 +1,134 @@
+/** The tree of contexts, to choose what of the talk is drawn. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { type TreeNode, tree } from "../../core/filter.js";
+import { oneLine } from "../../core/read.js";
+import { blockTitle } from "../../core/time.js";
+import { neutral } from "../../core/unicode.js";
+import type { Block, SpaceState } from "../../core/state.js";
+import type { ContextPath } from "../../core/types.js";
+import { define } from "../light.js";
+import { icon } from "../icons.js";
+import { EVERYTHING, PanelElement, type View } from "../panel.js";
+import { narrows } from "../sieve.js";
+import { shared } from "../styles.js";
+import { who } from "../text.js";
+import { amount, go, parts } from "./parts.js";
+import { treeStyles } from "./context-style.js";
+
+/** Outermost contexts that are drawn at first, the youngest ones, and with each step more. */
+const PAGE = 60;
+
+export class Contexts extends PanelElement {
+  static override properties = { ...PanelElement.properties, most: { state: true }, closed: { state: true }, tick: { state: true } };
+  static override styles = [shared, parts, treeStyles];
+
+  declare private most: number;
+  declare private closed: ReadonlySet<ContextPath>;
+  declare private tick: number;
+  private made: { readonly of: SpaceState; readonly nodes: readonly TreeNode[] } | null = null;
+
+  constructor() {
+    super();
+    this.most = PAGE;
+    this.closed = new Set();
+    this.tick = 0;
+  }
+
+  private get nodes(): readonly TreeNode[] {
+    if (this.made?.of !== this.state) this.made = { of: this.state, nodes: tree(this.state) };
+    return this.made.nodes;
+  }
+
+  protected override render(): TemplateResult {
+    const { nodes } = this;
+    const youngest = nodes.slice(-this.most).reverse();
+    return html`
+      ${this.choices()}
+      <h3 class="section">${nodes.length === 0 ? "Contexts" : amount(nodes.length, "context")}</h3>
+      ${nodes.length === 0 ? html`<p class="empty">Nobody has reasoned in what is loaded.</p>` : html`<ul class="tree">${youngest.map((n) => this.node(n))}</ul>`}
+      ${nodes.length > this.most ? html`<button class="words" @click=${() => (this.most += PAGE)}>Show older ones</button>` : nothing}
+    `;
+  }
+
+  private choices(): TemplateResult {
+    const v = this.desk.view;
+    const main = v.contexts.length === 1 && v.contexts[0] === "";
+    const on = narrows(v);
+    return html`<div class="stack">
+      <label class="check"><input type="checkbox" .checked=${main} @change=${() => this.set({ contexts: main ? [] : [""] })} /> Only the main conversation</label>
+      <label class="check"><input type="checkbox" .checked=${v.conclusionsOnly} @change=${() => this.set({ conclusionsOnly: !v.conclusionsOnly })} /> Of each context only its start and conclusion</label>
+      ${on
+        ? html`<div class="row in-force"><span class="grow small">${inWords(v)}</span><button class="button small" @click=${() => this.set(EVERYTHING)}>Show everything</button></div>`
+        : html`<p class="quiet">Everything is shown. What waits for a decision and what names you always is.</p>`}
+    </div>`;
+  }
+
+  private node(n: TreeNode): TemplateResult {
+    const b = n.block;
+    const v = this.desk.view;
+    const only = v.contexts.includes(n.path);
+    const out = v.exclude.includes(n.path);
+    const open = !this.closed.has(n.path);
+    const title = titleOf(b);
+    return html`<li>
+      <div class="node" data-out=${out} data-only=${only}>
+        ${n.children.length === 0
+          ? html`<span class="twig"></span>`
+          : html`<button class="twig" aria-expanded=${open ? "true" : "false"} aria-label=${`${amount(n.below, "context")} within`} @click=${() => this.fold(n.path)}>${icon("chevron")}</button>`}
+        <button class="title grow" title="Show in the talk" @click=${() => void go(this.desk, n.path)}>${title}</button>
+        <p class="meta">
+          <span class="chip ${b.status === "reasoning" ? "accent" : b.status === "cancelled" || b.status === "stopped" ? "wait" : ""}">${blockTitle(b, this.desk.now())}</span>
+          <span>${b.opener === "" ? "nobody yet" : who(b.opener)}</span>
+          ${b.counts.calls === 0 ? nothing : html`<span>${amount(b.counts.calls, "call")}</span>`}
+        </p>
+        <div class="acts" role="group" aria-label=${title}>
+          <button class="toggle" aria-pressed=${only ? "true" : "false"} @click=${() => this.flip("contexts", n.path)}>Only this</button>
+          <button class="toggle" aria-pressed=${out ? "true" : "false"} @click=${() => this.flip("exclude", n.path)}>Leave out</button>
+        </div>
+      </div>
+      ${open && n.children.length > 0 ? html`<ul>${n.children.map((x) => this.node(x))}</ul>` : nothing}
+    </li>`;
+  }
+
+  private fold(path: ContextPath): void {
+    const closed = new Set(this.closed);
+    if (!closed.delete(path)) closed.add(path);
+    this.closed = closed;
+  }
+
+  /** Takes a context into a list of the view, or out of it; one that is looked at is not left out. */
+  private flip(list: "contexts" | "exclude", path: ContextPath): void {
+    const v = this.desk.view;
+    const other = list === "contexts" ? "exclude" : "contexts";
+    const there = v[list].includes(path);
+    const mine = there ? v[list].filter((x) => x !== path) : [...v[list].filter((x) => x !== ""), path];
+    this.set({ [list]: mine, [other]: v[other].filter((x) => x !== path) });
+  }
+
+  private set(change: Partial<View>): void {
+    const next = { ...this.desk.view, ...change };
+    this.desk.setView(narrows(next) ? next : EVERYTHING);
+    this.tick++;
+  }
+}
+
+function titleOf(b: Block): string {
+  return oneLine(neutral(b.message || b.approach || b.conclusion?.text || b.id), 90);
+}
+
+/** The view as a sentence. */
+function inWords(v: View): string {
+  const told: string[] = [];
+  if (v.contexts.length === 1 && v.contexts[0] === "") told.push("only the main conversation");
+  else if (v.contexts.length > 0) told.push(`only ${amount(v.contexts.length, "context")}`);
+  if (v.exclude.length > 0) told.push(`without ${amount(v.exclude.length, "context")}`);
+  if (v.conclusionsOnly) told.push("starts and conclusions alone");
+  if (v.from.length > 0) told.push(`only what ${v.from.map(who).join(", ")} ${v.from.length === 1 ? "says" : "say"}`);
+  if (v.kinds.length > 0) told.push(`only ${v.kinds.join(", ")}`);
+  if (v.text.trim() !== "") told.push("only what has certain words");
+  const all = told.join(", ");
+  return `${all.charAt(0).toUpperCase()}${all.slice(1)}.`;
+}
+
+define("meup-contexts", Contexts);

@@ -1,0 +1,148 @@
+/** An envelope as it was sent. */
+
+import { type PropertyValues, type TemplateResult, css, html, nothing } from "lit";
+import { arr, correlations, field, isObject, obj, str } from "../../core/read.js";
+import { parseTime } from "../../core/time.js";
+import type { Envelope, ID } from "../../core/types.js";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { pretty, who } from "../text.js";
+import { moment } from "../words.js";
+import { copy, exact, go, names, parts } from "./parts.js";
+
+/** Characters that are drawn before somebody asks for all. */
+const MOST = 50_000;
+/** Ids that one can go back through. */
+const MAX_TRAIL = 32;
+
+export class EnvelopePanel extends PanelElement {
+  static override properties = { ...PanelElement.properties, held: { state: true }, whole: { state: true }, missing: { state: true }, all: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      dl {
+        display: grid;
+        grid-template-columns: auto minmax(0, 1fr);
+        gap: var(--space-1) var(--space-3);
+        font-size: var(--text-s);
+        overflow-wrap: anywhere;
+      }
+      dt {
+        color: var(--quiet);
+      }
+      pre {
+        max-height: none;
+      }
+      .words {
+        overflow-wrap: anywhere;
+      }
+    `,
+  ];
+
+  /** As the page read it. */
+  declare private held: Envelope | null;
+  /** As the gateway keeps it, with the fields that the page does not know. */
+  declare private whole: unknown;
+  declare private missing: boolean;
+  declare private all: boolean;
+  private readonly trail: ID[] = [];
+  private asked = "";
+
+  private get wanted(): ID {
+    return this.params?.["id"] ?? "";
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("params") && this.wanted !== this.asked) void this.load(this.wanted);
+  }
+
+  private async load(id: ID): Promise<void> {
+    if (this.asked !== "" && this.trail.at(-1) !== this.asked) this.trail.push(this.asked);
+    if (this.trail.at(-1) === id) this.trail.pop();
+    if (this.trail.length > MAX_TRAIL) this.trail.shift();
+    this.asked = id;
+    this.held = null;
+    this.whole = undefined;
+    this.missing = false;
+    this.all = false;
+    const found = await this.desk.envelope(id);
+    if (this.asked !== id) return;
+    this.held = found;
+    this.missing = found === null;
+    if (found?.seq === undefined) return;
+    const exactly = await this.fetch(found);
+    if (this.asked === id) this.whole = exactly;
+  }
+
+  /** The same out of the gateway's log; undefined if it cannot be had. */
+  private async fetch(e: Envelope): Promise<unknown> {
+    try {
+      const page = await this.desk.get(`envelopes?since=${(e.seq ?? 1) - 1}&limit=1`);
+      return arr(field(obj(page), "envelopes")).find((x) => isObject(x) && str(field(x, "id")) === e.id);
+    } catch {
+      return undefined;
+    }
+  }
+
+  protected override render(): TemplateResult {
+    const { held } = this;
+    if (this.wanted === "") return html`<p class="empty">Open an envelope at a message or a step.</p>`;
+    if (this.missing === true) return this.none();
+    if (held === null || held === undefined) return html`<p class="empty">Looking for it…</p>`;
+    const text = pretty(this.whole ?? held);
+    const cut = text.length > MOST && this.all !== true;
+    return html`<div class="stack">
+      ${this.back()} ${this.facts(held)}
+      <div class="row">
+        <button class="button small" @click=${() => void copy(this.desk, text, "The envelope is copied.")}>Copy the JSON</button>
+        <button class="button small" @click=${() => void copy(this.desk, this.desk.link(held.id), "The link is copied.")}>Copy the link</button>
+        <button class="words small" @click=${() => void go(this.desk, held.id)}>Show in the talk</button>
+      </div>
+      <pre tabindex="0" aria-label="The envelope as JSON">${exact(cut ? text.slice(0, MOST) : text)}</pre>
+      ${cut ? html`<button class="words small" @click=${() => (this.all = true)}>Show all ${text.length.toLocaleString()} characters</button>` : nothing}
+      <p class="faint">${held.seq === undefined ? "The log does not keep it." : this.whole === undefined ? "As this page has read it." : "As the gateway keeps it."}</p>
+    </div>`;
+  }
+
+  private none(): TemplateResult {
+    return html`<div class="empty stack">
+      ${this.back()}
+      <p>This envelope is not among what is loaded.</p>
+      <p><button class="button" @click=${() => void this.find()}>Look for it further back</button></p>
+    </div>`;
+  }
+
+  private async find(): Promise<void> {
+    const id = this.wanted;
+    if (await go(this.desk, id)) void this.load(id);
+  }
+
+  private back(): TemplateResult | typeof nothing {
+    const last = this.trail.at(-1);
+    return last === undefined ? nothing : html`<p><button class="words small" @click=${() => this.show(last)}>Back to the one before</button></p>`;
+  }
+
+  private show(id: ID): void {
+    this.desk.open("envelope", { id });
+  }
+
+  private facts(e: Envelope): TemplateResult {
+    const to = e.to ?? [];
+    const answers = correlations(e);
+    const at = parseTime(e.ts);
+    return html`<dl>
+      <dt>Kind</dt>
+      <dd><code>${exact(e.kind)}</code></dd>
+      <dt>From</dt>
+      <dd>${e.from === this.desk.you ? "you" : who(e.from)}${to.length === 0 ? "" : `, to ${names(this.desk, to)}`}</dd>
+      ${at === 0 ? nothing : html`<dt>At</dt><dd>${moment(at)}</dd>`}
+      ${e.seq === undefined ? nothing : html`<dt>Place</dt><dd>${e.seq.toLocaleString()}</dd>`}
+      ${e.context === undefined ? nothing : html`<dt>Context</dt><dd><button class="words" @click=${() => void go(this.desk, e.context ?? "")}>${exact(e.context)}</button></dd>`}
+      ${answers.length === 0 ? nothing : html`<dt>About</dt><dd class="stack">${answers.map((id) => html`<button class="words" @click=${() => this.show(id)}>${exact(id)}</button>`)}</dd>`}
+    </dl>`;
+  }
+}
+
+define("meup-envelope", EnvelopePanel);

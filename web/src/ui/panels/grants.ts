@@ -1,0 +1,170 @@
+/** The grants of a space, each below the one that it came from, and what takes them back. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { revoke } from "../../core/drafts.js";
+import { inForce } from "../../core/reduce/rights.js";
+import { capabilities } from "../../core/sentences.js";
+import type { Grant } from "../../core/state.js";
+import { duration } from "../../core/time.js";
+import type { ID } from "../../core/types.js";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { pulse } from "../pulse.js";
+import { shared } from "../styles.js";
+import { plain, who } from "../text.js";
+import { Book } from "./book.js";
+import { amount, parts, rawButton, refused, when } from "./parts.js";
+
+/** Those that are over that are drawn. */
+const MOST_PAST = 50;
+
+export class Grants extends PanelElement {
+  static override properties = { ...PanelElement.properties, asking: { state: true }, busy: { state: true }, trouble: { state: true }, second: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      ul ul {
+        margin-left: var(--space-2);
+        padding-left: var(--space-3);
+        border-left: 2px solid var(--line);
+      }
+      .grant {
+        display: grid;
+        gap: var(--space-1);
+        padding: var(--space-3) 0;
+        border-bottom: 1px solid var(--line);
+        overflow-wrap: anywhere;
+      }
+      .confirm {
+        display: grid;
+        gap: var(--space-2);
+        padding: var(--space-3);
+        border-radius: var(--round-m);
+        background: var(--bad-soft);
+      }
+    `,
+  ];
+
+  /** The grant that is to be confirmed to be taken back. */
+  declare private asking: ID;
+  declare private busy: boolean;
+  declare private trouble: string;
+  /** The second that is drawn, so that what runs out is seen to. */
+  declare private second: number;
+  private end: () => void = () => {};
+  private book: Book | null = null;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.end = pulse(() => {
+      if ([...this.grants.values()].some((g) => g.expiresAt !== null && g.revoked === null)) this.second = Math.floor(this.desk.now() / 1000);
+    });
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.end();
+  }
+
+  protected override render(): TemplateResult {
+    const now = this.desk.now();
+    const all = [...this.grants.values()];
+    const held = all.filter((g) => inForce(g, now));
+    const over = all.filter((g) => !inForce(g, now)).reverse();
+    const heldIds = new Set(held.map((g) => g.id));
+    const roots = held.filter((g) => !g.via.some((id) => heldIds.has(id)));
+    return html`
+      ${this.book === null || this.book.done ? nothing : this.book.trouble === "" ? html`<p class="faint">Looking for older ones…</p>` : refused(`Older ones could not be read. ${this.book.trouble}`)}
+      ${held.length === 0 ? html`<p class="quiet">No right that was given here is in force. What the configuration gives is shown with the participants.</p>` : html`<ul>${roots.map((g) => this.branch(g, heldIds, new Set()))}</ul>`}
+      ${over.length === 0 ? nothing : html`<details class="section"><summary>${amount(over.length, "grant")} no longer in force</summary><ul>${over.slice(0, MOST_PAST).map((g) => html`<li>${this.past(g)}</li>`)}</ul></details>`}
+    `;
+  }
+
+  /** The grants of what is held, or with those before it once they were read. */
+  private get grants(): ReadonlyMap<ID, Grant> {
+    if (!this.state.hasOlder || this.desk.past) return this.state.grants;
+    this.book ??= new Book(this.desk.space, ["capability.grant", "capability.revoke"]);
+    if (this.state.oldest > 0 && this.book.trouble === "") void this.book.load(this.state.oldest, () => this.requestUpdate());
+    return this.book.with(this.desk.envelopes)?.grants ?? this.state.grants;
+  }
+
+  /** A grant, and those that came from it alone or first. */
+  private branch(g: Grant, held: ReadonlySet<ID>, above: ReadonlySet<ID>): TemplateResult {
+    const within = new Set([...above, g.id]);
+    const below = g.derived.flatMap((id) => this.grants.get(id) ?? []).filter((x) => held.has(x.id) && !within.has(x.id) && x.via.find((id) => held.has(id)) === g.id);
+    return html`<li>${this.grant(g)}${below.length === 0 ? nothing : html`<ul>${below.map((x) => this.branch(x, held, within))}</ul>`}</li>`;
+  }
+
+  private grant(g: Grant): TemplateResult {
+    const may = this.desk.may("capability.revoke") && !this.desk.past;
+    const now = this.desk.now();
+    return html`<div class="grant">
+      ${this.head(g)}
+      <div class="row">
+        <span class="chip ${g.expiresAt === null ? "" : "wait"}">${g.expiresAt === null ? "until it is taken back" : `ends in ${duration(Math.ceil((g.expiresAt - now) / 1000))}`}</span>
+        ${g.via.length > 1 ? html`<span class="faint">from ${g.via.length} grants</span>` : nothing} ${g.narrowed ? html`<span class="chip">narrowed</span>` : nothing}
+        <span class="grow"></span>
+        ${may && this.asking !== g.id ? html`<button class="button small bad" aria-label=${`Take back what ${who(g.recipient)} was given`} @click=${() => this.ask(g.id)}>Take back…</button>` : nothing}
+        ${rawButton(this.desk, g.id)}
+      </div>
+      ${this.asking === g.id ? this.confirm(g) : nothing}
+    </div>`;
+  }
+
+  private head(g: Grant): TemplateResult {
+    const by = g.by === this.desk.you ? "you" : who(g.by);
+    return html`<p><span class="name">${g.recipient === this.desk.you ? "You" : who(g.recipient)}</span> <span class="quiet">by ${by}</span> ${when(g.at)}</p>
+      <div class="sentences">${capabilities(g.capabilities).map((x) => html`<p>${plain(x)}</p>`)}</div>
+      ${g.reason === "" ? nothing : html`<p class="faint">${plain(g.reason)}</p>`}`;
+  }
+
+  private past(g: Grant): TemplateResult {
+    const how = g.revoked === null ? html`ran out ${when(g.expiresAt ?? 0)}` : html`taken back by ${who(g.revoked.by)} ${when(g.revoked.at)}${g.revoked.reason === "" ? nothing : html`: ${plain(g.revoked.reason)}`}`;
+    return html`<div class="grant">${this.head(g)}<p class="row faint"><span class="grow">${how}</span>${rawButton(this.desk, g.id)}</p></div>`;
+  }
+
+  private confirm(g: Grant): TemplateResult {
+    const n = this.dependants(g.id, new Set());
+    return html`<div class="confirm" role="group" aria-label="Take back" @keydown=${this.key}>
+      <p class="small">${who(g.recipient)} can no longer do this from the next moment on.${n === 0 ? "" : ` ${amount(n, "grant")} that came from it may end with it.`}</p>
+      ${refused(this.trouble ?? "")}
+      <div class="row">
+        <button class="button bad yes" ?disabled=${this.busy} @click=${() => void this.take(g)}>Take back</button>
+        <button class="button" @click=${() => this.ask("")}>Leave it</button>
+      </div>
+    </div>`;
+  }
+
+  private dependants(id: ID, seen: Set<ID>): number {
+    for (const next of this.grants.get(id)?.derived ?? []) {
+      const g = this.grants.get(next);
+      if (g === undefined || seen.has(next) || !inForce(g, this.desk.now())) continue;
+      seen.add(next);
+      this.dependants(next, seen);
+    }
+    return seen.size;
+  }
+
+  private ask(id: ID): void {
+    this.asking = id;
+    this.trouble = "";
+    if (id !== "") void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".yes")?.focus());
+  }
+
+  private async take(g: Grant): Promise<void> {
+    this.busy = true;
+    const sent = await this.desk.send(revoke(g.recipient, g.id, ""));
+    this.busy = false;
+    if (sent.ok) this.ask("");
+    else this.trouble = sent.refusal;
+  }
+
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.key !== "Escape") return;
+    e.preventDefault();
+    this.ask("");
+  };
+}
+
+define("meup-grants", Grants);

@@ -1,0 +1,33 @@
+/** The panels, in the order of their tabs. Each one's module is loaded when it is first opened. */
+
+import { allows } from "../may.js";
+import type { Panel } from "../panel.js";
+
+/** What an operator may do that others may not. */
+const OPERATING = ["capability.grant", "capability.revoke", "space.kick", "space.invite"] as const;
+
+export const panels: readonly Panel[] = [
+  {
+    id: "proposals",
+    title: "Proposals",
+    icon: "decide",
+    element: "meup-proposals",
+    load: () => import("./proposals.js"),
+    badge: (s) => s.pending.length,
+    badgeLabel: (n) => `${n} to decide`,
+  },
+  { id: "participants", title: "Participants", icon: "people", element: "meup-participants", load: () => import("./participants.js") },
+  { id: "tools", title: "Tools", icon: "tools", element: "meup-tools", load: () => import("./tools.js") },
+  { id: "contexts", title: "Contexts", icon: "filter", element: "meup-contexts", load: () => import("./contexts.js") },
+  { id: "search", title: "Search", icon: "search", element: "meup-search", load: () => import("./search.js") },
+  { id: "timeline", title: "Time line", icon: "time", element: "meup-timeline", load: () => import("./timeline.js") },
+  {
+    id: "operator",
+    title: "Operator",
+    icon: "gauge",
+    element: "meup-operator",
+    load: () => import("./operator.js"),
+    offered: (s) => s.you !== null && OPERATING.some((kind) => allows(s.you?.capabilities ?? [], kind)),
+  },
+  { id: "envelope", title: "Envelope", icon: "raw", element: "meup-envelope", load: () => import("./envelope.js"), hidden: true },
+];

@@ -1,0 +1,102 @@
+/** Inviting somebody. The token is told once: it is shown until one has taken it, and kept nowhere. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { Api } from "../../core/api.js";
+import { invite } from "../../core/drafts.js";
+import { newID } from "../../core/ids.js";
+import { capabilities } from "../../core/sentences.js";
+import type { Capability } from "../../core/types.js";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { plain, who } from "../text.js";
+import { copy, parts, refused } from "./parts.js";
+import { rightFields } from "./right-fields.js";
+import { type Choice, NO_CHOICE, TIMES, capabilitiesOf } from "./right-picker.js";
+
+export class InviteForm extends PanelElement {
+  static override properties = { ...PanelElement.properties, choice: { state: true }, seconds: { state: true }, busy: { state: true }, trouble: { state: true }, given: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      form {
+        display: grid;
+        gap: var(--space-3);
+      }
+      .token {
+        font-family: var(--mono);
+        overflow-wrap: anywhere;
+        user-select: all;
+      }
+    `,
+  ];
+
+  declare private choice: Choice;
+  declare private seconds: number;
+  declare private busy: boolean;
+  declare private trouble: string;
+  declare private given: { readonly name: string; readonly token: string } | null;
+  private readonly api = new Api();
+
+  constructor() {
+    super();
+    this.choice = NO_CHOICE;
+    this.seconds = 86_400;
+    this.busy = false;
+    this.trouble = "";
+    this.given = null;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.given = null;
+  }
+
+  protected override render(): TemplateResult {
+    if (this.given !== null) return this.taken(this.given);
+    const rights = capabilitiesOf(this.choice);
+    return html`<form @submit=${(e: Event) => void this.submit(e, rights)}>
+      <label class="field-label">Name<input class="field" name="name" autocomplete="off" autocapitalize="off" spellcheck="false" required pattern="[A-Za-z0-9._:\\-]{1,128}" title="Letters, digits, . _ : -" maxlength="128" /></label>
+      ${rightFields(this.choice, (c) => (this.choice = c))}
+      <label class="field-label">For how long
+        <select @change=${(e: Event) => (this.seconds = Number((e.target as HTMLSelectElement).value))}>
+          ${TIMES.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
+        </select>
+      </label>
+      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="In words">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
+      <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Inviting…" : "Invite"}</button></div>
+    </form>`;
+  }
+
+  private taken(g: { readonly name: string; readonly token: string }): TemplateResult {
+    return html`<div class="card stack" role="group" aria-label="The invitation's token">
+      <p>${who(g.name)} gets in with this token. It is shown this once.</p>
+      ${g.token === "" ? html`<p class="warning">The gateway gave no token. Invite again.</p>` : html`<pre class="token" tabindex="0">${g.token}</pre>`}
+      <div class="row">
+        ${g.token === "" ? nothing : html`<button class="button main take" @click=${() => void copy(this.desk, g.token, "The token is copied.")}>Copy the token</button>`}
+        <button class="button" @click=${() => (this.given = null)}>Done, forget it</button>
+      </div>
+    </div>`;
+  }
+
+  /** Over HTTP and not by the outbox: the answer has the token. */
+  private async submit(e: Event, rights: readonly Capability[] | string): Promise<void> {
+    e.preventDefault();
+    const name = String(new FormData(e.target as HTMLFormElement).get("name") ?? "").trim();
+    this.trouble = typeof rights === "string" ? rights : "";
+    if (typeof rights === "string") return;
+    this.busy = true;
+    try {
+      const sent = await this.api.send(this.desk.space, newID(), invite(name, rights, this.seconds, ""));
+      this.given = { name, token: sent.token ?? "" };
+      void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".take")?.focus());
+    } catch (err) {
+      this.trouble = err instanceof Error ? err.message : String(err);
+    } finally {
+      this.busy = false;
+    }
+  }
+}
+
+define("meup-invite-form", InviteForm);

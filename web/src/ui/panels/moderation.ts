@@ -1,0 +1,98 @@
+/** Letting participants be silent, and removing them. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { kick, pause, resume } from "../../core/drafts.js";
+import type { Participant } from "../../core/state.js";
+import { type Draft, GATEWAY, type ParticipantID } from "../../core/types.js";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { who } from "../text.js";
+import { monogram, parts, refused } from "./parts.js";
+
+export class Moderation extends PanelElement {
+  static override properties = { ...PanelElement.properties, asking: { state: true }, busy: { state: true }, trouble: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      li {
+        padding: var(--space-2) 0;
+        border-bottom: 1px solid var(--line);
+      }
+      .confirm {
+        display: grid;
+        gap: var(--space-2);
+        margin-top: var(--space-2);
+        padding: var(--space-3);
+        border-radius: var(--round-m);
+        background: var(--bad-soft);
+      }
+    `,
+  ];
+
+  /** Whose removal is to be confirmed. */
+  declare private asking: ParticipantID;
+  declare private busy: boolean;
+  declare private trouble: string;
+
+  protected override render(): TemplateResult {
+    const others = [...this.state.participants.values()].filter((p) => p.id !== GATEWAY && p.id !== this.desk.you).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
+    if (others.length === 0) return html`<p class="quiet">Nobody else is known here.</p>`;
+    return html`${this.asking ? nothing : refused(this.trouble ?? "")}
+      <ul>${others.slice(0, 200).map((p) => html`<li>${this.one(p)}</li>`)}</ul>`;
+  }
+
+  private one(p: Participant): TemplateResult {
+    const { desk } = this;
+    return html`<div class="row">
+        ${monogram(p.id, p.agent)}
+        <span class="grow"><span class="name">${who(p.id)}</span> ${p.kicked ? html`<span class="chip bad">removed</span>` : p.paused ? html`<span class="chip wait">paused</span>` : p.present ? nothing : html`<span class="faint">not here</span>`}</span>
+        ${p.kicked || p.paused || !desk.may("participant.pause") ? nothing : html`<button class="button small" ?disabled=${this.busy} aria-label=${`Pause ${who(p.id)}`} @click=${() => void this.send(pause([p.id]))}>Pause</button>`}
+        ${p.paused && desk.may("participant.resume") ? html`<button class="button small" ?disabled=${this.busy} aria-label=${`Let ${who(p.id)} go on`} @click=${() => void this.send(resume([p.id]))}>Let go on</button>` : nothing}
+        ${p.kicked || !desk.may("space.kick") || this.asking === p.id ? nothing : html`<button class="button small bad" aria-label=${`Remove ${who(p.id)}`} @click=${() => this.ask(p.id)}>Remove…</button>`}
+      </div>
+      ${this.asking === p.id ? this.confirm(p) : nothing}`;
+  }
+
+  private confirm(p: Participant): TemplateResult {
+    return html`<form class="confirm" @submit=${(e: Event) => void this.takeOut(e, p.id)} @keydown=${this.key}>
+      <p class="small">Every connection of ${who(p.id)} is closed, and its tokens let nobody in until it is invited again.</p>
+      <label class="field-label">Why (everybody can read it)<input class="field" name="reason" maxlength="500" /></label>
+      ${refused(this.trouble ?? "")}
+      <div class="row">
+        <button class="button bad" type="submit" ?disabled=${this.busy}>Remove ${who(p.id)}</button>
+        <button class="button" type="button" @click=${() => this.ask("")}>Leave it</button>
+      </div>
+    </form>`;
+  }
+
+  private ask(id: ParticipantID): void {
+    this.asking = id;
+    this.trouble = "";
+    if (id !== "") void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".confirm input")?.focus());
+  }
+
+  private async takeOut(e: Event, id: ParticipantID): Promise<void> {
+    e.preventDefault();
+    const reason = String(new FormData(e.target as HTMLFormElement).get("reason") ?? "").trim();
+    if (await this.send(kick(id, reason))) this.ask("");
+  }
+
+  private async send(draft: Draft): Promise<boolean> {
+    this.busy = true;
+    this.trouble = "";
+    const sent = await this.desk.send(draft);
+    this.busy = false;
+    if (!sent.ok) this.trouble = sent.refusal;
+    return sent.ok;
+  }
+
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.key !== "Escape") return;
+    e.preventDefault();
+    this.ask("");
+  };
+}
+
+define("meup-moderation", Moderation);

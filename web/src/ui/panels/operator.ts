@@ -1,0 +1,56 @@
+/** What operators do: rights, removals, pauses, invitations. It is offered to those alone who may do one of them. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { parts } from "./parts.js";
+import "./grant-form.js";
+import "./grants.js";
+import "./invite-form.js";
+import "./moderation.js";
+
+export class Operator extends PanelElement {
+  static override styles = [
+    shared,
+    parts,
+    css`
+      .part {
+        border-top: 1px solid var(--line);
+      }
+      .part > summary {
+        width: auto;
+        padding: var(--space-3) 0;
+        color: var(--ink);
+        font-size: var(--text-m);
+        font-weight: 600;
+      }
+      .part[open] {
+        padding-bottom: var(--space-4);
+      }
+      meup-grants {
+        margin-bottom: var(--space-4);
+      }
+    `,
+  ];
+
+  protected override render(): TemplateResult {
+    const { desk, state } = this;
+    const may = (kind: string): boolean => !desk.past && desk.may(kind);
+    const asked = (this.params?.["recipient"] ?? "") !== "";
+    return html`
+      ${desk.past ? html`<p class="warning">The talk shows the past. Rights are shown as they were then, and nothing can be done here.</p>` : nothing}
+      <h3 class="section">Rights given here</h3>
+      <meup-grants .desk=${desk} .state=${state}></meup-grants>
+      ${may("capability.grant") ? this.folded("Give a right", html`<meup-grant-form .desk=${desk} .state=${state} .params=${this.params}></meup-grant-form>`, asked) : nothing}
+      ${may("space.invite") ? this.folded("Invite somebody", html`<meup-invite-form .desk=${desk} .state=${state}></meup-invite-form>`) : nothing}
+      ${may("space.kick") || may("participant.pause") ? this.folded("Pause or remove", html`<meup-moderation .desk=${desk} .state=${state}></meup-moderation>`) : nothing}
+    `;
+  }
+
+  private folded(title: string, body: TemplateResult, open = false): TemplateResult {
+    return html`<details class="part" ?open=${open}><summary>${title}</summary>${body}</details>`;
+  }
+}
+
+define("meup-operator", Operator);

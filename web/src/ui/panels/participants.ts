@@ -1,0 +1,146 @@
+/** Who is here, who was, and what each of them may do. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import { capabilities } from "../../core/sentences.js";
+import type { Participant } from "../../core/state.js";
+import { imitatesPage, lookalikes } from "../../core/unicode.js";
+import { GATEWAY } from "../../core/types.js";
+import { define } from "../light.js";
+import { EVERYTHING, PanelElement } from "../panel.js";
+import { narrows } from "../sieve.js";
+import { shared } from "../styles.js";
+import { plain, who } from "../text.js";
+import { limitSentences } from "./limits.js";
+import { amount, monogram, parts, when } from "./parts.js";
+
+/** Those who are away that are drawn at first. */
+const MOST_AWAY = 50;
+/** So many sentences are shown without being asked for. */
+const FEW = 3;
+
+export class Participants extends PanelElement {
+  static override properties = { ...PanelElement.properties, everybody: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      li {
+        display: grid;
+        gap: var(--space-2);
+        padding: var(--space-3) 0;
+        border-bottom: 1px solid var(--line);
+      }
+      li:last-child {
+        border-bottom: 0;
+      }
+      li[aria-current="true"] {
+        margin: 0 calc(-1 * var(--space-3));
+        padding: var(--space-3);
+        border-radius: var(--round-m);
+        background: var(--accent-soft);
+      }
+      .away .monogram {
+        opacity: 0.75;
+      }
+      .about {
+        display: grid;
+        gap: var(--space-2);
+        padding-left: 2.5rem;
+      }
+      .chips {
+        display: flex;
+        flex-wrap: wrap;
+        gap: var(--space-1);
+      }
+    `,
+  ];
+
+  declare private everybody: boolean;
+  private shownFor: unknown = null;
+
+  protected override render(): TemplateResult {
+    const all = [...this.desk.state.participants.values()].filter((p) => p.id !== GATEWAY);
+    const here = all.filter((p) => p.present).sort((a, b) => Number(b.id === this.desk.you) - Number(a.id === this.desk.you) || a.id.localeCompare(b.id));
+    const away = all.filter((p) => !p.present).sort((a, b) => (b.lastAt ?? 0) - (a.lastAt ?? 0));
+    const chosen = away.findIndex((p) => p.id === this.params?.["id"]) + 1;
+    const most = this.everybody === true ? away.length : Math.max(MOST_AWAY, chosen);
+    return html`
+      ${this.desk.past ? html`<p class="warning">Nothing is known of who was here then. These are here now.</p>` : nothing}
+      <h3 class="section">${amount(here.length, "participant is", "participants are")} here</h3>
+      <ul>${repeat(here, (p) => p.id, (p) => this.one(p))}</ul>
+      ${away.length === 0 ? nothing : html`<h3 class="section">Not here now</h3>`}
+      <ul class="away">${repeat(away.slice(0, most), (p) => p.id, (p) => this.one(p))}</ul>
+      ${away.length > most ? html`<button class="words" @click=${() => (this.everybody = true)}>Show all ${away.length.toLocaleString()}</button>` : nothing}
+    `;
+  }
+
+  private one(p: Participant): TemplateResult {
+    const own = p.id === this.desk.you;
+    return html`<li data-id=${p.id} aria-current=${this.params?.["id"] === p.id ? "true" : nothing}>
+      <div class="row">
+        ${monogram(p.id, p.agent)}
+        <span class="name grow">${who(p.id)}${own && p.id !== "you" ? html` <span class="quiet">(you)</span>` : nothing}</span>
+        ${p.lastAt === null || own ? nothing : html`<span class="faint">last said something ${when(p.lastAt)}</span>`}
+      </div>
+      <div class="about">${this.chips(p)} ${this.rights(p)} ${own ? this.limits() : this.acts(p)}</div>
+    </li>`;
+  }
+
+  private chips(p: Participant): TemplateResult | typeof nothing {
+    const twins = lookalikes(p.id, this.desk.state.participants.keys());
+    const chips = [
+      p.agent ? html`<span class="chip accent">agent</span>` : nothing,
+      p.paused ? html`<span class="chip wait">paused${p.pausedUntil === null ? "" : html`&nbsp;until ${when(p.pausedUntil)}`}</span>` : nothing,
+      p.kicked ? html`<span class="chip bad">removed</span>` : nothing,
+      p.status === "" ? nothing : html`<span class="chip">${plain(p.status.slice(0, 60))}</span>`,
+      imitatesPage(p.id) && p.id !== this.desk.you ? html`<span class="chip wait">looks like a word of the page</span>` : nothing,
+      twins.length > 0 ? html`<span class="chip wait">looks like ${who(twins[0] ?? "")}</span>` : nothing,
+    ].filter((x) => x !== nothing);
+    return chips.length === 0 ? nothing : html`<div class="chips">${chips}</div>`;
+  }
+
+  private rights(p: Participant): TemplateResult {
+    if (p.capabilities.length === 0 && !p.present) return html`<p class="faint">What it may do is not known while it is away.</p>`;
+    const told = capabilities(p.capabilities);
+    const list = (of: readonly string[]): TemplateResult => html`<div class="sentences">${of.map((x) => html`<p>${plain(x)}</p>`)}</div>`;
+    if (told.length <= FEW) return list(told);
+    return html`<details ?open=${this.params?.["id"] === p.id}><summary>May do ${told.length} things</summary>${list(told)}</details>`;
+  }
+
+  private limits(): TemplateResult | typeof nothing {
+    const told = limitSentences(this.desk.state.you?.limits ?? {});
+    if (told.length === 0) return html`<p class="faint">There are no limits on what you send.</p>`;
+    return html`<details><summary>Your limits</summary><div class="sentences">${told.map((x) => html`<p>${x}</p>`)}</div></details>`;
+  }
+
+  private acts(p: Participant): TemplateResult {
+    const { desk } = this;
+    const only = desk.view.from.length === 1 && desk.view.from[0] === p.id;
+    return html`<div class="row">
+      ${p.present && desk.may("chat") && !desk.past ? html`<button class="words small" aria-label=${`Write to ${who(p.id)}`} @click=${() => desk.mention(p.id)}>Write to</button>` : nothing}
+      ${p.envelopes === 0 && !only
+        ? nothing
+        : html`<button class="words small" aria-pressed=${only ? "true" : "false"} aria-label=${`Show only what ${who(p.id)} says`} @click=${() => this.only(p.id, only)}>${only ? "Show everybody" : "Show only this one"}</button>`}
+      ${p.tools.length === 0 ? nothing : html`<button class="words small" @click=${() => desk.open("tools", { id: p.id })}>${amount(p.tools.length, "tool")}</button>`}
+    </div>`;
+  }
+
+  private only(id: string, already: boolean): void {
+    const { view } = this.desk;
+    const next = { ...view, from: already ? [] : [id] };
+    this.desk.setView(narrows(next) ? next : EVERYTHING);
+    this.requestUpdate();
+  }
+
+  protected override updated(): void {
+    const id = this.params?.["id"];
+    if (this.shownFor === this.params || id === undefined) return;
+    const line = this.renderRoot.querySelector(`li[data-id="${CSS.escape(id)}"]`);
+    if (line === null) return;
+    this.shownFor = this.params;
+    line.scrollIntoView({ block: "nearest" });
+  }
+}
+
+define("meup-participants", Participants);

@@ -1,0 +1,209 @@
+/** Small pieces that several panels are made of. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { suspicious, visible } from "../../core/unicode.js";
+import type { Millis, ParticipantID } from "../../core/types.js";
+import { icon } from "../icons.js";
+import type { Desk } from "../panel.js";
+import { initials, who } from "../text.js";
+import { clock, moment } from "../words.js";
+
+/** A character that was not to be seen, as `visible` spells it. */
+const SPELLED = /(⟨U\+[0-9A-F]{4,6}⟩)/u;
+
+/** Code in which whatever cannot be seen is spelled out and marked. */
+export function exact(text: string): unknown {
+  const shown = visible(text);
+  if (!suspicious(text)) return shown;
+  return shown.split(SPELLED).map((x) => (SPELLED.test(x) ? html`<mark title="A character that cannot be seen">${x}</mark>` : x));
+}
+
+/** Copies a text and says so. */
+export async function copy(desk: Desk, text: string, said: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    desk.say(said);
+  } catch {
+    desk.say("The browser does not allow copying here. Select the text instead.");
+  }
+}
+
+/** A moment of the space. */
+export function when(at: Millis): TemplateResult | typeof nothing {
+  if (at === 0) return nothing;
+  return html`<time datetime=${new Date(at).toISOString()} title=${moment(at)}>${clock(at)}</time>`;
+}
+
+/** "3 tools", "1 tool". */
+export function amount(n: number, one: string, many = `${one}s`): string {
+  return `${n.toLocaleString()} ${n === 1 ? one : many}`;
+}
+
+/** The picture of a participant. */
+export function monogram(id: ParticipantID, agent: boolean): TemplateResult {
+  return html`<span class="monogram ${agent ? "agent" : ""}" aria-hidden="true">${initials(id)}</span>`;
+}
+
+/** The way to an envelope as it was sent. */
+export function rawButton(desk: Desk, id: string): TemplateResult {
+  return html`<button class="small-icon" title="Show the envelope" aria-label="Show the envelope" @click=${() => desk.open("envelope", { id })}>${icon("raw")}</button>`;
+}
+
+/** The way to where something stands in the talk. */
+export function goButton(desk: Desk, place: string, words = "Show in the talk"): TemplateResult {
+  return html`<button class="words small" @click=${() => void go(desk, place)}>${words}</button>`;
+}
+
+/** Goes there, and says so if there is no such place. */
+export async function go(desk: Desk, place: string): Promise<boolean> {
+  const there = await desk.goTo(place);
+  if (!there) desk.say("That is not to be found in what can be loaded.");
+  return there;
+}
+
+/** Names, oneself as "you". */
+export function names(desk: Desk, ids: readonly ParticipantID[]): string {
+  return ids.map((id) => (id === desk.you ? "you" : who(id))).join(", ");
+}
+
+/** What a request came to, for those who cannot see a colour. */
+export function refused(words: string): TemplateResult | typeof nothing {
+  return words === "" ? nothing : html`<p class="refused" role="alert">${words}</p>`;
+}
+
+/** The styles of all that. */
+export const parts = css`
+  mark {
+    padding: 0 0.15em;
+    border-radius: 0.2em;
+    background: var(--bad-soft);
+    color: var(--bad);
+    font-weight: 600;
+  }
+  .monogram {
+    display: inline-grid;
+    place-items: center;
+    width: 1.75rem;
+    height: 1.75rem;
+    flex: none;
+    border: 1px solid var(--line);
+    border-radius: 50%;
+    background: var(--raised);
+    color: var(--quiet);
+    font-size: 0.6875rem;
+    font-weight: 600;
+  }
+  .monogram.agent {
+    border-color: transparent;
+    border-radius: var(--round-m);
+    background: var(--accent-soft);
+    color: var(--accent-strong);
+  }
+  .small-icon {
+    display: inline-grid;
+    place-items: center;
+    width: 1.75rem;
+    height: 1.75rem;
+    flex: none;
+    border-radius: var(--round-s);
+    color: var(--quiet);
+  }
+  .small-icon:hover {
+    background: var(--sunk);
+    color: var(--ink);
+  }
+  .small-icon svg.icon {
+    width: 1rem;
+    height: 1rem;
+  }
+  .words.small,
+  .small {
+    font-size: var(--text-s);
+  }
+  .button.small {
+    min-height: 1.75rem;
+    padding: 0 var(--space-2);
+  }
+  .faint {
+    color: var(--faint);
+    font-size: var(--text-s);
+  }
+  .refused {
+    padding: var(--space-2) var(--space-3);
+    border-radius: var(--round-m);
+    background: var(--bad-soft);
+    color: var(--bad);
+    font-size: var(--text-s);
+  }
+  .warning {
+    padding: var(--space-2) var(--space-3);
+    border-radius: var(--round-m);
+    background: var(--wait-soft);
+    color: var(--wait);
+    font-size: var(--text-s);
+  }
+  .grow {
+    flex: 1;
+    min-width: 0;
+  }
+  .name {
+    font-weight: 600;
+    overflow-wrap: anywhere;
+  }
+  time {
+    color: var(--faint);
+    font-size: var(--text-xs);
+    font-variant-numeric: tabular-nums;
+  }
+  summary {
+    width: fit-content;
+    color: var(--quiet);
+    font-size: var(--text-s);
+    cursor: pointer;
+  }
+  summary:hover {
+    color: var(--ink);
+  }
+  details[open] > summary {
+    margin-bottom: var(--space-2);
+  }
+  .section {
+    margin: var(--space-5) 0 var(--space-2);
+  }
+  .section:first-child {
+    margin-top: 0;
+  }
+  label.field-label {
+    display: grid;
+    gap: var(--space-1);
+    color: var(--quiet);
+    font-size: var(--text-s);
+  }
+  label.field-label :is(input, select, textarea) {
+    color: var(--ink);
+    font-size: var(--text-m);
+  }
+  label.check {
+    display: flex;
+    align-items: center;
+    gap: var(--space-2);
+    font-size: var(--text-s);
+  }
+  input[type="checkbox"],
+  input[type="radio"] {
+    width: 1rem;
+    height: 1rem;
+    margin: 0;
+    flex: none;
+    accent-color: var(--accent);
+  }
+  .sentences {
+    display: grid;
+    gap: 0.2rem;
+    color: var(--quiet);
+    font-size: var(--text-s);
+  }
+  button:disabled {
+    cursor: default;
+  }
+`;

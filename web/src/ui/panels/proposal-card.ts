@@ -1,0 +1,144 @@
+/** One proposal: who wants to call what, with which arguments and why, and what can be done about it. */
+
+import { LitElement, type TemplateResult, html, nothing } from "lit";
+import { approve, withdraw } from "../../core/drafts.js";
+import { newID } from "../../core/ids.js";
+import type { Proposal, SpaceState } from "../../core/state.js";
+import type { Draft } from "../../core/types.js";
+import { lookalikes, suspicious } from "../../core/unicode.js";
+import { define } from "../light.js";
+import type { Desk } from "../panel.js";
+import { shared } from "../styles.js";
+import { pretty, thought, who } from "../text.js";
+import { exact, goButton, monogram, parts, rawButton, refused, when } from "./parts.js";
+import { cardStyles } from "./proposal-style.js";
+import { fate } from "./proposal-fate.js";
+import "./reject-form.js";
+
+/** Characters of arguments that are drawn before somebody asks for all. */
+const MOST = 20_000;
+
+export class ProposalCard extends LitElement {
+  static override properties = {
+    desk: { attribute: false },
+    proposal: { attribute: false },
+    state: { attribute: false },
+    past: { attribute: false },
+    chosen: { type: Boolean, reflect: true },
+    rejecting: { state: true },
+    busy: { state: true },
+    trouble: { state: true },
+    all: { state: true },
+  };
+  static override styles = [shared, parts, cardStyles];
+
+  declare desk: Desk;
+  declare proposal: Proposal;
+  declare state: SpaceState;
+  /** What is shown is not now: nothing can be decided. */
+  declare past: boolean;
+  declare chosen: boolean;
+  declare private rejecting: boolean;
+  declare private busy: boolean;
+  declare private trouble: string;
+  declare private all: boolean;
+
+  protected override render(): TemplateResult {
+    const p = this.proposal;
+    return html`<article class="card" data-status=${p.status} aria-label=${`${who(p.from)} proposes ${who(p.tool)}`}>
+      <header class="row">
+        ${monogram(p.from, true)}
+        <div class="grow"><span class="name">${who(p.from)}</span> <span class="quiet">wants to call</span></div>
+        ${when(p.at)}
+      </header>
+      <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>
+      ${p.rationale === "" ? nothing : html`<p class="why">${thought(p.rationale)}</p>`} ${this.warnings(p)} ${this.args(p)}
+      ${p.to.length === 0 ? nothing : html`<p class="faint">Said to ${p.to.map((x) => (x === this.desk.you ? "you" : who(x))).join(", ")} alone.</p>`}
+      ${p.status === "pending" ? nothing : fate(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.trouble ?? "")}
+      <footer class="row">${goButton(this.desk, p.id)}<span class="grow"></span>${rawButton(this.desk, p.id)}</footer>
+    </article>`;
+  }
+
+  /** Whatever makes a call look like another one. */
+  private warnings(p: Proposal): TemplateResult | typeof nothing {
+    const told: string[] = [];
+    if (suspicious(p.tool + p.owner + pretty(p.params ?? null))) told.push("There are characters in this call that cannot be seen. They are spelled out.");
+    const tools = [...this.state.participants.values()].flatMap((x) => x.tools.map((t) => t.name));
+    const [twin] = tools.includes(p.tool) ? [] : lookalikes(p.tool, tools);
+    if (twin !== undefined) told.push(`The tool's name looks like ${who(twin)}, and is another one.`);
+    const [owner] = p.owner === "" || this.state.participants.has(p.owner) ? [] : lookalikes(p.owner, this.state.participants.keys());
+    if (owner !== undefined) told.push(`The owner's name looks like ${who(owner)}, and is another one.`);
+    return told.length === 0 ? nothing : html`${told.map((x) => html`<p class="warning">${x}</p>`)}`;
+  }
+
+  private args(p: Proposal): TemplateResult {
+    const text = pretty(p.args ?? {});
+    const cut = text.length > MOST && this.all !== true;
+    const title = p.method === "tools/call" ? "Arguments" : html`Parameters of <code>${exact(p.method)}</code>`;
+    return html`<div>
+      <h3>${title}</h3>
+      <pre tabindex="0" aria-label="Arguments">${exact(cut ? text.slice(0, MOST) : text)}</pre>
+      ${cut ? html`<button class="words small" @click=${() => (this.all = true)}>Show all ${text.length.toLocaleString()} characters</button>` : nothing}
+    </div>`;
+  }
+
+  private decision(p: Proposal): TemplateResult {
+    if (this.past) return html`<p class="faint">This is how it once was: nothing can be decided here.</p>`;
+    if (this.rejecting === true) {
+      return html`<meup-reject-form .busy=${this.busy === true} @cancel=${this.stopRejecting} .desk=${this.desk} .proposal=${p} @draft=${(e: CustomEvent<Draft>) => void this.send(e.detail)}></meup-reject-form>`;
+    }
+    const { present = false } = this.state.participants.get(p.from) ?? {};
+    const gone = present || p.from === this.desk.you ? nothing : html`<p class="faint">${who(p.from)} is not here at the moment and may not notice what is decided.</p>`;
+    return html`${gone}${p.from === this.desk.you ? this.own(p) : this.others(p)}`;
+  }
+
+  private own(p: Proposal): TemplateResult {
+    if (!this.desk.may("mcp.withdraw")) return html`<p class="quiet">You have proposed this. Others decide.</p>`;
+    return html`<div class="row"><button class="button" ?disabled=${this.busy} @click=${() => void this.send(withdraw(p))}>Take it back</button> <span class="quiet">You have proposed this.</span></div>`;
+  }
+
+  private others(p: Proposal): TemplateResult {
+    const { desk } = this;
+    const call = desk.may("mcp.request");
+    const no = desk.may("mcp.reject");
+    if (!call && !no) return html`<p class="quiet">You may not decide this: your rights include neither calling tools nor rejecting proposals.</p>`;
+    return html`<div class="row">
+        ${call ? html`<button class="button main" ?disabled=${this.busy} @click=${() => void this.send(approve(p, newID()))}>${this.busy ? "Sending…" : "Approve"}</button>` : nothing}
+        ${no ? html`<button class="button bad" ?disabled=${this.busy} @click=${() => (this.rejecting = true)}>Reject…</button>` : nothing}
+        ${call && desk.may("capability.grant") ? html`<button class="words small" @click=${() => desk.open("operator", offer(p))}>Allow it for a while…</button>` : nothing}
+      </div>
+      <p class="faint">${consequence(p, call, no)}</p>`;
+  }
+
+  private readonly stopRejecting = (): void => {
+    this.rejecting = false;
+    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".button.bad")?.focus());
+  };
+
+  private async send(draft: Draft): Promise<void> {
+    this.busy = true;
+    this.trouble = "";
+    const sent = await this.desk.send(draft);
+    this.busy = false;
+    if (!sent.ok) {
+      this.trouble = sent.refusal;
+      return;
+    }
+    this.rejecting = false;
+    this.dispatchEvent(new CustomEvent("decided"));
+  }
+}
+
+/** What the panel of the operator is opened with. */
+function offer(p: Proposal): Readonly<Record<string, string>> {
+  return { recipient: p.from, method: p.method, tool: p.method === "tools/call" ? p.tool : "", owner: p.owner };
+}
+
+/** In whose name the call is made, and who carries it out. */
+function consequence(p: Proposal, call: boolean, no: boolean): string {
+  if (!call) return "You may reject it. Approving it takes the right to call tools.";
+  const whom = p.owner === "" ? `${who(p.from)} carries it out` : `it goes to ${who(p.owner)}`;
+  return `Approving makes exactly this call in your name; ${whom}.${no ? "" : " You may not reject it."}`;
+}
+
+define("meup-proposal-card", ProposalCard);

@@ -1,0 +1,59 @@
+/** What became of a proposal: done, rejected, taken back and never decided look different from one another. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import type { Proposal } from "../../core/state.js";
+import { icon } from "../icons.js";
+import { plain, pretty, who } from "../text.js";
+import { exact, when } from "./parts.js";
+
+interface Look {
+  readonly tone: "good" | "bad" | "quiet" | "wait";
+  readonly sign: string;
+  readonly words: string;
+}
+
+/** How the end of a proposal is told. */
+export function lookOf(p: Proposal): Look {
+  const by = p.decidedBy === "" ? "" : ` by ${who(p.decidedBy)}`;
+  switch (p.status) {
+    case "pending":
+      return { tone: "wait", sign: "decide", words: "Waits for a decision" };
+    case "approved":
+      if (!p.done) return { tone: "good", sign: "run", words: `Approved${by}, under way` };
+      if (p.failed) return { tone: "bad", sign: "stop", words: `Approved${by}, but it did not work` };
+      return { tone: "good", sign: "check", words: `Approved${by}, and done` };
+    case "rejected":
+      return { tone: "bad", sign: "cross", words: `Rejected${by}` };
+    case "withdrawn":
+      return { tone: "quiet", sign: "reply", words: `Taken back${by}` };
+    case "expired":
+      return { tone: "wait", sign: "time", words: "Nobody decided in time" };
+  }
+}
+
+export function fate(p: Proposal): TemplateResult {
+  const look = lookOf(p);
+  return html`<div class="fate" data-tone=${look.tone}>
+    <p class="row">${look.sign === "run" ? html`<span class="spinner" aria-hidden="true"></span>` : icon(look.sign)}<b class="grow">${look.words}</b>${p.decidedAt === null ? nothing : when(p.decidedAt)}</p>
+    ${reason(p)} ${changed(p)} ${result(p)}
+  </div>`;
+}
+
+function reason(p: Proposal): TemplateResult | typeof nothing {
+  if (p.status === "approved" || p.status === "expired" || (p.reason === "" && p.explanation === "")) return nothing;
+  const word = p.reason === "other" && p.explanation !== "" ? "" : p.reason.replaceAll("_", " ");
+  return html`<p class="small">${plain(word)}${p.explanation === "" ? nothing : html`${word === "" ? "" : ": "}${plain(p.explanation)}`}</p>`;
+}
+
+/** Somebody has approved something else than what was proposed. */
+function changed(p: Proposal): TemplateResult | typeof nothing {
+  if (p.approvedArgs === undefined) return nothing;
+  return html`<p class="small">With other arguments than those proposed:</p>
+    <pre tabindex="0">${exact(pretty(p.approvedArgs))}</pre>`;
+}
+
+function result(p: Proposal): TemplateResult | typeof nothing {
+  if (!p.done || p.summary === "") return nothing;
+  return html`<p class="small">${plain(p.summary)}</p>
+    ${p.result === undefined ? nothing : html`<details><summary>Result</summary><pre tabindex="0">${exact(pretty(p.result).slice(0, 50_000))}</pre></details>`}`;
+}

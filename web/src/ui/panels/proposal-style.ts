@@ -1,0 +1,92 @@
+/** The look of a proposal's card. */
+
+import { css } from "lit";
+
+export const cardStyles = css`
+  .card {
+    display: grid;
+    gap: var(--space-3);
+    padding: var(--space-3);
+    container-type: inline-size;
+  }
+  .card[data-status="pending"] {
+    border-color: var(--wait);
+  }
+  :host([chosen]) .card {
+    outline: 2px solid var(--accent);
+    outline-offset: 1px;
+  }
+  .call {
+    font-size: var(--text-m);
+    overflow-wrap: anywhere;
+  }
+  .call code {
+    font-size: 0.9375em;
+    font-weight: 600;
+  }
+  .why {
+    padding-left: var(--space-3);
+    border-left: 2px solid var(--line);
+    color: var(--quiet);
+    overflow-wrap: anywhere;
+    white-space: pre-line;
+  }
+  h3 {
+    margin-bottom: var(--space-1);
+  }
+  pre {
+    max-height: 16rem;
+  }
+  footer {
+    margin-top: calc(-1 * var(--space-1));
+  }
+  .fate {
+    display: grid;
+    gap: var(--space-2);
+    padding: var(--space-2) var(--space-3);
+    border-left: 3px solid var(--tone);
+    border-radius: var(--round-s);
+    background: var(--tone-soft);
+    overflow-wrap: anywhere;
+  }
+  .fate b,
+  .fate svg {
+    color: var(--tone);
+  }
+  .fate b {
+    font-size: var(--text-s);
+    font-weight: 600;
+  }
+  .fate pre {
+    background: var(--raised);
+  }
+  .fate {
+    --tone: var(--quiet);
+    --tone-soft: var(--sunk);
+  }
+  .fate[data-tone="good"] {
+    --tone: var(--accent-strong);
+    --tone-soft: var(--accent-soft);
+  }
+  .fate[data-tone="bad"] {
+    --tone: var(--bad);
+    --tone-soft: var(--bad-soft);
+  }
+  .fate[data-tone="wait"] {
+    --tone: var(--wait);
+    --tone-soft: var(--wait-soft);
+  }
+  .spinner {
+    width: 0.875rem;
+    height: 0.875rem;
+    border: 2px solid var(--line);
+    border-top-color: var(--accent);
+    border-radius: 50%;
+    animation: turn 900ms linear infinite;
+  }
+  @keyframes turn {
+    to {
+      transform: rotate(1turn);
+    }
+  }
+`;

@@ -1,0 +1,97 @@
+/** Proposals: those that wait for a decision, and what became of the others. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import type { Proposal } from "../../core/state.js";
+import type { ID } from "../../core/types.js";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { Book } from "./book.js";
+import { amount, parts } from "./parts.js";
+import "./proposal-card.js";
+
+/** Decided ones that are drawn at first, and with each further step. */
+const PAGE = 20;
+
+export class Proposals extends PanelElement {
+  static override properties = { ...PanelElement.properties, most: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      meup-proposal-card + meup-proposal-card {
+        margin-top: var(--space-3);
+      }
+    `,
+  ];
+
+  declare private most: number;
+  private shownFor: unknown = null;
+  private book: Book | null = null;
+
+  constructor() {
+    super();
+    this.most = PAGE;
+  }
+
+  protected override render(): TemplateResult {
+    const { proposals, pending } = this.state;
+    const waiting = [...this.older(), ...pending.flatMap((id) => proposals.get(id) ?? [])];
+    const decided = [...proposals.values()].filter((p) => p.status !== "pending").sort((a, b) => (b.decidedAt ?? b.at) - (a.decidedAt ?? a.at));
+    if (proposals.size + waiting.length === 0) return this.none();
+    return html`
+      <h3 class="section waiting" tabindex="-1" aria-live="polite">${waiting.length === 0 ? "Nothing waits for a decision" : `${amount(waiting.length, "call")} to decide`}</h3>
+      ${this.cards(waiting)} ${decided.length === 0 ? nothing : html`<h3 class="section">Decided</h3>`} ${this.cards(decided.slice(0, this.shownCount(decided)))}
+      ${decided.length > this.shownCount(decided) ? html`<p class="section"><button class="words" @click=${() => (this.most += PAGE)}>Show more</button></p>` : nothing}
+    `;
+  }
+
+  /** Those that wait and are older than what is held. */
+  private older(): readonly Proposal[] {
+    if (!this.state.hasOlder || this.desk.past) return [];
+    this.book ??= new Book(this.desk.space, ["mcp.proposal", "mcp.request", "mcp.reject", "mcp.withdraw"]);
+    if (this.state.oldest > 0 && this.book.trouble === "") void this.book.load(this.state.oldest, () => this.requestUpdate());
+    const known = this.book.with(this.desk.envelopes);
+    return known === null ? [] : known.pending.flatMap((id) => (this.state.proposals.has(id) ? [] : (known.proposals.get(id) ?? [])));
+  }
+
+  private none(): TemplateResult {
+    return html`<div class="empty">
+      <p>Nobody has proposed a call in what is loaded.</p>
+      <p class="quiet">What an agent may not do by itself it proposes here, and somebody who may do it decides.</p>
+    </div>`;
+  }
+
+  private cards(list: readonly Proposal[]): unknown {
+    return repeat(
+      list,
+      (p) => p.id,
+      (p) => html`<meup-proposal-card data-id=${p.id} .desk=${this.desk} .proposal=${p} .state=${this.state} .past=${this.desk.past} .chosen=${this.chosen === p.id} @decided=${this.decided}></meup-proposal-card>`,
+    );
+  }
+
+  /** The card goes elsewhere: whoever uses the keyboard goes on from the heading. */
+  private readonly decided = (): void => {
+    this.renderRoot.querySelector<HTMLElement>(".waiting")?.focus({ preventScroll: true });
+  };
+
+  private get chosen(): ID {
+    return this.params?.["id"] ?? "";
+  }
+
+  /** Whatever was asked for by name is drawn, however old it is. */
+  private shownCount(decided: readonly Proposal[]): number {
+    return Math.max(this.most, decided.findIndex((p) => p.id === this.chosen) + 1);
+  }
+
+  protected override updated(): void {
+    if (this.shownFor === this.params || this.chosen === "") return;
+    const card = this.renderRoot.querySelector(`[data-id="${CSS.escape(this.chosen)}"]`);
+    if (card === null) return;
+    this.shownFor = this.params;
+    card.scrollIntoView({ block: "nearest" });
+  }
+}
+
+define("meup-proposals", Proposals);

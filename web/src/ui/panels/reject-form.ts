@@ -1,0 +1,87 @@
+/** Saying no to a proposal, and why. */
+
+import { LitElement, type TemplateResult, css, html, nothing } from "lit";
+import { REJECT_REASONS, reject } from "../../core/drafts.js";
+import type { Proposal } from "../../core/state.js";
+import { define } from "../light.js";
+import type { Desk } from "../panel.js";
+import { shared } from "../styles.js";
+import { who } from "../text.js";
+import { parts } from "./parts.js";
+
+/** The protocol's words as people say them. */
+const WORDS: Readonly<Record<(typeof REJECT_REASONS)[number], string>> = {
+  disagree: "I do not agree",
+  unsafe: "It is not safe",
+  inappropriate: "It is not appropriate",
+  policy: "It is against a policy",
+  duplicate: "It was done already",
+  invalid: "It is not valid",
+  no_longer_needed: "It is no longer needed",
+  busy: "Not now",
+  other: "Something else",
+};
+
+/** Sends `draft` with the envelope, or `cancel`. */
+export class RejectForm extends LitElement {
+  static override properties = { desk: { attribute: false }, proposal: { attribute: false }, busy: { attribute: false }, bare: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      form {
+        display: grid;
+        gap: var(--space-3);
+      }
+    `,
+  ];
+
+  declare desk: Desk;
+  declare proposal: Proposal;
+  declare busy: boolean;
+  /** "Something else" was said without saying what. */
+  declare private bare: boolean;
+
+  protected override render(): TemplateResult {
+    return html`<form @submit=${this.submit} @keydown=${this.key}>
+      <label class="field-label">Why not?
+        <select name="reason">
+          ${REJECT_REASONS.map((r) => html`<option value=${r}>${WORDS[r]} (${r})</option>`)}
+        </select>
+      </label>
+      <label class="field-label">What ${who(this.proposal.from)} should know
+        <textarea name="words" rows="2" maxlength="2000" aria-invalid=${this.bare === true ? "true" : "false"} @input=${() => (this.bare = false)}></textarea>
+      </label>
+      ${this.bare === true ? html`<p class="refused" role="alert">Say in words what speaks against it.</p>` : nothing}
+      <div class="row">
+        <button class="button bad" type="submit" ?disabled=${this.busy}>${this.busy ? "Sending…" : "Reject"}</button>
+        <button class="button" type="button" @click=${this.cancel}>Back</button>
+      </div>
+    </form>`;
+  }
+
+  protected override firstUpdated(): void {
+    this.renderRoot.querySelector("select")?.focus();
+  }
+
+  private readonly submit = (e: Event): void => {
+    e.preventDefault();
+    const data = new FormData(e.target as HTMLFormElement);
+    const reason = String(data.get("reason") ?? "");
+    const words = String(data.get("words") ?? "").trim();
+    this.bare = reason === "other" && words === "";
+    if (!this.bare) this.dispatchEvent(new CustomEvent("draft", { detail: reject(this.proposal, reason, words) }));
+  };
+
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.key !== "Escape") return;
+    e.preventDefault();
+    this.cancel();
+  };
+
+  private readonly cancel = (): void => {
+    this.dispatchEvent(new CustomEvent("cancel"));
+  };
+}
+
+define("meup-reject-form", RejectForm);

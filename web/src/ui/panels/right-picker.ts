@@ -1,0 +1,71 @@
+/** Choosing a right: one of the usual ones, or a pattern as the protocol writes it. */
+
+import { parse } from "../../core/json.js";
+import { field, isObject, obj } from "../../core/read.js";
+import type { Capability, Payload } from "../../core/types.js";
+
+/** What is usually given, in words. */
+export const USUAL: readonly (readonly [string, string, readonly Capability[]])[] = [
+  ["talk", "Talk", ["chat.*"]],
+  ["reason", "Reason for everybody to see", ["reasoning.*", "stream.*"]],
+  ["propose", "Propose calls and take them back", ["mcp.proposal", "mcp.withdraw"]],
+  ["tool", "Call one tool", []],
+  ["call", "Call all tools", ["mcp.request", "mcp.response"]],
+  ["decide", "Decide on proposals", ["mcp.request", "mcp.reject"]],
+  ["observe", "See what is said to others", ["observe"]],
+  ["own", "Something else…", []],
+];
+
+/** How long, in seconds; 0: until it is taken back. */
+export const TIMES: readonly (readonly [number, string])[] = [
+  [300, "5 minutes"],
+  [600, "10 minutes"],
+  [3600, "1 hour"],
+  [28_800, "8 hours"],
+  [86_400, "1 day"],
+  [604_800, "7 days"],
+  [0, "Until it is taken back"],
+];
+
+/** What was chosen. */
+export interface Choice {
+  readonly usual: string;
+  /** The name or pattern of a tool. */
+  readonly tool: string;
+  /** Whose tool; "": anybody's. */
+  readonly owner: string;
+  /** The method, if it is another one than tools/call. */
+  readonly method: string;
+  /** A kind, or a capability as JSON. */
+  readonly own: string;
+}
+
+export const NO_CHOICE: Choice = { usual: "talk", tool: "", owner: "", method: "", own: "" };
+
+/** The capabilities of a choice, or what is wrong with it. */
+export function capabilitiesOf(c: Choice): readonly Capability[] | string {
+  if (c.usual === "tool") return toolRight(c);
+  if (c.usual === "own") return ownRight(c.own.trim());
+  return USUAL.find(([id]) => id === c.usual)?.[2] ?? [];
+}
+
+function toolRight(c: Choice): readonly Capability[] | string {
+  const other = c.method !== "" && c.method !== "tools/call";
+  if (!other && c.tool.trim() === "") return "Say which tool.";
+  const payload: Payload = other ? { method: c.method } : { method: "tools/call", params: { name: c.tool.trim() } };
+  return [{ kind: "mcp.request", payload, ...(c.owner !== "" && { to: [c.owner] }) }];
+}
+
+function ownRight(text: string): readonly Capability[] | string {
+  if (text === "") return "Write a kind, such as chat or reasoning/*, or a capability as JSON.";
+  if (!/^[[{]/.test(text)) return /^\S{1,256}$/.test(text) ? [text] : "A kind has no spaces in it.";
+  let v: unknown;
+  try {
+    v = parse(text);
+  } catch {
+    return "That is not JSON.";
+  }
+  const list = Array.isArray(v) ? v : [v];
+  const good = list.every((x) => (typeof x === "string" && x !== "") || (isObject(x) && typeof field(obj(x), "kind") === "string"));
+  return good && list.length > 0 && list.length <= 64 ? (list as Capability[]) : "A capability is a text, or an object with a kind; at most 64 of them.";
+}

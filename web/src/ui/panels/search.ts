@@ -1,0 +1,188 @@
+/** Search: in what is loaded while one types, and further back page by page. */
+
+import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import { EVERYTHING, type Filter, type Hit, type KindGroup, search } from "../../core/filter.js";
+import { parseTime } from "../../core/time.js";
+import type { Envelope, ParticipantID } from "../../core/types.js";
+import { neutral } from "../../core/unicode.js";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { who } from "../text.js";
+import { clock, moment } from "../words.js";
+import { Walk } from "./history.js";
+import { amount, go, parts, rawButton, refused } from "./parts.js";
+import { searchStyles } from "./search-style.js";
+
+/** Results that are kept, of what is loaded and of what is older. */
+const MOST = 200;
+/** Milliseconds that typing rests before it is searched. */
+const REST = 120;
+
+/** A place that was found, with its time. */
+interface Found extends Hit {
+  readonly ts: string;
+}
+
+const GROUPS: readonly (readonly [KindGroup, string])[] = [
+  ["chat", "Messages"],
+  ["reasoning", "Reasoning"],
+  ["calls", "Calls"],
+  ["proposals", "Proposals"],
+  ["rights", "Rights"],
+  ["other", "Other"],
+];
+
+export class Search extends PanelElement {
+  static override properties = { ...PanelElement.properties, filter: { state: true }, older: { state: true }, tick: { state: true } };
+  static override styles = [shared, parts, searchStyles];
+
+  declare private filter: Filter;
+  declare private older: readonly Found[];
+  declare private tick: number;
+  private walk: Walk | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private made: { readonly filter: Filter; readonly head: number; readonly oldest: number; readonly hits: readonly Found[] } | null = null;
+
+  constructor() {
+    super();
+    this.filter = EVERYTHING;
+    this.older = [];
+    this.tick = 0;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearTimeout(this.timer);
+    this.walk?.stop();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    const text = this.params?.["text"];
+    if (changed.has("params") && text !== undefined) this.look({ text });
+  }
+
+  protected override updated(changed: PropertyValues): void {
+    if (changed.has("params")) this.renderRoot.querySelector<HTMLInputElement>("#words")?.focus();
+  }
+
+  /** What is loaded, searched again only if it or the question is another. */
+  private get hits(): readonly Found[] {
+    const { filter } = this;
+    const { head, oldest } = this.desk.state;
+    if (this.made?.filter !== filter || this.made.head !== head || this.made.oldest !== oldest) {
+      this.made = { filter, head, oldest, hits: find(this.desk.envelopes, filter, MOST) };
+    }
+    return this.made.hits;
+  }
+
+  private get asks(): boolean {
+    const { text, kinds, from } = this.filter;
+    return text.trim() !== "" || kinds.length > 0 || from.length > 0;
+  }
+
+  protected override render(): TemplateResult {
+    const { filter } = this;
+    const authors = [...this.state.participants.keys()].sort();
+    return html`<form role="search" class="stack" @submit=${(e: Event) => e.preventDefault()}>
+        <div>
+          <label class="unseen" for="words">Words to look for</label>
+          <input id="words" class="field" type="search" autocomplete="off" placeholder='Words, or "several together"' .value=${filter.text} @input=${this.typed} />
+        </div>
+        <div class="row" role="group" aria-label="What to look in">
+          ${GROUPS.map(([g, words]) => html`<button type="button" class="toggle" aria-pressed=${filter.kinds.includes(g) ? "true" : "false"} @click=${() => this.flip(g)}>${words}</button>`)}
+        </div>
+        <label class="unseen" for="from">Said by</label>
+        <select id="from" @change=${(e: Event) => this.by((e.target as HTMLSelectElement).value)}>
+          <option value="" .selected=${filter.from.length === 0}>By anybody</option>
+          ${authors.map((id) => html`<option value=${id} .selected=${filter.from.includes(id)}>By ${who(id)}</option>`)}
+        </select>
+      </form>
+      ${this.asks ? this.results() : html`<p class="empty">Everything that is loaded is searched as you type: messages, reasoning, arguments and results.</p>`}`;
+  }
+
+  private results(): TemplateResult {
+    const { hits } = this;
+    const all = [...hits, ...this.older];
+    return html`<p class="count" role="status">${all.length === 0 ? "Nothing found" : `${amount(all.length, "result")}${hits.length >= MOST ? " or more" : ""}`}</p>
+      <ol>${repeat(all, (h) => h.id, (h) => this.line(h))}</ol>
+      ${this.further()}`;
+  }
+
+  private line(h: Found): TemplateResult {
+    const [from, to] = h.mark;
+    const at = parseTime(h.ts);
+    return html`<li>
+      <button class="hit" @click=${() => void go(this.desk, h.id)}>
+        <span class="row"><span class="name">${h.from === this.desk.you ? "You" : who(h.from)}</span><span class="kind">${neutral(h.kind)}</span><time title=${moment(at)}>${clock(at)}</time></span>
+        <span class="excerpt">${neutral(h.excerpt.slice(0, from))}${to > from ? html`<em>${neutral(h.excerpt.slice(from, to))}</em>` : nothing}${neutral(h.excerpt.slice(to))}</span>
+      </button>
+      ${rawButton(this.desk, h.id)}
+    </li>`;
+  }
+
+  /** Looking further back than what is loaded. */
+  private further(): TemplateResult | typeof nothing {
+    const { walk } = this;
+    const told = walk === null || walk.progress.looked === 0 ? "" : `Looked through ${amount(walk.progress.looked, "older entry", "older entries")}${walk.progress.back === 0 ? "" : `, back to ${moment(walk.progress.back)}`}.`;
+    if (walk?.running === true) {
+      return html`<div class="further" role="status"><progress aria-label="Looking further back"></progress><p class="quiet">${told || "Looking further back…"}</p><button class="button small" @click=${this.stop}>Stop</button></div>`;
+    }
+    if (walk?.progress.done === true) return html`<p class="further quiet" role="status">${told} This is the beginning.</p>`;
+    if (!this.desk.state.hasOlder) return html`<p class="further quiet">Everything there is was searched.</p>`;
+    return html`<div class="further"><p class="quiet">${told}</p>${refused(walk?.trouble ?? "")}<button class="button" @click=${this.more}>Look further back</button></div>`;
+  }
+
+  private readonly more = (): void => {
+    this.walk ??= new Walk(this.desk.space, this.desk.state.oldest, (page) => this.page(page));
+    const { walk } = this;
+    void walk.go(() => this.tick++);
+    this.tick++;
+  };
+
+  private page(page: readonly Envelope[]): boolean {
+    const known = new Set(this.older.map((h) => h.id));
+    this.older = [...this.older, ...find(page, this.filter, MOST).filter((h) => !known.has(h.id))];
+    this.tick++;
+    return this.older.length < MOST * 2;
+  }
+
+  private readonly stop = (): void => {
+    this.walk?.stop();
+  };
+
+  private readonly typed = (e: Event): void => {
+    const { value } = e.target as HTMLInputElement;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.look({ text: value }), REST);
+  };
+
+  private flip(g: KindGroup): void {
+    const { kinds } = this.filter;
+    const also: readonly KindGroup[] = g === "other" ? ["other", "people", "streams"] : [g];
+    this.look({ kinds: kinds.includes(g) ? kinds.filter((x) => !also.includes(x)) : [...kinds, ...also] });
+  }
+
+  private by(id: ParticipantID): void {
+    this.look({ from: id === "" ? [] : [id] });
+  }
+
+  /** Another question: what was found further back is no answer to it. */
+  private look(change: Partial<Filter>): void {
+    this.filter = { ...this.filter, ...change };
+    this.walk?.stop();
+    this.walk = null;
+    this.older = [];
+  }
+}
+
+function find(envelopes: readonly Envelope[], f: Filter, most: number): readonly Found[] {
+  const hits = search(envelopes, f, most);
+  const times = new Map<string, string>();
+  const wanted = new Set(hits.map((h) => h.id));
+  for (const e of envelopes) if (wanted.has(e.id)) times.set(e.id, e.ts);
+  return hits.map((h) => ({ ...h, ts: times.get(h.id) ?? "" }));
+}
+
+define("meup-search", Search);

@@ -1,0 +1,204 @@
+/** The time line: shows the space as it was at any moment, and plays it at any speed. */
+
+import { type TemplateResult, html, nothing, svg } from "lit";
+import { oneLine, textOf } from "../../core/read.js";
+import { duration } from "../../core/time.js";
+import { neutral } from "../../core/unicode.js";
+import type { Envelope } from "../../core/types.js";
+import { icon } from "../icons.js";
+import { define } from "../light.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { who } from "../text.js";
+import { moment } from "../words.js";
+import { amount, parts, refused } from "./parts.js";
+import { type Replay, replayOf } from "./replay-session.js";
+import { timelineStyles } from "./timeline-style.js";
+
+const SPEEDS = [1, 2, 5, 10, 25, 50, 100] as const;
+/** Columns of the picture of what happened when. */
+const COLUMNS = 60;
+
+export class TimelinePanel extends PanelElement {
+  static override properties = { ...PanelElement.properties, byTime: { state: true } };
+  static override styles = [shared, parts, timelineStyles];
+
+  /** The slider goes by the clock instead of by what happened. */
+  declare private byTime: boolean;
+  private end: () => void = () => {};
+  private picture: { readonly n: number; readonly byTime: boolean; readonly bars: readonly number[] } | null = null;
+
+  constructor() {
+    super();
+    this.byTime = false;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.end();
+    this.end = () => {};
+    this.listening = false;
+  }
+
+  private listening = false;
+
+  private get replay(): Replay {
+    const r = replayOf(this.desk);
+    if (!this.listening) {
+      this.listening = true;
+      this.end = r.subscribe(() => this.requestUpdate());
+    }
+    return r;
+  }
+
+  protected override render(): TemplateResult {
+    const r = this.replay;
+    r.take();
+    const n = r.timeline.length;
+    if (n === 0) return html`<p class="empty">Nothing has happened yet in what is loaded.</p>`;
+    return html`<div class="stack">
+      <div class="mode row" data-on=${r.on}>
+        <p class="grow" role="status">${r.on ? "Not live: the talk shows the past, and nothing can be sent." : "Live: the talk shows what is happening now."}</p>
+        ${r.on ? html`<button class="button small" @click=${() => r.live()}>Back to now</button>` : nothing}
+      </div>
+      ${this.slider(r)} ${this.keys(r)} ${this.choices(r)} ${this.what(r)} ${this.older(r)}
+    </div>`;
+  }
+
+  private slider(r: Replay): TemplateResult {
+    const [first, last] = r.timeline.span;
+    const n = r.timeline.length;
+    const value = this.byTime ? r.now : r.position;
+    return html`<div class="line">
+      ${this.bars(r)}
+      <label class="unseen" for="at">Moment</label>
+      <input
+        id="at"
+        type="range"
+        min=${this.byTime ? first : 0}
+        max=${this.byTime ? Math.max(last, first + 1) : n}
+        step="1"
+        .value=${String(Math.round(value))}
+        aria-valuetext=${`${moment(r.now)}, ${r.position} of ${n}`}
+        @input=${this.slid}
+        @keydown=${this.key}
+      />
+      <p class="row ends"><time class="grow">${exactly(r.now)}</time><span class="faint">${r.position.toLocaleString()} of ${n.toLocaleString()}</span></p>
+    </div>`;
+  }
+
+  /** How much happened when. */
+  private bars(r: Replay): TemplateResult {
+    const n = r.timeline.length;
+    if (this.picture?.n !== n || this.picture.byTime !== this.byTime) this.picture = { n, byTime: this.byTime, bars: this.byTime ? density(r) : weight(r) };
+    const { bars } = this.picture;
+    const most = Math.max(1, ...bars);
+    return html`<svg class="bars" viewBox="0 0 ${COLUMNS} 10" preserveAspectRatio="none" aria-hidden="true">
+      ${bars.map((b, i) => {
+        const h = b === 0 ? 0 : Math.max(0.6, (Math.sqrt(b) / Math.sqrt(most)) * 10);
+        return svg`<rect x=${i + 0.12} y=${10 - h} width="0.76" height=${h}></rect>`;
+      })}
+    </svg>`;
+  }
+
+  private keys(r: Replay): TemplateResult {
+    return html`<div class="row">
+      <button class="small-icon turned" title="One back" aria-label="One envelope back" ?disabled=${r.position === 0} @click=${() => r.step(-1)}>${icon("chevron")}</button>
+      <button class="button main play" @click=${() => (r.playing ? r.pause() : r.play())}>${r.playing ? html`${icon("pause")} Pause` : "Play"}</button>
+      <button class="small-icon" title="One on" aria-label="One envelope on" ?disabled=${r.position >= r.timeline.length} @click=${() => r.step(1)}>${icon("chevron")}</button>
+      <label class="unseen" for="speed">Speed</label>
+      <select id="speed" @change=${(e: Event) => r.setSpeed(Number((e.target as HTMLSelectElement).value))}>
+        ${SPEEDS.map((x) => html`<option value=${x} .selected=${r.speed === x}>${x}×</option>`)}
+      </select>
+    </div>`;
+  }
+
+  private choices(r: Replay): TemplateResult {
+    return html`<label class="check"><input type="checkbox" .checked=${r.brisk} @change=${(e: Event) => r.setBrisk((e.target as HTMLInputElement).checked)} /> Cut silences short</label>
+      <label class="check"><input type="checkbox" .checked=${this.byTime} @change=${(e: Event) => (this.byTime = (e.target as HTMLInputElement).checked)} /> Slide by the clock instead of by what happened</label>
+      <label class="field-label">Go to a moment
+        <input class="field" type="datetime-local" step="1" min=${local(r.timeline.span[0])} max=${local(r.timeline.span[1])} .value=${local(r.now)} @change=${this.chosen} />
+      </label>`;
+  }
+
+  /** What has just happened there. */
+  private what(r: Replay): TemplateResult | typeof nothing {
+    const e = r.timeline.envelopes[r.position - 1];
+    if (!r.on || e === undefined) return nothing;
+    return html`<div class="card"><p class="row"><span class="name">${who(e.from)}</span><code>${neutral(e.kind)}</code></p><p class="quiet">${summary(e)}</p></div>`;
+  }
+
+  private older(r: Replay): TemplateResult | typeof nothing {
+    const [first, last] = r.timeline.span;
+    const span = html`<p class="quiet">${amount(r.timeline.length, "entry", "entries")} over ${duration((last - first) / 1000)}, since ${exactly(first)}.</p>`;
+    if (r.full) return html`${span}<p class="quiet">More than that is not held at once.</p>`;
+    if (r.whole) return html`${span}<p class="quiet">This goes back to the beginning of the space.</p>`;
+    if (r.loading?.running === true) {
+      return html`${span}<progress aria-label="Loading what was before"></progress><p class="row"><span class="grow quiet" role="status">Loading what was before…</span><button class="button small" @click=${() => r.stopLoading()}>Stop</button></p>`;
+    }
+    return html`${span} ${refused(r.loading?.trouble ?? "")}<p><button class="button" @click=${() => r.loadOlder()}>Load what was before</button></p>`;
+  }
+
+  private readonly slid = (e: Event): void => {
+    const v = Number((e.target as HTMLInputElement).value);
+    if (this.byTime) this.replay.seekTime(v);
+    else this.replay.seek(v);
+  };
+
+  private readonly chosen = (e: Event): void => {
+    const at = new Date((e.target as HTMLInputElement).value).getTime();
+    if (Number.isFinite(at)) this.replay.seekTime(at + 999);
+  };
+
+  /** The clock's slider has too many steps for the arrows: they go by what happened. */
+  private readonly key = (e: KeyboardEvent): void => {
+    const by = ({ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 } as const)[e.key as "ArrowRight"];
+    if (by === undefined || !this.byTime) return;
+    e.preventDefault();
+    this.replay.step(by);
+  };
+}
+
+/** Envelopes in each stretch of time. */
+function density(r: Replay): readonly number[] {
+  const [first, last] = r.timeline.span;
+  const bars = new Array<number>(COLUMNS).fill(0);
+  const width = Math.max(1, last - first);
+  for (const e of r.timeline.envelopes) {
+    const i = Math.min(COLUMNS - 1, Math.max(0, Math.floor(((Date.parse(e.ts) - first) / width) * COLUMNS)));
+    bars[i] = (bars[i] ?? 0) + 1;
+  }
+  return bars;
+}
+
+/** By what happened every place counts the same: what people said and decided stands out. */
+function weight(r: Replay): readonly number[] {
+  const bars = new Array<number>(COLUMNS).fill(0);
+  const { envelopes } = r.timeline;
+  envelopes.forEach((e, i) => {
+    const at = Math.min(COLUMNS - 1, Math.floor((i / envelopes.length) * COLUMNS));
+    bars[at] = (bars[at] ?? 0) + (e.kind.startsWith("reasoning.") || e.kind.startsWith("stream.") ? 1 : 4);
+  });
+  return bars;
+}
+
+const EXACTLY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+/** The day and the second, in short. */
+function exactly(at: number): string {
+  return at === 0 ? "" : EXACTLY.format(at);
+}
+
+function summary(e: Envelope): string {
+  const method = e.payload["method"];
+  return oneLine(neutral(textOf(e.payload) || (typeof method === "string" ? method : "")), 160) || "—";
+}
+
+/** A moment as a field of the browser wants it, in the time zone of whoever looks. */
+function local(at: number): string {
+  if (at === 0) return "";
+  const d = new Date(at - new Date(at).getTimezoneOffset() * 60_000);
+  return d.toISOString().slice(0, 19);
+}
+
+define("meup-timeline", TimelinePanel);

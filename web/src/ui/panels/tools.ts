@@ -1,0 +1,122 @@
+/** The tools that participants offer, as far as their lists were seen in this space. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+import { askTools } from "../../core/drafts.js";
+import { newID } from "../../core/ids.js";
+import { wordsOf } from "../../core/filter.js";
+import type { Participant, Tool } from "../../core/state.js";
+import type { ParticipantID } from "../../core/types.js";
+import { define } from "../light.js";
+import { allows } from "../may.js";
+import { PanelElement } from "../panel.js";
+import { shared } from "../styles.js";
+import { plain, pretty, who } from "../text.js";
+import { amount, exact, monogram, parts, refused } from "./parts.js";
+
+/** Tools of one participant that are drawn. */
+const MOST = 200;
+
+export class Tools extends PanelElement {
+  static override properties = { ...PanelElement.properties, text: { state: true }, asked: { state: true }, trouble: { state: true } };
+  static override styles = [
+    shared,
+    parts,
+    css`
+      .owner {
+        margin: var(--space-5) 0 var(--space-2);
+      }
+      .tools > li {
+        display: grid;
+        gap: var(--space-1);
+        padding: var(--space-3) 0;
+        border-bottom: 1px solid var(--line);
+        overflow-wrap: anywhere;
+      }
+      .tools > li:last-child {
+        border-bottom: 0;
+      }
+      .tools code {
+        font-weight: 600;
+      }
+      .ask {
+        display: flex;
+        align-items: center;
+        gap: var(--space-2);
+        padding: var(--space-2) 0;
+      }
+    `,
+  ];
+
+  declare private text: string;
+  /** Who was asked and has not answered yet. */
+  declare private asked: ReadonlySet<ParticipantID>;
+  declare private trouble: string;
+
+  constructor() {
+    super();
+    this.text = "";
+    this.asked = new Set();
+    this.trouble = "";
+  }
+
+  protected override render(): TemplateResult {
+    const only = this.params?.["id"];
+    const all = [...this.state.participants.values()].filter((p) => only === undefined || p.id === only);
+    const offer = all.filter((p) => p.tools.length > 0).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
+    const silent = all.filter((p) => p.present && p.tools.length === 0 && p.id !== this.desk.you && allows(p.capabilities, "mcp.response"));
+    return html`
+      ${only === undefined ? nothing : html`<p class="row quiet">Only those of ${who(only)}. <button class="words" @click=${() => this.desk.open("tools")}>Show all</button></p>`}
+      ${offer.length === 0
+        ? html`<p class="empty">No list of tools was seen here.</p>`
+        : html`<label class="unseen" for="find">Find a tool</label>
+            <input id="find" class="field" type="search" placeholder="Find a tool" .value=${this.text} @input=${(e: Event) => (this.text = (e.target as HTMLInputElement).value)} />`}
+      ${offer.map((p) => this.owner(p))} ${this.others(silent)} ${refused(this.trouble)}
+    `;
+  }
+
+  private owner(p: Participant): TemplateResult | typeof nothing {
+    const words = wordsOf(this.text);
+    const found = p.tools.filter((t) => words.every((w) => `${t.name} ${t.title} ${t.description}`.toLowerCase().includes(w)));
+    if (found.length === 0) return nothing;
+    return html`<section aria-label=${who(p.id)}>
+      <div class="row owner">${monogram(p.id, p.agent)}<span class="name grow">${who(p.id)}</span><span class="faint">${amount(found.length, "tool")}${p.present ? "" : ", not here now"}</span></div>
+      <ul class="tools">${found.slice(0, MOST).map((t) => this.tool(t))}</ul>
+      ${found.length > MOST ? html`<p class="faint">Not all are shown: search for a name.</p>` : nothing}
+    </section>`;
+  }
+
+  private tool(t: Tool): TemplateResult {
+    return html`<li>
+      <div class="row">
+        <code>${exact(t.name)}</code>
+        ${t.readOnly === true ? html`<span class="chip">says it only reads</span>` : nothing} ${t.destructive === true ? html`<span class="chip bad">can destroy</span>` : nothing}
+      </div>
+      ${t.title === "" || t.title === t.name ? nothing : html`<p class="small">${plain(t.title)}</p>`} ${t.description === "" ? nothing : html`<p class="quiet">${plain(t.description)}</p>`}
+      ${t.inputSchema === undefined ? nothing : html`<details><summary>Arguments</summary><pre tabindex="0">${exact(pretty(t.inputSchema).slice(0, 50_000))}</pre></details>`}
+    </li>`;
+  }
+
+  /** Those whose tools are not known. */
+  private others(silent: readonly Participant[]): TemplateResult | typeof nothing {
+    if (silent.length === 0 || this.desk.past) return nothing;
+    if (!this.desk.may("mcp.request")) return html`<p class="quiet section">You may not ask the others for their tools.</p>`;
+    return html`<h3 class="section">Not known yet</h3>
+      <ul>
+        ${silent.map(
+          (p) => html`<li class="ask">
+            ${monogram(p.id, p.agent)}<span class="grow">${who(p.id)}</span>
+            ${this.asked.has(p.id) ? html`<span class="faint" role="status">Asked. No answer yet.</span>` : html`<button class="button small" aria-label=${`Ask ${who(p.id)} for its tools`} @click=${() => void this.ask(p.id)}>Ask</button>`}
+          </li>`,
+        )}
+      </ul>`;
+  }
+
+  private async ask(id: ParticipantID): Promise<void> {
+    this.trouble = "";
+    const sent = await this.desk.send(askTools(id, newID()));
+    if (sent.ok) this.asked = new Set([...this.asked, id]);
+    else this.trouble = sent.refusal;
+  }
+}
+
+define("meup-tools", Tools);

@@ -1,0 +1,65 @@
+/** What is seen of a block while it runs: its last two steps, and what is growing. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import { oneLine } from "../core/read.js";
+import type { Block, Step } from "../core/state.js";
+import { callDuration } from "../core/time.js";
+import type { SpaceDesk } from "./desk.js";
+import { passes } from "./sieve.js";
+import { outcomeMark } from "./call.js";
+import { plain, thought, who } from "./text.js";
+
+/** How many steps; what still grows or runs comes on top of that. */
+const STEPS = 2;
+const MOST = 6;
+
+export function preview(desk: SpaceDesk, b: Block): TemplateResult {
+  const steps = latest(b, desk);
+  if (steps.length === 0) {
+    return html`<p class="preview-line">${b.message === "" ? "…" : plain(b.message)}</p>`;
+  }
+  return html`<ul class="preview-steps">${repeat(steps, (s) => s.key, (s) => html`<li class="preview-line">${line(desk, s)}</li>`)}</ul>`;
+}
+
+function latest(b: Block, desk: SpaceDesk): readonly Step[] {
+  const seen = b.steps.filter((s) => passes(desk.view, s));
+  const from = seen.length - STEPS;
+  return seen.filter((s, i) => i >= from || alive(desk, s)).slice(-MOST);
+}
+
+/** Whether something may still come of a step. */
+function alive(desk: SpaceDesk, s: Step): boolean {
+  switch (s.type) {
+    case "call":
+      return s.call.outcome === "pending";
+    case "block":
+      return desk.shown.blocks.get(s.path)?.status === "reasoning";
+    case "said":
+      return false;
+    default:
+      return s.growing;
+  }
+}
+
+function line(desk: SpaceDesk, s: Step): TemplateResult {
+  switch (s.type) {
+    case "call":
+      return html`${outcomeMark(s.call)}
+        <span>
+          ${s.call.rationale === "" ? html`<code>${who(s.call.tool)}</code>` : html`${thought(oneLine(s.call.rationale, 160))} <code>${who(s.call.tool)}</code>`}
+          ${s.call.summary === "" ? nothing : html`<span class="faint"> → ${plain(oneLine(s.call.summary, 100))}</span>`}
+          ${s.call.durationMs === null ? nothing : html`<span class="faint"> ${callDuration(s.call.durationMs)}</span>`}
+        </span>`;
+    case "block": {
+      const child = desk.shown.blocks.get(s.path);
+      const running = child?.status === "reasoning";
+      return html`${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="dot" aria-hidden="true"></span>`}
+        <span>${thought(oneLine(s.rationale || child?.message || "A part of it", 160))}</span>`;
+    }
+    case "said":
+      return html`<span class="dot" aria-hidden="true"></span><span>${who(s.from)}: ${plain(oneLine(s.text, 200))}</span>`;
+    default:
+      return html`<span class="dot" aria-hidden="true"></span><span class=${s.growing ? "growing" : ""}>${thought(s.growing ? s.text : oneLine(s.text || s.questions.join(" "), 320))}</span>`;
+  }
+}

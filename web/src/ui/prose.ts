@@ -1,0 +1,43 @@
+/** The text of a message: plain, or Markdown as soon as what draws it is there. */
+
+import { type TemplateResult, html } from "lit";
+import { Light, define } from "./light.js";
+import { plain } from "./text.js";
+import { longText } from "./words.js";
+
+type Markdown = typeof import("./markdown.js");
+
+let loaded: Markdown | null = null;
+let loading: Promise<Markdown> | null = null;
+
+/** Longer Markdown is drawn in part at first; a cut may fall into a table, which is then text. */
+export class Prose extends Light {
+  static override properties = { text: { attribute: false }, format: { attribute: false }, failed: { state: true } };
+
+  declare text: string;
+  declare format: "plain" | "markdown";
+  declare private failed: boolean;
+
+  protected override render(): TemplateResult {
+    if (this.format !== "markdown" || this.failed) return html`<div class="prose plain" dir="auto">${longText(this.text)}</div>`;
+    if (loaded === null) {
+      void this.load();
+      return html`<div class="prose plain" dir="auto">${plain(this.text.slice(0, 6000))}</div>`;
+    }
+    const { markdown } = loaded;
+    return html`<div class="prose" dir="auto">${longText(this.text, markdown)}</div>`;
+  }
+
+  private async load(): Promise<void> {
+    try {
+      loading ??= import("./markdown.js");
+      loaded = await loading;
+    } catch {
+      loading = null;
+      this.failed = true; // the text is there all the same
+    }
+    this.requestUpdate();
+  }
+}
+
+define("meup-prose", Prose);

@@ -1,0 +1,151 @@
+/**
+ * The reasoning block: "Reasoning · 9s" with the last steps while it runs, then
+ * "Thought for 12s", to be opened. It closes by itself, once, a second after
+ * the end; what a person does with it wins for ever (see core/toggle.ts).
+ */
+
+import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import { cancelReasoning } from "../core/drafts.js";
+import type { Block } from "../core/state.js";
+import { blockTitle } from "../core/time.js";
+import type { SpaceDesk } from "./desk.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import { keepToggles } from "./prefs.js";
+import { pulse } from "./pulse.js";
+import { ending, stepList } from "./steps.js";
+import { preview } from "./preview.js";
+import { plain, who } from "./text.js";
+
+export class ReasoningBlock extends Light {
+  static override properties = { desk: { attribute: false }, block: { attribute: false }, drawing: { attribute: false }, wide: { state: true } };
+
+  declare desk: SpaceDesk;
+  declare block: Block;
+  /** See SpaceDesk.drawing. */
+  declare drawing: unknown;
+  /** A person asked for all steps of what is still running. */
+  declare private wide: boolean;
+
+  private stopPulse: (() => void) | undefined;
+  private closing: ReturnType<typeof setTimeout> | undefined;
+  private readonly heading = createRef<HTMLElement>();
+  private readonly previewBox = createRef<HTMLElement>();
+  private atEnd = true;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.requestUpdate();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.stopPulse?.();
+    this.stopPulse = undefined;
+    clearTimeout(this.closing);
+  }
+
+  private get open(): boolean {
+    return this.desk.toggles.isOpen(this.block, performance.now());
+  }
+
+  private toggle(): void {
+    this.desk.emit("touched", {});
+    this.desk.toggles.choose(this.block.path, !this.open);
+    keepToggles(this.desk.toggles);
+    this.wide = false;
+    this.requestUpdate();
+  }
+
+  private all(): void {
+    this.desk.emit("touched", {});
+    this.desk.toggles.choose(this.block.path, true);
+    this.wide = true;
+  }
+
+  protected override render(): TemplateResult {
+    const b = this.block;
+    const running = b.status === "reasoning";
+    const open = this.open;
+    const id = `steps-${b.path}`;
+    return html`<section class="reasoning" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${who(b.opener)}`}>
+      <div class="reasoning-head">
+        <button class="reasoning-toggle" aria-expanded=${open ? "true" : "false"} aria-controls=${id} @click=${() => this.toggle()}>
+          ${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="chevron" aria-hidden="true">${icon("chevron")}</span>`}
+          <span class="reasoning-title" ${ref(this.heading)}>${blockTitle(b, this.desk.now())}</span>
+          ${b.depth > 0 ? html`<span class="reasoning-about">${plain(b.message)}</span>` : nothing}
+          ${this.counts()}
+        </button>
+        ${running && this.desk.may("reasoning.cancel") && !this.desk.past
+          ? html`<button class="words reasoning-stop" @click=${() => void this.stop()}>Stop</button>`
+          : nothing}
+      </div>
+      <div class="reasoning-body" id=${id} ?hidden=${!open}>${open ? this.body(running) : nothing}</div>
+    </section>`;
+  }
+
+  private body(running: boolean): TemplateResult {
+    const b = this.block;
+    if (running && !this.wide && this.desk.toggles.preference !== "open") {
+      return html`<div class="preview" ${ref(this.previewBox)} @scroll=${this.scrolled} tabindex="-1">${preview(this.desk, b)}</div>
+        ${b.steps.length > 2 || b.droppedSteps > 0
+          ? html`<button class="words reasoning-all" @click=${() => this.all()}>All ${b.steps.length + b.droppedSteps} steps</button>`
+          : nothing}`;
+    }
+    return html`${stepList(this.desk, b)}${ending(this.desk, b)}`;
+  }
+
+  /** What there is in it, for who has not opened it. */
+  private counts(): TemplateResult | typeof nothing {
+    const { calls, errors } = this.block.counts;
+    const waiting = this.block.counts.pending === 0 ? 0 : this.block.steps.filter((s) => s.type === "call" && s.call.proposed && s.call.outcome === "pending").length;
+    if (calls === 0 && waiting === 0) return nothing;
+    return html`<span class="reasoning-counts">
+      ${calls > 0 ? html`<span>${calls === 1 ? "1 call" : `${calls} calls`}</span>` : nothing}
+      ${errors > 0 ? html`<span class="bad">${errors} failed</span>` : nothing}
+      ${waiting > 0 ? html`<span class="wait">${waiting} to decide</span>` : nothing}
+    </span>`;
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("block")) this.id = `b-${this.block.path}`;
+  }
+
+  protected override updated(): void {
+    const running = this.block.status === "reasoning";
+    if (running && this.isConnected) this.stopPulse ??= pulse(() => this.tick());
+    else {
+      this.stopPulse?.();
+      this.stopPulse = undefined;
+    }
+    this.closeLater();
+    const box = this.previewBox.value;
+    if (box !== undefined && this.atEnd) box.scrollTop = box.scrollHeight;
+  }
+
+  private closeLater(): void {
+    clearTimeout(this.closing);
+    const at = this.desk.toggles.closesAt(this.block, performance.now());
+    if (at !== null) this.closing = setTimeout(() => this.requestUpdate(), at - performance.now() + 1);
+  }
+
+  /** Only the seconds change. */
+  private tick(): void {
+    const words = blockTitle(this.block, this.desk.now());
+    if (this.heading.value !== undefined && this.heading.value.textContent !== words) this.requestUpdate();
+  }
+
+  /** The preview follows its end, unless somebody has scrolled away from it. */
+  private scrolled(e: Event): void {
+    const box = e.currentTarget as HTMLElement;
+    this.atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 8;
+  }
+
+  private async stop(): Promise<void> {
+    const sent = await this.desk.send(cancelReasoning(this.block.path, "stopped by a reader"));
+    if (!sent.ok) this.desk.say(sent.refusal);
+  }
+}
+
+define("meup-reasoning", ReasoningBlock);

@@ -1,0 +1,19 @@
+/** The rest of a long text, which is drawn when somebody wants to see it. */
+
+import { type TemplateResult, html } from "lit";
+import { Light, define } from "./light.js";
+
+export class Rest extends Light {
+  static override properties = { text: { attribute: false }, draw: { attribute: false }, open: { state: true } };
+
+  declare text: string;
+  declare draw: (s: string) => unknown;
+  declare private open: boolean;
+
+  protected override render(): TemplateResult | unknown {
+    if (this.open) return this.draw(this.text);
+    return html`<button class="words" @click=${() => (this.open = true)}>Show the rest (${this.text.length.toLocaleString()} characters)</button>`;
+  }
+}
+
+define("meup-rest", Rest);

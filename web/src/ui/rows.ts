@@ -1,0 +1,127 @@
+/** The lines of the talk, in the order in which they are drawn. */
+
+import type { Block, CallStep, Message, Notice, Proposal, SpaceState } from "../core/state.js";
+import type { ContextPath, ID, Millis, ParticipantID } from "../core/types.js";
+import type { View } from "./panel.js";
+import { sieve } from "./sieve.js";
+
+export type Row =
+  | { readonly type: "day"; readonly key: string; readonly at: Millis }
+  | { readonly type: "message"; readonly key: string; readonly message: Message; readonly quote: Message | null; readonly lone: ID | null; readonly joined: boolean }
+  | { readonly type: "block"; readonly key: string; readonly block: Block; readonly joined: boolean }
+  | { readonly type: "call"; readonly key: string; readonly step: CallStep }
+  | { readonly type: "proposal"; readonly key: string; readonly proposal: Proposal }
+  | { readonly type: "notice"; readonly key: string; readonly notice: Notice };
+
+/** Messages of one author that follow one another this closely are one utterance, milliseconds. */
+const TOGETHER = 5 * 60_000;
+
+/**
+ * Makes the rows. A block stands right above the answer that came of it, and
+ * as long as there is none below the question that it is about.
+ */
+export function rows(state: SpaceState, view: View): Row[] {
+  return new Builder(state, view).build();
+}
+
+class Builder {
+  private readonly out: Row[] = [];
+  private readonly placed = new Set<ContextPath>();
+  private readonly sieve;
+  /** When the next day begins, by the clock of whoever looks. */
+  private midnight: Millis = 1;
+  private lastFrom: ParticipantID = "";
+  private lastAt: Millis = 0;
+
+  constructor(
+    private readonly state: SpaceState,
+    view: View,
+  ) {
+    this.sieve = sieve(state, view);
+  }
+
+  build(): Row[] {
+    for (const item of this.state.timeline) {
+      switch (item.type) {
+        case "message":
+          this.message(item.key);
+          break;
+        case "block":
+          this.block(item.key, null);
+          break;
+        case "proposal": {
+          const proposal = this.state.proposals.get(item.key);
+          if (proposal !== undefined && this.sieve.proposal(proposal)) this.line(item.at, { type: "proposal", key: `p ${item.key}`, proposal });
+          break;
+        }
+        case "call": {
+          const step = this.state.calls.get(item.key);
+          if (step !== undefined && this.sieve.call(step)) this.line(item.at, { type: "call", key: `c ${item.key}`, step });
+          break;
+        }
+        case "notice": {
+          const notice = this.state.notices.get(item.key);
+          if (notice !== undefined && this.sieve.notice(notice)) this.line(item.at, { type: "notice", key: `n ${item.key}`, notice });
+        }
+      }
+    }
+    return this.out;
+  }
+
+  private message(id: ID): void {
+    const m = this.state.messages.get(id);
+    if (m === undefined) return;
+    for (const path of m.answers) this.block(path, id);
+    if (this.sieve.message(m)) {
+      const before = this.out.at(-1);
+      const own = before?.type === "block" && before.block.answer === id;
+      this.mark(m.at);
+      const quote = this.quote(m, own);
+      const joined = own || (quote === null && m.to.length === 0 && m.from === this.lastFrom && m.at - this.lastAt < TOGETHER);
+      this.out.push({ type: "message", key: `m ${id}`, message: m, quote, lone: quote === null && m.replyTo !== null && !this.state.messages.has(m.replyTo) ? m.replyTo : null, joined });
+      this.lastFrom = m.from;
+      this.lastAt = m.at;
+    }
+    for (const path of m.blocks) this.block(path, null);
+  }
+
+  /** What a message answers, unless that stands right above it. */
+  private quote(m: Message, own: boolean): Message | null {
+    if (m.replyTo === null) return null;
+    const before = this.out.at(own ? -2 : -1);
+    if (before?.type === "message" && before.message.id === m.replyTo) return null;
+    return this.state.messages.get(m.replyTo) ?? null;
+  }
+
+  private block(path: ContextPath, above: ID | null): void {
+    const b = this.state.blocks.get(path);
+    if (b === undefined || b.depth > 0 || this.placed.has(path) || !this.sieve.block(b)) return;
+    if (above === null && b.answer !== null && this.state.messages.has(b.answer)) return; // it comes with the answer
+    if (empty(b)) return;
+    this.placed.add(path);
+    this.mark(b.startedAt);
+    this.out.push({ type: "block", key: `b ${path}`, block: b, joined: false });
+    this.lastFrom = "";
+  }
+
+  private line(at: Millis, row: Row): void {
+    this.mark(at);
+    this.out.push(row);
+    this.lastFrom = "";
+  }
+
+  /** A day begins. What is drawn later than it happened does not begin one again. */
+  private mark(at: Millis): void {
+    if (at < this.midnight) return;
+    const next = new Date(at);
+    this.midnight = next.setHours(24, 0, 0, 0);
+    this.out.push({ type: "day", key: `d ${this.midnight}`, at });
+    this.lastFrom = "";
+  }
+}
+
+/** Whether there is nothing to be seen in a block, and nothing to wait for. */
+function empty(b: Block): boolean {
+  if (b.status === "reasoning" || b.status === "cancelled" || b.status === "stopped") return false;
+  return b.steps.length === 0 && b.droppedSteps === 0 && b.conclusion === null && b.message === "" && b.children.length === 0;
+}

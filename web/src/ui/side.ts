@@ -1,0 +1,107 @@
+/** The side area: the tabs of the panels, and the one that is open. Narrow pages show it as a sheet. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import type { SpaceDesk } from "./desk.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import type { Panel, PanelElement, PanelParams } from "./panel.js";
+import { panels } from "./panels/index.js";
+import { keepPanel } from "./prefs.js";
+
+export class Side extends Light {
+  static override properties = { desk: { attribute: false }, tick: { attribute: false }, open: { attribute: false }, params: { attribute: false }, trouble: { state: true } };
+
+  declare desk: SpaceDesk;
+  declare tick: number;
+  /** The id of the panel that is open; "" for none. */
+  declare open: string;
+  declare params: PanelParams;
+  declare private trouble: string;
+
+  private readonly place = createRef<HTMLElement>();
+  private element: PanelElement | null = null;
+  private shown = "";
+
+  protected override render(): TemplateResult {
+    const state = this.desk.shown;
+    const offered = panels.filter((p) => (p.hidden !== true || p.id === this.open) && p.offered?.(state) !== false);
+    const open = panels.find((p) => p.id === this.open);
+    return html`<aside class="side" data-open=${open !== undefined} aria-label="Panels" @keydown=${this.key}>
+      <div class="rail" role="tablist" aria-orientation="vertical" aria-label="Panels">${offered.map((p) => this.tab(p))}</div>
+      ${open === undefined
+        ? nothing
+        : html`<div class="panel" role="tabpanel" id="panel" aria-label=${open.title}>
+            <header class="panel-head">
+              <h2>${open.title}</h2>
+              <button class="icon-button" title="Close" aria-label="Close the panel" @click=${() => this.show("")}>${icon("close")}</button>
+            </header>
+            <div class="panel-body" ${ref(this.place)}>${this.trouble === "" ? nothing : html`<p class="page-line" role="alert">${this.trouble}</p>`}</div>
+          </div>`}
+    </aside>`;
+  }
+
+  private tab(p: Panel): TemplateResult {
+    const n = p.badge?.(this.desk.shown) ?? 0;
+    const chosen = p.id === this.open;
+    const label = n > 0 ? `${p.title}, ${p.badgeLabel?.(n) ?? n}` : p.title;
+    return html`<button class="tab" role="tab" data-panel=${p.id} aria-selected=${chosen ? "true" : "false"} aria-controls="panel" aria-label=${label} tabindex=${chosen || (this.open === "" && p === panels[0]) ? 0 : -1} @click=${() => this.show(chosen ? "" : p.id)}>
+      ${icon(p.icon)}<span class="tab-title">${p.title}</span>${n > 0 ? html`<span class="badge" aria-hidden="true">${n > 99 ? "99+" : n}</span>` : nothing}
+    </button>`;
+  }
+
+  private show(id: string): void {
+    this.dispatchEvent(new CustomEvent("panel", { bubbles: true, detail: { id } }));
+  }
+
+  /** The keys of a list of tabs. */
+  private readonly key = (e: KeyboardEvent): void => {
+    if (e.key === "Escape" && this.open !== "" && !e.defaultPrevented) {
+      this.show("");
+      return;
+    }
+    const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[e.key];
+    const tab = (e.target as Element).closest(".tab");
+    if (by === undefined || tab === null) return;
+    const all = [...this.querySelectorAll<HTMLElement>(".tab")];
+    all[(all.indexOf(tab as HTMLElement) + by + all.length) % all.length]?.focus();
+    e.preventDefault();
+  };
+
+  protected override updated(): void {
+    if (this.open !== this.shown) void this.change();
+    else this.feed();
+  }
+
+  /** Puts another panel's element in its place. */
+  private async change(): Promise<void> {
+    const id = this.open;
+    this.shown = id;
+    this.element?.remove();
+    this.element = null;
+    this.trouble = "";
+    keepPanel(id);
+    const panel = panels.find((p) => p.id === id);
+    if (panel === undefined) return;
+    try {
+      await panel.load();
+    } catch {
+      if (this.shown === id) this.trouble = "This part of the page could not be loaded. Is the gateway there?";
+      return;
+    }
+    if (this.shown !== id || this.place.value === undefined) return;
+    this.element = document.createElement(panel.element) as PanelElement;
+    this.feed();
+    this.place.value.append(this.element);
+  }
+
+  private feed(): void {
+    const e = this.element;
+    if (e === null) return;
+    e.desk = this.desk;
+    e.state = this.desk.shown;
+    if (e.params !== this.params) e.params = this.params;
+  }
+}
+
+define("meup-side", Side);

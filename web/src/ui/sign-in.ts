@@ -1,0 +1,39 @@
+/** Signing in with a token. It goes to the gateway once, and is kept nowhere by the page. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { Light, define } from "./light.js";
+
+export class SignIn extends Light {
+  static override properties = { trouble: { attribute: false }, busy: { attribute: false } };
+
+  /** Why it did not work. */
+  declare trouble: string;
+  declare busy: boolean;
+
+  protected override render(): TemplateResult {
+    return html`<main class="door">
+      <form class="door-card" @submit=${this.submit}>
+        <p class="door-mark" aria-hidden="true">meup</p>
+        <h1>Sign in</h1>
+        <p class="door-words">A space where people and agents think aloud. Use the token that you were given.</p>
+        <label for="token">Token</label>
+        <input class="field" id="token" name="token" type="password" autocomplete="off" autocapitalize="none" spellcheck="false" required autofocus aria-describedby=${this.trouble === "" ? nothing : "trouble"} />
+        ${this.trouble === "" ? nothing : html`<p class="door-trouble" id="trouble" role="alert">${this.trouble}</p>`}
+        <label class="door-remember"><input type="checkbox" name="remember" /> Stay signed in on this computer for 30 days</label>
+        <button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Signing in…" : "Sign in"}</button>
+      </form>
+    </main>`;
+  }
+
+  private readonly submit = (e: Event): void => {
+    e.preventDefault();
+    const form = e.currentTarget as HTMLFormElement;
+    const field = form.elements.namedItem("token") as HTMLInputElement;
+    const remember = (form.elements.namedItem("remember") as HTMLInputElement).checked;
+    const token = field.value.trim();
+    field.value = "";
+    if (token !== "") this.dispatchEvent(new CustomEvent("sign-in", { detail: { token, remember } }));
+  };
+}
+
+define("meup-sign-in", SignIn);

@@ -1,0 +1,163 @@
+/** One space on the screen: its head, the talk, where one writes, and the panels beside it. */
+
+import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
+import type { Link } from "../core/links.js";
+import { duration } from "../core/time.js";
+import type { Session } from "../core/types.js";
+import { Announcer } from "./announcer.js";
+import "./composer.js";
+import type { Conversation } from "./conversation.js";
+import "./conversation.js";
+import type { SpaceDesk } from "./desk.js";
+import "./header.js";
+import { Light, define } from "./light.js";
+import type { PanelParams } from "./panel.js";
+import { panels } from "./panels/index.js";
+import { lastPanel } from "./prefs.js";
+import "./side.js";
+
+/** How long something is said at the edge of the page, milliseconds. */
+const SAID = 4000;
+const NARROW = "(max-width: 56.25rem)";
+
+export class SpacePage extends Light {
+  static override properties = { desk: { attribute: false }, session: { attribute: false }, place: { attribute: false }, tick: { state: true }, panel: { state: true }, params: { state: true }, words: { state: true }, news: { state: true } };
+
+  declare desk: SpaceDesk;
+  declare session: Session;
+  /** Where the address points to. */
+  declare place: Link;
+  declare private tick: number;
+  declare private panel: string;
+  declare private params: PanelParams;
+  declare private words: string;
+  declare private news: string;
+
+  private readonly announcer = new Announcer();
+  private ends: (() => void)[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private cameFrom: Element | null = null;
+  private pending: Link | null = null;
+
+  constructor() {
+    super();
+    this.tick = 0;
+    this.words = "";
+    this.news = "";
+    this.params = {};
+    this.panel = matchMedia(NARROW).matches ? "" : lastPanel();
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    const { desk } = this;
+    document.addEventListener("keydown", this.key);
+    document.addEventListener("visibilitychange", this.woken);
+    window.addEventListener("online", this.woken);
+    this.ends = [
+      desk.subscribe(() => this.changed()),
+      desk.on("open", ({ panel, params }) => this.openPanel(panel, params)),
+      desk.on("say", ({ words }) => this.say(words)),
+      () => document.removeEventListener("keydown", this.key),
+      () => document.removeEventListener("visibilitychange", this.woken),
+      () => window.removeEventListener("online", this.woken),
+    ];
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    for (const end of this.ends) end();
+    clearTimeout(this.timer);
+  }
+
+  private changed(): void {
+    this.tick++;
+    const news = this.announcer.news(this.desk.state, this.desk.room.connectionState.phase === "live");
+    if (news !== "") this.news = news;
+    this.arrive();
+  }
+
+  protected override willUpdate(changed: PropertyValues): void {
+    if (changed.has("place")) this.pending = this.place.type === "space" ? null : this.place;
+  }
+
+  protected override updated(): void {
+    this.arrive();
+  }
+
+  /** Goes where the address points to, as soon as there is anything. */
+  private arrive(): void {
+    const { you, head } = this.desk.state;
+    if (this.pending !== null && you !== null && head > 0) void this.visit();
+  }
+
+  private async visit(): Promise<void> {
+    const link = this.pending;
+    this.pending = null;
+    if (link === null || link.type === "space") return;
+    if (!(await this.desk.goTo(link.type === "message" ? link.id : link.path))) this.desk.say("What the address points to is not to be found here.");
+  }
+
+  protected override render(): TemplateResult {
+    const { desk, tick } = this;
+    return html`<div class="space" data-panel=${this.panel !== ""} @panel=${(e: CustomEvent<{ id: string }>) => this.openPanel(e.detail.id, {}, true)} @sent=${() => this.querySelector<Conversation>("meup-conversation")?.toEnd()}>
+      <div class="space-main" ?inert=${this.panel !== "" && matchMedia(NARROW).matches}>
+        <meup-header .desk=${desk} .session=${this.session} .tick=${tick}></meup-header>
+        ${this.banner()}
+        <main class="space-talk"><meup-conversation .desk=${desk} .tick=${tick}></meup-conversation></main>
+        <meup-composer .desk=${desk} .tick=${tick} ?inert=${desk.past}></meup-composer>
+      </div>
+      ${this.panel === "" ? nothing : html`<div class="side-shade" @click=${() => this.openPanel("", {})}></div>`}
+      <meup-side .desk=${desk} .tick=${tick} .open=${this.panel} .params=${this.params}></meup-side>
+      <p class="toast" role="status" ?hidden=${this.words === ""}>${this.words}</p>
+      <p class="unseen" aria-live="polite" data-news>${this.news}</p>
+    </div>`;
+  }
+
+  /** What one has to know before anything else. */
+  private banner(): TemplateResult | typeof nothing {
+    const { desk } = this;
+    const c = desk.room.connectionState;
+    const { holdFor, durable, items } = desk.outbox;
+    if (desk.past) return html`<p class="banner past">This is how it once was. <button class="words" @click=${() => desk.showPast(null)}>Back to now</button></p>`;
+    if (c.phase === "lost") return html`<p class="banner wait">${c.reason} <button class="words" @click=${() => desk.room.wake()}>Connect now</button></p>`;
+    if (c.phase === "expired") return html`<p class="banner bad">${c.reason} <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign in again</button></p>`;
+    if (c.phase === "kicked" || c.phase === "refused") return html`<p class="banner bad" role="alert">${c.reason} <a href="#/">Other spaces</a></p>`;
+    if (holdFor > 1000) return html`<p class="banner wait">You were too fast. What you said goes out in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
+    if (!durable && items.length > 0) return html`<p class="banner wait">This browser keeps nothing: what was not sent is lost when the page is closed.</p>`;
+    return nothing;
+  }
+
+  /** Opens a panel; "" opens the first, or closes what is open. */
+  private openPanel(id: string, params: PanelParams, exactly = false): void {
+    const next = id === "" && !exactly && this.panel === "" ? (panels.find((p) => p.id === lastPanel() && p.hidden !== true) ?? panels[0])?.id ?? "" : id;
+    if (id !== "" && !panels.some((p) => p.id === id)) return;
+    if (this.panel === "" && next !== "") this.cameFrom = document.activeElement;
+    this.params = params;
+    this.panel = next;
+    if (next === "") (this.cameFrom as HTMLElement | null)?.focus?.();
+    else if (matchMedia(NARROW).matches) void this.updateComplete.then(() => this.querySelector<HTMLElement>(".panel-head button")?.focus());
+  }
+
+  private say(words: string): void {
+    this.words = words;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => (this.words = ""), SAID);
+  }
+
+  private readonly woken = (): void => {
+    if (document.visibilityState === "visible") this.desk.room.wake();
+  };
+
+  private readonly key = (e: KeyboardEvent): void => {
+    const typing = (e.composedPath()[0] as Element | undefined)?.matches?.("input, textarea, select, [contenteditable]") ?? false;
+    if ((e.key.toLowerCase() === "k" && (e.ctrlKey || e.metaKey)) || (e.key === "/" && !typing && !e.ctrlKey && !e.metaKey)) {
+      e.preventDefault();
+      this.desk.open("search");
+    } else if (e.key === "Escape" && !e.defaultPrevented && this.panel !== "" && matchMedia(NARROW).matches) {
+      this.openPanel("", {}, true);
+    }
+  };
+}
+
+define("meup-space-page", SpacePage);

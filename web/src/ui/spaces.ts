@@ -1,0 +1,50 @@
+/** The choice of a space, for who may enter several. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { format } from "../core/links.js";
+import type { Session } from "../core/types.js";
+import { icon } from "./icons.js";
+import { Light, define } from "./light.js";
+import { plain, who } from "./text.js";
+
+export class Spaces extends Light {
+  static override properties = { session: { attribute: false } };
+
+  declare session: Session;
+
+  protected override render(): TemplateResult {
+    const { spaces, globs = [] } = this.session;
+    return html`<main class="door">
+      <div class="door-card">
+        <p class="door-mark" aria-hidden="true">meup</p>
+        <h1>${spaces.length === 0 && globs.length === 0 ? "No space" : "Your spaces"}</h1>
+        ${spaces.length === 0 && globs.length === 0 ? html`<p class="door-words">Your token is good for no space of this gateway.</p>` : nothing}
+        <ul class="space-list">
+          ${spaces.map(
+            (s) => html`<li>
+              <a href=${format({ type: "space", space: s.name })}><span><b>${who(s.name)}</b><br /><span class="faint">as ${who(s.participant)}</span></span>${icon("chevron")}</a>
+            </li>`,
+          )}
+        </ul>
+        ${globs.length === 0 ? nothing : this.another(globs)}
+        <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign out</button>
+      </div>
+    </main>`;
+  }
+
+  /** Some spaces are made by being entered. */
+  private another(globs: readonly string[]): TemplateResult {
+    return html`<form class="space-other" @submit=${this.enter}>
+      <label for="space">Another one, named like ${plain(globs.join(", "))}</label>
+      <div><input class="field" id="space" name="space" required pattern="[A-Za-z0-9._:\\-]{1,128}" autocomplete="off" /><button class="button" type="submit">Enter</button></div>
+    </form>`;
+  }
+
+  private readonly enter = (e: Event): void => {
+    e.preventDefault();
+    const space = new FormData(e.currentTarget as HTMLFormElement).get("space");
+    if (typeof space === "string" && space !== "") location.hash = format({ type: "space", space });
+  };
+}
+
+define("meup-spaces", Spaces);

@@ -1,0 +1,94 @@
+/** What strangers wrote, as what Lit draws. It is text wherever it ends up. */
+
+import { type TemplateResult, html } from "lit";
+import { look } from "../core/json.js";
+import { isObject } from "../core/read.js";
+import { name, neutral, visible } from "../core/unicode.js";
+
+/** How much of a text is looked at for addresses. */
+const MOST_LINKED = 200_000;
+const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\u2026]+/giu;
+
+/** Prose: without invisible characters, with its addresses as links. */
+export function plain(text: string): unknown {
+  const clean = neutral(text);
+  if (clean.length > MOST_LINKED || !clean.includes("://")) return clean;
+  const parts: unknown[] = [];
+  let at = 0;
+  for (const m of clean.matchAll(ADDRESS)) {
+    const url = trimmed(m[0]);
+    const link = anchor(url, url);
+    if (typeof link === "string") continue;
+    parts.push(clean.slice(at, m.index), link);
+    at = m.index + url.length;
+  }
+  parts.push(clean.slice(at));
+  return parts;
+}
+
+/** Prose in which what stands between backquotes is code: thoughts are written like that. */
+export function thought(text: string): unknown {
+  if (!text.includes("`")) return plain(text);
+  const parts = text.split(/(`[^`\n]{1,300}`)/u);
+  return parts.map((x) => (x.length > 2 && x.startsWith("`") && x.endsWith("`") ? html`<code>${visible(x.slice(1, -1))}</code>` : plain(x)));
+}
+
+/** An address without what ends the sentence around it. */
+function trimmed(url: string): string {
+  let end = url.replace(/[.,;:!?*_~]+$/u, "");
+  while (end.endsWith(")") && count(end, ")") > count(end, "(")) end = end.slice(0, -1).replace(/[.,;:!?]+$/u, "");
+  return end;
+}
+
+function count(text: string, c: string): number {
+  return text.split(c).length - 1;
+}
+
+/** A link to elsewhere, if the address is one that may be followed; otherwise its text. */
+export function anchor(address: string, words: unknown): TemplateResult | string | unknown {
+  const url = safeUrl(address);
+  if (url === null) return words;
+  return html`<a href=${url.href} title=${url.href} target="_blank" rel="noopener noreferrer nofollow">${words}</a>`;
+}
+
+/** An address of the web or of mail; null for everything else. */
+export function safeUrl(address: string): URL | null {
+  if (address.length > 4096 || !/^(?:https?:\/\/|mailto:)/i.test(address)) return null;
+  try {
+    const url = new URL(address);
+    return ["http:", "https:", "mailto:"].includes(url.protocol) && url.username === "" ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Text for a look at every character: code, arguments, what is decided upon. */
+export function verbatim(text: string): string {
+  return visible(text);
+}
+
+/** A participant's name. */
+export function who(id: string): string {
+  return name(id);
+}
+
+/** Two letters for a name. */
+export function initials(id: string): string {
+  const words = name(id).split(/[^\p{L}\p{N}]+/u).filter((w) => w !== "");
+  const letters = words.length > 1 ? words.slice(0, 2).map((w) => Array.from(w)[0]) : Array.from(words[0] ?? "?").slice(0, 2);
+  return letters.join("").toUpperCase();
+}
+
+/** A value as indented JSON, for reading. Long numbers stay what they are. */
+export function pretty(value: unknown, depth = 0): string {
+  if (depth > 24) return "…";
+  const pad = "  ".repeat(depth + 1);
+  const end = "\n" + "  ".repeat(depth);
+  if (Array.isArray(value)) {
+    return value.length === 0 ? "[]" : "[\n" + value.map((x) => pad + pretty(x, depth + 1)).join(",\n") + end + "]";
+  }
+  if (!isObject(value)) return look(value);
+  const entries = Object.entries(value).filter(([, x]) => x !== undefined);
+  if (entries.length === 0) return "{}";
+  return "{\n" + entries.map(([k, x]) => `${pad}${JSON.stringify(k)}: ${pretty(x, depth + 1)}`).join(",\n") + end + "}";
+}

@@ -1,0 +1,97 @@
+/** Which of the rows are in the document: a stretch of them, named by the keys of its ends. */
+
+import type { Row } from "./rows.js";
+
+/** Rows in the document while the end is followed, at most at any time, and how many more at a time. */
+const FOLLOWED = 250;
+const MOST = 500;
+const MORE = 120;
+
+export class RowWindow {
+  private first: string | null = null;
+  /** Null: to the end. */
+  private last: string | null = null;
+  private from = 0;
+  private to = 0;
+  private length = 0;
+
+  get atStart(): boolean {
+    return this.from === 0;
+  }
+
+  get atEnd(): boolean {
+    return this.to === this.length;
+  }
+
+  /** Back to the end. */
+  reset(): void {
+    this.first = null;
+    this.last = null;
+  }
+
+  /** The rows to be drawn. */
+  of(all: readonly Row[], following: boolean): readonly Row[] {
+    this.length = all.length;
+    if (following) this.followEnd(all);
+    else this.stay(all);
+    return all.slice(this.from, this.to);
+  }
+
+  private followEnd(all: readonly Row[]): void {
+    const from = this.first === null ? -1 : indexOf(all, this.first);
+    const least = Math.max(0, all.length - FOLLOWED);
+    // The beginning moves in steps, so that following does not take one row away for each that comes.
+    this.from = from >= 0 && from <= least && all.length - from <= FOLLOWED + MORE ? from : least;
+    this.to = all.length;
+    this.keep(all);
+    this.last = null;
+  }
+
+  /** The same rows as before, and what has come since as long as there is room. */
+  private stay(all: readonly Row[]): void {
+    const from = this.first === null ? -1 : indexOf(all, this.first);
+    this.from = from >= 0 ? from : Math.max(0, all.length - FOLLOWED);
+    const last = this.last === null ? -1 : indexOf(all, this.last);
+    this.to = last >= 0 ? last + 1 : Math.min(all.length, this.from + MOST);
+    if (this.to < this.from) this.to = Math.min(all.length, this.from + FOLLOWED);
+    if (this.last === null && this.to < all.length) this.keep(all);
+  }
+
+  /** Reaches further back; false if there is nothing there. */
+  up(all: readonly Row[]): boolean {
+    if (this.from === 0) return false;
+    this.from = Math.max(0, this.from - MORE);
+    this.to = Math.min(this.to, this.from + MOST);
+    this.keep(all);
+    return true;
+  }
+
+  /** Reaches further on. */
+  down(all: readonly Row[]): boolean {
+    if (this.to >= all.length) return false;
+    this.to = Math.min(all.length, this.to + MORE);
+    this.from = Math.max(this.from, this.to - MOST);
+    this.keep(all);
+    return true;
+  }
+
+  /** A stretch around a row; false if there is no such row. */
+  center(all: readonly Row[], key: string): boolean {
+    const at = indexOf(all, key);
+    if (at < 0) return false;
+    if (at >= this.from && at < this.to && this.length === all.length) return true;
+    this.from = Math.max(0, at - FOLLOWED / 2);
+    this.to = Math.min(all.length, this.from + FOLLOWED);
+    this.keep(all);
+    return true;
+  }
+
+  private keep(all: readonly Row[]): void {
+    this.first = all[this.from]?.key ?? null;
+    this.last = this.to < all.length ? (all[this.to - 1]?.key ?? null) : null;
+  }
+}
+
+function indexOf(all: readonly Row[], key: string): number {
+  return all.findIndex((r) => r.key === key);
+}

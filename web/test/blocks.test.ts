@@ -1,0 +1,308 @@
+/** Every state of a reasoning block, and the ways to it. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Space } from "../src/core/space.js";
+import type { Block, CallStep, ThoughtStep } from "../src/core/state.js";
+import { blockTitle, elapsedSeconds } from "../src/core/time.js";
+import type { Envelope, Payload } from "../src/core/types.js";
+import { Scribe } from "./support.js";
+
+class Stage {
+  readonly space = new Space();
+  readonly w = new Scribe();
+
+  constructor(present: readonly string[] = ["alice", "planner", "critic"]) {
+    this.space.load([], false);
+    this.space.receive(this.w.welcome(present, 0));
+  }
+
+  say(from: string, kind: string, payload: Payload = {}, more: Partial<Envelope> & { after?: number } = {}): Envelope {
+    const e = this.w.say(from, kind, payload, more);
+    this.space.receive(e);
+    return e;
+  }
+
+  block(path: string): Block {
+    const b = this.space.state.blocks.get(path);
+    assert.ok(b !== undefined, `there is a block ${path}`);
+    return b;
+  }
+
+  /** A question, and the block that planner has opened for it. */
+  asked(): { readonly question: string; readonly path: string } {
+    const question = this.say("alice", "chat", { message: "why?" }).id;
+    return { question, path: this.say("planner", "reasoning.start", { message: "Looking" }, { correlationId: question }).id };
+  }
+}
+
+test("reasoning, collapsed by the conclusion, complete by the answer", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  assert.equal(s.block(path).status, "reasoning");
+  assert.equal(s.block(path).thoughtSeconds, null);
+  s.say("planner", "reasoning.thought", { message: "hm" }, { context: path, after: 3400 });
+  s.say("planner", "reasoning.conclusion", { message: "so" }, { context: path, after: 8000 });
+  assert.equal(s.block(path).status, "collapsed");
+  assert.equal(s.block(path).thoughtSeconds, 12, "11.4 s, rounded up");
+  s.say("planner", "chat", { message: "because" }, { correlationId: question, after: 5000 });
+  assert.equal(s.block(path).status, "complete");
+  assert.equal(s.block(path).thoughtSeconds, 12, "the answer changes nothing of it");
+  assert.equal(blockTitle(s.block(path), 0), "Thought for 12s");
+});
+
+test("collapsed by an answer, complete by the conclusion behind it", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  s.say("planner", "chat", { message: "because" }, { correlationId: question, after: 64_200 });
+  assert.equal(s.block(path).status, "collapsed");
+  s.say("planner", "reasoning.conclusion", {}, { context: path });
+  assert.equal(s.block(path).status, "complete");
+  assert.equal(blockTitle(s.block(path), 0), "Thought for 1m 5s");
+});
+
+test("an answer that grows ends the thinking when it begins", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  s.say("planner", "stream.open", { stream_id: "s" }, { correlationId: question, after: 2000 });
+  assert.equal(s.block(path).status, "reasoning", "nothing was said yet");
+  s.space.receive(s.w.gateway("stream.data", { stream_id: "s", data: "be" }, { from: "planner" }));
+  s.space.receive(s.w.gateway("stream.data", { stream_id: "s", data: "cause" }, { from: "planner" }));
+  assert.equal(s.block(path).status, "collapsed");
+  assert.equal(s.block(path).thoughtSeconds, 2);
+  const growing = s.space.state.messages.get("stream:s");
+  assert.deepEqual([growing?.text, growing?.growing, growing?.replyTo], ["because", true, question]);
+  s.say("planner", "stream.close", { stream_id: "s" });
+  s.say("planner", "chat", { message: "because.", stream_id: "s" }, { correlationId: question, after: 9000 });
+  s.say("planner", "reasoning.conclusion", {}, { context: path });
+  const state = s.space.state;
+  assert.equal(state.messages.has("stream:s"), false);
+  assert.equal(state.timeline.filter((x) => x.type === "message").length, 2);
+  assert.equal(s.block(path).status, "complete");
+  assert.equal(s.block(path).thoughtSeconds, 2);
+});
+
+test("somebody else's answer, and an answer to something else, change nothing", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  s.say("critic", "chat", { message: "I know" }, { correlationId: question });
+  s.say("planner", "chat", { message: "by the way" });
+  assert.equal(s.block(path).status, "reasoning");
+});
+
+test("an answer that correlates to the reasoning answers the question", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  s.say("planner", "reasoning.conclusion", {}, { context: path });
+  const answer = s.say("planner", "chat", { message: "so" }, { correlationId: path });
+  assert.equal(s.block(path).status, "complete");
+  assert.equal(s.space.state.messages.get(answer.id)?.replyTo, question);
+});
+
+test("what answers nothing is complete with its conclusion, and drawn by itself", () => {
+  const s = new Stage();
+  const path = s.say("planner", "reasoning.start", {}).id;
+  assert.deepEqual(s.space.state.timeline.map((x) => [x.type, x.key]), [["block", path]]);
+  s.say("planner", "reasoning.conclusion", {}, { context: path });
+  assert.equal(s.block(path).status, "complete");
+});
+
+test("cancelled from inside and from outside, once", () => {
+  const s = new Stage();
+  const one = s.asked().path;
+  s.say("alice", "reasoning.cancel", { reason: "stop" }, { context: one });
+  s.say("planner", "reasoning.conclusion", {}, { context: one });
+  assert.equal(s.block(one).status, "cancelled");
+  assert.deepEqual([s.block(one).cancelled?.by, s.block(one).cancelled?.reason], ["alice", "stop"]);
+  assert.equal(s.block(one).conclusion, null);
+  const two = s.asked().path;
+  s.say("alice", "reasoning.cancel", {}, { correlationId: [two, "nothing"] });
+  assert.equal(s.block(two).status, "cancelled");
+  assert.equal(blockTitle(s.block(two), 0), "Cancelled after 1s");
+});
+
+test("stopped while its opener is away, and going on when it is back", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  s.say("planner", "reasoning.thought", { message: "hm" }, { context: path, after: 4000 });
+  s.space.receive(s.w.presence("leave", "planner"));
+  assert.equal(s.block(path).status, "stopped");
+  assert.equal(s.block(path).thoughtSeconds, 4);
+  s.space.receive(s.w.presence("join", "planner"));
+  assert.equal(s.block(path).status, "reasoning");
+  assert.equal(s.block(path).thoughtSeconds, null);
+  s.space.receive(s.w.welcome(["alice"]));
+  assert.equal(s.block(path).status, "stopped", "a new connection finds it away");
+  s.say("planner", "reasoning.thought", { message: "over HTTP" }, { context: path });
+  assert.equal(s.block(path).status, "reasoning", "it is not connected, and speaks");
+});
+
+test("who has begun anew has stopped with what was before", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  const again = s.say("planner", "reasoning.start", {}, { correlationId: question }).id;
+  assert.equal(s.block(path).status, "stopped");
+  assert.equal(s.block(again).status, "reasoning");
+});
+
+test("who speaks although not connected is back in all that they have open", () => {
+  const s = new Stage(["alice"]);
+  const one = s.say("tool", "reasoning.start").id;
+  const two = s.say("tool", "reasoning.start").id;
+  s.space.receive(s.w.presence("join", "tool"));
+  s.space.receive(s.w.presence("leave", "tool"));
+  assert.deepEqual([s.block(one).status, s.block(two).status], ["stopped", "stopped"]);
+  s.say("tool", "chat", { message: "still here" });
+  assert.deepEqual([s.block(one).status, s.block(two).status], ["reasoning", "reasoning"]);
+});
+
+test("a block that was begun before its question was seen is put below it", () => {
+  const s = new Stage();
+  const path = s.say("planner", "reasoning.start", {}, { correlationId: "later" }).id;
+  assert.deepEqual(s.space.state.timeline.map((x) => x.type), ["block"]);
+  s.say("alice", "chat", { message: "why?" }, { id: "later" });
+  assert.deepEqual(s.space.state.timeline.map((x) => x.key), ["later"]);
+  assert.deepEqual(s.space.state.messages.get("later")?.blocks, [path]);
+  s.say("planner", "chat", { message: "so" }, { correlationId: "later" });
+  assert.equal(s.block(path).status, "collapsed");
+});
+
+test("only who opened a stream says anything on it", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  s.say("planner", "stream.open", { stream_id: "s" }, { context: path });
+  for (const from of ["critic", "planner", "critic"]) s.space.receive(s.w.gateway("stream.data", { stream_id: "s", data: from }, { from, context: path }));
+  assert.deepEqual(s.block(path).steps.map((x) => (x as ThoughtStep).text), ["planner"]);
+  s.say("critic", "reasoning.thought", { message: "mine", stream_id: "s" }, { context: path });
+  assert.deepEqual(s.block(path).steps.map((x) => x.key.slice(0, 7)), ["stream:", "m4"]);
+});
+
+test("nested: what is within ends with what is around it", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  const inner = s.say("planner", "reasoning.start", { message: "a part" }, { context: path });
+  const deep = s.say("critic", "reasoning.start", { message: "a part of it" }, { context: `${path}/${inner.id}` });
+  const [one, two] = [`${path}/${inner.id}`, `${path}/${inner.id}/${deep.id}`];
+  assert.deepEqual([s.block(one).depth, s.block(two).depth], [1, 2]);
+  assert.deepEqual(s.block(path).children, [one]);
+  s.say("critic", "reasoning.conclusion", {}, { context: two });
+  assert.equal(s.block(two).status, "complete");
+  s.say("planner", "reasoning.cancel", {}, { context: path });
+  assert.equal(s.block(one).status, "stopped");
+  assert.equal(s.block(two).status, "complete");
+});
+
+test("several agents answer one question, each for itself", () => {
+  const s = new Stage();
+  const { question, path } = s.asked();
+  const other = s.say("critic", "reasoning.start", {}, { correlationId: question }).id;
+  assert.deepEqual(s.space.state.messages.get(question)?.blocks, [path, other]);
+  s.say("critic", "chat", { message: "no" }, { correlationId: question });
+  assert.deepEqual([s.block(path).status, s.block(other).status], ["reasoning", "collapsed"]);
+});
+
+test("an implicit context belongs to who wrote into it first", () => {
+  const s = new Stage();
+  s.say("critic", "chat", { message: "said inside" }, { context: "free/a" });
+  assert.equal(s.block("free/a").status, "idle");
+  s.say("planner", "reasoning.thought", { message: "hm" }, { context: "free/a" });
+  const b = s.block("free/a");
+  assert.deepEqual([b.status, b.opener, b.implicit, b.steps.length], ["reasoning", "planner", true, 2]);
+  assert.equal(s.block("free").status, "idle");
+  assert.deepEqual(s.space.state.timeline.map((x) => x.key), ["free"]);
+});
+
+test("a start that is not loaded: no duration is invented", () => {
+  const w = new Scribe();
+  const space = new Space();
+  w.seq = 40;
+  space.load([w.say("planner", "reasoning.thought", { message: "hm" }, { context: "c" }), w.say("planner", "reasoning.conclusion", {}, { context: "c" })], true);
+  const b = space.state.blocks.get("c") as Block;
+  assert.equal(b.implicit, false);
+  assert.equal(b.thoughtSeconds, null);
+  assert.equal(blockTitle(b, 0), "Thought for a few seconds");
+});
+
+test("parallel calls: by their thoughts' number, and by overlap", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  const within = { context: path };
+  const call = (tool: string, why?: string): Envelope =>
+    s.say("planner", "mcp.request", { method: "tools/call", params: { name: tool, arguments: {} } }, { ...within, ...(why !== undefined && { correlationId: why }) });
+  const answer = (e: Envelope): Envelope => s.say("tools", "mcp.response", { result: { content: [] } }, { ...within, correlationId: e.id });
+  const t1 = s.say("planner", "reasoning.thought", { message: "one", tool_name: "a", parallel_group: 0 }, within);
+  const t2 = s.say("planner", "reasoning.thought", { message: "two", tool_name: "b", parallel_group: 0 }, within);
+  const both = [call("b", t2.id), call("a", t1.id)];
+  both.map(answer);
+  const three = [call("x"), call("y")];
+  three.map(answer);
+  answer(call("z"));
+  const steps = s.block(path).steps.filter((x): x is CallStep => x.type === "call");
+  assert.deepEqual(
+    steps.map((x) => [x.call.tool, x.call.group, x.call.rationale, x.call.outcome, x.call.durationMs]),
+    [
+      ["a", 0, "one", "success", 2000],
+      ["b", 0, "two", "success", 2000],
+      ["x", 1, "", "success", 2000],
+      ["y", 1, "", "success", 2000],
+      ["z", null, "", "success", 1000],
+    ],
+  );
+});
+
+test("a number that overlapping calls have taken is not given to a batch again", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  const call = (more: Partial<Envelope> = {}): Envelope =>
+    s.say("planner", "mcp.request", { method: "tools/call", params: { name: "t" } }, { context: path, ...more });
+  const loose = [call(), call()];
+  for (const e of loose) s.say("tools", "mcp.response", { result: {} }, { context: path, correlationId: e.id });
+  for (let i = 0; i < 2; i++) {
+    const why = s.say("planner", "reasoning.thought", { message: "w", tool_name: "t", parallel_group: 0 }, { context: path });
+    call({ correlationId: why.id });
+  }
+  const groups = s.block(path).steps.flatMap((x) => (x.type === "call" ? [x.call.group] : []));
+  assert.deepEqual(groups, [0, 0, 1, 1]);
+});
+
+test("outcomes of calls: error, isError, taken back, a stranger's response", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  const call = (to?: string[]): Envelope =>
+    s.say("planner", "mcp.request", { method: "tools/call", params: { name: "t" } }, { context: path, ...(to !== undefined && { to }) });
+  s.say("tools", "mcp.response", { error: { code: -1, message: "no such file" } }, { context: path, correlationId: call().id });
+  s.say("tools", "mcp.response", { result: { isError: true, content: [{ type: "text", text: "broken" }] } }, { context: path, correlationId: call().id });
+  s.say("planner", "mcp.request", { method: "notifications/cancelled" }, { context: path, correlationId: call().id });
+  s.say("critic", "mcp.response", { result: {} }, { context: path, correlationId: call(["tools"]).id });
+  const steps = s.block(path).steps.filter((x): x is CallStep => x.type === "call");
+  assert.deepEqual(
+    steps.map((x) => [x.call.outcome, x.call.failed, x.call.summary]),
+    [
+      ["error", true, "no such file"],
+      ["error", true, "broken"],
+      ["error", true, "given up"],
+      ["pending", false, ""],
+    ],
+  );
+  assert.deepEqual([s.block(path).counts.pending, s.block(path).counts.errors], [1, 3]);
+});
+
+test("very long blocks keep the youngest steps and say how many are gone", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  for (let i = 0; i < 1500; i++) s.say("planner", "reasoning.thought", { message: String(i) }, { context: path });
+  const b = s.block(path);
+  assert.ok(b.steps.length <= 1100);
+  assert.equal(b.steps.length + b.droppedSteps, 1500);
+  assert.equal((b.steps.at(-1) as ThoughtStep).text, "1499");
+  assert.equal(b.counts.thoughts, 1500);
+});
+
+test("the seconds of what is reasoning never go back, and are the server's", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  const b = s.block(path);
+  assert.equal(elapsedSeconds(b, b.startedAt + 9_900), 9);
+  assert.equal(blockTitle(b, b.startedAt + 9_900), "Reasoning · 9s");
+  assert.equal(elapsedSeconds(b, b.startedAt - 60_000), 0, "a clock that is behind");
+});

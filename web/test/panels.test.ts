@@ -1,0 +1,202 @@
+/** What the panels decide, apart from how it looks. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Api } from "../src/core/api.js";
+import { invite, kick } from "../src/core/drafts.js";
+import { Space } from "../src/core/space.js";
+import type { Proposal, SpaceState } from "../src/core/state.js";
+import type { Capability, Envelope } from "../src/core/types.js";
+import type { Desk } from "../src/ui/panel.js";
+import { Book } from "../src/ui/panels/book.js";
+import { Walk } from "../src/ui/panels/history.js";
+import { panels } from "../src/ui/panels/index.js";
+import { limitSentences } from "../src/ui/panels/limits.js";
+import { exact } from "../src/ui/panels/parts.js";
+import { lookOf } from "../src/ui/panels/proposal-fate.js";
+import { Replay } from "../src/ui/panels/replay-session.js";
+import { NO_CHOICE, capabilitiesOf } from "../src/ui/panels/right-picker.js";
+import { Scribe } from "./support.js";
+
+test("the operator's panel is for operators, and the badge counts what waits", () => {
+  const operator = panels.find((p) => p.id === "operator");
+  const offered = (...capabilities: Capability[]): boolean => operator?.offered?.({ you: { id: "me", capabilities, limits: {} } } as unknown as SpaceState) === true;
+  assert.equal(offered("chat", "mcp.*"), false);
+  assert.equal(offered({ kind: "space.kick", deny: true }, "chat"), false);
+  for (const c of ["*", "capability/grant", "capability.revoke", "space.*"]) assert.equal(offered(c), true, c);
+  assert.equal(operator?.offered?.({ you: null } as unknown as SpaceState), false, "before the first welcome");
+  const badge = panels.find((p) => p.id === "proposals")?.badge;
+  assert.equal(badge?.({ pending: ["a", "b"] } as unknown as SpaceState), 2);
+  assert.equal(new Set(panels.map((p) => p.id)).size, panels.length);
+});
+
+test("what becomes of a proposal looks different each time", () => {
+  const p = (more: Partial<Proposal>): Proposal => ({ decidedBy: "alice", done: false, failed: false, ...more }) as Proposal;
+  const looks = [
+    p({ status: "pending" }),
+    p({ status: "approved" }),
+    p({ status: "approved", done: true }),
+    p({ status: "approved", done: true, failed: true }),
+    p({ status: "rejected" }),
+    p({ status: "withdrawn" }),
+    p({ status: "expired" }),
+  ].map(lookOf);
+  assert.equal(new Set(looks.map((x) => x.sign)).size, looks.length);
+  assert.equal(new Set(looks.map((x) => x.words)).size, looks.length);
+  assert.equal(lookOf(p({ status: "rejected" })).words, "Rejected by alice");
+});
+
+test("what cannot be seen is marked where it stands", () => {
+  assert.equal(exact("rm -r /tmp"), "rm -r /tmp");
+  const parts = exact("a\u202Eb\u200Bc") as unknown[];
+  assert.deepEqual(parts.filter((x) => typeof x === "string"), ["a", "b", "c"]);
+  assert.deepEqual(exact("⟨U+202E⟩"), "⟨U+202E⟩", "whoever writes such words is not marked");
+});
+
+test("rights that are chosen", () => {
+  const own = (text: string): unknown => capabilitiesOf({ ...NO_CHOICE, usual: "own", own: text });
+  assert.deepEqual(capabilitiesOf(NO_CHOICE), ["chat.*"]);
+  assert.deepEqual(capabilitiesOf({ ...NO_CHOICE, usual: "tool", tool: " read_* ", owner: "files" }), [
+    { kind: "mcp.request", payload: { method: "tools/call", params: { name: "read_*" } }, to: ["files"] },
+  ]);
+  assert.deepEqual(capabilitiesOf({ ...NO_CHOICE, usual: "tool", method: "resources/read" }), [{ kind: "mcp.request", payload: { method: "resources/read" } }]);
+  assert.deepEqual(own("reasoning/*"), ["reasoning/*"]);
+  assert.deepEqual(own('{"kind": "chat", "to": ["bob"]}'), [{ kind: "chat", to: ["bob"] }]);
+  assert.deepEqual(own('["chat", {"kind": "mcp.*"}]'), ["chat", { kind: "mcp.*" }]);
+  for (const bad of ["", "two words", "{", '{"to": ["bob"]}', "[]", "[1]"]) assert.equal(typeof own(bad), "string", bad);
+  assert.equal(typeof capabilitiesOf({ ...NO_CHOICE, usual: "tool" }), "string", "which tool?");
+});
+
+test("limits as sentences; what is no number is left out", () => {
+  assert.deepEqual(limitSentences({}), []);
+  assert.deepEqual(limitSentences({ rate: 20, burst: 40, message_bytes: 1_048_576, connections: 1, kinds: [{ kind: "reasoning.*", rate: 0.1, burst: 5 }] }), [
+    "20 envelopes a second, 40 at once.",
+    "Of reasoning.*: an envelope every 10 seconds, 5 at once.",
+    "1 MiB in one message.",
+    "1 connection at the same time.",
+  ]);
+  assert.deepEqual(limitSentences({ rate: "many", kinds: "all" } as never), []);
+});
+
+test("removing and inviting, and the token that comes once", async () => {
+  assert.deepEqual(kick("eve", "spam"), { kind: "space.kick", payload: { participant_id: "eve", reason: "spam" } });
+  const draft = invite("eve", ["chat"], 60, "");
+  assert.deepEqual(draft.payload, { participant_id: "eve", initial_capabilities: ["chat"], ttl_seconds: 60 });
+  const answer = (body: object): Api => new Api({ fetch: () => Promise.resolve(new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } })) });
+  assert.deepEqual(await answer({ id: "i", seq: 3, token: "t" }).send("lab", "i", draft), { id: "i", seq: 3, token: "t" });
+  assert.deepEqual(await answer({ id: "i", seq: 3 }).send("lab", "i", draft), { id: "i", seq: 3 });
+});
+
+/** A log of chats, and a gateway that serves it in pages of two. */
+function served(n: number, fails: () => boolean = () => false): { readonly log: readonly Envelope[]; readonly api: Api } {
+  const w = new Scribe();
+  const log = Array.from({ length: n }, (_, i) => w.say("alice", "chat", { message: `line ${i + 1}` }));
+  const fetch = (url: string): Promise<Response> => {
+    if (fails()) return Promise.reject(new TypeError("gone"));
+    const before = Number(new URL(url, "http://x").searchParams.get("before") ?? n + 1);
+    const page = log.filter((e) => (e.seq ?? 0) < before).slice(-2).reverse();
+    const next = page.at(-1)?.seq ?? 0;
+    return Promise.resolve(new Response(JSON.stringify({ envelopes: page, next, has_more: next > 1 }), { headers: { "Content-Type": "application/json" } }));
+  };
+  return { log, api: new Api({ fetch }) };
+}
+
+test("walking back to the beginning, stopping, and going on", async () => {
+  let offline = false;
+  const { log, api } = served(7, () => offline);
+  const seen: number[] = [];
+  let most = 2;
+  const walk = new Walk("lab", 8, (page) => seen.push(...page.map((e) => e.seq ?? 0)) < most, api);
+  await walk.go(() => {});
+  assert.deepEqual([seen.length, walk.running, walk.progress.done], [2, false, false], "it has had enough");
+  offline = true;
+  await walk.go(() => {});
+  assert.notEqual(walk.trouble, "");
+  offline = false;
+  most = Infinity;
+  await walk.go(() => {});
+  assert.deepEqual([walk.trouble, walk.progress.done, walk.progress.looked], ["", true, 7]);
+  assert.deepEqual(seen.toSorted((a, b) => a - b), log.map((e) => e.seq));
+  assert.equal(walk.progress.back, Date.parse(log[0]?.ts ?? ""));
+});
+
+/** A desk that notes what is shown. */
+function desk(log: readonly Envelope[], older: boolean): Desk & { shown: SpaceState | null } {
+  const space = new Space();
+  space.load(log, older);
+  const d: Record<string, unknown> & { shown: SpaceState | null } = {
+    space: "lab",
+    shown: null,
+    get state() {
+      return space.state;
+    },
+    get envelopes() {
+      return space.envelopes;
+    },
+    get past() {
+      return d.shown !== null;
+    },
+    showPast(state: SpaceState | null) {
+      d.shown = state;
+    },
+  };
+  return d as unknown as Desk & { shown: SpaceState | null };
+}
+
+test("a replay shows what was, and ends wherever somebody goes back to now", (t) => {
+  const { log } = served(9);
+  const d = desk(log, false);
+  const r = new Replay(d);
+  t.after(() => r.live());
+  r.take();
+  assert.deepEqual([r.on, r.position, d.past], [false, 9, false]);
+  r.seek(4);
+  assert.deepEqual([r.on, r.position, d.shown?.messages.size], [true, 4, 4]);
+  r.step(-1);
+  assert.equal(d.shown?.messages.size, 3);
+  r.setSpeed(100);
+  r.setBrisk(false);
+  assert.deepEqual([r.position, r.speed], [3, 100], "another way of playing is no other place");
+  r.play();
+  assert.equal(r.playing, true);
+  d.showPast(null);
+  assert.deepEqual([r.on, r.playing, r.position], [false, false, 9]);
+  r.step(-1);
+  assert.deepEqual([d.shown?.messages.size, r.playing], [8, false], "it begins from now again");
+  r.live();
+  assert.deepEqual([d.past, r.on], [false, false]);
+});
+
+test("what is older is taken in, and the place stays", async (t) => {
+  const { log, api } = served(9);
+  const d = desk(log.slice(5), true);
+  const r = new Replay(d, api);
+  t.after(() => r.live());
+  r.seek(2);
+  assert.equal(r.whole, false);
+  const loaded = new Promise<void>((done) => r.subscribe(() => r.loading?.running === false && r.whole && done()));
+  r.loadOlder();
+  await loaded;
+  assert.deepEqual([r.timeline.length, r.position, r.whole], [9, 7, true]);
+  r.seek(1);
+  assert.equal(d.shown?.messages.get(log[0]?.id ?? "")?.text, "line 1");
+});
+
+test("what waits is found again, however much was said since, and decided by what comes then", async () => {
+  const w = new Scribe();
+  const proposed = [1, 2].map((n) => w.say("planner", "mcp.proposal", { method: "tools/call", params: { name: `tool-${n}`, arguments: {} } }));
+  const [first, second] = proposed.map((e) => e.id) as [string, string];
+  const asked: string[] = [];
+  const fetch = (url: string): Promise<Response> => {
+    asked.push(new URL(url, "http://x").searchParams.getAll("kinds").join());
+    return Promise.resolve(new Response(JSON.stringify({ envelopes: proposed, next: 0, has_more: false }), { headers: { "Content-Type": "application/json" } }));
+  };
+  const book = new Book("lab", ["mcp.proposal", "mcp.reject"], new Api({ fetch }));
+  assert.equal(book.with([]), null);
+  await book.load(3, () => {});
+  await book.load(3, () => {});
+  assert.deepEqual(asked, ["mcp.proposal,mcp.reject"], "it is read once");
+  assert.deepEqual(book.with([])?.pending, [first, second]);
+  const held = [w.say("alice", "chat", { message: "hello" }), w.say("alice", "mcp.reject", { reason: "unsafe" }, { correlationId: first })];
+  assert.deepEqual(book.with(held)?.pending, [second]);
+});

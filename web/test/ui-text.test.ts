@@ -1,0 +1,92 @@
+/** What strangers wrote, on its way into the page: text stays text. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nothing } from "lit";
+import { markdown } from "../src/ui/markdown.js";
+import { anchor, initials, plain, pretty, safeUrl, thought } from "../src/ui/text.js";
+
+/** A drawing as it would be written; what came from outside stands between ‹ and ›. */
+function read(v: unknown): string {
+  if (v === nothing || v === undefined || v === null) return "";
+  if (Array.isArray(v)) return v.map(read).join("");
+  if (typeof v === "object" && "strings" in v && "values" in v) {
+    const { strings, values } = v as { strings: readonly string[]; values: readonly unknown[] };
+    return strings.map((s, i) => s.replace(/\s+/gu, " ") + (i < values.length ? read(values[i]) : "")).join("");
+  }
+  return `‹${String(v)}›`;
+}
+
+/** The tags that a drawing makes; whatever is a value makes none. */
+function tags(v: unknown): readonly string[] {
+  return [...read(v).replace(/‹[^›]*›/gu, "").matchAll(/<([a-z0-9]+)/gu)].map((m) => m[1] as string);
+}
+
+test("addresses in plain text become links that tell nothing and can do nothing", () => {
+  const drawn = read(plain("see https://example.org/(a)_b), and http://x.test/?q=1."));
+  assert.match(drawn, /href=‹https:\/\/example\.org\/\(a\)_b›/);
+  assert.match(drawn, /href=‹http:\/\/x\.test\/\?q=1›/);
+  assert.match(drawn, /rel="noopener noreferrer nofollow"/);
+  assert.equal(tags(plain("javascript:alert(1) and data:text/html,x")).length, 0);
+  assert.equal(read(plain("<b>no</b>")), "‹<b>no</b>›");
+});
+
+test("addresses that may not be followed stay text", () => {
+  for (const bad of ["javascript:alert(1)", "JAVASCRIPT:alert(1)", "data:text/html,x", "//x.test", "https://user:pw@x.test/", "https://", "file:///etc/passwd", " https://x.test", "/relative"]) {
+    assert.equal(safeUrl(bad), null, bad);
+    assert.equal(anchor(bad, "words"), "words", bad);
+  }
+  assert.equal(safeUrl("mailto:a@x.test")?.protocol, "mailto:");
+});
+
+test("characters that turn writing around are not drawn", () => {
+  assert.equal(read(plain("evil\u202Egnp.exe")), "‹evilgnp.exe›");
+  assert.doesNotMatch(read(markdown("**a\u202Eb** `c\u202Ed`")), /\u202E/u);
+});
+
+test("Markdown is elements, one by one, and HTML in it is text", () => {
+  const hostile = `# Title
+<img src=x onerror=alert(1)> <script>alert(2)</script>
+
+[click](javascript:alert(3)) [ok](https://x.test/) ![pixel](https://evil.test/p.png)
+
+- [x] done
+- one
+  > nested
+
+| a | b |
+|---|--:|
+| <b>1</b> | \`<i>\` |
+
+\`\`\`js
+"</code><script>"
+\`\`\``;
+  const got = tags(markdown(hostile));
+  assert.deepEqual([...new Set(got)].sort(), ["a", "blockquote", "code", "div", "h3", "input", "li", "p", "pre", "table", "tbody", "td", "th", "thead", "tr", "ul"]);
+  assert.doesNotMatch(read(markdown(hostile)), /href=‹javascript/i);
+  assert.match(read(markdown(hostile)), /href=‹https:\/\/evil\.test\/p\.png›/); // a link, to be followed by who wants to
+});
+
+test("Markdown of any depth and length is drawn", () => {
+  assert.doesNotThrow(() => read(markdown(">".repeat(4000) + "x")));
+  assert.doesNotThrow(() => read(markdown("- ".repeat(500) + "x")));
+  assert.doesNotThrow(() => read(markdown("*_".repeat(3000) + "x")));
+  assert.equal(tags(markdown("# " + "x".repeat(150_000))).length, 0);
+});
+
+test("entities are the characters that they name, and make no element", () => {
+  assert.match(read(markdown("a &lt;b&gt; &amp;amp; &#x202E;c")), /a <b> &amp; c/);
+});
+
+test("thoughts have code between backquotes", () => {
+  assert.match(read(thought("run `rm -rf` now")), /<code>‹rm -rf›<\/code>/);
+});
+
+test("long numbers survive being made pretty", async () => {
+  const { parse } = await import("../src/core/json.js");
+  assert.equal(pretty(parse('{"id":12345678901234567890,"a":[],"b":{"c":null}}')), '{\n  "id": 12345678901234567890,\n  "a": [],\n  "b": {\n    "c": null\n  }\n}');
+});
+
+test("names have two letters", () => {
+  assert.deepEqual(["guide", "ada-lovelace", "x", "日本"].map(initials), ["GU", "AL", "X", "日本"]);
+});
