@@ -22,6 +22,7 @@ const (
 type exportFlags struct {
 	space    string
 	thread   string
+	config   string
 	data     string
 	gateway  string
 	tokenEnv string
@@ -33,7 +34,7 @@ type exportFlags struct {
 func newExport() *cobra.Command {
 	var f exportFlags
 	c := &cobra.Command{
-		Use:   "export --space S (--data DIR | --gateway URL)",
+		Use:   "export --space S (--data DIR | --config FILE | --gateway URL)",
 		Short: "Writes a space or one thread of it as JSON Lines, Markdown or traces",
 		Long: `export writes what is in the log of a space to standard output, or to a file.
 With --data it reads the folder of a gateway that does not run, and all that is
@@ -49,14 +50,14 @@ The formats:
 With --thread there is that thread alone, of jsonl every envelope that belongs
 to it. A thread has the id of the message that began it.
 
-In md and otel secrets are masked by the rules that are built in. jsonl is the
-log itself: in it is what the gateway's safety rules have left.
-
-With --gateway, turns are counted over what the participant may see. So where
-a thread has turns that are hidden from it, the numbers differ from those of the
-gateway, which counts all.`,
-		Example: "  meup-gateway export --space lab --data ./meup-data >lab.jsonl\n" +
-			"  meup-gateway export --space lab --data ./meup-data --format md --thread 0193a5c2-7b1e-7000-8000-000000000000 --output incident.md\n" +
+In md and otel secrets are masked. With --gateway it is the gateway that does
+so, and that counts the turns. With --data give the gateway's configuration too,
+by --config: its safety settings, rules and secrets are used then, and its data
+is what --data stands for. Without it only the rules that are built in are
+known. jsonl is the log itself: in it is what the gateway's safety rules have
+left.`,
+		Example: "  meup-gateway export --space lab --config meup.yaml >lab.jsonl\n" +
+			"  meup-gateway export --space lab --config meup.yaml --data ./backup --format md --thread 0193a5c2-7b1e-7000-8000-000000000000 --output incident.md\n" +
 			"  meup-gateway export --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --format otel >lab-traces.jsonl",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -66,6 +67,7 @@ gateway, which counts all.`,
 	fl := c.Flags()
 	fl.StringVar(&f.space, "space", "", "space to export (required)")
 	fl.StringVar(&f.thread, "thread", "", "this thread alone")
+	fl.StringVar(&f.config, "config", "", "the gateway's configuration, whose rules and secrets are used for --data")
 	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a gateway that does not run")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
@@ -80,10 +82,12 @@ func (f *exportFlags) check() error {
 	switch {
 	case !protocol.ValidSpaceName(f.space):
 		return &usageError{errors.New("--space must name a space")}
-	case f.data == "" && f.gateway == "":
+	case f.data == "" && f.config == "" && f.gateway == "":
 		return &usageError{errors.New("give one of --data and --gateway")}
 	case f.data != "" && f.gateway != "":
 		return &usageError{errors.New("give one of --data and --gateway, not both")}
+	case f.config != "" && f.gateway != "":
+		return &usageError{errors.New("--config goes with --data; a gateway that runs masks by its own")}
 	case f.format != formatLines && f.format != formatMarkdown && f.format != formatTraces:
 		return &usageError{fmt.Errorf("format %q is not known; there are jsonl, md and otel", f.format)}
 	case f.thread != "" && !protocol.ValidID(f.thread):
@@ -107,7 +111,7 @@ func export(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err
 	if err != nil {
 		return err
 	}
-	x := &exporter{flags: f, log: log, out: out, progress: newMeter(progress, f.format)}
+	x := &exporter{flags: f, log: log, out: out, progress: newMeter(progress, &f)}
 	err = out.end(x.run(ctx))
 	if errors.Is(err, errReaderGone) {
 		return nil
@@ -120,10 +124,10 @@ func export(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err
 
 // open opens the log that is to be exported.
 func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (exportLog, error) {
-	if f.data != "" {
-		return openFolder(ctx, f, warnings)
+	if f.gateway != "" {
+		return openRemote(f)
 	}
-	return openRemote(f)
+	return openFolder(ctx, f, warnings)
 }
 
 // exporter reads a log and writes it in one format.
@@ -138,7 +142,7 @@ func (x *exporter) run(ctx context.Context) error {
 	if x.flags.format == formatLines {
 		return x.lines(ctx)
 	}
-	return x.turns(ctx)
+	return x.log.turns(ctx, x)
 }
 
 // atEnd stands behind every entry of a log.

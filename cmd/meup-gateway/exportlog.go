@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -23,8 +25,8 @@ import (
 // somebody may see.
 type exportLog interface {
 	turns.Reader
-	// present returns what says who is connected.
-	present(ctx context.Context) (func(protocol.ParticipantID) bool, error)
+	// turns writes threads in another format than that of the log.
+	turns(ctx context.Context, x *exporter) error
 	io.Closer
 }
 
@@ -32,34 +34,61 @@ type exportLog interface {
 type folder struct {
 	journal journal.Journal
 	space   string
+	mask    turns.Masker
 }
 
 func openFolder(ctx context.Context, f *exportFlags, warnings io.Writer) (exportLog, error) {
-	dir := filepath.Join(f.data, "log")
+	data, mask, err := f.configured(warnings)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(data, "log")
 	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("there is no log in %s: %w", f.data, err)
+		return nil, fmt.Errorf("there is no log in %s: %w", data, err)
 	}
 	log := slog.New(slog.NewTextHandler(warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("open the log (a running gateway holds it; use --gateway then): %w", err)
 	}
-	if err := knows(ctx, j, f); err != nil {
+	if err := knows(ctx, j, data, f.space); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	return &folder{j, f.space}, nil
+	return &folder{j, f.space, mask}, nil
+}
+
+// configured returns the folder, and what takes secrets out: all that the
+// gateway's configuration knows, if there is one.
+func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Masker, err error) {
+	if f.config == "" {
+		if f.format != formatLines {
+			fmt.Fprintln(warnings, "Without --config the operator's own rules and secrets are not known, and not masked.")
+		}
+		mask, err = safety.New(safety.Config{})
+		return f.data, mask, err
+	}
+	cfg, err := serveFlags{config: f.config}.load(printFaults(warnings))
+	if err != nil {
+		return "", nil, err
+	}
+	data = cmp.Or(f.data, cfg.Data)
+	if f.data == "" && (cfg.NATS != "" || cfg.Data == ":memory:") {
+		return "", nil, fmt.Errorf("by %s the log is in no folder: use --gateway", f.config)
+	}
+	mask, err = gateway.SafetyOf(cfg, nil)
+	return data, mask, err
 }
 
 // knows says what there is, if the space is not.
-func knows(ctx context.Context, j journal.Journal, f *exportFlags) error {
+func knows(ctx context.Context, j journal.Journal, data, space string) error {
 	names, err := j.Spaces(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the log: %w", err)
 	case len(names) == 0:
-		return fmt.Errorf("the log in %s is empty", f.data)
-	case !slices.Contains(names, f.space):
-		return fmt.Errorf("the log in %s has no space %q; it has %s", f.data, f.space, strings.Join(names, ", "))
+		return fmt.Errorf("the log in %s is empty", data)
+	case !slices.Contains(names, space):
+		return fmt.Errorf("the log in %s has no space %q; it has %s", data, space, strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -79,74 +108,4 @@ func (l *folder) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 	}
 }
 
-// present: where no gateway runs, nobody is.
-func (*folder) present(context.Context) (func(protocol.ParticipantID) bool, error) {
-	return func(protocol.ParticipantID) bool { return false }, nil
-}
-
 func (l *folder) Close() error { return l.journal.Close() }
-
-// remote is what a running gateway shows of a log.
-type remote struct {
-	client *api.Client
-	space  string
-}
-
-func openRemote(f *exportFlags) (exportLog, error) {
-	token := os.Getenv(f.tokenEnv)
-	if token == "" {
-		return nil, fmt.Errorf("the environment variable %s has no token", f.tokenEnv)
-	}
-	c, err := api.New(api.Options{URL: f.gateway, Token: token})
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("--gateway, --token-env: %w", err)}
-	}
-	return &remote{c, f.space}, nil
-}
-
-// pageSize is how many envelopes are asked for at once: as many as a gateway
-// gives.
-const pageSize = 1000
-
-// Range implements turns.Reader. It holds one page.
-func (l *remote) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[turns.Entry, error] {
-	return func(yield func(turns.Entry, error) bool) {
-		q := api.EnvelopeQuery{Since: max(first, 1) - 1, Before: last + 1, Limit: int(min(pageSize, last-min(first, last)+1))}
-		for {
-			page, err := l.client.Envelopes(ctx, l.space, q)
-			if err == nil && page.HasMore && page.Next <= q.Since {
-				err = errors.New("the gateway's pages do not go on")
-			}
-			if err != nil {
-				yield(turns.Entry{}, fmt.Errorf("ask the gateway: %w", err))
-				return
-			}
-			for i := range page.Envelopes {
-				if !yield(turns.Entry{Envelope: &page.Envelopes[i]}, nil) {
-					return
-				}
-			}
-			if !page.HasMore {
-				return
-			}
-			q.Since = page.Next
-		}
-	}
-}
-
-func (l *remote) present(ctx context.Context) (func(protocol.ParticipantID) bool, error) {
-	list, err := l.client.Participants(ctx, l.space)
-	if err != nil {
-		return nil, fmt.Errorf("ask the gateway: %w", err)
-	}
-	here := make(map[protocol.ParticipantID]bool, len(list))
-	for _, p := range list {
-		here[p.ID] = true
-	}
-	return func(id protocol.ParticipantID) bool { return here[id] }, nil
-}
-
-func (l *remote) Close() error {
-	l.client.Close()
-	return nil
-}

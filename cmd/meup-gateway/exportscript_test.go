@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -17,7 +18,8 @@ import (
 
 // exportCommands are what scripts about exports can do besides:
 //
-//	serve CONFIG DATA    runs the program on a free port; its URL is $GATEWAY
+//	serve CONFIG DATA    runs the program on a free port; its URL is $GATEWAY,
+//	                     and it has the script's DEPLOY_KEY
 //	post SPACE FILE      sends the envelopes of a file, a line each, as who they
 //	                     are from; the token of P is P-long-enough-token
 //	drain                ends it
@@ -39,6 +41,7 @@ func serveForExport(ts *testscript.TestScript, neg bool, args []string) {
 	program, err := exec.LookPath("meup-gateway")
 	ts.Check(err)
 	cmd := exec.Command(program, "serve", "--config", ts.MkAbs(args[0]), "--data", ts.MkAbs(args[1]), "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "text")
+	cmd.Env = append(os.Environ(), "DEPLOY_KEY="+ts.Getenv("DEPLOY_KEY"))
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())

@@ -82,10 +82,13 @@ type meter struct {
 	last          time.Time
 }
 
-func newMeter(to io.Writer, format string) *meter {
+func newMeter(to io.Writer, f *exportFlags) *meter {
 	m := &meter{to: to, what: "turns", last: time.Now()}
-	if format == formatLines {
+	switch {
+	case f.format == formatLines:
 		m.what = "envelopes"
+	case f.format == formatMarkdown && f.gateway != "":
+		m.what = "threads"
 	}
 	return m
 }

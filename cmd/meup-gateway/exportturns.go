@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -56,21 +55,21 @@ func (m *membership) missing() error {
 	case m.found || m.thread == "":
 		return nil
 	case m.other != "":
-		return fmt.Errorf("%s is a message of the thread %s: give that one to --thread", m.thread, m.other)
+		return isMessageOf(m.thread, m.other)
 	}
 	return fmt.Errorf("the space %s has no thread %s", m.space, m.thread)
 }
 
+func isMessageOf(id, thread protocol.ID) error {
+	return fmt.Errorf("%s is a message of the thread %s: give that one to --thread", id, thread)
+}
+
 // turns writes threads. The log is read twice: once to see what belongs
 // together, and then thread by thread.
-func (x *exporter) turns(ctx context.Context) error {
-	mask, err := safety.New(safety.Config{})
-	if err != nil {
-		return err
-	}
-	p := newExportProjection(&x.flags, x.log, mask)
+func (l *folder) turns(ctx context.Context, x *exporter) error {
+	p := newExportProjection(&x.flags, l, l.mask)
 	place := newMembership(&x.flags, p)
-	for e, err := range x.log.Range(ctx, 1, atEnd) {
+	for e, err := range l.Range(ctx, 1, atEnd) {
 		if err != nil {
 			return err
 		}
@@ -105,12 +104,10 @@ func threadsOf(p *turns.Projection) []protocol.ID {
 	}
 }
 
-// threads writes threads one after the other.
+// threads writes threads one after the other. Where no gateway runs, nobody is
+// connected.
 func (x *exporter) threads(ctx context.Context, p *turns.Projection, list []protocol.ID) error {
-	present, err := x.log.present(ctx)
-	if err != nil {
-		return err
-	}
+	nobody := turns.Viewer{Present: func(protocol.ParticipantID) bool { return false }}
 	write := transcript.Markdown
 	if x.flags.format == formatTraces {
 		write = transcript.Traces
@@ -119,8 +116,7 @@ func (x *exporter) threads(ctx context.Context, p *turns.Projection, list []prot
 		head := transcript.Head{
 			Space: x.flags.space, ThreadID: id, SessionID: turns.SessionID(x.flags.space, id), Exported: time.Now().UTC(),
 		}
-		all := transcript.Turns(ctx, p, id, turns.Viewer{Present: present})
-		if err := write(x.out, head, x.counted(all)); err != nil {
+		if err := write(x.out, head, x.counted(p.All(ctx, id, nobody))); err != nil {
 			return fmt.Errorf("thread %s: %w", id, err)
 		}
 	}

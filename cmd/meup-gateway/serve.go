@@ -60,9 +60,9 @@ no new connections, everything admitted is delivered, exit code 0.`,
 	return c
 }
 
-// load reads the configuration as the flags and the environment have it. It
-// reports every fault on w.
-func (f serveFlags) load(w io.Writer) (*config.Config, error) {
+// load reads the configuration as the flags and the environment have it, and
+// reports every fault.
+func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
 	if f.config == "" {
 		return nil, &usageError{errors.New("--config FILE is missing; meup-gateway demo needs none")}
 	}
@@ -71,7 +71,7 @@ func (f serveFlags) load(w io.Writer) (*config.Config, error) {
 		faults = append(faults, cfg.ApplyEnv(os.LookupEnv)...)
 	}
 	for _, fault := range faults {
-		fmt.Fprintln(w, fault)
+		report(fault)
 	}
 	if cfg == nil || config.HasErrors(faults) {
 		return nil, errReported
@@ -106,7 +106,7 @@ func newLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, erro
 }
 
 func serve(ctx context.Context, f serveFlags, w io.Writer) error {
-	cfg, err := f.load(w)
+	cfg, err := f.load(printFaults(w))
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func reloadSignals(f serveFlags, log *slog.Logger) (<-chan struct{}, func()) {
 }
 
 func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
-	cfg, err := f.load(faultLog{log})
+	cfg, err := f.load(logFaults(log))
 	if err != nil {
 		log.Error("the configuration was not reloaded; the one in force stays", "file", f.config)
 		return
@@ -208,13 +208,21 @@ func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
 	}
 }
 
-// faultLog writes the faults of a configuration, a line each, into the log.
-type faultLog struct{ log *slog.Logger }
+// printFaults reports faults as compilers do, a line each.
+func printFaults(w io.Writer) func(config.Fault) {
+	return func(f config.Fault) { fmt.Fprintln(w, f) }
+}
 
-// Write logs one fault.
-func (l faultLog) Write(p []byte) (int, error) {
-	l.log.Error("configuration fault", "fault", string(p[:max(len(p)-1, 0)]))
-	return len(p), nil
+// logFaults reports faults to the log: what stops the gateway as an error, the
+// rest as warnings.
+func logFaults(log *slog.Logger) func(config.Fault) {
+	return func(f config.Fault) {
+		level, message := slog.LevelError, "configuration fault"
+		if f.Severity == config.Warning {
+			level, message = slog.LevelWarn, "configuration warning"
+		}
+		log.Log(context.Background(), level, message, "fault", f.String())
+	}
 }
 
 // serveAside serves metrics and profiles on listeners of their own, where the

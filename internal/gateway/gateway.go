@@ -119,7 +119,7 @@ func (g *Gateway) serveParts(o Options) {
 	g.turns = recall.New(recall.Options{Mask: g.safety, Logger: o.Logger})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
-		Door:  door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws, Page: g.page,
+		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws, Page: g.page,
 		Version: o.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: o.Logger,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.spacesOf(ctx, token, time.Now())

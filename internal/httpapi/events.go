@@ -171,7 +171,6 @@ const flushAt = 1 << 20
 
 // entries writes envelopes, and behind each one what is to be told of it.
 func (s *eventStream) entries(list []*space.Entry, news iter.Seq[recall.Update]) error {
-	var failed error
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
 			s.entry(list[0])
@@ -184,12 +183,12 @@ func (s *eventStream) entries(list []*space.Entry, news iter.Seq[recall.Update])
 		if len(s.buf) < flushAt {
 			continue
 		}
-		if failed = s.flush(); failed != nil {
-			return failed
+		if err := s.flush(); err != nil {
+			return err
 		}
 	}
 	upTo(^protocol.Seq(0))
-	return failed
+	return nil
 }
 
 // update writes an update. One that comes late, since the log was read for the

@@ -65,7 +65,10 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
 	case err == nil:
 		s.turnsOf(w, r, v, whole)
 	case errors.Is(err, turns.ErrUnknown):
-		s.transcript(w, v, protocol.ID(id), known.All(r.Context(), v.id, protocol.ID(id)))
+		head := transcript.Head{
+			Space: v.space.Name(), ThreadID: protocol.ID(id), SessionID: turns.SessionID(v.space.Name(), protocol.ID(id)), Exported: time.Now().UTC(),
+		}
+		s.transcript(w, head, known.All(r.Context(), v.id, head.ThreadID))
 	default:
 		writeTurnError(w, err)
 	}
@@ -125,18 +128,15 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 
 // transcript writes a thread as Markdown. What goes wrong before there is
 // anything of it is answered as everywhere else.
-func (s *Server) transcript(w http.ResponseWriter, v visitor, thread protocol.ID, list iter.Seq2[*turns.TurnInfo, error]) {
+func (s *Server) transcript(w http.ResponseWriter, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) {
 	document := &markdownBody{to: w}
-	head := transcript.Head{
-		Space: v.space.Name(), ThreadID: thread, SessionID: turns.SessionID(v.space.Name(), thread), Exported: time.Now().UTC(),
-	}
 	err := transcript.Markdown(document, head, list)
 	switch {
 	case err == nil:
 	case !document.begun:
 		writeTurnError(w, err)
 	default:
-		s.options.Logger.Warn("write a transcript", "space", v.space.Name(), "thread", thread, "error", err)
+		s.options.Logger.Warn("write a transcript", "space", head.Space, "thread", head.ThreadID, "error", err)
 		panic(http.ErrAbortHandler) // so that what has come is not taken for all
 	}
 }

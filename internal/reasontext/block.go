@@ -74,11 +74,20 @@ func (w *writer) batch(number *int) {
 	}
 }
 
-// brief writes a call in three lines.
+// brief writes a call in few lines.
 func (w *writer) brief(d *api.Decision, parallel bool) {
 	indent := w.tool(d, parallel, `  "`+termtext.Words(d.Rationale)+`"`)
 	w.line(indent + w.dim("params: "+Params(d)))
+	w.fulfilledWith(indent, d)
 	w.line(indent + w.outcome("→ ", d))
+}
+
+// fulfilledWith writes with which parameters a proposal was fulfilled, where
+// they are others than those proposed.
+func (w *writer) fulfilledWith(indent string, d *api.Decision) {
+	if len(d.FulfilledWith) > 0 && string(d.FulfilledWith) != "null" {
+		w.line(indent + w.dim("fulfilled with: "+inShort(d.FulfilledWith)))
+	}
 }
 
 // tool writes the line with a tool's name and returns the indent of what stands

@@ -62,6 +62,9 @@ func TestSentences(t *testing.T) {
 	if got := Query(&api.Turn{TurnNumber: 2}, "", Style{}); got != "  ─ Turn 2 had no tool calls.\n" {
 		t.Error(got)
 	}
+	if got := Query(&api.Turn{TurnNumber: 2, Truncated: true}, "", Style{}); got != "  ─ Turn 2 had no tool calls.\n"+Truncated(2)+"\n" {
+		t.Error(got)
+	}
 	if got := Query(&api.Turn{TurnNumber: 3, ToolCalls: []api.ToolCall{{Name: "x"}}}, "", Style{}); got != "  ─ No reasoning recorded for turn 3.\n" {
 		t.Error(got)
 	}
@@ -93,6 +96,10 @@ func TestValues(t *testing.T) {
 		if got := Params(&api.Decision{Parameters: json.RawMessage(params)}); got != want {
 			t.Errorf("%s: %s", params, got)
 		}
+	}
+	escaped := `{"a":"` + strings.Repeat(`\u65e5`, 189) + `"}` // 200 characters, once it is decoded
+	if got, want := Params(&api.Decision{Parameters: json.RawMessage(escaped)}), `{ "a": "`+strings.Repeat("日", 189)+`" }`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 	if got := Params(&api.Decision{Parameters: json.RawMessage("null"), ParameterBytes: 70000}); got != "(70,000 bytes, too long to be kept)" {
 		t.Error(got)

@@ -12,20 +12,23 @@ import (
 // line break at its end: a sentence where there is none. With a thread, the
 // heading names it.
 func Query(t *api.Turn, thread protocol.ID, s Style) string {
+	var w writer
+	w.style = s
 	all := t.AllReasonings()
 	switch {
 	case len(t.ToolCalls) == 0 && len(all) == 0:
-		return NoCalls(t.TurnNumber) + "\n"
+		w.line(NoCalls(t.TurnNumber))
 	case len(all) == 0:
-		return NotRecorded(t.TurnNumber) + "\n"
+		w.line(NotRecorded(t.TurnNumber))
 	}
-	var w writer
-	w.style = s
 	for i := range all {
 		if i > 0 {
 			w.line("")
 		}
 		w.full(&all[i], thread, len(all) > 1)
+	}
+	if t.Truncated {
+		w.line(Truncated(t.TurnNumber))
 	}
 	return w.String()
 }
@@ -40,6 +43,11 @@ func NoCalls(n int) string { return fmt.Sprintf("  ─ Turn %d had no tool calls
 
 // NotRecorded says that a turn had tool calls whose reasons are not known.
 func NotRecorded(n int) string { return fmt.Sprintf("  ─ No reasoning recorded for turn %d.", n) }
+
+// Truncated says that a turn is longer than what the gateway shows of it.
+func Truncated(n int) string {
+	return fmt.Sprintf("  ─ Turn %d is too long to be shown as a whole: some of it is missing here.", n)
+}
 
 // full writes what one agent reasoned.
 func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
@@ -68,5 +76,6 @@ func (w *writer) detailed(d *api.Decision, parallel bool) {
 	indent := w.tool(d, parallel, "")
 	w.line(indent + w.dim(`rationale: "`+termtext.Words(d.Rationale)+`"`))
 	w.line(indent + w.dim("params:    "+Params(d)))
+	w.fulfilledWith(indent, d)
 	w.line(indent + w.outcome("outcome:   ", d))
 }

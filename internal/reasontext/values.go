@@ -1,6 +1,7 @@
 package reasontext
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,16 @@ func Params(d *api.Decision) string {
 		}
 		return "{}"
 	}
-	return termtext.Cut(termtext.Words(JSON(d.Parameters)), maxParams)
+	return inShort(d.Parameters)
 }
 
-// JSON writes JSON on one line with spaces where people put them. What is no
-// JSON is returned as it is.
+// inShort writes parameters safely, and cuts them then.
+func inShort(params []byte) string { return termtext.Cut(termtext.Line(JSON(params)), maxParams) }
+
+// JSON writes JSON for people, on one line with spaces where people put them:
+// numbers as they are, and texts without the escapes that they do not need, so
+// that "\u0061" is "a". It is not safe for a terminal. What is no JSON is
+// returned as it is.
 func JSON(text []byte) string {
 	doc, err := protocol.ParseJSON(text, maxDepth)
 	if err != nil {
@@ -47,7 +53,7 @@ func writeJSON(b *strings.Builder, v protocol.Value) {
 		sep := ""
 		for key, x := range v.Members {
 			b.WriteString(sep)
-			b.Write(key.Raw())
+			writeText(b, key)
 			b.WriteString(": ")
 			writeJSON(b, x)
 			sep = ", "
@@ -66,9 +72,40 @@ func writeJSON(b *strings.Builder, v protocol.Value) {
 		b.WriteString("{}")
 	case v.Type() == protocol.TypeArray:
 		b.WriteString("[]")
+	case v.Type() == protocol.TypeString:
+		writeText(b, v)
 	default:
 		b.Write(v.Raw())
 	}
+}
+
+// writeText writes a string as JSON anew.
+func writeText(b *strings.Builder, v protocol.Value) {
+	if _, plain := v.Plain(); plain {
+		b.Write(v.Raw())
+		return
+	}
+	b.WriteByte('"')
+	for _, r := range v.Text() {
+		switch r {
+		case '"', '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case '\n':
+			b.WriteString(`\n`)
+		case '\r':
+			b.WriteString(`\r`)
+		case '\t':
+			b.WriteString(`\t`)
+		default:
+			if r < ' ' {
+				fmt.Fprintf(b, `\u%04x`, r)
+				continue
+			}
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
 }
 
 // Outcome writes what came of a call: success (4,321 bytes), rejected by alice.

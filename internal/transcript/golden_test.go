@@ -126,7 +126,7 @@ func thread(t testing.TB, p *turns.Projection, write writer) string {
 	t.Helper()
 	var b strings.Builder
 	h := Head{Space: "lab", ThreadID: "q1", SessionID: turns.SessionID("lab", "q1"), Exported: nine.Add(time.Hour)}
-	if err := write(&b, h, Turns(t.Context(), p, "q1", turns.Viewer{})); err != nil {
+	if err := write(&b, h, p.All(t.Context(), "q1", turns.Viewer{})); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/transcript"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// remote is what a running gateway shows of a log.
+type remote struct {
+	client *api.Client
+	space  string
+}
+
+func openRemote(f *exportFlags) (exportLog, error) {
+	token := os.Getenv(f.tokenEnv)
+	if token == "" {
+		return nil, fmt.Errorf("the environment variable %s has no token", f.tokenEnv)
+	}
+	c, err := api.New(api.Options{URL: f.gateway, Token: token})
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--gateway, --token-env: %w", err)}
+	}
+	return &remote{c, f.space}, nil
+}
+
+// pageSize is how many envelopes are asked for at once: as many as a gateway
+// gives.
+const pageSize = 1000
+
+// Range implements turns.Reader. It holds one page.
+func (l *remote) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[turns.Entry, error] {
+	return func(yield func(turns.Entry, error) bool) {
+		q := api.EnvelopeQuery{Since: max(first, 1) - 1, Before: last + 1, Limit: int(min(pageSize, last-min(first, last)+1))}
+		for {
+			page, err := l.client.Envelopes(ctx, l.space, q)
+			if err == nil && page.HasMore && page.Next <= q.Since {
+				err = errors.New("the gateway's pages do not go on")
+			}
+			if err != nil {
+				yield(turns.Entry{}, fmt.Errorf("ask the gateway: %w", err))
+				return
+			}
+			for i := range page.Envelopes {
+				if !yield(turns.Entry{Envelope: &page.Envelopes[i]}, nil) {
+					return
+				}
+			}
+			if !page.HasMore {
+				return
+			}
+			q.Since = page.Next
+		}
+	}
+}
+
+func (l *remote) Close() error {
+	l.client.Close()
+	return nil
+}
+
+// turns writes threads as the gateway has them: numbered, and with its secrets
+// masked.
+func (l *remote) turns(ctx context.Context, x *exporter) error {
+	list := []protocol.ID{protocol.ID(x.flags.thread)}
+	if x.flags.thread == "" {
+		var err error
+		if list, err = l.threads(ctx); err != nil {
+			return fmt.Errorf("ask the gateway: %w", err)
+		}
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("the space %s has no threads", l.space)
+	}
+	write := l.markdown
+	if x.flags.format == formatTraces {
+		write = l.traces
+	}
+	for _, id := range list {
+		if err := write(ctx, x, id); err != nil {
+			return l.explain(ctx, id, err)
+		}
+	}
+	return nil
+}
+
+// threads lists the threads, oldest first.
+func (l *remote) threads(ctx context.Context) ([]protocol.ID, error) {
+	var all []protocol.ID
+	for before := protocol.Seq(0); ; {
+		page, err := l.client.Threads(ctx, l.space, turns.MaxPage, before)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Threads {
+			all = append(all, page.Threads[i].ThreadID)
+		}
+		if !page.HasMore {
+			slices.Reverse(all)
+			return all, nil
+		}
+		if page.Next == 0 || before > 0 && page.Next >= before {
+			return nil, errors.New("the gateway's pages do not go on")
+		}
+		before = page.Next
+	}
+}
+
+// markdown writes a thread as the gateway writes it down.
+func (l *remote) markdown(ctx context.Context, x *exporter, thread protocol.ID) error {
+	text, err := l.client.Transcript(ctx, l.space, thread)
+	if err != nil {
+		return fmt.Errorf("ask the gateway: %w", err)
+	}
+	if _, err := x.out.Write(text); err != nil {
+		return err
+	}
+	x.progress.wrote()
+	return nil
+}
+
+// traces writes a thread from the turns that the gateway gives.
+func (l *remote) traces(ctx context.Context, x *exporter, thread protocol.ID) error {
+	newest, err := l.page(ctx, thread, 0)
+	if err != nil {
+		return err
+	}
+	session, err := uuid.Parse(newest.SessionID)
+	if err != nil {
+		return fmt.Errorf("ask the gateway: session of thread %s: %w", thread, err)
+	}
+	head := transcript.Head{Space: l.space, ThreadID: thread, SessionID: session, Exported: time.Now().UTC()}
+	return transcript.Traces(x.out, head, x.counted(l.turnsOf(ctx, newest)))
+}
+
+// turnPage is how many turns are asked for at once.
+const turnPage = 50
+
+func (l *remote) page(ctx context.Context, thread protocol.ID, before int) (*api.History, error) {
+	h, err := l.client.History(ctx, l.space, thread, api.Page{Limit: turnPage, Before: before})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("ask the gateway: %w", err)
+	case h.HasMore && (len(h.Turns) == 0 || before > 0 && h.Turns[0].TurnNumber >= before):
+		return nil, errors.New("ask the gateway: its pages do not go on")
+	}
+	return h, nil
+}
+
+// turnsOf yields all turns of a thread, oldest first, whose newest are known.
+// It holds some [turnPage] of them.
+func (l *remote) turnsOf(ctx context.Context, newest *api.History) iter.Seq2[*turns.TurnInfo, error] {
+	return func(yield func(*turns.TurnInfo, error) bool) {
+		if !newest.HasMore {
+			each(newest.Turns, yield)
+			return
+		}
+		last := newest.Turns[len(newest.Turns)-1].TurnNumber
+		for low := 1; low <= last; low += turnPage {
+			list, err := l.between(ctx, newest.ThreadID, low, low+turnPage)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !each(list, yield) {
+				return
+			}
+		}
+	}
+}
+
+// between returns the turns with low <= number < high. Of large turns a page
+// has fewer.
+func (l *remote) between(ctx context.Context, thread protocol.ID, low, high int) (list []api.Turn, err error) {
+	for {
+		h, err := l.page(ctx, thread, high)
+		if err != nil {
+			return nil, err
+		}
+		older := slices.DeleteFunc(h.Turns, func(t api.Turn) bool { return t.TurnNumber < low })
+		more := h.HasMore && len(older) > 0 && older[0].TurnNumber > low && len(older) == len(h.Turns)
+		list = append(older, list...)
+		if !more {
+			return list, nil
+		}
+		high = list[0].TurnNumber
+	}
+}
+
+func each(list []api.Turn, yield func(*turns.TurnInfo, error) bool) bool {
+	for i := range list {
+		if !yield(turnInfo(&list[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// explain says of a thread that there is not what it is then.
+func (l *remote) explain(ctx context.Context, thread protocol.ID, err error) error {
+	var status *api.StatusError
+	if !errors.As(err, &status) || status.Status != http.StatusNotFound {
+		return err
+	}
+	if of, other := l.client.TurnOf(ctx, l.space, thread); other == nil && of.ThreadID != thread {
+		return isMessageOf(thread, of.ThreadID)
+	}
+	return err
+}
