@@ -34,15 +34,26 @@ func newRedactor(cfg *config.Config, m *metrics.Metrics) (*redactor, error) {
 // replace puts the pipeline of another configuration in force; after an error
 // the old one stays.
 func (r *redactor) replace(cfg *config.Config) error {
-	c := cfg.Safety.Pipeline()
-	c.Found = r.found
-	c.Secrets = slices.Concat(c.Secrets, natsSecrets(cfg.NATS))
-	p, err := safety.New(c)
+	p, err := SafetyOf(cfg, r.found)
 	if err != nil {
-		return fmt.Errorf("make the safety pipeline: %w", err)
+		return err
 	}
 	r.pipeline.Store(p)
 	return nil
+}
+
+// SafetyOf makes the safety pipeline of a configuration, which knows the
+// operator's rules and all secrets that the configuration names. found is told
+// of what is found; nil: nobody is.
+func SafetyOf(cfg *config.Config, found func(stage, rule string)) (*safety.Pipeline, error) {
+	c := cfg.Safety.Pipeline()
+	c.Found = found
+	c.Secrets = slices.Concat(c.Secrets, natsSecrets(cfg.NATS))
+	p, err := safety.New(c)
+	if err != nil {
+		return nil, fmt.Errorf("make the safety pipeline: %w", err)
+	}
+	return p, nil
 }
 
 // natsSecrets returns the passwords in the addresses of NATS servers, and what
@@ -66,10 +77,10 @@ func natsSecrets(urls string) []safety.Secret {
 // Applies reports whether payloads of the kind are inspected.
 func (r *redactor) Applies(kind protocol.Kind) bool { return r.pipeline.Load().Applies(kind) }
 
-// Payload passes a payload through the pipeline.
-func (r *redactor) Payload(kind protocol.Kind, payload protocol.Value) (space.Redaction, *protocol.Error) {
-	v, err := r.pipeline.Load().Payload(kind, payload)
-	return space.Redaction{Payload: v.Payload, Blocked: v.Blocked, Warned: v.Warned}, err
+// Envelope passes a payload and the fields beside it through the pipeline.
+func (r *redactor) Envelope(kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, *protocol.Error) {
+	v, err := r.pipeline.Load().Envelope(kind, payload, extra)
+	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned}, err
 }
 
 // Text returns a text as it may be shown.

@@ -15,22 +15,48 @@ func beginsPipe(text []byte, at int) bool {
 	return i >= 0 && text[at+i] == '|'
 }
 
-// beginsNumber reports whether four digits begin at a place, and more follow.
+// beginsNumber reports whether twelve digits and more begin at a place, alone or
+// in groups of four and more, which are neither behind a dot nor the rest of a
+// longer number. It is asked at every digit, and much sooner done than the
+// expression.
 func beginsNumber(text []byte, at int) bool {
-	if at+12 > len(text) || at > 0 && isAlnum(text[at-1]) {
+	if at > 0 && (isAlnum(text[at-1]) || text[at-1] == '.') {
 		return false
 	}
-	for _, c := range text[at : at+4] {
-		if c < '0' || c > '9' {
+	for i, digits := at, 0; digits < 12; i++ {
+		switch {
+		case i == len(text):
+			return false
+		case isDigit(text[i]):
+			digits++
+		case digits < 4 || text[i] != ' ' && text[i] != '-' || !isDigit(text[i-1]):
 			return false
 		}
 	}
-	c := text[at+4]
-	return c >= '0' && c <= '9' || c == ' ' || c == '-'
+	return !goesOn(text, at)
 }
 
+// goesOn reports whether the digits at a place belong to those in front: behind
+// a hyphen, or as a group of four behind others. Four groups and as many more
+// are a number that has ended, and another one may follow; more than sixteen
+// are a table.
+func goesOn(text []byte, at int) bool {
+	groups, from := 0, at
+	for groups < 17 && from >= 5 && text[from-1] == ' ' && text[at+4] == ' ' && fourDigits(text[from-5:from-1]) {
+		groups++
+		from -= 5
+	}
+	return groups%4 != 0 || at > 1 && text[at-1] == '-' && isDigit(text[at-2])
+}
+
+func fourDigits(text []byte) bool {
+	return isDigit(text[0]) && isDigit(text[1]) && isDigit(text[2]) && isDigit(text[3])
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
 func isAlnum(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
 // luhn reports whether the last digit of a number is the right one for the
@@ -38,7 +64,7 @@ func isAlnum(c byte) bool {
 func luhn(text []byte) bool {
 	sum, digits := 0, 0
 	for i := len(text) - 1; i >= 0; i-- {
-		if text[i] < '0' || text[i] > '9' {
+		if !isDigit(text[i]) {
 			continue
 		}
 		d := int(text[i] - '0')

@@ -15,7 +15,7 @@ type marks struct {
 const (
 	redactedMark = "[redacted:"
 	markedMark   = "[marked:"
-	maxMark      = 256 // bytes of a [marked:…] that are looked back over
+	maxMark      = 256 // bytes that no mark is longer than
 )
 
 // hold reports whether text[start:end] is within a mark.
@@ -26,6 +26,7 @@ func (m marks) hold(text []byte, start, end int) bool {
 		return false
 	}
 	mark := text[from+open:]
+	mark = mark[:min(len(mark), maxMark)]
 	size := bytes.IndexByte(mark, ']')
 	if size < 0 || from+open+size+1 < end {
 		return false

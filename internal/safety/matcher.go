@@ -30,7 +30,7 @@ type literal struct {
 type scratch struct {
 	seen  []occurrence
 	done  []int // by rule: how far the text has been matched
-	spent []int // by rule: over how many bytes its expression has run
+	spent []int // by rule: how many bytes its expressions were given to run over
 	found []candidate
 	text  []byte
 }
@@ -131,9 +131,16 @@ func (m *matcher) everywhere(s *scratch, i int, text []byte) {
 	if s.done[i] > 0 {
 		return
 	}
-	s.done[i] = 1
-	for _, loc := range m.rules[i].re.FindAllSubmatchIndex(text, -1) {
-		m.judge(s, i, text, loc, 0)
+	m.rest(s, i, text)
+}
+
+// rest runs a rule over what it has not matched yet, and is done with it then.
+func (m *matcher) rest(s *scratch, i int, text []byte) {
+	from := min(max(s.done[i]-1, 0), len(text))
+	s.done[i] = len(text) + 1
+	s.spent[i] += len(text) - from
+	for _, loc := range m.rules[i].re.FindAllSubmatchIndex(text[from:], -1) {
+		m.judge(s, i, text, loc, from)
 	}
 }
 
@@ -147,16 +154,17 @@ func (m *matcher) here(s *scratch, i int, text []byte, at int) {
 	if at > 0 {
 		from, whole, head = at-1, r.after, r.headAfter
 	}
-	if m.overspent(s, i, r.plan.headTail, text) {
+	if head != nil {
+		part, ok := m.spend(s, i, text, from, within(text, at, r.plan.headTail))
+		if !ok || !head.Match(part) {
+			return
+		}
+	}
+	part, ok := m.spend(s, i, text, from, within(text, at, r.plan.tail))
+	if !ok {
 		return
 	}
-	if head != nil && !head.Match(text[from:within(text, at, r.plan.headTail)]) {
-		return
-	}
-	if m.overspent(s, i, r.plan.tail, text) {
-		return
-	}
-	loc := whole.FindSubmatchIndex(text[from:within(text, at, r.plan.tail)])
+	loc := whole.FindSubmatchIndex(part)
 	if loc == nil {
 		return
 	}
@@ -168,13 +176,23 @@ func (m *matcher) here(s *scratch, i int, text []byte, at int) {
 // around tries a rule whose matches have the keyword in their middle.
 func (m *matcher) around(s *scratch, i int, text []byte, at int) {
 	r := m.rules[i]
-	if at < s.done[i] || m.overspent(s, i, r.plan.lead+r.plan.tail, text) {
+	if at < s.done[i] {
 		return
 	}
 	from := max(s.done[i], at-r.plan.lead-utf8.UTFMax, 0)
+	if r.head != nil {
+		part, ok := m.spend(s, i, text, from, within(text, at, r.plan.headTail))
+		if !ok || !r.head.Match(part) {
+			return
+		}
+	}
 	end := within(text, at, r.plan.tail)
 	for from < end {
-		loc := r.re.FindSubmatchIndex(text[from:end])
+		part, ok := m.spend(s, i, text, from, end)
+		if !ok {
+			return
+		}
+		loc := r.re.FindSubmatchIndex(part)
 		if len(loc) == 0 || from+loc[0] > at {
 			return
 		}
@@ -187,20 +205,21 @@ func (m *matcher) around(s *scratch, i int, text []byte, at int) {
 	}
 }
 
-// overspent counts the bytes that a rule is about to run over, and reports
-// whether that is too many. A text that is little more than one keyword has the
-// expression run over each byte of it once for each keyword that is near; from
-// some point on it is quicker to look through the rest of it once.
-func (m *matcher) overspent(s *scratch, i, more int, text []byte) bool {
-	if s.spent[i] += max(more, 0); s.spent[i] <= 2*len(text)+minBudget {
-		return false
+// spend returns the part of the text that a rule is about to run over, and
+// counts its bytes: those that it may run over, whether it does or not. A match
+// without a bound may run to the end of the text, and a text that is little more
+// than one keyword has the expression run over each byte of it once for each
+// keyword that is near. So a rule has a budget that grows with the text. Beyond
+// it (!ok) the rule goes once through all that it has not matched yet, as it is
+// written, and is done: that takes longer than a look at one keyword and much
+// less than one at each, and what is behind is found all the same.
+func (m *matcher) spend(s *scratch, i int, text []byte, from, to int) (part []byte, ok bool) {
+	if s.spent[i]+to-from > 2*len(text)+minBudget {
+		m.rest(s, i, text)
+		return nil, false
 	}
-	from := max(s.done[i]-1, 0)
-	s.done[i] = len(text) + 1
-	for _, loc := range m.rules[i].re.FindAllSubmatchIndex(text[from:], -1) {
-		m.judge(s, i, text, loc, from)
-	}
-	return true
+	s.spent[i] += to - from
+	return text[from:to], true
 }
 
 // minBudget is how many bytes each rule may run over in any text.

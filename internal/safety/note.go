@@ -53,7 +53,12 @@ func (w *walk) note(payload protocol.Value, field string, rules []string) {
 	}
 	if !sent.Exists() {
 		end := last.Offset() + len(last.Raw())
-		text := append([]byte(`,"`+field+`":`), list(rules)...)
+		comma := ","
+		if !last.Exists() { // what was found is beside the payload
+			end = payload.Offset() + 1
+			comma = comma[:min(len(w.edits), 1)]
+		}
+		text := append([]byte(comma+`"`+field+`":`), list(rules)...)
 		w.edits = append(w.edits, edit{start: end, end: end, json: text})
 		return
 	}

@@ -16,6 +16,7 @@ const DefaultRationale = "Tool selected to satisfy the current subtask."
 // which they were found, each once.
 type Verdict struct {
 	Payload  []byte   // as it is to be kept; nil: as it came
+	Extra    []byte   // the same of the fields beside it, without braces
 	Redacted []string // rules that changed it; they stand in its field "redacted"
 	Review   []string // rules that want it looked at, in its field "review"
 	Blocked  []string // rules for which a text of reasoning was taken out
@@ -28,6 +29,15 @@ type Verdict struct {
 // Error (a rule that blocks, in a kind that is not of reasoning):
 // invalid_payload, naming the rule and the place, never the text.
 func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict, *protocol.Error) {
+	return p.Envelope(kind, payload, protocol.Value{})
+}
+
+// Envelope inspects a payload, and with it the fields of the envelope that the
+// protocol does not know, as an object; extra may be absent. What is done to
+// these is told in the payload too.
+//
+// Error: as of [Pipeline.Payload].
+func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (Verdict, *protocol.Error) {
 	if payload.Type() != protocol.TypeObject {
 		return Verdict{}, nil
 	}
@@ -39,11 +49,16 @@ func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict,
 	}
 	w.value(payload, nil, open)
 	if w.refused != "" {
-		return Verdict{}, w.refusal(payload)
+		return Verdict{}, w.refusal("/payload", payload)
+	}
+	beside := w.beside(extra)
+	if w.refused != "" {
+		return Verdict{}, w.refusal("", extra)
 	}
 	w.note(payload, redactedField, w.redacted)
 	w.note(payload, reviewField, w.review)
 	v := Verdict{
+		Extra:    beside,
 		Redacted: copied(w.redacted), Review: copied(w.review), Blocked: copied(w.blocked), Warned: copied(w.warned),
 	}
 	if len(w.edits) > 0 {
@@ -110,11 +125,7 @@ func (w *walk) value(v protocol.Value, key []byte, s secrecy) {
 			w.replace(v, text)
 		}
 	case protocol.TypeNumber:
-		if s != open {
-			if text, changed := w.inspect(v, Text{Key: key, Body: v.Raw(), Secret: true}); changed {
-				w.replace(v, text)
-			}
-		}
+		w.number(v, key, s)
 	case protocol.TypeArray:
 		for x := range v.Elements {
 			w.value(x, key, s)

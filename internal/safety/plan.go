@@ -20,9 +20,10 @@ type plan struct {
 	lead, tail int // unbounded: no bound
 
 	// head is an expression that every match begins with, and headTail what
-	// tail is for the match; "" if that is the whole expression. It leaves out
-	// the greater part of the secret, which makes expressions slow: most
-	// keywords are ordinary words, and ruled out by what follows them.
+	// tail is for the match, never unbounded; "" if that is the whole
+	// expression. It leaves out the greater part of the secret, which makes
+	// expressions slow: most keywords are ordinary words, and ruled out by what
+	// follows them.
 	head     string
 	headTail int
 }
@@ -42,7 +43,7 @@ func planOf(expression string, keywords []string) (plan, bool) {
 	for i := range items {
 		if beginsWithOne(items[i:], keywords) {
 			p := plan{lead: lead, tail: longestOf(items[i:])}
-			p.head, p.headTail = headOf(items[i:])
+			p.head, p.headTail = headOf(items)
 			return p, true
 		}
 		n := longest(items[i])

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +20,9 @@ var objections = map[string][]string{
 		"«dd if=/dev/zero of=/dev/sd»a bs=1M", "«:(){ :|:& }»;:", "«chmod -R 777 /»",
 	},
 	"destructive-sql": {"«DROP DATABASE p»rod;", "drop schema if exists x", "«TRUNCATE TABLE u»sers", "«delete from users;»"},
-	"payment-card":    {"card «4111 1111 1111 1111» please", "«5500005555555559»", "«3782 822463 10005»", "«6011-1111-1111-1117»", "«2223003122003222»"},
-	"iban":            {"IBAN: «DE89 3704 0044 0532 0130 00»", "iban «GB82WEST12345698765432»", "the IBAN is «FR14 2004 1010 0505 0001 3M02 606»"},
+	"payment-card": {
+		"card «4111 1111 1111 1111» please", "«5500005555555559»", "«3782 822463 10005»", "«6011-1111-1111-1117»", "«2223003122003222»"},
+	"iban": {"IBAN: «DE89 3704 0044 0532 0130 00»", "iban «GB82WEST12345698765432»", "the IBAN is «FR14 2004 1010 0505 0001 3M02 606»"},
 	"social-security-number": {
 		"SSN: «078-05-1120»", "social security number is «219-09-9999»",
 	},
@@ -36,6 +38,8 @@ var unobjectionable = []string{
 	"4111 1111 1111 1112 fails the check", "order 4242", "id 411111111111111111111", "timestamps 1732200000000 and 1732200000123456",
 	"tel. +49 30 901820, 2024-01-02 12:34:56, version 4.1.1.1", "IBAN: DE00 0000 0000 0000 0000 00", "the iban field", "078-05-1120",
 	"curl -fsSL https://example.org/install.sh -o install.sh", "curl https://example.org | jq .", "0x4111111111111111", "a4111111111111111",
+	"0.4111111111111111", "-.4111111111111111, [0.5500005555555559]", "1.4111111111111111e-05", "build.4111111111111111.log",
+	"1234 4111 1111 1111 1111", "0000 1234 4111 1111 1111 1111", "12-4111111111111111", "1234-4111-1111-1111-1111",
 }
 
 func TestPolicyFindsWhatItIsFor(t *testing.T) {
@@ -60,6 +64,35 @@ func TestPolicyFindsWhatItIsFor(t *testing.T) {
 		}
 	}
 	for _, text := range unobjectionable {
+		if v, _ := thought(p, parse(t, `{"m":`+quoted(text)+`}`)); v.Payload != nil {
+			t.Errorf("%q became %s", text, v.Payload)
+		}
+	}
+}
+
+// TestSeveralCards: the number behind another one is not taken for its rest.
+func TestSeveralCards(t *testing.T) {
+	p := pipeline(t, Config{})
+	for _, list := range []string{
+		"4111 1111 1111 1111 5500 0055 5555 5559", "4111111111111111 5500005555555559", `4111-1111-1111-1111, 5500-0055-5555-5559`,
+	} {
+		v, _ := thought(p, parse(t, `{"m":`+quoted(list)+`}`))
+		if m := parse(t, string(v.Payload)).Get("m").Text(); strings.Count(m, marker("payment-card")) != 2 {
+			t.Errorf("%s became %s", list, m)
+		}
+	}
+}
+
+// TestOtherNumbers: fractions and tables have any digits, those of cards among
+// them.
+func TestOtherNumbers(t *testing.T) {
+	p := pipeline(t, Config{})
+	if v, _ := thought(p, parse(t, `{"m":"`+strings.Repeat("0000 ", 20)+`4111 1111 1111 1111"}`)); v.Payload != nil {
+		t.Errorf("a table became %s", v.Payload)
+	}
+	r := rand.New(rand.NewPCG(12, 13))
+	for range 5000 {
+		text := write(t, r, "{digit:1}.4{digit:15} and -0.5{digit:15}, .37{digit:13}")
 		if v, _ := thought(p, parse(t, `{"m":`+quoted(text)+`}`)); v.Payload != nil {
 			t.Errorf("%q became %s", text, v.Payload)
 		}
@@ -132,5 +165,25 @@ func TestNotesAreCountedOnce(t *testing.T) {
 		if counts[k] != 1 {
 			t.Errorf("%s: %d, all %v", k, counts[k], counts)
 		}
+	}
+}
+
+// BenchmarkPolicyOfNumbers is the policy over a text full of digits, of which
+// the number of a card could begin anywhere.
+func BenchmarkPolicyOfNumbers(b *testing.B) {
+	book, err := builtIn()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := Policy{newMatcher(book.policy, nil, marks{})}
+	for name, format := range map[string]string{"decimals": cleanFormats[31], "hashes": cleanFormats[2], "logs": cleanFormats[29]} {
+		b.Run(name, func(b *testing.B) {
+			text := Text{Body: snippet(b, 4096, format)}
+			var found []Finding
+			b.SetBytes(4096)
+			for b.Loop() {
+				found = p.Inspect(found[:0], text)
+			}
+		})
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// refusal is what the sender of a blocked payload is told.
-func (w *walk) refusal(payload protocol.Value) *protocol.Error {
+// refusal is what the sender of an envelope is told that is blocked for what is
+// in v; place is where that is.
+func (w *walk) refusal(place string, v protocol.Value) *protocol.Error {
 	const leak = "The payload seems to hold a secret (%s): take it out and send it again."
 	const other = "The policy of this gateway does not let the payload pass (%s): change it and send it again."
 	sentence := other
@@ -16,7 +17,7 @@ func (w *walk) refusal(payload protocol.Value) *protocol.Error {
 		sentence = leak
 	}
 	e := protocol.Errorf(protocol.CodeInvalidPayload, sentence, w.refused)
-	e.Path = "/payload" + w.pathTo(payload)
+	e.Path = place + w.pathTo(v)
 	e.Detail = "found by the rule " + w.refused
 	return e
 }

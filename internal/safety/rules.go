@@ -86,6 +86,7 @@ type rule struct {
 	// byte along, so that \b sees it.
 	at, after         *regexp.Regexp
 	headAt, headAfter *regexp.Regexp // nil without plan.head
+	head              *regexp.Regexp // plan.head of a rule that is tried around its keyword
 }
 
 // allowlist says which findings of a rule are none after all.
@@ -163,13 +164,15 @@ func (e *ruleEntry) culprit() string {
 
 // lay plans the search for an expression.
 func (r *rule) lay(expression string) {
-	r.at, r.after, r.headAt, r.headAfter = nil, nil, nil, nil
+	r.at, r.after, r.headAt, r.headAfter, r.head = nil, nil, nil, nil, nil
 	r.plan, r.planned = planOf(expression, r.keywords)
 	if r.planned && r.plan.lead == 0 {
 		r.at, r.after = anchored(expression)
 		if r.plan.head != "" {
 			r.headAt, r.headAfter = anchored(r.plan.head)
 		}
+	} else if r.planned && r.plan.head != "" {
+		r.head = regexp.MustCompile(r.plan.head)
 	}
 }
 

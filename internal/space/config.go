@@ -57,13 +57,16 @@ type Reservation interface {
 type Redactor interface {
 	// Applies reports whether payloads of the kind are looked at.
 	Applies(kind protocol.Kind) bool
-	// Payload says what a payload of the kind is to be; an error refuses it.
-	Payload(kind protocol.Kind, payload protocol.Value) (Redaction, *protocol.Error)
+	// Envelope says what a payload of the kind is to be, and the fields beside
+	// it that the protocol does not know, an object or absent; an error refuses
+	// them.
+	Envelope(kind protocol.Kind, payload, extra protocol.Value) (Redaction, *protocol.Error)
 }
 
 // Redaction is what a Redactor has done to a payload.
 type Redaction struct {
 	Payload []byte   // as it is to be kept; nil: as it came
+	Extra   []byte   // the same of the fields beside it, without braces
 	Blocked []string // names of rules for which a text was taken out
 	Warned  []string // names of rules that somebody should be told about
 }

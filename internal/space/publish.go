@@ -341,18 +341,38 @@ func (p *publication) redact(c *candidate) *protocol.Error {
 	if safety == nil || !safety.Applies(e.Kind) {
 		return nil
 	}
-	r, err := safety.Payload(e.Kind, c.in.Payload)
+	extra, err := extraOf(e)
+	if err != nil {
+		return err
+	}
+	r, err := safety.Envelope(e.Kind, c.in.Payload, extra)
 	if err != nil {
 		return err
 	}
 	if r.Payload != nil {
 		e.Payload = r.Payload
 	}
+	if r.Extra != nil {
+		e.Extra = r.Extra
+	}
 	if len(r.Blocked)+len(r.Warned) > 0 {
 		p.space.log.Warn("the safety rules object to an envelope that was admitted", "participant", e.From, "envelope", e.ID,
 			"kind", e.Kind, "taken_out", r.Blocked, "noted", r.Warned)
 	}
 	return nil
+}
+
+// extraOf returns the fields of an envelope that the protocol does not know, as
+// an object; absent if there are none.
+func extraOf(e *protocol.Envelope) (protocol.Value, *protocol.Error) {
+	if len(e.Extra) == 0 {
+		return protocol.Value{}, nil
+	}
+	doc, err := protocol.ParseJSON(slices.Concat([]byte{'{'}, e.Extra, []byte{'}'}), protocol.MaxDepth)
+	if err != nil { // they were parsed before
+		return protocol.Value{}, protocol.Errorf(protocol.CodeInvalidJSON, "The fields beside the payload are no JSON.")
+	}
+	return doc.Root(), nil
 }
 
 // refuse ends a candidate: only the envelope bucket stays charged.

@@ -69,7 +69,7 @@ func newItem(e *Entry, mask Masker) *item {
 	p := doc.Root()
 	switch slim.Kind {
 	case protocol.KindChat:
-		it.text = cut(mask.Text(firstText(p, "message", "text")), maxChat)
+		it.text = shown(firstText(p, "message", "text"), maxChat, mask)
 	case protocol.KindReasoningThought:
 		it.readThought(p, mask)
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
@@ -83,8 +83,8 @@ func newItem(e *Entry, mask Masker) *item {
 }
 
 func (it *item) readThought(p protocol.Value, mask Masker) {
-	it.text = cut(mask.Text(strings.TrimSpace(firstText(p, "message", "content"))), maxThought)
-	it.tool = cut(mask.Text(p.Get("tool_name").Text()), maxName)
+	it.text = shown(strings.TrimSpace(firstText(p, "message", "content")), maxThought, mask)
+	it.tool = shown(p.Get("tool_name").Text(), maxName, mask)
 	it.raw = p.Get("raw").Bool()
 	if n, ok := p.Get("parallel_group").Int(); ok && n >= 0 && n < 1<<31 {
 		it.group = int(n)
@@ -96,7 +96,7 @@ func (it *item) readCall(p protocol.Value, mask Masker) {
 	case method.EqualText("tools/call"):
 		it.call = true
 		params := p.Get("params")
-		it.tool = cut(mask.Text(params.Get("name").Text()), maxName)
+		it.tool = shown(params.Get("name").Text(), maxName, mask)
 		it.readParameters(params.Get("arguments"), mask)
 	case method.EqualText("notifications/cancelled"):
 		it.cancels, it.failed = true, true
@@ -133,6 +133,26 @@ func firstText(p protocol.Value, keys ...string) string {
 		}
 	}
 	return ""
+}
+
+// cutMargin is how much of a text is masked beyond what is kept of it, in
+// bytes; no secret is longer, a private key of 8192 bits among them.
+const cutMargin = 8 << 10
+
+// shown returns the first n bytes of a text as they may be shown. Of a text
+// that is far longer only the beginning is masked: it is cut between words, and
+// masked, and as much is dropped of its end as a secret takes, since one that
+// the first cut has divided is not known any more.
+func shown(text string, n int, mask Masker) string {
+	if len(text) <= n+2*cutMargin {
+		return cut(mask.Text(text), n)
+	}
+	end := n + 2*cutMargin
+	if space := strings.LastIndexAny(text[n+cutMargin:end], " \t\r\n"); space >= 0 {
+		end = n + cutMargin + space
+	}
+	masked := mask.Text(strings.ToValidUTF8(text[:end], ""))
+	return cut(masked, max(min(n, len(masked)-cutMargin), 0))
 }
 
 // cut shortens a text to n bytes and whole characters.
