@@ -41,7 +41,8 @@
 // Its rationale is the agent's own thought that it correlates to, else the
 // last thought of the agent before it in the same context that names this tool
 // or none, else [DefaultRationale]. The narrative is the text of the thoughts
-// that are nobody's rationale, a line each, in order. A thought that names a
+// that are nobody's rationale, a line each, in order; observations, hypotheses
+// and questions are part of it, and the rationale of a call that names them. A thought that names a
 // tool is held back from it until its context is closed, since the call may
 // still come. A model's raw thinking ("raw": true) is neither.
 //

@@ -72,6 +72,8 @@ func newItem(e *Entry, mask Masker) *item {
 		it.text = shown(firstText(p, "message", "text"), maxChat, mask)
 	case protocol.KindReasoningThought:
 		it.readThought(p, mask)
+	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
+		it.readStep(p, mask)
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
 		it.readCall(p, mask)
 	case protocol.KindMCPResponse:
@@ -89,6 +91,19 @@ func (it *item) readThought(p protocol.Value, mask Masker) {
 	if n, ok := p.Get("parallel_group").Int(); ok && n >= 0 && n < 1<<31 {
 		it.group = int(n)
 	}
+}
+
+// readStep reads an observation, a hypothesis or questions.
+func (it *item) readStep(p protocol.Value, mask Masker) {
+	text := firstText(p, "message", "content", "hypothesis")
+	if text == "" {
+		var list []string
+		for q := range p.Get("questions").Elements {
+			list = append(list, firstOf(q.Text(), firstText(q, "question", "message")))
+		}
+		text = strings.Join(list, "\n")
+	}
+	it.text = shown(strings.TrimSpace(text), maxThought, mask)
 }
 
 func (it *item) readCall(p protocol.Value, mask Masker) {
@@ -124,6 +139,13 @@ func (it *item) readResponse(p protocol.Value) {
 		answer = fault
 	}
 	it.bytes = len(answer.Raw())
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 func firstText(p protocol.Value, keys ...string) string {

@@ -104,6 +104,8 @@ func (r *reading) add(it *item) (ended *strand) {
 		return r.close(it)
 	case protocol.KindReasoningThought:
 		return r.think(it)
+	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
+		return r.remark(it)
 	case protocol.KindMCPRequest:
 		return r.request(it)
 	case protocol.KindMCPProposal:
@@ -246,6 +248,21 @@ func (r *reading) think(it *item) (ended *strand) {
 	r.inOrder = append(r.inOrder, t)
 	r.thoughts[env.ID] = t
 	return ended
+}
+
+// remark takes a step that is no thought. It explains only the call that names
+// it.
+func (r *reading) remark(it *item) (ended *strand) {
+	env := it.env()
+	if env.Context == "" {
+		return nil
+	}
+	s := r.strand(env.Context, env.From)
+	t := &thought{it: it, strand: s}
+	r.inOrder = append(r.inOrder, t)
+	r.thoughts[env.ID] = t
+	s.group = -1
+	return s.goOn()
 }
 
 // goOn forgets the calls that were announced and did not come, and returns the
