@@ -240,3 +240,21 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryAfterIsBounded: no header keeps anybody waiting for ever.
+func TestRetryAfterIsBounded(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "9223372037": time.Hour, "99999999999999999999999": time.Hour,
+		"-1": 0, "-99999999999999999999999": 0, "0": 0, "soon": 0, "": 0,
+	} {
+		c := strange(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		_, err := c.Participants(deadline(t), "lab")
+		var status *api.StatusError
+		if !errors.As(err, &status) || status.RetryAfter != want {
+			t.Errorf("%q: %v", header, err)
+		}
+	}
+}

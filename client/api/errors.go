@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +16,7 @@ import (
 type StatusError struct {
 	Status     int             // of HTTP
 	Refusal    *protocol.Error // the body; nil if there was none of that form
-	RetryAfter time.Duration   // from the header; 0 if absent
+	RetryAfter time.Duration   // from the header, an hour at most; 0 if absent
 }
 
 // Error gives the gateway's own sentence, or the status alone.
@@ -45,13 +46,23 @@ const maxRefusal = 256 << 10
 // refusal reads the body of an answer that is not 200.
 func refusal(resp *http.Response) *StatusError {
 	e := &StatusError{Status: resp.StatusCode}
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-		e.RetryAfter = time.Duration(s) * time.Second
-	}
+	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	var r protocol.Error
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // half a body is no JSON
 	if json.Unmarshal(body, &r) == nil && r.Code != "" {
 		e.Refusal = &r
 	}
 	return e
+}
+
+// maxRetryAfter bounds how long a gateway can keep somebody waiting.
+const maxRetryAfter = time.Hour
+
+// retryAfter reads a header in seconds, which may be more than there are.
+func retryAfter(header string) time.Duration {
+	s, err := strconv.Atoi(header)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || s <= 0 {
+		return 0
+	}
+	return time.Duration(min(s, int(maxRetryAfter/time.Second))) * time.Second
 }

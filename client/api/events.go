@@ -203,9 +203,11 @@ func (s *stream) once(ctx context.Context, yield func(Event, error) bool) error 
 		if s.again(&e) {
 			continue
 		}
+		quiet.Stop() // whoever takes the events may take their time
 		if !yield(e, nil) {
 			return errLeft
 		}
+		quiet.Reset(silence)
 	}
 }
 

@@ -210,6 +210,52 @@ func TestSilentStreamIsOpenedAgain(t *testing.T) {
 	})
 }
 
+// TestBusyListeners: who takes minutes over an event does not lose the stream
+// by it, since it is not the gateway that is silent.
+func TestBusyListeners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		hc := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			calls++
+			return &http.Response{StatusCode: http.StatusOK, Body: &spoken{ctx: r.Context(), left: 3}}, nil
+		})}
+		c, err := api.New(api.Options{URL: "http://gateway", Token: "x", HTTPClient: hc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, err := range c.Events(t.Context(), "lab", api.EventQuery{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n == 3 {
+				break
+			}
+			<-time.After(5 * time.Minute)
+		}
+		if calls != 1 {
+			t.Errorf("the stream was opened %d times", calls)
+		}
+	})
+}
+
+// spoken is a body of some events, one with each read, as long as its request
+// lasts.
+type spoken struct {
+	ctx  context.Context
+	left int
+}
+
+func (s *spoken) Read(p []byte) (int, error) {
+	if s.ctx.Err() != nil || s.left == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	s.left--
+	return copy(p, "data: {}\n\n"), nil
+}
+
+func (*spoken) Close() error { return nil }
+
 // TestRetriesSpread: what cannot be reached is asked more and more seldom.
 func TestRetriesSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -154,6 +154,24 @@ func TestTurnsOfAGateway(t *testing.T) {
 	}
 }
 
+// TestTranscriptThatIsHidden: the turns of a thread whose own id ends in .md are
+// not taken for a transcript.
+func TestTranscriptThatIsHidden(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	c := ask(t, g, "alice")
+	for _, id := range []protocol.ID{"q1", "q1.md"} {
+		if _, _, err := c.Send(deadline(t), "lab", protocol.Envelope{ID: id, Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := c.Transcript(deadline(t), "lab", "q1"); err == nil || !strings.Contains(err.Error(), "is there a thread q1.md?") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if text, err := c.Transcript(deadline(t), "lab", "q1.md"); err != nil || !strings.HasPrefix(string(text), "# Thread `q1.md`\n") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestThreadThatIsNotThere(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := ask(t, g, "alice")

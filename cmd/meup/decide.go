@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +28,7 @@ Exit codes: 0 the request was admitted; 1 refused, or no such proposal is
 pending; 2 called wrongly; 4 no connection, or the token is not let in.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
-				return approval(p, protocol.ParticipantID(to))
+				return proposal.Approval(p, protocol.ID(uuid.Must(uuid.NewV7()).String()), protocol.ParticipantID(to))
 			}))
 		},
 	}
@@ -52,7 +53,7 @@ pending; 2 called wrongly; 4 no connection, or the token is not let in.`,
 				return program.Usagef("--reason is missing: the agent is told why")
 			}
 			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
-				return rejection(p, reason), nil
+				return proposal.Rejection(p, reason), nil
 			}))
 		},
 	}
@@ -102,48 +103,4 @@ func pending(ctx context.Context, asker *api.Client, space string, id protocol.I
 		}
 	}
 	return nil, fmt.Errorf("no proposal %s is pending: somebody has decided on it, or there never was one that you may see", id)
-}
-
-// approval is the request that fulfils a proposal. It goes to the owner of the
-// tool. Where that is the proposer it goes to everybody who could see the
-// proposal, so that all see that it is decided.
-func approval(p *protocol.Envelope, to protocol.ParticipantID) (protocol.Envelope, error) {
-	doc, err := protocol.ParseJSON(p.Payload, protocol.MaxDepth)
-	if err != nil {
-		return protocol.Envelope{}, fmt.Errorf("read proposal %s: %w", p.ID, err)
-	}
-	root := doc.Root()
-	if to == "" {
-		to = protocol.ParticipantID(root.Get("participant_id").Text())
-	}
-	e := protocol.Envelope{
-		ID:   protocol.ID(uuid.Must(uuid.NewV7()).String()),
-		Kind: protocol.KindMCPRequest, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID),
-	}
-	switch {
-	case to != "":
-		e.To = []protocol.ParticipantID{to}
-	case len(p.To) > 0:
-		e.To = append([]protocol.ParticipantID{p.From}, p.To...)
-	}
-	body := protocol.AppendString([]byte(`{"jsonrpc":"2.0","id":`), string(e.ID))
-	body = append(append(body, `,"method":`...), root.Get("method").Raw()...)
-	if params := root.Get("params"); params.Exists() {
-		body = append(append(body, `,"params":`...), params.Raw()...)
-	}
-	body = append(body, '}')
-	e.Payload = body
-	return e, nil
-}
-
-// rejection is what says no to a proposal; it is seen by who saw the proposal.
-func rejection(p *protocol.Envelope, reason string) protocol.Envelope {
-	e := protocol.Envelope{
-		Kind: protocol.KindMCPReject, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID),
-		Payload: append(protocol.AppendString([]byte(`{"reason":`), reason), '}'),
-	}
-	if len(p.To) > 0 {
-		e.To = append([]protocol.ParticipantID{p.From}, p.To...)
-	}
-	return e
 }

@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,14 +22,14 @@ const maxScan = 100_000
 // it.
 type proposalScan struct {
 	answers map[protocol.ID][]protocol.Envelope // by what they answer
-	closed  map[protocol.ContextPath]bool
+	closed  map[protocol.ContextPath]protocol.Envelope
 	pending []protocol.Envelope // the newest first
 }
 
 // pendingProposals looks for proposals that nothing has settled, the oldest
 // first. whole says that the log was read to its beginning.
 func pendingProposals(ctx context.Context, asker *api.Client, space string) (list []protocol.Envelope, whole bool, err error) {
-	scan := proposalScan{answers: make(map[protocol.ID][]protocol.Envelope), closed: make(map[protocol.ContextPath]bool)}
+	scan := proposalScan{answers: make(map[protocol.ID][]protocol.Envelope), closed: make(map[protocol.ContextPath]protocol.Envelope)}
 	q := api.EnvelopeQuery{Kinds: deciding, Limit: 1000, Descending: true}
 	for scanned := 0; scanned < maxScan; {
 		page, err := asker.Envelopes(ctx, space, q)
@@ -50,45 +50,40 @@ func pendingProposals(ctx context.Context, asker *api.Client, space string) (lis
 }
 
 func (s *proposalScan) take(e *protocol.Envelope) {
-	switch e.Kind {
-	case protocol.KindMCPProposal:
+	switch {
+	case e.Kind == protocol.KindMCPProposal:
 		if !s.settled(e) {
 			s.pending = append(s.pending, *e)
 		}
-	case protocol.KindReasoningConclusion, protocol.KindReasoningCancel:
-		s.closed[e.Context] = true
-	default:
-		short := protocol.Envelope{Kind: e.Kind, From: e.From}
-		if e.Kind == protocol.KindMCPRequest {
-			short.Payload = e.Payload
-		}
+	case e.Kind.ClosesContext() && e.Context != "":
+		s.closed[e.Context] = slim(e)
+	default: // a cancel from outside answers the starts that it ends
 		for _, id := range e.Correlation.IDs {
-			s.answers[id] = append(s.answers[id], short)
+			s.answers[id] = append(s.answers[id], slim(e))
 		}
 	}
+}
+
+// slim is what must be kept of an envelope to know what it settles.
+func slim(e *protocol.Envelope) protocol.Envelope {
+	short := protocol.Envelope{Kind: e.Kind, From: e.From, Context: e.Context, Correlation: e.Correlation}
+	if !e.Kind.ClosesContext() {
+		short.Payload = e.Payload
+	}
+	return short
 }
 
 // settled reports whether a proposal was decided on or taken back, or the
 // reasoning that it belongs to is over: who fulfilled it may have said so to
 // its agent alone.
-func (s *proposalScan) settled(proposal *protocol.Envelope) bool {
-	for path := proposal.Context; path != ""; path = path.Parent() {
-		if s.closed[path] {
+func (s *proposalScan) settled(p *protocol.Envelope) bool {
+	settles := func(e protocol.Envelope) bool { return proposal.Settles(p, &e) != proposal.Pending }
+	for path := p.Context; path != ""; path = path.Parent() {
+		if e, closed := s.closed[path]; closed && settles(e) || slices.ContainsFunc(s.answers[protocol.ID(path.Last())], settles) {
 			return true
 		}
 	}
-	for _, e := range s.answers[proposal.ID] {
-		if e.Kind != protocol.KindMCPRequest || e.From != proposal.From && !isNotification(e.Payload) {
-			return true
-		}
-	}
-	return false
-}
-
-// isNotification reports whether a request asks for nothing.
-func isNotification(payload []byte) bool {
-	doc, err := protocol.ParseJSON(payload, protocol.MaxDepth)
-	return err == nil && strings.HasPrefix(doc.Root().Get("method").Text(), "notifications/")
+	return slices.ContainsFunc(s.answers[p.ID], settles)
 }
 
 // explanation is why an agent proposes a call, and in which turn; nil if no

@@ -39,8 +39,8 @@ Exit codes: those of meup; nothing to list is 0.`,
 	return c
 }
 
-// proposal is what is told of one. Its fields are what --json prints.
-type proposal struct {
+// told is what is told of a proposal. Its fields are what --json prints.
+type told struct {
 	ID         protocol.ID            `json:"id"`
 	From       protocol.ParticipantID `json:"from"`
 	TS         time.Time              `json:"ts"`
@@ -92,8 +92,8 @@ func runProposals(c *cobra.Command, a *app, asJSON bool) error {
 }
 
 // describe reads a proposal's envelope.
-func describe(e *protocol.Envelope, now time.Time) *proposal {
-	p := &proposal{
+func describe(e *protocol.Envelope, now time.Time) *told {
+	p := &told{
 		ID: e.ID, From: e.From, TS: e.TS, AgeSeconds: max(0, int64(now.Sub(e.TS).Seconds())), Context: e.Context,
 		Params: json.RawMessage("{}"),
 	}
@@ -115,7 +115,7 @@ func describe(e *protocol.Envelope, now time.Time) *proposal {
 }
 
 // explain adds the turn that the proposal belongs to, and its reason.
-func (p *proposal) explain(ctx context.Context, asker *api.Client, space string, e *protocol.Envelope) error {
+func (p *told) explain(ctx context.Context, asker *api.Client, space string, e *protocol.Envelope) error {
 	t, d, err := explanation(ctx, asker, space, p.ID)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (p *proposal) explain(ctx context.Context, asker *api.Client, space string,
 }
 
 // write says it in words. What fails to be written is told when w is flushed.
-func (p *proposal) write(w *bufio.Writer, s reasontext.Style) {
+func (p *told) write(w *bufio.Writer, s reasontext.Style) {
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(w, "  %s%s\n", s.Paint(s.Dim, label), text)

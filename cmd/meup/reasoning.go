@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,6 +86,11 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 		return q.nothing(c, n, asJSON)
 	}
 	if asJSON {
+		for i := range found {
+			if found[i].Truncated {
+				warn(c.ErrOrStderr(), "%s", strings.TrimLeft(reasontext.Truncated(found[i].TurnNumber), " ─"))
+			}
+		}
 		return writeReasonings(c.OutOrStdout(), found)
 	}
 	for i := range found {

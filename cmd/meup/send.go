@@ -39,7 +39,8 @@ func newSend(a *app) *cobra.Command {
 		Use:   "send [TEXT…]",
 		Short: "Sends a message, and waits for the answer if asked to",
 		Long: `send puts a chat message into a space and prints its id and its place in the
-log: ID SEQ. The text is that of the arguments, of --file, or of standard input.
+log: ID SEQ. The text is that of the arguments, of --file, or of standard input,
+which - names, too.
 With --kind and --payload it sends any other envelope.
 
 With --wait it prints the answer instead: the first chat of the main
@@ -189,6 +190,8 @@ func (f *sendFlags) text(in io.Reader, args []string) (string, error) {
 	switch {
 	case len(args) > 0 && f.file != "":
 		return "", program.Usagef("a text and --file: one of them")
+	case len(args) == 1 && args[0] == "-":
+		raw, err = readText(in)
 	case len(args) > 0:
 	case f.file == "" && isTerminal(in):
 		return "", program.Usagef("what is to be sent? Give a text, --file, or standard input")

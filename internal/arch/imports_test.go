@@ -100,8 +100,9 @@ var mayImport = map[string][]string{
 	"internal/mind":                  {"client/reasoner", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry"},
 	"internal/agent":                 {"protocol", "client", "internal/llm", "internal/mcptools", "internal/planner", "internal/reasoning", "internal/safety", "internal/telemetry"},
 	"internal/termtext":              {},
+	"internal/proposal":              {"protocol"},
 	"internal/reasontext":            {"protocol", "client/api", "internal/termtext"},
-	"internal/tui":                   {"protocol", "client", "client/api", "internal/reasontext", "internal/termtext"},
+	"internal/tui":                   {"protocol", "client", "client/api", "internal/proposal", "internal/reasontext", "internal/termtext"},
 
 	"internal/arch": {},
 }

@@ -46,13 +46,29 @@ func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", " ") }
 // ends.
 func Words(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
 
-// Cut shortens a text to n characters, the last of which says so.
+// Cut shortens a text to n characters, the last of which says so. It does not
+// cut within an emoji that is made of several characters, or between a letter
+// and its marks, unless there is nothing else but one that is very long.
 func Cut(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
 	}
 	runes := []rune(s)
-	return string(runes[:max(n-1, 0)]) + "…"
+	end := max(n-1, 0)
+	for at := end; at > max(end-maxCluster, 0); at-- {
+		if !clings(runes[at]) && runes[at-1] != joiner {
+			return string(runes[:at]) + "…"
+		}
+	}
+	return strings.TrimRight(string(runes[:end]), string([]rune{nonJoiner, joiner})) + "…"
+}
+
+// maxCluster bounds how many characters are given up to cut between two.
+const maxCluster = 16
+
+// clings reports whether a character belongs to the one in front of it.
+func clings(r rune) bool {
+	return isJoiner(r) || isSelector(r) || isMark(r) || r >= 0x1f3fb && r <= 0x1f3ff // colours of skin
 }
 
 // MaxMarks bounds the combining marks on one character; no script needs more.

@@ -73,8 +73,20 @@ func TestLineWordsCut(t *testing.T) {
 	if got := termtext.Words("  a\n\n b\t"); got != "a b" {
 		t.Errorf("%q", got)
 	}
-	if got := termtext.Cut("äöüß", 3); got != "äö…" {
-		t.Errorf("%q", got)
+	family, long := "👨\u200d👩\u200d👧", "👩"+strings.Repeat("\u200d👩", 50)
+	for _, c := range []struct {
+		in   string
+		n    int
+		want string
+	}{
+		{"äöüß", 3, "äö…"}, {"äöüß", 4, "äöüß"}, {"äöüß", 1, "…"}, {"äöüß", 0, "…"},
+		{"ab" + family + "c", 6, "ab…"}, {"ab" + family + "c", 4, "ab…"}, {"ab" + family + "cd", 8, "ab" + family + "…"},
+		{"a👩🏽b", 3, "a…"}, {"ae\u0301b", 3, "a…"}, {"a❤\ufe0fb", 3, "a…"},
+		{long, 31, strings.TrimSuffix(string([]rune(long)[:30]), "\u200d") + "…"},
+	} {
+		if got := termtext.Cut(c.in, c.n); got != c.want {
+			t.Errorf("%+q at %d: %+q, want %+q", c.in, c.n, got, c.want)
+		}
 	}
 }
 

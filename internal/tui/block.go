@@ -29,10 +29,10 @@ type block struct {
 	kind    kind
 	context protocol.ContextPath // where it belongs, for the filter
 
-	chat     *chat     // of a chatBlock
-	mind     *mind     // of a thoughtBlock
-	proposal *proposal // of a proposalBlock
-	lines    lines     // of all others
+	chat     *chat            // of a chatBlock
+	mind     *mind            // of a thoughtBlock
+	proposal *pendingProposal // of a proposalBlock
+	lines    lines            // of all others
 
 	rev   int // is raised with every change
 	cache rendering

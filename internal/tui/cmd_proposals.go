@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/termtext"
 )
 
@@ -34,12 +35,12 @@ func (m *model) listProposals(which string) {
 }
 
 // title names a proposal: its number, who proposes, and whose tool it is.
-func (p *proposal) title() string {
+func (p *pendingProposal) title() string {
 	of := ""
 	if p.owner != "" {
 		of = " of " + shortName(p.owner)
 	}
-	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.from), termtext.Line(shorten(p.tool, 100)), of)
+	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.env.From), termtext.Line(shorten(p.tool, 100)), of)
 }
 
 // approve makes a proposed call.
@@ -54,9 +55,14 @@ func (m *model) approve(which string) {
 		m.say(errorBlock, "Your decision on proposal "+strconv.Itoa(p.number)+" is on its way.")
 		return
 	}
-	p.deciding = true
 	id := m.newID()
-	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: func() { p.deciding = false }}, p.approval(id))
+	env, err := proposal.Approval(&p.env, id, "")
+	if err != nil {
+		m.say(errorBlock, fmt.Sprintf("Proposal %d cannot be approved: %s.", p.number, err))
+		return
+	}
+	p.deciding = true
+	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: func() { p.deciding = false }}, env)
 }
 
 // reject says no to a proposed call.
@@ -83,5 +89,5 @@ func (m *model) reject(args string) {
 	}
 	p := b.proposal
 	p.deciding = true
-	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.number), failed: func() { p.deciding = false }}, p.rejection(reason))
+	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.number), failed: func() { p.deciding = false }}, proposal.Rejection(&p.env, reason))
 }

@@ -38,40 +38,6 @@ func (m *model) talkTo(args string) {
 	m.talk(text, to)
 }
 
-// cancelQuestion takes the last question back. Whoever reasons about it stops;
-// who may not withdraw a message closes the contexts in which it is done.
-func (m *model) cancelQuestion(string) {
-	b := m.lastQuestion()
-	switch {
-	case b == nil:
-		m.say(errorBlock, "There is no question of yours to cancel.")
-		return
-	case b.chat.state == waiting:
-		m.say(errorBlock, "Your last message is not sent yet.")
-		return
-	}
-	open := m.thinkingAbout(b.chat.id)
-	if len(open) == 0 && b.chat.answered {
-		m.say(errorBlock, "Nothing is being reasoned for your last question: it is answered.")
-		return
-	}
-	env := protocol.Envelope{
-		Kind: protocol.KindChatCancel, To: b.chat.to, Correlation: protocol.CorrelateTo(b.chat.id),
-		Payload: []byte(`{"reason":"no_longer_needed"}`),
-	}
-	m.ask("Cancelling", env, func() {
-		if len(open) == 0 {
-			m.say(errorBlock, "You may not withdraw messages here, and nobody reasons about yours yet.")
-		}
-		for _, d := range open {
-			m.ask("Cancelling", protocol.Envelope{
-				Kind: protocol.KindReasoningCancel, To: b.chat.to, Context: d.path, Correlation: protocol.CorrelateTo(rootOf(d.path)),
-				Payload: []byte(`{"reason":"no_longer_needed"}`),
-			}, nil)
-		}
-	})
-}
-
 // lastQuestion is the youngest message of mine that was not refused.
 func (m *model) lastQuestion() *block {
 	for _, b := range slices.Backward(m.scroll.blocks) {
@@ -80,17 +46,6 @@ func (m *model) lastQuestion() *block {
 		}
 	}
 	return nil
-}
-
-// thinkingAbout returns who thinks about a message.
-func (m *model) thinkingAbout(question protocol.ID) []*mind {
-	var list []*mind
-	for _, path := range m.minds.order {
-		if b := m.minds.byPath[path]; b != nil && b.mind.question == question && b.mind.state == thinking {
-			list = append(list, b.mind)
-		}
-	}
-	return list
 }
 
 // exportThread writes the active thread into a file.

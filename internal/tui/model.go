@@ -25,6 +25,8 @@ type model struct {
 	scroll  scrollback
 	outbox  outbox
 
+	calledOff []calledOff // not ended yet
+
 	link     link
 	filter   protocol.ContextPath // what is shown; "": everything
 	contexts contexts
@@ -95,6 +97,7 @@ func (m *model) take(e event) {
 		m.revokeAll(e)
 	case ticked:
 		m.minds.tick(m)
+		m.insist()
 	}
 }
 

@@ -50,6 +50,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	if n := len(m.work.pending); n > maxProposals {
 		t.Errorf("%d proposals", n)
 	}
+	if n := len(m.work.past); n > maxProposals {
+		t.Errorf("%d proposals of before", n)
+	}
 	if n := len(m.contexts.list); n > maxContexts {
 		t.Errorf("%d contexts", n)
 	}

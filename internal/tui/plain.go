@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/muesli/cancelreader"
 
@@ -48,12 +49,18 @@ func (s *session) runPlain() error {
 	return errors.Join(p.err, s.model.err)
 }
 
+// plainTick is how often it is looked whether time has brought something: no
+// sign turns here.
+const plainTick = time.Second
+
 // tellPlain handles events until the end.
 func (s *session) tellPlain(p *plain) {
 	closing := false
+	tick := time.NewTicker(plainTick)
+	defer tick.Stop()
 	p.tell()
 	for {
-		list := s.next(nil)
+		list := s.next(tick.C)
 		if list == nil {
 			return
 		}

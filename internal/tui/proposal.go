@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
 
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/reasontext"
 	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
@@ -15,67 +16,65 @@ import (
 // maxProposals bounds those that wait for a decision.
 const maxProposals = 256
 
-// proposal is a call that somebody asks others to make.
-type proposal struct {
-	number  int // ours; it never means another one
-	id      protocol.ID
-	from    protocol.ParticipantID
-	owner   protocol.ParticipantID   // whose tool it is; "": the proposer's own
-	private []protocol.ParticipantID // between whom it is; nil: everybody
-	method  string
-	tool    string
-	params  json.RawMessage // as they came
-	context protocol.ContextPath
-	at      time.Time
+// pendingProposal is a call that somebody asks others to make.
+type pendingProposal struct {
+	number int // ours; it never means another one
+	env    protocol.Envelope
+	owner  protocol.ParticipantID // whose tool it is; "": the proposer's own
+	method string
+	tool   string
+	params json.RawMessage // as they came
 
 	decided  string // what became of it, in words; "": it waits
 	deciding bool   // my own decision is on its way
 }
 
-// proposals are those that wait, in the order of their numbers.
+// proposals are those that wait, in the order of their numbers, and the last
+// ones that do not any more.
 type proposals struct {
 	pending []*block
+	past    []*block
 	count   int
 }
 
 func newProposals() proposals { return proposals{} }
 
-// decide takes in a proposal, or what becomes of one.
+// decide takes in a proposal, or what becomes of those that wait.
 func (m *model) decide(env *protocol.Envelope) {
 	if env.Kind == protocol.KindMCPProposal {
 		m.propose(env)
 		return
 	}
-	for _, id := range env.Correlation.IDs {
-		b := m.work.byID(id)
-		if b == nil {
-			continue
-		}
-		switch {
-		case env.Kind == protocol.KindMCPReject:
-			m.settleProposal(b, "rejected "+reasonFor(env, ""))
-		case env.Kind == protocol.KindMCPWithdraw && env.From == b.proposal.from:
-			m.settleProposal(b, "withdrawn: "+reasonFor(env, env.From))
-		case env.Kind == protocol.KindMCPRequest && env.From != b.proposal.from && toolOf(env.Payload) != "":
-			m.settleProposal(b, "approved by "+string(env.From))
+	for _, b := range slices.Clone(m.work.pending) {
+		if how := proposal.Settles(&b.proposal.env, env); how != proposal.Pending {
+			m.settleProposal(b, settledInWords(how, env))
 		}
 	}
+}
+
+// settledInWords says what an envelope has made of a proposal.
+func settledInWords(how proposal.Outcome, env *protocol.Envelope) string {
+	switch {
+	case how == proposal.Fulfilled:
+		return "approved by " + string(env.From)
+	case how == proposal.Rejected:
+		return "rejected " + reasonFor(env, "")
+	case how == proposal.Expired && env.Kind.ClosesContext():
+		return "expired: the reasoning that it belongs to has ended"
+	}
+	return string(how) + ": " + reasonFor(env, env.From)
 }
 
 func (m *model) propose(env *protocol.Envelope) {
 	if env.From == m.you || m.work.byID(env.ID) != nil {
 		return
 	}
-	p := payload[struct {
-		Method string                 `json:"method"`
-		Params json.RawMessage        `json:"params"`
-		Owner  protocol.ParticipantID `json:"participant_id"`
-	}](env)
 	m.work.count++
-	b := &block{kind: proposalBlock, context: env.Context, proposal: &proposal{
-		number: m.work.count, id: env.ID, from: env.From, owner: p.Owner, private: env.To,
-		method: p.Method, tool: toolOf(env.Payload), params: p.Params, context: env.Context, at: env.TS,
-	}}
+	p := &pendingProposal{number: m.work.count, env: *env}
+	if doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth); err == nil {
+		p.read(doc.Root())
+	}
+	b := &block{kind: proposalBlock, context: env.Context, proposal: p}
 	m.work.pending = append(m.work.pending, b)
 	if len(m.work.pending) > maxProposals {
 		m.settleProposal(m.work.pending[0], "not followed any more: too many wait")
@@ -83,15 +82,30 @@ func (m *model) propose(env *protocol.Envelope) {
 	m.show(b)
 }
 
+// read takes what is shown from the very payload that an approval is made of.
+func (p *pendingProposal) read(payload protocol.Value) {
+	params := payload.Get("params")
+	p.owner = protocol.ParticipantID(payload.Get("participant_id").Text())
+	p.method, p.params = payload.Get("method").Text(), params.Raw()
+	p.tool = p.method
+	if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {
+		p.tool = name
+	}
+}
+
 func (m *model) settleProposal(b *block, how string) {
 	b.proposal.decided = how
 	m.work.pending = slices.DeleteFunc(m.work.pending, func(x *block) bool { return x == b })
+	m.work.past = append(m.work.past, b)
+	if len(m.work.past) > maxProposals {
+		m.work.past = slices.Delete(m.work.past, 0, 1)
+	}
 	m.changed(b)
 }
 
 func (p *proposals) byID(id protocol.ID) *block {
 	for _, b := range p.pending {
-		if b.proposal.id == id {
+		if b.proposal.env.ID == id {
 			return b
 		}
 	}
@@ -101,6 +115,13 @@ func (p *proposals) byID(id protocol.ID) *block {
 // choose finds the proposal that a person means by its number or its id; with
 // nothing, the only one. The sentence says why there is none.
 func (p *proposals) choose(which string) (b *block, sentence string) {
+	meant := func(b *block) bool {
+		return strconv.Itoa(b.proposal.number) == which || b.proposal.env.ID == protocol.ID(which)
+	}
+	if i := slices.IndexFunc(p.past, meant); i >= 0 {
+		q := p.past[i].proposal
+		return nil, fmt.Sprintf("Proposal %d does not wait any more: %s.", q.number, strings.TrimSuffix(q.decided, "."))
+	}
 	switch {
 	case len(p.pending) == 0:
 		return nil, "No proposal waits for a decision."
@@ -109,20 +130,15 @@ func (p *proposals) choose(which string) (b *block, sentence string) {
 	case which == "":
 		return nil, fmt.Sprintf("%d proposals wait: say which one. /proposals lists them.", len(p.pending))
 	}
-	if b := p.byID(protocol.ID(which)); b != nil {
-		return b, ""
-	}
-	for _, b := range p.pending {
-		if strconv.Itoa(b.proposal.number) == which {
-			return b, ""
-		}
+	if i := slices.IndexFunc(p.pending, meant); i >= 0 {
+		return p.pending[i], ""
 	}
 	return nil, "No proposal " + which + " waits for a decision. /proposals lists those that do."
 }
 
 // call writes what is proposed, with hidden characters spelled out, cut at n
 // characters; 0: as a whole.
-func (p *proposal) call(n int) string {
+func (p *pendingProposal) call(n int) string {
 	text := termtext.Exact(reasontext.JSON(p.params))
 	if len(p.params) == 0 {
 		text = "without parameters"
@@ -131,39 +147,4 @@ func (p *proposal) call(n int) string {
 		text = fmt.Sprintf("%s… (%d more characters: /proposals %d)", string(r[:n]), len(r)-n, p.number)
 	}
 	return termtext.Exact(p.method) + " " + text
-}
-
-// approval is the request that fulfils a proposal: exactly its method and its
-// parameters.
-func (p *proposal) approval(id protocol.ID) protocol.Envelope {
-	payload := []byte(`{"jsonrpc":"2.0","id":`)
-	payload = protocol.AppendString(payload, string(id))
-	payload = append(payload, `,"method":`...)
-	payload = protocol.AppendString(payload, p.method)
-	if len(p.params) > 0 {
-		payload = append(payload, `,"params":`...)
-		payload = append(payload, p.params...)
-	}
-	env := protocol.Envelope{
-		Kind: protocol.KindMCPRequest, Context: p.context, Correlation: protocol.CorrelateTo(p.id), Payload: append(payload, '}'),
-	}
-	switch {
-	case p.owner != "":
-		env.To = []protocol.ParticipantID{p.owner}
-	case len(p.private) > 0:
-		env.To = []protocol.ParticipantID{p.from}
-	}
-	return env
-}
-
-// rejection says no to a proposal.
-func (p *proposal) rejection(reason string) protocol.Envelope {
-	payload := append([]byte(`{"reason":`), protocol.AppendString(nil, reason)...)
-	env := protocol.Envelope{
-		Kind: protocol.KindMCPReject, Context: p.context, Correlation: protocol.CorrelateTo(p.id), Payload: append(payload, '}'),
-	}
-	if len(p.private) > 0 {
-		env.To = []protocol.ParticipantID{p.from}
-	}
-	return env
 }

@@ -156,6 +156,8 @@ func TestDecidingOnProposals(t *testing.T) {
 	x.enters("/reject unsafe to do now")
 	x.sees("I have looked.", "→ rejected by alice: unsafe to do now", "→ fulfilled by alice")
 	x.enters("/approve 1")
+	x.sees("Proposal 1 does not wait any more: approved by alice.")
+	x.enters("/approve")
 	x.sees("No proposal waits for a decision.")
 }
 

@@ -66,9 +66,14 @@ func wrapPainted(line string, cells int) []string {
 	if width(line) <= cells {
 		return []string{line}
 	}
-	wrapped := ansi.HardwrapWc(ansi.WrapWc(line, cells, ""), cells, true)
-	wrapped = ansi.Hardwrap(wrapped, cells, true) // some emoji are wider than their parts
-	lines := strings.Split(wrapped, "\n")
+	var lines []string
+	if strings.Contains(line, joiner) {
+		lines = wrapJoined(line, cells)
+	} else {
+		wrapped := ansi.HardwrapWc(ansi.WrapWc(line, cells, ""), cells, true)
+		wrapped = ansi.Hardwrap(wrapped, cells, true) // some emoji are wider than their parts
+		lines = strings.Split(wrapped, "\n")
+	}
 	open := ""
 	for i, l := range lines {
 		begin := open
@@ -96,7 +101,7 @@ func wrapHanging(line string, cells int) []string {
 	}
 	room := cells - width(indent) - width(more)
 	first := wrapPainted(line, cells)[:1]
-	rest := spaces.ReplaceAllString(ansi.TruncateLeftWc(line, width(first[0]), ""), "$1")
+	rest := spaces.ReplaceAllString(behind(line, len(ansi.Strip(first[0]))), "$1")
 	for _, l := range wrapPainted(rest, room) {
 		first = append(first, indent+more+l)
 	}

@@ -174,7 +174,7 @@ func (m *model) called(id protocol.ParticipantID) string {
 	return shortName(id)
 }
 
-func (v *view) proposal(p *proposal, cells int) []string {
+func (v *view) proposal(p *pendingProposal, cells int) []string {
 	paint := v.theme.busy.Render
 	text := []string{p.title(), "  " + p.call(maxListed)}
 	if p.decided == "" {
