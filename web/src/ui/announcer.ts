@@ -31,7 +31,7 @@ export class Announcer {
     if (live) this.begun = true;
     if (!fresh) return "";
     if (told.length > MOST) return `${told.length} new messages`;
-    return [...reasoning, ...told].slice(0, 2 * MOST).join(". ");
+    return [...reasoning, ...told].slice(0, 2 * MOST).map((x) => x.replace(/[.\s]+$/, "")).join(". ");
   }
 
   private blocks(s: SpaceState): string[] {

@@ -56,6 +56,14 @@ export class Follower {
     this.note();
     this.following = false;
     this.held = true;
+    requestAnimationFrame(() => requestAnimationFrame(() => this.settle()));
+  }
+
+  private settle(): void {
+    if (!this.held) return;
+    this.held = false;
+    this.following = this.atEnd;
+    this.moved();
   }
 
   private scrolled(): void {

@@ -40,7 +40,7 @@ export class MessageView extends Light {
 
   protected override render(): TemplateResult {
     const m = this.message;
-    return html`<article class="message" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : who(m.from)}, ${clock(m.at)}`}>
+    return html`<article class="message" tabindex="-1" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : who(m.from)}, ${clock(m.at)}`}>
       ${this.own ? nothing : html`<span class="monogram ${this.agent ? "agent" : ""}" aria-hidden="true">${initials(m.from)}</span>`}
       <div class="message-main">
         ${this.head(m)} ${this.reply()}

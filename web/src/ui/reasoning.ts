@@ -61,6 +61,7 @@ export class ReasoningBlock extends Light {
   private all(): void {
     this.desk.emit("touched", {});
     this.desk.toggles.choose(this.block.path, true);
+    keepToggles(this.desk.toggles);
     this.wide = true;
   }
 

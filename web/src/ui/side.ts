@@ -22,6 +22,7 @@ export class Side extends Light {
   private readonly place = createRef<HTMLElement>();
   private element: PanelElement | null = null;
   private shown = "";
+  private view: unknown = null;
 
   protected override render(): TemplateResult {
     const state = this.desk.shown;
@@ -99,6 +100,10 @@ export class Side extends Light {
     const e = this.element;
     if (e === null) return;
     e.desk = this.desk;
+    if (this.view !== this.desk.view) {
+      this.view = this.desk.view;
+      e.requestUpdate();
+    }
     e.state = this.desk.shown;
     if (e.params !== this.params) e.params = this.params;
   }

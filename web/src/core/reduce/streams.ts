@@ -118,6 +118,8 @@ function showMessage(c: Ctx, s: Stream): void {
     const b = c.t.blocks.get(path);
     if (b?.opener !== s.owner || b.answer !== null) continue;
     (c.t.edit(c.t.blocks, path) as Mut<Block>).answer = key;
+    const growing = c.t.edit(c.t.messages, key);
+    if (growing !== undefined) growing.answers = c.t.push(growing.answers, path);
     settle(c, path);
   }
 }

@@ -6,7 +6,7 @@ import type { Capability, Payload } from "../../core/types.js";
 
 /** What is usually given, in words. */
 export const USUAL: readonly (readonly [string, string, readonly Capability[]])[] = [
-  ["talk", "Talk", ["chat.*"]],
+  ["talk", "Talk", ["chat", "chat.*"]],
   ["reason", "Reason for everybody to see", ["reasoning.*", "stream.*"]],
   ["propose", "Propose calls and take them back", ["mcp.proposal", "mcp.withdraw"]],
   ["tool", "Call one tool", []],
