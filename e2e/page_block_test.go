@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// block is somebody's reasoning, and its head, which opens and closes it.
+func block(who string) spot { return at("region", "Reasoning of "+who).in(room) }
+
+func head(of spot, title string) spot { return at("button", title+"*").in(of) }
+
+// spinning is an expression: whether a block shows that it runs.
+func spinning(of spot) string {
+	return of.find() + `?.getAttribute("aria-busy") === "true" && ` + of.find() + `.querySelector(".spinner") !== null`
+}
+
+// pacedModel decides in four turns, each of which waits until the test lets it
+// go on: two calls at once, a part of the question, its answer, the answer.
+type pacedModel struct {
+	first, second, last chan struct{}
+	words               chan struct{} // of the first turn
+}
+
+func (m *pacedModel) script(r llmtest.Request) llmtest.Turn {
+	switch {
+	case strings.Contains(r.LastUser(), "Is that safe?"):
+		return llmtest.Turn{Text: "Nothing speaks against it."}
+	case r.N == 1:
+		return llmtest.Turn{Hang: m.first, Gate: m.words, Text: "I look for the port in all documents.", Calls: []llm.ToolCall{
+			call("list_directory", `{"path":".","rationale":"Which documents are there?"}`),
+			call("search_files", `{"path":".","pattern":"*network*","rationale":"One may be about networks."}`),
+		}}
+	case r.N == 2:
+		return llmtest.Turn{Hang: m.second, Text: "Now the rest.", Calls: []llm.ToolCall{call("subproblem", `{"question":"Is that safe?","rationale":"Safety has to be looked at."}`)}}
+	}
+	return llmtest.Turn{Hang: m.last, Text: "It listens on port 8080."}
+}
+
+// Every state of a block of the real agent, and the same after a reload.
+func pageBlocksLive(s *pageStage) {
+	m := &pacedModel{first: make(chan struct{}), second: make(chan struct{}), last: make(chan struct{}), words: make(chan struct{})}
+	_, flags := model(s.T, m.script)
+	s.agent("guide", flags...)
+	log := s.join("alice")
+	p := s.visit("alice")
+	p.before(skewed) // from the next reload on
+	p.says("Which port is it?")
+	b := block("guide")
+	p.sees(head(b, "Reasoning · "))
+	p.until("a spinner", spinning(b))
+	p.runsFor(b, 2)
+	start := log.hears("the start", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindReasoningStart })
+
+	close(m.first)
+	for range 5 { // the role, and four words
+		m.words <- struct{}{}
+	}
+	p.sees(saying("listitem", "I look for*").in(b))
+	p.until("not the whole of what grows", `!eyes.page().includes("all documents")`)
+	close(m.words)
+	p.sees(saying("listitem", like("Which documents are there?", "list_directory")).in(b))
+	p.sees(saying("listitem", like("One may be about networks.", "search_files")).in(b))
+	p.counts(2, at("listitem", "*").in(b)) // the last two steps
+
+	p.reload()
+	seconds, now := p.running(b), time.Since(start.TS).Seconds()
+	if float64(seconds) > now || float64(seconds) < now-5 {
+		s.Errorf("after a reload it says %ds, %.1fs after the start", seconds, now)
+	}
+	p.until("a spinner", spinning(b))
+	p.counts(2, at("listitem", "*").in(b))
+
+	close(m.second)
+	p.sees(saying("listitem", like("Safety has to be looked at.")).in(b))
+	close(m.last)
+	p.sees(said("It listens on port 8080."))
+	p.is(head(b, "Thought for "), "aria-expanded", "false")
+	p.until("no spinner", "!("+spinning(b)+")")
+	p.inOrder(said("Which port is it?"), b, said("It listens on port 8080."))
+	p.sees(head(b, fmt.Sprintf("Thought for %ds", log.thought(start))))
+
+	p.click(head(b, "Thought for "))
+	p.opensWhole(b)
+	before := p.read(b)
+	p.reload()
+	p.opensWhole(b) // a person's choice is kept
+	if after := p.read(b); after != before {
+		s.Errorf("after a reload\n%s\nbefore\n%s", after, before)
+	}
+}
+
+// skewed lets the browser's clock be wrong.
+const skewed = `{ const now = Date.now; Date.now = () => now() + 5_400_000; }`
+
+var runs = regexp.MustCompile(`Reasoning · (\d+)s`)
+
+// runsFor waits until a block says that it has been reasoning for so long.
+func (p *webPage) runsFor(b spot, seconds int) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("reasoning for %ds", seconds), fmt.Sprintf(`Number(/Reasoning · (\d+)s/.exec(eyes.text(%s))?.[1]) >= %d`, b.find(), seconds))
+}
+
+// running reads for how many seconds a block says that it has been reasoning.
+func (p *webPage) running(b spot) (n int) {
+	p.t.Helper()
+	p.sees(head(b, "Reasoning · "))
+	text := p.read(b)
+	if _, err := fmt.Sscanf(runs.FindString(text), "Reasoning · %ds", &n); err != nil {
+		p.t.Fatalf("no seconds in %q: %v", text, err)
+	}
+	return n
+}
+
+// thought is for how many seconds a context was thought about, by the log.
+func (g *guest) thought(start *protocol.Envelope) int {
+	g.s.Helper()
+	var end time.Time
+	g.hears("the answer", func(env *protocol.Envelope) bool {
+		if end.IsZero() && env.Kind == protocol.KindReasoningConclusion && env.Context == protocol.ContextPath(start.ID) {
+			end = env.TS
+		}
+		return env.Kind == protocol.KindChat && env.From == start.From
+	})
+	return int(math.Max(1, math.Ceil(float64(end.UnixMilli()-start.TS.UnixMilli())/1000)))
+}
+
+// opensWhole looks at everything that is in the slow model's block.
+func (p *webPage) opensWhole(b spot) {
+	p.t.Helper()
+	p.is(head(b, "Thought for "), "aria-expanded", "true")
+	for _, words := range []string{"I look for the port in all documents.", "2 at the same time", "Now the rest.", "Conclusion"} {
+		p.sees(saying("region", like(words)).in(room))
+	}
+	p.sees(at("button", like("done", "list_directory")).in(b))
+	inner := at("region", "Reasoning of guide").in(b)
+	p.sees(head(inner, "Thought for "))
+	if webtest.Eval[int](p.Tab, "eyes.count("+at("button", like("search_files")).in(b).js()+")") != 1 {
+		p.t.Errorf("the call is not there once: %s", p.read(b))
+	}
+}

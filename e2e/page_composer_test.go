@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Enter sends, Shift-Enter begins a line, "@" completes names, and what was
+// begun is there after a reload.
+func pageComposer(s *pageStage) {
+	s.join("guide")
+	s.join("scout")
+	p := s.visit("alice")
+	p.sees(saying("button", "3 here"))
+	p.focus(composer)
+	p.keys("one line")
+	p.enter(chromedp.KeyModifiers(chromedp.ModifierShift))
+	p.keys("and another")
+	p.value(composer, "one line\nand another")
+	p.enter()
+	p.value(composer, "")
+	p.sees(said("one line", "and another"))
+	p.keys(" ")
+	p.enter() // nothing is said by that
+	p.fill(composer, "")
+
+	p.keys("hello @")
+	p.sees(at("option", "*guide"))
+	p.sees(at("option", "*scout"))
+	p.keys("sc")
+	p.counts(1, at("option", "*"))
+	p.enter() // takes the name, and does not send
+	p.value(composer, "hello @scout ")
+	p.keys("@")
+	p.is(at("option", "*guide"), "aria-selected", "true")
+	p.keys(kb.ArrowDown)
+	p.is(at("option", "*scout"), "aria-selected", "true")
+	p.keys(kb.Escape)
+	p.misses(at("option", "*"))
+	p.keys(kb.Backspace)
+	p.keys("are you there?")
+
+	p.reload()
+	p.value(composer, "hello @scout are you there?")
+	p.click(at("checkbox", "Only to scout"))
+	p.click(at("button", "Send"))
+	p.value(composer, "")
+	p.sees(saying("article", like("to scout", "hello @scout are you there?")).in(room))
+	p.reload()
+	p.value(composer, "")
+	p.counts(2, at("article", "You, *").in(room))
+	s.visit("bob").until("it is not bob's business", `!eyes.page().includes("are you there?")`)
+}
+
+// A refusal stands at the message that caused it, in words, over a reload, and
+// its author can mend it.
+func pageRefused(s *pageStage) {
+	p := s.visit("rich")
+	p.fill(composer, "forbidden words")
+	p.enter()
+	refused := at("article", "Your message, refused").in(room)
+	p.sees(refused)
+	p.sees(saying("alert", like("Not sent. You are not allowed to do that here.")).in(refused))
+	p.sees(saying("article", like("forbidden words")).in(room))
+	p.says("allowed words") // what comes behind it is not held up
+	p.reload()
+	p.sees(saying("alert", like("Not sent. You are not allowed to do that here.")).in(refused))
+	p.click(at("button", "Edit").in(refused))
+	p.misses(refused)
+	p.value(composer, "forbidden words")
+	p.fill(composer, "permitted words")
+	p.enter()
+	p.sees(at("article", "You, *").in(room))
+	p.counts(2, at("article", "You, *").in(room))
+	p.fill(composer, "forbidden again")
+	p.enter()
+	p.click(at("button", "Discard").in(refused))
+	p.misses(refused)
+	p.reload()
+	p.counts(2, at("article", "*").in(room))
+}
+
+// What comes too fast waits, says so where it stands, and goes out once.
+func pageTooFast(s *pageStage) {
+	p := s.visit("slow")
+	p.fill(composer, "the first")
+	p.enter()
+	p.fill(composer, "the second")
+	p.enter()
+	waiting := at("article", "Your message, not sent yet").in(room)
+	p.sees(saying("article", like("That was too much at once.", "Again possible in")).in(room))
+	p.misses(waiting)
+	for _, words := range []string{"the first", "the second"} {
+		p.counts(1, said(words))
+	}
+	p.inOrder(said("the first"), said("the second"))
+	n := 0
+	for _, l := range history(s.T, s.g.addr, "alice") {
+		if l.From == "slow" {
+			n++
+		}
+	}
+	if n != 2 {
+		s.Errorf("%d messages are in the log", n)
+	}
+}

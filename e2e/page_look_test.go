@@ -1,0 +1,174 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// history makes a question, two lines of reasoning with one within, and answers.
+func (s *pageStage) history() (ids map[string]protocol.ID) {
+	s.Helper()
+	alice, scout, guide := s.join("alice"), s.join("scout"), s.join("guide")
+	ids = map[string]protocol.ID{"question": alice.say("Where are the keys?")}
+	in := scout.reason(ids["question"], "Looking for the keys")
+	ids["context"] = protocol.ID(in)
+	ids["thought"] = scout.think(in, "They may be in the drawer.")
+	inner := in.Child(scout.tell(protocol.KindReasoningStart, in, "", fields{"message": "Opening the drawer"}))
+	ids["inner"] = scout.think(inner, "It is full of pencils.")
+	scout.conclude(inner, "No keys in there.")
+	scout.conclude(in, "Not in the drawer.")
+	ids["answer"] = scout.answer(ids["question"], "They are not in the drawer.")
+	other := guide.reason(ids["question"], "Asking the neighbours")
+	guide.think(other, "Somebody has seen them.")
+	guide.conclude(other, "Under the mat.")
+	guide.answer(ids["question"], "They are under the mat.")
+	ids["thanks"] = alice.answer(ids["answer"], "Thank you both.")
+	return ids
+}
+
+// The tree of contexts chooses what of the talk is drawn; nothing is lost by it.
+func pageFilters(s *pageStage) {
+	s.history()
+	p := s.visit("alice")
+	p.sees(said("Thank you both."))
+	p.sees(block("guide"))
+	everything := p.read(room)
+	p.panel("Contexts")
+	p.sees(at("heading", "* contexts"))
+	p.click(at("checkbox", "Only the main conversation"))
+	p.misses(block("scout"))
+	p.misses(block("guide"))
+	p.sees(said("They are under the mat."))
+	p.sees(saying("log", like("Not everything is shown.")))
+	p.click(at("checkbox", "Only the main conversation"))
+	p.sees(block("scout"))
+
+	p.click(at("button", "Only this").in(at("group", "Asking the neighbours")))
+	p.misses(block("scout"))
+	p.misses(said("Thank you both."))
+	p.sees(block("guide"))
+	p.is(at("button", "Only this").in(at("group", "Asking the neighbours")), "aria-pressed", "true")
+	p.click(at("button", "Show everything").in(room))
+	p.sees(block("scout"))
+	p.is(at("button", "Only this").in(at("group", "Asking the neighbours")), "aria-pressed", "false")
+
+	p.click(at("button", "Leave out").in(at("group", "Looking for the keys")))
+	p.misses(block("scout"))
+	p.sees(block("guide"))
+	p.click(at("button", "Show everything").in(room))
+	p.until("everything is as it was", "eyes.text("+room.find()+") === "+quote(everything))
+
+	p.click(at("checkbox", "Of each context only its start and conclusion"))
+	p.sees(said("Thank you both."))
+	p.click(head(block("guide"), "Thought for "))
+	p.sees(saying("region", like("Under the mat.")).in(room))
+	p.until("the steps are left out", `!eyes.text(`+room.find()+`).includes("Somebody has seen them.")`)
+	p.click(at("button", "Show everything").in(room))
+	p.sees(saying("listitem", "Somebody has seen them.*").in(room))
+
+	p.panel("Participants")
+	p.click(at("button", "Show only what guide says"))
+	p.misses(block("scout"))
+	p.misses(said("Thank you both."))
+	p.sees(said("They are under the mat."))
+	p.click(at("button", "Show only what guide says"))
+	p.sees(said("Thank you both."))
+}
+
+// Search finds messages and thoughts, and goes where they are.
+func pageSearch(s *pageStage) {
+	s.history()
+	p := s.visit("alice")
+	p.keys("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	panel := at("tabpanel", "Search")
+	p.sees(panel)
+	words := at("searchbox", "Words to look for")
+	p.until("the field has the keyboard", words.find()+" === eyes.active()")
+	p.keys("pencils")
+	p.sees(saying("status", "1 result").in(panel))
+	p.click(at("button", like("scout", "It is full of pencils.")).in(panel))
+	p.sees(saying("listitem", "It is full of pencils.*").in(room))
+	p.until("it is in view", inView(saying("listitem", "It is full of pencils.*").in(room)))
+	p.fill(words, "keys")
+	p.sees(saying("status", "* results").in(panel))
+	p.click(at("button", "Messages").in(panel))
+	p.sees(saying("status", "1 result").in(panel))
+	p.sees(at("button", like("You", "Where are the keys?")).in(panel))
+	p.fill(words, "unicorns")
+	p.sees(saying("status", "Nothing found").in(panel))
+}
+
+// inView is an expression: whether a place is to be seen without scrolling.
+func inView(of spot) string {
+	return "(() => { const b = " + of.find() + "?.getBoundingClientRect(); return b !== undefined && b.bottom > 0 && b.top < innerHeight; })()"
+}
+
+// Every envelope can be looked at as it was sent.
+func pageRaw(s *pageStage) {
+	ids := s.history()
+	p := s.visit("alice")
+	thanks := said("Thank you both.")
+	p.focus(at("link", "*").in(thanks)) // what one can do with a message appears
+	p.click(at("button", "Show the envelope").in(thanks))
+	panel := at("tabpanel", "Envelope")
+	p.sees(saying("tabpanel", like("As the gateway keeps it.")))
+	text := p.read(at("code", "The envelope as JSON").in(panel))
+	for _, want := range []string{`"id": "` + string(ids["thanks"]) + `"`, `"from": "alice"`, `"protocol": "meup/v0.1"`, `"correlationId": "` + string(ids["answer"]) + `"`, `"message": "Thank you both."`} {
+		if !strings.Contains(text, want) {
+			s.Errorf("%s is missing in %s", want, text)
+		}
+	}
+	p.click(at("button", string(ids["answer"])).in(panel))
+	p.sees(saying("code", like("They are not in the drawer.")).in(panel))
+	p.click(at("button", "Back to the one before").in(panel))
+	p.sees(saying("code", like("Thank you both.")).in(panel))
+	p.click(at("button", "Close the panel").in(at("complementary", "Panels")))
+	p.misses(panel)
+
+	p.click(head(block("scout"), "Thought for "))
+	p.click(at("button", "Show the envelope").in(saying("listitem", "They may be in the drawer.*").in(room)))
+	p.sees(saying("code", like(string(ids["thought"]), "reasoning.thought")))
+}
+
+// A link to a message, a thought or a context opens there, however old it is.
+func pageLinks(s *pageStage) {
+	ids := s.history()
+	bob := s.join("bob")
+	for i := range 1500 {
+		if _, err := bob.SendAsync(s.ctx, client.Chat(fmt.Sprintf("Talk about the weather, %d.", i))); err != nil {
+			s.Fatal(err)
+		}
+	}
+	bob.say("That was the weather.")
+	p := s.visit("alice")
+	p.sees(said("That was the weather."))
+	if p.has(said("Where are the keys?")) {
+		s.Fatal("the question is loaded already: this shows nothing")
+	}
+	p.follow("m/" + string(ids["answer"]))
+	p.until("it is in view", inView(said("They are not in the drawer.")))
+	p.follow("m/" + string(ids["inner"]))
+	thought := saying("listitem", "It is full of pencils.*").in(room)
+	p.until("it is in view", inView(thought))
+	p.reload() // the address stays, and opens there again
+	p.until("it is in view", inView(thought))
+	p.follow("c/" + string(ids["context"]))
+	p.until("it is in view", inView(block("scout")))
+	p.follow("m/nobody-has-said-that")
+	p.sees(saying("status", "What the address points to is not to be found here."))
+	if at := webtest.Eval[string](p.Tab, "location.hash"); at != "#/space/lab/m/nobody-has-said-that" {
+		s.Errorf("the address is %s", at)
+	}
+}
+
+// follow opens a link within the space, as somebody does who was sent it.
+func (p *webPage) follow(place string) {
+	p.t.Helper()
+	webtest.Eval[bool](p.Tab, fmt.Sprintf("(location.hash = %q, true)", "#/space/lab/"+place))
+}

@@ -1,0 +1,115 @@
+package e2e
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// nothingToWrite is what stands in the composer's place.
+const nothingToWrite = "You may look at this space, but not write in it."
+
+// Who may only look gets nothing to write with.
+func pageObserver(s *pageStage) {
+	alice := s.join("alice")
+	alice.say("Look at this.")
+	p := s.visit("watcher")
+	p.sees(said("Look at this."))
+	p.until("it is said", "eyes.page().includes("+quote(nothingToWrite)+")")
+	for _, not := range []spot{composer, at("button", "Send"), at("button", "Reply"), at("tab", "Operator")} {
+		if p.has(not) {
+			s.Errorf("there is %s", not)
+		}
+	}
+	s.join("scout").reason(alice.say("Think."), "I do")
+	p.sees(head(block("scout"), "Reasoning · "))
+	p.misses(at("button", "Stop"))
+	p.panel("Participants")
+	p.sees(saying("listitem", like("watcher", "(you)", "May do nothing but look.")))
+}
+
+// An operator gives a right for a time and takes it back; it holds at once for
+// whom it is about.
+func pageGrants(s *pageStage) {
+	p, watcher := s.visit("alice"), s.visit("watcher")
+	panel := p.panel("Operator")
+	p.unfold("Give a right")
+	p.choose(at("combobox", "To whom"), "watcher")
+	p.choose(at("combobox", "What they may do"), "Something else")
+	p.fill(at("textbox", "A kind, or a capability as JSON"), `["chat", "capability.grant"]`)
+	p.choose(at("combobox", "For how long"), "5 minutes")
+	p.fill(at("textbox", "Why (everybody can read it)"), "for the meeting")
+	p.click(at("button", "Give").in(panel))
+	p.sees(saying("listitem", like("watcher", "by you", "May say something in the conversation.", "for the meeting", "ends in ")).in(panel))
+	watcher.sees(composer)
+	watcher.says("I can speak.")
+	p.sees(said("I can speak."))
+
+	// A right that came from it stands below it, and ends with it.
+	s.join("watcher").tell(protocol.KindCapabilityGrant, "", "", fields{"recipient": "slow", "capabilities": []string{"chat"}})
+	below := saying("listitem", like("watcher", "slow by watcher")).in(panel)
+	p.sees(below)
+	p.click(at("button", "Take back what watcher was given"))
+	p.sees(saying("group", like("1 grant that came from it may end with it.")))
+	p.click(at("button", "Take back").in(at("group", "Take back")))
+	watcher.until("nothing to write with", "eyes.page().includes("+quote(nothingToWrite)+")")
+	p.misses(below)
+	p.sees(saying("group", "2 grants no longer in force*").in(panel))
+
+	if s.visit("rich").has(at("tab", "Operator")) {
+		s.Error("who may give nothing has the operator's panel")
+	}
+}
+
+// What one does not hold one cannot give: it is said where it was tried.
+func pageCannotGive(s *pageStage) {
+	s.join("watcher")
+	p := s.visit("lead")
+	panel := p.panel("Operator")
+	p.misses(at("button", "Invite somebody").in(panel))
+	p.unfold("Give a right")
+	p.click(at("button", "Give").in(panel))
+	p.sees(saying("alert", "Say to whom.").in(panel))
+	p.choose(at("combobox", "To whom"), "watcher")
+	p.choose(at("combobox", "What they may do"), "Call all tools")
+	p.click(at("button", "Give").in(panel))
+	p.sees(saying("alert", like("You cannot give what you do not hold yourself.")).in(panel))
+	p.until("nothing came of it", `eyes.page().includes("No right that was given here is in force.")`)
+}
+
+// An operator removes somebody, and invites somebody else, whose token works.
+func pageKickAndInvite(s *pageStage) {
+	p, watcher := s.visit("alice"), s.visit("watcher")
+	panel := p.panel("Operator")
+	p.unfold("Pause or remove")
+	p.click(at("button", "Remove watcher").in(panel))
+	p.fill(at("textbox", "Why (everybody can read it)").in(saying("form", like("Every connection of watcher is closed"))), "enough")
+	watcher.Expect("WebSocket connection to")
+	watcher.Expect("403")
+	p.click(at("button", "Remove watcher").in(saying("form", like("Every connection of watcher is closed"))))
+	watcher.until("it is said", `eyes.page().includes("You were removed from this space.") && eyes.page().includes("Removed")`)
+	p.sees(saying("note", like("alice removed “watcher”: enough")).in(room))
+
+	p.unfold("Invite somebody")
+	p.fill(at("textbox", "Name").in(panel), "newcomer")
+	p.click(at("button", "Invite").in(panel))
+	token := p.read(at("code", "*").in(at("group", "The invitation's token")))
+	if !regexp.MustCompile(`^\S{16,}$`).MatchString(token) {
+		s.Fatalf("the token is %q", token)
+	}
+	p.click(at("button", "Done, forget it"))
+	p.until("it is forgotten", "!eyes.page().includes("+quote(token)+")")
+	newcomer := s.newPage()
+	newcomer.Open(s.address())
+	newcomer.fill(at("textbox", "Token"), token)
+	newcomer.click(at("button", "Sign in"))
+	newcomer.live()
+	newcomer.says("I am new here.")
+	p.sees(saying("article", like("newcomer", "I am new here.")).in(room))
+	for _, x := range []*webPage{p, newcomer} {
+		if kept := x.kept(); strings.Contains(kept, token) {
+			s.Errorf("the token is kept: %s", kept)
+		}
+	}
+}

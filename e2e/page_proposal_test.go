@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/llm/llmtest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// panel opens a panel by its tab.
+func (p *webPage) panel(title string) spot {
+	p.t.Helper()
+	if open := at("tabpanel", title); !p.has(open) {
+		p.click(at("tab", title+"*"))
+		p.sees(open)
+	}
+	return at("tabpanel", title)
+}
+
+// reader is a model that reads a document before it answers.
+func reader(r llmtest.Request) llmtest.Turn {
+	if result := r.LastResult(); result != "" && r.Messages[len(r.Messages)-1].Role == llm.ToolResult {
+		return llmtest.Turn{Text: "It came to this: " + result}
+	}
+	return llmtest.Turn{Calls: []llm.ToolCall{call("read_text_file", `{"path":"networking.md","rationale":"The port is written there."}`)}}
+}
+
+// What the agent may not do is decided in the page, and the agent goes on with
+// what was decided.
+func pageProposals(s *pageStage) {
+	_, flags := model(s.T, reader)
+	s.agent("guide", append(flags, "--answer", "any")...)
+	p, other := s.visit("alice"), s.visit("bob")
+	card := at("article", "guide proposes read_text_file")
+
+	p.says("Which port is it?")
+	b := block("guide")
+	p.sees(saying("button", like("1 to decide")).in(b))
+	p.sees(at("tab", "Proposals, 1 to decide"))
+	other.sees(at("tab", "Proposals, 1 to decide"))
+	p.panel("Proposals")
+	p.sees(at("heading", "1 call to decide"))
+	if text := p.read(card); !strings.Contains(text, `"path": "networking.md"`) || !strings.Contains(text, "The port is written there.") {
+		s.Errorf("the card says %q", text)
+	}
+	p.click(at("button", "Approve").in(card))
+	p.sees(saying("article", like("Approved by alice, and done", "# Networking")).in(at("tabpanel", "Proposals")))
+	p.sees(at("tab", "Proposals"))
+	other.sees(at("tab", "Proposals"))
+	p.sees(said("It came to this:", "8080"))
+	p.misses(saying("button", like("to decide")).in(b))
+	p.is(head(b, "Thought for "), "aria-expanded", "false")
+	p.click(head(b, "Thought for "))
+	p.sees(at("button", like("approved and done", "read_text_file")).in(b))
+
+	p.says("And once more?")
+	second := saying("article", like("wants to call", "Approve Reject…"))
+	p.sees(second)
+	p.click(at("button", "Reject…").in(second))
+	p.choose(at("combobox", "Why not?"), "It is not safe")
+	p.fill(at("textbox", "What guide should know"), "the file is private")
+	p.click(at("button", "Reject"))
+	p.sees(saying("article", like("Rejected by alice", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
+	p.sees(said("It came to this:", "rejected by alice: unsafe"))
+	p.sees(at("tab", "Proposals"))
+
+	p.reload()
+	p.panel("Proposals")
+	p.sees(at("heading", "Nothing waits for a decision"))
+	p.counts(2, card)
+	p.sees(saying("article", like("Rejected by alice", "unsafe: the file is private")))
+	p.sees(saying("article", like("Approved by alice, and done")))
+}
+
+// Taken back, expired, approved with another result: each looks different, in
+// the panel and in the talk.
+func pageFates(s *pageStage) {
+	scout, alice := s.join("scout"), s.join("alice")
+	propose := func(file string) protocol.ID {
+		return scout.tell(protocol.KindMCPProposal, "", "", fields{"method": "tools/call", "params": fields{"name": "delete_file", "arguments": fields{"path": file}}})
+	}
+	p, watcher := s.visit("alice"), s.visit("watcher")
+	p.panel("Proposals")
+	scout.tell(protocol.KindMCPWithdraw, "", propose("taken.txt"), fields{"reason": "no_longer_needed"})
+	scout.tell(protocol.KindMCPWithdraw, "", propose("late.txt"), fields{"reason": "timeout"})
+	failing := propose("failing.txt")
+	done := alice.tell(protocol.KindMCPRequest, "", failing, fields{"id": 1, "method": "tools/call", "params": fields{"name": "delete_file", "arguments": fields{"path": "other.txt"}}})
+	scout.tell(protocol.KindMCPResponse, "", done, fields{"id": 1, "error": fields{"code": -1, "message": "the disk is gone"}})
+	propose("waits.txt")
+	panel := at("tabpanel", "Proposals")
+	for file, words := range map[string]string{
+		"taken.txt":   "Taken back by scout",
+		"late.txt":    "Nobody decided in time",
+		"failing.txt": "Approved by alice, but it did not work",
+		"waits.txt":   "Approve Reject…",
+	} {
+		p.sees(saying("article", like(file, words)).in(panel))
+	}
+	p.sees(saying("article", like("With other arguments than those proposed", "other.txt", "the disk is gone")).in(panel))
+	for _, words := range []string{"taken back by scout", "not decided in time", "approved by alice", "waits for a decision"} {
+		p.sees(saying("log", like("scout proposes delete_file", words)))
+	}
+	p.sees(at("tab", "Proposals, 1 to decide"))
+	p.click(at("button", "Close the panel"))
+	p.misses(panel)
+	p.click(at("button", "Decide").in(room))
+	p.sees(saying("article", like("waits.txt", "Approve Reject…")).in(panel))
+
+	watcher.panel("Proposals")
+	watcher.sees(saying("article", like("waits.txt", "You may not decide this")))
+	watcher.misses(at("button", "Approve"))
+	watcher.misses(at("button", "Reject…"))
+}

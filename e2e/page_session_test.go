@@ -1,0 +1,140 @@
+package e2e
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+// listening keeps what the page says to the console, to be looked into.
+const listening = `
+window.told = [];
+for (const how of ["log", "info", "debug", "warn", "error"]) {
+  const tell = console[how];
+  console[how] = (...words) => { window.told.push(words.map(String).join(" ")); tell(...words); };
+}`
+
+// kept is everything that a browser keeps of the page where scripts can see it:
+// addresses, storages, cookies, the console, the document.
+func (p *webPage) kept() string {
+	p.t.Helper()
+	return webtest.Eval[string](p.Tab, `JSON.stringify([location.href, document.referrer, document.cookie, document.title, { ...localStorage }, { ...sessionStorage },
+		history.state, performance.getEntriesByType("resource").map((e) => e.name),
+		window.told ?? [], document.documentElement.outerHTML, [...document.querySelectorAll("input")].map((e) => e.value)])`)
+}
+
+// Signing in with a token, and out again: the token is nowhere to be found.
+func pageSignIn(s *pageStage) {
+	p := s.newPage()
+	p.before(listening)
+	p.Open(s.address())
+	token := at("textbox", "Token")
+	p.fill(token, "nobodys-token-for-tests")
+	p.enter()
+	p.sees(saying("alert", like("That did not sign you in")))
+	p.value(token, "")
+	p.signIn("alice")
+	p.says("I am here.")
+	for _, secret := range []string{"alice-token-for-tests", "nobodys-token-for-tests"} {
+		if kept := p.kept(); strings.Contains(kept, secret) {
+			s.Errorf("the token is kept: %s", kept)
+		}
+	}
+	p.reload() // the cookie is enough
+	p.sees(said("I am here."))
+	if got := webtest.Eval[int](p.Tab, `fetch("/api/session").then((r) => r.status)`); got != 200 {
+		s.Errorf("signed in: status %d", got)
+	}
+	p.fill(composer, "a draft that is nobody else's business")
+	p.click(at("button", "You are alice. Settings"))
+	p.click(at("button", "Sign out"))
+	p.sees(token)
+	p.until("the gateway knows", `!eyes.page().includes("I am here.")`)
+	if got := webtest.Eval[int](p.Tab, `fetch("/api/session").then((r) => r.status)`); got != 401 {
+		s.Errorf("signed out: status %d", got)
+	}
+	if kept := p.kept(); strings.Contains(kept, "nobody else's business") {
+		s.Errorf("the draft is kept: %s", kept)
+	}
+	p.Open(s.address())
+	p.sees(token)
+	p.signIn("bob") // another one on the same computer
+	p.value(composer, "")
+}
+
+// A link with a code signs one browser in, once, and does not stay in the
+// address.
+func pageCode(s *pageStage) {
+	addr := "127.0.0.1:" + freePort(s.T)
+	docs := s.TempDir()
+	demo := start(s.T, nil, filepath.Join(bin, "meup-gateway"), "demo", "--listen", addr, "--mcp", "go", "--docs", docs)
+	link := regexp.MustCompile(`http://\S+#code=(\S+)`)
+	eventually(s.T, "the demo prints a link", func() bool { return link.MatchString(demo.log.String()) })
+	found := link.FindStringSubmatch(demo.log.String())
+	p := s.newPage()
+	p.before(listening)
+	p.Expect("the server responded with a status of 401 (Unauthorized) http://" + addr + "/api/session")
+	p.Open(found[0])
+	p.live()
+	p.sees(at("button", "You are you. Settings"))
+	p.until("the address has no code", `!location.href.includes("code")`)
+	if kept := p.kept(); strings.Contains(kept, found[1]) {
+		s.Errorf("the code is kept: %s", kept)
+	}
+	p.Do(chromedp.NavigateBack())
+	p.until("nor has its history", `!location.href.includes("code=")`)
+
+	again := s.newPage()
+	again.Expect("the server responded with a status of 401 (Unauthorized) http://" + addr + "/api/session")
+	again.Open(found[0])
+	again.sees(saying("alert", like("That did not sign you in", "the link was used before")))
+	again.until("the address has no code", `!location.href.includes("code")`)
+}
+
+// The gateway is killed and started again. The page says so all the time, and
+// nothing is lost or doubled, whatever was being sent.
+func pageReconnect(s *pageStage) {
+	p, bob := s.visit("alice"), s.join("bob")
+	p.Expect("WebSocket connection to")
+	p.Expect("net::ERR_CONNECTION_REFUSED")
+	p.Expect("net::ERR_EMPTY_RESPONSE")
+	p.Expect("net::ERR_CONNECTION_RESET")
+	p.says("Before.")
+
+	// One is on its way when the gateway dies: it was read by nobody.
+	s.g.signal(syscall.SIGSTOP)
+	p.fill(composer, "On its way.")
+	p.enter()
+	unsent := at("article", "Your message, not sent yet").in(room)
+	p.sees(saying("article", like("On its way.", "Sending…")).in(room))
+	s.g.kill()
+	p.until("it says so", `/\b(Lost|Reconnecting)\b/.test(eyes.page()) && eyes.page().includes("Connect now")`)
+	p.fill(composer, "Typed meanwhile.")
+	p.enter()
+	p.sees(saying("article", like("Typed meanwhile.", "Waits for the connection")).in(room))
+	p.counts(2, unsent)
+
+	s.g.restart()
+	bob.say("Back again.")
+	p.live()
+	p.misses(unsent)
+	p.sees(said("Back again."))
+	for _, words := range []string{"Before.", "On its way.", "Typed meanwhile.", "Back again."} {
+		p.counts(1, said(words))
+	}
+	p.inOrder(said("Before."), said("On its way."), said("Typed meanwhile."))
+	if n := len(history(s.T, s.g.addr, "alice")); n != 4 {
+		s.Errorf("%d envelopes are in the log", n)
+	}
+	before := p.read(room)
+	p.reload()
+	p.sees(said("Back again."))
+	if after := p.read(room); after != before {
+		s.Errorf("after a reload\n%s\nbefore\n%s", after, before)
+	}
+}

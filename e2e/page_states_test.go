@@ -1,0 +1,308 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/meup-protocol/meup/internal/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// blockAbout is the block in which somebody says something.
+func blockAbout(who, words string) spot {
+	b := block(who)
+	b.text = like(words)
+	return b
+}
+
+// An agent that vanished and one that was called off do not go on for ever, and
+// look the same after a reload.
+func pageBlocksEnd(s *pageStage) {
+	alice, scout := s.join("alice"), s.join("scout")
+	lost := alice.say("Who answers this?")
+	p := s.visit("alice")
+	b := block("scout")
+	gone := scout.reason(lost, "I look into it")
+	p.runsFor(b, 2)
+	scout.think(gone, "Nearly there.")
+	p.sees(saying("listitem", "Nearly there.").in(b))
+	if err := scout.Close(); err != nil {
+		s.Error(err)
+	}
+	p.sees(head(b, "Stopped after "))
+	p.until("no spinner", "!("+spinning(b)+")")
+	title := p.read(head(b, "Stopped after "))
+
+	guide := s.join("guide")
+	other := block("guide")
+	second := guide.reason(alice.say("And who answers that?"), "I begin")
+	p.sees(head(other, "Reasoning · "))
+	alice.tell(protocol.KindReasoningCancel, second, "", fields{"reason": "no need"})
+	called := p.read(head(other, "Cancelled after "))
+
+	p.reload()
+	p.sees(head(b, title))
+	p.click(head(other, called))
+	p.sees(saying("region", like("Cancelled by alice: no need")).in(room))
+	p.until("nothing that runs", `document.querySelector("[role=log] .spinner") === null`)
+}
+
+// An agent that comes back goes on with what it had begun.
+func pageComesBack(s *pageStage) {
+	alice, scout := s.join("alice"), s.join("scout")
+	p := s.visit("alice")
+	b := block("scout")
+	id := alice.say("Who comes back?")
+	in := scout.reason(id, "I begin")
+	p.sees(head(b, "Reasoning · "))
+	if err := scout.Close(); err != nil {
+		s.Error(err)
+	}
+	p.sees(head(b, "Stopped after "))
+	scout = s.join("scout")
+	scout.think(in, "Where was I?")
+	p.sees(head(b, "Reasoning · "))
+	p.until("a spinner", spinning(b))
+	scout.conclude(in, "There.")
+	scout.answer(id, "I was there.")
+	p.sees(said("I was there."))
+	p.sees(head(b, "Thought for "))
+}
+
+// A person stops an agent from the page; the agent heeds it.
+func pageStop(s *pageStage) {
+	hang := make(chan struct{})
+	_, flags := model(s.T, func(llmtest.Request) llmtest.Turn { return llmtest.Turn{Hang: hang} })
+	s.Cleanup(func() { close(hang) })
+	s.agent("guide", flags...)
+	p := s.visit("alice")
+	p.says("Think about it.")
+	b := block("guide")
+	p.click(at("button", "Stop").in(b))
+	p.sees(head(b, "Cancelled after "))
+	p.sees(said("*stopped*"))
+	p.until("nothing that runs", `document.querySelector("[role=log] .spinner") === null`)
+	p.misses(at("button", "Stop").in(b))
+}
+
+// The thinking is over when the answer begins, not when it is whole.
+func pageGrowingAnswer(s *pageStage) {
+	alice, scout := s.join("alice"), s.join("scout")
+	question := alice.say("What is it?")
+	p := s.visit("alice")
+	b := block("scout")
+	in := scout.reason(question, "I look")
+	scout.think(in, "It is something.")
+	p.runsFor(b, 1)
+	scout.tell(protocol.KindStreamOpen, "", question, fields{"stream_id": "s-1", "content_type": "text/markdown"})
+	scout.tell(protocol.KindStreamData, "", "", fields{"stream_id": "s-1", "data": "It is "})
+	p.sees(said("It is"))
+	p.is(head(b, "Thought for "), "aria-expanded", "false")
+	title := p.read(head(b, "Thought for "))
+	p.is(said("It is"), "aria-busy", "true")
+	scout.tell(protocol.KindStreamData, "", "", fields{"stream_id": "s-1", "data": "a **gateway**."})
+	p.sees(said("It is a gateway."))
+	scout.tell(protocol.KindStreamClose, "", "", fields{"stream_id": "s-1"})
+	scout.tell(protocol.KindChat, "", question, fields{"message": "It is a **gateway**.", "format": "markdown", "stream_id": "s-1"})
+	scout.conclude(in, "A gateway.")
+	p.is(said("It is a gateway."), "aria-busy", "false")
+	p.counts(1, said("It is a gateway."))
+	if again := p.read(head(b, "Thought for ")); again != title {
+		s.Errorf("%q became %q", title, again)
+	}
+	p.reload()
+	p.inOrder(said("What is it?"), head(b, title), said("It is a gateway."))
+	p.counts(1, said("It is a gateway."))
+}
+
+// A context that somebody has written into and that nobody has opened.
+func pageIdleBlock(s *pageStage) {
+	alice, scout := s.join("alice"), s.join("scout")
+	p := s.visit("alice")
+	alice.tell(protocol.KindChat, "plan-1", "", fields{"message": "Use this for the plan."})
+	idle := at("region", "Reasoning of*").in(room)
+	p.sees(idle)
+	p.until("no seconds, no spinner", `!/Reasoning ·|Thought for/.test(eyes.text(`+idle.find()+`)) && !(`+spinning(idle)+`)`)
+	p.reload()
+	p.sees(idle)
+	scout.think("plan-1", "I begin with it.")
+	p.sees(head(block("scout"), "Reasoning · "))
+	p.until("a spinner", spinning(block("scout")))
+}
+
+// Two agents reason side by side, each below the question that it answers.
+func pageTwoAgents(s *pageStage) {
+	gates := map[string]chan struct{}{"guide": make(chan struct{}), "scout": make(chan struct{})}
+	for who, gate := range gates {
+		_, flags := model(s.T, func(r llmtest.Request) llmtest.Turn {
+			question := "?"
+			for _, word := range []string{"north", "south"} {
+				if strings.Contains(r.LastUser(), word) {
+					question = word
+				}
+			}
+			return llmtest.Turn{Hang: gate, Text: who + " says " + question + " it is."}
+		})
+		s.agent(who, append(flags, "--answer", "mentioned")...)
+	}
+	p := s.visit("alice")
+	p.says("@guide where is north?")
+	p.says("@scout where is south?")
+	north, south := said("where is north?"), said("where is south?")
+	for _, who := range []string{"guide", "scout"} {
+		p.sees(head(block(who), "Reasoning · "))
+		p.until("a spinner", spinning(block(who)))
+	}
+	p.inOrder(north, block("guide"), south, block("scout"))
+	close(gates["scout"])
+	p.sees(said("scout says south it is."))
+	p.is(head(block("scout"), "Thought for "), "aria-expanded", "false")
+	p.until("the other one still spins", spinning(block("guide")))
+	close(gates["guide"])
+	p.sees(said("guide says north it is."))
+	p.is(head(block("guide"), "Thought for "), "aria-expanded", "false")
+	// A block stands above the answer that came of it.
+	p.inOrder(block("guide"), said("guide says north it is."))
+	p.inOrder(south, block("scout"), said("scout says south it is."))
+	p.sees(at("button", like("You", "where is north?")).in(said("guide says north it is.")))
+	before := p.read(room)
+	p.reload()
+	p.sees(said("guide says north it is."))
+	if after := p.read(room); after != before {
+		s.Errorf("after a reload\n%s\nbefore\n%s", after, before)
+	}
+}
+
+// What a person opens or closes stays so, whatever happens by itself.
+func pageToggles(s *pageStage) {
+	alice, scout := s.join("alice"), s.join("scout")
+	p := s.visit("alice")
+	b := block("scout")
+	work := func(question string) (protocol.ID, protocol.ContextPath) {
+		id := alice.say(question)
+		in := scout.reason(id, "Of "+question)
+		for _, words := range []string{"First.", "Second.", "Third."} {
+			scout.think(in, words+" "+question)
+		}
+		return id, in
+	}
+
+	id, in := work("Closed by hand?")
+	p.sees(saying("listitem", "Third. Closed by hand?").in(b))
+	p.until("only the last two", `!eyes.page().includes("First. Closed")`)
+	p.click(head(b, "Reasoning · "))
+	p.is(head(b, "Reasoning · "), "aria-expanded", "false")
+	scout.think(in, "Fourth. Closed by hand?")
+	p.runsFor(b, 2)
+	p.is(head(b, "Reasoning · "), "aria-expanded", "false")
+	scout.conclude(in, "Done.")
+	scout.answer(id, "Answered: closed.")
+	p.sees(said("Answered: closed."))
+	p.is(head(b, "Thought for "), "aria-expanded", "false")
+
+	id, in = work("Opened by hand?")
+	opened := blockAbout("scout", "Opened by hand?")
+	p.click(at("button", "All 3 steps").in(opened))
+	p.sees(saying("listitem", "First. Opened by hand?*").in(opened))
+	scout.conclude(in, "Done.")
+	scout.answer(id, "Answered: opened.")
+	p.sees(said("Answered: opened."))
+	p.is(head(opened, "Thought for "), "aria-expanded", "true")
+
+	id, in = work("Left alone?")
+	p.sees(saying("listitem", "Third. Left alone?"))
+	scout.conclude(in, "Done.")
+	scout.answer(id, "Answered: alone.")
+	p.until("it closes by itself", `!eyes.page().includes("Third. Left alone?")`)
+	p.until("what was opened by hand is open after that, too", opened.find()+" !== null")
+
+	p.reload()
+	p.is(head(opened, "Thought for "), "aria-expanded", "true")
+	p.sees(saying("listitem", "First. Opened by hand?*").in(opened))
+	p.until("what was closed, or closed by itself, is closed", `eyes.count(`+head(b, "Thought for ").js()+`) >= 1 && !/First. (Closed|Left)/.test(eyes.page())`)
+	p.click(head(opened, "Thought for "))
+	p.until("closed by hand", `!eyes.page().includes("First. Opened by hand?")`)
+	p.reload()
+	p.counts(3, b)
+	p.until("still closed", `!eyes.page().includes("First. Opened by hand?")`)
+}
+
+// A talk that is at its end stays there, also when a block was opened or closed
+// in it; one that is read further up does not move.
+func pageFollows(s *pageStage) {
+	alice, scout, bob := s.join("alice"), s.join("scout"), s.join("bob")
+	p := s.visit("alice")
+	id := alice.say("Which one?")
+	in := scout.reason(id, "Looking")
+	scout.think(in, "This one.")
+	b := block("scout")
+	p.click(head(b, "Reasoning · "))
+	p.is(head(b, "Reasoning · "), "aria-expanded", "false")
+	scout.answer(id, "That one.")
+	p.sees(said("That one."))
+	p.misses(at("button", "* new")) // all that there is is to be seen
+	for i := range 40 {
+		bob.say(fmt.Sprintf("Number %d.", i))
+	}
+	last := said("Number 39.")
+	p.sees(last)
+	p.until("the last is in view", inView(last))
+	p.misses(at("button", "* new"))
+
+	p.focus(room)
+	p.keys(kb.Home)
+	first := said("Which one?")
+	p.until("the first is in view", inView(first))
+	bob.say("One more.")
+	p.sees(at("button", "1 new"))
+	p.until("it has not moved", inView(first)+" && !"+inView(said("One more.")))
+	p.click(at("button", "1 new"))
+	p.until("the last is in view", inView(said("One more.")))
+	p.misses(at("button", "* new"))
+}
+
+// The preference is kept, and holds for what nobody has touched.
+func pagePreference(s *pageStage) {
+	alice, scout := s.join("alice"), s.join("scout")
+	id := alice.say("A question?")
+	in := scout.reason(id, "Some work")
+	scout.think(in, "A step of it.")
+	p := s.visit("alice")
+	b := block("scout")
+	step := saying("listitem", "A step of it.*").in(b)
+	p.sees(step)
+	p.prefer("Closed")
+	p.misses(step)
+	p.until("it still shows that it runs", spinning(b))
+	p.reload()
+	p.is(head(b, "Reasoning · "), "aria-expanded", "false")
+	p.prefer("Open")
+	p.sees(step)
+	scout.conclude(in, "It is done.")
+	scout.answer(id, "An answer.")
+	p.sees(said("An answer."))
+	p.sees(head(b, "Thought for "))
+	p.reload()
+	p.sees(step)
+	p.is(head(b, "Thought for "), "aria-expanded", "true")
+	p.prefer("Automatic")
+	p.misses(step)
+	p.reload()
+	p.is(head(b, "Thought for "), "aria-expanded", "false")
+	p.click(at("button", "You are alice. Settings"))
+	if !webtest.Eval[bool](p.Tab, at("radio", "Automatic*").find()+".checked") {
+		s.Error("the preference is not marked")
+	}
+}
+
+// prefer chooses what becomes of blocks by themselves.
+func (p *webPage) prefer(what string) {
+	p.t.Helper()
+	p.click(at("button", "You are alice. Settings"))
+	p.click(at("radio", what+"*"))
+	p.keys("\x1b")
+	p.misses(at("radio", what+"*"))
+}
