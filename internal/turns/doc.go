@@ -42,9 +42,10 @@
 // last thought of the agent before it in the same context that names this tool
 // or none, else [DefaultRationale]. The narrative is the text of the thoughts
 // that are nobody's rationale, a line each, in order; observations, hypotheses
-// and questions are part of it, and the rationale of a call that names them. A thought that names a
-// tool is held back from it until its context is closed, since the call may
-// still come. A model's raw thinking ("raw": true) is neither.
+// and questions are part of it, and the rationale of a call that names them. A
+// thought that names a tool is held back from it until its context is closed,
+// since the call may still come. A model's raw thinking ("raw": true) is
+// neither.
 //
 // Calls of one batch share a parallel_group: that of their thoughts if these
 // give one, else one worked out from calls that overlap within a context. A

@@ -124,17 +124,17 @@ func (p *Projection) pickBelow(id protocol.ID, before, most int) (some []*pick, 
 }
 
 // pickAbove outlines the turns of a thread behind a number, the lowest first.
-func (p *Projection) pickAbove(id protocol.ID, after, most int) (some []*pick, known bool) {
+func (p *Projection) pickAbove(id protocol.ID, after, most int) (some []*pick) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	th := p.index.byID[id]
 	if th == nil {
-		return nil, false
+		return nil
 	}
 	for n := max(after+1, th.first); n <= th.last() && len(some) < most; n++ {
 		some = append(some, th.outline(n))
 	}
-	return some, true
+	return some
 }
 
 // History returns turns of a thread that the viewer may see: the newest limit
@@ -181,7 +181,7 @@ func (p *Projection) All(ctx context.Context, thread protocol.ID, v Viewer) iter
 	return func(yield func(*TurnInfo, error) bool) {
 		told := false
 		for after := 0; ; {
-			some, _ := p.pickAbove(thread, after, step)
+			some := p.pickAbove(thread, after, step)
 			if len(some) == 0 {
 				break
 			}
@@ -217,7 +217,7 @@ func (p *Projection) anySeen(id protocol.ID, v *Viewer) bool {
 // log's.
 func (p *Projection) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (TurnInfo, error) {
 	unknown := fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
-	some, _ := p.pickAbove(thread, number-1, 1)
+	some := p.pickAbove(thread, number-1, 1)
 	if len(some) == 0 || some[0].key.turn != number || !v.sees(some[0].entry) {
 		return TurnInfo{}, unknown
 	}
