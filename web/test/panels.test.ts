@@ -55,7 +55,7 @@ test("what cannot be seen is marked where it stands", () => {
 
 test("rights that are chosen", () => {
   const own = (text: string): unknown => capabilitiesOf({ ...NO_CHOICE, usual: "own", own: text });
-  assert.deepEqual(capabilitiesOf(NO_CHOICE), ["chat.*"]);
+  assert.deepEqual(capabilitiesOf(NO_CHOICE), ["chat", "chat.*"]);
   assert.deepEqual(capabilitiesOf({ ...NO_CHOICE, usual: "tool", tool: " read_* ", owner: "files" }), [
     { kind: "mcp.request", payload: { method: "tools/call", params: { name: "read_*" } }, to: ["files"] },
   ]);
