@@ -1,10 +1,6 @@
 package safety
 
-import (
-	"bytes"
-
-	"github.com/meup-protocol/meup/protocol"
-)
+import "bytes"
 
 // maxName bounds the names of fields that are looked at; longer ones are text.
 const maxName = 96
@@ -18,7 +14,8 @@ var endings = map[string]ending{
 	"secret": alone, "secrets": alone, "credential": alone, "credentials": alone, "authorization": alone,
 	"cookie": alone, "cookies": alone, "bearer": alone, "otp": alone, "pin": alone, "cvv": alone, "cvc": alone,
 	"mnemonic": alone, "apikey": alone, "apikeys": alone, "accesskey": alone, "secretkey": alone, "privatekey": alone,
-	"token": token, "key": key, "keys": key, "pass": qualified, "phrase": phrase, "string": connection,
+	"token": token, "key": key, "keys": key, "pass": alone, "phrase": phrase, "string": connection,
+	"auth": access, "sig": access, "signature": signed,
 }
 
 // ending says what a last word needs before it.
@@ -27,11 +24,12 @@ type ending uint8
 const (
 	noEnding   ending = iota
 	alone             // nothing
-	qualified         // any word
 	token             // no word of tokenOf
 	key               // a word of keyOf
 	phrase            // "seed" or "recovery"
 	connection        // "connection"
+	access            // nothing, or a word of accessOf
+	signed            // a word of accessOf: other signatures are public, or of functions
 )
 
 // tokenOf are words before "token" that make it a mark in a text or in a list.
@@ -40,6 +38,14 @@ var tokenOf = set("page", "next", "previous", "prev", "continuation", "paginatio
 
 // keyOf are words before "key" that make it a secret.
 var keyOf = set("api", "access", "secret", "private", "signing", "encryption", "auth", "master", "service", "account", "deploy", "ssh", "license")
+
+// accessOf are words before "auth", "sig" and "signature" that make them what
+// opens a door.
+var accessOf = set("basic", "http", "proxy", "registry", "user", "access", "amz", "goog", "sas")
+
+// doubtful are names that a count or a flag has too: only texts and long
+// numbers under them are secrets.
+var doubtful = set("pass", "auth", "sig")
 
 // behind are words behind the last one that change nothing.
 var behind = set("value", "text", "plain", "plaintext", "raw", "base", "pem", "confirm", "confirmation", "again", "repeat", "old", "new", "current", "header")
@@ -50,7 +56,7 @@ var asking = set("has", "is", "no", "needs", "requires", "require", "show", "hid
 
 // joined are the ends of names that are written as one word.
 var joined = []string{"password", "passwd", "passphrase", "apikey", "secretkey", "accesskey", "privatekey",
-	"clientsecret", "authtoken", "accesstoken", "refreshtoken", "bearertoken", "sessiontoken"}
+	"userpass", "dbpass", "rootpass", "adminpass", "smtppass", "clientsecret", "authtoken", "accesstoken", "refreshtoken", "bearertoken", "sessiontoken"}
 
 func set(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))
@@ -84,8 +90,6 @@ func secretName(name []byte) bool {
 	switch endings[string(last)] {
 	case alone:
 		return true
-	case qualified:
-		return len(before) > 0
 	case token:
 		return !tokenOf[string(before)]
 	case key:
@@ -94,6 +98,10 @@ func secretName(name []byte) bool {
 		return string(before) == "seed" || string(before) == "recovery"
 	case connection:
 		return string(before) == "connection"
+	case access:
+		return len(before) == 0 || accessOf[string(before)]
+	case signed:
+		return accessOf[string(before)]
 	case noEnding:
 	}
 	for _, j := range joined {
@@ -142,49 +150,6 @@ func separate(dst []byte) []byte {
 }
 
 func lower(c byte) bool { return c >= 'a' && c <= 'z' }
-
-// secrecy says what the names above a value say about it.
-type secrecy uint8
-
-const (
-	open   secrecy = iota
-	itself         // it is a secret, unless it is an object with names of its own
-	below          // it is one, and so is everything below it
-)
-
-// parameters are the members whose values are the parameters of a tool.
-var parameters = set("arguments", "parameters", "params", "args", "input", "tool_input")
-
-// secrecyOf returns what the name of a member says about its value, in an
-// object about which s is known.
-func (w *walk) secrecyOf(name []byte, s secrecy, pair bool) secrecy {
-	switch {
-	case !w.fields:
-		w.fields = parameters[string(name)]
-		return open
-	case s == below:
-		return below
-	case !secretName(name):
-		if pair && string(name) == "value" {
-			return itself
-		}
-		return open
-	case len(name) > 1 && name[len(name)-1]|0x20 == 's':
-		return below // passwords, credentials
-	}
-	return itself
-}
-
-// isPair reports whether an object is a name and its value, as headers are
-// often written, and the name one of a secret.
-func isPair(v protocol.Value) bool {
-	for k, x := range v.Members {
-		if (k.EqualText("name") || k.EqualText("key")) && x.Type() == protocol.TypeString {
-			return secretName([]byte(x.Text()))
-		}
-	}
-	return false
-}
 
 // standsFor reports whether a text only stands where a secret would: a
 // reference, a blank, or what was masked.

@@ -13,11 +13,11 @@ func TestNamesThatSayTheyAreSecret(t *testing.T) {
 		OPENAI_API_KEY openaiApiKey access_key secretAccessKey aws_secret_access_key private_key privateKeyPem signing-key authorization Authorization
 		Proxy-Authorization token access_token accessToken refreshToken github_token GITHUB_TOKEN oauth2_token authToken id_token secret clientSecret
 		client_secret webhook_secret secrets credentials credential cookie Set-Cookie bearer otp pin cvv seed_phrase recoveryPhrase
-		connectionString mnemonic bearer_token dbpassword accesstoken authorization_header my.password passwort contraseña 密码 service_account_key`)
+		connectionString mnemonic bearer_token dbpassword accesstoken authorization_header my.password pass auth basic_auth userpass sig x-amz-signature passwort contraseña 密码 service_account_key`)
 	no := strings.Fields(`token_count tokenCount max_tokens maxTokens tokens prompt_tokens password_policy passwordPolicy password_length min_password
 		key keys name author authority authorize authorized primary_key public_key partition_key sort_key cache_key foreign_key keyboard monkey
 		next_page_token nextPageToken pageToken continuation_token eos_token pad_token stop_token tokenizer token_type secret_name secretArn secret_id
-		has_password needs_token show_password forgot_password pass passed compass bypass spin opinion phrase string connection cookie_policy
+		has_password needs_token show_password forgot_password passed password_field password_rules token_sha256 oauth author signature function_signature signal compass bypass spin opinion phrase string connection cookie_policy
 		credential_type description message path url x`)
 	for _, n := range append(yes, "db password", "API key") {
 		if !secretName([]byte(n)) {

@@ -50,8 +50,16 @@ func leakDetector(rules []*rule, known []literal, marks marks, field Action) *Le
 // Name returns "leaks".
 func (d *LeakDetector) Name() string { return "leaks" }
 
-// Inspect appends the secrets in a text.
-func (d *LeakDetector) Inspect(dst []Finding, t Text) []Finding { return inspectBoth(dst, t, d) }
+// Inspect appends the secrets in a text, and those in what it is the JSON of.
+func (d *LeakDetector) Inspect(dst []Finding, t Text) []Finding {
+	n := len(dst)
+	dst = inspectBoth(dst, t, d)
+	if !hasEscapes(t.Body) {
+		return dst
+	}
+	v := unescaped(t.Body)
+	return merge(dst, n, inspectBoth(nil, Text{Key: t.Key, Body: v.text}, d), v)
+}
 
 // maxKey bounds the keys that are read together with their values; longer ones
 // name nothing.
@@ -73,7 +81,7 @@ func (d *LeakDetector) inspect(dst []Finding, t Text) []Finding {
 	d.unwrap(s, t.Body, offset)
 	n := len(dst)
 	dst = d.resolve(dst, s.found, offset, len(t.Body))
-	if t.Secret && len(dst) == n && d.field != "" && !standsFor(t.Body) {
+	if t.Secret && len(dst) == n && d.field != "" && !standsFor(t.Body) && !isScheme(t.Key, t.Body) {
 		dst = append(dst, Finding{Rule: ruleField, End: len(t.Body), Action: d.field})
 	}
 	return dst

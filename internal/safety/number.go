@@ -17,6 +17,9 @@ const longNumber = MinKnown
 // or not: an empty one would be taken for a value.
 func (w *walk) number(v protocol.Value, key []byte, s secrecy) {
 	raw := v.Raw()
+	if s == below && leadingDigits(raw) < longSecret {
+		s = open
+	}
 	if s == open {
 		if leadingDigits(raw) < longNumber {
 			return

@@ -127,9 +127,7 @@ func (w *walk) value(v protocol.Value, key []byte, s secrecy) {
 	case protocol.TypeNumber:
 		w.number(v, key, s)
 	case protocol.TypeArray:
-		for x := range v.Elements {
-			w.value(x, key, s)
-		}
+		w.array(v, key, s, false)
 	case protocol.TypeObject:
 		w.object(v, s)
 	}
@@ -138,7 +136,7 @@ func (w *walk) value(v protocol.Value, key []byte, s secrecy) {
 func (w *walk) object(v protocol.Value, s secrecy) {
 	var names keyNames
 	top, fields := v.Offset() == w.root, w.fields
-	pair := fields && isPair(v)
+	known := w.aboutOf(v, s)
 	for k, x := range v.Members {
 		name, plain := k.Plain()
 		if !plain {
@@ -154,7 +152,8 @@ func (w *walk) object(v protocol.Value, s secrecy) {
 		if top && (string(name) == "message" || string(name) == "content") {
 			w.blank = w.rationale
 		}
-		w.value(x, name, w.secrecyOf(name, s, pair))
+		name = visible(name)
+		w.value(x, name, w.secrecyOf(name, known))
 		w.blank, w.fields = "", fields
 	}
 }

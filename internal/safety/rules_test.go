@@ -82,7 +82,7 @@ func TestPlannedSearchFindsWhatAFullSearchFinds(t *testing.T) {
 		formats = append(formats, list...)
 	}
 	slices.Sort(formats)
-	for range 1500 {
+	for range 1000 {
 		var b strings.Builder
 		for range 1 + r.IntN(6) {
 			text, _ := example(t, r, "x", formats[r.IntN(len(formats))])

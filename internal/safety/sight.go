@@ -2,7 +2,6 @@ package safety
 
 import (
 	"slices"
-	"sort"
 	"unicode/utf8"
 )
 
@@ -29,19 +28,49 @@ func inspectBoth(dst []Finding, t Text, in inspector) []Finding {
 	if t.sight == 0 {
 		t.sight = look(t.Body)
 	}
-	if t.sight&deceives == 0 {
+	if t.sight&deceives != 0 {
+		dst = inspectView(dst, n, t, viewOf(t.Body, characters), in)
+	}
+	if t.sight&carries != 0 && steersTerminal(t.Body) {
+		dst = inspectView(dst, n, t, viewOf(t.Body, commands), in)
+		dst = inspectView(dst, n, t, viewOf(t.Body, sequences), in)
+	}
+	return dst
+}
+
+// inspectView lets a stage look at another reading of a text. What it finds is
+// added to dst[n:], which is what was found so far.
+func inspectView(dst []Finding, n int, t Text, v *view, in inspector) []Finding {
+	if len(v.text) == 0 {
 		return dst
 	}
-	v := viewOf(t.Body)
-	m := len(dst)
-	dst = in.inspect(dst, Text{Key: t.Key, Body: v.text, Secret: t.Secret, sight: looked})
-	hidden := slices.Clone(dst[m:])
-	dst = dst[:m]
-	for _, f := range hidden {
-		f.Start, f.End = v.place(f.Start), v.place(f.End-1)+1
-		if !slices.ContainsFunc(dst[n:m], func(g Finding) bool { return f.Start < g.End && g.Start < f.End }) {
-			dst = append(dst, f)
+	found := in.inspect(nil, Text{Key: t.Key, Body: v.text, Secret: t.Secret, sight: looked})
+	return merge(dst, n, found, v)
+}
+
+// merge adds what was found in a reading of a text to dst[n:], what was found
+// in the text. Where they overlap, what is masked becomes as long as both; what
+// is only marked stays as it was found first.
+func merge(dst []Finding, n int, found []Finding, v *view) []Finding {
+	for _, f := range found {
+		f.Start, f.End = v.span(f.Start, f.End)
+		overlaps := func(g Finding) bool { return f.Start < g.End && g.Start < f.End }
+		if slices.ContainsFunc(dst[n:], func(g Finding) bool { return overlaps(g) && f.Put+g.Put != "" }) {
+			continue
 		}
+		for i := n; i < len(dst); {
+			g := dst[i]
+			if !overlaps(g) {
+				i++
+				continue
+			}
+			if f.Action.strictness() >= g.Action.strictness() {
+				f.Rule, f.Action = g.Rule, g.Action
+			}
+			f.Start, f.End = min(f.Start, g.Start), max(f.End, g.End)
+			dst = slices.Delete(dst, i, i+1)
+		}
+		dst = append(dst, f)
 	}
 	slices.SortFunc(dst[n:], func(a, b Finding) int { return a.Start - b.Start })
 	return dst
@@ -84,8 +113,8 @@ func look(text []byte) sight {
 func unseenAt(text []byte) int {
 	n := 0
 	for n < len(text) && suspects[text[n]] {
-		r, size := utf8.DecodeRune(text[n:])
-		if !isUnseen(r) {
+		size := unseenOne(text[n:])
+		if size == 0 {
 			break
 		}
 		n += size
@@ -93,11 +122,22 @@ func unseenAt(text []byte) int {
 	return n
 }
 
+// unseenOne returns the length of the one that a text begins with, or 0.
+func unseenOne(text []byte) int {
+	r, size := utf8.DecodeRune(text)
+	if !isUnseen(r) {
+		return 0
+	}
+	return size
+}
+
 // isUnseen reports whether a character has no width and no meaning of its own.
 func isUnseen(r rune) bool {
 	switch {
 	case r < 0x20, r == 0x7f:
 		return r != '\t' && r != '\n' && r != '\r'
+	case between(r, 0x80, 0x9f):
+		return r != 0x85
 	case r == 0xad, r == 0x34f, r == 0x61c, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xfeff, r == 0xffa0:
 		return true
 	}
@@ -106,40 +146,3 @@ func isUnseen(r rune) bool {
 }
 
 func between(r, first, last rune) bool { return r >= first && r <= last }
-
-// view is a text without its unseen characters.
-type view struct {
-	text []byte
-	cuts []cut
-}
-
-// cut is a place where something was left out.
-type cut struct {
-	at    int // in the view
-	total int // bytes that were left out up to here
-}
-
-func viewOf(body []byte) *view {
-	v := &view{text: make([]byte, 0, len(body))}
-	for i := 0; i < len(body); {
-		if suspects[body[i]] {
-			if n := unseenAt(body[i:]); n > 0 {
-				i += n
-				v.cuts = append(v.cuts, cut{len(v.text), i - len(v.text)})
-				continue
-			}
-		}
-		v.text = append(v.text, body[i])
-		i++
-	}
-	return v
-}
-
-// place returns where a byte of the view is in the text.
-func (v *view) place(at int) int {
-	n := sort.Search(len(v.cuts), func(i int) bool { return v.cuts[i].at > at })
-	if n == 0 {
-		return at
-	}
-	return at + v.cuts[n-1].total
-}
