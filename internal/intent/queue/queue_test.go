@@ -376,8 +376,10 @@ func TestMany(t *testing.T) {
 		}
 	}
 	all.Wait()
-	if made.Load() != 200 {
-		t.Errorf("decided %d times", made.Load())
+	// A worker that the machine has kept from running for longer than a job may
+	// rest is taken for dead, and the job is decided again; its result is not.
+	if n := made.Load(); n < 200 || n > 220 {
+		t.Errorf("decided %d times", n)
 	}
 	eventually(t, "all jobs are acknowledged", func() bool { return s.jobs() == 0 })
 }
