@@ -14,7 +14,7 @@ import (
 )
 
 // block is somebody's reasoning, and its head, which opens and closes it.
-func block(who string) spot { return at("region", "Reasoning of "+who).in(room) }
+func block(who string) spot { return at("group", "Reasoning of "+who).in(room) }
 
 func head(of spot, title string) spot { return at("button", title+"*").in(of) }
 
@@ -138,10 +138,10 @@ func (p *webPage) opensWhole(b spot) {
 	p.t.Helper()
 	p.is(head(b, "Thought for "), "aria-expanded", "true")
 	for _, words := range []string{"I look for the port in all documents.", "2 at the same time", "Now the rest.", "Conclusion"} {
-		p.sees(saying("region", like(words)).in(room))
+		p.sees(saying("group", like(words)).in(room))
 	}
 	p.sees(at("button", like("done", "list_directory")).in(b))
-	inner := at("region", "Reasoning of guide").in(b)
+	inner := at("group", "Reasoning of guide").in(b)
 	p.sees(head(inner, "Thought for "))
 	if webtest.Eval[int](p.Tab, "eyes.count("+at("button", like("search_files")).in(b).js()+")") != 1 {
 		p.t.Errorf("the call is not there once: %s", p.read(b))

@@ -67,7 +67,7 @@ func pageFilters(s *pageStage) {
 	p.click(at("checkbox", "Of each context only its start and conclusion"))
 	p.sees(said("Thank you both."))
 	p.click(head(block("guide"), "Thought for "))
-	p.sees(saying("region", like("Under the mat.")).in(room))
+	p.sees(saying("group", like("Under the mat.")).in(room))
 	p.until("the steps are left out", `!eyes.text(`+room.find()+`).includes("Somebody has seen them.")`)
 	p.click(at("button", "Show everything").in(room))
 	p.sees(saying("listitem", "Somebody has seen them.*").in(room))

@@ -46,7 +46,7 @@ func pageBlocksEnd(s *pageStage) {
 	p.reload()
 	p.sees(head(b, title))
 	p.click(head(other, called))
-	p.sees(saying("region", like("Cancelled by alice: no need")).in(room))
+	p.sees(saying("group", like("Cancelled by alice: no need")).in(room))
 	p.until("nothing that runs", `document.querySelector("[role=log] .spinner") === null`)
 }
 
@@ -123,7 +123,7 @@ func pageIdleBlock(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	p := s.visit("alice")
 	alice.tell(protocol.KindChat, "plan-1", "", fields{"message": "Use this for the plan."})
-	idle := at("region", "Reasoning of*").in(room)
+	idle := at("group", "Reasoning of*").in(room)
 	p.sees(idle)
 	p.until("no seconds, no spinner", `!/Reasoning ·|Thought for/.test(eyes.text(`+idle.find()+`)) && !(`+spinning(idle)+`)`)
 	p.reload()

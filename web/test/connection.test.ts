@@ -92,6 +92,18 @@ test("goes on where it was: nothing lost, nothing doubled", () => {
   assert.deepEqual(s.ready, [true, false, true]);
 });
 
+test("whoever else signs in meanwhile gets nothing of what waits", () => {
+  const s = new Stage(0);
+  s.welcome(0);
+  s.socket.end(1006);
+  s.redial();
+  const welcome = s.w.welcome(["alice"], 0);
+  s.socket.deliver({ ...welcome, payload: { ...welcome.payload, you: { id: "mallory", capabilities: ["*"], limits: {} } } });
+  assert.equal(s.phase, "refused");
+  assert.match(s.states.at(-1)?.reason ?? "", /mallory/);
+  assert.deepEqual(s.ready, [true, false]);
+});
+
 test("without a position it goes on from the welcome", () => {
   const s = new Stage();
   s.welcome(41);

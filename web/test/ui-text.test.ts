@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nothing } from "lit";
+import { Frugal, MOST_WORK, lex } from "../src/ui/lexer.js";
 import { markdown } from "../src/ui/markdown.js";
+import { author, spoken } from "../src/ui/author.js";
 import { anchor, initials, plain, pretty, safeUrl, thought } from "../src/ui/text.js";
+import { longText } from "../src/ui/words.js";
 
 /** A drawing as it would be written; what came from outside stands between ‹ and ›. */
 function read(v: unknown): string {
@@ -39,6 +42,24 @@ test("addresses that may not be followed stay text", () => {
   assert.equal(safeUrl("mailto:a@x.test")?.protocol, "mailto:");
 });
 
+test("an address ends where its sentence goes on, however often that is marked", () => {
+  const href = (text: string): string => /href=‹([^›]*)›/u.exec(read(plain(text)))?.[1] ?? "";
+  for (const tail of [")", ".", ").", "...)))", ")".repeat(150_000), ".".repeat(150_000), ").".repeat(75_000), "**"]) {
+    assert.equal(href(`https://x.test/a${tail}`), "https://x.test/a");
+    assert.equal(read(plain(`https://x.test/a${tail} end`)).endsWith(`‹${tail} end›`), true);
+  }
+  assert.equal(href("(https://x.test/(a)(b))"), "https://x.test/(a)(b)");
+  assert.equal(href("https://x.test/a.b.html"), "https://x.test/a.b.html");
+});
+
+test("an address that is too long is text, and the next one a link", () => {
+  const long = "https://x.test/" + "a".repeat(2048);
+  assert.equal(read(plain(`${long} https://y.test/`)).match(/<a /gu)?.length, 1);
+  assert.match(read(plain(`${long} https://y.test/`)), /href=‹https:\/\/y\.test\/›/);
+  assert.equal(safeUrl(long), null);
+  assert.equal(tags(markdown(long)).includes("a"), false);
+});
+
 test("characters that turn writing around are not drawn", () => {
   assert.equal(read(plain("evil\u202Egnp.exe")), "‹evilgnp.exe›");
   assert.doesNotMatch(read(markdown("**a\u202Eb** `c\u202Ed`")), /\u202E/u);
@@ -71,7 +92,28 @@ test("Markdown of any depth and length is drawn", () => {
   assert.doesNotThrow(() => read(markdown(">".repeat(4000) + "x")));
   assert.doesNotThrow(() => read(markdown("- ".repeat(500) + "x")));
   assert.doesNotThrow(() => read(markdown("*_".repeat(3000) + "x")));
-  assert.equal(tags(markdown("# " + "x".repeat(150_000))).length, 0);
+  assert.doesNotThrow(() => read(markdown("# " + "x".repeat(150_000))));
+});
+
+test("of very long Markdown a part is drawn, and the rest as it is written, which is said", () => {
+  const drawn = read(markdown("**start**\n\n" + "some words\n".repeat(3000) + "**end**"));
+  assert.match(drawn, /<strong>‹start›<\/strong>/);
+  assert.match(drawn, /shown as it is written\..*‹[^›]*\*\*end\*\*›/su);
+  assert.doesNotMatch(read(markdown("some words\n".repeat(1000))), /shown as it is written/);
+});
+
+test("no Markdown makes more than so much work, and what is written stays readable", () => {
+  for (const text of ["a".repeat(20_000) + "@", "**a_*".repeat(4000), "~a".repeat(10_000), "a@ ".repeat(6000), "*a ".repeat(6000)]) {
+    const frugal = new Frugal();
+    const tokens = lex(text, frugal);
+    assert.ok(frugal.work <= MOST_WORK);
+    assert.equal(tokens.map((t) => t.raw).join(""), text);
+  }
+  for (const text of ["- ".repeat(9000) + "x", "> ".repeat(9000) + "x", "> - 1. ".repeat(2500) + "x"]) assert.doesNotThrow(() => lex(text));
+  const frugal = new Frugal();
+  assert.match(read(markdown("**b** a@x.test\n".repeat(1000))), /<strong>[^]*mailto:a@x\.test[^]*<strong>/u);
+  lex("Some **bold** words, a_b and *more*.\n\n".repeat(500), frugal);
+  assert.ok(frugal.work < MOST_WORK / 10);
 });
 
 test("entities are the characters that they name, and make no element", () => {
@@ -89,4 +131,22 @@ test("long numbers survive being made pretty", async () => {
 
 test("names have two letters", () => {
   assert.deepEqual(["guide", "ada-lovelace", "x", "日本"].map(initials), ["GU", "AL", "X", "日本"]);
+});
+
+test("long texts are cut, and what is cut off can be had", () => {
+  assert.equal(read(longText("short")), "‹short›");
+  const drawn = read(longText("x".repeat(20_000)));
+  assert.match(drawn, /<meup-rest \.text=‹x{14000}›/u);
+  assert.ok(customElements.get("meup-rest") !== undefined);
+});
+
+test("a participant whose name is a word of the page is marked as one, the gateway is not", () => {
+  for (const id of ["You", "system.gateway", "уou"]) {
+    assert.match(read(author(id)), /class="chip wait"[^]*a participant/u, id);
+    assert.match(spoken(id), / \(a participant\)$/u, id);
+  }
+  for (const id of ["alice", "system:gateway"]) {
+    assert.deepEqual(tags(author(id)), ["b"], id);
+    assert.equal(spoken(id), id);
+  }
 });

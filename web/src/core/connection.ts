@@ -85,6 +85,8 @@ export class Connection {
   private readonly o: ConnectionOptions;
   private socket: Socket | null = null;
   private welcomed = false;
+  /** Who the gateway says one is; "" before it has said so. */
+  private you = "";
   private welcomedAt = 0;
   private cursor: number;
   private known: boolean;
@@ -205,6 +207,14 @@ export class Connection {
       this.hangUp("The gateway did not say who we are.");
       return false;
     }
+    const you = str(field(obj(env.payload["you"]), "id"));
+    if (this.you !== "" && you !== this.you) {
+      // What waits to be said is not said in somebody else's name.
+      this.drop(Close.Normal);
+      this.end("refused", `Somebody else is signed in here by now: ${you}. Load the page again to go on as ${you}.`);
+      return false;
+    }
+    this.you = you;
     const head = count(field(obj(env.payload["space"]), "seq")) ?? 0;
     if (this.known && head < this.cursor) return this.fallenBehind(head);
     this.behind = 0;

@@ -5,7 +5,7 @@ import type { SpaceState } from "../core/state.js";
 import { blockTitle } from "../core/time.js";
 import { neutral } from "../core/unicode.js";
 import type { ContextPath } from "../core/types.js";
-import { who } from "./text.js";
+import { spoken } from "./author.js";
 
 /** More than these at once are counted and not read. */
 const MOST = 3;
@@ -24,7 +24,7 @@ export class Announcer {
       if (item === undefined || item.seq <= this.head) break;
       if (item.type !== "message") continue;
       const m = s.messages.get(item.key);
-      if (m !== undefined && m.from !== s.you?.id) told.unshift(`${who(m.from)}: ${oneLine(neutral(m.text), 200)}`);
+      if (m !== undefined && m.from !== s.you?.id) told.unshift(`${spoken(m.from)}: ${oneLine(neutral(m.text), 200)}`);
     }
     const reasoning = this.blocks(s);
     this.head = s.head;
@@ -41,9 +41,9 @@ export class Announcer {
       if (b === undefined) continue;
       if (b.status === "reasoning" && !this.running.has(path)) {
         this.running.add(path);
-        told.push(`${who(b.opener)} is reasoning`);
+        told.push(`${spoken(b.opener)} is reasoning`);
       } else if (b.status !== "reasoning" && this.running.delete(path)) {
-        told.push(`${who(b.opener)}: ${blockTitle(b, 0)}`);
+        told.push(`${spoken(b.opener)}: ${blockTitle(b, 0)}`);
       }
     }
     return told;

@@ -27,6 +27,8 @@ export class App extends Light {
   private readonly api = new Api();
   private readonly toggles = loadToggles();
   private desk: SpaceDesk | null = null;
+  /** Tells the other tabs of this browser, which have the same cookie, when somebody signs in or out. */
+  private readonly tabs = new BroadcastChannel("meup.session");
 
   constructor() {
     super();
@@ -40,6 +42,7 @@ export class App extends Light {
   override connectedCallback(): void {
     super.connectedCallback();
     window.addEventListener("hashchange", this.moved);
+    this.tabs.onmessage = () => void this.elsewhere();
     void this.begin();
   }
 
@@ -57,6 +60,16 @@ export class App extends Light {
     this.known = true;
   }
 
+  /** Another tab has signed in or out: what is open here was somebody else's. */
+  private async elsewhere(): Promise<void> {
+    this.leave();
+    this.session = null;
+    this.link = null;
+    this.known = false;
+    await this.ask();
+    this.known = true;
+  }
+
   /** Asks who is signed in. That nobody is, is no trouble. */
   private async ask(): Promise<void> {
     try {
@@ -71,6 +84,7 @@ export class App extends Light {
     this.trouble = "";
     try {
       this.signedIn(await how());
+      this.tabs.postMessage("in");
     } catch (err) {
       this.trouble = err instanceof ApiError && err.signedOut ? "That did not sign you in: the token is not known here, or the link was used before." : words(err);
     } finally {
@@ -88,12 +102,15 @@ export class App extends Light {
     forget();
     this.session = null;
     this.link = null;
+    this.known = false;
     history.replaceState(null, "", location.pathname);
     try {
       await this.api.signOut();
     } catch (err) {
       this.trouble = `You may still be signed in. ${words(err)}`;
     }
+    this.known = true;
+    this.tabs.postMessage("out");
   }
 
   /** The address has changed. */

@@ -2,15 +2,17 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import { isObject, oneLine } from "../core/read.js";
-import type { Call, CallStep } from "../core/state.js";
+import type { Call, CallStep, Step } from "../core/state.js";
 import { callDuration } from "../core/time.js";
 import type { Outcome, ParticipantID } from "../core/types.js";
 import { look } from "../core/json.js";
+import { author, spoken } from "./author.js";
 import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
 import { Light, define } from "./light.js";
 import { raw } from "./raw.js";
 import { plain, pretty, thought, verbatim, who } from "./text.js";
+import { longText } from "./words.js";
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
   pending: "runs",
@@ -42,7 +44,7 @@ export function outcomeMark(c: Call, over = false): TemplateResult {
 
 /** A call as a step: one line, and everything there is to know when it is opened. */
 export class CallView extends Light {
-  static override properties = { desk: { attribute: false }, step: { attribute: false }, owner: { attribute: false }, over: { attribute: false }, open: { state: true } };
+  static override properties = { desk: { attribute: false }, step: { attribute: false }, owner: { attribute: false }, over: { attribute: false }, bare: { attribute: false }, open: { state: true } };
 
   declare desk: SpaceDesk;
   declare step: CallStep;
@@ -50,19 +52,21 @@ export class CallView extends Light {
   declare owner: ParticipantID;
   /** What it is part of has ended: nothing more will come of it. */
   declare over: boolean;
+  /** Why it is made stands above it already. */
+  declare bare: boolean;
   declare private open: boolean;
 
   protected override render(): TemplateResult {
     const c = this.step.call;
     const open = this.open;
     return html`<div class="call" data-outcome=${c.outcome}>
-      ${c.rationale === "" ? nothing : html`<p class="step-text why">${thought(c.rationale)}</p>`}
+      ${c.rationale === "" || this.bare ? nothing : html`<p class="step-text why">${longText(c.rationale, thought)}</p>`}
       <button class="call-line" aria-expanded=${open ? "true" : "false"} @click=${this.toggle}>
         ${outcomeMark(c, this.over)}
         <code class="tool">${who(c.tool)}</code>
         <span class="call-args">${open ? nothing : argsLine(c.args)}</span>
         <span class="call-end">
-          ${c.from === this.owner ? nothing : html`<span>${who(c.from)}</span>`}
+          ${c.from === this.owner ? nothing : html`<span>${author(c.from)}</span>`}
           ${c.outcome === "pending" || c.durationMs === null ? nothing : html`<span>${callDuration(c.durationMs)}</span>`}
         </span>
       </button>
@@ -78,11 +82,16 @@ export class CallView extends Light {
 
 define("meup-call", CallView);
 
+/** Whether two steps are calls that come of one thought. */
+export function sameThought(a: Step | undefined, b: Step): boolean {
+  return a?.type === "call" && b.type === "call" && b.call.rationale !== "" && a.call.rationale === b.call.rationale && a.call.rationaleId === b.call.rationaleId;
+}
+
 /** The arguments on one line. */
-function argsLine(args: unknown): string {
-  if (!isObject(args)) return args === undefined ? "" : verbatim(oneLine(look(args), 90));
+export function argsLine(args: unknown, most = 90): string {
+  if (!isObject(args)) return args === undefined ? "" : verbatim(oneLine(look(args), most));
   const parts = Object.entries(args).map(([k, v]) => `${k}: ${typeof v === "string" ? v : look(v)}`);
-  return verbatim(oneLine(parts.join(", "), 90));
+  return verbatim(oneLine(parts.join(", "), most));
 }
 
 function details(desk: SpaceDesk, c: Call, over: boolean): TemplateResult {
@@ -92,8 +101,8 @@ function details(desk: SpaceDesk, c: Call, over: boolean): TemplateResult {
     ${c.result === undefined ? nothing : html`<dt>Result</dt><dd><pre tabindex="0">${verbatim(resultText(c.result).slice(0, 50_000))}</pre></dd>`}
     <dt>Outcome</dt>
     <dd>
-      ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${who(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${plain(c.reason)}`}
-      ${c.to.length === 0 ? nothing : html`<span class="faint"> · to ${c.to.map(who).join(", ")}</span>`}
+      ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${spoken(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
+      ${c.to.length === 0 ? nothing : html`<span class="faint"> · to ${c.to.map(spoken).join(", ")}</span>`}
       ${raw(desk, c.id)} ${c.responseId === "" ? nothing : raw(desk, c.responseId)}
     </dd>
   </dl>`;
@@ -114,7 +123,7 @@ function result(desk: SpaceDesk, c: Call): TemplateResult | typeof nothing {
     if (!c.proposed) return nothing;
     return html`<p class="call-result wait">Waits for a decision. <button class="words" @click=${() => desk.open("proposals", { id: c.id })}>Decide</button></p>`;
   }
-  const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${who(c.decidedBy)}` : c.proposed ? `Approved by ${who(c.decidedBy)}` : "";
+  const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${spoken(c.decidedBy)}` : c.proposed ? `Approved by ${spoken(c.decidedBy)}` : "";
   const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c) : ""}: ${oneLine(c.reason, 160)}`;
   const words = [decided + reason, oneLine(c.summary, 200)].filter((x) => x !== "").join(". ");
   if (words === "") return nothing;

@@ -50,7 +50,7 @@ export class Header extends Light {
     const { desk } = this;
     const now = desk.toggles.preference;
     return html`<details class="menu" @toggle=${this.toggled} @keydown=${this.key} @focusout=${this.left}>
-      <summary aria-label=${`You are ${desk.you}. Settings`}><span class="monogram" aria-hidden="true">${initials(desk.you || "?")}</span><span class="head-you">${desk.you === "" ? "…" : who(desk.you)}</span></summary>
+      <summary><span class="unseen">You are ${desk.you === "" ? "…" : who(desk.you)}. Settings</span><span class="monogram" aria-hidden="true">${initials(desk.you || "?")}</span><span class="head-you" aria-hidden="true">${desk.you === "" ? "…" : who(desk.you)}</span></summary>
       <div class="menu-body">
         <p class="menu-you">Signed in as <b>${who(desk.you)}</b></p>
         <fieldset>

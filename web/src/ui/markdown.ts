@@ -5,20 +5,29 @@
  */
 
 import { type TemplateResult, html, nothing } from "lit";
-import { type Token, type Tokens, Lexer } from "marked";
+import type { Token, Tokens } from "marked";
 import { neutral, visible } from "../core/unicode.js";
+import { lex } from "./lexer.js";
 import { anchor, plain } from "./text.js";
 
-/** Longer texts are shown as they are. */
-const MOST = 100_000;
+/** What comes after so many characters is shown as it is written. */
+const MOST = 20_000;
 /** Nested more deeply, a quotation or list is text. */
 const DEEPEST = 12;
 
-/** Draws a text; the text itself if it is too long, or cannot be read. */
+/** Draws a text; the text itself where it is too long, or if it cannot be read. */
 export function markdown(text: string): unknown {
-  if (text.length > MOST) return plain(text);
+  if (text.length <= MOST) return whole(text);
+  const line = text.lastIndexOf("\n", MOST);
+  const cut = line > MOST / 2 ? line + 1 : MOST;
+  return html`${whole(text.slice(0, cut))}
+    <p class="faint">The rest is long and is shown as it is written.</p>
+    <div class="prose plain">${plain(text.slice(cut))}</div>`;
+}
+
+function whole(text: string): unknown {
   try {
-    return blocks(new Lexer({ gfm: true }).lex(neutral(text)), 0);
+    return blocks(lex(neutral(text)), 0);
   } catch {
     return plain(text);
   }

@@ -2,15 +2,16 @@
 
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { oneLine } from "../core/read.js";
-import { imitatesPage, neutral } from "../core/unicode.js";
+import { neutral } from "../core/unicode.js";
 import type { Message } from "../core/state.js";
+import { mark, spoken } from "./author.js";
 import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
 import { Light, define } from "./light.js";
 import "./prose.js";
 import { raw, redaction } from "./raw.js";
-import { initials, plain, who } from "./text.js";
-import { clock, moment } from "./words.js";
+import { initials, who } from "./text.js";
+import { clock, longText, moment } from "./words.js";
 
 export class MessageView extends Light {
   static override properties = {
@@ -40,13 +41,13 @@ export class MessageView extends Light {
 
   protected override render(): TemplateResult {
     const m = this.message;
-    return html`<article class="message" tabindex="-1" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : who(m.from)}, ${clock(m.at)}`}>
+    return html`<article class="message" tabindex="-1" data-own=${this.own} data-joined=${this.joined} data-id=${m.id} aria-busy=${m.growing ? "true" : "false"} aria-label=${`${this.own ? "You" : spoken(m.from)}, ${clock(m.at)}`}>
       ${this.own ? nothing : html`<span class="monogram ${this.agent ? "agent" : ""}" aria-hidden="true">${initials(m.from)}</span>`}
       <div class="message-main">
         ${this.head(m)} ${this.reply()}
         <div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>
-        ${m.cancelled === null ? nothing : html`<p class="message-note">Called off by ${who(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${plain(m.cancelled.reason)}`}</p>`}
-        ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(who).join(", ")}</p>`} ${redaction(m.redacted)}
+        ${m.cancelled === null ? nothing : html`<p class="message-note">Called off by ${spoken(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
+        ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(spoken).join(", ")}</p>`} ${redaction(m.redacted)}
       </div>
       ${m.growing ? nothing : this.actions(m)}
     </article>`;
@@ -57,8 +58,8 @@ export class MessageView extends Light {
       ${this.own
         ? html`<span class="unseen">You</span>`
         : html`<button class="author" @click=${() => this.desk.open("participants", { id: m.from })}>${who(m.from)}</button>
-            ${imitatesPage(m.from) ? html`<span class="chip wait" title="This name looks like one of the page's own words">a participant</span>` : nothing}`}
-      ${m.to.length === 0 ? nothing : html`<span class="chip accent">to ${m.to.map((x) => (x === this.desk.you ? "you" : who(x))).join(", ")}</span>`}
+            ${mark(m.from)}`}
+      ${m.to.length === 0 ? nothing : html`<span class="chip accent">to ${m.to.map((x) => (x === this.desk.you ? "you" : spoken(x))).join(", ")}</span>`}
       <a class="time" href=${this.desk.address(m.id)} title=${moment(m.at)}><time datetime=${new Date(m.at).toISOString()}>${clock(m.at)}</time></a>
     </header>`;
   }
@@ -69,7 +70,7 @@ export class MessageView extends Light {
       const text = quote.format === "markdown" ? quote.text.replace(/[*_`#>|]+/g, "") : quote.text;
       const words = oneLine(neutral(text), 140);
       return html`<button class="quote" @click=${() => void this.desk.goTo(quote.id)}>
-        <span class="quote-author">${quote.from === this.desk.you ? "You" : who(quote.from)}</span> ${words}
+        <span class="quote-author">${quote.from === this.desk.you ? "You" : spoken(quote.from)}</span> ${words}
       </button>`;
     }
     if (lone === null || lone === undefined) return nothing;

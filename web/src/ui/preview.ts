@@ -5,11 +5,14 @@ import { repeat } from "lit/directives/repeat.js";
 import { oneLine } from "../core/read.js";
 import type { Block, Step } from "../core/state.js";
 import { callDuration } from "../core/time.js";
+import { author } from "./author.js";
 import type { SpaceDesk } from "./desk.js";
 import { passes } from "./sieve.js";
-import { outcomeMark } from "./call.js";
+import { outcomeMark, sameThought } from "./call.js";
 import { plain, thought, who } from "./text.js";
 
+/** How much of the end of a growing text. */
+const MOST_GROWING = 4000;
 /** How many steps; what still grows or runs comes on top of that. */
 const STEPS = 2;
 const MOST = 6;
@@ -17,9 +20,9 @@ const MOST = 6;
 export function preview(desk: SpaceDesk, b: Block): TemplateResult {
   const steps = latest(b, desk);
   if (steps.length === 0) {
-    return html`<p class="preview-line">${b.message === "" ? "…" : plain(b.message)}</p>`;
+    return html`<p class="preview-line">${b.message === "" ? "…" : plain(oneLine(b.message, 320))}</p>`;
   }
-  return html`<ul class="preview-steps">${repeat(steps, (s) => s.key, (s) => html`<li class="preview-line">${line(desk, s)}</li>`)}</ul>`;
+  return html`<ul class="preview-steps">${repeat(steps, (s) => s.key, (s, i) => html`<li class="preview-line">${line(desk, b, s, sameThought(steps[i - 1], s))}</li>`)}</ul>`;
 }
 
 function latest(b: Block, desk: SpaceDesk): readonly Step[] {
@@ -42,12 +45,15 @@ function alive(desk: SpaceDesk, s: Step): boolean {
   }
 }
 
-function line(desk: SpaceDesk, s: Step): TemplateResult {
+/** `bare`: its thought stands in the line above. */
+function line(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult {
+  const by = s.from === b.opener ? nothing : html`${author(s.from)} `;
   switch (s.type) {
     case "call":
       return html`${outcomeMark(s.call)}
         <span>
-          ${s.call.rationale === "" ? html`<code>${who(s.call.tool)}</code>` : html`${thought(oneLine(s.call.rationale, 160))} <code>${who(s.call.tool)}</code>`}
+          ${by}
+          ${s.call.rationale === "" || bare ? html`<code>${who(s.call.tool)}</code>` : html`${thought(oneLine(s.call.rationale, 160))} <code>${who(s.call.tool)}</code>`}
           ${s.call.summary === "" ? nothing : html`<span class="faint"> → ${plain(oneLine(s.call.summary, 100))}</span>`}
           ${s.call.durationMs === null ? nothing : html`<span class="faint"> ${callDuration(s.call.durationMs)}</span>`}
         </span>`;
@@ -55,11 +61,11 @@ function line(desk: SpaceDesk, s: Step): TemplateResult {
       const child = desk.shown.blocks.get(s.path);
       const running = child?.status === "reasoning";
       return html`${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="dot" aria-hidden="true"></span>`}
-        <span>${thought(oneLine(s.rationale || child?.message || "A part of it", 160))}</span>`;
+        <span>${by}${thought(oneLine(s.rationale || child?.message || "A part of it", 160))}</span>`;
     }
     case "said":
-      return html`<span class="dot" aria-hidden="true"></span><span>${who(s.from)}: ${plain(oneLine(s.text, 200))}</span>`;
+      return html`<span class="dot" aria-hidden="true"></span><span>${author(s.from)}: ${plain(oneLine(s.text, 200))}</span>`;
     default:
-      return html`<span class="dot" aria-hidden="true"></span><span class=${s.growing ? "growing" : ""}>${thought(s.growing ? s.text : oneLine(s.text || s.questions.join(" "), 320))}</span>`;
+      return html`<span class="dot" aria-hidden="true"></span><span class=${s.growing ? "growing" : ""}>${by}${thought(s.growing ? s.text.slice(-MOST_GROWING) : oneLine(s.text || s.questions.join(" "), 320))}</span>`;
   }
 }

@@ -2,7 +2,7 @@
 
 import { type TemplateResult, html, nothing } from "lit";
 import type { SpaceDesk } from "./desk.js";
-import { plain } from "./text.js";
+import { longText } from "./words.js";
 
 /** The way to the envelope itself. */
 export function raw(desk: SpaceDesk, id: string): TemplateResult {
@@ -12,5 +12,5 @@ export function raw(desk: SpaceDesk, id: string): TemplateResult {
 /** Says that something was masked. */
 export function redaction(rules: readonly string[]): TemplateResult | typeof nothing {
   if (rules.length === 0) return nothing;
-  return html`<p class="faint masked">Masked before it was kept: ${plain(rules.join(", "))}</p>`;
+  return html`<p class="faint masked">Masked before it was kept: ${longText(rules.join(", "))}</p>`;
 }

@@ -8,21 +8,26 @@ import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { cancelReasoning } from "../core/drafts.js";
 import type { Block } from "../core/state.js";
+import type { ParticipantID } from "../core/types.js";
+import { oneLine } from "../core/read.js";
 import { blockTitle } from "../core/time.js";
+import { author, spoken } from "./author.js";
 import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
 import { Light, define } from "./light.js";
 import { keepToggles } from "./prefs.js";
 import { pulse } from "./pulse.js";
-import { ending, stepList } from "./steps.js";
+import { MOST_ABOUT, ending, stepList } from "./steps.js";
 import { preview } from "./preview.js";
-import { plain, who } from "./text.js";
+import { plain } from "./text.js";
 
 export class ReasoningBlock extends Light {
-  static override properties = { desk: { attribute: false }, block: { attribute: false }, drawing: { attribute: false }, wide: { state: true } };
+  static override properties = { desk: { attribute: false }, block: { attribute: false }, owner: { attribute: false }, drawing: { attribute: false }, wide: { state: true } };
 
   declare desk: SpaceDesk;
   declare block: Block;
+  /** Who is named above it already. */
+  declare owner: ParticipantID;
   /** See SpaceDesk.drawing. */
   declare drawing: unknown;
   /** A person asked for all steps of what is still running. */
@@ -70,12 +75,13 @@ export class ReasoningBlock extends Light {
     const running = b.status === "reasoning";
     const open = this.open;
     const id = `steps-${b.path}`;
-    return html`<section class="reasoning" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${who(b.opener)}`}>
+    return html`<div class="reasoning" role="group" data-status=${b.status} data-open=${open} data-context=${b.path} aria-busy=${running ? "true" : "false"} aria-label=${`Reasoning of ${spoken(b.opener)}`}>
       <div class="reasoning-head">
         <button class="reasoning-toggle" aria-expanded=${open ? "true" : "false"} aria-controls=${id} @click=${() => this.toggle()}>
           ${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="chevron" aria-hidden="true">${icon("chevron")}</span>`}
           <span class="reasoning-title" ${ref(this.heading)}>${blockTitle(b, this.desk.now())}</span>
-          ${b.depth > 0 ? html`<span class="reasoning-about">${plain(b.message)}</span>` : nothing}
+          ${b.opener === "" || b.opener === this.owner ? nothing : html`<span>${author(b.opener)}</span>`}
+          ${b.depth > 0 ? html`<span class="reasoning-about">${plain(oneLine(b.message, MOST_ABOUT))}</span>` : nothing}
           ${this.counts()}
         </button>
         ${running && this.desk.may("reasoning.cancel") && !this.desk.past
@@ -83,7 +89,7 @@ export class ReasoningBlock extends Light {
           : nothing}
       </div>
       <div class="reasoning-body" id=${id} ?hidden=${!open}>${open ? this.body(running) : nothing}</div>
-    </section>`;
+    </div>`;
   }
 
   private body(running: boolean): TemplateResult {

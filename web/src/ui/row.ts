@@ -3,16 +3,16 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { Notice, Proposal } from "../core/state.js";
 import { oneLine } from "../core/read.js";
-import { look } from "../core/json.js";
-import "./call.js";
+import { author, mark, spoken } from "./author.js";
+import { argsLine } from "./call.js";
 import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
 import "./message.js";
 import { raw } from "./raw.js";
 import "./reasoning.js";
 import type { Row } from "./rows.js";
-import { initials, plain, verbatim, who } from "./text.js";
-import { clock, dayName, moment } from "./words.js";
+import { initials, plain, who } from "./text.js";
+import { clock, dayName, longText, moment } from "./words.js";
 
 export function drawRow(desk: SpaceDesk, r: Row): TemplateResult {
   switch (r.type) {
@@ -28,14 +28,14 @@ export function drawRow(desk: SpaceDesk, r: Row): TemplateResult {
         <span class="monogram agent" aria-hidden="true">${initials(r.block.opener)}</span>
         <div class="thinking-main">
           <header class="message-head">
-            <button class="author" @click=${() => desk.open("participants", { id: r.block.opener })}>${who(r.block.opener)}</button>
+            <button class="author" @click=${() => desk.open("participants", { id: r.block.opener })}>${who(r.block.opener)}</button> ${mark(r.block.opener)}
             <time class="time" datetime=${new Date(r.block.startedAt).toISOString()} title=${moment(r.block.startedAt)}>${clock(r.block.startedAt)}</time>
           </header>
-          <meup-reasoning .desk=${desk} .block=${r.block} .drawing=${desk.drawing}></meup-reasoning>
+          <meup-reasoning .desk=${desk} .block=${r.block} .owner=${r.block.opener} .drawing=${desk.drawing}></meup-reasoning>
         </div>
       </div>`;
     case "call":
-      return html`<div class="row aside" data-id=${r.step.call.id}><p class="aside-head"><b>${who(r.step.from)}</b> calls a tool <span class="time">${clock(r.step.at)}</span></p><meup-call .desk=${desk} .step=${r.step} .owner=${r.step.from}></meup-call></div>`;
+      return html`<div class="row aside" data-id=${r.step.call.id}><p class="aside-head">${author(r.step.from)} calls a tool <span class="time">${clock(r.step.at)}</span></p><meup-call .desk=${desk} .step=${r.step} .owner=${r.step.from}></meup-call></div>`;
     case "proposal":
       return proposal(desk, r.proposal);
     case "notice":
@@ -48,7 +48,7 @@ function isAgent(desk: SpaceDesk, id: string): boolean {
 }
 
 function notice(desk: SpaceDesk, n: Notice): TemplateResult {
-  return html`<div class="row notice" role="note" data-id=${n.id}><span class="time">${clock(n.at)}</span> <span><b>${who(n.from)}</b> ${plain(n.text)}</span> ${raw(desk, n.envelope)}</div>`;
+  return html`<div class="row notice" role="note" data-id=${n.id}><span class="time">${clock(n.at)}</span> <span>${author(n.from)} ${longText(n.text)}</span> ${raw(desk, n.envelope)}</div>`;
 }
 
 const STATUS = { pending: "waits for a decision", approved: "approved", rejected: "rejected", withdrawn: "taken back", expired: "not decided in time" } as const;
@@ -58,10 +58,11 @@ function proposal(desk: SpaceDesk, p: Proposal): TemplateResult {
   return html`<div class="row proposal" data-status=${p.status} data-id=${p.id}>
     <span class="mark ${open ? "wait" : "quiet"}">${icon("decide")}</span>
     <div>
-      <p><b>${who(p.from)}</b> proposes <code>${who(p.tool)}</code> <span class="chip ${open ? "wait" : ""}">${STATUS[p.status]}${p.decidedBy === "" ? "" : ` by ${who(p.decidedBy)}`}</span> <span class="time">${clock(p.at)}</span></p>
-      ${p.rationale === "" ? nothing : html`<p class="step-text">${plain(p.rationale)}</p>`}
-      <p class="call-args">${verbatim(oneLine(look(p.args ?? {}), 160))}</p>
-      ${open ? html`<button class="words" @click=${() => desk.open("proposals", { id: p.id })}>Decide</button>` : nothing} ${raw(desk, p.id)}
+      <p>${author(p.from)} proposes <code>${who(p.tool)}</code> <span class="chip ${open ? "wait" : ""}">${STATUS[p.status]}${p.decidedBy === "" ? "" : ` by ${spoken(p.decidedBy)}`}</span> <span class="time">${clock(p.at)}</span> ${raw(desk, p.id)}</p>
+      ${p.rationale === "" ? nothing : html`<p class="step-text">${longText(p.rationale)}</p>`}
+      <p class="call-args">${argsLine(p.args, 160)}</p>
+      ${p.done && p.summary !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(oneLine(p.summary, 200))}</p>` : nothing}
+      ${open ? html`<button class="words" @click=${() => desk.open("proposals", { id: p.id })}>Decide</button>` : nothing}
     </div>
   </div>`;
 }

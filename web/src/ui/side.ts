@@ -23,6 +23,7 @@ export class Side extends Light {
   private element: PanelElement | null = null;
   private shown = "";
   private view: unknown = null;
+  private preloaded = false;
 
   protected override render(): TemplateResult {
     const state = this.desk.shown;
@@ -46,8 +47,8 @@ export class Side extends Light {
     const n = p.badge?.(this.desk.shown) ?? 0;
     const chosen = p.id === this.open;
     const label = n > 0 ? `${p.title}, ${p.badgeLabel?.(n) ?? n}` : p.title;
-    return html`<button class="tab" role="tab" data-panel=${p.id} aria-selected=${chosen ? "true" : "false"} aria-controls="panel" aria-label=${label} tabindex=${chosen || (this.open === "" && p === panels[0]) ? 0 : -1} @click=${() => this.show(chosen ? "" : p.id)}>
-      ${icon(p.icon)}<span class="tab-title">${p.title}</span>${n > 0 ? html`<span class="badge" aria-hidden="true">${n > 99 ? "99+" : n}</span>` : nothing}
+    return html`<button class="tab" role="tab" data-panel=${p.id} aria-selected=${chosen ? "true" : "false"} aria-controls="panel" tabindex=${chosen || (this.open === "" && p === panels[0]) ? 0 : -1} @click=${() => this.show(chosen ? "" : p.id)}>
+      ${icon(p.icon)}<span class="tab-title" aria-hidden="true">${p.title}</span>${n > 0 ? html`<span class="badge" aria-hidden="true" data-count=${n > 99 ? "99+" : n}></span>` : nothing}<span class="unseen">${label}</span>
     </button>`;
   }
 
@@ -69,7 +70,21 @@ export class Side extends Light {
     e.preventDefault();
   };
 
+  /**
+   * Loads the panels once there is a connection and nothing else to do: one that
+   * is first wanted while the gateway is away could not be loaded, and browsers
+   * do not try again.
+   */
+  private preload(): void {
+    if (this.preloaded || this.desk.room.connectionState.phase !== "live") return;
+    this.preloaded = true;
+    setTimeout(() => {
+      for (const p of panels) p.load().catch(() => undefined); // it is tried when it is opened
+    }, 1500);
+  }
+
   protected override updated(): void {
+    this.preload();
     if (this.open !== this.shown) void this.change();
     else this.feed();
   }
@@ -78,6 +93,7 @@ export class Side extends Light {
   private async change(): Promise<void> {
     const id = this.open;
     this.shown = id;
+    this.querySelector('.tab[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
     this.element?.remove();
     this.element = null;
     this.trouble = "";
@@ -87,7 +103,7 @@ export class Side extends Light {
     try {
       await panel.load();
     } catch {
-      if (this.shown === id) this.trouble = "This part of the page could not be loaded. Is the gateway there?";
+      if (this.shown === id) this.trouble = "This part of the page could not be loaded. Load the page again once the gateway is there.";
       return;
     }
     if (this.shown !== id || this.place.value === undefined) return;

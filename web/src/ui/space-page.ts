@@ -104,14 +104,21 @@ export class SpacePage extends Light {
       <div class="space-main" ?inert=${this.panel !== "" && matchMedia(NARROW).matches}>
         <meup-header .desk=${desk} .session=${this.session} .tick=${tick}></meup-header>
         ${this.banner()}
-        <main class="space-talk"><meup-conversation .desk=${desk} .tick=${tick}></meup-conversation></main>
-        <meup-composer .desk=${desk} .tick=${tick} ?inert=${desk.past}></meup-composer>
+        <main class="space-here">
+          <div class="space-talk"><meup-conversation .desk=${desk} .tick=${tick}></meup-conversation></div>
+          <meup-composer .desk=${desk} .tick=${tick} ?inert=${desk.past || this.over()}></meup-composer>
+        </main>
       </div>
       ${this.panel === "" ? nothing : html`<div class="side-shade" @click=${() => this.openPanel("", {})}></div>`}
       <meup-side .desk=${desk} .tick=${tick} .open=${this.panel} .params=${this.params}></meup-side>
       <p class="toast" role="status" ?hidden=${this.words === ""}>${this.words}</p>
       <p class="unseen" aria-live="polite" data-news>${this.news}</p>
     </div>`;
+  }
+
+  /** Whether nothing can be said any more before one signs in again. */
+  private over(): boolean {
+    return ["kicked", "refused", "expired"].includes(this.desk.room.connectionState.phase);
   }
 
   /** What one has to know before anything else. */

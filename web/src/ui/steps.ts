@@ -3,13 +3,18 @@
 import { type TemplateResult, html, nothing } from "lit";
 import { guard } from "lit/directives/guard.js";
 import { repeat } from "lit/directives/repeat.js";
+import { oneLine } from "../core/read.js";
 import type { Block, Conclusion, Step, ThoughtStep } from "../core/state.js";
+import { author, spoken } from "./author.js";
 import type { SpaceDesk } from "./desk.js";
-import "./call.js";
+import { sameThought } from "./call.js";
 import { raw, redaction } from "./raw.js";
 import { longText, percent } from "./words.js";
 import { passes } from "./sieve.js";
-import { plain, thought as thoughtText, who } from "./text.js";
+import { plain, thought as thoughtText } from "./text.js";
+
+/** How much of what a nested block is about stands in its heading; the whole of a longer text is its first step. */
+export const MOST_ABOUT = 300;
 
 /** Steps that ran at the same time, or one that ran by itself. */
 interface Batch {
@@ -19,10 +24,11 @@ interface Batch {
 
 export function stepList(desk: SpaceDesk, b: Block): TemplateResult {
   const steps = b.steps.filter((s) => passes(desk.view, s));
+  const bare = new Set(steps.filter((s, i) => sameThought(steps[i - 1], s)));
   return html`<ol class="steps">
-    ${b.message !== "" && b.depth === 0 ? html`<li class="step aim"><span class="step-text">${thoughtText(b.message)}</span>${b.approach === "" ? nothing : html` <span class="chip">${plain(b.approach)}</span>`}</li>` : nothing}
+    ${b.message !== "" && (b.depth === 0 || b.message.length > MOST_ABOUT) ? html`<li class="step aim"><span class="step-text">${longText(b.message, thoughtText)}</span>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
     ${b.droppedSteps > 0 ? html`<li class="step faint">${b.droppedSteps} older steps are no longer held here.</li>` : nothing}
-    ${repeat(batches(steps), (x) => x.key, (x) => batch(desk, b, x))}
+    ${repeat(batches(steps), (x) => x.key, (x) => batch(desk, b, x, bare))}
     ${steps.length === 0 && b.message === "" && b.conclusion === null ? html`<li class="step faint">Nothing was written down.</li>` : nothing}
   </ol>`;
 }
@@ -44,35 +50,36 @@ function groupOf(s: Step): string | null {
   return n === null ? null : `${s.from} ${n}`;
 }
 
-function batch(desk: SpaceDesk, b: Block, x: Batch): TemplateResult {
+/** The calls of `bare` stand below the thought that they share with the one before. */
+function batch(desk: SpaceDesk, b: Block, x: Batch, bare: ReadonlySet<Step>): TemplateResult {
   const [only] = x.steps;
-  if (x.steps.length === 1 && only !== undefined) return html`<li class="step" data-step=${only.key} data-type=${only.type}>${step(desk, b, only)}</li>`;
+  if (x.steps.length === 1 && only !== undefined) return html`<li class="step" data-step=${only.key} data-type=${only.type}>${step(desk, b, only, bare.has(only))}</li>`;
   return html`<li class="step together" data-type="together">
     <p class="step-label">${x.steps.length} at the same time</p>
     <ol class="steps inner">
-      ${repeat(x.steps, (s) => s.key, (s) => html`<li class="step" data-step=${s.key} data-type=${s.type}>${step(desk, b, s)}</li>`)}
+      ${repeat(x.steps, (s) => s.key, (s) => html`<li class="step" data-step=${s.key} data-type=${s.type}>${step(desk, b, s, bare.has(s))}</li>`)}
     </ol>
   </li>`;
 }
 
 /** A step is drawn again only if it is another one. */
-function step(desk: SpaceDesk, b: Block, s: Step): unknown {
+function step(desk: SpaceDesk, b: Block, s: Step, bare: boolean): unknown {
   const child = s.type === "block" ? desk.shown.blocks.get(s.path) : undefined;
-  return guard([s, child, desk.drawing, b.opener, b.status === "reasoning"], () => drawStep(desk, b, s));
+  return guard([s, child, desk.drawing, b.opener, b.status === "reasoning", bare], () => drawStep(desk, b, s, bare));
 }
 
-function drawStep(desk: SpaceDesk, b: Block, s: Step): TemplateResult {
+function drawStep(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult {
   switch (s.type) {
     case "call":
-      return html`<meup-call .desk=${desk} .step=${s} .owner=${b.opener} .over=${b.status !== "reasoning"}></meup-call>`;
+      return html`<meup-call .desk=${desk} .step=${s} .owner=${b.opener} .over=${b.status !== "reasoning"} .bare=${bare}></meup-call>`;
     case "block": {
       const child = desk.shown.blocks.get(s.path);
-      if (child === undefined) return html`<p class="step-text">${plain(s.rationale)}</p>`;
-      return html`${s.rationale === "" || s.rationale === child.message ? nothing : html`<p class="step-text">${plain(s.rationale)}</p>`}
-        <meup-reasoning .desk=${desk} .block=${child} .drawing=${desk.drawing}></meup-reasoning>`;
+      if (child === undefined) return html`<p class="step-text">${longText(s.rationale)}</p>`;
+      return html`${s.rationale === "" || s.rationale === child.message ? nothing : html`<p class="step-text">${longText(s.rationale)}</p>`}
+        <meup-reasoning .desk=${desk} .block=${child} .owner=${b.opener} .drawing=${desk.drawing}></meup-reasoning>`;
     }
     case "said":
-      return html`<p class="step-label">${who(s.from)} said</p><div class="step-text">${longText(s.text, thoughtText)}</div>`;
+      return html`<p class="step-label">${author(s.from)} said</p><div class="step-text">${longText(s.text, thoughtText)}</div>`;
     default:
       return thought(desk, b, s);
   }
@@ -85,22 +92,22 @@ function thought(desk: SpaceDesk, b: Block, s: ThoughtStep): TemplateResult {
   const foreign = s.from !== b.opener;
   return html`${label !== "" || foreign || s.raw || s.confidence !== null || s.severity !== ""
       ? html`<p class="step-label">
-          ${foreign ? html`<b>${who(s.from)}</b>` : nothing} ${label === "" ? nothing : plain(label)}
-          ${s.severity === "" ? nothing : html`<span class="chip ${/^(?:info|low|none)$/i.test(s.severity) ? "" : "wait"}">${plain(s.severity)}</span>`}
+          ${foreign ? html`${author(s.from)}` : nothing} ${label === "" ? nothing : plain(oneLine(label, 60))}
+          ${s.severity === "" ? nothing : html`<span class="chip ${/^(?:info|low|none)$/i.test(s.severity) ? "" : "wait"}">${plain(oneLine(s.severity, 60))}</span>`}
           ${s.confidence === null ? nothing : html`<span class="faint">${percent(s.confidence)}</span>`}
           ${s.raw ? html`<span class="chip" title="The model's own thinking">raw</span>` : nothing}
         </p>`
       : nothing}
     <div class=${s.growing ? "step-text growing" : "step-text"}>${longText(s.text, thoughtText)}</div>
-    ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${plain(q)}</li>`)}</ul>`}
-    ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${plain(e)}</li>`)}</ul>`}
+    ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${longText(q)}</li>`)}</ul>`}
+    ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${longText(e)}</li>`)}</ul>`}
     ${redaction(s.redacted)} ${s.id === "" ? nothing : raw(desk, s.id)}`;
 }
 
 /** How a block ended, below its steps. */
 export function ending(desk: SpaceDesk, b: Block): TemplateResult | typeof nothing {
   if (b.cancelled !== null) {
-    return html`<p class="ending">Cancelled by ${who(b.cancelled.by)}${b.cancelled.reason === "" ? "" : html`: ${plain(b.cancelled.reason)}`}</p>`;
+    return html`<p class="ending">Cancelled by ${spoken(b.cancelled.by)}${b.cancelled.reason === "" ? "" : html`: ${longText(b.cancelled.reason)}`}</p>`;
   }
   if (b.status === "stopped") return html`<p class="ending">It ended without a conclusion.</p>`;
   return b.conclusion === null ? nothing : conclusion(desk, b, b.conclusion);
@@ -110,11 +117,11 @@ function conclusion(desk: SpaceDesk, b: Block, c: Conclusion): TemplateResult {
   const answer = b.answer === null ? "" : (desk.shown.messages.get(b.answer)?.text ?? "");
   const said = c.text !== "" && c.text.trim() !== answer.trim();
   return html`<div class="ending conclusion">
-    <p class="step-label">Conclusion${c.confidence === null ? nothing : html` <span class="faint">${percent(c.confidence)}</span>`} ${raw(desk, c.id)}</p>
+    <p class="step-label">Conclusion${c.by === b.opener ? nothing : html` of ${author(c.by)}`}${c.confidence === null ? nothing : html` <span class="faint">${percent(c.confidence)}</span>`} ${raw(desk, c.id)}</p>
     ${said ? html`<div class="step-text">${longText(c.text, thoughtText)}</div>` : c.decision === "" && answer !== "" ? html`<p class="faint">The answer below.</p>` : nothing}
-    ${c.decision === "" ? nothing : html`<p class="step-text"><b>Decision</b> ${plain(c.decision)}</p>`}
-    ${c.recommendation === "" ? nothing : html`<p class="step-text"><b>Recommendation</b> ${plain(c.recommendation)}</p>`}
-    ${c.keyFactors.length === 0 ? nothing : html`<ul class="step-points" aria-label="Key factors">${c.keyFactors.map((f) => html`<li>${plain(f)}</li>`)}</ul>`}
+    ${c.decision === "" ? nothing : html`<p class="step-text"><b>Decision</b> ${longText(c.decision)}</p>`}
+    ${c.recommendation === "" ? nothing : html`<p class="step-text"><b>Recommendation</b> ${longText(c.recommendation)}</p>`}
+    ${c.keyFactors.length === 0 ? nothing : html`<ul class="step-points" aria-label="Key factors">${c.keyFactors.map((f) => html`<li>${longText(f)}</li>`)}</ul>`}
     ${redaction(c.redacted)}
   </div>`;
 }

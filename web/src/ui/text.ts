@@ -7,6 +7,8 @@ import { name, neutral, visible } from "../core/unicode.js";
 
 /** How much of a text is looked at for addresses. */
 const MOST_LINKED = 200_000;
+/** Longer addresses are text. */
+export const LONGEST_ADDRESS = 2048;
 const ADDRESS = /\bhttps?:\/\/[^\s<>"'`\u2026]+/giu;
 
 /** Prose: without invisible characters, with its addresses as links. */
@@ -17,6 +19,7 @@ export function plain(text: string): unknown {
   let at = 0;
   for (const m of clean.matchAll(ADDRESS)) {
     const url = trimmed(m[0]);
+    if (url.length > LONGEST_ADDRESS) continue;
     const link = anchor(url, url);
     if (typeof link === "string") continue;
     parts.push(clean.slice(at, m.index), link);
@@ -35,13 +38,15 @@ export function thought(text: string): unknown {
 
 /** An address without what ends the sentence around it. */
 function trimmed(url: string): string {
-  let end = url.replace(/[.,;:!?*_~]+$/u, "");
-  while (end.endsWith(")") && count(end, ")") > count(end, "(")) end = end.slice(0, -1).replace(/[.,;:!?]+$/u, "");
-  return end;
-}
-
-function count(text: string, c: string): number {
-  return text.split(c).length - 1;
+  let spare = 0;
+  for (const c of url) spare += c === ")" ? 1 : c === "(" ? -1 : 0;
+  let end = url.length;
+  for (; end > 0; end--) {
+    const c = url.charAt(end - 1);
+    if (c === ")" && spare > 0) spare--;
+    else if (!".,;:!?*_~".includes(c)) break;
+  }
+  return url.slice(0, end);
 }
 
 /** A link to elsewhere, if the address is one that may be followed; otherwise its text. */
@@ -53,7 +58,7 @@ export function anchor(address: string, words: unknown): TemplateResult | string
 
 /** An address of the web or of mail; null for everything else. */
 export function safeUrl(address: string): URL | null {
-  if (address.length > 4096 || !/^(?:https?:\/\/|mailto:)/i.test(address)) return null;
+  if (address.length > LONGEST_ADDRESS || !/^(?:https?:\/\/|mailto:)/i.test(address)) return null;
   try {
     const url = new URL(address);
     return ["http:", "https:", "mailto:"].includes(url.protocol) && url.username === "" ? url : null;

@@ -2,6 +2,7 @@
 
 import { type TemplateResult, html } from "lit";
 import type { Millis } from "../core/types.js";
+import "./rest.js";
 import { plain, verbatim } from "./text.js";
 
 /** What is shown of a text at first. */

@@ -11,7 +11,9 @@ import { define } from "../light.js";
 import { PanelElement } from "../panel.js";
 import { pulse } from "../pulse.js";
 import { shared } from "../styles.js";
+import { spoken } from "../author.js";
 import { plain, who } from "../text.js";
+import { longText } from "../words.js";
 import { Book } from "./book.js";
 import { amount, parts, rawButton, refused, when } from "./parts.js";
 
@@ -113,14 +115,14 @@ export class Grants extends PanelElement {
   }
 
   private head(g: Grant): TemplateResult {
-    const by = g.by === this.desk.you ? "you" : who(g.by);
-    return html`<p><span class="name">${g.recipient === this.desk.you ? "You" : who(g.recipient)}</span> <span class="quiet">by ${by}</span> ${when(g.at)}</p>
+    const by = g.by === this.desk.you ? "you" : spoken(g.by);
+    return html`<p><span class="name">${g.recipient === this.desk.you ? "You" : spoken(g.recipient)}</span> <span class="quiet">by ${by}</span> ${when(g.at)}</p>
       <div class="sentences">${capabilities(g.capabilities).map((x) => html`<p>${plain(x)}</p>`)}</div>
-      ${g.reason === "" ? nothing : html`<p class="faint">${plain(g.reason)}</p>`}`;
+      ${g.reason === "" ? nothing : html`<p class="faint">${longText(g.reason)}</p>`}`;
   }
 
   private past(g: Grant): TemplateResult {
-    const how = g.revoked === null ? html`ran out ${when(g.expiresAt ?? 0)}` : html`taken back by ${who(g.revoked.by)} ${when(g.revoked.at)}${g.revoked.reason === "" ? nothing : html`: ${plain(g.revoked.reason)}`}`;
+    const how = g.revoked === null ? html`ran out ${when(g.expiresAt ?? 0)}` : html`taken back by ${spoken(g.revoked.by)} ${when(g.revoked.at)}${g.revoked.reason === "" ? nothing : html`: ${longText(g.revoked.reason)}`}`;
     return html`<div class="grant">${this.head(g)}<p class="row faint"><span class="grow">${how}</span>${rawButton(this.desk, g.id)}</p></div>`;
   }
 

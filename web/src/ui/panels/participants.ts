@@ -48,6 +48,20 @@ export class Participants extends PanelElement {
         gap: var(--space-2);
         padding-left: 2.5rem;
       }
+      .last {
+        color: var(--faint);
+        font-size: var(--text-xs);
+        line-height: 1.4;
+      }
+      .words {
+        overflow-wrap: anywhere;
+      }
+      .words[aria-pressed="true"] {
+        padding: 0 var(--space-2);
+        border-radius: var(--round-s);
+        background: var(--accent-soft);
+        color: var(--accent-strong);
+      }
       .chips {
         display: flex;
         flex-wrap: wrap;
@@ -80,8 +94,10 @@ export class Participants extends PanelElement {
     return html`<li data-id=${p.id} aria-current=${this.params?.["id"] === p.id ? "true" : nothing}>
       <div class="row">
         ${monogram(p.id, p.agent)}
-        <span class="name grow">${who(p.id)}${own && p.id !== "you" ? html` <span class="quiet">(you)</span>` : nothing}</span>
-        ${p.lastAt === null || own ? nothing : html`<span class="faint">last said something ${when(p.lastAt)}</span>`}
+        <div class="grow">
+          <p class="name">${who(p.id)}${own && p.id !== "you" ? html` <span class="quiet">(you)</span>` : nothing}</p>
+          ${p.lastAt === null || own ? nothing : html`<p class="last">last said something ${when(p.lastAt)}</p>`}
+        </div>
       </div>
       <div class="about">${this.chips(p)} ${this.rights(p)} ${own ? this.limits() : this.acts(p)}</div>
     </li>`;
@@ -121,7 +137,7 @@ export class Participants extends PanelElement {
       ${p.present && desk.may("chat") && !desk.past ? html`<button class="words small" aria-label=${`Write to ${who(p.id)}`} @click=${() => desk.mention(p.id)}>Write to</button>` : nothing}
       ${p.envelopes === 0 && !only
         ? nothing
-        : html`<button class="words small" aria-pressed=${only ? "true" : "false"} aria-label=${`Show only what ${who(p.id)} says`} @click=${() => this.only(p.id, only)}>${only ? "Show everybody" : "Show only this one"}</button>`}
+        : html`<button class="words small" aria-pressed=${only ? "true" : "false"} @click=${() => this.only(p.id, only)}>Show only what ${who(p.id)} says</button>`}
       ${p.tools.length === 0 ? nothing : html`<button class="words small" @click=${() => desk.open("tools", { id: p.id })}>${amount(p.tools.length, "tool")}</button>`}
     </div>`;
   }

@@ -9,7 +9,9 @@ import { lookalikes, suspicious } from "../../core/unicode.js";
 import { define } from "../light.js";
 import type { Desk } from "../panel.js";
 import { shared } from "../styles.js";
+import { mark, spoken } from "../author.js";
 import { pretty, thought, who } from "../text.js";
+import { longText } from "../words.js";
 import { exact, goButton, monogram, parts, rawButton, refused, when } from "./parts.js";
 import { cardStyles } from "./proposal-style.js";
 import { fate } from "./proposal-fate.js";
@@ -45,15 +47,15 @@ export class ProposalCard extends LitElement {
 
   protected override render(): TemplateResult {
     const p = this.proposal;
-    return html`<article class="card" data-status=${p.status} aria-label=${`${who(p.from)} proposes ${who(p.tool)}`}>
+    return html`<article class="card" data-status=${p.status} aria-label=${`${spoken(p.from)} proposes ${who(p.tool)}`}>
       <header class="row">
         ${monogram(p.from, true)}
-        <div class="grow"><span class="name">${who(p.from)}</span> <span class="quiet">wants to call</span></div>
+        <div class="grow"><span class="name">${who(p.from)}</span> ${mark(p.from)} <span class="quiet">wants to call</span></div>
         ${when(p.at)}
       </header>
       <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>
-      ${p.rationale === "" ? nothing : html`<p class="why">${thought(p.rationale)}</p>`} ${this.warnings(p)} ${this.args(p)}
-      ${p.to.length === 0 ? nothing : html`<p class="faint">Said to ${p.to.map((x) => (x === this.desk.you ? "you" : who(x))).join(", ")} alone.</p>`}
+      ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, thought)}</p>`} ${this.warnings(p)} ${this.args(p)}
+      ${p.to.length === 0 ? nothing : html`<p class="faint">Said to ${p.to.map((x) => (x === this.desk.you ? "you" : spoken(x))).join(", ")} alone.</p>`}
       ${p.status === "pending" ? nothing : fate(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.trouble ?? "")}
       <footer class="row">${goButton(this.desk, p.id)}<span class="grow"></span>${rawButton(this.desk, p.id)}</footer>
     </article>`;
@@ -88,7 +90,7 @@ export class ProposalCard extends LitElement {
       return html`<meup-reject-form .busy=${this.busy === true} @cancel=${this.stopRejecting} .desk=${this.desk} .proposal=${p} @draft=${(e: CustomEvent<Draft>) => void this.send(e.detail)}></meup-reject-form>`;
     }
     const { present = false } = this.state.participants.get(p.from) ?? {};
-    const gone = present || p.from === this.desk.you ? nothing : html`<p class="faint">${who(p.from)} is not here at the moment and may not notice what is decided.</p>`;
+    const gone = present || p.from === this.desk.you ? nothing : html`<p class="faint">${spoken(p.from)} is not here at the moment and may not notice what is decided.</p>`;
     return html`${gone}${p.from === this.desk.you ? this.own(p) : this.others(p)}`;
   }
 

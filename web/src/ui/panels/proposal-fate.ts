@@ -3,7 +3,9 @@
 import { type TemplateResult, html, nothing } from "lit";
 import type { Proposal } from "../../core/state.js";
 import { icon } from "../icons.js";
-import { plain, pretty, who } from "../text.js";
+import { spoken } from "../author.js";
+import { pretty } from "../text.js";
+import { longText } from "../words.js";
 import { exact, when } from "./parts.js";
 
 interface Look {
@@ -14,7 +16,7 @@ interface Look {
 
 /** How the end of a proposal is told. */
 export function lookOf(p: Proposal): Look {
-  const by = p.decidedBy === "" ? "" : ` by ${who(p.decidedBy)}`;
+  const by = p.decidedBy === "" ? "" : ` by ${spoken(p.decidedBy)}`;
   switch (p.status) {
     case "pending":
       return { tone: "wait", sign: "decide", words: "Waits for a decision" };
@@ -42,7 +44,7 @@ export function fate(p: Proposal): TemplateResult {
 function reason(p: Proposal): TemplateResult | typeof nothing {
   if (p.status === "approved" || p.status === "expired" || (p.reason === "" && p.explanation === "")) return nothing;
   const word = p.reason === "other" && p.explanation !== "" ? "" : p.reason.replaceAll("_", " ");
-  return html`<p class="small">${plain(word)}${p.explanation === "" ? nothing : html`${word === "" ? "" : ": "}${plain(p.explanation)}`}</p>`;
+  return html`<p class="small">${longText(word)}${p.explanation === "" ? nothing : html`${word === "" ? "" : ": "}${longText(p.explanation)}`}</p>`;
 }
 
 /** Somebody has approved something else than what was proposed. */
@@ -54,6 +56,6 @@ function changed(p: Proposal): TemplateResult | typeof nothing {
 
 function result(p: Proposal): TemplateResult | typeof nothing {
   if (!p.done || p.summary === "") return nothing;
-  return html`<p class="small">${plain(p.summary)}</p>
+  return html`<p class="small">${longText(p.summary)}</p>
     ${p.result === undefined ? nothing : html`<details><summary>Result</summary><pre tabindex="0">${exact(pretty(p.result).slice(0, 50_000))}</pre></details>`}`;
 }

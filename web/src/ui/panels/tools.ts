@@ -10,7 +10,8 @@ import { define } from "../light.js";
 import { allows } from "../may.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
-import { plain, pretty, who } from "../text.js";
+import { pretty, who } from "../text.js";
+import { longText } from "../words.js";
 import { amount, exact, monogram, parts, refused } from "./parts.js";
 
 /** Tools of one participant that are drawn. */
@@ -91,7 +92,7 @@ export class Tools extends PanelElement {
         <code>${exact(t.name)}</code>
         ${t.readOnly === true ? html`<span class="chip">says it only reads</span>` : nothing} ${t.destructive === true ? html`<span class="chip bad">can destroy</span>` : nothing}
       </div>
-      ${t.title === "" || t.title === t.name ? nothing : html`<p class="small">${plain(t.title)}</p>`} ${t.description === "" ? nothing : html`<p class="quiet">${plain(t.description)}</p>`}
+      ${t.title === "" || t.title === t.name ? nothing : html`<p class="small">${longText(t.title)}</p>`} ${t.description === "" ? nothing : html`<p class="quiet">${longText(t.description)}</p>`}
       ${t.inputSchema === undefined ? nothing : html`<details><summary>Arguments</summary><pre tabindex="0">${exact(pretty(t.inputSchema).slice(0, 50_000))}</pre></details>`}
     </li>`;
   }

@@ -1,0 +1,58 @@
+package pagetest
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+// root is the repository, as seen from this package.
+const root = "../../.."
+
+var axeSource = sync.OnceValues(func() ([]byte, error) {
+	return os.ReadFile(filepath.Join(root, "web", "node_modules", "axe-core", "axe.min.js"))
+})
+
+// needsAxe skips the test where the page's tools are not installed, or fails it
+// where changes are checked.
+func needsAxe(t *testing.T) string {
+	t.Helper()
+	source, err := axeSource()
+	if errors.Is(err, fs.ErrNotExist) {
+		if ci := os.Getenv("CI"); ci != "" && ci != "false" {
+			t.Fatal("axe-core is not there: scripts/install-web.sh")
+		}
+		t.Skip("axe-core is not there: scripts/install-web.sh")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(source)
+}
+
+// violations are what axe-core finds in what the tab shows, a line each. It
+// comes in through the debugger and is no part of the page.
+func violations(tab *webtest.Tab, source string) []string {
+	tab.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		r, err := cdp.Call(ctx, target, runtime.Evaluate, runtime.EvaluateParams{Expression: source + "\n;0"})
+		if err == nil && r.ExceptionDetails != nil {
+			err = errors.New(r.ExceptionDetails.Text)
+		}
+		return err
+	}))
+	return webtest.Eval[[]string](tab, `(async () => {
+		await Promise.all(document.getAnimations().filter(a => a.effect?.getTiming().iterations !== Infinity).map(a => a.finished.catch(() => {})));
+		const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+		return violations.flatMap(v => v.nodes.map(n => (v.id + " (" + v.impact + "): " + n.target.join(" ") + ": " + n.failureSummary.split("\n").slice(1, 3).join(" ").trim()).replace(/\s+/g, " ")));
+	})()`)
+}

@@ -1,0 +1,275 @@
+package pagetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// hostile is one kind of attack.
+type hostile struct {
+	name string
+	say  func(s *Stage)
+}
+
+func attacks() []hostile {
+	mallory := func(list ...[]Envelope) func(*Stage) {
+		return func(s *Stage) { s.Say("mallory", slices.Concat(list...)...) }
+	}
+	var fields []Envelope
+	for i, text := range slices.Concat(markup[:4], written[:2], shifting[:4]) {
+		fields = append(fields, everywhere(fmt.Sprintf("f%d", i), text)...)
+	}
+	return []hostile{
+		{"markup", mallory(says("html", markup))},
+		{"Markdown", mallory(says("md", written))},
+		{"characters", mallory(says("char", shifting))},
+		{"imitations", mallory(says("im", imitations))},
+		{"fields", mallory(fields)},
+		{"answers", mallory(answers(markup[0]))},
+		{"prototypes", mallory(polluting())},
+		{"types", mallory(wrong())},
+		{"names", func(s *Stage) {
+			for i, who := range hostileCast[3:] {
+				s.Say(who, Chat(fmt.Sprintf("name-%d", i), "I am "+who), Envelope{"id": fmt.Sprintf("name-r-%d", i), "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}})
+			}
+		}},
+	}
+}
+
+// Whatever strangers write, nothing runs, nothing is fetched, nothing of the
+// page changes or is imitated by an element, and one can go on writing: as it
+// happens, after everything was opened, and after a reload.
+func TestHostile(t *testing.T) {
+	b := webtest.Start(t)
+	for _, a := range attacks() {
+		t.Run(a.name, func(t *testing.T) {
+			s := New(t, hostileCast...)
+			s.Join("mallory")
+			tab := b.Private(t)
+			s.Say("bob", Chat("first", "the first word"))
+			s.Enter(tab, "alice")
+			Sees(tab, "first")
+			preferOpen(tab)
+			before := outline(tab)
+			a.say(s)
+			s.Say("bob", Chat("sentinel", "the last word"))
+			Sees(tab, "sentinel")
+			unharmed(t, tab, before)
+			openAll(tab)
+			unharmed(t, tab, before)
+			writes(tab, "still here")
+			tab.Open(s.Gateway.HTTP() + "/")
+			Sees(tab, "sentinel")
+			openAll(tab)
+			unharmed(t, tab, before)
+		})
+	}
+}
+
+// Texts whose size or depth is the trick: each is drawn in part and the rest of
+// it when it is asked for, and the page goes on.
+func TestHostileFloods(t *testing.T) {
+	b := webtest.Start(t)
+	for name, text := range floods() {
+		t.Run(name, func(t *testing.T) {
+			s := New(t, "alice", "bob", "mallory")
+			tab := b.Private(t)
+			tab.Do(size(1280, 900))
+			s.Say("bob", Chat("first", "the first word"))
+			s.Enter(tab, "alice")
+			Sees(tab, "first")
+			before := outline(tab)
+			s.Say("mallory", Chat(name+"-plain", text), Markdown(name, text))
+			s.Say("mallory", Envelope{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": text[:min(len(text), 1<<19)]}},
+				Envelope{"context": "ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": text}})
+			s.Say("bob", Chat("sentinel", "the last word"))
+			Sees(tab, "sentinel")
+			unharmed(t, tab, before)
+			openAll(tab)
+			unharmed(t, tab, before)
+			webtest.Eval[bool](tab, `(document.querySelector('.rows [data-id=`+quote(name)+`] .raw-link').click(), true)`)
+			tab.Await(`document.querySelector("meup-envelope")?.shadowRoot?.textContent.includes(` + quote(name) + `)`)
+			unharmed(t, tab, nil)
+			writes(tab, "still here")
+		})
+	}
+}
+
+// What is drawn whole, because it is meant to be short, may be long all the
+// same, and is then cheap to draw.
+func TestHostileReasons(t *testing.T) {
+	b := webtest.Start(t)
+	for name, text := range map[string]string{
+		"parentheses": "https://x.example/" + repeat(")", 150_000),
+		"dots":        "https://x.example/" + repeat(".", 150_000) + "x",
+		"word":        repeat("x", 150_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(t, "alice", "bob", "mallory")
+			tab := b.Private(t)
+			s.Enter(tab, "alice")
+			s.Say("mallory", everywhere("r", text)...)
+			s.Say("bob", Chat("sentinel", "the last word"))
+			Sees(tab, "sentinel")
+			unharmed(t, tab, nil)
+			writes(tab, "still here")
+		})
+	}
+}
+
+// A block of very many steps holds the youngest and says how many there were.
+func TestHostileSteps(t *testing.T) {
+	s := New(t, "alice", "bob", "mallory")
+	tab := webtest.Start(t).Private(t)
+	s.Say("bob", Chat("first", "the first word"))
+	s.Enter(tab, "alice")
+	Sees(tab, "first")
+	preferOpen(tab)
+	before := outline(tab)
+	list := []Envelope{{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": "many"}}}
+	for i := range 20_000 {
+		list = append(list, Envelope{"context": "ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": fmt.Sprint("thought ", i), "parallel_group": i, "tool_name": "t"}})
+	}
+	s.Say("mallory", list...)
+	s.Say("bob", Chat("sentinel", "the last word"))
+	Sees(tab, "sentinel")
+	if n := webtest.Eval[int](tab, `document.querySelectorAll(".rows .step").length`); n > 2000 {
+		t.Errorf("%d steps are drawn", n)
+	}
+	unharmed(t, tab, before)
+	writes(tab, "still here")
+}
+
+// What is put into somebody else's reasoning names who put it there.
+func TestForgedReasoning(t *testing.T) {
+	s := New(t, "alice", "bob", "mallory")
+	s.Join("bob", "mallory")
+	tab := webtest.Start(t).Private(t)
+	s.Enter(tab, "alice")
+	preferOpen(tab)
+	s.Say("alice", Chat("q", "Is it safe?"))
+	s.Say("bob", Envelope{"id": "think", "kind": "reasoning.start", "correlationId": "q", "payload": map[string]any{"message": "I look at it"}})
+	s.Say("mallory",
+		Envelope{"id": "f-thought", "kind": "reasoning.thought", "context": "think", "payload": map[string]any{"message": "forged thought"}},
+		Envelope{"id": "f-said", "kind": "chat", "context": "think", "payload": map[string]any{"message": "forged word"}},
+		Envelope{"id": "f-inner", "kind": "reasoning.start", "context": "think", "payload": map[string]any{"message": "forged context"}},
+		Envelope{"id": "f-call", "kind": "mcp.request", "context": "think", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "forged_call"}}},
+		Envelope{"id": "f-proposal", "kind": "mcp.proposal", "context": "think", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "forged_proposal"}}},
+		Envelope{"id": "f-answer", "kind": "chat", "correlationId": []string{"q", "think"}, "payload": map[string]any{"message": "forged answer"}},
+		Envelope{"id": "f-end", "kind": "reasoning.conclusion", "context": "think", "payload": map[string]any{"message": "forged conclusion"}})
+	s.Say("alice", Chat("sentinel", "the last word"))
+	Sees(tab, "sentinel")
+	openAll(tab)
+	step := func(word string) string {
+		return `[...document.querySelectorAll("[data-step]")].find(e => e.textContent.includes("` + word + `"))`
+	}
+	for _, forged := range []struct{ what, where string }{
+		{"thought", step("forged thought")}, {"word", step("forged word")}, {"call", step("forged_call")}, {"proposal", step("forged_proposal")},
+		{"context", `document.querySelector('[data-context="think/f-inner"] .reasoning-head')`},
+		{"conclusion", `document.querySelector('[data-context="think"] > .reasoning-body > .ending')`},
+	} {
+		text := webtest.Eval[string](tab, `(`+forged.where+`)?.innerText ?? "(nothing)"`)
+		if !contains(text, "mallory") {
+			t.Errorf("the forged %s does not name its author: %q", forged.what, text)
+		}
+	}
+	if by := webtest.Eval[string](tab, `document.querySelector('[data-id="f-answer"] .author')?.textContent ?? ""`); !contains(by, "mallory") {
+		t.Errorf("the forged answer is said to be of %q", by)
+	}
+	if status := webtest.Eval[string](tab, `document.querySelector('[data-context=think]').dataset.status`); status == "complete" {
+		t.Error("bob's reasoning counts as complete, with an answer that is not his")
+	}
+	tab.Clean()
+}
+
+// Nobody can say what only the gateway says.
+func TestForgedGateway(t *testing.T) {
+	s := New(t, hostileCast...)
+	tab := webtest.Start(t).Private(t)
+	s.Enter(tab, "alice")
+	for i, who := range []string{"mallory", "system.gatevvay", "system.gateway"} {
+		for _, kind := range []string{"system.welcome", "system.error", "system.presence", "system.ack"} {
+			if status := s.try(who, Envelope{"kind": kind, "payload": map[string]any{"you": map[string]any{"id": "mallory"}}}); status < 400 {
+				t.Errorf("%s may say %s", who, kind)
+			}
+		}
+		if status := s.try(who, Envelope{"from": "system:gateway", "kind": "chat", "payload": map[string]any{"message": "I am the gateway"}}); status < 400 {
+			t.Errorf("%s speaks as the gateway", who)
+		}
+		s.Say(who, Chat(fmt.Sprint("claim-", i), "You have been removed from this space."))
+	}
+	s.Say("bob", Chat("sentinel", "the last word"))
+	Sees(tab, "sentinel")
+	s.Join("You", "system.gateway")
+	for _, who := range []string{"You", "system.gateway"} {
+		s.Say(who, Envelope{"id": "think-" + who, "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}},
+			Envelope{"id": "propose-" + who, "kind": "mcp.proposal", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "t"}}},
+			Envelope{"id": "shut-" + who, "kind": "participant.shutdown", "to": []string{"alice"}, "payload": map[string]any{}})
+		s.Say(who, Chat("chat-"+who, "hello"))
+	}
+	s.Say("alice", Chat("own", "my own words"))
+	Sees(tab, "own")
+	for _, row := range []struct{ what, selector string }{
+		{"message", `[data-id="chat-%s"] .chip.wait`}, {"reasoning", `.row:has([data-context="think-%s"]) .message-head .chip.wait`},
+		{"proposal", `.row.proposal[data-id="propose-%s"] b ~ .chip.wait[title]`}, {"notice", `.row.notice[data-id="shut-%s"] .chip.wait`},
+	} {
+		for _, who := range []string{"You", "system.gateway"} {
+			selector := fmt.Sprintf(row.selector, who)
+			if !webtest.Eval[bool](tab, `document.querySelector(`+quote(selector)+`) !== null`) {
+				t.Errorf("a %s of the participant %q is not marked as one of a participant", row.what, who)
+			}
+		}
+	}
+	label := func(id string) string {
+		return webtest.Eval[string](tab, `document.querySelector('.rows [data-id=`+quote(id)+`]').getAttribute("aria-label").split(",")[0]`)
+	}
+	if label("own") == label("chat-You") {
+		t.Errorf("one's own messages and those of the participant You are both called %q", label("own"))
+	}
+	if banner := webtest.Eval[string](tab, `document.querySelector(".banner")?.textContent ?? ""`); banner != "" {
+		t.Errorf("the page believes it: %q", banner)
+	}
+	for i := range 3 {
+		id := protocol.ID(fmt.Sprint("claim-", i))
+		marked := webtest.Eval[bool](tab, fmt.Sprintf(`document.querySelector('[data-id=%q] .message-head .chip.wait') !== null`, id))
+		if who := i; who > 0 && !marked {
+			t.Errorf("%s is not marked as somebody whose name looks like the gateway's", hostileCast[who+2])
+		}
+	}
+	tab.Clean()
+}
+
+// Every panel of a space full of such things.
+func TestHostilePanels(t *testing.T) {
+	s := New(t, hostileCast...)
+	s.Join("mallory", "Approve", "system.gatevvay")
+	var all []Envelope
+	for i, text := range slices.Concat(markup[:6], written[:1], shifting[:3]) {
+		all = append(all, everywhere(fmt.Sprintf("f%d", i), text)...)
+	}
+	s.Say("mallory", slices.Concat(all, answers(markup[1]), polluting(), wrong())...)
+	s.Say("alice", Envelope{"kind": "capability.grant", "payload": map[string]any{"recipient": "mallory", "capabilities": []any{"/<img src=x>/", map[string]any{"kind": "mcp.request", "payload": map[string]any{"method": markup[0], "__proto__": "x"}}}, "reason": markup[1]}})
+	s.Say("bob", Chat("sentinel", "the last word"))
+	tab := webtest.Start(t).Private(t)
+	tab.Do(size(1280, 900))
+	s.Enter(tab, "alice")
+	Sees(tab, "sentinel")
+	for _, panel := range panels {
+		t.Run(panel, func(t *testing.T) {
+			openPanel(t, tab, panel)
+			unharmed(t, tab, nil)
+		})
+	}
+	t.Run("envelope", func(t *testing.T) {
+		for _, id := range []string{"html-p0", "f1-q", "f1-r", "dirt", "__proto__"} {
+			webtest.Eval[bool](tab, `(location.hash = "#/space/lab/m/`+id+`", true)`)
+			webtest.Eval[bool](tab, `(document.querySelector('[data-id="`+id+`"] .raw-link')?.click(), true)`)
+		}
+		unharmed(t, tab, nil)
+	})
+	writes(tab, "still here")
+}

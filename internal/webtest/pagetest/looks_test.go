@@ -1,0 +1,173 @@
+package pagetest
+
+import (
+	"context"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+var forReadme = flag.Bool("screenshots", false, "write the two screenshots of the README into docs/images")
+
+// artefacts is where screenshots go.
+var artefacts = filepath.Join(root, "artifacts", "page")
+
+// look is how the page is looked at.
+type look struct {
+	name          string
+	scheme        string
+	width, height int64
+}
+
+var looks = []look{
+	{"light", "light", 1280, 860}, {"dark", "dark", 1280, 860}, {"narrow", "light", 360, 740}, {"narrow-dark", "dark", 360, 740}, {"large", "light", 2560, 1440},
+}
+
+// with makes the tab look like that.
+func (l look) with(tab *webtest.Tab, scale float64) {
+	tab.Do(chromedp.EmulateViewport(l.width, l.height, chromedp.EmulateScale(scale)), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
+		return err
+	}))
+}
+
+// shoot writes a picture of what the tab shows.
+func shoot(t *testing.T, tab *webtest.Tab, path string) {
+	t.Helper()
+	tab.Await(`document.fonts.status === "loaded" && document.getAnimations().every(a => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity)`)
+	webtest.Eval[bool](tab, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	var png []byte
+	tab.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		var err error
+		png, err = chromedp.CaptureScreenshot()(ctx, target)
+		return err
+	}))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, png, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		t.Logf("screenshot: %s", absolute)
+	}
+}
+
+// TestLooks takes pictures of the page in each of its states, and lets axe-core
+// look at them.
+func TestLooks(t *testing.T) {
+	axe := needsAxe(t)
+	b := webtest.Start(t)
+	s := Perform(t, 700*time.Millisecond)
+	empty := New(t, "ada", "ben")
+	seen := make(map[string][]string)
+	for _, l := range looks {
+		t.Run(l.name, func(t *testing.T) {
+			picture := func(tab *webtest.Tab, name string) {
+				t.Helper()
+				shoot(t, tab, filepath.Join(artefacts, l.name+"-"+name+".png"))
+				for _, v := range violations(tab, axe) {
+					seen[v] = append(seen[v], l.name+" "+name)
+				}
+			}
+			door := b.Private(t)
+			l.with(door, 1)
+			door.Open(s.Gateway.HTTP() + "/")
+			door.Text("meup-sign-in h1")
+			picture(door, "sign-in")
+
+			nobody := b.Private(t)
+			l.with(nobody, 1)
+			empty.Enter(nobody, "ada")
+			nobody.Text(".nothing-yet")
+			picture(nobody, "empty")
+
+			watcher := b.Private(t)
+			l.with(watcher, 1)
+			s.Enter(watcher, "guest")
+			watcher.Text(".composer-none")
+			Sees(watcher, "q-rollout")
+			picture(watcher, "observer")
+
+			tab := b.Private(t)
+			l.with(tab, 1)
+			s.Enter(tab, "ada")
+			Sees(tab, "q-rollout")
+			picture(tab, "conversation")
+			openBlock(tab, Open)
+			picture(tab, "block")
+			openAll(tab)
+			toTop(tab, Open)
+			picture(tab, "block-whole")
+			for _, id := range panels {
+				openPanel(t, tab, id)
+				picture(tab, "panel-"+id)
+				closePanel(tab)
+			}
+			webtest.Eval[bool](tab, `(document.querySelector('[data-id="a-release"] .raw-link').click(), true)`)
+			tab.Await(`document.querySelector("meup-envelope")?.shadowRoot?.textContent.includes("a-release")`)
+			picture(tab, "panel-envelope")
+			tab.Clean()
+		})
+	}
+	for _, v := range slices.Sorted(maps.Keys(seen)) {
+		t.Errorf("axe, in %d pictures (%s …): %s", len(seen[v]), seen[v][0], v)
+	}
+}
+
+// openBlock opens a block and brings it to the top.
+func openBlock(tab *webtest.Tab, path string) {
+	block := `document.querySelector('[data-context=` + quote(path) + `]')`
+	tab.Await(`(() => { const b = ` + block + `; if (b?.dataset.open === "true") return true; b?.querySelector(".reasoning-toggle").click(); return false; })()`)
+	toTop(tab, path)
+}
+
+// toTop brings a block to the top of the talk, and once more when the rows
+// above it have their own height.
+func toTop(tab *webtest.Tab, path string) {
+	webtest.Eval[bool](tab, `(async () => {
+		const row = document.querySelector('[data-context=`+quote(path)+`]').closest(".row");
+		for (let i = 0; i < 4; i++) { row.scrollIntoView({ block: "start" }); await new Promise(requestAnimationFrame); }
+		return true;
+	})()`)
+}
+
+// closePanel closes the panel that is open.
+func closePanel(tab *webtest.Tab) {
+	tab.Await(`(() => { const x = document.querySelector(".panel-head .icon-button"); x?.click(); return x === null; })()`)
+}
+
+// TestScreenshots takes the pictures of the README, if it is asked to.
+func TestScreenshots(t *testing.T) {
+	if !*forReadme {
+		t.Skip("without -screenshots the README keeps its pictures")
+	}
+	b := webtest.Start(t)
+	s := Perform(t, 1800*time.Millisecond)
+	images := filepath.Join(root, "docs", "images")
+
+	light := b.Private(t)
+	look{"light", "light", 1120, 1120}.with(light, 2)
+	s.Enter(light, "ada")
+	Sees(light, "q-rollout")
+	openBlock(light, Open)
+	shoot(t, light, filepath.Join(images, "conversation.png"))
+
+	dark := b.Private(t)
+	look{"dark", "dark", 1280, 900}.with(dark, 2)
+	s.Enter(dark, "ada")
+	Sees(dark, "q-rollout")
+	openPanel(t, dark, "proposals")
+	dark.Await(`document.querySelector("meup-proposals").shadowRoot.querySelector("meup-proposal-card")?.shadowRoot.childElementCount > 0`)
+	shoot(t, dark, filepath.Join(images, "proposals.png"))
+}

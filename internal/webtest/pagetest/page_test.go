@@ -1,0 +1,77 @@
+package pagetest
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"github.com/meup-protocol/meup/internal/webtest"
+)
+
+// quote writes a text as the page's language does.
+func quote(text string) string {
+	out, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // a string has JSON
+	}
+	return string(out)
+}
+
+func typeText(tab *webtest.Tab, text string) {
+	tab.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	}))
+}
+
+// enter presses that key.
+func enter(tab *webtest.Tab) {
+	tab.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+			p := input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
+			if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// preferOpen opens all reasoning, as a person who prefers that.
+func preferOpen(tab *webtest.Tab) {
+	tab.Await(`(() => { const x = document.querySelector('input[name=reasoning][value=open]'); x?.click(); return x !== null; })()`)
+}
+
+// openAll opens whatever can be opened in what was said, again and again until
+// nothing is left. It returns how often it found something.
+func openAll(tab *webtest.Tab) int {
+	return webtest.Eval[int](tab, `(async () => {
+		const selector = ".rows meup-rest button, .rows [aria-expanded=false], .rows .reasoning-all";
+		const frame = () => new Promise(requestAnimationFrame);
+		let n = 0;
+		for (let quiet = 0; quiet < 3 && n < 3000; ) {
+			const found = [...document.querySelectorAll(selector)];
+			for (const e of found) e.click();
+			n += found.length;
+			quiet = found.length === 0 ? quiet + 1 : 0;
+			await frame(); await frame();
+		}
+		return n;
+	})()`)
+}
+
+// openPanel opens a panel and waits until its element is there and drawn.
+func openPanel(t *testing.T, tab *webtest.Tab, id string) {
+	t.Helper()
+	tab.Await(`(() => {
+		const tab = document.querySelector('.tab[data-panel=` + id + `]');
+		if (!tab) return false;
+		if (tab.getAttribute("aria-selected") !== "true") tab.click();
+		const e = document.querySelector(".panel-body")?.lastElementChild;
+		return e?.localName === "meup-" + ` + quote(id) + ` && e.updateComplete && e.shadowRoot?.childElementCount > 0;
+	})()`)
+}

@@ -1,0 +1,152 @@
+// Package pagetest puts the web page on a stage: a real gateway in the test's
+// process, a cast that speaks in a space, and a real browser that looks at it.
+// Its tests are about what strangers write, about accessibility, and about how
+// it looks. It is for tests.
+package pagetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/webtest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Space is the one space of a stage.
+const Space = "lab"
+
+// batch is how many envelopes go into one request; the gateway takes no more.
+const batch = 100
+
+// Stage is a gateway with a cast.
+type Stage struct {
+	t       testing.TB
+	Gateway *meuptest.Gateway
+	http    *http.Client
+}
+
+// Envelope is what somebody says; the gateway adds the rest.
+type Envelope = map[string]any
+
+// New starts a gateway whose space knows these participants. Each may do
+// everything, and its token is its name with "-token" behind it.
+func New(t testing.TB, cast ...string) *Stage {
+	t.Helper()
+	return NewWith(t, cast, nil)
+}
+
+// NewWith starts the same with participants besides who may do what is listed.
+func NewWith(t testing.TB, cast []string, others map[string][]string) *Stage {
+	t.Helper()
+	participants := make(map[string]any)
+	for _, name := range cast {
+		participants[name] = map[string]any{"token": name + "-token", "capabilities": []string{"*"}}
+	}
+	for name, may := range others {
+		participants[name] = map[string]any{"token": name + "-token", "capabilities": may}
+	}
+	// JSON is YAML, whatever is in the names.
+	config, err := json.Marshal(map[string]any{
+		"limits": map[string]any{
+			"rate": 1000000, "burst": 1000000, "bytes_per_second": "4GiB", "message_bytes": "2MiB", "connections": 64,
+			"open_contexts": 100000, "context_depth": 5,
+		},
+		"spaces": map[string]any{Space: map[string]any{"participants": participants}},
+	})
+	if err != nil {
+		t.Fatalf("configuration: %v", err)
+	}
+	transport := &http.Transport{}
+	s := &Stage{t: t, http: &http.Client{Transport: transport}}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.Gateway = meuptest.Start(t, string(config))
+	return s
+}
+
+// Say lets a participant say things, one after the other. Each must be
+// admitted.
+func (s *Stage) Say(who string, what ...Envelope) {
+	s.t.Helper()
+	for len(what) > 0 {
+		n := min(batch, len(what))
+		s.post(who, what[:n])
+		what = what[n:]
+	}
+}
+
+func (s *Stage) post(who string, what []Envelope) {
+	s.t.Helper()
+	body, err := json.Marshal(what)
+	if err != nil {
+		s.t.Fatalf("say: %v", err)
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.Gateway.HTTP()+"/api/spaces/"+Space+"/envelopes", bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatalf("say: %v", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+who+"-token")
+	resp, err := s.http.Do(req)
+	if err != nil {
+		s.t.Fatalf("say: %v", err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is read
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("say as %s: %s: %.2000s (%v)", who, resp.Status, answer, err)
+	}
+}
+
+// Join brings participants into the space for as long as the test lasts.
+func (s *Stage) Join(who ...string) {
+	s.t.Helper()
+	for _, name := range who {
+		c, err := client.Dial(context.Background(), client.Options{
+			URL: "ws://" + s.Gateway.Addr() + "/ws", Space: Space, Token: name + "-token", Discard: true,
+		})
+		if err != nil {
+			s.t.Fatalf("join as %s: %v", name, err)
+		}
+		s.t.Cleanup(func() { _ = c.Close() })
+	}
+}
+
+// Enter signs a tab in as a participant and opens the space in it.
+func (s *Stage) Enter(tab *webtest.Tab, who string) {
+	s.t.Helper()
+	tab.Open(s.Gateway.HTTP() + "/#code=" + s.Gateway.Gateway().NewLoginCode(who+"-token"))
+	tab.Await(Entered)
+}
+
+// Entered is an expression that is true in the page when somebody is in the
+// space and the page says so.
+const Entered = `document.querySelector("[data-phase=live]") !== null && document.querySelector("meup-composer textarea:not([disabled]), .composer-none") !== null`
+
+// Sees waits until the page shows a row with this envelope.
+func Sees(tab *webtest.Tab, id protocol.ID) {
+	tab.Await(fmt.Sprintf("document.querySelector('.rows [data-id=%q]') !== null", id))
+}
+
+// Chat is a message.
+func Chat(id, text string) Envelope {
+	return Envelope{"id": id, "kind": "chat", "payload": map[string]any{"message": text}}
+}
+
+// Markdown is a message in Markdown.
+func Markdown(id, text string) Envelope {
+	return Envelope{"id": id, "kind": "chat", "payload": map[string]any{"message": text, "format": "markdown"}}
+}
+
+// pause waits for time that has to pass in the gateway.
+func pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}

@@ -1,0 +1,70 @@
+/**
+ * The lexer of Markdown, with an end to the work that one text can make it do:
+ * some of its searches begin anew at each character and go to the end.
+ */
+
+import { type Token, type Tokens, Lexer, Tokenizer } from "marked";
+import { LONGEST_ADDRESS } from "./text.js";
+
+/** How many characters are looked through for emphasis and addresses; what comes after is text. */
+export const MOST_WORK = 3_000_000;
+/** Lists and quotations within one another; further ones are text. */
+const DEEPEST = 16;
+const TOO_LONG = new RegExp(`^\\S{${LONGEST_ADDRESS + 1}}`, "u");
+
+/** The tokenizer of one text. */
+export class Frugal extends Tokenizer {
+  /** How many characters were looked through. */
+  work = 0;
+  private depth = 0;
+
+  override list(src: string): Tokens.List | undefined {
+    return this.within(() => super.list(src));
+  }
+
+  override blockquote(src: string): Tokens.Blockquote | undefined {
+    return this.within(() => super.blockquote(src));
+  }
+
+  override emStrong(src: string, masked: string, before?: string): Tokens.Em | Tokens.Strong | undefined {
+    if (!/^[*_]/u.test(src) || this.spent(src.length)) return undefined;
+    return super.emStrong(src, masked, before);
+  }
+
+  override del(src: string, masked: string, before?: string): Tokens.Del | undefined {
+    if (!src.startsWith("~") || this.spent(src.length)) return undefined;
+    return super.del(src, masked, before);
+  }
+
+  override url(src: string): Tokens.Link | undefined {
+    return TOO_LONG.test(src) ? undefined : super.url(src);
+  }
+
+  override inlineText(src: string): Tokens.Text | undefined {
+    const word = /^\S*/u.exec(src)?.[0].length ?? 0; // it may be a mail address to its end
+    if (this.spent(word)) return { type: "text", raw: src, text: src, escaped: false };
+    return super.inlineText(src);
+  }
+
+  /** Counts a look at a text; true once it would be too much. */
+  private spent(characters: number): boolean {
+    if (this.work + characters > MOST_WORK) return true;
+    this.work += characters;
+    return false;
+  }
+
+  private within<T>(read: () => T | undefined): T | undefined {
+    if (this.depth >= DEEPEST) return undefined;
+    this.depth++;
+    try {
+      return read();
+    } finally {
+      this.depth--;
+    }
+  }
+}
+
+/** The tokens of a text. */
+export function lex(text: string, tokenizer = new Frugal()): readonly Token[] {
+  return new Lexer({ gfm: true, tokenizer }).lex(text);
+}
