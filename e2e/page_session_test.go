@@ -67,6 +67,25 @@ func pageSignIn(s *pageStage) {
 	p.value(composer, "")
 }
 
+// Tabs of one browser have one cookie: who signs out in one is signed out in the
+// other, and nothing is said there in the name of who comes next.
+func pageTabs(s *pageStage) {
+	p, other := s.pageIn(s.browser.Tab(s.T)), s.pageIn(s.browser.Tab(s.T))
+	p.Open(s.address())
+	p.signIn("alice")
+	other.Open(s.address())
+	other.sees(at("button", "You are alice. Settings"))
+	p.click(at("button", "You are alice. Settings"))
+	p.click(at("button", "Sign out"))
+	p.sees(at("textbox", "Token"))
+	other.sees(at("textbox", "Token"))
+	p.signIn("bob")
+	other.sees(at("button", "You are bob. Settings"))
+	p.click(at("button", "You are bob. Settings"))
+	p.click(at("button", "Sign out"))
+	other.sees(at("textbox", "Token"))
+}
+
 // A link with a code signs one browser in, once, and does not stay in the
 // address.
 func pageCode(s *pageStage) {

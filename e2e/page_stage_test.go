@@ -77,6 +77,7 @@ func TestPage(t *testing.T) {
 		{"messages that come too fast", pageTooFast},
 		{"the gateway is killed", pageReconnect},
 		{"signing in and out", pageSignIn},
+		{"two tabs", pageTabs},
 		{"a link with a code", pageCode},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,7 +113,13 @@ type webPage struct {
 // newPage is a browser of one's own that has seen nothing yet.
 func (s *pageStage) newPage() *webPage {
 	s.Helper()
-	p := &webPage{Tab: s.browser.Private(s.T), t: s.T, s: s}
+	return s.pageIn(s.browser.Private(s.T))
+}
+
+// pageIn is a page in a tab.
+func (s *pageStage) pageIn(tab *webtest.Tab) *webPage {
+	s.Helper()
+	p := &webPage{Tab: tab, t: s.T, s: s}
 	s.Cleanup(p.Clean)
 	p.Expect("the server responded with a status of 401 (Unauthorized) http://" + s.g.addr + "/api/session") // that nobody is signed in
 	p.Do(chromedp.EmulateViewport(1280, 900))
