@@ -34,9 +34,8 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
-	known, err := s.options.Turns.In(v.space)
-	if err != nil {
-		writeTurnError(w, err)
+	known := s.turnsIn(w, v.space)
+	if known == nil {
 		return
 	}
 	list, next, err := known.Threads(r.Context(), v.id, q.limit, protocol.Seq(q.before))
@@ -82,9 +81,8 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thre
 		access.WriteError(w, refused)
 		return
 	}
-	known, err := s.options.Turns.In(v.space)
-	if err != nil {
-		writeTurnError(w, err)
+	known := s.turnsIn(w, v.space)
+	if known == nil {
 		return
 	}
 	h, err := known.History(r.Context(), v.id, thread, q.limit, int(min(q.before, 1<<31-1)))
@@ -109,9 +107,8 @@ type turnOfEnvelope struct {
 
 // turnOf answers why something was said or done: with its turn.
 func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
-	known, err := s.options.Turns.In(v.space)
-	if err != nil {
-		writeTurnError(w, err)
+	known := s.turnsIn(w, v.space)
+	if known == nil {
 		return
 	}
 	thread, info, err := known.TurnOf(r.Context(), v.id, protocol.ID(r.PathValue("id")))
@@ -238,6 +235,17 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 		}
 	}
 	return found, nil
+}
+
+// turnsIn returns the turns of a space, or answers why there are none and
+// returns nil.
+func (s *Server) turnsIn(w http.ResponseWriter, room *space.Space) *recall.Turns {
+	known, err := s.options.Turns.In(room)
+	if err != nil {
+		writeTurnError(w, err)
+		return nil
+	}
+	return known
 }
 
 // turnQuery are the parameters of a page.

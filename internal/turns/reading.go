@@ -72,7 +72,6 @@ type strand struct {
 	awaited  int     // calls that the last thoughts have announced and that have not begun
 	loose    []*call // open ones that overlap and that no thought has given a group
 	running  int     // of the loose ones
-	closed   bool    // its context, or one around it
 }
 
 // thought is a reasoning.thought.
@@ -130,20 +129,19 @@ func (r *reading) hear(it *item) {
 
 // enter notes that something stands in a context, whether it was opened or not.
 func (r *reading) enter(path protocol.ContextPath, it *item) {
-	c := r.context(path)
-	if c.begun.IsZero() {
-		c.begun = it.env().TS
-	}
+	c := r.context(path, it)
 	if c.opener == "" && opens(it.env().Kind) {
 		c.opener = it.env().From
 		r.meet(c.opener)
 	}
 }
 
-func (r *reading) context(path protocol.ContextPath) *thinking {
+// context returns the context of a path, which begins with an item unless it is
+// known.
+func (r *reading) context(path protocol.ContextPath, it *item) *thinking {
 	c := r.byPath[path]
 	if c == nil {
-		c = &thinking{path: path}
+		c = &thinking{path: path, begun: it.env().TS}
 		r.byPath[path], r.byStart[path.Last()] = c, c
 		r.contexts = append(r.contexts, c)
 	}
@@ -169,10 +167,7 @@ func (r *reading) isAgent(who protocol.ParticipantID) bool {
 // start opens a context. One for a thought that announced a call is that call.
 func (r *reading) start(it *item) (ended *strand) {
 	env := it.env()
-	c := r.context(env.Context.Child(env.ID))
-	if c.begun.IsZero() {
-		c.begun = env.TS
-	}
+	c := r.context(env.Context.Child(env.ID), it)
 	c.opener = env.From
 	r.meet(env.From)
 	for _, id := range env.Correlation.IDs {
@@ -207,9 +202,6 @@ func (r *reading) end(c *thinking, it *item) (ended *strand) {
 		return nil
 	}
 	c.closed, c.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
-	for _, s := range r.strands {
-		s.closed = s.closed || s.path == c.path || strings.HasPrefix(string(s.path), string(c.path)+"/")
-	}
 	if s := r.strands[strandKey{c.path, c.opener}]; s != nil {
 		return s.goOn()
 	}
@@ -299,6 +291,16 @@ func (s *strand) before(tool string) *thought {
 		}
 	}
 	return nil
+}
+
+// over reports whether a context, or one around it, is closed.
+func (r *reading) over(path protocol.ContextPath) bool {
+	for ; path != ""; path = path.Parent() {
+		if c := r.byPath[path]; c != nil && c.closed != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // outermost reports whether no context of the turn lies around c.

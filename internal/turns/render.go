@@ -281,7 +281,7 @@ func (r *reading) decisions(agent protocol.ParticipantID) []ToolDecisionInfo {
 		if c.strand.from != agent {
 			continue
 		}
-		d := c.info()
+		d := c.info(r.over(c.strand.path))
 		if spent += len(d.Rationale); spent > maxRationales {
 			d.Rationale = cut(d.Rationale, shortRationale)
 		}
@@ -290,14 +290,15 @@ func (r *reading) decisions(agent protocol.ParticipantID) []ToolDecisionInfo {
 	return list
 }
 
-func (c *call) info() ToolDecisionInfo {
+// info is the decision as it is shown; over: its context is closed.
+func (c *call) info(over bool) ToolDecisionInfo {
 	d := ToolDecisionInfo{
 		ToolName: c.it.tool, Rationale: c.rationale(), Parameters: c.it.params, Outcome: c.outcome,
 		CallID: c.it.env().ID, StartedAt: Time{c.it.env().TS}, Context: c.strand.path,
 	}
 	switch {
 	case d.Outcome != "":
-	case c.proposal && c.fulfils == nil && c.strand.closed:
+	case c.proposal && c.fulfils == nil && over:
 		d.Outcome = Expired
 	default:
 		d.Outcome = Pending

@@ -135,7 +135,7 @@ func (p *Projection) Apply(e Entry) []Event {
 	}
 	var it *item
 	if counts(env.Kind) && env.From != protocol.Gateway {
-		it = newItem(&e, p.mask()) // whoever asks does not wait for that
+		it = newItem(&e, p.opts.Mask) // whoever asks does not wait for that
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,9 +195,6 @@ func (p *Projection) noteTurn(at ref, e *Entry, it *item) []Event {
 	}}
 }
 
-// mask is what takes secrets out now.
-func (p *Projection) mask() Masker { return p.opts.Mask }
-
 // Remask says that the mask finds more than before, or something else. Turns
 // that are over are read from the log again when somebody asks; what goes on,
 // and titles, pass the mask once more.
@@ -205,7 +202,7 @@ func (p *Projection) Remask() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, th := range p.index.threads {
-		th.title = p.mask().Text(th.title)
+		th.title = p.opts.Mask.Text(th.title)
 	}
 	for at := p.cache.used.Front(); at != nil; {
 		w, ok := at.Value.(*warm)
@@ -219,7 +216,7 @@ func (p *Projection) Remask() {
 		}
 		items := make([]*item, len(w.items))
 		for i, it := range w.items {
-			items[i] = it.masked(p.mask())
+			items[i] = it.masked(p.opts.Mask)
 		}
 		w.items, w.live, w.shown, w.shownItems = items, read(items), nil, 0
 	}
