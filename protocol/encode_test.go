@@ -248,7 +248,7 @@ func TestOpens(t *testing.T) {
 func TestWelcomeShape(t *testing.T) {
 	w := Welcome{
 		You:          You{ID: "bob", Capabilities: []json.RawMessage{[]byte(`"chat"`)}},
-		Participants: []Participant{}, Space: SpaceInfo{"lab", 4}, Protocol: "meup/v0.1",
+		Participants: []Participant{}, Space: SpaceInfo{Name: "lab", Seq: 4}, Protocol: "meup/v0.1",
 	}
 	want := `{"you":{"id":"bob","capabilities":["chat"],"limits":{}},"participants":[],"space":{"name":"lab","seq":4},"protocol":"meup/v0.1"}`
 	if got, err := json.Marshal(w); err != nil || string(got) != want {

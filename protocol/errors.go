@@ -30,6 +30,9 @@ const (
 	CodePaused              Code = "paused"
 	CodeCursorExpired       Code = "cursor_expired"
 	CodeUnavailable         Code = "unavailable"
+	CodeOutcomeUnknown      Code = "outcome_unknown"
+	CodeProposalMismatch    Code = "proposal_mismatch"
+	CodeProposalSettled     Code = "proposal_settled"
 )
 
 // The codes of a request that was refused as a whole (section 4).
@@ -59,6 +62,9 @@ type Error struct {
 	AttemptedKind    string            `json:"attempted_kind,omitempty"`
 	YourCapabilities []json.RawMessage `json:"your_capabilities,omitzero"`
 	OldestSeq        Seq               `json:"oldest_seq,omitempty"`
+	ID               ID                `json:"id,omitempty"`  // outcome_unknown: the id to retry with
+	By               ParticipantID     `json:"by,omitempty"`  // proposal_settled: who decided
+	Seq              Seq               `json:"seq,omitempty"` // proposal_settled: position of that decision
 }
 
 // MarshalJSON writes the fields that section 5 gives the code; those that say
@@ -110,13 +116,13 @@ func (c Code) HTTPStatus() int {
 	case CodeUnauthorized:
 		return 401
 	case CodeCapabilityViolation, CodeReservedKind, CodeIdentityMismatch, CodeCannotDelegate,
-		CodeNotProposer, CodePaused, CodeForbidden, CodeKicked:
+		CodeNotProposer, CodePaused, CodeForbidden, CodeKicked, CodeProposalMismatch:
 		return 403
 	case CodeNotFound:
 		return 404
 	case CodeNotAllowed:
 		return 405
-	case CodeDuplicateID:
+	case CodeDuplicateID, CodeProposalSettled:
 		return 409
 	case CodeCursorExpired:
 		return 410
@@ -124,7 +130,7 @@ func (c Code) HTTPStatus() int {
 		return 413
 	case CodeRateLimited, CodeTooMany:
 		return 429
-	case CodeUnavailable, CodeShuttingDown:
+	case CodeUnavailable, CodeOutcomeUnknown, CodeShuttingDown:
 		return 503
 	}
 	return 500

@@ -39,11 +39,13 @@ type KindLimit struct {
 	Burst int     `json:"burst"`
 }
 
-// SpaceInfo is what a welcome says of the space: Seq is the head of the log
-// at that moment.
+// SpaceInfo describes the space in a welcome: Seq is the head of the log at
+// that moment, Log is the id of the log, which changes when the log was lost,
+// replaced or cut back.
 type SpaceInfo struct {
 	Name string `json:"name"`
 	Seq  Seq    `json:"seq"`
+	Log  string `json:"log,omitempty"`
 }
 
 // Participant is somebody in a space.

@@ -41,10 +41,11 @@ func (*nowhere) Lookup(context.Context, string, protocol.ID) (*journal.Entry, er
 func (*nowhere) Bounds(context.Context, string) (oldest, newest protocol.Seq, err error) {
 	return 0, 0, nil
 }
-func (*nowhere) Spaces(context.Context) ([]string, error) { return nil, nil }
-func (*nowhere) Follow(journal.Sink)                      {}
-func (*nowhere) Ready() error                             { return nil }
-func (*nowhere) Close() error                             { return nil }
+func (*nowhere) Spaces(context.Context) ([]string, error)      { return nil, nil }
+func (*nowhere) LogID(context.Context, string) (string, error) { return "none", nil }
+func (*nowhere) Follow(journal.Sink, journal.Replaced)         {}
+func (*nowhere) Ready() error                                  { return nil }
+func (*nowhere) Close() error                                  { return nil }
 
 // thought is a reasoning.thought of 400 bytes; ids differ.
 func thought(n int) []byte {

@@ -21,10 +21,12 @@ import (
 
 // Errors that callers match.
 var (
-	// ErrUnavailable: the log cannot take or give entries now. What was asked
-	// has not happened, or (after a lost connection) cannot be known to have
-	// happened; sending it again under the same id is safe.
+	// ErrUnavailable means that the log cannot take or give entries now. A
+	// draft that failed with it was not appended.
 	ErrUnavailable = errors.New("log unavailable")
+	// ErrOutcomeUnknown means that a draft may or may not have been appended.
+	// Appending it again with the same id is safe.
+	ErrOutcomeUnknown = errors.New("outcome of append unknown")
 	// ErrDuplicateID: another sender has used the id in this space.
 	ErrDuplicateID = errors.New("id used by another sender")
 	// ErrStale: a state entry that the draft's Basis does not cover is in the
@@ -77,8 +79,8 @@ type Result struct {
 	// Retry: the same sender has appended this id before, and nothing was
 	// appended now.
 	Retry bool
-	// Err wraps ErrUnavailable, ErrDuplicateID, ErrStale or ErrTooLarge; nil:
-	// durable.
+	// Err wraps ErrUnavailable, ErrOutcomeUnknown, ErrDuplicateID, ErrStale or
+	// ErrTooLarge; nil means durable.
 	Err error
 }
 
@@ -86,6 +88,13 @@ type Result struct {
 // once. It is called by the journal's own goroutine, so it must not block and
 // must not call back into Append. Entries are shared: read-only.
 type Sink func(space string, entries []*Entry)
+
+// Replaced receives a notification that the logs of some spaces are no longer
+// the logs that were read before: lost, replaced or cut back. affected reports
+// whether a space is among them. Their LogID has changed and Bounds, Range and
+// Lookup already answer from the new log. It is called by the journal's own
+// goroutine, in order with the Sink, and must not block.
+type Replaced func(affected func(space string) bool)
 
 // Journal is a log of many spaces. All methods but Follow may be called
 // concurrently.
@@ -114,9 +123,15 @@ type Journal interface {
 	// Spaces lists the names of the spaces that have entries, sorted.
 	Spaces(ctx context.Context) ([]string, error)
 
-	// Follow sets the sink; it is called once, before the first Append.
-	// Nothing that was in the log before is given to it.
-	Follow(sink Sink)
+	// LogID returns the id of a space's log. It is stable across restarts and
+	// equal at all gateways that share the log; it changes when the log was
+	// lost, replaced or cut back. Err: ErrUnavailable.
+	LogID(ctx context.Context, space string) (string, error)
+
+	// Follow sets the sink and the callback for replaced logs; it is called
+	// once, before the first Append. Entries that were in the log before are
+	// not passed to the sink. replaced may be nil.
+	Follow(sink Sink, replaced Replaced)
 
 	// Ready returns nil while appends can be expected to succeed, and
 	// otherwise why not.

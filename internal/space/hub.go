@@ -32,7 +32,7 @@ type Hub struct {
 func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
 	services.fill()
 	h := &Hub{services: services, spaces: make(map[string]*Space), config: config}
-	services.Journal.Follow(h.deliver)
+	services.Journal.Follow(h.deliver, nil)
 	return h
 }
 
@@ -145,6 +145,9 @@ func (s *Space) load(ctx context.Context) error {
 	state := fold.done(s.now())
 	_, newest, err := s.journal().Bounds(ctx, s.name)
 	if err != nil {
+		return err
+	}
+	if s.logID, err = s.journal().LogID(ctx, s.name); err != nil {
 		return err
 	}
 	s.state.Store(state)

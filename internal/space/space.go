@@ -19,6 +19,8 @@ type Space struct {
 	log  *slog.Logger
 	ring *ring
 
+	logID string // of the log that was read when the space was opened
+
 	cfg      atomic.Pointer[Config]
 	state    atomic.Pointer[State]
 	contexts *contexts

@@ -31,7 +31,7 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 			Limits:       s.settings(m.ID).Limits,
 		},
 		Participants: []protocol.Participant{},
-		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq()},
+		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
 		Protocol:     m.Dialect.String(),
 	}
 	for _, id := range s.Present() {

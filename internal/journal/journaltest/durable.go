@@ -16,7 +16,7 @@ func session(t *testing.T, open func(*testing.T, string) journal.Journal, dir st
 	t.Helper()
 	j := open(t, dir)
 	s := &subject{Journal: j, sunk: sunk{spaces: map[string][]*journal.Entry{}}}
-	j.Follow(s.sunk.add)
+	j.Follow(s.sunk.add, nil)
 	f(s)
 	if err := j.Close(); err != nil {
 		t.Fatalf("close: %v", err)

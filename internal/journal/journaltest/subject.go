@@ -55,7 +55,7 @@ func (s *sunk) has(space string, seq protocol.Seq) bool {
 func follow(t *testing.T, j journal.Journal) *subject {
 	t.Helper()
 	s := &subject{Journal: j, sunk: sunk{spaces: map[string][]*journal.Entry{}}}
-	j.Follow(s.sunk.add)
+	j.Follow(s.sunk.add, nil)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -32,8 +34,9 @@ type Options struct {
 
 // Journal implements [journal.Journal].
 type Journal struct {
-	opt  Options
-	sink journal.Sink // set before the first Append
+	opt   Options
+	logID string
+	sink  journal.Sink // set before the first Append
 
 	turn sync.Mutex // held by an Append from the first draft to the sink
 
@@ -52,6 +55,7 @@ func New(o Options) *Journal {
 	}
 	return &Journal{
 		opt:    o,
+		logID:  uuid.NewString(),
 		sink:   func(string, []*journal.Entry) {},
 		spaces: map[string]*log{},
 	}
@@ -59,8 +63,11 @@ func New(o Options) *Journal {
 
 var errClosed = errors.New("the log is closed")
 
-// Follow sets the sink.
-func (j *Journal) Follow(sink journal.Sink) { j.sink = sink }
+// Follow sets the sink. The log is never replaced while the process runs.
+func (j *Journal) Follow(sink journal.Sink, _ journal.Replaced) { j.sink = sink }
+
+// LogID implements [journal.Journal]: one id for the lifetime of the process.
+func (j *Journal) LogID(context.Context, string) (string, error) { return j.logID, nil }
 
 // Append implements [journal.Journal].
 func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Draft) []journal.Result {

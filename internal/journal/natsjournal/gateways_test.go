@@ -25,7 +25,7 @@ func record(j *Journal) *recorder {
 		for _, e := range entries {
 			r.spaces[space] = append(r.spaces[space], fmt.Sprintf("%d %s", e.Envelope.Seq, e.Envelope.ID))
 		}
-	})
+	}, nil)
 	return r
 }
 

@@ -165,7 +165,10 @@ func (j *Journal) hangUp() {
 func (j *Journal) Conn() *nats.Conn { return j.nc }
 
 // Follow implements [journal.Journal].
-func (j *Journal) Follow(sink journal.Sink) { j.sink.Store(&sink) }
+func (j *Journal) Follow(sink journal.Sink, _ journal.Replaced) { j.sink.Store(&sink) }
+
+// LogID implements [journal.Journal].
+func (j *Journal) LogID(context.Context, string) (string, error) { return j.names.prefix, nil }
 
 // Ready implements [journal.Journal].
 func (j *Journal) Ready() error {

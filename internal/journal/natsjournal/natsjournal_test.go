@@ -163,7 +163,7 @@ func TestAppendAndRead(t *testing.T) {
 		for _, e := range entries {
 			got = append(got, space+" "+string(e.Envelope.ID))
 		}
-	})
+	}, nil)
 	seqs := mustAppend(t, j, "lab.one:a", chat("a", "alice"), chat("b", "bob"))
 	if len(got) != 2 || got[0] != "lab.one:a a" {
 		t.Errorf("the sink got %q", got)

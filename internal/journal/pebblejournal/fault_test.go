@@ -145,7 +145,7 @@ func TestFullDisk(t *testing.T) {
 		FS: errorfs.Wrap(vfs.NewMem(), &d), Logger: slog.New(log), RetryAfter: time.Millisecond,
 	})
 	defer j.Close()
-	j.Follow(s.add)
+	j.Follow(s.add, nil)
 	if r := j.one("lab", "before"); r.Seq != 1 || r.Err != nil {
 		t.Fatalf("%+v", r)
 	}
@@ -187,7 +187,7 @@ func TestFailedSyncOfWrittenBatch(t *testing.T) {
 	var s sunk
 	fs := vfs.NewMem()
 	j := open(t, Options{FS: errorfs.Wrap(fs, &d), RetryAfter: time.Millisecond})
-	j.Follow(s.add)
+	j.Follow(s.add, nil)
 	j.one("lab", "before")
 
 	var once atomic.Bool
@@ -252,7 +252,7 @@ func TestDiskComesAndGoes(t *testing.T) {
 	var s sunk
 	fs := vfs.NewMem()
 	j := open(t, Options{FS: errorfs.Wrap(fs, &d), RetryAfter: time.Millisecond})
-	j.Follow(s.add)
+	j.Follow(s.add, nil)
 	const callers, each = 4, 150
 	var writes, refused atomic.Int64
 	d.fail(func(op errorfs.Op) bool {

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
@@ -72,9 +73,10 @@ var errClosed = errors.New("the log is closed")
 
 // Journal implements [journal.Journal].
 type Journal struct {
-	opt Options
-	db  *entrydb.DB
-	log *slog.Logger
+	opt   Options
+	db    *entrydb.DB
+	log   *slog.Logger
+	logID string
 
 	sink  journal.Sink // set before the first Append
 	queue chan *request
@@ -120,9 +122,13 @@ func Open(o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	logID, err := loadLogID(db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	j := &Journal{
-		opt: o, db: db, log: o.Logger,
+		opt: o, db: db, log: o.Logger, logID: logID,
 		sink:  func(string, []*journal.Entry) {},
 		queue: make(chan *request, queueLength),
 		logs:  map[string]*spaceLog{},
@@ -136,8 +142,29 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
+// logIDKey is the meta key of the log's id.
+const logIDKey = "log-id"
+
+// loadLogID reads the log's id, which is made when the log is created.
+func loadLogID(db *entrydb.DB) (string, error) {
+	id, err := db.Meta(logIDKey)
+	if err != nil || id != nil {
+		return string(id), err
+	}
+	id = []byte(uuid.NewString())
+	b := db.NewBatch()
+	b.SetMeta(logIDKey, id)
+	if err := b.Commit(true); err != nil {
+		return "", fmt.Errorf("write the id of the log: %w", err)
+	}
+	return string(id), nil
+}
+
 // Follow sets the sink.
-func (j *Journal) Follow(sink journal.Sink) { j.sink = sink }
+func (j *Journal) Follow(sink journal.Sink, _ journal.Replaced) { j.sink = sink }
+
+// LogID implements [journal.Journal].
+func (j *Journal) LogID(context.Context, string) (string, error) { return j.logID, nil }
 
 // request is one call of Append on its way.
 type request struct {
