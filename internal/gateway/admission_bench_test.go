@@ -41,6 +41,7 @@ func (*nowhere) Lookup(context.Context, string, protocol.ID) (*journal.Entry, er
 func (*nowhere) Bounds(context.Context, string) (oldest, newest protocol.Seq, err error) {
 	return 0, 0, nil
 }
+func (*nowhere) Barrier(context.Context, string) error         { return nil }
 func (*nowhere) Spaces(context.Context) ([]string, error)      { return nil, nil }
 func (*nowhere) LogID(context.Context, string) (string, error) { return "none", nil }
 func (*nowhere) Follow(journal.Sink, journal.Replaced)         {}

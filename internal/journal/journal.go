@@ -128,6 +128,11 @@ type Journal interface {
 	// lost, replaced or cut back. Err: ErrUnavailable.
 	LogID(ctx context.Context, space string) (string, error)
 
+	// Barrier returns when the sink has been given every entry of the space that
+	// was durable before the call, at any gateway. What depends
+	// on the absence of an entry is decided after it. Err: ErrUnavailable.
+	Barrier(ctx context.Context, space string) error
+
 	// Follow sets the sink and the callback for replaced logs; it is called
 	// once, before the first Append. Entries that were in the log before are
 	// not passed to the sink. replaced may be nil.
