@@ -179,7 +179,7 @@ func (s *stage) startGateway(ctx context.Context) (stop func() error, err error)
 		return nil, fmt.Errorf("the demo's configuration: %v", faults)
 	}
 	cfg.Data = filepath.Join(s.dir, "data")
-	g, err := gateway.New(gateway.Options{Config: cfg, Logger: s.log, Version: buildVersion()})
+	g, err := gateway.New(ctx, gateway.Options{Config: cfg, Logger: s.log, Version: buildVersion()})
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +193,9 @@ func (s *stage) startGateway(ctx context.Context) (stop func() error, err error)
 	}
 	served := make(chan error, 1)
 	go func() { served <- g.Serve(l) }() // ends with the drain below
+	if <-g.Opened(); g.Err() != nil {
+		return nil, errors.Join(g.Err(), g.Close())
+	}
 	return func() error {
 		drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
 		defer cancel()

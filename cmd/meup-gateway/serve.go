@@ -31,6 +31,8 @@ type serveFlags struct {
 	logLevel  string
 	logFormat string
 	watch     bool
+
+	acceptLoss bool
 }
 
 func newServe() *cobra.Command {
@@ -57,6 +59,7 @@ no new connections, everything admitted is delivered, exit code 0.`,
 	fl.StringVar(&f.logLevel, "log-level", "", "debug, info, warn or error (default info)")
 	fl.StringVar(&f.logFormat, "log-format", "", "text or json (default text)")
 	fl.BoolVar(&f.watch, "watch", false, "reload when the file changes")
+	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start although the log lacks envelopes that were acknowledged")
 	return c
 }
 
@@ -114,7 +117,7 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	g, err := gateway.New(gateway.Options{Config: cfg, Logger: log, Version: buildVersion()})
+	g, err := gateway.New(ctx, gateway.Options{Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss})
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func startDiscreet(t *testing.T) *discreet {
 		p.token("secret-of-" + who)
 	}
 	logger := slog.New(slog.NewJSONHandler(p, &slog.HandlerOptions{Level: slog.LevelDebug - 100}))
-	gw, err := gateway.New(gateway.Options{Config: parseConfig(t, discreetConfig), Logger: logger, Version: httpapi.Version{Version: "test"}})
+	gw, err := gateway.New(t.Context(), gateway.Options{Config: parseConfig(t, discreetConfig), Logger: logger, Version: httpapi.Version{Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,7 @@ func startDiscreet(t *testing.T) *discreet {
 	}
 	served := make(chan error, 1)
 	go func() { served <- gw.Serve(l) }() // ends with Close
+	<-gw.Opened()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(func() {
 		client.CloseIdleConnections()

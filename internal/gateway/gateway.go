@@ -3,10 +3,8 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -28,41 +26,54 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// Options are what a gateway is made from.
+// Options configure a gateway.
 type Options struct {
 	Config  *config.Config
-	Logger  *slog.Logger // nil: silence
+	Logger  *slog.Logger // nil: discards everything
 	Version httpapi.Version
 	Page    fs.FS // the web page's files; nil: those that are part of the program
+	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
+	// an error otherwise.
+	AcceptLoss bool
 }
 
-// Gateway is a gateway in this process. New makes it, Serve lets it serve,
+// Gateway is a gateway in this process. New makes it, Serve serves it, and
 // Drain or Close ends it.
 type Gateway struct {
+	options Options
 	log     *slog.Logger
 	cfg     atomic.Pointer[config.Config]
-	journal journal.Journal
 	metrics *metrics.Metrics
-	auth    *auth.Authenticator
 	safety  *redactor
+	codes   access.LoginCodes
+	page    httpapi.Page // nil: none is served
+	http    *http.Server
+
+	background context.Context //nolint:containedctx // ends with Close
+	stop       context.CancelFunc
+	opening    context.CancelFunc // gives up opening the log
+	running    sync.WaitGroup
+	closing    sync.Once
+	draining   atomic.Bool
+
+	// opened is closed when the log is open, or openErr gives the reason why it
+	// is not. The fields below are set before.
+	opened  chan struct{}
+	openErr error
+	journal journal.Journal
+	auth    *auth.Authenticator
 	hub     *space.Hub
 	ws      *ws.Server
 	api     *httpapi.Server
 	turns   *recall.Keeper
-	cluster *clusterLink // nil: a gateway of its own
-	codes   access.LoginCodes
-	page    httpapi.Page // nil: none is served
-
-	http       *http.Server
-	background context.Context //nolint:containedctx // ends with Close
-	stop       context.CancelFunc
-	running    sync.WaitGroup
-	closing    sync.Once
-	draining   atomic.Bool
+	cluster *clusterLink // nil: no other gateways
 }
 
-// New puts a gateway together. It opens the log, and serves nothing yet.
-func New(o Options) (*Gateway, error) {
+// New makes a gateway and begins to open its log. It does not wait for the log:
+// Opened reports when it is open, and until then Serve answers /healthz, and
+// every other request with 503. When ctx ends before the log is open, opening
+// it is given up; later it has no effect.
+func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -70,57 +81,75 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	background, stop := context.WithCancel(context.Background())
-	g := &Gateway{background: background, stop: stop, log: o.Logger, page: page, metrics: metrics.New(metrics.Options{
+	g := &Gateway{options: o, log: o.Logger, page: page, opened: make(chan struct{}), metrics: metrics.New(metrics.Options{
 		Version: o.Version.Version, Commit: o.Version.Commit, Logger: o.Logger,
 	})}
-	g.cfg.Store(o.Config)
-	if err := g.openLog(o.Config); err != nil {
+	if g.safety, err = newRedactor(o.Config, g.metrics); err != nil {
 		return nil, err
 	}
-	if g.safety, err = newRedactor(o.Config, g.metrics); err != nil {
-		return nil, errors.Join(err, g.closeLog())
+	g.cfg.Store(o.Config)
+	g.http = &http.Server{
+		Handler: g, ReadHeaderTimeout: o.Config.HandshakeTimeout, IdleTimeout: 30 * time.Second,
+		MaxHeaderBytes: 32 << 10, WriteTimeout: time.Minute, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
+	g.background, g.stop = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, g.opening = context.WithCancel(ctx)
+	g.run(func() { g.open(ctx) })
+	return g, nil
+}
+
+// open opens the log and starts everything that needs it. When the log cannot
+// be opened, it stops the HTTP server, so that Serve returns.
+func (g *Gateway) open(ctx context.Context) {
+	defer close(g.opened)
+	if err := g.openLog(ctx, g.options.Config); err != nil {
+		g.openErr = err
+		_ = g.http.Close() // it has only listeners to close
+		return
+	}
+	g.assemble(g.options.Config)
+}
+
+// assemble makes and starts the parts that need the log.
+func (g *Gateway) assemble(cfg *config.Config) {
 	services := space.Services{
 		Journal: g.journal, Validate: schemas.Payload, Safety: g.safety, Observer: g.metrics,
-		NewID: newID, NewToken: auth.NewToken, Logger: o.Logger,
-		RingEntries: o.Config.Ring.Entries, RingBytes: int(o.Config.Ring.Bytes),
+		NewID: newID, NewToken: auth.NewToken, Logger: g.log,
+		RingEntries: cfg.Ring.Entries, RingBytes: int(cfg.Ring.Bytes),
 	}
 	if g.cluster != nil {
 		services.Peers = g.cluster
 	}
-	g.hub = space.NewHub(services, spacesOf(o.Config))
-	g.auth = auth.New(tokensOf(o.Config), auth.Options{Invites: invites{g.hub, g.journal}, Log: o.Logger})
+	g.hub = space.NewHub(services, spacesOf(cfg))
+	g.auth = auth.New(tokensOf(cfg), auth.Options{Invites: invites{g.hub, g.journal}, Log: g.log})
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
 	}
-	g.serveParts(o)
-	g.run(func() { g.hub.Run(background, time.Second) })
-	g.run(func() { g.ws.Run(background) })
-	g.run(func() { g.watchReadiness(background) })
+	g.serveParts(cfg)
+	g.run(func() { g.hub.Run(g.background, time.Second) })
+	g.run(func() { g.ws.Run(g.background) })
+	g.run(func() { g.watchReadiness(g.background) })
 	g.metrics.Sample(metrics.Sources{
 		Ready: g.Ready, Spaces: func() int { return len(g.hub.Open()) }, Joining: g.ws.Joining,
 	})
-	return g, nil
 }
 
-// serveParts makes what faces the network.
-func (g *Gateway) serveParts(o Options) {
-	cfg := o.Config
+// serveParts makes the WebSocket server and the HTTP API.
+func (g *Gateway) serveParts(cfg *config.Config) {
 	door := &access.Door{
-		Hub: g.hub, Auth: g.auth, Ready: g.journal.Ready, Logger: o.Logger, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
+		Hub: g.hub, Auth: g.auth, Ready: g.journal.Ready, Logger: g.log, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
 	g.ws = ws.NewServer(ws.Options{
 		Door: door, Origins: cfg.Origins, NewViolations: g.newViolations,
 		PingInterval: orNever(cfg.PingInterval), IdleTimeout: orNever(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
-		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: o.Logger,
+		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
-	g.turns = recall.New(recall.Options{Mask: g.safety, Logger: o.Logger})
+	g.turns = recall.New(recall.Options{Mask: g.safety, Logger: g.log})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
 		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws, Page: g.page,
-		Version: o.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: o.Logger,
+		Version: g.options.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: g.log,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.spacesOf(ctx, token, time.Now())
 		},
@@ -129,10 +158,6 @@ func (g *Gateway) serveParts(o Options) {
 		options.Metrics = g.metrics.Handler()
 	}
 	g.api = httpapi.New(options)
-	g.http = &http.Server{
-		Handler: g.api, ReadHeaderTimeout: cfg.HandshakeTimeout, IdleTimeout: 30 * time.Second,
-		MaxHeaderBytes: 32 << 10, WriteTimeout: time.Minute, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-	}
 }
 
 // orNever puts a time that nobody lives to see in the place of 0, which is how
@@ -158,68 +183,12 @@ func newID() protocol.ID {
 	return protocol.ID(id.String())
 }
 
-// Handler returns the gateway's HTTP handler.
-func (g *Gateway) Handler() http.Handler { return g.api }
-
-// Ready returns nil while the gateway can do its work, and otherwise why not.
-func (g *Gateway) Ready() error {
-	if g.draining.Load() {
-		return errDraining
-	}
-	return g.journal.Ready()
-}
-
-var errDraining = errors.New("the gateway is going down")
-
-// Serve serves connections from l until Drain or Close; it returns nil then.
-func (g *Gateway) Serve(l net.Listener) error {
-	if tls := g.cfg.Load().TLS; tls.Cert != "" {
-		return ignoreClosed(g.http.ServeTLS(l, tls.Cert, tls.Key))
-	}
-	return ignoreClosed(g.http.Serve(l))
-}
-
-func (g *Gateway) run(f func()) {
-	g.running.Add(1)
-	go func() { // ends with the context that f was given; Close waits
-		defer g.running.Done()
-		f()
-	}()
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
+// Reload puts another configuration in force, once the log is open. It returns
+// the settings that only a restart can change.
+func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
+	if <-g.opened; g.openErr != nil {
 		return nil
 	}
-	return err
-}
-
-// watchReadiness says in the log when the gateway stops being ready and when
-// it is again.
-func (g *Gateway) watchReadiness(ctx context.Context) {
-	t := time.NewTicker(time.Second)
-	defer t.Stop()
-	ready := true
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-		err := g.Ready()
-		switch {
-		case err != nil && ready:
-			g.log.Error("not ready", "reason", err)
-		case err == nil && !ready:
-			g.log.Info("ready again")
-		}
-		ready = err == nil
-	}
-}
-
-// Reload puts another configuration in force. What only a restart can change
-// is listed in the result.
-func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	before := g.cfg.Swap(cfg)
 	g.auth.Replace(tokensOf(cfg))
 	g.hub.Reload(spacesOf(cfg))
@@ -228,38 +197,6 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	}
 	g.turns.Remask()
 	return fixedDifferences(before, cfg)
-}
-
-// Drain ends the gateway in good order: no new connections, everything that
-// was admitted is delivered, every connection is closed with 1001. When ctx
-// ends first, what is left is cut.
-func (g *Gateway) Drain(ctx context.Context) error {
-	g.draining.Store(true)
-	g.ws.Refuse()
-	err := g.hub.Drain(ctx)
-	g.ws.Wait(ctx)
-	return errors.Join(err, g.Close())
-}
-
-// Close ends the gateway at once.
-func (g *Gateway) Close() error {
-	var err error
-	g.closing.Do(func() {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		g.ws.Refuse()
-		err = g.http.Close()
-		g.ws.Wait(ctx)
-		g.stop()
-		g.turns.Close()
-		g.running.Wait()
-		g.auth.Close()
-		err = errors.Join(err, g.closeLog())
-	})
-	if err != nil {
-		return fmt.Errorf("close gateway: %w", err)
-	}
-	return nil
 }
 
 // spacesOf lists the spaces that a token is good for; those that it is an

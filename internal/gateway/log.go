@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -28,26 +30,29 @@ const defaultReplicas = 3
 
 // openLog opens the log that the configuration asks for: JetStream, memory, or
 // the embedded one.
-func (g *Gateway) openLog(cfg *config.Config) error {
+func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
-	var err error
 	switch {
 	case cfg.NATS != "":
-		err = g.openNATS(cfg, retention)
+		if err := g.openNATS(ctx, cfg, retention); err != nil {
+			return fmt.Errorf("open the log: %w", err)
+		}
 	case cfg.Data == InMemory:
-		g.journal, err = memory.New(memory.Options{Retention: retention}), nil
+		g.journal = memory.New(memory.Options{Retention: retention})
 	default:
-		g.journal, err = pebblejournal.Open(pebblejournal.Options{
-			Dir: filepath.Join(cfg.Data, "log"), Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
+		j, err := pebblejournal.Open(pebblejournal.Options{
+			Dir: filepath.Join(cfg.Data, "log"), AcceptLoss: g.options.AcceptLoss,
+			Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
 		})
-	}
-	if err != nil {
-		return fmt.Errorf("open the log: %w", err)
+		if err != nil {
+			return fmt.Errorf("open the log: %w", err)
+		}
+		g.journal = j
 	}
 	return nil
 }
 
-func (g *Gateway) openNATS(cfg *config.Config, retention journal.Retention) error {
+func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention journal.Retention) error {
 	conn, err := natsconn.Connect(cfg.NATS, g.log)
 	if err != nil {
 		return err
@@ -61,24 +66,47 @@ func (g *Gateway) openNATS(cfg *config.Config, retention journal.Retention) erro
 		replicas = defaultReplicas // or as many as the servers can hold
 	}
 	options := natsjournal.Options{
-		Conn: conn, Replicas: replicas, ReplicaDir: dir, Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
+		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss,
+		Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
 	}
-	g.journal, err = natsjournal.Open(context.Background(), options)
+	waiting, opened := context.WithCancel(ctx)
+	g.run(func() { logWaiting(waiting, conn, g.log) })
+	j, err := natsjournal.Open(ctx, options)
 	if errors.Is(err, natsjournal.ErrReplicaInUse) {
 		g.log.Warn("another gateway keeps its replica in this folder; this one makes a temporary one, and reads the log from the beginning at every start: give each gateway a data folder of its own", "folder", dir)
 		options.ReplicaDir = ""
-		g.journal, err = natsjournal.Open(context.Background(), options)
+		j, err = natsjournal.Open(ctx, options)
 	}
+	opened()
 	if err != nil {
 		conn.Close()
 		return err
 	}
 	peers, err := cluster.Join(cluster.Options{Conn: conn, Logger: g.log})
 	if err != nil {
-		return errors.Join(err, g.journal.Close())
+		err = errors.Join(err, j.Close())
+		conn.Close()
+		return err
 	}
-	g.cluster = &clusterLink{conn: conn, peers: peers}
+	g.journal, g.cluster = j, &clusterLink{conn: conn, peers: peers}
 	return nil
+}
+
+// waitingEvery is the pause between two log lines about a log that is not open.
+const waitingEvery = 5 * time.Second
+
+// logWaiting logs why the log on NATS is not open yet, until ctx ends.
+func logWaiting(ctx context.Context, conn *nats.Conn, log *slog.Logger) {
+	t := time.NewTicker(waitingEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			log.Warn("the log is not open yet", "connection", conn.Status().String(), "error", conn.LastError())
+		}
+	}
 }
 
 func (g *Gateway) closeLog() error {

@@ -352,7 +352,7 @@ func TestPageBesideTheAPI(t *testing.T) {
 // another origin.
 func TestSessionOverTLS(t *testing.T) {
 	b := newBrowser(t)
-	s := httptest.NewTLSServer(b.g.Gateway().Handler())
+	s := httptest.NewTLSServer(b.g.Gateway())
 	defer s.Close()
 	for origin, status := range map[string]int{s.URL: http.StatusOK, strings.Replace(s.URL, "https:", "http:", 1): http.StatusForbidden} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/session", strings.NewReader(signIn))

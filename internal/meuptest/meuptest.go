@@ -4,6 +4,7 @@ package meuptest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -74,7 +75,7 @@ func (g *Gateway) start() {
 	for _, set := range g.set {
 		set(&options)
 	}
-	gw, err := gateway.New(options)
+	gw, err := gateway.New(context.Background(), options)
 	if err != nil {
 		g.t.Fatalf("start gateway: %v", err)
 	}
@@ -85,6 +86,9 @@ func (g *Gateway) start() {
 	}
 	done := make(chan error, 1)
 	go func() { done <- gw.Serve(l) }() // ends with stop
+	if <-gw.Opened(); gw.Err() != nil {
+		g.t.Fatalf("start gateway: %v", errors.Join(gw.Err(), gw.Close()))
+	}
 	g.mu.Lock()
 	g.gw, g.addr, g.done = gw, l.Addr().String(), done
 	g.mu.Unlock()

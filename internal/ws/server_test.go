@@ -71,7 +71,7 @@ func send(t *testing.T, ws *websocket.Conn, frame string) {
 // the other way.
 func TestOverTLS(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	server := httptest.NewTLSServer(g.Gateway().Handler())
+	server := httptest.NewTLSServer(g.Gateway())
 	t.Cleanup(server.Close)
 	client := server.Client()
 	client.Transport.(*http.Transport).TLSClientConfig.NextProtos = []string{"http/1.1"}

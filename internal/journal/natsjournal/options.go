@@ -43,6 +43,10 @@ type Options struct {
 	// may use. Empty: a temporary one, removed by Close.
 	ReplicaDir string
 
+	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
+	// an error otherwise.
+	AcceptLoss bool
+
 	// Retention says what is kept; all gateways should agree.
 	Retention journal.Retention
 	// RetainEvery is the pause between two rounds of retention.

@@ -44,6 +44,10 @@ type Options struct {
 	// FS holds the folder; nil is the machine's file system.
 	FS vfs.FS
 
+	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
+	// an error otherwise.
+	AcceptLoss bool
+
 	// Retention is applied every RetentionEvery, by default a minute.
 	Retention      journal.Retention
 	RetentionEvery time.Duration

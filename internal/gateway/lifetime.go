@@ -1,0 +1,212 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// startGrace is how long Serve waits for the log before it answers without it.
+const startGrace = 500 * time.Millisecond
+
+// closeTimeout bounds how long Drain waits for the log to close after its
+// context has ended.
+const closeTimeout = time.Second
+
+var (
+	errStarting = errors.New("starting: the log is not open yet")
+	errDraining = errors.New("shutting down")
+	errStopped  = errors.New("the gateway was stopped before its log was open")
+
+	// ErrNotClosed is returned by Drain when the log does not close in time,
+	// such as on a disk that does not answer. The process has to exit.
+	ErrNotClosed = errors.New("the log did not close in time")
+)
+
+// Opened returns a channel that is closed when the log is open, or cannot be
+// opened. Err has the reason then, and Serve returns it.
+func (g *Gateway) Opened() <-chan struct{} { return g.opened }
+
+// Err returns why the log could not be opened. It is nil before Opened.
+func (g *Gateway) Err() error {
+	select {
+	case <-g.opened:
+		return g.openErr
+	default:
+		return nil
+	}
+}
+
+// isOpen reports whether the log is open, and all that needs it is there.
+func (g *Gateway) isOpen() bool {
+	select {
+	case <-g.opened:
+		return g.openErr == nil
+	default:
+		return false
+	}
+}
+
+// Ready returns nil while the gateway can do its work, and otherwise the reason
+// why it cannot.
+func (g *Gateway) Ready() error {
+	switch {
+	case g.draining.Load():
+		return errDraining
+	case !g.isOpen():
+		return errStarting
+	}
+	return g.journal.Ready()
+}
+
+// ServeHTTP answers a request, for which most need the log.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.isOpen() {
+		g.api.ServeHTTP(w, r)
+		return
+	}
+	switch r.Method + " " + r.URL.Path {
+	case "GET /healthz":
+		writeStatus(w, http.StatusOK, `{"status":"ok"}`)
+	case "GET /readyz":
+		writeStatus(w, http.StatusServiceUnavailable, `{"status":"unavailable","reason":"`+errStarting.Error()+`"}`)
+	default:
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The gateway is starting; try again in a moment."))
+	}
+}
+
+func writeStatus(w http.ResponseWriter, status int, body string) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body + "\n")) // the peer may be gone
+}
+
+// Serve serves connections from l until Drain or Close, and returns nil then. It
+// returns earlier when the log cannot be opened.
+func (g *Gateway) Serve(l net.Listener) error {
+	// A log on the own disk is open in a moment. Until then connections wait in
+	// the listener's queue, which is better than a 503 for who starts a gateway
+	// and uses it.
+	grace := time.NewTimer(startGrace)
+	defer grace.Stop()
+	select {
+	case <-g.opened:
+	case <-grace.C:
+	}
+	var err error
+	if tls := g.cfg.Load().TLS; tls.Cert != "" {
+		err = g.http.ServeTLS(l, tls.Cert, tls.Key)
+	} else {
+		err = g.http.Serve(l)
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	if err := g.Err(); err != nil && !errors.Is(err, errStopped) {
+		return err
+	}
+	return nil
+}
+
+func (g *Gateway) run(f func()) {
+	g.running.Add(1)
+	go func() { // ends with the context that f was given; Close waits
+		defer g.running.Done()
+		f()
+	}()
+}
+
+// watchReadiness logs when the gateway stops being ready and when it is again.
+func (g *Gateway) watchReadiness(ctx context.Context) {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	ready := true
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		err := g.Ready()
+		switch {
+		case err != nil && ready:
+			g.log.Error("not ready", "reason", err)
+		case err == nil && !ready:
+			g.log.Info("ready again")
+		}
+		ready = err == nil
+	}
+}
+
+// Drain ends the gateway in good order: it accepts no new connections, delivers
+// what was admitted, and closes every connection with 1001. When ctx ends first,
+// the remaining connections are cut. It returns within closeTimeout of that:
+// with ErrNotClosed if the log is still not closed.
+func (g *Gateway) Drain(ctx context.Context) error {
+	g.draining.Store(true)
+	g.opening()
+	ended := make(chan error, 1)
+	go func() { ended <- g.drain(ctx) }() // waited for below, unless the log hangs
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	timeout := time.NewTimer(closeTimeout)
+	defer timeout.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-timeout.C:
+		return ErrNotClosed
+	}
+}
+
+func (g *Gateway) drain(ctx context.Context) error {
+	var err error
+	if g.isOpen() {
+		g.ws.Refuse()
+		err = g.hub.Drain(ctx)
+		g.ws.Wait(ctx)
+	}
+	return errors.Join(err, g.Close())
+}
+
+// Close ends the gateway at once.
+func (g *Gateway) Close() error {
+	var err error
+	g.closing.Do(func() {
+		g.opening()
+		err = g.http.Close()
+		<-g.opened
+		g.stop()
+		if g.openErr == nil {
+			err = errors.Join(err, g.closeParts())
+		}
+		g.running.Wait()
+	})
+	if err != nil {
+		return fmt.Errorf("close gateway: %w", err)
+	}
+	return nil
+}
+
+// closeParts ends what assemble made, the log last.
+func (g *Gateway) closeParts() error {
+	cut, cancel := context.WithCancel(context.Background())
+	cancel()
+	g.ws.Refuse()
+	g.ws.Wait(cut)
+	g.turns.Close()
+	g.running.Wait()
+	g.auth.Close()
+	return g.closeLog()
+}
