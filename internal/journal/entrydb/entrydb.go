@@ -83,21 +83,22 @@ func Open(o Options) (*DB, error) {
 // openStore opens Pebble behind a gate of its own.
 func (d *DB) openStore() (s *store, err error) {
 	g := newGate(d.fs, d.dir)
+	compactions := newCompactionScheduler(g)
 	defer func() {
 		if err != nil {
-			g.release()
+			compactions.Unregister()
 			err = fmt.Errorf("open log in %s: %w", d.dir, err)
 		}
 	}()
-	pdb, err := openPebble(d.dir, pebbleOptions(g, d.log))
+	pdb, err := openPebble(d.dir, pebbleOptions(g, compactions, d.log))
 	if err != nil {
 		return nil, explain(first(g.failure(), err), g)
 	}
 	if failure := g.failure(); failure != nil {
-		g.release()
 		_ = pdb.Close() // it has nothing on disk to lose
 		return nil, failure
 	}
+	g.allowCompaction(0)
 	return &store{pdb: pdb, gate: g, drained: make(chan struct{})}, nil
 }
 
@@ -165,7 +166,6 @@ func (d *DB) detach(reason error) *store {
 		return nil
 	}
 	s.leaving = true
-	s.gate.release()
 	if s.users == 0 {
 		close(s.drained)
 	}

@@ -1,8 +1,10 @@
 package entrydb
 
 import (
+	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -13,10 +15,6 @@ const (
 	categoryFlush      = "pebble-memtable-flush"
 	categoryCompaction = "pebble-compaction"
 )
-
-// compactionPause is how long a compaction that could not write is held back:
-// Pebble tries again at once, as fast as the disk can refuse.
-const compactionPause = time.Second
 
 // gate is the file system under one opening of a store. While it is open it
 // passes everything on. The first error that Pebble cannot live with freezes
@@ -30,24 +28,40 @@ const compactionPause = time.Second
 //     asks the gate instead.
 //   - a flush: the truth. It runs again, now to memory, and so wakes up
 //     commits that wait for a memtable to become free.
-//   - a compaction: the truth, and the gate stays open. It is only put off;
-//     the log is complete without it.
+//   - a compaction: the error, and the gate stays open. The compaction is only
+//     postponed; the log is complete without it. See [compactionScheduler].
 type gate struct {
 	vfs.FS
 	dir string
 
-	frozen   chan struct{} // closed by freeze
-	released chan struct{} // closed by release: the store is being closed
+	frozen chan struct{} // closed by freeze
+
+	// compactAfter is the monotonic time in nanoseconds since process start from which on
+	// compactions may run.
+	compactAfter atomic.Int64
 
 	mu      sync.Mutex
 	err     error
 	overlay *vfs.MemFS
-	closing bool
 	reading string // the file opened for reading last
 }
 
 func newGate(fs vfs.FS, dir string) *gate {
-	return &gate{FS: fs, dir: dir, frozen: make(chan struct{}), released: make(chan struct{})}
+	g := &gate{FS: fs, dir: dir, frozen: make(chan struct{})}
+	g.compactAfter.Store(math.MaxInt64)
+	return g
+}
+
+// epoch makes durations of monotonic time.
+var epoch = time.Now()
+
+// allowCompaction lets compactions start after a pause.
+func (g *gate) allowCompaction(pause time.Duration) {
+	g.compactAfter.Store(int64(time.Since(epoch) + pause))
+}
+
+func (g *gate) allowsCompaction() bool {
+	return int64(time.Since(epoch)) >= g.compactAfter.Load() && g.failure() == nil
 }
 
 // freeze stops all writing for the given reason; the first reason counts.
@@ -82,26 +96,12 @@ func (g *gate) lastRead() string {
 	return g.reading
 }
 
-// release lets everything go that the gate holds back, so that the store can
-// be closed. It may be called more than once.
-func (g *gate) release() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closing {
-		g.closing = true
-		close(g.released)
-	}
-}
-
 // denied returns what Pebble is told of an error that a file of this category
 // met: the error, or nil when it must not know.
 func (g *gate) denied(category vfs.DiskWriteCategory, err error) error {
 	switch category {
 	case categoryCompaction:
-		select {
-		case <-g.released:
-		case <-time.After(compactionPause):
-		}
+		g.allowCompaction(compactionPause)
 		return err
 	case categoryFlush:
 		g.freeze(err)
@@ -125,11 +125,10 @@ func (g *gate) Create(name string, category vfs.DiskWriteCategory) (vfs.File, er
 	return g.createFrozen(name, category)
 }
 
-// createFrozen makes a file in memory. A compaction has to wait instead: it
-// may want to rewrite the whole store.
+// createFrozen makes a file in memory, but none for a compaction, which may
+// rewrite the whole store.
 func (g *gate) createFrozen(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if category == categoryCompaction {
-		<-g.released
 		return nil, g.failure()
 	}
 	return g.overlay.Create(name, category)

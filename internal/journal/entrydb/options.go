@@ -23,7 +23,7 @@ const (
 	bloomBits     = 10
 )
 
-func pebbleOptions(g *gate, log *slog.Logger) *pebble.Options {
+func pebbleOptions(g *gate, s *compactionScheduler, log *slog.Logger) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          g,
 		CacheSize:                   cacheBytes,
@@ -53,6 +53,7 @@ func pebbleOptions(g *gate, log *slog.Logger) *pebble.Options {
 			log.Error("log store: file is damaged", "file", info.Path, "error", info.Details)
 		},
 	}
+	o.Experimental.CompactionScheduler = s
 	return o
 }
 
