@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/frame"
-	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -17,6 +16,9 @@ const (
 	deliveryBytes   = 1 << 20 // taken from the ring or the journal at a time
 	maxControlBytes = 1 << 18 // acks and errors that wait for the writer
 	journalRetry    = 250 * time.Millisecond
+	// catchUpTimeout bounds how long a member that needs the journal waits for
+	// one that cannot be read. Then it is closed, to resume here or elsewhere.
+	catchUpTimeout = 30 * time.Second
 )
 
 // JoinOptions say how a connection takes part.
@@ -51,6 +53,11 @@ type Member struct {
 	lives    uint64       // how many of those there were
 	welcomed bool
 	behind   bool // reads the journal until the ring has what is next
+	// controlFirst: the last delivery left the journal out in favor of the
+	// control frames; the next one does not.
+	controlFirst bool
+	failing      time.Time // since when the journal cannot be read; zero: it can
+	retryAt      time.Time // when the journal is read again; zero: at once
 
 	matcher  atomic.Pointer[protocol.Matcher]
 	observes atomic.Bool // may see what is addressed to others
@@ -144,15 +151,36 @@ func (m *Member) Next(ctx context.Context, d *Delivery) error {
 			return nil
 		}
 		d.release()
-		if ctx.Done() == nil { // ended by Close: a plain receive costs half
-			<-m.wake
-			continue
+		if err := m.sleep(ctx); err != nil {
+			return err
 		}
+	}
+}
+
+// sleep returns when rouse was called, when it is time to read the journal
+// again, or with an error when ctx ends.
+func (m *Member) sleep(ctx context.Context) error {
+	if !m.retryAt.IsZero() {
+		t := time.NewTimer(m.retryAt.Sub(m.space.now()))
+		defer t.Stop()
+		defer m.asleep.Store(false)
 		select {
 		case <-m.wake:
+		case <-t.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		return nil
+	}
+	if ctx.Done() == nil { // ended by Close: a plain receive costs half
+		<-m.wake
+		return nil
+	}
+	select {
+	case <-m.wake:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -166,12 +194,18 @@ func (m *Member) rouse() {
 	}
 }
 
-// collect takes what is there, without waiting (but for the journal).
+// collect fills d without waiting for anything but the journal. A member that
+// reads the journal gets its control frames in a delivery of their own before
+// that: they do not depend on the log.
 func (m *Member) collect(ctx context.Context, d *Delivery) {
 	d.Nudged = m.nudged.Load() && m.nudged.Swap(false)
 	d.Control, d.Close = m.takeControl(d.Control[:0])
 	d.Entries, d.Seq = d.Entries[:0], m.seq
 	if d.Close != nil && d.Close.Now {
+		return
+	}
+	if m.controlFirst = m.behind && !m.controlFirst && len(d.Control) > 0; m.controlFirst {
+		d.Close = nil // after what is in the journal
 		return
 	}
 	d.borrow()
@@ -199,131 +233,6 @@ func (m *Member) settleClose(d *Delivery) {
 	for len(d.Entries) > 0 && d.Entries[len(d.Entries)-1].after > upTo {
 		d.Entries = d.Entries[:len(d.Entries)-1]
 	}
-}
-
-// advance walks one round from the cursor, and reports whether it moved.
-func (m *Member) advance(ctx context.Context, d *Delivery) bool {
-	if m.behind {
-		return m.catchUp(ctx, d)
-	}
-	entries, pos, lives, ok := m.space.ring.read(d.Entries, m.pos)
-	if !ok {
-		m.behind = true
-		return true
-	}
-	if pos == m.pos {
-		return false
-	}
-	first := m.pos
-	m.pos = pos
-	m.space.observer().FromRing(len(entries))
-	d.Entries = m.sift(entries, first)
-	if pos > m.live {
-		m.live, m.lives = pos, lives
-	}
-	return true
-}
-
-// sift leaves of entries, in place, those that are new to the member and that
-// it may and wants to see. Those that are not durable stand in the ring, from
-// the position first on.
-func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
-	matcher, observes := m.matcher.Load(), m.observes.Load()
-	out := entries[:0]
-	for i, e := range entries {
-		switch seq := e.Envelope.Seq; {
-		case seq == 0 && first+uint64(i) < m.live, seq != 0 && seq <= m.seq:
-			continue
-		case seq != 0:
-			m.seq = seq
-		}
-		if m.sees(e, matcher, observes) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// sees reports whether the member is shown the entry. Section 1 says who may
-// see it, section 6 what no filter hides.
-func (m *Member) sees(e *Entry, matcher *protocol.Matcher, observes bool) bool {
-	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(m.ID, observes) {
-		return false
-	}
-	if matcher == nil {
-		return true
-	}
-	if !m.Observe && (e.Envelope.Kind.IsWork() || e.Envelope.AddressedTo(m.ID)) {
-		return true
-	}
-	return matcher.Match(e.Envelope)
-}
-
-// catchUp reads the journal from the cursor on, and goes over to the ring once
-// the ring has everything that comes next.
-func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
-	if pos, gone, ok := m.space.ring.seek(m.seq, m.live); ok {
-		if gone > m.lives {
-			m.space.observer().LiveDropped(int(gone - m.lives))
-			m.lives = gone
-		}
-		m.pos, m.behind = pos, false
-		return true
-	}
-	floor := m.space.ring.bottom()
-	entries, err := m.readJournal(ctx, d, floor)
-	if err != nil {
-		m.space.log.Warn("read the log for a member", "participant", m.ID, "error", err)
-		pause(ctx, journalRetry)
-		return ctx.Err() == nil && !m.isClosing()
-	}
-	if len(entries) == 0 { // nothing is left of what the ring let go
-		m.seq = max(m.seq, floor)
-		return true
-	}
-	m.space.observer().FromJournal(len(entries))
-	d.Entries = m.sift(entries, 0)
-	if m.Dialect == protocol.MEUP1 {
-		encodeTogether(d.Entries)
-	}
-	return true
-}
-
-// readJournal reads on behind the cursor, no further than upTo: what the ring
-// has is read from there, where what is not durable stands in between.
-func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq) ([]*Entry, error) {
-	dst := d.Entries
-	oldest, _, err := m.space.journal().Bounds(ctx, m.space.name)
-	if err != nil {
-		return nil, err
-	}
-	if oldest > 0 && m.seq < oldest-1 {
-		if m.seq > 0 { // it goes out before what it goes on with
-			d.Control = appendFrame(d.Control, m.Dialect, m.expired(oldest))
-		}
-		m.seq = oldest - 1
-	}
-	size := 0
-	q := journal.Query{After: m.seq, Before: upTo + 1, Limit: deliveryEntries}
-	for e, err := range m.space.journal().Range(ctx, m.space.name, q) {
-		if err != nil {
-			return nil, err
-		}
-		entry := m.space.newEntry(e)
-		dst = append(dst, entry)
-		if size += entry.size(); size >= deliveryBytes {
-			break
-		}
-	}
-	return dst, nil
-}
-
-// expired tells the member that what it asked for by Seq, or had not had yet,
-// is no longer kept.
-func (m *Member) expired(oldest protocol.Seq) *protocol.Envelope {
-	err := protocol.Errorf(protocol.CodeCursorExpired, "What came before %d is no longer kept; delivery goes on from there.", oldest)
-	err.OldestSeq = oldest
-	return m.own(protocol.KindSystemError, "", err)
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -1,0 +1,154 @@
+package space
+
+import (
+	"context"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// advance walks one round from the cursor, and reports whether it moved.
+func (m *Member) advance(ctx context.Context, d *Delivery) bool {
+	if m.behind {
+		return m.catchUp(ctx, d)
+	}
+	entries, pos, lives, ok := m.space.ring.read(d.Entries, m.pos)
+	if !ok {
+		m.behind = true
+		return true
+	}
+	if pos == m.pos {
+		return false
+	}
+	first := m.pos
+	m.pos = pos
+	m.space.observer().FromRing(len(entries))
+	d.Entries = m.sift(entries, first)
+	if pos > m.live {
+		m.live, m.lives = pos, lives
+	}
+	return true
+}
+
+// sift leaves of entries, in place, those that are new to the member and that
+// it may and wants to see. Those that are not durable stand in the ring, from
+// the position first on.
+func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
+	matcher, observes := m.matcher.Load(), m.observes.Load()
+	out := entries[:0]
+	for i, e := range entries {
+		switch seq := e.Envelope.Seq; {
+		case seq == 0 && first+uint64(i) < m.live, seq != 0 && seq <= m.seq:
+			continue
+		case seq != 0:
+			m.seq = seq
+		}
+		if m.sees(e, matcher, observes) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// sees reports whether the member is shown the entry. Section 1 says who may
+// see it, section 6 what no filter hides.
+func (m *Member) sees(e *Entry, matcher *protocol.Matcher, observes bool) bool {
+	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(m.ID, observes) {
+		return false
+	}
+	if matcher == nil {
+		return true
+	}
+	if !m.Observe && (e.Envelope.Kind.IsWork() || e.Envelope.AddressedTo(m.ID)) {
+		return true
+	}
+	return matcher.Match(e.Envelope)
+}
+
+// catchUp reads the journal from the cursor on, and goes over to the ring once
+// the ring has everything that comes next.
+func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
+	if pos, gone, ok := m.space.ring.seek(m.seq, m.live); ok {
+		if gone > m.lives {
+			m.space.observer().LiveDropped(int(gone - m.lives))
+			m.lives = gone
+		}
+		m.pos, m.behind = pos, false
+		m.readable()
+		return true
+	}
+	if m.space.now().Before(m.retryAt) {
+		return false
+	}
+	floor := m.space.ring.bottom()
+	entries, err := m.readJournal(ctx, d, floor)
+	if err != nil {
+		m.readFailed(err)
+		return false
+	}
+	m.readable()
+	if len(entries) == 0 { // nothing is left of what the ring let go
+		m.seq = max(m.seq, floor)
+		return true
+	}
+	m.space.observer().FromJournal(len(entries))
+	d.Entries = m.sift(entries, 0)
+	if m.Dialect == protocol.MEUP1 {
+		encodeTogether(d.Entries)
+	}
+	return true
+}
+
+// readFailed notes when to read the journal again, or closes the member when
+// that has failed for too long.
+func (m *Member) readFailed(err error) {
+	now := m.space.now()
+	if m.failing.IsZero() {
+		m.failing = now
+		m.space.log.Warn("read the log for a member", "participant", m.ID, "error", err)
+	}
+	m.retryAt = now.Add(journalRetry)
+	if now.Sub(m.failing) >= catchUpTimeout {
+		m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "the log cannot be read now; connect again", Now: true})
+	}
+}
+
+func (m *Member) readable() { m.failing, m.retryAt = time.Time{}, time.Time{} }
+
+// readJournal reads on behind the cursor, no further than upTo: what the ring
+// has is read from there, where what is not durable stands in between.
+func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq) ([]*Entry, error) {
+	dst := d.Entries
+	oldest, _, err := m.space.journal().Bounds(ctx, m.space.name)
+	if err != nil {
+		return nil, err
+	}
+	if oldest > 0 && m.seq < oldest-1 {
+		if m.seq > 0 { // it goes out before what it goes on with
+			d.Control = appendFrame(d.Control, m.Dialect, m.expired(oldest))
+		}
+		m.seq = oldest - 1
+	}
+	size := 0
+	q := journal.Query{After: m.seq, Before: upTo + 1, Limit: deliveryEntries}
+	for e, err := range m.space.journal().Range(ctx, m.space.name, q) {
+		if err != nil {
+			return nil, err
+		}
+		entry := m.space.newEntry(e)
+		dst = append(dst, entry)
+		if size += entry.size(); size >= deliveryBytes {
+			break
+		}
+	}
+	return dst, nil
+}
+
+// expired tells the member that what it asked for by Seq, or had not had yet,
+// is no longer kept.
+func (m *Member) expired(oldest protocol.Seq) *protocol.Envelope {
+	err := protocol.Errorf(protocol.CodeCursorExpired, "What came before %d is no longer kept; delivery goes on from there.", oldest)
+	err.OldestSeq = oldest
+	return m.own(protocol.KindSystemError, "", err)
+}
