@@ -14,19 +14,24 @@ var ErrDamaged = errors.New("damaged entry")
 
 // The layout of an encoded entry. Numbers are varints unless said otherwise.
 //
-//	version   1 byte
+//	version   1 byte: 1, or 2 for an entry that settles a proposal
 //	flags     1 byte
 //	seq       unsigned
 //	ts        signed, microseconds since 1970
 //	textLen   4 bytes, little endian: how long the text section is
-//	text      id, from, kind, context; correlation, to, thread
+//	text      id, from, kind, context; correlation, to, thread;
+//	          in version 2 the proposal, not empty
 //	blobs     payload, extra, note
 //
 // A string is its length and its bytes. A list and a blob begin with their
 // length plus one, 0 standing for nil, so that nil and empty stay apart. All
 // strings stand in one section, so that decoding copies them in one piece.
 const (
-	codecVersion = 1
+	versionPlain    = 1
+	versionSettling = 2
+	// MaxVersion is the highest version of an encoded entry, its first byte,
+	// that DecodeEntry reads.
+	MaxVersion = versionSettling
 
 	flagState    = 1 << 0
 	flagHidden   = 1 << 1
@@ -39,7 +44,11 @@ const (
 // AppendEntry appends the encoded entry to dst and returns the extended slice.
 func AppendEntry(dst []byte, e *Entry) []byte {
 	env := &e.Envelope
-	dst = append(dst, codecVersion, entryFlags(e))
+	version := byte(versionPlain)
+	if e.Settles != "" {
+		version = versionSettling
+	}
+	dst = append(dst, version, entryFlags(e))
 	dst = binary.AppendUvarint(dst, uint64(env.Seq))
 	dst = binary.AppendVarint(dst, env.TS.UnixMicro())
 
@@ -52,6 +61,9 @@ func AppendEntry(dst []byte, e *Entry) []byte {
 	dst = appendList(dst, env.Correlation.IDs)
 	dst = appendList(dst, env.To)
 	dst = appendList(dst, e.Thread)
+	if version == versionSettling {
+		dst = appendString(dst, string(e.Settles))
+	}
 	binary.LittleEndian.PutUint32(dst[lenAt:], uint32(len(dst)-lenAt-textLenBytes))
 
 	dst = appendBlob(dst, env.Payload)
@@ -70,7 +82,7 @@ func DecodeEntry(data []byte) (*Entry, error) {
 	e.Envelope.Seq = h.seq
 	e.Envelope.TS = time.UnixMicro(h.micros).UTC()
 	e.Envelope.Correlation.Array = h.flags&flagArray != 0
-	if err := decodeText(e, string(rest[:h.textLen])); err != nil {
+	if err := decodeText(e, string(rest[:h.textLen]), h.version == versionSettling); err != nil {
 		return nil, err
 	}
 	if err := decodeBlobs(e, rest[h.textLen:]); err != nil {
@@ -90,6 +102,7 @@ func DecodeStamp(data []byte) (seq protocol.Seq, ts time.Time, state bool, err e
 }
 
 type header struct {
+	version byte
 	flags   byte
 	seq     protocol.Seq
 	micros  int64
@@ -102,10 +115,10 @@ func decodeHeader(data []byte) (header, []byte, error) {
 	if len(data) < 2 {
 		return header{}, nil, damaged("header")
 	}
-	if data[0] != codecVersion {
+	if data[0] < versionPlain || data[0] > MaxVersion {
 		return header{}, nil, fmt.Errorf("%w: version %d is unknown", ErrDamaged, data[0])
 	}
-	h := header{flags: data[1]}
+	h := header{version: data[0], flags: data[1]}
 	if h.flags&^flagsDefined != 0 {
 		return header{}, nil, damaged("flags")
 	}

@@ -31,6 +31,10 @@ func samples() map[string]*journal.Entry {
 			Thread: []protocol.ParticipantID{"carol"},
 			State:  true, Hidden: true, Note: []byte{0, 1, 255},
 		},
+		"settling": {
+			Envelope: protocol.Envelope{ID: "r-1", From: "alice", Kind: "mcp.reject", TS: time.Unix(1, 0).UTC(), Seq: 7},
+			Settles:  "p-1",
+		},
 		"empty instead of nil": {
 			Envelope: protocol.Envelope{
 				TS: time.Unix(-1, 0).UTC(), To: []protocol.ParticipantID{}, Seq: 1,
@@ -89,7 +93,7 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		if _, err := journal.DecodeEntry(append(data, 0)); !errors.Is(err, journal.ErrDamaged) {
 			t.Errorf("%s with a byte behind it: %v", name, err)
 		}
-		data[0]++
+		data[0] += journal.MaxVersion
 		if _, err := journal.DecodeEntry(data); !errors.Is(err, journal.ErrDamaged) {
 			t.Errorf("%s in another version: %v", name, err)
 		}

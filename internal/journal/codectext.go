@@ -31,7 +31,7 @@ func appendBlob(dst, b []byte) []byte {
 }
 
 // decodeText fills in the strings of e, all of them parts of text.
-func decodeText(e *Entry, text string) error {
+func decodeText(e *Entry, text string, settles bool) error {
 	r := textReader{rest: text}
 	e.Envelope.ID = protocol.ID(r.next())
 	e.Envelope.From = protocol.ParticipantID(r.next())
@@ -40,6 +40,11 @@ func decodeText(e *Entry, text string) error {
 	e.Envelope.Correlation.IDs = readList[protocol.ID](&r)
 	e.Envelope.To = readList[protocol.ParticipantID](&r)
 	e.Thread = readList[protocol.ParticipantID](&r)
+	if settles {
+		if e.Settles = protocol.ID(r.next()); e.Settles == "" {
+			return damaged("settled proposal")
+		}
+	}
 	if r.bad || r.rest != "" {
 		return damaged("text")
 	}

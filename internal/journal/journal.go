@@ -13,6 +13,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -38,6 +39,17 @@ var (
 	ErrNotFound = errors.New("no such entry")
 )
 
+// SettledError refuses a draft because an earlier entry settles the same
+// proposal.
+type SettledError struct {
+	By  protocol.ParticipantID // the sender of that entry
+	Seq protocol.Seq           // of that entry
+}
+
+func (e *SettledError) Error() string {
+	return fmt.Sprintf("proposal settled by %s in entry %d", e.By, e.Seq)
+}
+
 // Draft is an entry that asks to be appended.
 type Draft struct {
 	// Envelope is complete but for its Seq, which the journal gives.
@@ -57,6 +69,10 @@ type Draft struct {
 	// invitation's token, say). It is never shown to anybody.
 	Note []byte
 
+	// Settles is the proposal that the entry decides; "" for none. A second
+	// entry that settles the same proposal is refused with a SettledError.
+	Settles protocol.ID
+
 	// Basis is the Seq of the last state entry that the draft was checked
 	// against. If the space's log holds a later one when the draft's turn
 	// comes, the draft is refused with ErrStale.
@@ -70,6 +86,7 @@ type Entry struct {
 	State    bool
 	Hidden   bool
 	Note     []byte
+	Settles  protocol.ID
 }
 
 // Result is what became of one draft.
@@ -79,8 +96,8 @@ type Result struct {
 	// Retry: the same sender has appended this id before, and nothing was
 	// appended now.
 	Retry bool
-	// Err wraps ErrUnavailable, ErrOutcomeUnknown, ErrDuplicateID, ErrStale or
-	// ErrTooLarge; nil means durable.
+	// Err wraps ErrUnavailable, ErrOutcomeUnknown, ErrDuplicateID, ErrStale,
+	// ErrTooLarge or a *SettledError; nil means durable.
 	Err error
 }
 

@@ -44,6 +44,10 @@ func (b *Batch) Put(space string, e *journal.Entry) error {
 	b.key = idKey(b.key[:0], space, env.ID)
 	b.val = binary.AppendUvarint(b.val[:0], uint64(env.Seq))
 	b.set(b.key, b.val)
+	if e.Settles != "" {
+		b.key = settledKey(b.key[:0], space, e.Settles)
+		b.set(b.key, b.val)
+	}
 
 	b.markers(space, e, func(key []byte) { b.set(key, nil) })
 	return nil
@@ -70,9 +74,18 @@ func (b *Batch) Take(space string, e *journal.Entry) {
 	b.bytes -= b.rowBytes(space, e, len(b.val))
 	b.key = entryKey(b.key[:0], space, e.Envelope.Seq)
 	b.drop(b.key)
+	b.dropRefs(space, e)
+	b.markers(space, e, b.drop)
+}
+
+// dropRefs removes the rows that lead to e by an id.
+func (b *Batch) dropRefs(space string, e *journal.Entry) {
 	b.key = idKey(b.key[:0], space, e.Envelope.ID)
 	b.drop(b.key)
-	b.markers(space, e, b.drop)
+	if e.Settles != "" {
+		b.key = settledKey(b.key[:0], space, e.Settles)
+		b.drop(b.key)
+	}
 }
 
 // rowBytes returns how many bytes the rows of an entry take that is encoded in
@@ -83,6 +96,10 @@ func (b *Batch) rowBytes(space string, e *journal.Entry, encoded int) int64 {
 	n := len(b.key) + encoded
 	b.key = idKey(b.key[:0], space, e.Envelope.ID)
 	n += len(binary.AppendUvarint(b.key, uint64(seq))) // the id's key and value
+	if e.Settles != "" {
+		b.key = settledKey(b.key[:0], space, e.Settles)
+		n += len(binary.AppendUvarint(b.key, uint64(seq)))
+	}
 	b.markers(space, e, func(key []byte) { n += len(key) })
 	return int64(n)
 }

@@ -28,6 +28,7 @@
 //	i space id           → seq
 //	c space context seq  → nothing; a row for each path that the entry is within
 //	s space seq          → nothing; state entries only
+//	p space proposal     → seq of the entry that settles the proposal
 //	t space              → seq: everything below was dropped, state entries excepted
 //	m name               → a value that a journal keeps beside its entries
 //	z                    → how many bytes the rows of all entries take

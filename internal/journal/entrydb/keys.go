@@ -13,6 +13,7 @@ const (
 	tableID      = 'i'
 	tableContext = 'c'
 	tableState   = 's'
+	tableSettled = 'p'
 	tableTrimmed = 't'
 	tableMeta    = 'm'
 	tableSize    = 'z'
@@ -39,6 +40,10 @@ func contextPrefix(dst []byte, space string, c protocol.ContextPath) []byte {
 
 func idKey(dst []byte, space string, id protocol.ID) []byte {
 	return append(spacePrefix(dst, tableID, space), id...)
+}
+
+func settledKey(dst []byte, space string, proposal protocol.ID) []byte {
+	return append(spacePrefix(dst, tableSettled, space), proposal...)
 }
 
 func entryKey(dst []byte, space string, seq protocol.Seq) []byte {

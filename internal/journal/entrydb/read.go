@@ -79,7 +79,8 @@ func (d *DB) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
 		return nil, err
 	}
 	defer d.release(s)
-	e, err := s.lookup(space, id)
+	var buf [2 + 2*protocol.MaxIDBytes]byte
+	e, err := s.entryByRef(space, idKey(buf[:0], space, id))
 	if err != nil {
 		return nil, fmt.Errorf("look up %s in %s: %w", id, space, err)
 	}
@@ -93,26 +94,38 @@ func (d *DB) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
 // whether there is one. It is made for ids that are mostly new: then it costs
 // one look at the index. Err: ErrUnavailable.
 func (d *DB) LookupRef(space string, id protocol.ID) (protocol.Seq, protocol.ParticipantID, bool, error) {
+	var buf [2 + 2*protocol.MaxIDBytes]byte
+	return d.ref(space, idKey(buf[:0], space, id))
+}
+
+// SettledBy returns the Seq and the sender of the entry that settles a
+// proposal, and whether there is one. Err: ErrUnavailable.
+func (d *DB) SettledBy(space string, proposal protocol.ID) (protocol.Seq, protocol.ParticipantID, bool, error) {
+	var buf [2 + 2*protocol.MaxIDBytes]byte
+	return d.ref(space, settledKey(buf[:0], space, proposal))
+}
+
+func (d *DB) ref(space string, key []byte) (protocol.Seq, protocol.ParticipantID, bool, error) {
 	s, err := d.acquire()
 	if err != nil {
 		return 0, "", false, err
 	}
 	defer d.release(s)
-	e, err := s.lookup(space, id)
+	e, err := s.entryByRef(space, key)
 	if e == nil || err != nil {
 		return 0, "", false, err
 	}
 	return e.Envelope.Seq, e.Envelope.From, true, nil
 }
 
-// lookup returns the entry with this id; nil if there is none.
-func (s *store) lookup(space string, id protocol.ID) (*journal.Entry, error) {
-	var buf [2 + 2*protocol.MaxIDBytes]byte
+// entryByRef returns the entry whose Seq a row holds; nil if there is none.
+func (s *store) entryByRef(space string, key []byte) (*journal.Entry, error) {
+	var buf [2 + protocol.MaxIDBytes + seqBytes]byte
 	var seq uint64
-	found, err := get(s.pdb, idKey(buf[:0], space, id), func(v []byte) error {
+	found, err := get(s.pdb, key, func(v []byte) error {
 		var n int
 		if seq, n = binary.Uvarint(v); n <= 0 {
-			return unavailable(fmt.Errorf("%w: index of %s", journal.ErrDamaged, id))
+			return unavailable(fmt.Errorf("%w: index row %q", journal.ErrDamaged, key))
 		}
 		return nil
 	})

@@ -101,8 +101,7 @@ func (t *trimmer) add(it *pebble.Iterator) error {
 	}
 	b, env := t.batch, &e.Envelope
 	b.bytes -= b.rowBytes(t.space, e, len(value))
-	b.key = idKey(b.key[:0], t.space, env.ID)
-	b.drop(b.key)
+	b.dropRefs(t.space, e)
 	ancestors(env.Context, func(c protocol.ContextPath) { t.contexts[c] = struct{}{} })
 	if t.n == 0 {
 		t.first = env.Seq

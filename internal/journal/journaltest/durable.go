@@ -52,7 +52,7 @@ func testReopenKeepsTheRules(t *testing.T, open func(*testing.T, string) journal
 	dir := t.TempDir()
 	var seqs []protocol.Seq
 	session(t, open, dir, func(s *subject) {
-		seqs = s.must(t, "lab", draft("m-1"), draft("s-1", state))
+		seqs = s.must(t, "lab", draft("m-1", settles("p-1")), draft("s-1", state))
 	})
 	session(t, open, dir, func(s *subject) {
 		if r := s.append("lab", draft("m-1"))[0]; !r.Retry || r.Seq != seqs[0] {
@@ -62,6 +62,7 @@ func testReopenKeepsTheRules(t *testing.T, open func(*testing.T, string) journal
 			t.Errorf("duplicate: %+v", r)
 		}
 		wantStale(t, "old basis", s.append("lab", draft("m-2"))[0])
+		wantSettled(t, "decided before", s.append("lab", draft("m-9", basis(seqs[1]), settles("p-1")))[0], "alice", seqs[0])
 		next := s.must(t, "lab", draft("m-2", basis(seqs[1])))
 		s.want(t, "lab", journal.Query{}, seqs[0], seqs[1], next[0])
 		oldest, newest, err := s.Bounds(context.Background(), "lab")

@@ -24,6 +24,7 @@ type model struct {
 var (
 	modelIDs      = rapid.SampledFrom([]protocol.ID{"a", "b", "c", "d", "e", "f", "g", "h", "a.b", "a:b"})
 	modelSenders  = rapid.SampledFrom([]protocol.ParticipantID{"alice", "bob"})
+	modelSettles  = rapid.SampledFrom([]protocol.ID{"", "", "", "a", "p", "p.b"})
 	modelContexts = rapid.SampledFrom([]protocol.ContextPath{"", "", "m", "m/n", "m/n/o", "mm", "m.n", "m/nn"})
 )
 
@@ -63,11 +64,21 @@ func (m *model) find(space string, id protocol.ID) *journal.Entry {
 	return nil
 }
 
+func (m *model) settled(space string, proposal protocol.ID) *journal.Entry {
+	for _, e := range m.spaces[space] {
+		if e.Settles == proposal {
+			return e
+		}
+	}
+	return nil
+}
+
 func (m *model) append(rt *rapid.T, space string) {
 	_, lastState := m.last(space)
 	drafts := make([]journal.Draft, rapid.IntRange(1, 5).Draw(rt, "drafts"))
 	for i := range drafts {
 		drafts[i] = draft(modelIDs.Draw(rt, "id"), from(modelSenders.Draw(rt, "from")), within(modelContexts.Draw(rt, "context")))
+		drafts[i].Settles = modelSettles.Draw(rt, "settles")
 		drafts[i].State = rapid.IntRange(0, 4).Draw(rt, "state") == 0
 		drafts[i].Basis = rapid.SampledFrom([]protocol.Seq{lastState, lastState, 1 << 40, 0}).Draw(rt, "basis")
 	}
@@ -101,6 +112,14 @@ func (m *model) judge(space string, d journal.Draft, r journal.Result, stale *bo
 	case d.Basis < lastState:
 		want = journal.ErrStale
 		*stale = true
+	case d.Settles != "":
+		if e := m.settled(space, d.Settles); e != nil {
+			want := &journal.SettledError{By: e.Envelope.From, Seq: e.Envelope.Seq}
+			if got := new(*journal.SettledError); !errors.As(r.Err, got) || **got != *want {
+				return want
+			}
+			return nil
+		}
 	}
 	if want != nil {
 		if !errors.Is(r.Err, want) {

@@ -29,7 +29,7 @@ func testRetentionByAge(t *testing.T, open openRetaining) {
 	old, fresh := at(start.Add(-2*time.Hour)), at(start.Add(-time.Minute))
 	known := basis(1 << 40)
 	q := s.must(t, "lab",
-		draft("a", old, within("x")), draft("b", old, state, within("x")), draft("c", old, known),
+		draft("a", old, within("x"), settles("p-1")), draft("b", old, state, within("x")), draft("c", old, known),
 		draft("d", fresh, known), draft("e", fresh, known, within("x")))
 	keep := s.must(t, "other", draft("a", fresh))
 
@@ -47,6 +47,7 @@ func testRetentionByAge(t *testing.T, open openRetaining) {
 	if _, err := s.Lookup(context.Background(), "lab", "b"); err != nil {
 		t.Errorf("Lookup of a state entry: %v", err)
 	}
+	s.must(t, "lab", draft("f", fresh, known, settles("p-1"))) // the decision was dropped with the rest
 }
 
 func testRetentionByBytes(t *testing.T, open openRetaining) {

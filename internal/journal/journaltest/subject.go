@@ -88,6 +88,10 @@ func basis(seq protocol.Seq) func(*journal.Draft) {
 	return func(d *journal.Draft) { d.Basis = seq }
 }
 
+func settles(proposal protocol.ID) func(*journal.Draft) {
+	return func(d *journal.Draft) { d.Settles = proposal }
+}
+
 func at(ts time.Time) func(*journal.Draft) {
 	return func(d *journal.Draft) { d.Envelope.TS = ts }
 }
@@ -147,7 +151,7 @@ func seqsOf(entries []*journal.Entry) []protocol.Seq {
 
 // entryOf is what a draft becomes.
 func entryOf(d journal.Draft, seq protocol.Seq) *journal.Entry {
-	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note}
+	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles}
 	e.Envelope.Seq = seq
 	e.Envelope.TS = d.Envelope.TS.Truncate(time.Microsecond)
 	return e

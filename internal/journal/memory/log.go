@@ -12,7 +12,8 @@ import (
 type log struct {
 	records   []*record // by Seq, without those that were dropped
 	ids       map[protocol.ID]*record
-	last      protocol.Seq // given out
+	settled   map[protocol.ID]*record // by the proposal that the record settles
+	last      protocol.Seq            // given out
 	lastState protocol.Seq
 	dropped   protocol.Seq // newest that retention dropped
 	oldest    int          // index of the first record that can be dropped
@@ -35,10 +36,16 @@ func (l *log) place(d *journal.Draft) journal.Result {
 	if d.Basis < l.lastState {
 		return refused(env.ID, journal.ErrStale)
 	}
+	if r := l.settled[d.Settles]; r != nil {
+		return refused(env.ID, &journal.SettledError{By: r.entry.Envelope.From, Seq: r.entry.Envelope.Seq})
+	}
 	l.last++
 	r := newRecord(d, l.last)
 	l.records = append(l.records, r)
 	l.ids[env.ID] = r
+	if d.Settles != "" {
+		l.settled[d.Settles] = r
+	}
 	if d.State {
 		l.lastState = l.last
 	}
@@ -49,7 +56,7 @@ func (l *log) place(d *journal.Draft) journal.Result {
 // its caller goes on using what the draft points to.
 func newRecord(d *journal.Draft, seq protocol.Seq) *record {
 	e := &journal.Entry{
-		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note,
+		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles,
 	}
 	e.Envelope.Seq = seq
 	data := journal.AppendEntry(nil, e)
@@ -83,6 +90,7 @@ func (l *log) dropFirst() {
 	l.records[0] = nil
 	l.records = l.records[1:]
 	delete(l.ids, r.entry.Envelope.ID)
+	delete(l.settled, r.entry.Settles)
 	l.dropped = r.entry.Envelope.Seq
 }
 

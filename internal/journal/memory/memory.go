@@ -92,7 +92,7 @@ func (j *Journal) place(ctx context.Context, space string, drafts []journal.Draf
 	}
 	l := j.spaces[space]
 	if l == nil {
-		l = &log{ids: map[protocol.ID]*record{}}
+		l = &log{ids: map[protocol.ID]*record{}, settled: map[protocol.ID]*record{}}
 	}
 	var added []*journal.Entry
 	for i := range drafts {

@@ -60,6 +60,16 @@ func (j *Journal) settle(space string, drafts []journal.Draft, results []journal
 			refuseFrom(results, i, journal.ErrStale)
 			break
 		}
+		// A repeated id or a state entry before it comes first.
+		if !repeats(drafts, todo, i) && !slices.ContainsFunc(todo, func(k int) bool { return drafts[k].State }) {
+			settled, err := settledBefore(db, space, &drafts[i], &results[i])
+			if err != nil {
+				return nil, unavailable(err)
+			}
+			if settled {
+				continue
+			}
+		}
 		todo = append(todo, i)
 	}
 	return todo, nil
@@ -79,6 +89,19 @@ func settleOne(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result
 		return false, err
 	}
 	*r = judgeID(seq, from, d.Envelope.From)
+	return true, nil
+}
+
+// settledBefore refuses a draft whose proposal the replica knows to be settled.
+func settledBefore(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result) (bool, error) {
+	if d.Settles == "" {
+		return false, nil
+	}
+	seq, by, settled, err := db.SettledBy(space, d.Settles)
+	if err != nil || !settled {
+		return false, err
+	}
+	*r = journal.Result{Err: &journal.SettledError{By: by, Seq: seq}}
 	return true, nil
 }
 

@@ -26,9 +26,10 @@ type pass struct {
 	db    *entrydb.DB
 	batch *entrydb.Batch
 
-	ids   map[idKey]author
-	state map[string]protocol.Seq // last state entry by space
-	seq   uint64                  // of the last message
+	ids     map[idKey]author
+	settled map[idKey]author        // by the proposal
+	state   map[string]protocol.Seq // last state entry by space
+	seq     uint64                  // of the last message
 
 	out delivery
 }
@@ -66,7 +67,7 @@ func (s *stream) newPass() *pass {
 	db := s.j.replica.db
 	return &pass{
 		s: s, db: db, batch: db.NewBatch(), seq: s.pos.seq,
-		ids: make(map[idKey]author), state: make(map[string]protocol.Seq),
+		ids: make(map[idKey]author), settled: make(map[idKey]author), state: make(map[string]protocol.Seq),
 	}
 }
 
@@ -155,11 +156,20 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 	if d.basis < last {
 		return journal.Result{Err: journal.ErrStale}, nil
 	}
+	if by, settled, err := p.settledBy(it.space, d.entry.Settles); err != nil {
+		return journal.Result{}, err
+	} else if settled {
+		p.s.pins.add(pin{Space: it.space, From: uint64(by.seq / seqsPerBlock), To: it.seq})
+		return journal.Result{Err: &journal.SettledError{By: by.from, Seq: by.seq}}, nil
+	}
 	env.Seq = seq
 	if err := p.batch.Put(it.space, d.entry); err != nil {
 		return journal.Result{}, err
 	}
 	p.ids[idKey{it.space, env.ID}] = author{seq, env.From}
+	if d.entry.Settles != "" {
+		p.settled[idKey{it.space, d.entry.Settles}] = author{seq, env.From}
+	}
 	if d.entry.State {
 		p.state[it.space] = seq
 	}
@@ -187,6 +197,21 @@ func (p *pass) lookup(space string, id protocol.ID) (author, bool, error) {
 	seq, from, ok, err := p.db.LookupRef(space, id)
 	if err != nil {
 		return author{}, false, fmt.Errorf("look up id in %s: %w", space, err)
+	}
+	return author{seq, from}, ok, nil
+}
+
+// settledBy returns who settled a proposal, if anybody did; nobody settles "".
+func (p *pass) settledBy(space string, proposal protocol.ID) (author, bool, error) {
+	if proposal == "" {
+		return author{}, false, nil
+	}
+	if a, ok := p.settled[idKey{space, proposal}]; ok {
+		return a, true, nil
+	}
+	seq, from, ok, err := p.db.SettledBy(space, proposal)
+	if err != nil {
+		return author{}, false, fmt.Errorf("look up the decision on a proposal in %s: %w", space, err)
 	}
 	return author{seq, from}, ok, nil
 }

@@ -48,9 +48,6 @@ var (
 	errNewer = errors.New("block was written by a later version of the gateway")
 )
 
-// entryVersion is what an encoded entry begins with in this version.
-var entryVersion = journal.AppendEntry(nil, new(journal.Entry))[0]
-
 // block is the decoded form. Either trim is set or calls.
 type block struct {
 	calls [][]draft
@@ -65,7 +62,7 @@ type draft struct {
 
 // appendDraft appends the encoded form of a draft.
 func appendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
-	e := journal.Entry{Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note}
+	e := journal.Entry{Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles}
 	e.Envelope.Seq = 0
 	scratch = journal.AppendEntry(scratch[:0], &e)
 	dst = binary.AppendUvarint(dst, uint64(d.Basis))
@@ -180,7 +177,7 @@ func decodeDraft(body []byte) (draft, []byte, error) {
 	if !ok || size > uint64(len(body)) {
 		return draft{}, nil, fmt.Errorf("%w: length of a draft", errGarbage)
 	}
-	if size > 0 && body[0] != entryVersion {
+	if size > 0 && body[0] > journal.MaxVersion {
 		return draft{}, nil, errNewer
 	}
 	e, err := journal.DecodeEntry(body[:size])

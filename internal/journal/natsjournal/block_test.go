@@ -51,7 +51,8 @@ func TestBlocksThatCannotBeRead(t *testing.T) {
 	newer := slices.Clone(good)
 	newer[1]++
 	newerEntry := slices.Clone(good)
-	newerEntry[bytes.IndexByte(good[blockHeader+9:], entryVersion)+blockHeader+9] = entryVersion + 1
+	version := journal.AppendEntry(nil, new(journal.Entry))[0]
+	newerEntry[bytes.IndexByte(good[blockHeader+9:], version)+blockHeader+9] = journal.MaxVersion + 1
 	many := append([]byte{blockMagic, blockVersion, typeDrafts}, 0x81, 0x08) // 1025 drafts
 	for name, test := range map[string]struct {
 		data []byte

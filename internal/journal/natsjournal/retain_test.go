@@ -122,6 +122,34 @@ func upTo(n int) []int {
 	return list
 }
 
+// A decision is trimmed while a later one that was refused stays in the stream.
+// A replica that is built anew must refuse the later one as well.
+func TestPurgeDoesNotReviveDecisions(t *testing.T) {
+	n := startNATS(t)
+	a := openTest(t, n.url(), later)
+	decision := func(id, who string) journal.Draft {
+		d := chat(id, who)
+		d.Settles = "p"
+		return d
+	}
+	mustAppend(t, a, "lab", chat("first", "alice"))
+	mustAppend(t, a, "lab", decision("r-1", "alice"))
+	publishRaw(t, a, "lab", decision("r-2", "bob"), young(chat("stays", "alice")))
+	mustAppend(t, a, "lab", young(chat("last", "alice")))
+	agree(t, "lab", 4, []*Journal{a})
+	if err := a.propose(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := agree(t, "lab", 2, []*Journal{a})
+	eventually(t, "the stream is purged up to the decision", func() bool {
+		return messages(t, a, "lab", false) == 4 // r-1, the mixed block, last, trim
+	})
+	b := openTest(t, n.url(), later)
+	if got := content(t, b, "lab"); !slices.Equal(got, want) {
+		t.Errorf("read anew: %q, want %q", got, want)
+	}
+}
+
 // The trap that pins are for: an id is trimmed while its refused retry stays.
 // Who makes its replica anew must not take the retry for an entry.
 func TestPurgeDoesNotReviveRetries(t *testing.T) {

@@ -19,6 +19,7 @@ type group struct {
 	spaces   []*appended
 	bySpace  map[string]*appended
 	ids      map[idOfSpace]placed
+	settled  map[idOfSpace]placed // by the proposal
 	entries  int
 }
 
@@ -112,7 +113,7 @@ func (j *Journal) fail(g *group, err error) {
 
 // collect places the drafts of r and of whatever else is queued.
 func (j *Journal) collect(r *request) *group {
-	g := &group{ids: map[idOfSpace]placed{}, bySpace: map[string]*appended{}}
+	g := &group{ids: map[idOfSpace]placed{}, settled: map[idOfSpace]placed{}, bySpace: map[string]*appended{}}
 	for {
 		j.add(g, r)
 		if g.entries >= groupEntries || j.batch.Bytes() >= groupBytes {

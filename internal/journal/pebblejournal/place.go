@@ -24,6 +24,11 @@ func (j *Journal) place(g *group, l *spaceLog, space string, d *journal.Draft) j
 	case d.Basis < l.lastState:
 		return refused(env.ID, journal.ErrStale)
 	}
+	if by, settled, err := j.settledBy(g, space, d.Settles); err != nil {
+		return refused(env.ID, unavailable(err))
+	} else if settled {
+		return refused(env.ID, &journal.SettledError{By: by.from, Seq: by.seq})
+	}
 	e := entryOf(d, l.last+1)
 	if err := j.batch.Put(space, e); err != nil {
 		return refused(env.ID, unavailable(err))
@@ -45,9 +50,26 @@ func (j *Journal) find(g *group, space string, id protocol.ID) (placed, bool, er
 	return placed{seq, from}, ok, err
 }
 
+// settledBy looks for the entry that settles a proposal in the group and in the
+// store; there is none for "".
+func (j *Journal) settledBy(g *group, space string, proposal protocol.ID) (placed, bool, error) {
+	if proposal == "" {
+		return placed{}, false, nil
+	}
+	if p, ok := g.settled[idOfSpace{space, proposal}]; ok {
+		return p, true, nil
+	}
+	seq, from, ok, err := j.db.SettledBy(space, proposal)
+	return placed{seq, from}, ok, err
+}
+
 // note remembers a new entry.
 func (g *group) note(l *spaceLog, space string, e *journal.Entry) {
-	g.ids[idOfSpace{space, e.Envelope.ID}] = placed{e.Envelope.Seq, e.Envelope.From}
+	at := placed{e.Envelope.Seq, e.Envelope.From}
+	g.ids[idOfSpace{space, e.Envelope.ID}] = at
+	if e.Settles != "" {
+		g.settled[idOfSpace{space, e.Settles}] = at
+	}
 	a := g.bySpace[space]
 	if a == nil {
 		a = &appended{space: space, head: l.head}
@@ -60,7 +82,7 @@ func (g *group) note(l *spaceLog, space string, e *journal.Entry) {
 
 func entryOf(d *journal.Draft, seq protocol.Seq) *journal.Entry {
 	e := &journal.Entry{
-		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note,
+		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles,
 	}
 	e.Envelope.Seq = seq
 	// As it will be read back: the sink must not know more than the log.
