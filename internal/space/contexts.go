@@ -40,6 +40,10 @@ type Context struct {
 	Children []*Context    `json:"children"`
 
 	start *Entry // decides who may know of it
+	// addressed are the figures of envelopes with a to. They are part of
+	// Counts for those who see them all: everybody in a space with visibility
+	// everyone, and otherwise in a context whose start is addressed too.
+	addressed ContextCounts
 }
 
 // wireTime is written as a ts is.
@@ -72,15 +76,13 @@ type contexts struct {
 	byLast map[string]protocol.ContextPath // by the last segment: the id of the start
 	order  []protocol.ContextPath          // by first appearance
 	open   map[protocol.ParticipantID]int
-	wrap   func(*journal.Entry) *Entry
 }
 
-func newContexts(wrap func(*journal.Entry) *Entry) *contexts {
+func newContexts() *contexts {
 	return &contexts{
 		byPath: make(map[protocol.ContextPath]*Context),
 		byLast: make(map[string]protocol.ContextPath),
 		open:   make(map[protocol.ParticipantID]int),
-		wrap:   wrap,
 	}
 }
 
@@ -104,12 +106,13 @@ func (t *contexts) note(e *journal.Entry) {
 		c = t.add(env.Context, e)
 		c.Implicit = true
 	}
-	said := t.about(e)
-	if c.Implicit && !c.start.public && said.public {
-		c.start = said // nobody opened it, so whoever may see some of it may know of it
+	if c.Implicit && c.start.isAddressed() && len(env.To) == 0 {
+		c.start = about(e) // without a start, the first broadcast decides who knows of it
 	}
-	if said.public || !c.start.public { // what is private does not show in public figures
-		c.count(env)
+	if len(env.To) > 0 {
+		c.addressed.add(env)
+	} else {
+		c.Counts.add(env)
 	}
 	if env.Kind.ClosesContext() {
 		t.end(c, env)
@@ -129,17 +132,17 @@ func (t *contexts) begin(path protocol.ContextPath, e *journal.Entry) {
 	c.Opener, c.Started = e.Envelope.From, wireTime{e.Envelope.TS}
 	c.Answers = e.Envelope.Correlation.IDs
 	c.Message = textOf(&e.Envelope)
-	c.start = t.about(e)
+	c.start = about(e)
 	if c.State == ContextReasoning {
 		t.open[c.Opener]++
 	}
 }
 
-// about returns what is needed of an entry to say who may know of it.
-func (t *contexts) about(e *journal.Entry) *Entry {
+// about returns the part of an entry that decides who may see it.
+func about(e *journal.Entry) *Entry {
 	slim := *e
 	slim.Envelope.Payload, slim.Envelope.Extra = nil, nil
-	return t.wrap(&slim)
+	return newEntry(&slim)
 }
 
 func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
@@ -148,7 +151,7 @@ func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
 	}
 	c := &Context{
 		Path: path, Opener: e.Envelope.From, State: ContextReasoning,
-		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: t.about(e),
+		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: about(e),
 	}
 	t.byPath[path] = c
 	t.byLast[path.Last()] = path
@@ -206,18 +209,25 @@ func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
 	}
 }
 
-func (c *Context) count(e *protocol.Envelope) {
-	c.Counts.Envelopes++
+func (n *ContextCounts) add(e *protocol.Envelope) {
+	n.Envelopes++
 	switch {
 	case e.Kind.IsStep():
-		c.Counts.Steps++
+		n.Steps++
 	case e.Kind == protocol.KindMCPRequest:
-		c.Counts.Requests++
+		n.Requests++
 	case e.Kind == protocol.KindMCPResponse:
-		c.Counts.Responses++
+		n.Responses++
 		if doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth); err == nil && doc.Root().Get("error").Exists() {
-			c.Counts.Errors++
+			n.Errors++
 		}
+	}
+}
+
+func (n ContextCounts) plus(m ContextCounts) ContextCounts {
+	return ContextCounts{
+		Envelopes: n.Envelopes + m.Envelopes, Steps: n.Steps + m.Steps,
+		Requests: n.Requests + m.Requests, Responses: n.Responses + m.Responses, Errors: n.Errors + m.Errors,
 	}
 }
 
@@ -255,15 +265,18 @@ func (t *contexts) openOf(id protocol.ParticipantID) int {
 // Contexts returns the tree below prefix ("" is all of it) as far as the
 // participant may see it, oldest first.
 func (s *Space) Contexts(who protocol.ParticipantID, prefix protocol.ContextPath) []*Context {
-	observes, now := s.observes(who), s.now()
+	sight, now := s.SightOf(who), s.now()
 	t := s.contexts
 	t.mu.Lock()
 	copies := make(map[protocol.ContextPath]*Context)
 	var order []protocol.ContextPath
 	for _, path := range t.order {
-		if c := t.byPath[path]; path.Within(prefix) && c.start.visibleTo(who, observes) {
+		if c := t.byPath[path]; path.Within(prefix) && c.start.visibleTo(sight) {
 			copied := *c
 			copied.Children = []*Context{}
+			if sight.everyone || c.start.isAddressed() {
+				copied.Counts = c.Counts.plus(c.addressed)
+			}
 			copies[path] = &copied
 			order = append(order, path)
 		}

@@ -99,7 +99,7 @@ func (c *Cursor) readJournal(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		entry := c.space.newEntry(e)
+		entry := newEntry(e)
 		c.batch = append(c.batch, entry)
 		if size += entry.size(); size >= deliveryBytes {
 			break
@@ -145,7 +145,7 @@ func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*
 				yield(nil, err)
 				return
 			}
-			if !e.Hidden && !yield(s.newEntry(e), nil) {
+			if !e.Hidden && !yield(newEntry(e), nil) {
 				return
 			}
 		}

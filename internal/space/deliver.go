@@ -21,7 +21,7 @@ func (s *Space) deliver(entries []*journal.Entry) {
 func (s *Space) put(entries []*journal.Entry) {
 	out := make([]*Entry, len(entries))
 	for i, e := range entries {
-		out[i] = s.newEntry(e)
+		out[i] = newEntry(e)
 	}
 	if len(s.members()) > 0 {
 		encodeTogether(out)

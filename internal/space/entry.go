@@ -18,8 +18,7 @@ type Entry struct {
 
 	thread []protocol.ParticipantID // senders of what it correlates to
 	except protocol.ParticipantID   // who does not get it (presence, of oneself)
-	public bool                     // everybody may see it
-	hidden bool                     // nobody does
+	hidden bool                     // only gateways see it
 	after  protocol.Seq             // of the last durable entry up to here
 	lives  uint64                   // entries without a Seq before it in the ring
 
@@ -30,14 +29,8 @@ type Entry struct {
 	frames [protocol.DialectCount]atomic.Pointer[[]byte]
 }
 
-func (s *Space) newEntry(e *journal.Entry) *Entry {
-	return &Entry{
-		Envelope: &e.Envelope,
-		thread:   e.Thread,
-		hidden:   e.Hidden,
-		public:   !e.Hidden && (len(e.Envelope.To) == 0 || s.config().Everyone),
-		after:    e.Envelope.Seq,
-	}
+func newEntry(e *journal.Entry) *Entry {
+	return &Entry{Envelope: &e.Envelope, thread: e.Thread, hidden: e.Hidden, after: e.Envelope.Seq}
 }
 
 // Frame returns the entry as one WebSocket text frame in the dialect. The
@@ -66,14 +59,13 @@ func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Content(e.Frame(d
 // size is what the entry counts for in the ring, in bytes.
 func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Extra)) + 512 }
 
-// visibleTo reports whether section 1 lets p see the entry; observes is
-// whether p sees what is addressed to others.
-func (e *Entry) visibleTo(p protocol.ParticipantID, observes bool) bool {
-	if e.hidden || e.except == p {
-		return false
-	}
-	return Sight{p, e.public, observes}.Sees(e.Envelope, e.thread)
+// visibleTo reports whether section 1 lets a participant see the entry. The
+// answer is never kept: a reload changes it.
+func (e *Entry) visibleTo(v Sight) bool {
+	return !e.hidden && e.except != v.who && v.Sees(e.Envelope, e.thread)
 }
+
+func (e *Entry) isAddressed() bool { return len(e.Envelope.To) > 0 }
 
 // encodeTogether makes the default frames of entries in one block of memory,
 // so that a writer who wants all of them writes one slice.

@@ -48,7 +48,7 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 	if limit <= 0 {
 		limit = DefaultHistory
 	}
-	observes := s.observes(who)
+	sight := s.SightOf(who)
 	page := &Page{Entries: []*Entry{}, Next: q.Since}
 	if q.Backwards {
 		page.Next = q.Before
@@ -65,8 +65,8 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 		}
 		scanned++
 		page.Next = je.Envelope.Seq
-		e := s.newEntry(je)
-		if e.visibleTo(who, observes) && matcher.Match(e.Envelope) {
+		e := newEntry(je)
+		if e.visibleTo(sight) && matcher.Match(e.Envelope) {
 			page.Entries = append(page.Entries, e)
 			size += len(je.Envelope.Payload) + len(je.Envelope.Extra)
 		}
@@ -82,7 +82,7 @@ func (s *Space) Envelope(ctx context.Context, who protocol.ParticipantID, id pro
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
 	}
 	if err == nil {
-		if e := s.newEntry(je); e.visibleTo(who, s.observes(who)) {
+		if e := newEntry(je); e.visibleTo(s.SightOf(who)) {
 			return e, nil
 		}
 	}

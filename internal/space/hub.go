@@ -89,7 +89,7 @@ func (h *Hub) newSpace(cfg *Config, name string) *Space {
 		participants: make(map[protocol.ParticipantID]*participant),
 	}
 	s.cfg.Store(cfg)
-	s.contexts = newContexts(s.newEntry)
+	s.contexts = newContexts()
 	return s
 }
 

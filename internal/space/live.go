@@ -14,7 +14,7 @@ import (
 // the envelope stands for an acknowledgement.
 func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
 	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread}
-	s.putLive(s.newEntry(e))
+	s.putLive(newEntry(e))
 	head := s.Head()
 	if peers := s.hub.services.Peers; peers != nil {
 		if err := peers.Publish(s.name, journal.AppendEntry(nil, e)); err != nil {
@@ -41,7 +41,7 @@ func (s *Space) receiveLive(message []byte) {
 		return
 	}
 	e.Envelope.Seq = 0
-	s.putLive(s.newEntry(e))
+	s.putLive(newEntry(e))
 }
 
 // announce tells the others that a participant came or went. It is called
@@ -60,7 +60,7 @@ func (s *Space) announce(event string, id protocol.ParticipantID) {
 		spelled[d] = e.Payload
 	}
 	e.Payload = spelled[protocol.MEUP1]
-	s.putLive(&Entry{Envelope: &e, public: true, except: id, spelled: &spelled})
+	s.putLive(&Entry{Envelope: &e, except: id, spelled: &spelled})
 }
 
 // reportRosterLocked tells the other gateways who is here.

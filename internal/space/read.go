@@ -35,7 +35,8 @@ func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 // it may and wants to see. Those that are not durable stand in the ring, from
 // the position first on.
 func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
-	matcher, observes := m.matcher.Load(), m.observes.Load()
+	matcher := m.matcher.Load()
+	sight := Sight{m.ID, m.space.config().Everyone, m.observes.Load()}
 	out := entries[:0]
 	for i, e := range entries {
 		switch seq := e.Envelope.Seq; {
@@ -44,7 +45,7 @@ func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
 		case seq != 0:
 			m.seq = seq
 		}
-		if m.sees(e, matcher, observes) {
+		if m.sees(e, matcher, sight) {
 			out = append(out, e)
 		}
 	}
@@ -53,8 +54,8 @@ func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
 
 // sees reports whether the member is shown the entry. Section 1 says who may
 // see it, section 6 what no filter hides.
-func (m *Member) sees(e *Entry, matcher *protocol.Matcher, observes bool) bool {
-	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(m.ID, observes) {
+func (m *Member) sees(e *Entry, matcher *protocol.Matcher, sight Sight) bool {
+	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(sight) {
 		return false
 	}
 	if matcher == nil {
@@ -136,7 +137,7 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 		if err != nil {
 			return nil, err
 		}
-		entry := m.space.newEntry(e)
+		entry := newEntry(e)
 		dst = append(dst, entry)
 		if size += entry.size(); size >= deliveryBytes {
 			break

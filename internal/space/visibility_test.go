@@ -1,0 +1,74 @@
+package space_test
+
+import (
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// reloadVisibility puts the same participants in force with another visibility.
+func (r *room) reloadVisibility(who rights, everyone bool) {
+	cfg := who.config(r.t)
+	cfg.Everyone = everyone
+	r.hub.Reload(func(name string) (*space.Config, bool) { return cfg, name == cfg.Name })
+}
+
+func TestReload_VisibilityFollows(t *testing.T) {
+	who := rights{"alice": {"*"}, "bob": {"*"}, "carol": {"*"}}
+	for _, test := range []struct {
+		name          string
+		before, after bool
+	}{
+		{"everyone to addressed", true, false},
+		{"addressed to everyone", false, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := who.config(t)
+			cfg.Everyone = test.before
+			r := openWith(t, cfg, nil)
+			live, refused := r.Join(t.Context(), space.JoinOptions{ID: "carol"})
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			defer r.Leave(live)
+			defer live.MarkClosed()
+			r.must("alice", `{"id": "s", "kind": "reasoning.start", "to": ["bob"], "payload": {"message": "private"}}`)
+			r.must("alice", `{"id": "open", "kind": "reasoning.start", "payload": {"message": "public"}}`)
+			r.must("alice", `{"id": "p", "kind": "reasoning.thought", "context": "open", "to": ["bob"], "payload": {"message": "private"}}`)
+			r.reloadVisibility(who, test.after)
+
+			got := map[protocol.ID]bool{}
+			var d space.Delivery
+			r.must("alice", chat("end"))
+			for !got["end"] {
+				if err := live.Next(t.Context(), &d); err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range d.Entries {
+					got[e.Envelope.ID] = true
+				}
+			}
+			if got["s"] != test.after || got["p"] != test.after || !got["open"] {
+				t.Errorf("delivered %v", got)
+			}
+			page, refused := r.History(t.Context(), "carol", space.HistoryQuery{})
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			if want := map[bool]int{false: 2, true: 4}[test.after]; len(page.Entries) != want {
+				t.Errorf("history has %d entries, want %d", len(page.Entries), want)
+			}
+			contexts := map[protocol.ContextPath]int{}
+			for _, c := range r.Contexts("carol", "") {
+				contexts[c.Path] = c.Counts.Envelopes
+			}
+			if _, sees := contexts["s"]; sees != test.after {
+				t.Errorf("contexts of a third party: %v", contexts)
+			}
+			if want := map[bool]int{false: 0, true: 1}[test.after]; contexts["open"] != want {
+				t.Errorf("figures of the public context count %d envelopes, want %d", contexts["open"], want)
+			}
+		})
+	}
+}
