@@ -82,16 +82,16 @@ type stage struct {
 }
 
 func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.level)); err != nil {
-		return &usageError{fmt.Errorf("log level %q is none of debug, info, warn, error", f.level)}
+	checked := config.Default()
+	if err := errors.Join(checked.Set("log-level", f.level), checked.Set("listen", f.listen)); err != nil {
+		return &usageError{err}
 	}
 	dir, err := os.MkdirTemp("", "meup-demo-")
 	if err != nil {
 		return fmt.Errorf("make a folder for the demo: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
-	s := &stage{flags: f, out: out, dir: dir, log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))}
+	s := &stage{flags: f, out: out, dir: dir, log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: checked.Log.Level}))}
 	s.tokens = make(map[string]string)
 	for _, name := range []string{"DEMO_YOU", "DEMO_GUIDE", "DEMO_HELPER"} {
 		s.tokens[name], _ = auth.NewToken()
@@ -210,10 +210,7 @@ func (s *stage) listen(ctx context.Context) (net.Listener, error) {
 	if err == nil {
 		return l, nil
 	}
-	host, _, splitErr := net.SplitHostPort(s.flags.listen)
-	if splitErr != nil {
-		return nil, &usageError{fmt.Errorf("listen address %q: %w", s.flags.listen, splitErr)}
-	}
+	host, _, _ := net.SplitHostPort(s.flags.listen)
 	if l, freeErr := lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0")); freeErr == nil {
 		return l, nil
 	}

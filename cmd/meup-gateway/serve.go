@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -21,22 +23,18 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway"
 )
 
-// serveFlags are the flags of serve; those that were given win over the
-// environment, which wins over the file.
+// serveFlags are the flags of serve.
 type serveFlags struct {
-	config    string
-	listen    string
-	data      string
-	nats      string
-	logLevel  string
-	logFormat string
-	watch     bool
-
+	config     string
+	watch      bool
 	acceptLoss bool
+	// settings are the flags that override the environment and the file, by the
+	// names of config.Set. Empty ones are not given.
+	settings map[string]*string
 }
 
 func newServe() *cobra.Command {
-	var f serveFlags
+	f := serveFlags{settings: make(map[string]*string)}
 	c := &cobra.Command{
 		Use:   "serve --config FILE",
 		Short: "Serves spaces",
@@ -44,26 +42,31 @@ func newServe() *cobra.Command {
 (MEUP_LISTEN, MEUP_DATA, MEUP_NATS, MEUP_LOG_LEVEL, MEUP_LOG_FORMAT), and the
 environment over the file.
 
-SIGHUP (and with --watch a change of the file) reads the file again; a faulty
-one changes nothing and is reported. SIGTERM ends the gateway in good order:
-no new connections, everything admitted is delivered, exit code 0.`,
+The gateway listens at once. Until its log is open, /healthz answers 200 and
+everything else 503; /readyz answers 200 from then on.
+
+SIGHUP (and with --watch a change of the file) reloads the file and the TLS
+certificate; a faulty one changes nothing and is reported. SIGTERM ends the
+gateway in good order: no new connections, everything admitted is delivered,
+exit code 0.`,
 		Example: "  meup-gateway serve --config meup.yaml\n  meup-gateway serve --config meup.yaml --listen 127.0.0.1:9000 --data :memory:",
 		Args:    exactly(),
 		RunE:    func(c *cobra.Command, _ []string) error { return serve(c.Context(), f, c.ErrOrStderr()) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "configuration file (required)")
-	fl.StringVar(&f.listen, "listen", "", "address to listen on, host:port")
-	fl.StringVar(&f.data, "data", "", "folder of the embedded log; :memory: keeps nothing")
-	fl.StringVar(&f.nats, "nats", "", "nats://… URL: keep the log on this JetStream")
-	fl.StringVar(&f.logLevel, "log-level", "", "debug, info, warn or error (default info)")
-	fl.StringVar(&f.logFormat, "log-format", "", "text or json (default text)")
 	fl.BoolVar(&f.watch, "watch", false, "reload when the file changes")
 	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start although the log lacks envelopes that were acknowledged")
+	setting := func(name, usage string) { f.settings[name] = fl.String(name, "", usage) }
+	setting("listen", "address to listen on, host:port")
+	setting("data", "folder of the embedded log; :memory: keeps nothing")
+	setting("nats", "nats://… URL: keep the log on this JetStream")
+	setting("log-level", "debug, info, warn or error (default info)")
+	setting("log-format", "text or json (default text)")
 	return c
 }
 
-// load reads the configuration as the flags and the environment have it, and
+// load reads the configuration, with the environment and the flags applied, and
 // reports every fault.
 func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
 	if f.config == "" {
@@ -79,22 +82,14 @@ func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
 	if cfg == nil || config.HasErrors(faults) {
 		return nil, errReported
 	}
-	override(&cfg.Listen, f.listen)
-	override(&cfg.Data, f.data)
-	override(&cfg.NATS, f.nats)
-	override(&cfg.Log.Format, f.logFormat)
-	if f.logLevel != "" {
-		if err := cfg.Log.Level.UnmarshalText([]byte(f.logLevel)); err != nil {
-			return nil, &usageError{fmt.Errorf("log level %q is none of debug, info, warn, error", f.logLevel)}
+	for _, name := range slices.Sorted(maps.Keys(f.settings)) {
+		if value := *f.settings[name]; value != "" {
+			if err := cfg.Set(name, value); err != nil {
+				return nil, &usageError{err}
+			}
 		}
 	}
 	return cfg, nil
-}
-
-func override(field *string, flag string) {
-	if flag != "" {
-		*field = flag
-	}
 }
 
 func newLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, error) {
@@ -108,7 +103,12 @@ func newLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, erro
 	return nil, &usageError{fmt.Errorf("log format %q is neither text nor json", format)}
 }
 
+// serve runs a gateway until ctx ends, the listener fails, or the log cannot be
+// opened.
 func serve(ctx context.Context, f serveFlags, w io.Writer) error {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP) // first: unhandled, it ends the process
+	defer signal.Stop(hup)
 	cfg, err := f.load(printFaults(w))
 	if err != nil {
 		return err
@@ -117,21 +117,76 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
+	if err != nil && ctx.Err() != nil {
+		return nil // stopped before it began
+	}
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", cfg.Listen, err)
+	}
 	g, err := gateway.New(ctx, gateway.Options{Config: cfg, Logger: log, Version: buildVersion(), AcceptLoss: f.acceptLoss})
 	if err != nil {
-		return err
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
-	if err != nil {
-		return errors.Join(fmt.Errorf("listen on %s: %w", cfg.Listen, err), g.Close())
+		return errors.Join(err, l.Close())
 	}
 	side, err := serveAside(ctx, cfg, g, log)
 	if err != nil {
 		return errors.Join(err, l.Close(), g.Close())
 	}
 	defer side()
-	log.Info("serving", "address", l.Addr().String(), "spaces", len(cfg.Spaces), "log", logPlace(cfg), "version", version)
-	return serveUntilDone(ctx, f, g, l, log, cfg.DrainTimeout)
+	log.Info("listening", "address", l.Addr().String(), "version", version)
+	reload, stop := reloads(hup, f, log)
+	defer stop()
+	return serveUntilDone(ctx, &server{gateway: g, listener: l, cfg: cfg, flags: f, log: log}, reload)
+}
+
+// server is a gateway that serve runs.
+type server struct {
+	gateway  *gateway.Gateway
+	listener net.Listener
+	cfg      *config.Config // of the start
+	flags    serveFlags
+	log      *slog.Logger
+}
+
+// serveUntilDone serves until the gateway fails or ctx ends, and drains then.
+func serveUntilDone(ctx context.Context, s *server, reload <-chan struct{}) error {
+	served := make(chan error, 1)
+	go func() { served <- s.gateway.Serve(s.listener) }() // ends with the drain below
+	opened, reloadOpen := s.gateway.Opened(), (<-chan struct{})(nil)
+	for {
+		select {
+		case <-opened:
+			opened = nil
+			if s.gateway.Err() == nil {
+				reloadOpen = reload // one that came earlier waits in the channel
+				s.log.Info("serving", "address", s.listener.Addr().String(), "spaces", len(s.cfg.Spaces), "log", logPlace(s.cfg), "version", version)
+			}
+		case <-reloadOpen:
+			reloadConfig(s.flags, s.gateway, s.log)
+		case err := <-served:
+			return errors.Join(err, s.drain(ctx))
+		case <-ctx.Done():
+			if err := s.drain(ctx); err != nil {
+				return err
+			}
+			return <-served
+		}
+	}
+}
+
+func (s *server) drain(ctx context.Context) error {
+	s.log.Info("draining", "timeout", s.cfg.DrainTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
+	defer cancel()
+	err := s.gateway.Drain(ctx)
+	if errors.Is(err, gateway.ErrNotClosed) {
+		return err
+	}
+	if err != nil {
+		s.log.Warn("not everything could be delivered", "error", err)
+	}
+	s.log.Info("stopped")
+	return nil
 }
 
 func logPlace(cfg *config.Config) string {
@@ -139,76 +194,6 @@ func logPlace(cfg *config.Config) string {
 		return "JetStream"
 	}
 	return cfg.Data
-}
-
-// serveUntilDone serves until the listener fails or ctx ends, and drains then.
-func serveUntilDone(ctx context.Context, f serveFlags, g *gateway.Gateway, l net.Listener, log *slog.Logger, patience time.Duration) error {
-	served := make(chan error, 1)
-	go func() { served <- g.Serve(l) }() // ends with Drain or Close below
-	reload, stop := reloadSignals(f, log)
-	defer stop()
-	for {
-		select {
-		case err := <-served:
-			return errors.Join(err, g.Close())
-		case <-reload:
-			reloadConfig(f, g, log)
-		case <-ctx.Done():
-			log.Info("draining", "patience", patience)
-			drainCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-			defer cancel()
-			if err := g.Drain(drainCtx); err != nil {
-				log.Warn("not everything could be delivered", "error", err)
-			}
-			err := <-served
-			log.Info("stopped")
-			return err
-		}
-	}
-}
-
-// reloadSignals returns what says that the file is to be read again.
-func reloadSignals(f serveFlags, log *slog.Logger) (<-chan struct{}, func()) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	reload := make(chan struct{}, 1)
-	done := make(chan struct{})
-	var running sync.WaitGroup
-	running.Add(1)
-	go func() { // ends with done; stop waits
-		defer running.Done()
-		watched := watchFile(f, done, log)
-		for {
-			select {
-			case <-hup:
-			case <-watched:
-			case <-done:
-				return
-			}
-			select {
-			case reload <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	return reload, func() {
-		signal.Stop(hup)
-		close(done)
-		running.Wait()
-	}
-}
-
-func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
-	cfg, err := f.load(logFaults(log))
-	if err != nil {
-		log.Error("the configuration was not reloaded; the one in force stays", "file", f.config)
-		return
-	}
-	later := g.Reload(cfg)
-	log.Info("configuration reloaded", "file", f.config)
-	if len(later) > 0 {
-		log.Warn("some changes hold from the next start on only", "keys", later)
-	}
 }
 
 // printFaults reports faults as compilers do, a line each.

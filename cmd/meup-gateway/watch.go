@@ -3,8 +3,52 @@ package main
 import (
 	"log/slog"
 	"os"
+	"sync"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway"
 )
+
+// reloads returns a channel that receives when the file is to be read again: at
+// each SIGHUP, and with --watch when the file has changed. Several at once count
+// as one.
+func reloads(hup <-chan os.Signal, f serveFlags, log *slog.Logger) (<-chan struct{}, func()) {
+	reload := make(chan struct{}, 1)
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { // ends with done; stop waits
+		watched := watchFile(f, done, log)
+		for {
+			select {
+			case <-hup:
+			case <-watched:
+			case <-done:
+				return
+			}
+			select {
+			case reload <- struct{}{}:
+			default:
+			}
+		}
+	})
+	return reload, func() {
+		close(done)
+		running.Wait()
+	}
+}
+
+func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
+	cfg, err := f.load(logFaults(log))
+	if err != nil {
+		log.Error("the configuration was not reloaded; the one in force stays", "file", f.config)
+		return
+	}
+	later := g.Reload(cfg)
+	log.Info("configuration reloaded", "file", f.config)
+	if len(later) > 0 {
+		log.Warn("some changes hold from the next start on only", "keys", later)
+	}
+}
 
 // watchEvery is how often --watch looks at the file. Polling sees what a
 // mounted file system or an editor that replaces the file does, too.

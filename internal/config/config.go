@@ -12,6 +12,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"log/slog"
 	"os"
 	"time"
@@ -49,9 +50,15 @@ type Config struct {
 	LoginFailures    LoginFailures
 }
 
-// TLS names the files of a certificate and its key; both are empty when the
-// gateway speaks plain HTTP.
-type TLS struct{ Cert, Key string }
+// TLS is a certificate and its key, and the files that they are from. It is the
+// zero TLS when the gateway serves plain HTTP.
+type TLS struct {
+	Cert, Key   string
+	Certificate *tls.Certificate
+}
+
+// Enabled reports whether the gateway serves TLS.
+func (t TLS) Enabled() bool { return t.Certificate != nil }
 
 // Log says what is logged, and how.
 type Log struct {

@@ -103,7 +103,7 @@ func (r *resolver) tls(cfg *Config, f *tlsShape) {
 		r.errorf(f.place, "tls needs both cert and key, or neither")
 		return
 	}
-	cfg.TLS = TLS{r.path(cert), r.path(key)}
+	cfg.TLS = TLS{Cert: r.path(cert), Key: r.path(key)}
 	certPEM, certErr := r.readFile(cfg.TLS.Cert)
 	if certErr != nil {
 		r.errorf(f.Cert.place, "the certificate cannot be read: %s", reason(certErr))
@@ -115,9 +115,12 @@ func (r *resolver) tls(cfg *Config, f *tlsShape) {
 	if certErr != nil || keyErr != nil {
 		return
 	}
-	if _, err := tls.X509KeyPair(certPEM, keyPEM); err != nil {
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
 		r.errorf(f.Cert.place, "the certificate and the key do not work together: %v", err)
+		return
 	}
+	cfg.TLS.Certificate = &pair
 }
 
 // reason is what is wrong with a file, without its path.

@@ -42,7 +42,7 @@ func TestCertificateMustFitItsKey(t *testing.T) {
 		return config.Parse("/etc/meup/meup.yaml", []byte("tls: "+tls+"\nspaces: {lab: }"), lookup, read)
 	}
 	cfg, faults := parse("{cert: cert.pem, key: /etc/meup/key.pem}")
-	if cfg == nil || cfg.TLS != (config.TLS{Cert: "/etc/meup/cert.pem", Key: "/etc/meup/key.pem"}) {
+	if cfg == nil || !cfg.TLS.Enabled() || cfg.TLS.Cert != "/etc/meup/cert.pem" || cfg.TLS.Key != "/etc/meup/key.pem" {
 		t.Errorf("got %+v, %s", cfg, lines(faults))
 	}
 	if cfg, _ := parse("{cert: cert.pem, key: other.pem}"); cfg != nil {

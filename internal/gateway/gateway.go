@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/internal/access"
@@ -35,6 +37,8 @@ type Options struct {
 	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
 	// an error otherwise.
 	AcceptLoss bool
+
+	fs vfs.FS // of the embedded log; nil: the machine's. Tests make it fail
 }
 
 // Gateway is a gateway in this process. New makes it, Serve serves it, and
@@ -48,6 +52,8 @@ type Gateway struct {
 	codes   access.LoginCodes
 	page    httpapi.Page // nil: none is served
 	http    *http.Server
+	// certificate is the one of new connections; nil: plain HTTP.
+	certificate atomic.Pointer[tls.Certificate]
 
 	background context.Context //nolint:containedctx // ends with Close
 	stop       context.CancelFunc
@@ -55,6 +61,7 @@ type Gateway struct {
 	running    sync.WaitGroup
 	closing    sync.Once
 	draining   atomic.Bool
+	ending     sync.WaitGroup // a Drain, which may go on after it has returned
 
 	// opened is closed when the log is open, or openErr gives the reason why it
 	// is not. The fields below are set before.
@@ -92,6 +99,13 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		Handler: g, ReadHeaderTimeout: o.Config.HandshakeTimeout, IdleTimeout: 30 * time.Second,
 		MaxHeaderBytes: 32 << 10, WriteTimeout: time.Minute, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
+	if o.Config.TLS.Enabled() {
+		g.certificate.Store(o.Config.TLS.Certificate)
+		g.http.TLSConfig = &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.certificate.Load(), nil },
+		}
+	}
 	g.background, g.stop = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, g.opening = context.WithCancel(ctx)
 	g.run(func() { g.open(ctx) })
@@ -101,13 +115,17 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 // open opens the log and starts everything that needs it. When the log cannot
 // be opened, it stops the HTTP server, so that Serve returns.
 func (g *Gateway) open(ctx context.Context) {
-	defer close(g.opened)
-	if err := g.openLog(ctx, g.options.Config); err != nil {
-		g.openErr = err
-		_ = g.http.Close() // it has only listeners to close
+	err := g.openLog(ctx, g.options.Config)
+	if err == nil {
+		g.assemble(g.options.Config)
+		close(g.opened)
 		return
 	}
-	g.assemble(g.options.Config)
+	if g.openErr = err; ctx.Err() != nil {
+		g.openErr = errStopped
+	}
+	close(g.opened)
+	_ = g.http.Close() // it has only listeners to close
 }
 
 // assemble makes and starts the parts that need the log.
@@ -190,6 +208,9 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 		return nil
 	}
 	before := g.cfg.Swap(cfg)
+	if cfg.TLS.Enabled() {
+		g.certificate.Store(cfg.TLS.Certificate)
+	}
 	g.auth.Replace(tokensOf(cfg))
 	g.hub.Reload(spacesOf(cfg))
 	if err := g.safety.replace(cfg); err != nil {

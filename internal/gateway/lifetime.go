@@ -17,7 +17,7 @@ const startGrace = 500 * time.Millisecond
 
 // closeTimeout bounds how long Drain waits for the log to close after its
 // context has ended.
-const closeTimeout = time.Second
+const closeTimeout = 800 * time.Millisecond
 
 var (
 	errStarting = errors.New("starting: the log is not open yet")
@@ -102,8 +102,8 @@ func (g *Gateway) Serve(l net.Listener) error {
 	case <-grace.C:
 	}
 	var err error
-	if tls := g.cfg.Load().TLS; tls.Cert != "" {
-		err = g.http.ServeTLS(l, tls.Cert, tls.Key)
+	if g.http.TLSConfig != nil {
+		err = g.http.ServeTLS(l, "", "")
 	} else {
 		err = g.http.Serve(l)
 	}
@@ -154,7 +154,7 @@ func (g *Gateway) Drain(ctx context.Context) error {
 	g.draining.Store(true)
 	g.opening()
 	ended := make(chan error, 1)
-	go func() { ended <- g.drain(ctx) }() // waited for below, unless the log hangs
+	g.ending.Go(func() { ended <- g.drain(ctx) }) // waited for below, unless the log hangs
 	select {
 	case err := <-ended:
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -28,20 +29,36 @@ const InMemory = ":memory:"
 // does not say.
 const defaultReplicas = 3
 
+// Folders within the data folder.
+const (
+	embeddedDir = "log"
+	replicaDir  = "replica"
+)
+
+// warnUnused warns of a log in the data folder that is not the one in use.
+func warnUnused(data, folder, message string, log *slog.Logger) {
+	dir := filepath.Join(data, folder)
+	if _, err := os.Stat(dir); err == nil && data != InMemory {
+		log.Warn(message, "folder", dir)
+	}
+}
+
 // openLog opens the log that the configuration asks for: JetStream, memory, or
 // the embedded one.
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
 	switch {
 	case cfg.NATS != "":
+		warnUnused(cfg.Data, embeddedDir, "the data folder has a log of its own, which is not used: the log is on JetStream now", g.log)
 		if err := g.openNATS(ctx, cfg, retention); err != nil {
 			return fmt.Errorf("open the log: %w", err)
 		}
 	case cfg.Data == InMemory:
 		g.journal = memory.New(memory.Options{Retention: retention})
 	default:
+		warnUnused(cfg.Data, replicaDir, "the data folder has the replica of a log on JetStream, which is not used: no NATS is configured", g.log)
 		j, err := pebblejournal.Open(pebblejournal.Options{
-			Dir: filepath.Join(cfg.Data, "log"), AcceptLoss: g.options.AcceptLoss,
+			Dir: filepath.Join(cfg.Data, embeddedDir), FS: g.options.fs, AcceptLoss: g.options.AcceptLoss,
 			Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
 		})
 		if err != nil {
@@ -59,7 +76,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	dir := ""
 	if cfg.Data != InMemory {
-		dir = filepath.Join(cfg.Data, "replica")
+		dir = filepath.Join(cfg.Data, replicaDir)
 	}
 	replicas := cfg.Replicas
 	if replicas == 0 {

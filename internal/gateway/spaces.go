@@ -80,7 +80,7 @@ func fixedDifferences(a, b *config.Config) []string {
 	note("data", a.Data != b.Data)
 	note("nats", a.NATS != b.NATS)
 	note("replicas", a.Replicas != b.Replicas)
-	note("tls", a.TLS != b.TLS)
+	note("tls", a.TLS.Enabled() != b.TLS.Enabled())
 	note("retention", a.Retention != b.Retention)
 	note("ring", a.Ring != b.Ring)
 	note("origins", !slices.Equal(a.Origins, b.Origins))

@@ -1,0 +1,354 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/natsembed"
+)
+
+// patience is how long a test waits for something that has to happen.
+const patience = 30 * time.Second
+
+// stopTimeout is how long a gateway may take to stop.
+const stopTimeout = 10 * time.Second
+
+const serveConfig = `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-long-enough-token, capabilities: ["*"]}
+`
+
+// logLines is a log whose lines can be waited for.
+type logLines struct {
+	mu      sync.Mutex
+	text    strings.Builder
+	changed chan struct{} // closed at the next line
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+	return l.text.Write(p)
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// wait waits for a text in the log and returns what follows it in its line.
+func (l *logLines) wait(t *testing.T, text string) string {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		l.mu.Lock()
+		_, after, found := strings.Cut(l.text.String(), text)
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		if line, _, whole := strings.Cut(after, "\n"); found && whole {
+			return line
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("%q is not in the log:\n%s", text, l)
+		}
+	}
+}
+
+// serving is the command serve in this process.
+type serving struct {
+	*logLines
+	t     *testing.T
+	addr  string
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// startServe runs serve with a configuration and settings as by flags.
+func startServe(t *testing.T, yaml string, settings map[string]string) *serving {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "meup.yaml")
+	writeFile(t, file, yaml)
+	return startServeFile(t, file, settings)
+}
+
+func startServeFile(t *testing.T, file string, settings map[string]string) *serving {
+	t.Helper()
+	f := serveFlags{config: file, settings: make(map[string]*string)}
+	listen := "127.0.0.1:0"
+	f.settings["listen"] = &listen
+	for name, value := range settings {
+		f.settings[name] = &value
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	s := &serving{t: t, logLines: &logLines{}, stop: stop, ended: make(chan error, 1)}
+	go func() { s.ended <- serve(ctx, f, s.logLines) }() // ends with the test's context
+	address := s.wait(t, "msg=listening address=")
+	s.addr, _, _ = strings.Cut(address, " ")
+	return s
+}
+
+// end stops the gateway and returns its error.
+func (s *serving) end() error {
+	s.t.Helper()
+	s.stop()
+	select {
+	case err := <-s.ended:
+		return err
+	case <-time.After(stopTimeout):
+		s.t.Fatalf("the gateway does not stop:\n%s", s)
+		return nil
+	}
+}
+
+// get asks the gateway and returns the response and its body.
+func (s *serving) get(path string) (*http.Response, string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.addr+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hangUp(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestServe_LogOutOfReach(t *testing.T) {
+	nats, data := freeAddress(t), t.TempDir()
+	if err := os.Mkdir(filepath.Join(data, "log"), 0o700); err != nil { // of the time before NATS
+		t.Fatal(err)
+	}
+	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + nats, "data": data})
+	if line := s.wait(t, "the data folder has a log of its own, which is not used"); !strings.Contains(line, filepath.Join(data, "log")) {
+		t.Errorf("the warning: %s", line)
+	}
+	if resp, body := s.get("/healthz"); resp.StatusCode != http.StatusOK {
+		t.Errorf("/healthz: %d %s", resp.StatusCode, body)
+	}
+	resp, body := s.get("/readyz")
+	if resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, `"reason":"starting: the log is not open yet"`) || strings.Contains(body, nats) {
+		t.Errorf("/readyz: %d %s", resp.StatusCode, body)
+	}
+	for _, path := range []string{"/", "/version", "/api/spaces", "/api/spaces/lab/envelopes", "/ws?space=lab", "/nowhere"} {
+		resp, body := s.get(path)
+		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, `"error":"unavailable"`) {
+			t.Errorf("%s: %d %v %s", path, resp.StatusCode, resp.Header, body)
+		}
+	}
+	hangUp(t) // unhandled, it would end the test's process
+
+	host, port, err := net.SplitHostPort(nats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := natsembed.Start(t.Context(), natsembed.Options{Dir: t.TempDir(), Listen: net.JoinHostPort(host, port)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	s.wait(t, "msg=serving address=")
+	s.wait(t, "configuration reloaded")
+	if resp, body := s.get("/readyz"); resp.StatusCode != http.StatusOK {
+		t.Errorf("/readyz: %d %s", resp.StatusCode, body)
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServe_StopWhileTheLogIsOutOfReach(t *testing.T) {
+	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + freeAddress(t), "data": t.TempDir()})
+	if err := s.end(); err != nil {
+		t.Errorf("%v\n%s", err, s)
+	}
+}
+
+// A file that nobody writes to holds whoever opens it, like a disk that does
+// not answer.
+func TestServe_StopWhileTheDiskHangs(t *testing.T) {
+	data := t.TempDir()
+	log := filepath.Join(data, "log")
+	s := startServe(t, serveConfig, map[string]string{"data": data})
+	s.wait(t, "msg=serving address=")
+	if err := s.end(); err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := filepath.Glob(filepath.Join(log, "MANIFEST-*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("no manifest in %s: %v", log, err)
+	}
+	for _, name := range manifests {
+		if err := errors.Join(os.Remove(name), syscall.Mkfifo(name, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = startServe(t, "drain_timeout: 1s\n"+serveConfig, map[string]string{"data": data})
+	if err := s.end(); !errors.Is(err, gateway.ErrNotClosed) {
+		t.Errorf("%v\n%s", err, s)
+	}
+	for _, name := range manifests { // let the opening fail, so that it ends
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Close()
+	}
+}
+
+func TestServe_LogThatCannotBeOpened(t *testing.T) {
+	data := t.TempDir()
+	writeFile(t, filepath.Join(data, "log"), "no folder")
+	s := startServe(t, serveConfig, map[string]string{"data": data})
+	select {
+	case err := <-s.ended:
+		if err == nil || !strings.Contains(err.Error(), "open the log") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+}
+
+func TestServe_BadSetting(t *testing.T) {
+	for setting, value := range map[string]string{
+		"listen": "nowhere", "nats": "http://nonsense", "log-level": "INFO+2", "log-format": "xml",
+	} {
+		t.Run(setting, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "meup.yaml")
+			writeFile(t, file, serveConfig)
+			f := serveFlags{config: file, settings: map[string]*string{setting: &value}}
+			var usage *usageError
+			if err := serve(t.Context(), f, io.Discard); !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), "--"+setting+": ") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// keyPair writes a certificate with a serial number, and its key.
+func keyPair(t *testing.T, dir string, serial int64) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, "cert.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	writeFile(t, filepath.Join(dir, "key.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})))
+}
+
+func TestServe_ReloadOfTheCertificate(t *testing.T) {
+	dir := t.TempDir()
+	keyPair(t, dir, 1)
+	file := filepath.Join(dir, "meup.yaml")
+	writeFile(t, file, "tls: {cert: cert.pem, key: key.pem}\ndata: ':memory:'\n"+serveConfig)
+	s := startServeFile(t, file, nil)
+	serial := func() int64 {
+		t.Helper()
+		d := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the test looks at the certificate itself
+		conn, err := d.DialContext(t.Context(), "tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	if got := serial(); got != 1 {
+		t.Errorf("serial %d before the reload", got)
+	}
+	s.wait(t, "msg=serving address=")
+
+	keyPair(t, dir, 2)
+	hangUp(t)
+	s.wait(t, "configuration reloaded")
+	if got := serial(); got != 2 {
+		t.Errorf("serial %d after the reload", got)
+	}
+
+	cert, err := os.ReadFile(filepath.Join(dir, "cert.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyPair(t, dir, 3)
+	writeFile(t, filepath.Join(dir, "cert.pem"), string(cert)) // the key is another one's
+	hangUp(t)
+	if line := s.wait(t, `msg="configuration fault"`); !strings.Contains(line, "do not work together") {
+		t.Errorf("reported: %s", line)
+	}
+	s.wait(t, "the configuration was not reloaded")
+	if got := serial(); got != 2 {
+		t.Errorf("serial %d after a bad pair", got)
+	}
+	if err := s.end(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,99 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/meup-protocol/meup/internal/gateway"
+)
+
+// stuckDisk holds every sync from freeze to release.
+type stuckDisk struct {
+	mu       sync.Mutex
+	released chan struct{} // nil: syncs are done
+	stuck    chan struct{} // receives when a sync is held
+}
+
+func (d *stuckDisk) String() string { return "stuck disk" }
+
+func (d *stuckDisk) MaybeError(op errorfs.Op) error {
+	switch op.Kind {
+	case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+	default:
+		return nil
+	}
+	d.mu.Lock()
+	released := d.released
+	d.mu.Unlock()
+	if released == nil {
+		return nil
+	}
+	select {
+	case d.stuck <- struct{}{}:
+	default:
+	}
+	<-released
+	return nil
+}
+
+func (d *stuckDisk) freeze() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.released = make(chan struct{})
+}
+
+func TestDrain_DiskThatHangs(t *testing.T) {
+	disk := &stuckDisk{stuck: make(chan struct{}, 1)}
+	options := gateway.Options{Config: parseConfig(t, discreetConfig)}
+	options.Config.Data = t.TempDir()
+	options.SetFS(errorfs.Wrap(vfs.Default, disk))
+	g, err := gateway.New(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(l) }() // ends with Close
+	<-g.Opened()
+	disk.freeze()
+	posted := make(chan struct{})
+	go func() { // ends when the disk answers, or the connection is cut
+		defer close(posted)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/api/spaces/lab/envelopes",
+			strings.NewReader(`{"kind":"chat","payload":{"message":"hello"}}`))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		req.Header.Set("Authorization", "Bearer secret-of-alice")
+		transport := &http.Transport{DisableKeepAlives: true}
+		if resp, err := transport.RoundTrip(req); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	<-disk.stuck
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := g.Drain(ctx); !errors.Is(err, gateway.ErrNotClosed) {
+		t.Errorf("Drain: %v", err)
+	}
+	close(disk.released)
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	<-posted
+	g.Wait()
+}
