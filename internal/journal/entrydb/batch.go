@@ -66,18 +66,6 @@ func (b *Batch) markers(space string, e *journal.Entry, f func(key []byte)) {
 	}
 }
 
-// Take removes an entry that a batch has put, as if it had never been: for a
-// journal that had to report a commit as failed and finds the entry in the
-// store after all.
-func (b *Batch) Take(space string, e *journal.Entry) {
-	b.val = journal.AppendEntry(b.val[:0], e)
-	b.bytes -= b.rowBytes(space, e, len(b.val))
-	b.key = entryKey(b.key[:0], space, e.Envelope.Seq)
-	b.drop(b.key)
-	b.dropRefs(space, e)
-	b.markers(space, e, b.drop)
-}
-
 // dropRefs removes the rows that lead to e by an id.
 func (b *Batch) dropRefs(space string, e *journal.Entry) {
 	b.key = idKey(b.key[:0], space, e.Envelope.ID)

@@ -80,6 +80,12 @@ func Open(o Options) (*DB, error) {
 	return d, nil
 }
 
+// FS returns the file system that holds the database's folder.
+func (d *DB) FS() vfs.FS { return d.fs }
+
+// Dir returns the database's folder.
+func (d *DB) Dir() string { return d.dir }
+
 // openStore opens Pebble behind a gate of its own.
 func (d *DB) openStore() (s *store, err error) {
 	g := newGate(d.fs, d.dir)

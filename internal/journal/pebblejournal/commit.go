@@ -1,7 +1,10 @@
 package pebblejournal
 
 import (
+	"encoding/binary"
+	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -12,6 +15,9 @@ const (
 	groupEntries = 1024
 	groupBytes   = 4 << 20
 )
+
+// maxSpaceLogs bounds for how many spaces the end of the log is in memory.
+const maxSpaceLogs = 4096
 
 // group is what one batch appends, and all who wait for it.
 type group struct {
@@ -80,33 +86,64 @@ func (j *Journal) gather() {
 // commit appends r and whatever else is queued, and answers them all. It
 // returns why it could not.
 func (j *Journal) commit(r *request) error {
-	begun := j.opt.Clock()
+	begun := time.Now()
 	g := j.collect(r)
+	if g.entries > 0 {
+		j.batch.SetMeta(appendedKey, binary.AppendUvarint(nil, j.appended+uint64(g.entries)))
+	}
 	bytes := j.batch.Bytes()
 	if err := j.batch.Commit(true); err != nil {
 		j.fail(g, err)
 		return err
 	}
 	if g.entries > 0 {
-		j.opt.OnCommit(g.entries, bytes, j.opt.Clock().Sub(begun))
+		j.opt.OnCommit(g.entries, bytes, time.Since(begun))
 	}
-	for _, a := range g.spaces {
-		a.head.durable.Store(uint64(a.entries[len(a.entries)-1].Envelope.Seq))
-		j.sink(a.space, a.entries)
-	}
+	j.publish(g.spaces)
 	for _, r := range g.requests {
 		close(r.done)
+	}
+	if len(j.logs) > maxSpaceLogs {
+		j.forgetSpaces()
 	}
 	return nil
 }
 
-// fail refuses everything in the group, also what was decided already: a retry
-// may have found an entry that is not durable.
+// publish makes entries that are durable visible, counts them and passes them to the sink.
+func (j *Journal) publish(spaces []*appended) {
+	for _, a := range spaces {
+		j.appended += uint64(len(a.entries))
+	}
+	if len(spaces) > 0 {
+		j.writeMark()
+	}
+	for _, a := range spaces {
+		a.head.durable.Store(uint64(a.entries[len(a.entries)-1].Envelope.Seq))
+		j.sink(a.space, a.entries)
+	}
+}
+
+// forgetSpaces drops the ends of all logs, which are read again from the store
+// when they are needed. Everything in the store must be durable.
+func (j *Journal) forgetSpaces() {
+	clear(j.logs)
+	j.heads.Clear()
+}
+
+// fail answers everything in the group: an entry of the batch may have been
+// appended or not, and so may the one that a retry has found. A draft that was
+// refused may have been refused because of such an entry.
 func (j *Journal) fail(g *group, err error) {
 	j.down.Store(&err)
 	j.failed = g.spaces
 	for _, r := range g.requests {
-		r.refuse(unavailable(err))
+		for i := range r.results {
+			if r.results[i].Err == nil {
+				r.results[i] = journal.Result{Err: fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, err)}
+			} else {
+				r.results[i] = journal.Result{Err: unavailable(err)}
+			}
+		}
 		close(r.done)
 	}
 }
@@ -168,7 +205,7 @@ func (j *Journal) spaceLog(space string) (*spaceLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &spaceLog{head: j.headOf(space, last), last: last, lastState: lastState}
+	l := &spaceLog{head: j.newHead(space, last), last: last, lastState: lastState}
 	j.logs[space] = l
 	return l, nil
 }

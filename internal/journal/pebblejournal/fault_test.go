@@ -152,8 +152,12 @@ func TestFullDisk(t *testing.T) {
 
 	d.fail(full)
 	for i := range 3 {
+		want := journal.ErrUnavailable
+		if i == 0 { // the one that met the error
+			want = journal.ErrOutcomeUnknown
+		}
 		r := j.one("lab", fmt.Sprintf("refused-%d", i))
-		if !errors.Is(r.Err, journal.ErrUnavailable) || !errors.Is(r.Err, syscall.ENOSPC) || r.Seq != 0 {
+		if !errors.Is(r.Err, want) || !errors.Is(r.Err, syscall.ENOSPC) || r.Seq != 0 {
 			t.Errorf("on a full disk: %+v", r)
 		}
 	}
@@ -179,10 +183,11 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFailedSyncOfWrittenBatch is the nasty case: the batch has reached the
-// file, the sync reports an error, and the batch is there when the log is
-// opened again. It was reported as not admitted, so it must not be in the log.
-func TestFailedSyncOfWrittenBatch(t *testing.T) {
+// TestAppend_FailedSyncOfWrittenBatch: the batch has reached the file, the sync
+// reports an error, and the batch is there when the store is opened again. The
+// outcome was reported as unknown; the entries are delivered, and retries find
+// them.
+func TestAppend_FailedSyncOfWrittenBatch(t *testing.T) {
 	var d disk
 	var s sunk
 	fs := vfs.NewMem()
@@ -195,29 +200,32 @@ func TestFailedSyncOfWrittenBatch(t *testing.T) {
 		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
 		return sync && strings.HasSuffix(op.Path, ".log") && once.CompareAndSwap(false, true)
 	})
-	state := newDraft("refused-state")
+	state := newDraft("state")
 	state.State = true
-	for _, r := range j.Append(context.Background(), "lab", []journal.Draft{newDraft("refused"), state}) {
-		if !errors.Is(r.Err, journal.ErrUnavailable) {
-			t.Errorf("failed sync: %+v", r)
+	stale := newDraft("stale")
+	drafts := []journal.Draft{newDraft("unknown"), state, stale}
+	results := j.Append(context.Background(), "lab", drafts)
+	for i, want := range []error{journal.ErrOutcomeUnknown, journal.ErrOutcomeUnknown, journal.ErrUnavailable} {
+		if !errors.Is(results[i].Err, want) {
+			t.Errorf("result %d: %+v, want %v", i, results[i], want)
 		}
 	}
 	if !once.Load() {
 		t.Fatal("no sync was hit")
 	}
 	eventually(t, "ready", func() bool { return j.Ready() == nil })
-	wantIDs(t, "log", idsOf(read(t, j, "lab")), "before")
-	// Neither the number nor the state entry has left a trace.
-	if r := j.one("lab", "refused"); r.Seq != 2 || r.Retry || r.Err != nil {
-		t.Errorf("sent again: %+v", r)
+	if r := j.one("lab", "unknown"); r.Seq != 2 || !r.Retry || r.Err != nil {
+		t.Errorf("retry: %+v", r)
 	}
+	want := []protocol.ID{"before", "unknown", "state"}
+	wantIDs(t, "log", idsOf(read(t, j, "lab")), want...)
+	wantIDs(t, "sink", s.ids("lab"), want...)
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
 	j = open(t, Options{FS: fs})
 	defer j.Close()
-	wantIDs(t, "log opened again", idsOf(read(t, j, "lab")), "before", "refused")
-	wantIDs(t, "sink", s.ids("lab"), "before", "refused")
+	wantIDs(t, "log opened again", idsOf(read(t, j, "lab")), want...)
 }
 
 // A flush that fails in the background must show without anybody appending.

@@ -14,10 +14,11 @@
 //
 // Readers see an entry when it is durable, not before.
 //
-// When the disk fails, the batch is answered with [journal.ErrUnavailable] and
-// so is every later append, until the store could be opened again. If the
-// failed batch is then found in the store after all, it is removed first: an
-// append that was reported as failed is not in the log.
+// When the disk fails, the outcome of the batch under way is unknown: its
+// callers get [journal.ErrOutcomeUnknown], and every later append gets
+// [journal.ErrUnavailable] until the store could be opened again. The store
+// then has the batch as a whole or not at all. If it has it, its entries are
+// given to the sink, and a caller that retries finds them.
 package pebblejournal
 
 import (
@@ -30,7 +31,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
@@ -51,7 +51,8 @@ type Options struct {
 	// Retention is applied every RetentionEvery, by default a minute.
 	Retention      journal.Retention
 	RetentionEvery time.Duration
-	// Clock tells how old entries are; nil: time.Now.
+	// Clock is the wall clock by which retention decides; nil is time.Now. See
+	// [journal.RetentionClock].
 	Clock func() time.Time
 
 	// RetryAfter is how long to wait before a failed store is tried again the
@@ -86,10 +87,13 @@ type Journal struct {
 	queue chan *request
 	heads sync.Map // space → *head
 
-	// The committer's own.
-	logs   map[string]*spaceLog
-	batch  *entrydb.Batch
-	failed []*appended // of the last commit, if it failed
+	// Owned by the committer.
+	logs     map[string]*spaceLog
+	batch    *entrydb.Batch
+	failed   []*appended // of the last commit, if it failed
+	appended uint64      // entries that were ever acknowledged
+	mark     *mark
+	markErr  error // of the last write of the mark
 
 	down atomic.Pointer[error] // why appends are refused, nil while they are not
 
@@ -107,9 +111,6 @@ var _ journal.Journal = (*Journal)(nil)
 // an operator can do something about: a damaged file by name, another process
 // that has the log open.
 func Open(o Options) (*Journal, error) {
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
 	if o.RetentionEvery <= 0 {
 		o.RetentionEvery = defaultRetentionEvery
 	}
@@ -126,42 +127,25 @@ func Open(o Options) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	logID, err := loadLogID(db)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	j := &Journal{
-		opt: o, db: db, log: o.Logger, logID: logID,
+		opt: o, db: db, log: o.Logger,
 		sink:  func(string, []*journal.Entry) {},
 		queue: make(chan *request, queueLength),
 		logs:  map[string]*spaceLog{},
 		batch: db.NewBatch(),
 		stop:  stop,
 	}
-	j.running.Go(j.commitAll) // until the queue is closed
+	if err := j.loadMeta(); err != nil {
+		stop()
+		return nil, errors.Join(fmt.Errorf("open log in %s: %w", db.Dir(), err), db.Close())
+	}
+	j.running.Go(j.commitAll)                // until the queue is closed
+	j.running.Go(func() { j.syncMark(ctx) }) // until stop
 	if o.Retention != (journal.Retention{}) {
 		j.running.Go(func() { j.retain(ctx) }) // until stop
 	}
 	return j, nil
-}
-
-// logIDKey is the meta key of the log's id.
-const logIDKey = "log-id"
-
-// loadLogID reads the log's id, which is made when the log is created.
-func loadLogID(db *entrydb.DB) (string, error) {
-	id, err := db.Meta(logIDKey)
-	if err != nil || id != nil {
-		return string(id), err
-	}
-	id = []byte(uuid.NewString())
-	b := db.NewBatch()
-	b.SetMeta(logIDKey, id)
-	if err := b.Commit(true); err != nil {
-		return "", fmt.Errorf("write the id of the log: %w", err)
-	}
-	return string(id), nil
 }
 
 // Follow sets the sink.
@@ -262,7 +246,7 @@ func (j *Journal) Close() error {
 		close(j.queue)
 	}
 	j.running.Wait()
-	return j.db.Close()
+	return errors.Join(j.closeMark(), j.db.Close())
 }
 
 // unavailable makes an error that wraps ErrUnavailable and gives the reason.

@@ -10,25 +10,22 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// headOf returns the head of a space; durable is what to begin with if nobody
-// has asked before.
-func (j *Journal) headOf(space string, durable protocol.Seq) *head {
-	if h, ok := j.heads.Load(space); ok {
-		return h.(*head) //nolint:forcetypeassert // the map holds nothing else
-	}
+// newHead makes the head of a space that is about to be appended to; durable is
+// its newest entry. Only the committer makes and removes heads.
+func (j *Journal) newHead(space string, durable protocol.Seq) *head {
 	h := new(head)
 	h.durable.Store(uint64(durable))
-	known, _ := j.heads.LoadOrStore(space, h)
-	return known.(*head) //nolint:forcetypeassert // the map holds nothing else
+	j.heads.Store(space, h)
+	return h
 }
 
 // visible returns the newest Seq of a space that readers may see. The store
 // shows entries before they are durable; one that was seen and then lost with
 // the power would leave its number to another entry.
 //
-// The first to ask reads the store. That is safe although appends go on: they
-// make a head before they write, so whoever reads the store too late finds
-// that head when he wants to leave his own.
+// The committer makes a head before it writes and removes it only when
+// everything is durable. So a reader that finds no head after it has read the
+// store has seen durable entries only.
 func (j *Journal) visible(space string) (protocol.Seq, error) {
 	if h, ok := j.heads.Load(space); ok {
 		return h.(*head).seq(), nil //nolint:forcetypeassert // the map holds nothing else
@@ -37,13 +34,10 @@ func (j *Journal) visible(space string) (protocol.Seq, error) {
 	if err != nil {
 		return 0, err
 	}
-	if newest == 0 {
-		if h, ok := j.heads.Load(space); ok {
-			return h.(*head).seq(), nil //nolint:forcetypeassert // the map holds nothing else
-		}
-		return 0, nil // no head for a space that may never have an entry
+	if h, ok := j.heads.Load(space); ok {
+		return h.(*head).seq(), nil //nolint:forcetypeassert // the map holds nothing else
 	}
-	return j.headOf(space, newest).seq(), nil
+	return newest, nil
 }
 
 // Range implements [journal.Journal].

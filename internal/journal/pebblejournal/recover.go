@@ -8,9 +8,8 @@ import (
 // maxBackoff is by how much the wait between two attempts grows at most.
 const maxBackoff = 50
 
-// recover refuses appends until the store could be opened again and holds
-// exactly what was acknowledged. It returns false when the journal is closed
-// before.
+// recover refuses appends until the store could be opened again. It returns
+// false when the journal is closed before.
 func (j *Journal) recover(reason error) bool {
 	j.down.Store(&reason)
 	j.log.Error("log takes no entries; it will be tried again", "reason", reason)
@@ -45,31 +44,25 @@ func (j *Journal) recover(reason error) bool {
 	}
 }
 
-// restore opens the store again and removes from it what was reported as
-// failed.
+// restore opens the store again and publishes the failed batch if the store has
+// it.
 func (j *Journal) restore() error {
 	if err := j.db.Reopen(); err != nil {
 		return err
 	}
-	b := j.db.NewBatch()
-	for _, a := range j.failed {
-		// A batch is in the store as a whole or not at all, so the first entry
-		// of a space answers for the others.
-		found, err := j.db.Has(a.space, a.entries[0].Envelope.Seq)
+	if len(j.failed) > 0 {
+		// A batch is in the store as a whole or not at all, so its first entry
+		// answers for the others.
+		first := j.failed[0]
+		found, err := j.db.Has(first.space, first.entries[0].Envelope.Seq)
 		if err != nil {
 			return fmt.Errorf("look for what a failed commit left: %w", err)
 		}
-		if !found {
-			continue
+		if found {
+			j.publish(j.failed)
 		}
-		for _, e := range a.entries {
-			b.Take(a.space, e)
-		}
+		j.failed = nil
 	}
-	if err := b.Commit(true); err != nil {
-		return fmt.Errorf("remove what a failed commit left: %w", err)
-	}
-	j.failed = nil
-	clear(j.logs) // their ends are read again
+	j.forgetSpaces()
 	return nil
 }

@@ -12,8 +12,15 @@ import (
 func (j *Journal) retain(ctx context.Context) {
 	tick := time.NewTicker(j.opt.RetentionEvery)
 	defer tick.Stop()
+	clock := journal.NewRetentionClock(j.opt.Clock, nil)
+	jumped := false
 	for {
-		if err := j.trim(ctx); err != nil && !errors.Is(err, journal.ErrUnavailable) {
+		now, ahead := clock.Now()
+		if jumps := ahead > journal.ClockJump; jumps != jumped {
+			jumped = jumps
+			j.log.Warn("the system clock jumped; retention follows it slowly", "ahead", ahead)
+		}
+		if err := j.trim(ctx, now); err != nil && !errors.Is(err, journal.ErrUnavailable) {
 			j.log.Warn("retention pass ended early", "error", err)
 		}
 		select {
@@ -25,8 +32,8 @@ func (j *Journal) retain(ctx context.Context) {
 }
 
 // trim drops what retention no longer keeps.
-func (j *Journal) trim(ctx context.Context) error {
-	plan, err := j.db.TrimPlan(j.opt.Retention, j.opt.Clock())
+func (j *Journal) trim(ctx context.Context, now time.Time) error {
+	plan, err := j.db.TrimPlan(j.opt.Retention, now)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,202 @@
+package pebblejournal
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/journal"
+)
+
+// killed returns a copy of the folder of a log that was killed after it
+// acknowledged n entries.
+func killed(t *testing.T, n int) string {
+	t.Helper()
+	living, dir := t.TempDir(), t.TempDir()
+	j := open(t, Options{Dir: living})
+	for i := range n {
+		if r := j.one("lab", fmt.Sprintf("m-%d", i)); r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	if err := os.CopyFS(dir, os.DirFS(living)); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func newestWAL(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no write-ahead log: %v", err)
+	}
+	slices.Sort(files)
+	return files[len(files)-1]
+}
+
+// content returns a file up to the end of what was written; Pebble allocates more.
+func content(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(strings.TrimRight(string(data), "\x00"))
+}
+
+// TestOpen_LostTail damages the end of the newest write-ahead log of a log that
+// was killed. What is left reads like the log of a crash; the mark shows that it
+// lacks acknowledged entries.
+func TestOpen_LostTail(t *testing.T) {
+	const n = 100
+	write := func(t *testing.T, file string, data []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		intact bool
+	}{
+		{"nothing", func(*testing.T, string) {}, true},
+		{"truncated", func(t *testing.T, dir string) {
+			data := content(t, newestWAL(t, dir))
+			write(t, newestWAL(t, dir), data[:len(data)/2])
+		}, false},
+		{"last byte", func(t *testing.T, dir string) {
+			data := content(t, newestWAL(t, dir))
+			data[len(data)-1] ^= 1
+			write(t, newestWAL(t, dir), data)
+		}, false},
+		{"missing", func(t *testing.T, dir string) {
+			if err := os.Remove(newestWAL(t, dir)); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"everything but the mark", func(t *testing.T, dir string) {
+			files, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				if f.Name() == markFile {
+					continue
+				}
+				if err := os.RemoveAll(filepath.Join(dir, f.Name())); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, false},
+		{"mark of an older version", func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, markFile)); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"unreadable mark", func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, markFile), []byte("meup acknowledged 99999999999999999999 00000000\n"))
+		}, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := killed(t, n)
+			test.damage(t, dir)
+			j, err := Open(Options{Dir: dir})
+			if test.intact {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := len(read(t, j, "lab")); got != n {
+					t.Errorf("%d entries, want %d", got, n)
+				}
+				if err := j.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatalf("opened with %d of %d entries", len(read(t, j, "lab")), n)
+			}
+			for _, part := range []string{"100 entries were acknowledged", "are lost", "--accept-loss", dir} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not contain %q: %v", part, err)
+				}
+			}
+			acceptLoss(t, dir)
+		})
+	}
+}
+
+// acceptLoss opens a damaged log with AcceptLoss: it is a new log that takes
+// entries, and no loss is found afterwards.
+func acceptLoss(t *testing.T, dir string) {
+	t.Helper()
+	var ids []string
+	for _, accept := range []bool{true, false} {
+		j := open(t, Options{Dir: dir, AcceptLoss: accept})
+		id, err := j.LogID(context.Background(), "lab")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		if r := j.one("lab", fmt.Sprintf("after-%v", accept)); r.Err != nil {
+			t.Errorf("append: %v", r.Err)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if ids[0] == "" || ids[0] != ids[1] {
+		t.Errorf("ids of the log: %q", ids)
+	}
+}
+
+// TestLogID_ChangesWithAcceptedLoss: positions in the log before the loss are
+// not positions in the log after it.
+func TestLogID_ChangesWithAcceptedLoss(t *testing.T) {
+	dir := killed(t, 10)
+	j := open(t, Options{Dir: dir})
+	before := j.logID
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, markFile), formatMark(11), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j = open(t, Options{Dir: dir, AcceptLoss: true})
+	defer j.Close()
+	if j.logID == before || j.logID == "" {
+		t.Errorf("id %q after a loss, %q before", j.logID, before)
+	}
+}
+
+// TestJournal_ManySpaces bounds what is remembered of spaces that were appended to.
+func TestJournal_ManySpaces(t *testing.T) {
+	j := open(t, Options{})
+	defer j.Close()
+	const spaces = 2*maxSpaceLogs + 10
+	for i := range spaces {
+		name := fmt.Sprintf("space-%d", i)
+		if r := j.Append(context.Background(), name, []journal.Draft{newDraft("a"), newDraft("b")})[1]; r.Seq != 2 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	heads := 0
+	j.heads.Range(func(any, any) bool { heads++; return true })
+	if heads > maxSpaceLogs+1 || len(j.logs) > maxSpaceLogs+1 {
+		t.Errorf("%d heads, %d ends of logs", heads, len(j.logs))
+	}
+	if r := j.one("space-0", "c"); r.Seq != 3 {
+		t.Errorf("%+v", r)
+	}
+	wantIDs(t, "first space", idsOf(read(t, j, "space-0")), "a", "b", "c")
+}

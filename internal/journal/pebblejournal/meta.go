@@ -1,0 +1,96 @@
+package pebblejournal
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Meta keys of the store.
+const (
+	logIDKey    = "log-id"
+	appendedKey = "appended" // entries ever appended, written with each batch
+)
+
+// markSyncEvery is how old the mark can be after a power cut.
+const markSyncEvery = time.Second
+
+// loadMeta reads the id of the log, and compares what the store holds with what
+// was acknowledged according to the mark. A store that holds less has lost its
+// end; it is refused unless Options.AcceptLoss, which makes it another log.
+func (j *Journal) loadMeta() error {
+	id, err := j.db.Meta(logIDKey)
+	if err != nil {
+		return err
+	}
+	value, err := j.db.Meta(appendedKey)
+	if err != nil {
+		return err
+	}
+	if value != nil {
+		n, size := binary.Uvarint(value)
+		if size <= 0 {
+			return errors.New("the number of appended entries cannot be read")
+		}
+		j.appended = n
+	}
+	m, acknowledged, known, err := openMark(j.db.FS(), j.db.Dir())
+	if err != nil {
+		return fmt.Errorf("open the mark of acknowledged entries: %w", err)
+	}
+	lost := known && acknowledged > j.appended
+	if lost && !j.opt.AcceptLoss {
+		return errors.Join(fmt.Errorf("%d entries were acknowledged and the log holds %d of them: the end of the log is missing or damaged, %d entries are lost; "+
+			"restore the folder from a backup, or accept the loss (--accept-loss)", acknowledged, j.appended, acknowledged-j.appended), m.file.Close())
+	}
+	if lost {
+		j.log.Warn("the log has lost acknowledged entries; going on as a new log", "lost", acknowledged-j.appended, "kept", j.appended)
+	}
+	if id == nil || lost {
+		id = []byte(uuid.NewString())
+		b := j.db.NewBatch()
+		b.SetMeta(logIDKey, id)
+		if err := b.Commit(true); err != nil {
+			return errors.Join(fmt.Errorf("write the id of the log: %w", err), m.file.Close())
+		}
+	}
+	j.logID, j.mark = string(id), m
+	j.writeMark()
+	return nil
+}
+
+// writeMark stores how many entries were acknowledged. An old mark is valid, so
+// an error does not stop anything.
+func (j *Journal) writeMark() {
+	err := j.mark.write(j.appended)
+	if err != nil && j.markErr == nil {
+		j.log.Warn("the mark of acknowledged entries cannot be written; a lost end of the log may go unnoticed", "error", err)
+	}
+	j.markErr = err
+}
+
+func (j *Journal) syncMark(ctx context.Context) {
+	tick := time.NewTicker(markSyncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := j.mark.sync(); err != nil {
+				j.log.Debug("sync the mark of acknowledged entries", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (j *Journal) closeMark() error {
+	if err := j.mark.close(); err != nil && j.Ready() == nil {
+		return fmt.Errorf("close the mark of acknowledged entries: %w", err)
+	}
+	return nil
+}
