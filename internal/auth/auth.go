@@ -54,9 +54,9 @@ var (
 	ErrOtherSpace = errors.New("token is not good for this space")
 	// ErrExpired: it was good once.
 	ErrExpired = errors.New("token has expired")
-	// ErrUnavailable: the issuer's keys cannot be fetched, so that nobody can
-	// say. Worth trying again.
-	ErrUnavailable = errors.New("issuer's keys are not available")
+	// ErrUnavailable: the issuer's keys cannot be fetched, or the invitations
+	// cannot be read. Worth trying again.
+	ErrUnavailable = errors.New("the token cannot be checked now")
 )
 
 func malformed(format string, args ...any) error {

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"slices"
@@ -24,14 +25,14 @@ type invitations map[auth.Digest]struct {
 	expires time.Time
 }
 
-func (i invitations) LookupInvite(space string, hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
+func (i invitations) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool, err error) {
 	found, ok := i[hash]
-	return found.id, found.expires, ok && found.space == space
+	return found.space, found.expires, ok, nil
 }
 
-func (i invitations) Invited(hash [32]byte, now time.Time) bool {
+func (i invitations) LookupInvite(_ context.Context, space string, hash [32]byte) (protocol.ParticipantID, time.Time, bool, error) {
 	found, ok := i[hash]
-	return ok && now.Before(found.expires)
+	return found.id, found.expires, ok && found.space == space, nil
 }
 
 func staticTable() auth.Table {

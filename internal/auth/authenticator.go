@@ -14,16 +14,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Invites knows the invitations of spaces.
+// Invites knows the invitations of spaces. Its methods are called
+// concurrently.
 type Invites interface {
-	// LookupInvite returns whom an open invitation is for and when it ends
-	// (zero: never). The token's digest is compared in constant time. It is
-	// called concurrently and does no I/O.
-	LookupInvite(space string, tokenHash [32]byte) (id protocol.ParticipantID, expires time.Time, ok bool)
-	// Invited reports whether there is an open invitation with this digest, of
-	// whichever space. How long it takes does not depend on which. It is called
-	// concurrently and does no I/O.
-	Invited(tokenHash [32]byte, now time.Time) bool
+	// InvitedTo returns the space that a token with this digest is an invitation
+	// to, and when it expires (zero: never). It is called for every token that
+	// the configuration does not know, so it does no I/O and its cost does not
+	// grow with the number of spaces. The error is set while the invitations are
+	// not known.
+	InvitedTo(tokenHash [32]byte) (space string, expires time.Time, ok bool, err error)
+	// LookupInvite returns the participant of an open invitation to a space and
+	// when it expires. It may read the space's log: it is called only for tokens
+	// that InvitedTo has found. The error is that of the log.
+	LookupInvite(ctx context.Context, space string, tokenHash [32]byte) (id protocol.ParticipantID, expires time.Time, ok bool, err error)
 }
 
 // Options are what an Authenticator works with. The zero Options are good for
@@ -80,29 +83,40 @@ func (a *Authenticator) Authenticate(ctx context.Context, space, token string, n
 			return Identity{Participant: o.id, Space: space, Via: ViaToken, hash: hash}, nil
 		}
 	}
-	if id, found, err := a.invited(space, hash, now); found {
-		return id, err
+	invitedTo, expires, invited, invitesErr := a.invitedTo(hash)
+	if invited && invitedTo == space {
+		return a.bearerOfInvite(ctx, space, hash, now)
 	}
-	// That a token is good elsewhere is told to nobody but its bearer.
-	invited := a.invites != nil && a.invites.Invited(hash, now)
-	if invited || len(owners) > 0 {
+	// That a token is good elsewhere is disclosed to its bearer alone.
+	if invited && (expires.IsZero() || now.Before(expires)) || len(owners) > 0 {
 		return Identity{}, ErrOtherSpace
 	}
-	return a.bearerOfJWT(ctx, t, name, space, token, now)
+	id, err := a.bearerOfJWT(ctx, t, name, space, token, now)
+	if err != nil && invitesErr != nil {
+		return Identity{}, fmt.Errorf("%w: %w", ErrUnavailable, invitesErr)
+	}
+	return id, err
 }
 
-func (a *Authenticator) invited(space string, hash Digest, now time.Time) (id Identity, found bool, err error) {
+func (a *Authenticator) invitedTo(hash Digest) (space string, expires time.Time, ok bool, err error) {
 	if a.invites == nil {
-		return Identity{}, false, nil
+		return "", time.Time{}, false, nil
 	}
-	participant, expires, ok := a.invites.LookupInvite(space, hash)
-	if !ok {
-		return Identity{}, false, nil
+	return a.invites.InvitedTo(hash)
+}
+
+// bearerOfInvite is the identity that an invitation gives in its space.
+func (a *Authenticator) bearerOfInvite(ctx context.Context, space string, hash Digest, now time.Time) (Identity, error) {
+	participant, expires, ok, err := a.invites.LookupInvite(ctx, space, hash)
+	switch {
+	case err != nil:
+		return Identity{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case !ok:
+		return Identity{}, ErrUnknownToken
+	case !expires.IsZero() && !now.Before(expires):
+		return Identity{}, fmt.Errorf("invitation: %w", ErrExpired)
 	}
-	if !expires.IsZero() && !now.Before(expires) {
-		return Identity{}, true, fmt.Errorf("invitation: %w", ErrExpired)
-	}
-	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaInvite, hash: hash}, true, nil
+	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaInvite, hash: hash}, nil
 }
 
 // bearerOfJWT judges a JWT by what the space accepts, and if that is not it by
@@ -177,11 +191,11 @@ func (a *Authenticator) Recheck(id Identity, now time.Time) error {
 		accepts, has := t.jwts[name]
 		holds = has && accepts == id.jwt && !t.known[member{name, id.Participant}]
 	case ViaInvite:
-		again, found, err := a.invited(id.Space, id.hash, now)
+		again, err := a.bearerOfInvite(context.Background(), id.Space, id.hash, now)
 		if err != nil {
 			return err
 		}
-		holds = found && again.Participant == id.Participant
+		holds = again.Participant == id.Participant
 	}
 	if !holds {
 		return ErrUnknownToken

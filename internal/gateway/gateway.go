@@ -139,7 +139,10 @@ func (g *Gateway) assemble(cfg *config.Config) {
 		services.Peers = g.cluster
 	}
 	g.hub = space.NewHub(services, spacesOf(cfg))
-	g.auth = auth.New(tokensOf(cfg), auth.Options{Invites: invites{g.hub, g.journal}, Log: g.log})
+	if err := g.hub.LoadInvitations(g.background); err != nil {
+		g.log.Warn("tokens of invitations cannot be checked yet", "error", err)
+	}
+	g.auth = auth.New(tokensOf(cfg), auth.Options{Invites: invites{g.hub}, Log: g.log})
 	if g.cluster != nil {
 		g.cluster.attach(g.hub)
 	}
@@ -220,13 +223,13 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	return fixedDifferences(before, cfg)
 }
 
-// spacesOf lists the spaces that a token is good for; those that it is an
-// invitation to are found as long as they are open.
+// spacesOf lists the spaces that a token is good for, the one that it is an
+// invitation to included.
 func (g *Gateway) spacesOf(ctx context.Context, token string, now time.Time) ([]string, error) {
 	names, err := g.auth.Spaces(ctx, token, now)
-	for _, s := range g.hub.Open() {
-		if _, expires, ok := s.LookupInvitation(auth.Hash(token)); ok && (expires.IsZero() || now.Before(expires)) {
-			names, err = append(names, s.Name()), nil
+	if name, _, ok, _ := g.hub.InvitedTo(auth.Hash(token)); ok {
+		if _, inviteErr := g.auth.Authenticate(ctx, name, token, now); inviteErr == nil {
+			names, err = append(names, name), nil
 		}
 	}
 	return names, err
@@ -241,28 +244,19 @@ func (g *Gateway) has(ctx context.Context, name string, id protocol.ID) (bool, e
 	return err == nil, err
 }
 
-// invites looks invitations up in the spaces' own state.
-type invites struct {
-	hub *space.Hub
-	log journal.Journal
-}
+// invites is what the authenticator knows of invitations: the hub's index, and
+// the state of the space that it names.
+type invites struct{ *space.Hub }
 
 // LookupInvite returns whom an invitation is for.
-func (i invites) LookupInvite(name string, hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
-	// Whoever presents any token gets here: a space without a log has invited
-	// nobody and is not opened for that.
-	ctx := context.Background()
-	if _, newest, err := i.log.Bounds(ctx, name); err != nil || newest == 0 {
-		return "", time.Time{}, false
-	}
-	s, err := i.hub.Space(ctx, name)
+func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (protocol.ParticipantID, time.Time, bool, error) {
+	s, err := i.Space(ctx, name)
 	if err != nil {
-		return "", time.Time{}, false
+		if errors.Is(err, space.ErrNoSpace) {
+			err = nil
+		}
+		return "", time.Time{}, false, err
 	}
-	return s.LookupInvitation(hash)
+	id, expires, ok := s.LookupInvitation(hash)
+	return id, expires, ok, nil
 }
-
-// Invited looks at the spaces that are open. To read the logs of all others
-// for every token that somebody makes up would cost too much; an invitation to
-// one of them is nobody's token elsewhere.
-func (i invites) Invited(hash [32]byte, now time.Time) bool { return i.hub.Invited(hash, now) }

@@ -18,6 +18,7 @@ import (
 type Hub struct {
 	services Services
 	draining atomic.Bool
+	invites  invitations
 
 	mu     sync.Mutex
 	spaces map[string]*Space
@@ -40,6 +41,9 @@ func (h *Hub) newID() protocol.ID { return h.services.NewID() }
 
 // deliver is the journal's sink.
 func (h *Hub) deliver(name string, entries []*journal.Entry) {
+	for _, e := range entries {
+		h.invites.add(name, e)
+	}
 	h.mu.Lock()
 	s := h.spaces[name]
 	h.mu.Unlock()
@@ -277,8 +281,8 @@ func (h *Hub) opened(name string) *Space {
 	return nil
 }
 
-// Run looks after what time alone changes (tokens and grants that expire)
-// until ctx ends.
+// Run does what time alone makes due (tokens and grants that expire, spaces
+// that are not used, invitations that could not be read) until ctx ends.
 func (h *Hub) Run(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -289,7 +293,12 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 			return
 		case <-t.C:
 			now := h.services.Clock()
-			for _, s := range h.Open() {
+			if !h.invitationsLoaded() {
+				if err := h.LoadInvitations(ctx); err != nil {
+					h.services.Logger.Warn("tokens of invitations cannot be checked", "error", err)
+				}
+			}
+			for _, s := range h.some() {
 				s.expire(last, now)
 				s.ring.expire(now.Add(-ringAge))
 				h.retire(s, now)

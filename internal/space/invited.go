@@ -1,17 +1,122 @@
 package space
 
-import "time"
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
 
-// Invited reports whether a token of this hash is an invitation to any of the
-// spaces that are open here. It looks at all of them, whichever has it, so that
-// the time it takes tells nobody where that is.
-func (h *Hub) Invited(hash [32]byte, now time.Time) bool {
-	invited := false
-	for _, s := range h.some() {
-		_, expires, ok := s.LookupInvitation(hash)
-		invited = invited || ok && (expires.IsZero() || now.Before(expires))
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// invitations is an index of all spaces' invitations by the digest of their
+// tokens. It is kept apart from the state of the spaces so that a token can be
+// judged without opening one: whoever presents a token is unknown until then.
+//
+// It is a hint. A token that is not in it is no invitation; of one that is, the
+// state of its space decides whether it still holds.
+type invitations struct {
+	mu      sync.RWMutex
+	byHash  map[[32]byte]invitedTo
+	sweepAt int // length at which the expired ones are dropped
+	loaded  bool
+}
+
+type invitedTo struct {
+	space   string
+	expires time.Time // zero: never
+}
+
+const minSweep = 1024
+
+// add notes the invitation that an entry of a space's log makes, if it is one.
+func (x *invitations) add(space string, e *journal.Entry) {
+	if !e.State || e.Envelope.Kind != protocol.KindSpaceInvite {
+		return
 	}
-	return invited
+	hash, g, err := readInvitation(e)
+	if err != nil {
+		return // the space reports it when it is opened
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.byHash == nil {
+		x.byHash, x.sweepAt = make(map[[32]byte]invitedTo), minSweep
+	}
+	x.byHash[hash] = invitedTo{space, g.ExpiresAt}
+	if len(x.byHash) < x.sweepAt {
+		return
+	}
+	for h, i := range x.byHash {
+		if !i.expires.IsZero() && i.expires.Before(e.Envelope.TS) {
+			delete(x.byHash, h)
+		}
+	}
+	x.sweepAt = max(minSweep, 2*len(x.byHash))
+}
+
+// readInvitation reads an entry of kind space.invite.
+func readInvitation(e *journal.Entry) (hash [32]byte, g capability.Grant, err error) {
+	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
+	if err != nil {
+		return hash, g, fmt.Errorf("payload of %s: %w", e.Envelope.ID, err)
+	}
+	g, refused := capability.ReadInvite(e.Envelope.ID, e.Envelope.From, doc.Root(), e.Envelope.TS)
+	if refused != nil {
+		return hash, g, refused
+	}
+	if n, err := hex.Decode(hash[:], e.Note); err != nil || n != len(hash) {
+		return hash, g, fmt.Errorf("invitation %s has no token", e.Envelope.ID)
+	}
+	return hash, g, nil
+}
+
+var errNotLoaded = errors.New("the invitations have not been read yet")
+
+// InvitedTo returns the space that a token of this digest is an invitation to,
+// and when it expires (zero: never). It reads memory alone, and its cost does
+// not depend on how many spaces or invitations there are: the map's hash is
+// seeded at random, so that the time says nothing about stored digests either.
+// The error is set until the invitations have been read.
+func (h *Hub) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool, err error) {
+	h.invites.mu.RLock()
+	defer h.invites.mu.RUnlock()
+	i, ok := h.invites.byHash[hash]
+	if !ok && !h.invites.loaded {
+		err = errNotLoaded
+	}
+	return i.space, i.expires, ok, err
+}
+
+// LoadInvitations reads the invitations that the log holds. Those that become
+// durable later are added as they are delivered.
+func (h *Hub) LoadInvitations(ctx context.Context) error {
+	names, err := h.services.Journal.Spaces(ctx)
+	if err != nil {
+		return fmt.Errorf("read the invitations: %w", err)
+	}
+	for _, name := range names {
+		for e, err := range h.services.Journal.Range(ctx, name, journal.Query{StateOnly: true}) {
+			if err != nil {
+				return fmt.Errorf("read the invitations of space %s: %w", name, err)
+			}
+			h.invites.add(name, e)
+		}
+	}
+	h.invites.mu.Lock()
+	h.invites.loaded = true
+	h.invites.mu.Unlock()
+	return nil
+}
+
+func (h *Hub) invitationsLoaded() bool {
+	h.invites.mu.RLock()
+	defer h.invites.mu.RUnlock()
+	return h.invites.loaded
 }
 
 // some returns the spaces that are open, in no order.

@@ -1,7 +1,6 @@
 package space
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -119,7 +118,7 @@ func (st *State) take(e *journal.Entry) error {
 	case protocol.KindCapabilityRevoke:
 		return st.revoke(&e.Envelope, payload)
 	case protocol.KindSpaceInvite:
-		return st.invite(e, payload)
+		return st.invite(e)
 	case protocol.KindSpaceKick:
 		st.out = with(st, st.out, participantIn(payload, "participant_id"), true)
 	case protocol.KindParticipantPause:
@@ -161,14 +160,10 @@ func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
 	return nil
 }
 
-func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
-	g, refused := capability.ReadInvite(e.Envelope.ID, e.Envelope.From, payload, e.Envelope.TS)
-	if refused != nil {
-		return refused
-	}
-	var hash [32]byte
-	if n, err := hex.Decode(hash[:], e.Note); err != nil || n != len(hash) {
-		return fmt.Errorf("invitation %s has no token", e.Envelope.ID)
+func (st *State) invite(e *journal.Entry) error {
+	hash, g, err := readInvitation(e)
+	if err != nil {
+		return err
 	}
 	st.invitations = with(st, st.invitations, hash, invitation{g.Recipient, g.ExpiresAt})
 	st.member(g.Recipient, standingInvited)

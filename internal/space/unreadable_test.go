@@ -108,3 +108,26 @@ func TestMember_CatchesUpBesideControlFrames(t *testing.T) {
 		}
 	}
 }
+
+// The cost of a wrong token does not depend on how many spaces are open, and it
+// reads no log.
+func TestHub_WrongTokenReadsNothing(t *testing.T) {
+	log := &unreadable{Journal: memory.New(memory.Options{})}
+	hub := space.NewHub(space.Services{Journal: log, Validate: noSchema, NewID: ids(), NewToken: tokens()},
+		func(name string) (*space.Config, bool) { return &space.Config{Name: name}, true })
+	for i := range 200 {
+		if _, err := hub.Space(t.Context(), fmt.Sprint("s", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hub.LoadInvitations(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := log.reads.Load()
+	if n := testing.AllocsPerRun(100, func() { _, _, _, _ = hub.InvitedTo([32]byte{1}) }); n > 0 {
+		t.Errorf("%v allocations for a wrong token", n)
+	}
+	if n := log.reads.Load() - before; n > 0 {
+		t.Errorf("%d reads of the log", n)
+	}
+}
