@@ -154,14 +154,14 @@ func (x *exporter) lines(ctx context.Context) error {
 	begin, thread := since+1, (*membership)(nil)
 	if x.flags.thread != "" {
 		// It has to see where everything belongs.
-		begin, thread = 1, newMembership(&x.flags, newExportProjection(&x.flags, nil, nil))
+		begin, thread = 1, newMembership(&x.flags, newExportTracker(&x.flags, nil, nil))
 	}
 	var line []byte
 	for e, err := range x.log.Range(ctx, begin, atEnd) {
 		if err != nil {
 			return err
 		}
-		if thread != nil && !thread.has(e) || e.Envelope.Seq <= since {
+		if thread != nil && !thread.has(ctx, e) || e.Envelope.Seq <= since {
 			x.progress.read()
 			continue
 		}

@@ -12,35 +12,35 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// newExportProjection makes one that holds the index of threads and turns, with
-// room for some three million turns, and no contents: each turn is read from
-// the log when its time comes. What it knows by its id is as much as a gateway
-// knows, so that threads are what they are there.
-func newExportProjection(f *exportFlags, log turns.Reader, mask turns.Masker) *turns.Projection {
-	return turns.New(turns.Options{Space: f.space, Reader: log, Mask: mask, IndexBytes: 1 << 30, CacheBytes: 1})
+// newExportTracker returns a tracker that holds the index of threads and turns,
+// with room for some three million turns, and no contents: each turn is read from
+// the log when it is written. It knows as many ids as a gateway does, so that
+// threads are the same as there.
+func newExportTracker(f *exportFlags, log turns.Reader, mask turns.Masker) *turns.Tracker {
+	return turns.NewTracker(turns.Options{Space: f.space, Reader: log, Mask: mask, IndexBytes: 1 << 30, CacheBytes: -1})
 }
 
 // membership finds what belongs to a thread, entry by entry.
 type membership struct {
-	space      string
-	thread     protocol.ID
-	projection *turns.Projection
-	found      bool
-	other      protocol.ID // the thread that the id was found in
+	space   string
+	thread  protocol.ID
+	tracker *turns.Tracker
+	found   bool
+	other   protocol.ID // the thread that the id was found in
 }
 
-func newMembership(f *exportFlags, p *turns.Projection) *membership {
-	return &membership{space: f.space, thread: protocol.ID(f.thread), projection: p}
+func newMembership(f *exportFlags, p *turns.Tracker) *membership {
+	return &membership{space: f.space, thread: protocol.ID(f.thread), tracker: p}
 }
 
 // has takes the next entry of the log and reports whether it is in the thread.
 // It asks at once, while the id of the entry is known for certain.
-func (m *membership) has(e turns.Entry) bool {
-	m.projection.Apply(e)
+func (m *membership) has(ctx context.Context, e turns.Entry) bool {
+	m.tracker.Apply(ctx, e)
 	if m.thread == "" {
 		return true
 	}
-	thread, _, ok := m.projection.TurnOf(e.Envelope.ID)
+	thread, _, ok := m.tracker.TurnOf(e.Envelope.ID)
 	if ok && e.Envelope.ID == m.thread {
 		m.other = thread
 	}
@@ -67,13 +67,13 @@ func isMessageOf(id, thread protocol.ID) error {
 // turns writes threads. The log is read twice: once to see what belongs
 // together, and then thread by thread.
 func (l *folder) turns(ctx context.Context, x *exporter) error {
-	p := newExportProjection(&x.flags, l, l.mask)
+	p := newExportTracker(&x.flags, l, l.mask)
 	place := newMembership(&x.flags, p)
 	for e, err := range l.Range(ctx, 1, atEnd) {
 		if err != nil {
 			return err
 		}
-		place.has(e)
+		place.has(ctx, e)
 		x.progress.read()
 	}
 	if err := place.missing(); err != nil {
@@ -90,7 +90,7 @@ func (l *folder) turns(ctx context.Context, x *exporter) error {
 }
 
 // threadsOf lists the threads, oldest first.
-func threadsOf(p *turns.Projection) []protocol.ID {
+func threadsOf(p *turns.Tracker) []protocol.ID {
 	var all []protocol.ID
 	for before := protocol.Seq(0); ; {
 		list, next := p.Threads(turns.MaxPage, before, turns.Viewer{})
@@ -106,7 +106,7 @@ func threadsOf(p *turns.Projection) []protocol.ID {
 
 // threads writes threads one after the other. Where no gateway runs, nobody is
 // connected.
-func (x *exporter) threads(ctx context.Context, p *turns.Projection, list []protocol.ID) error {
+func (x *exporter) threads(ctx context.Context, p *turns.Tracker, list []protocol.ID) error {
 	nobody := turns.Viewer{Present: func(protocol.ParticipantID) bool { return false }}
 	write := transcript.Markdown
 	if x.flags.format == formatTraces {

@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/limit":             {"protocol"},
 	"internal/safety":            {"protocol"},
 	"internal/safety/safetytest": {},
-	"internal/turns":             {"protocol"},
+	"internal/turns":             {"protocol", "internal/space"},
 	"internal/transcript":        {"protocol", "internal/turns"},
 
 	// The log.
@@ -54,9 +54,8 @@ var mayImport = map[string][]string{
 	"internal/space":   {"protocol", "internal/capability", "internal/frame", "internal/journal"},
 	"internal/access":  {"protocol", "internal/auth", "internal/space"},
 	"internal/ws":      {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
-	"internal/recall":  {"protocol", "internal/space", "internal/turns"},
 	"internal/httpapi": {
-		"protocol", "internal/access", "internal/auth", "internal/frame", "internal/recall", "internal/space",
+		"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space",
 		"internal/transcript", "internal/turns",
 	},
 	"internal/web": {},
@@ -73,7 +72,7 @@ var mayImport = map[string][]string{
 		"protocol", "schemas", "internal/access", "internal/auth", "internal/capability", "internal/cluster",
 		"internal/config", "internal/httpapi", "internal/journal", "internal/journal/memory",
 		"internal/journal/natsjournal", "internal/journal/pebblejournal", "internal/limit", "internal/metrics",
-		"internal/natsconn", "internal/recall", "internal/safety", "internal/space", "internal/web", "internal/ws",
+		"internal/natsconn", "internal/safety", "internal/space", "internal/turns", "internal/web", "internal/ws",
 	},
 	"internal/meuptest": {"protocol", "client", "internal/config", "internal/gateway", "internal/httpapi"},
 

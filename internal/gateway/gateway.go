@@ -21,8 +21,8 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/metrics"
-	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/internal/ws"
 	"github.com/meup-protocol/meup/protocol"
 	"github.com/meup-protocol/meup/schemas"
@@ -72,7 +72,7 @@ type Gateway struct {
 	hub     *space.Hub
 	ws      *ws.Server
 	api     *httpapi.Server
-	turns   *recall.Keeper
+	turns   *turns.Store
 	cluster *clusterLink // nil: no other gateways
 }
 
@@ -166,7 +166,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		PingInterval: orNever(cfg.PingInterval), IdleTimeout: orNever(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
-	g.turns = recall.New(recall.Options{Mask: g.safety, Logger: g.log})
+	g.turns = turns.NewStore(turns.StoreOptions{Mask: g.safety, Logger: g.log})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
 		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws, Page: g.page,

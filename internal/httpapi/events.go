@@ -10,8 +10,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/frame"
-	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -55,7 +55,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 // listen lets a stream hear of the steps of agents, from where the stream
 // begins. One that was cut off between an envelope and what was to be told of it
 // hears that again: an update tells all of its turn so far.
-func (s *Server) listen(m *space.Member, resumed bool) *recall.Listener {
+func (s *Server) listen(m *space.Member, resumed bool) *turns.Listener {
 	after := m.JoinedAt()
 	if m.Since != nil {
 		after = *m.Since
@@ -114,7 +114,7 @@ type eventStream struct {
 	rc       *http.ResponseController
 	patience time.Duration
 	hurried  atomic.Bool // the stream is to end: no write may take long
-	updates  *recall.Listener
+	updates  *turns.Listener
 	last     protocol.Seq // that was written as an id
 	buf      []byte
 }
@@ -159,9 +159,9 @@ func (s *eventStream) control(frames []byte) {
 }
 
 // news is what there is to tell of the log up to a Seq.
-func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) iter.Seq[recall.Update] {
+func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) iter.Seq[turns.Update] {
 	if s.updates == nil {
-		return func(func(recall.Update) bool) {}
+		return func(func(turns.Update) bool) {}
 	}
 	return s.updates.UpTo(ctx, upTo)
 }
@@ -170,7 +170,7 @@ func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) iter.Seq[reca
 const flushAt = 1 << 20
 
 // entries writes envelopes, and behind each one what is to be told of it.
-func (s *eventStream) entries(list []*space.Entry, news iter.Seq[recall.Update]) error {
+func (s *eventStream) entries(list []*space.Entry, news iter.Seq[turns.Update]) error {
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
 			s.entry(list[0])
@@ -194,7 +194,7 @@ func (s *eventStream) entries(list []*space.Entry, news iter.Seq[recall.Update])
 // update writes an update. One that comes late, since the log was read for the
 // first time, has no id: a stream that is cut off behind it is to go on behind
 // the last envelope.
-func (s *eventStream) update(u recall.Update) {
+func (s *eventStream) update(u turns.Update) {
 	id := ""
 	if u.Seq >= s.last {
 		id = s.mark(u.Seq)

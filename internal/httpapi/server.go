@@ -13,8 +13,8 @@ import (
 
 	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/auth"
-	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -46,7 +46,7 @@ type Options struct {
 	Page    Page // nil: none is served
 	Version Version
 	// Turns keeps the turns of the spaces.
-	Turns *recall.Keeper
+	Turns *turns.Store
 	// Has reports whether the log of a space has an envelope of this id.
 	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -28,7 +27,7 @@ func TestTranscriptThatCannotBeWritten(t *testing.T) {
 	}{
 		{0, fmt.Errorf("thread q1: %w", turns.ErrUnknown), http.StatusNotFound, protocol.CodeNotFound},
 		{0, errors.New("the disk is gone"), http.StatusServiceUnavailable, protocol.CodeUnavailable},
-		{0, recall.ErrClosed, http.StatusServiceUnavailable, protocol.CodeShuttingDown},
+		{0, turns.ErrClosed, http.StatusServiceUnavailable, protocol.CodeShuttingDown},
 		{1, errors.New("the disk is gone"), 0, ""},
 	} {
 		t.Run(fmt.Sprintf("%d turns, %v", c.turns, c.err), func(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/auth"
-	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
@@ -239,7 +238,7 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 
 // turnsIn returns the turns of a space, or answers why there are none and
 // returns nil.
-func (s *Server) turnsIn(w http.ResponseWriter, room *space.Space) *recall.Turns {
+func (s *Server) turnsIn(w http.ResponseWriter, room *space.Space) *turns.Handle {
 	known, err := s.options.Turns.In(room)
 	if err != nil {
 		writeTurnError(w, err)
@@ -280,7 +279,7 @@ func turnError(err error) *protocol.Error {
 	switch {
 	case errors.Is(err, turns.ErrUnknown):
 		return protocol.Errorf(protocol.CodeNotFound, "There is no such thread here, or it is not for you to see.")
-	case errors.Is(err, recall.ErrClosed):
+	case errors.Is(err, turns.ErrClosed):
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; ask again in a moment.")
 	case errors.Is(err, space.ErrRetired):
 		return protocol.Errorf(protocol.CodeUnavailable, "The space was just closed because nobody used it; try again.")

@@ -36,11 +36,11 @@ func (l log) Range(_ context.Context, first, last protocol.Seq) iter.Seq2[turns.
 	}
 }
 
-// projection is that of all of it.
-func (l log) projection() *turns.Projection {
-	p := turns.New(turns.Options{Space: "lab", Reader: l})
+// tracker returns a tracker of the whole log.
+func (l log) tracker() *turns.Tracker {
+	p := turns.NewTracker(turns.Options{Space: "lab", Reader: l})
 	for i := range l {
-		p.Apply(turns.Entry{Envelope: &l[i]})
+		p.Apply(context.Background(), turns.Entry{Envelope: &l[i]})
 	}
 	return p
 }
@@ -91,13 +91,13 @@ func golden(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p *turns.Projection
+	var p *turns.Tracker
 	for i := range archive.Files {
 		f := &archive.Files[i]
 		var got string
 		switch f.Name {
 		case "log":
-			p = readLog(t, f.Data).projection()
+			p = readLog(t, f.Data).tracker()
 			continue
 		case "markdown":
 			got = thread(t, p, Markdown)
@@ -122,7 +122,7 @@ func golden(t *testing.T, file string) {
 type writer func(io.Writer, Head, iter.Seq2[*turns.TurnInfo, error]) error
 
 // thread is the thread q1 as it is written by a function.
-func thread(t testing.TB, p *turns.Projection, write writer) string {
+func thread(t testing.TB, p *turns.Tracker, write writer) string {
 	t.Helper()
 	var b strings.Builder
 	h := Head{Space: "lab", ThreadID: "q1", SessionID: turns.SessionID("lab", "q1"), Exported: nine.Add(time.Hour)}

@@ -75,13 +75,13 @@ func hexID(t *testing.T, field []byte, size int) string {
 	return id
 }
 
-func incident(t *testing.T) *turns.Projection {
+func incident(t *testing.T) *turns.Tracker {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/incident.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return readLog(t, archive.Files[0].Data).projection()
+	return readLog(t, archive.Files[0].Data).tracker()
 }
 
 func TestTraces(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 func TestUnknownThread(t *testing.T) {
 	var b strings.Builder
-	err := Markdown(&b, Head{}, log{}.projection().All(t.Context(), "nobody", turns.Viewer{}))
+	err := Markdown(&b, Head{}, log{}.tracker().All(t.Context(), "nobody", turns.Viewer{}))
 	if !errors.Is(err, turns.ErrUnknown) || b.Len() > 0 {
 		t.Errorf("%v, %q", err, &b)
 	}

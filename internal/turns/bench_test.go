@@ -19,7 +19,7 @@ func BenchmarkHistory(b *testing.B) {
 		cache int
 		v     Viewer
 	}{{"cold", 1, as("bob")}, {"warm", 64 << 20, as("bob")}} {
-		p := New(Options{Space: "lab", Reader: log, CacheBytes: test.cache})
+		p := NewTracker(Options{Space: "lab", Reader: log, CacheBytes: test.cache})
 		apply(p, log.entries)
 		b.Run(test.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -42,7 +42,7 @@ func BenchmarkHistory(b *testing.B) {
 		})
 	}
 	// Whoever may not see something of every turn is read to anew.
-	p := New(Options{Space: "lab", Reader: log, CacheBytes: 64 << 20})
+	p := NewTracker(Options{Space: "lab", Reader: log, CacheBytes: 64 << 20})
 	apply(p, log.entries)
 	v := Viewer{Sees: func(e *Entry) bool { return e.Envelope.Kind != protocol.KindReasoningConclusion }}
 	b.Run("warm, for who sees a part", func(b *testing.B) {
@@ -63,14 +63,14 @@ func BenchmarkApply(b *testing.B) {
 			workday(log, fmt.Sprintf("t%d", i), 50, tools)
 		}
 		b.Run(fmt.Sprintf("%d tools a turn", tools), func(b *testing.B) {
-			p := New(Options{Space: "lab", Reader: log})
+			p := NewTracker(Options{Space: "lab", Reader: log})
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
 				if i == len(log.entries) {
-					i, p = 0, New(Options{Space: "lab", Reader: log})
+					i, p = 0, NewTracker(Options{Space: "lab", Reader: log})
 				}
-				p.Apply(log.entries[i])
+				p.Apply(b.Context(), log.entries[i])
 				i++
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "envelopes/s")
@@ -84,7 +84,7 @@ func BenchmarkMillion(b *testing.B) {
 	day := new(memoryLog)
 	workday(day, "day", 45, 5)
 	for b.Loop() {
-		p := New(Options{Space: "lab"})
+		p := NewTracker(Options{Space: "lab"})
 		before := heap()
 		seq := protocol.Seq(0)
 		for n := 0; seq < 1_000_000; n++ {
@@ -98,7 +98,7 @@ func BenchmarkMillion(b *testing.B) {
 				if id := env.Correlation.First(); id != "" {
 					env.Correlation = protocol.CorrelateTo(id + protocol.ID(fmt.Sprint(n)))
 				}
-				p.Apply(Entry{Envelope: &env})
+				p.Apply(b.Context(), Entry{Envelope: &env})
 			}
 		}
 		b.ReportMetric(float64(heap()-before)/(1<<20), "MiB")

@@ -43,7 +43,7 @@ func workday(log *memoryLog, thread string, turns, tools int) {
 func TestPages(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 12, 1)
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	apply(p, log.entries)
 	for _, test := range []struct {
 		limit, before, first, n int
@@ -71,7 +71,7 @@ func TestPagesOfThreads(t *testing.T) {
 	for i := range 7 {
 		workday(log, fmt.Sprintf("t%d", i), 1, 0)
 	}
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	apply(p, log.entries)
 	var got []protocol.ID
 	pages := 0
@@ -93,7 +93,7 @@ func TestPagesOfThreads(t *testing.T) {
 // said to of late.
 func TestQuietThreadsAreForgottenFirst(t *testing.T) {
 	log := new(memoryLog)
-	p := New(Options{Space: "lab", Reader: log, IndexBytes: 8 * (threadCost + turnCost + 3*nameCost)})
+	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 8 * (threadCost + turnCost + 3*nameCost)})
 	for i := range 20 {
 		workday(log, fmt.Sprintf("t%d", i), 1, 1)
 		log.add(protocol.Envelope{From: "alice", Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo("t0-q0")})
@@ -108,7 +108,7 @@ func TestQuietThreadsAreForgottenFirst(t *testing.T) {
 	}
 	// What answers a forgotten thread begins one.
 	late := log.add(protocol.Envelope{ID: "late", From: "alice", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo("t1-w0")})
-	p.Apply(late)
+	p.Apply(t.Context(), late)
 	if h, err := p.History(t.Context(), "late", 0, 0, Viewer{}); err != nil || len(h.Turns) != 1 {
 		t.Errorf("%v, %v", h, err)
 	}
@@ -118,7 +118,7 @@ func TestQuietThreadsAreForgottenFirst(t *testing.T) {
 func TestOneEndlessThread(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 300, 1)
-	p := New(Options{Space: "lab", Reader: log, IndexBytes: 20_000, CacheBytes: 10_000})
+	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 20_000, CacheBytes: 10_000})
 	apply(p, log.entries)
 	checkBounds(t, p)
 	h, err := p.History(t.Context(), "a-q0", 200, 0, as("bob"))
@@ -138,7 +138,7 @@ func TestOneEndlessThread(t *testing.T) {
 func TestEndlessTurn(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 1, 1000)
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	events := apply(p, log.entries)
 	info, err := p.Turn(t.Context(), "a-q0", 1, Viewer{})
 	if err != nil {
@@ -149,8 +149,8 @@ func TestEndlessTurn(t *testing.T) {
 		Narrative string            `json:"narrative"`
 		Truncated bool              `json:"truncated"`
 	}
-	data, ok := events[len(events)-1].Data(Viewer{})
-	if err := json.Unmarshal(data, &told); !ok || err != nil || len(told.Tools) != maxTold || !told.Truncated || len(told.Narrative) > maxNarrative+4 {
+	data, failed := p.Data(t.Context(), events[len(events)-1], Viewer{})
+	if err := json.Unmarshal(data, &told); failed != nil || err != nil || len(told.Tools) != maxEventDecisions || !told.Truncated || len(told.Narrative) > maxNarrative+4 {
 		t.Errorf("%d decisions are told, %d bytes, truncated: %t, %v", len(told.Tools), len(told.Narrative), told.Truncated, err)
 	}
 	if !info.Truncated || info.State != TurnCompleted || info.Response == nil {
@@ -171,7 +171,7 @@ func TestLongParametersAreLeftOut(t *testing.T) {
 	log.entries = log.entries[:2]
 	log.add(protocol.Envelope{From: "planner", Kind: protocol.KindMCPRequest, Context: "a-c0",
 		Payload: []byte(`{"method":"tools/call","params":{"name":"write","arguments":{"text":"` + string(long) + `"}}}`)})
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	apply(p, log.entries)
 	info, err := p.Turn(t.Context(), "a-q0", 1, Viewer{})
 	if err != nil {
@@ -196,7 +196,7 @@ func (loud) Parameters(v protocol.Value) json.RawMessage {
 func TestMasked(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 1, 1)
-	p := New(Options{Space: "lab", Reader: log, Mask: loud{}})
+	p := NewTracker(Options{Space: "lab", Reader: log, Mask: loud{}})
 	apply(p, log.entries)
 	list, _ := p.Threads(0, 0, Viewer{})
 	if len(list) != 1 || !strings.HasPrefix(list[0].Title, "MASKED ") {
@@ -247,7 +247,7 @@ func TestLogThatFails(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 2, 1)
 	gone := errors.New("gone fishing")
-	p := New(Options{Space: "lab", Reader: broken{log, gone, 0}, CacheBytes: 1})
+	p := NewTracker(Options{Space: "lab", Reader: broken{log, gone, 0}, CacheBytes: 1})
 	apply(p, log.entries)
 	if _, err := p.History(t.Context(), "a-q0", 0, 0, Viewer{}); !errors.Is(err, gone) {
 		t.Error(err)
@@ -255,14 +255,14 @@ func TestLogThatFails(t *testing.T) {
 	if _, err := p.Turn(t.Context(), "a-q0", 1, Viewer{}); !errors.Is(err, gone) {
 		t.Error(err)
 	}
-	p = New(Options{Space: "lab", CacheBytes: 1})
+	p = NewTracker(Options{Space: "lab", CacheBytes: 1})
 	apply(p, log.entries)
 	if _, err := p.Turn(t.Context(), "a-q0", 1, Viewer{}); !errors.Is(err, errNoReader) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p = New(Options{Space: "lab", Reader: log, CacheBytes: 1})
+	p = NewTracker(Options{Space: "lab", Reader: log, CacheBytes: 1})
 	apply(p, log.entries)
 	if _, err := p.Turn(ctx, "a-q0", 1, Viewer{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
@@ -275,7 +275,7 @@ func TestRetention(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 4, 1)
 	second := log.entries[log.byID["a-q2"]].Envelope.Seq
-	p := New(Options{Space: "lab", Reader: broken{log, nil, second}, CacheBytes: 1})
+	p := NewTracker(Options{Space: "lab", Reader: broken{log, nil, second}, CacheBytes: 1})
 	apply(p, log.entries)
 	h, err := p.History(t.Context(), "a-q0", 0, 0, Viewer{})
 	if err != nil {
@@ -295,7 +295,7 @@ func TestReadersBesideApply(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 60, 3)
 	whole := &memoryLog{entries: log.entries, byID: log.byID}
-	p := New(Options{Space: "lab", Reader: sealed{whole}, CacheBytes: 60_000, IndexBytes: 40_000})
+	p := NewTracker(Options{Space: "lab", Reader: sealed{whole}, CacheBytes: 60_000, IndexBytes: 40_000})
 	var under sync.WaitGroup
 	done := make(chan struct{})
 	for i := range 3 {
@@ -320,7 +320,11 @@ func TestReadersBesideApply(t *testing.T) {
 		})
 	}
 	for _, ev := range apply(p, log.entries) {
-		under.Go(func() { ev.Data(as("bob")) })
+		under.Go(func() {
+			if _, err := p.Data(t.Context(), ev, as("bob")); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 	close(done)
 	under.Wait()
@@ -340,7 +344,7 @@ func (s sealed) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[E
 func TestEntriesTwice(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 2, 2)
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	if n := len(apply(p, log.entries)); n != 4 {
 		t.Fatalf("%d events", n)
 	}
@@ -359,7 +363,7 @@ func TestEntriesTwice(t *testing.T) {
 func TestWhatIsNotHeldIsRead(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 5, 2)
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	apply(p, log.entries)
 	for i, want := range []int{0, 1, 1} {
 		everything(t, p, as("bob"))
@@ -377,7 +381,7 @@ func TestWhatIsNotHeldIsRead(t *testing.T) {
 func TestChatOfATurnIsGone(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 1, 1)
-	p := New(Options{Space: "lab", Reader: broken{log, nil, 2}, CacheBytes: 1})
+	p := NewTracker(Options{Space: "lab", Reader: broken{log, nil, 2}, CacheBytes: 1})
 	apply(p, log.entries)
 	if _, err := p.Turn(t.Context(), "a-q0", 1, Viewer{}); !errors.Is(err, ErrUnknown) {
 		t.Error(err)

@@ -5,96 +5,97 @@ import (
 	"slices"
 )
 
-// warm is a turn or a job with its contents in memory.
-type warm struct {
-	turn *turn // one of the two
-	job  *job
-
-	items []*item // grows at its end alone, so that parts of it can be shared
-	live  *reading
+// contents are the items of a turn, in memory.
+type contents struct {
+	turn  *turn
+	items []*item // grows at its end alone, so that prefixes can be shared
+	live  *builder
 	bytes int
-	place *list.Element
+	place *list.Element // nil: no longer in the cache
 
-	// shown is the whole turn as it is for who sees all of it, with the first
-	// shownItems items; nil until somebody has asked.
+	// shown is the whole turn as shown to a viewer that sees all of its first
+	// shownItems items; nil until the first request.
 	shown      *view
 	shownItems int
-	shownBytes int // that it is charged with
 }
 
-// snapshot is what is there now.
-func (w *warm) snapshot() []*item { return slices.Clip(w.items) }
+// snapshot returns the items of this moment.
+func (c *contents) snapshot() []*item { return slices.Clip(c.items) }
 
-// cache holds contents, those used last at the front.
+// cache holds contents of turns, those used last at the front.
 type cache struct {
-	max, bytes int
-	used       *list.List // of *warm
+	max, bytes int // max < 0: nothing is held
+	used       *list.List
 }
 
 func newCache(most int) cache { return cache{max: most, used: list.New()} }
 
-// warmCost is what a warm turn takes besides its items, in bytes, about.
-const warmCost = 1000
+// contentsCost is the memory of contents without their items, in bytes, about.
+const contentsCost = 1000
 
-func (c *cache) put(w *warm) {
-	w.place = c.used.PushFront(w)
-	w.bytes = warmCost
-	c.bytes += warmCost
+// put adds the contents of a turn.
+func (c *cache) put(tu *turn, items []*item, live *builder) {
+	if c.max < 0 {
+		return
+	}
+	held := &contents{turn: tu, items: slices.Clip(items), live: live}
+	held.place = c.used.PushFront(held)
+	tu.contents = held
+	c.charge(held, contentsCost)
+	for _, it := range items {
+		c.charge(held, it.weight)
+	}
 }
 
-// add adds an item and returns the strand of thought whose step is over by it.
-func (c *cache) add(w *warm, it *item, weight int) *strand {
-	w.items = append(w.items, it)
-	w.bytes += weight
-	c.bytes += weight
-	c.touch(w)
-	ended := w.live.add(it)
-	if ended == nil || !w.live.isAgent(ended.from) {
+// add adds an item and returns the strand whose step it ends, if it ends one.
+func (c *cache) add(held *contents, it *item) *strand {
+	held.items = append(held.items, it)
+	c.charge(held, it.weight)
+	c.touch(held)
+	ended := held.live.add(it)
+	if ended == nil || !held.live.isAgent(ended.from) {
 		return nil
 	}
 	return ended
 }
 
-// charge notes what the view of a turn takes, in the place of the one before.
-func (c *cache) charge(w *warm, bytes int) {
-	if w.place == nil {
+// show keeps the view of a turn as it is now, in place of the one before.
+func (c *cache) show(held *contents, v *view) {
+	if held.shown != nil {
+		c.charge(held, -held.shown.bytes)
+	}
+	held.shown, held.shownItems = v, len(held.items)
+	c.charge(held, v.bytes)
+}
+
+func (c *cache) charge(held *contents, bytes int) {
+	held.bytes += bytes
+	c.bytes += bytes
+}
+
+func (c *cache) touch(held *contents) {
+	if held.place != nil {
+		c.used.MoveToFront(held.place)
+	}
+}
+
+func (c *cache) remove(held *contents) {
+	if held.place == nil {
 		return
 	}
-	w.bytes += bytes - w.shownBytes
-	c.bytes += bytes - w.shownBytes
-	w.shownBytes = bytes
+	c.used.Remove(held.place)
+	held.place, held.turn.contents = nil, nil
+	c.bytes -= held.bytes
 }
 
-func (c *cache) touch(w *warm) {
-	if w.place != nil {
-		c.used.MoveToFront(w.place)
-	}
-}
-
-func (c *cache) remove(w *warm) {
-	if w.place == nil {
-		return
-	}
-	c.used.Remove(w.place)
-	w.place = nil
-	c.bytes -= w.bytes
-	if w.turn != nil {
-		w.turn.warm = nil
-	}
-}
-
-// victim is what was not used for longest. Among the last few, what is over
-// comes before what is still going on.
-func (c *cache) victim() *warm {
+// evictCandidate returns the contents that were not used for longest. Among the
+// last few, turns without open work come first: their steps are known.
+func (c *cache) evictCandidate() *contents {
 	last := c.used.Back()
 	for at, n := last, 0; at != nil && n < 16; at, n = at.Prev(), n+1 {
-		if w, ok := at.Value.(*warm); ok && !w.live.going() {
-			return w
+		if held := at.Value.(*contents); !held.live.isOpen() { //nolint:forcetypeassert // the list holds nothing else
+			return held
 		}
 	}
-	w, ok := last.Value.(*warm)
-	if !ok {
-		panic("turns: the cache holds something else")
-	}
-	return w
+	return last.Value.(*contents) //nolint:forcetypeassert // the list holds nothing else
 }

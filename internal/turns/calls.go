@@ -9,117 +9,118 @@ import (
 // The outcomes of a call. The last three are a proposal's alone; a request
 // can be rejected too.
 const (
-	Pending   = "pending" // neither ended nor given up, or the end was not seen
+	Pending   = "pending" // not ended, or the end is not visible
 	Success   = "success"
 	Failure   = "error"
 	Rejected  = "rejected"
-	Fulfilled = "fulfilled" // somebody made the call; how it went, has_error says
+	Fulfilled = "fulfilled" // the proposed call was made; has_error reports a failure
 	Withdrawn = "withdrawn"
-	Expired   = "expired" // withdrawn since nobody decided in time
+	Expired   = "expired" // withdrawn for lack of a decision
 )
 
-// call is a decision for a tool: a request, or a proposal and what came of it.
+// call is a decision for a tool: a request, or a proposal and its outcome.
 type call struct {
 	it       *item
 	strand   *strand
 	why      *thought
 	group    int // -1: none
 	grouped  bool
-	fulfils  *item  // the request by which somebody fulfils the proposal
+	fulfils  *item  // the request that fulfills the proposal
 	outcome  string // "": none yet
 	end      *item
 	proposal bool
 }
 
-// request reads an mcp.request: a call, the fulfilment of a proposal, or a
-// call taken back.
-func (r *reading) request(it *item) (ended *strand) {
+// request adds an mcp.request: a call, the fulfillment of a proposal, or the
+// cancellation of a call.
+func (b *builder) request(it *item) (ended *strand) {
 	for _, id := range it.env().Correlation.IDs {
-		c := r.byID[id]
+		c := b.byID[id]
 		switch {
 		case c == nil:
 		case it.cancels:
 			if asked := c.asked(); asked.ID == id && asked.From == it.env().From {
-				return c.settle(c.answered(true), it)
+				return b.endCall(c, c.answered(true), it)
 			}
 		case it.call && c.proposal && c.it.env().ID == id:
 			if c.fulfils == nil && c.outcome == "" {
 				c.fulfils = it
-				r.byID[it.env().ID] = c
+				b.byID[it.env().ID] = c
 			}
 			return nil
 		}
 	}
-	return r.begin(it)
+	return b.begin(it)
 }
 
-// begin reads a new call. One that stands in no context, explains itself by no
-// thought that does, and answers no chat of somebody else's, belongs to no
-// reasoning.
-func (r *reading) begin(it *item) (ended *strand) {
+// begin adds a new call. A call that is in no context, correlates to no thought in
+// one, and answers no other participant's chat, belongs to no reasoning.
+func (b *builder) begin(it *item) (ended *strand) {
 	env := it.env()
-	if !it.call || r.byID[env.ID] != nil {
+	if !it.call || b.byID[env.ID] != nil {
 		return nil
 	}
-	c := &call{it: it, group: -1, proposal: env.Kind == protocol.KindMCPProposal, why: r.explained(env)}
+	c := &call{it: it, group: -1, proposal: env.Kind == protocol.KindMCPProposal, why: b.explained(env)}
 	path := env.Context
 	if path == "" && c.why != nil {
 		path = c.why.strand.path
 	}
 	if path == "" {
-		if !r.decides(env) {
+		if !b.decides(env) {
 			return nil
 		}
-		r.meet(env.From)
+		b.addAgent(env.From)
 	}
-	c.strand = r.strand(path, env.From)
+	c.strand = b.strand(path, env.From)
 	if c.why == nil {
-		c.why = c.strand.before(it.tool)
+		c.why = c.strand.explanation(it.tool.text)
 	}
 	c.strand.open++
+	b.open++
 	if c.why != nil {
 		c.why.claimed = true
-		ended = c.why.begun()
+		ended = c.why.callBegan()
 	}
-	r.number(c)
-	r.calls = append(r.calls, c)
-	r.byID[env.ID] = c
+	b.number(c)
+	b.calls = append(b.calls, c)
+	b.byID[env.ID] = c
 	return ended
 }
 
-// decides reports whether a call is made for a chat of others.
-func (r *reading) decides(env *protocol.Envelope) bool {
-	if r.chat == nil || env.From == r.chat.env().From {
+// decides reports whether a call is made for another participant's chat.
+func (b *builder) decides(env *protocol.Envelope) bool {
+	if b.chat == nil || env.From == b.chat.env().From {
 		return false
 	}
-	return env.Correlation.Names(r.chat.env().ID) ||
-		slices.ContainsFunc(r.answers, func(it *item) bool { return it.env().From != env.From && env.Correlation.Names(it.env().ID) })
+	return env.Correlation.Names(b.chat.env().ID) ||
+		slices.ContainsFunc(b.answers, func(it *item) bool { return it.env().From != env.From && env.Correlation.Names(it.env().ID) })
 }
 
 // explained returns the caller's own thought that a call correlates to.
-func (r *reading) explained(env *protocol.Envelope) *thought {
+func (b *builder) explained(env *protocol.Envelope) *thought {
 	for _, id := range env.Correlation.IDs {
-		if t := r.thoughts[id]; t != nil && t.it.env().From == env.From && !t.it.raw {
+		if t := b.thoughts[id]; t != nil && t.it.env().From == env.From && !t.it.raw {
 			return t
 		}
 	}
 	return nil
 }
 
-// respond reads an mcp.response to a call, or to what fulfils a proposal.
-func (r *reading) respond(it *item) (ended *strand) {
+// respond adds an mcp.response to a call, or to the request that fulfills a
+// proposal.
+func (b *builder) respond(it *item) (ended *strand) {
 	for _, id := range it.env().Correlation.IDs {
-		c := r.byID[id]
+		c := b.byID[id]
 		if c == nil || !c.awaits(id, it.env().From) {
 			continue
 		}
-		return c.settle(c.answered(it.failed), it)
+		return b.endCall(c, c.answered(it.failed), it)
 	}
 	return nil
 }
 
-// asked is the request that is to be answered; of a proposal that nobody has
-// fulfilled, the proposal.
+// asked is the request to be answered; of a proposal that is not fulfilled, the
+// proposal.
 func (c *call) asked() *protocol.Envelope {
 	if c.fulfils != nil {
 		return c.fulfils.env()
@@ -149,36 +150,37 @@ func (c *call) awaits(id protocol.ID, from protocol.ParticipantID) bool {
 	return len(asked.To) == 0 || asked.AddressedTo(from) || from == asked.From || from == c.it.env().From
 }
 
-// decide reads a rejection or a withdrawal. One that comes when somebody has
-// fulfilled the proposal comes too late.
-func (r *reading) decide(it *item) (ended *strand) {
+// decide adds a rejection or a withdrawal. One after the fulfillment of the
+// proposal has no effect.
+func (b *builder) decide(it *item) (ended *strand) {
 	env := it.env()
 	for _, id := range env.Correlation.IDs {
-		c := r.byID[id]
+		c := b.byID[id]
 		if c == nil || c.fulfils != nil || c.it.env().ID != id {
 			continue
 		}
 		own := env.From == c.it.env().From
 		switch {
 		case env.Kind == protocol.KindMCPReject && !own:
-			return c.settle(Rejected, it)
-		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal && it.text == "timeout":
-			return c.settle(Expired, it)
+			return b.endCall(c, Rejected, it)
+		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal && it.text.text == "timeout":
+			return b.endCall(c, Expired, it)
 		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal:
-			return c.settle(Withdrawn, it)
+			return b.endCall(c, Withdrawn, it)
 		}
 	}
 	return nil
 }
 
-// settle ends a call; what comes later changes nothing. It returns the strand
+// endCall ends a call; later envelopes do not change it. It returns the strand
 // whose step is over by it.
-func (c *call) settle(outcome string, it *item) *strand {
+func (b *builder) endCall(c *call, outcome string, it *item) *strand {
 	if c.outcome != "" {
 		return nil
 	}
 	c.outcome, c.end = outcome, it
 	s := c.strand
+	b.open--
 	s.open--
 	s.due = true
 	if !c.grouped {
@@ -186,10 +188,10 @@ func (c *call) settle(outcome string, it *item) *strand {
 			s.loose = nil
 		}
 	}
-	return s.over()
+	return s.closeStep()
 }
 
-// numbering gives the batches of one agent in a turn their numbers.
+// numbering numbers the batches of one agent in a turn.
 type numbering struct {
 	used  map[int]bool
 	given map[givenGroup]int
@@ -204,11 +206,11 @@ type givenGroup struct {
 
 // number gives a call its group: that of its thought, or that of the calls
 // that it overlaps with.
-func (r *reading) number(c *call) {
-	n := r.numbering[c.strand.from]
+func (b *builder) number(c *call) {
+	n := b.numbering[c.strand.from]
 	if n == nil {
 		n = &numbering{used: make(map[int]bool), given: make(map[givenGroup]int)}
-		r.numbering[c.strand.from] = n
+		b.numbering[c.strand.from] = n
 	}
 	if c.why != nil && c.why.it.group >= 0 {
 		c.grouped = true
@@ -257,15 +259,4 @@ func root(p protocol.ContextPath) protocol.ContextPath {
 		}
 	}
 	return p
-}
-
-// going reports whether more is to be expected: a call or a context is open,
-// or nothing has come yet.
-func (r *reading) going() bool {
-	for _, c := range r.contexts {
-		if c.closed == nil {
-			return true
-		}
-	}
-	return len(r.answers) == 0 && r.calledOff == nil
 }

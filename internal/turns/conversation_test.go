@@ -48,15 +48,13 @@ func converse(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	log := new(memoryLog)
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	var events []Event
 	for i := range archive.Files {
 		f := &archive.Files[i]
 		if f.Name == "log" {
 			log.readLines(t, string(f.Data))
-			for _, e := range log.entries {
-				events = append(events, p.Apply(e)...)
-			}
+			events = apply(p, log.entries)
 			continue
 		}
 		got := answerTo(t, p, events, f.Name)
@@ -70,11 +68,8 @@ func converse(t *testing.T, file string) {
 		if again := answerTo(t, p, events, f.Name); again != got {
 			t.Errorf("%s: read from the log it is\n%s\nand was\n%s", f.Name, again, got)
 		}
-		anew := New(Options{Space: "lab", Reader: log})
-		var eventsAnew []Event
-		for _, e := range log.entries {
-			eventsAnew = append(eventsAnew, anew.Apply(e)...)
-		}
+		anew := NewTracker(Options{Space: "lab", Reader: log})
+		eventsAnew := apply(anew, log.entries)
 		if again := answerTo(t, anew, eventsAnew, f.Name); again != got {
 			t.Errorf("%s: after a restart it is\n%s\nand was\n%s", f.Name, again, got)
 		}
@@ -122,7 +117,7 @@ func (l *memoryLog) readLines(t *testing.T, text string) {
 	}
 }
 
-func answerTo(t *testing.T, p *Projection, events []Event, question string) string {
+func answerTo(t *testing.T, p *Tracker, events []Event, question string) string {
 	t.Helper()
 	words := strings.Fields(question)
 	at := slices.Index(words, "as")
@@ -149,13 +144,7 @@ func answerTo(t *testing.T, p *Projection, events []Event, question string) stri
 		list, _ := p.Threads(0, 0, v)
 		return marshal(t, list)
 	case "events":
-		var b strings.Builder
-		for i := range events {
-			if data, ok := events[i].Data(v); ok {
-				fmt.Fprintf(&b, "%d %s %s\n", events[i].Seq, events[i].Name, data)
-			}
-		}
-		return b.String()
+		return told(t, p, events, v)
 	}
 	t.Fatalf("what is %q?", question)
 	return ""

@@ -1,7 +1,10 @@
 package turns
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"sort"
 
 	"github.com/google/uuid"
 
@@ -14,24 +17,24 @@ const (
 	JobReasoning    = "job_reasoning"
 )
 
-// Event says that a step of an agent is over. What it tells depends on who
-// hears it.
+// Event is the end of a step of an agent. It holds no contents: [Tracker.Data]
+// computes them, for a viewer and under the rules of that moment.
 type Event struct {
-	Name string
-	// Seq is that of the entry by which the step was over: its last end of a
-	// call, or the first word of what came next.
+	// Seq is the entry that ended the step: the last end of one of its calls, or
+	// the agent's first envelope after it.
 	Seq protocol.Seq
 
+	at    ref
 	agent protocol.ParticipantID
-	items []*item
-	key   key         // of a turn
-	job   protocol.ID // of a job
-	bytes int
 }
 
-// Bytes is what the event holds on to in memory, about. Events of one turn
-// share it.
-func (e *Event) Bytes() int { return 256 + e.bytes }
+// Name is the name of the event.
+func (e Event) Name() string {
+	if e.at.isJob() {
+		return JobReasoning
+	}
+	return ReasoningUpdate
+}
 
 // turnUpdate is the data of a reasoning_update. Agent and Truncated are
 // additions to the published shape.
@@ -57,8 +60,8 @@ type jobUpdate struct {
 	Truncated     bool                   `json:"truncated,omitempty"`
 }
 
-// maxTold is how many decisions an event tells: of more, the newest.
-const maxTold = 256
+// maxEventDecisions bounds the decisions in an event: of more, the newest.
+const maxEventDecisions = 256
 
 type toolUpdate struct {
 	ToolName      string `json:"tool_name"`
@@ -67,34 +70,51 @@ type toolUpdate struct {
 	ParallelGroup *int   `json:"parallel_group"`
 }
 
-// Data returns the event as a viewer is told it: all decisions of the turn so
-// far, without their parameters. It reports false when the viewer sees nothing
-// of what it is about. It may be called concurrently.
-func (e *Event) Data(v Viewer) (json.RawMessage, bool) {
-	first, last := e.items[0], e.items[len(e.items)-1]
-	if !v.sees(&last.entry) || e.Name == ReasoningUpdate && !v.sees(&first.entry) {
-		return nil, false
+// Data returns an event for a viewer: all decisions of the agent in the turn up
+// to the event, without their parameters; nil when the viewer sees nothing of
+// them, or when the index has dropped the turn. The error is the log's.
+func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage, error) {
+	r := t.refOf(e.at)
+	if r == nil || !e.at.isJob() && !v.isVisible(r.entry) {
+		return nil, nil
 	}
-	r := read(seen(e.items, &v))
-	decisions := r.decisions(e.agent)
-	more := max(0, len(decisions)-maxTold)
-	var tools []toolUpdate
-	for _, d := range decisions[more:] {
-		tools = append(tools, toolUpdate{d.ToolName, d.Rationale, d.Outcome, d.ParallelGroup})
+	filled := t.fill([]*turnRef{r})
+	if err := t.load(ctx, filled); err != nil {
+		return nil, fmt.Errorf("read the turn of an event: %w", err)
 	}
-	if len(tools) == 0 || !r.isAgent(e.agent) {
-		return nil, false
+	items := r.items[:sort.Search(len(r.items), func(i int) bool { return r.items[i].env().Seq > e.Seq })]
+	if len(filled) == 0 || len(items) == 0 || !v.isVisible(&items[len(items)-1].entry) {
+		return nil, nil
 	}
-	data, err := encode(e.payload(r.narrative(e.agent), tools, more > 0))
-	return data, err == nil
+	b, d := build(filterVisible(items, &v)), t.display()
+	calls := b.callsOf(e.agent)
+	more := max(0, len(calls)-maxEventDecisions)
+	decisions := b.decisions(calls[more:], d)
+	if len(decisions) == 0 || !b.isAgent(e.agent) {
+		return nil, nil
+	}
+	tools := make([]toolUpdate, len(decisions))
+	for i, dec := range decisions {
+		tools[i] = toolUpdate{dec.ToolName, dec.Rationale, dec.Outcome, dec.ParallelGroup}
+	}
+	return encode(e.payload(r.key(t.opts.Space), b.narrative(e.agent, d), tools, more > 0))
 }
 
-func (e *Event) payload(narrative string, tools []toolUpdate, truncated bool) any {
-	if e.Name == JobReasoning {
-		return jobUpdate{Type: e.Name, JobID: e.job, Agent: e.agent, Narrative: narrative, ToolDecisions: tools, Truncated: truncated}
+func (t *Tracker) refOf(at ref) *turnRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if th := t.index.threads[at.root]; th != nil {
+		return th.outline(at.turn)
+	}
+	return nil
+}
+
+func (e Event) payload(k key, narrative string, tools []toolUpdate, truncated bool) any {
+	if e.at.isJob() {
+		return jobUpdate{Type: JobReasoning, JobID: k.thread, Agent: e.agent, Narrative: narrative, ToolDecisions: tools, Truncated: truncated}
 	}
 	return turnUpdate{
-		Type: e.Name, ThreadID: e.key.thread, SessionID: e.key.session, TurnNumber: e.key.turn,
+		Type: ReasoningUpdate, ThreadID: k.thread, SessionID: k.session, TurnNumber: k.turn,
 		Agent: e.agent, Narrative: narrative, ToolDecisions: tools, Truncated: truncated,
 	}
 }

@@ -18,15 +18,15 @@ func FuzzApply(f *testing.F) {
 		for _, line := range splitLines(script) {
 			log.add(garbled(log, line))
 		}
-		small := New(Options{Space: "lab", Reader: log, IndexBytes: 3000, CacheBytes: 4000, IDs: 8})
-		large := New(Options{Space: "lab", Reader: log, IDs: 8})
+		small := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 3000, CacheBytes: 4000, IDs: 8})
+		large := NewTracker(Options{Space: "lab", Reader: log, IDs: 8})
 		for _, e := range log.entries {
-			for _, ev := range append(small.Apply(e), large.Apply(e)...) {
-				ev.Data(as("alice"))
+			for _, p := range []*Tracker{small, large} {
+				told(t, p, apply(p, []Entry{e}), as("alice"))
 			}
 			checkBounds(t, small)
 		}
-		small.Apply(Entry{})
+		small.Apply(t.Context(), Entry{})
 		everything(t, small, Viewer{})
 		want := everything(t, large, Viewer{})
 		large.forget()

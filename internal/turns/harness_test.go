@@ -2,6 +2,7 @@ package turns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -60,7 +61,7 @@ func (l *memoryLog) add(env protocol.Envelope) Entry {
 func (l *memoryLog) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		l.reads++
-		i, _ := slices.BinarySearchFunc(l.entries, first, func(e Entry, s protocol.Seq) int { return compare(e.Envelope.Seq, s) })
+		i, _ := slices.BinarySearchFunc(l.entries, first, func(e Entry, s protocol.Seq) int { return cmp.Compare(e.Envelope.Seq, s) })
 		for ; i < len(l.entries) && l.entries[i].Envelope.Seq <= last; i++ {
 			env := *l.entries[i].Envelope
 			if !yield(Entry{&env, l.entries[i].Thread}, nil) {
@@ -83,15 +84,11 @@ func as(who protocol.ParticipantID) Viewer {
 
 // forget drops all contents of turns from memory, as if they had not been used
 // for long.
-func (p *Projection) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for at := p.cache.used.Front(); at != nil; {
-		w := at.Value.(*warm)
-		at = at.Next()
-		if w.turn != nil {
-			p.cache.remove(w)
-		}
+func (t *Tracker) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.cache.used.Len() > 0 {
+		t.cache.remove(t.cache.evictCandidate())
 	}
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrUnknown: there is no such thread or turn, or none that the viewer may
-// see, or it was quiet for so long that it is not remembered.
-var ErrUnknown = errors.New("unknown to the projection")
+// ErrUnknown: the thread or turn does not exist, the viewer may not see it, or it
+// was quiet for so long that the index dropped it.
+var ErrUnknown = errors.New("no such thread or turn")
 
 // Bounds of one page.
 const (
 	DefaultPage  = 50
 	MaxPage      = 200
-	maxPageBytes = 32 << 20 // of contents; a page that reaches it ends there
+	maxPageBytes = maxBytes // of contents; a page that reaches it ends there
 )
 
 func pageSize(limit int) int {
@@ -28,88 +28,92 @@ func pageSize(limit int) int {
 	return min(limit, MaxPage)
 }
 
-// pick is a turn that was asked for, as it was at that moment.
-type pick struct {
-	key   key
+// turnRef is a requested turn as it was at one moment.
+type turnRef struct {
+	at    ref
+	id    protocol.ID // of the thread or job
 	tu    *turn
-	entry *Entry // the chat, as far as the index knows it
+	entry *Entry // the first one, as far as the index knows it
 	bytes int
 
 	started   int64
 	truncated bool
-	items     []*item // nil: to be read from the log
-	seqs      []protocol.Seq
-	shown     *view // of all items, if somebody has asked before
+	items     []*item        // once they are known
+	seqs      []protocol.Seq // of items that are to be read from the log
+	shown     *view          // of all items, if it is cached
 }
 
-// outline takes down of a turn what says who may see it.
-func (th *thread) outline(n int) *pick {
+func (r *turnRef) key(space string) key {
+	return key{session: SessionID(space, r.id), thread: r.id, turn: r.at.turn}
+}
+
+// outline copies the part of a turn that decides who may see it; nil: there is no
+// such turn.
+func (th *thread) outline(n int) *turnRef {
 	tu := th.turn(n)
 	if tu == nil {
 		return nil
 	}
-	return &pick{key: key{thread: th.id, turn: n}, tu: tu, entry: tu.entry(), started: tu.started, bytes: tu.bytes}
+	return &turnRef{at: ref{th.seq, n}, id: th.id, tu: tu, entry: tu.entry(), started: tu.started, bytes: tu.bytes}
 }
 
-// fill takes down the rest of what is known of turns, and leaves out those that
-// have been forgotten meanwhile.
-func (p *Projection) fill(picks []*pick) []*pick {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	kept := picks[:0]
-	for _, k := range picks {
-		if !p.holdsLocked(k) {
+// fill copies the rest of the record of turns, and leaves out turns that the
+// index has dropped meanwhile.
+func (t *Tracker) fill(refs []*turnRef) []*turnRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := refs[:0]
+	for _, r := range refs {
+		if !t.holdsLocked(r) {
 			continue
 		}
-		kept = append(kept, k)
-		k.key.session = SessionID(p.opts.Space, k.key.thread)
-		k.truncated = k.tu.truncated
-		w := k.tu.warm
-		if w == nil {
-			k.seqs = k.tu.seqs()
+		kept = append(kept, r)
+		r.truncated = r.tu.truncated
+		held := r.tu.contents
+		if held == nil {
+			r.seqs = r.tu.seqs()
 			continue
 		}
-		p.cache.touch(w)
-		k.items = w.snapshot()
-		if w.shownItems == len(w.items) {
-			k.shown = w.shown
+		t.cache.touch(held)
+		r.items = held.snapshot()
+		if held.shownItems == len(held.items) {
+			r.shown = held.shown
 		}
 	}
 	return kept
 }
 
-// pickSome picks turns of a thread below a number, the highest first, until
-// most of them are there that the viewer may see, and says whether there are
-// more. It goes in short steps, so that Apply does not wait for long and the
-// viewer is not asked under the lock.
-func (p *Projection) pickSome(id protocol.ID, most, before int, v *Viewer) (picks []*pick, more bool, err error) {
+// refsBelow returns the highest visible turns of a thread below a number, limit
+// of them at most, and reports whether there are more. It takes short steps, so
+// that Apply does not wait for long and the viewer is not asked under the lock.
+func (t *Tracker) refsBelow(id protocol.ID, limit, before int, v *Viewer) (refs []*turnRef, more bool, err error) {
 	bytes := 0
 	for {
-		some, known := p.pickBelow(id, before, min(most+1, 64))
+		some, known := t.someBelow(id, before, min(limit+1, 64))
 		if !known {
 			return nil, false, fmt.Errorf("thread %s: %w", id, ErrUnknown)
 		}
 		if len(some) == 0 {
-			return picks, false, nil
+			return refs, false, nil
 		}
-		for _, k := range some {
-			before = k.key.turn
-			if !v.sees(k.entry) {
+		for _, r := range some {
+			before = r.at.turn
+			if !v.isVisible(r.entry) {
 				continue
 			}
-			if len(picks) == most || len(picks) > 0 && bytes+k.bytes > maxPageBytes {
-				return picks, true, nil
+			if len(refs) == limit || len(refs) > 0 && bytes+r.bytes > maxPageBytes {
+				return refs, true, nil
 			}
-			bytes += k.bytes
-			picks = append(picks, k)
+			bytes += r.bytes
+			refs = append(refs, r)
 		}
 	}
 }
 
-func (p *Projection) pickBelow(id protocol.ID, before, most int) (some []*pick, known bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	th := p.index.byID[id]
+func (t *Tracker) someBelow(id protocol.ID, before, most int) (some []*turnRef, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	th := t.index.byID[id]
 	if th == nil {
 		return nil, false
 	}
@@ -123,11 +127,11 @@ func (p *Projection) pickBelow(id protocol.ID, before, most int) (some []*pick, 
 	return some, true
 }
 
-// pickAbove outlines the turns of a thread behind a number, the lowest first.
-func (p *Projection) pickAbove(id protocol.ID, after, most int) (some []*pick) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	th := p.index.byID[id]
+// someAbove outlines the turns of a thread after a number, the lowest first.
+func (t *Tracker) someAbove(id protocol.ID, after, most int) (some []*turnRef) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	th := t.index.byID[id]
 	if th == nil {
 		return nil
 	}
@@ -138,28 +142,28 @@ func (p *Projection) pickAbove(id protocol.ID, after, most int) (some []*pick) {
 }
 
 // History returns turns of a thread that the viewer may see: the newest limit
-// of them below the number before (0: of all). A limit of 0 is DefaultPage,
-// and MaxPage the highest. It ends earlier when the turns are very large. The
-// error wraps [ErrUnknown], or is the log's.
-func (p *Projection) History(ctx context.Context, thread protocol.ID, limit, before int, v Viewer) (*History, error) {
+// of them below the number before (0: of all). A limit of 0 is DefaultPage, and
+// MaxPage the highest. It ends earlier when the turns are very large. The error
+// wraps [ErrUnknown], or is the log's.
+func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before int, v Viewer) (*History, error) {
 	if before < 0 || before == 1 {
 		before = 1
 	}
-	picks, more, err := p.pickSome(thread, pageSize(limit), before, &v)
+	refs, more, err := t.refsBelow(thread, pageSize(limit), before, &v)
 	if err != nil {
 		return nil, err
 	}
-	if len(picks) == 0 && !p.anySeen(thread, &v) {
+	if len(refs) == 0 && !t.anyVisible(thread, &v) {
 		return nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown)
 	}
-	picks = p.fill(picks)
-	if err := p.load(ctx, picks); err != nil {
+	refs = t.fill(refs)
+	if err := t.load(ctx, refs); err != nil {
 		return nil, fmt.Errorf("read turns of thread %s: %w", thread, err)
 	}
-	h := &History{ThreadID: thread, SessionID: SessionID(p.opts.Space, thread), Turns: make([]TurnInfo, 0, len(picks)), HasMore: more}
-	size := 0
-	for _, k := range picks {
-		shown := p.view(k, &v)
+	h := &History{ThreadID: thread, SessionID: SessionID(t.opts.Space, thread), Turns: make([]TurnInfo, 0, len(refs)), HasMore: more}
+	d, size := t.display(), 0
+	for _, r := range refs {
+		shown := t.view(r, &v, d)
 		if shown == nil {
 			continue
 		}
@@ -176,104 +180,122 @@ func (p *Projection) History(ctx context.Context, thread protocol.ID, limit, bef
 // All yields all turns of a thread that the viewer may see, oldest first, and
 // at most one error, at the end: it wraps [ErrUnknown], or is the log's. Few of
 // them are in memory at a time.
-func (p *Projection) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Seq2[*TurnInfo, error] {
+func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Seq2[*TurnInfo, error] {
 	const step = 16
 	return func(yield func(*TurnInfo, error) bool) {
-		told := false
+		yielded := false
 		for after := 0; ; {
-			some := p.pickAbove(thread, after, step)
+			some := t.someAbove(thread, after, step)
 			if len(some) == 0 {
 				break
 			}
-			after = some[len(some)-1].key.turn
-			some = p.fill(slices.DeleteFunc(some, func(k *pick) bool { return !v.sees(k.entry) }))
-			for _, k := range some {
-				if err := p.load(ctx, []*pick{k}); err != nil {
-					yield(nil, fmt.Errorf("read turn %d of thread %s: %w", k.key.turn, thread, err))
+			after = some[len(some)-1].at.turn
+			for _, r := range some {
+				info, err := t.show(ctx, r, &v)
+				if err != nil {
+					yield(nil, err)
 					return
 				}
-				if shown := p.view(k, &v); shown != nil {
-					info := shown.show(&v)
-					if told = true; !yield(&info, nil) {
-						return
-					}
+				if info == nil {
+					continue
+				}
+				if yielded = true; !yield(info, nil) {
+					return
 				}
 			}
 		}
-		if !told && !p.anySeen(thread, &v) {
+		if !yielded && !t.anyVisible(thread, &v) {
 			yield(nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown))
 		}
 	}
 }
 
-// anySeen reports whether the viewer sees any turn of a thread: who sees none
-// is not told that there is one.
-func (p *Projection) anySeen(id protocol.ID, v *Viewer) bool {
-	picks, _, err := p.pickSome(id, 1, 0, v)
-	return err == nil && len(picks) > 0
+// anyVisible reports whether the viewer sees any turn of a thread. A viewer that
+// sees none gets the answer for a thread that does not exist.
+func (t *Tracker) anyVisible(id protocol.ID, v *Viewer) bool {
+	refs, _, err := t.refsBelow(id, 1, 0, v)
+	return err == nil && len(refs) > 0
 }
 
 // Turn returns one turn of a thread. The error wraps [ErrUnknown], or is the
 // log's.
-func (p *Projection) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (TurnInfo, error) {
-	unknown := fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
-	some := p.pickAbove(thread, number-1, 1)
-	if len(some) == 0 || some[0].key.turn != number || !v.sees(some[0].entry) {
-		return TurnInfo{}, unknown
+func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (TurnInfo, error) {
+	some := t.someAbove(thread, number-1, 1)
+	if len(some) == 1 && some[0].at.turn == number {
+		info, err := t.show(ctx, some[0], &v)
+		if info != nil || err != nil {
+			return deref(info), err
+		}
 	}
-	if some = p.fill(some); len(some) == 0 {
-		return TurnInfo{}, unknown
-	}
-	k := some[0]
-	if err := p.load(ctx, some); err != nil {
-		return TurnInfo{}, fmt.Errorf("read turn %d of thread %s: %w", number, thread, err)
-	}
-	shown := p.view(k, &v)
-	if shown == nil {
-		return TurnInfo{}, unknown
-	}
-	return shown.show(&v), nil
+	return TurnInfo{}, fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
 }
 
-// view reads a turn as the viewer sees it; nil if it does not see the chat.
-// What everything together looks like is kept for the next one who asks.
-func (p *Projection) view(k *pick, v *Viewer) *view {
-	visible := seen(k.items, v)
-	if len(visible) == 0 || visible[0].env().Seq != k.entry.Envelope.Seq {
+func deref(info *TurnInfo) TurnInfo {
+	if info == nil {
+		return TurnInfo{}
+	}
+	return *info
+}
+
+// show returns a turn as a viewer may see it; nil if it may not.
+func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (*TurnInfo, error) {
+	if !v.isVisible(r.entry) {
+		return nil, nil //nolint:nilnil // both mean: there is nothing to show
+	}
+	filled := t.fill([]*turnRef{r})
+	if err := t.load(ctx, filled); err != nil {
+		return nil, fmt.Errorf("read turn %d of thread %s: %w", r.at.turn, r.id, err)
+	}
+	if len(filled) == 0 {
+		return nil, nil //nolint:nilnil // as above
+	}
+	shown := t.view(r, v, t.display())
+	if shown == nil {
+		return nil, nil //nolint:nilnil // as above
+	}
+	info := shown.show(v)
+	return &info, nil
+}
+
+// view renders a turn for a viewer; nil if it does not see the chat. The view of
+// all items is cached.
+func (t *Tracker) view(r *turnRef, v *Viewer, d *display) *view {
+	visible := filterVisible(r.items, v)
+	if len(visible) == 0 || visible[0].env().Seq != r.entry.Envelope.Seq {
 		return nil
 	}
-	if len(visible) < len(k.items) {
-		return read(visible).render(k.key, k.truncated)
+	if len(visible) == len(r.items) && r.shown != nil && r.shown.rules == d.rules && r.shown.info.Truncated == r.truncated {
+		return r.shown
 	}
-	if k.shown == nil {
-		k.shown = read(visible).render(k.key, k.truncated)
-		p.keepView(k)
+	out := build(visible).render(r.key(t.opts.Space), r.truncated, d)
+	if len(visible) == len(r.items) {
+		t.keepView(r, out)
 	}
-	return k.shown
+	return out
 }
 
-func (p *Projection) keepView(k *pick) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if w := k.tu.warm; w != nil && len(w.items) == len(k.items) && k.tu.truncated == k.truncated {
-		w.shown, w.shownItems = k.shown, len(k.items)
-		p.cache.charge(w, k.shown.bytes)
-		p.shrink()
+func (t *Tracker) keepView(r *turnRef, v *view) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if held := r.tu.contents; held != nil && len(held.items) == len(r.items) {
+		t.cache.show(held, v)
+		t.shrink()
 	}
 }
 
-// seen are the items that a viewer may see: the same slice, if it is all.
-func seen(items []*item, v *Viewer) []*item {
+// filterVisible returns the items that a viewer may see: the same slice, if it
+// is all.
+func filterVisible(items []*item, v *Viewer) []*item {
 	if v.Sees == nil {
 		return items
 	}
 	for i, it := range items {
-		if v.Sees(&it.entry) {
+		if v.isVisible(&it.entry) {
 			continue
 		}
 		some := append(make([]*item, 0, len(items)), items[:i]...)
 		for _, it := range items[i+1:] {
-			if v.Sees(&it.entry) {
+			if v.isVisible(&it.entry) {
 				some = append(some, it)
 			}
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// index is what is known of all threads without reading the log.
+// index holds all threads and jobs as far as that takes no reading of the log.
 type index struct {
 	max, cost int // bytes, about
 	threads   map[protocol.Seq]*thread
 	byID      map[protocol.ID]*thread
-	order     []protocol.Seq // of threads by their beginning; dropped ones may be among them
+	order     []protocol.Seq // of threads by their beginning, without jobs; dropped ones may be among them
 	quiet     *list.List     // of *thread, the quietest at the back
 }
 
@@ -22,7 +22,7 @@ func newIndex(most int) index {
 	return index{max: most, threads: make(map[protocol.Seq]*thread), byID: make(map[protocol.ID]*thread), quiet: list.New()}
 }
 
-// role is what somebody is in a thread.
+// role is the part of a participant in a thread.
 type role uint8
 
 const (
@@ -33,14 +33,16 @@ const (
 
 // Bounds of one thread.
 const (
-	maxRoles = 64 // participants; of more it is not known what they are in it
-	maxTitle = 120
+	maxRoles    = 64 // participants; the roles of more are not known
+	maxTitle    = 120
+	titleMargin = 1 << 10
 )
 
+// thread is a thread, or a job: then it has one turn, number 0, without a chat.
 type thread struct {
 	seq   protocol.Seq
 	id    protocol.ID
-	title string // of its first chat
+	title title
 	roles map[protocol.ParticipantID]role
 	first int     // number of the oldest turn that is kept
 	turns []*turn // from that one on
@@ -48,24 +50,33 @@ type thread struct {
 	cost  int
 }
 
-// turn is what the index keeps of one.
-type turn struct {
-	from     protocol.ParticipantID
-	started  int64     // µs since 1970
-	audience *audience // nil: for everybody
-	chat     protocol.Seq
-	size
-	latest    protocol.Seq
-	deltas    []byte // from each entry behind the chat to the one before it, as varints
-	truncated bool
-	warm      *warm // nil: in the log alone
+// title is the beginning of the first chat of a thread. The masked form is
+// computed when it is shown first, and again for other rules.
+type title struct {
+	excerpt
+	shown string
+	rules uint64
+	done  bool // shown is set
 }
 
-// audience says who may see a chat that is addressed to somebody.
+// turn is the index's record of a turn.
+type turn struct {
+	from     protocol.ParticipantID
+	started  int64        // µs since 1970
+	audience *audience    // nil: for everybody
+	chat     protocol.Seq // the first entry; of a job no chat
+	size
+	latest    protocol.Seq
+	deltas    []byte // from each entry after the chat to the one before it, as varints
+	truncated bool
+	contents  *contents // nil: in the log alone
+}
+
+// audience is who may see a chat that is addressed.
 type audience struct{ to, thread []protocol.ParticipantID }
 
-// Bounds of one turn. The text of what lies beyond is left out, so that what
-// ends a call or answers the chat still finds room.
+// Bounds of one turn. Entries beyond are left out, with some room beyond for
+// those that end a call or answer the chat.
 const (
 	maxItems    = 2048
 	maxAllItems = 2 * maxItems
@@ -73,7 +84,7 @@ const (
 	maxAllBytes = 2 * maxBytes
 )
 
-// size is how much a turn or a job holds.
+// size is the size of a turn.
 type size struct{ items, bytes int }
 
 func (s *size) admits(e *Entry) bool {
@@ -88,7 +99,7 @@ func (s *size) add(e *Entry) {
 	s.bytes += weigh(e)
 }
 
-// ends reports whether a kind brings something to its end.
+// ends reports whether a kind ends a call, a context or a turn.
 func ends(k protocol.Kind) bool {
 	switch k {
 	case protocol.KindChat, protocol.KindChatCancel, protocol.KindMCPResponse, protocol.KindMCPWithdraw, protocol.KindMCPReject:
@@ -105,7 +116,7 @@ func (t *turn) admits(e *Entry) bool {
 
 func (th *thread) last() int { return th.first + len(th.turns) - 1 }
 
-// turn returns the one with this number; nil if it is not kept.
+// turn returns the turn with a number; nil if it is not kept.
 func (th *thread) turn(n int) *turn {
 	if n < th.first || n > th.last() {
 		return nil
@@ -125,13 +136,23 @@ func (x *index) charge(th *thread, n int) {
 	x.cost += n
 }
 
-func (x *index) begin(env *protocol.Envelope, title string) *thread {
-	th := &thread{
-		seq: env.Seq, id: env.ID, first: 1, roles: make(map[protocol.ParticipantID]role),
-		title: cut(title, maxTitle),
-	}
-	x.threads[th.seq], x.byID[th.id] = th, th
-	x.order = append(x.order, th.seq)
+// begin adds a thread.
+func (x *index) begin(id protocol.ID, seq protocol.Seq, chat excerpt) *thread {
+	th := x.add(&thread{seq: seq, id: id, first: 1, title: title{excerpt: excerptWithin(chat.text, maxTitle, titleMargin)}})
+	x.byID[id] = th
+	x.order = append(x.order, seq)
+	x.charge(th, len(th.title.text))
+	return th
+}
+
+// beginJob adds a job.
+func (x *index) beginJob(id protocol.ID, seq protocol.Seq) *thread {
+	return x.add(&thread{seq: seq, id: id})
+}
+
+func (x *index) add(th *thread) *thread {
+	th.roles = make(map[protocol.ParticipantID]role)
+	x.threads[th.seq] = th
 	th.place = x.quiet.PushFront(th)
 	x.charge(th, threadCost)
 	return th
@@ -149,7 +170,7 @@ func (x *index) beginTurn(th *thread, e *Entry) *turn {
 	return tu
 }
 
-// cast notes what somebody is in a thread.
+// cast records the role of a participant in a thread.
 func (x *index) cast(th *thread, who protocol.ParticipantID, as role) {
 	if th.roles[who] == nobody {
 		if len(th.roles) >= maxRoles {
@@ -160,7 +181,7 @@ func (x *index) cast(th *thread, who protocol.ParticipantID, as role) {
 	th.roles[who] = as
 }
 
-// extend notes that an entry belongs to a turn.
+// extend records that an entry belongs to a turn.
 func (x *index) extend(th *thread, tu *turn, e *Entry) {
 	x.quiet.MoveToFront(th.place)
 	tu.add(e)
@@ -173,7 +194,7 @@ func (x *index) extend(th *thread, tu *turn, e *Entry) {
 	x.charge(th, len(tu.deltas)-before)
 }
 
-// seqs are those of everything in the turn, in order.
+// seqs returns the Seqs of all entries of the turn, in order.
 func (t *turn) seqs() []protocol.Seq {
 	list := append(make([]protocol.Seq, 0, t.items), t.chat)
 	at := t.chat
@@ -186,8 +207,8 @@ func (t *turn) seqs() []protocol.Seq {
 	return list
 }
 
-// entry is what the chat of a turn looks like to a viewer, as far as the
-// index knows it.
+// entry returns the first entry of a turn as far as the index knows it: enough to
+// decide who may see it.
 func (t *turn) entry() *Entry {
 	env := &protocol.Envelope{From: t.from, Kind: protocol.KindChat, Seq: t.chat, TS: time.UnixMicro(t.started).UTC()}
 	e := &Entry{Envelope: env}
@@ -197,9 +218,9 @@ func (t *turn) entry() *Entry {
 	return e
 }
 
-// drop forgets the quietest thread, or the older half of the turns of the only
-// one, and returns what was held of it.
-func (x *index) drop() []*warm {
+// drop removes the quietest thread, or the older half of the turns of the only
+// one, and returns their cached contents.
+func (x *index) drop() []*contents {
 	th, ok := x.quiet.Back().Value.(*thread)
 	if !ok {
 		return nil
@@ -217,10 +238,10 @@ func (x *index) drop() []*warm {
 		}
 		x.charge(th, -spent)
 	}
-	var held []*warm
+	var held []*contents
 	for _, tu := range gone {
-		if tu.warm != nil {
-			held = append(held, tu.warm)
+		if tu.contents != nil {
+			held = append(held, tu.contents)
 		}
 	}
 	return held

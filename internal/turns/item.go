@@ -2,26 +2,33 @@ package turns
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is kept of one envelope, in bytes.
+// Bounds of the shown part of one envelope, in bytes.
 const (
-	maxChat       = 256 << 10
+	maxChat       = 64 << 10
 	maxThought    = 16 << 10
 	maxName       = 256
 	maxParameters = 64 << 10
+
+	// maxHeld is the most that an item keeps of an envelope's texts.
+	maxHeld = maxChat + 2*cutMargin
 )
 
-// item is what a turn keeps of an envelope. It does not change any more.
+// item is the part of an envelope that a turn keeps. Only its masked form
+// changes after newItem.
 type item struct {
-	entry Entry // the envelope without payload
-	text  string
-	tool  string // that is called, or that a thought names
-	group int    // that a thought gives; -1: none
+	entry  Entry // the envelope without payload
+	weight int   // in memory with its masked form, in bytes, about and at most
+	text   excerpt
+	tool   excerpt // that is called, or that a thought names
+	group  int     // that a thought gives; -1: none
 
 	call       bool // asks for tools/call
 	cancels    bool // takes a request back
@@ -31,37 +38,73 @@ type item struct {
 	failed bool // a response with an error
 	bytes  int  // of the result or the error
 	raw    bool // a model's own thinking
+
+	mu     sync.Mutex // held while masking, so that concurrent requests share the work
+	masked *masked
 }
 
 func (it *item) env() *protocol.Envelope { return it.entry.Envelope }
 
-// weigh is what an item takes in memory, in bytes, about and at most.
+// masked is an item's texts as they are shown under one set of rules.
+type masked struct {
+	rules      uint64
+	text, tool string
+	params     json.RawMessage // nil: too long
+}
+
+// weigh is the memory of an item without its masked form, in bytes, about and at
+// most. It bounds the size of a turn.
 func weigh(e *Entry) int {
 	env := e.Envelope
 	names := len(env.To) + len(e.Thread) + len(env.Correlation.IDs)
-	return 700 + nameCost*names + min(len(env.Payload), maxChat)
+	return 800 + nameCost*names + min(len(env.Payload), maxHeld)
 }
 
-// masked is the item as another mask shows it.
-func (it *item) masked(mask Masker) *item {
-	out := *it
-	out.text, out.tool = mask.Text(it.text), mask.Text(it.tool)
-	doc, err := protocol.ParseJSON(it.params, protocol.MaxDepth)
+// display masks items under one set of rules.
+type display struct {
+	mask  Masker
+	rules uint64
+}
+
+// of returns the masked texts of an item. They are computed once for a set of
+// rules.
+func (d *display) of(it *item) *masked {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if it.masked == nil || it.masked.rules != d.rules {
+		limit := maxThought
+		if it.env().Kind == protocol.KindChat {
+			limit = maxChat
+		}
+		it.masked = &masked{rules: d.rules, text: it.text.masked(limit, d.mask), tool: it.tool.masked(maxName, d.mask), params: d.params(it.params)}
+	}
+	return it.masked
+}
+
+func (d *display) params(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	doc, err := protocol.ParseJSON(raw, protocol.MaxDepth)
 	if err != nil {
-		return &out
+		return nil // not reached: raw was parsed before
 	}
-	if params := mask.Parameters(doc.Root()); params != nil {
-		out.params = params
+	out := d.mask.Parameters(doc.Root())
+	switch {
+	case out == nil:
+		return raw
+	case len(out) > maxParameters:
+		return nil
 	}
-	return &out
+	return out
 }
 
-// newItem reads what a turn needs of an envelope. A payload that has another
-// form than its kind asks for says nothing.
-func newItem(e *Entry, mask Masker) *item {
+// newItem extracts the part of an envelope that a turn needs. A payload that
+// does not have the form of its kind is treated as empty.
+func newItem(e *Entry) *item {
 	slim := *e.Envelope
 	slim.Payload, slim.Extra = nil, nil
-	it := &item{entry: Entry{Envelope: &slim, Thread: e.Thread}, group: -1}
+	it := &item{entry: Entry{Envelope: &slim, Thread: e.Thread}, weight: weigh(e) + min(len(e.Envelope.Payload), maxHeld), group: -1}
 	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
 	if err != nil {
 		return it
@@ -69,61 +112,59 @@ func newItem(e *Entry, mask Masker) *item {
 	p := doc.Root()
 	switch slim.Kind {
 	case protocol.KindChat:
-		it.text = shown(firstText(p, "message", "text"), maxChat, mask)
+		it.text = excerptOf(firstText(p, "message", "text"), maxChat)
 	case protocol.KindReasoningThought:
-		it.readThought(p, mask)
+		it.readThought(p)
 	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
-		it.readStep(p, mask)
+		it.readNote(p)
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
-		it.readCall(p, mask)
+		it.readCall(p)
 	case protocol.KindMCPResponse:
 		it.readResponse(p)
 	case protocol.KindMCPWithdraw, protocol.KindMCPReject:
-		it.text = cut(p.Get("reason").Text(), maxName)
+		it.text = excerpt{text: cut(p.Get("reason").Text(), maxName)}
 	}
 	return it
 }
 
-func (it *item) readThought(p protocol.Value, mask Masker) {
-	it.text = shown(strings.TrimSpace(firstText(p, "message", "content")), maxThought, mask)
-	it.tool = shown(p.Get("tool_name").Text(), maxName, mask)
+func (it *item) readThought(p protocol.Value) {
+	it.text = excerptOf(strings.TrimSpace(firstText(p, "message", "content")), maxThought)
+	it.tool = excerptOf(p.Get("tool_name").Text(), maxName)
 	it.raw = p.Get("raw").Bool()
 	if n, ok := p.Get("parallel_group").Int(); ok && n >= 0 && n < 1<<31 {
 		it.group = int(n)
 	}
 }
 
-// readStep reads an observation, a hypothesis or questions.
-func (it *item) readStep(p protocol.Value, mask Masker) {
+// readNote reads an observation, a hypothesis or questions.
+func (it *item) readNote(p protocol.Value) {
 	text := firstText(p, "message", "content", "hypothesis")
 	if text == "" {
 		var list []string
 		for q := range p.Get("questions").Elements {
-			list = append(list, firstOf(q.Text(), firstText(q, "question", "message")))
+			list = append(list, cmp.Or(q.Text(), firstText(q, "question", "message")))
 		}
 		text = strings.Join(list, "\n")
 	}
-	it.text = shown(strings.TrimSpace(text), maxThought, mask)
+	it.text = excerptOf(strings.TrimSpace(text), maxThought)
 }
 
-func (it *item) readCall(p protocol.Value, mask Masker) {
+func (it *item) readCall(p protocol.Value) {
 	switch method := p.Get("method"); {
 	case method.EqualText("tools/call"):
 		it.call = true
 		params := p.Get("params")
-		it.tool = shown(params.Get("name").Text(), maxName, mask)
-		it.readParameters(params.Get("arguments"), mask)
+		it.tool = excerptOf(params.Get("name").Text(), maxName)
+		it.readParameters(params.Get("arguments"))
 	case method.EqualText("notifications/cancelled"):
 		it.cancels, it.failed = true, true
 	}
 }
 
-func (it *item) readParameters(args protocol.Value, mask Masker) {
-	raw := args.Raw()
-	if args.Type() != protocol.TypeObject {
-		raw = []byte("{}")
-	} else if masked := mask.Parameters(args); masked != nil {
-		raw = masked
+func (it *item) readParameters(args protocol.Value) {
+	raw := []byte("{}")
+	if args.Type() == protocol.TypeObject {
+		raw = args.Raw()
 	}
 	it.paramBytes = len(raw)
 	if len(raw) <= maxParameters {
@@ -141,13 +182,6 @@ func (it *item) readResponse(p protocol.Value) {
 	it.bytes = len(answer.Raw())
 }
 
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 func firstText(p protocol.Value, keys ...string) string {
 	for _, key := range keys {
 		if text := p.Get(key).Text(); text != "" {
@@ -157,24 +191,44 @@ func firstText(p protocol.Value, keys ...string) string {
 	return ""
 }
 
-// cutMargin is how much of a text is masked beyond what is kept of it, in
-// bytes; no secret is longer, a private key of 8192 bits among them.
+// cutMargin is how much of a text is kept and masked beyond its shown part, in
+// bytes. No secret is longer, a private key of 8192 bits among them.
 const cutMargin = 8 << 10
 
-// shown returns the first n bytes of a text as they may be shown. Of a text
-// that is far longer only the beginning is masked: it is cut between words, and
-// masked, and as much is dropped of its end as a secret takes, since one that
-// the first cut has divided is not known any more.
-func shown(text string, n int, mask Masker) string {
-	if len(text) <= n+2*cutMargin {
-		return cut(mask.Text(text), n)
+// excerpt is the beginning of a text, long enough to mask the part of it that is
+// shown.
+type excerpt struct {
+	text   string
+	margin int // bytes at the end to drop after masking; 0: the text is whole
+}
+
+func excerptOf(text string, n int) excerpt { return excerptWithin(text, n, cutMargin) }
+
+// excerptWithin keeps of a text as much as it takes to show its first n bytes.
+// Of a text that is far longer only the beginning is kept: it is cut between
+// words, and after masking margin bytes of its end are dropped, since a secret
+// that the cut divided is not recognized.
+func excerptWithin(text string, n, margin int) excerpt {
+	if len(text) <= n+2*margin {
+		return excerpt{text: text}
 	}
-	end := n + 2*cutMargin
-	if space := strings.LastIndexAny(text[n+cutMargin:end], " \t\r\n"); space >= 0 {
-		end = n + cutMargin + space
+	end := n + 2*margin
+	if space := strings.LastIndexAny(text[n+margin:end], " \t\r\n"); space >= 0 {
+		end = n + margin + space
 	}
-	masked := mask.Text(strings.ToValidUTF8(text[:end], ""))
-	return cut(masked, max(min(n, len(masked)-cutMargin), 0))
+	return excerpt{strings.Clone(strings.ToValidUTF8(text[:end], "")), margin}
+}
+
+// masked returns the first n bytes of the text as they may be shown.
+func (x excerpt) masked(n int, mask Masker) string {
+	if x.text == "" {
+		return ""
+	}
+	text := mask.Text(x.text)
+	if x.margin > 0 {
+		n = max(min(n, len(text)-x.margin), 0)
+	}
+	return cut(text, n)
 }
 
 // cut shortens a text to n bytes and whole characters.

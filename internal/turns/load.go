@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,58 +9,63 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// errNoReader is that of a projection without a log.
-var errNoReader = errors.New("there is no log to read from")
+var errNoReader = errors.New("the tracker has no log to read from")
 
-// maxGap is how far apart two entries may be for the log to be read through
-// from one to the other, rather than twice.
+// maxGap is the distance of two entries up to which the log is read through from
+// one to the other, rather than twice.
 const maxGap = 128
 
-// wanted is an entry that some pick needs.
+// wanted is an entry that a reference needs.
 type wanted struct {
 	seq protocol.Seq
-	by  *pick
+	by  *turnRef
 }
 
-// load reads the items of those picks that have none.
-func (p *Projection) load(ctx context.Context, picks []*pick) error {
-	var list []wanted
-	for _, k := range picks {
-		if k.items == nil {
-			for _, seq := range k.seqs {
-				list = append(list, wanted{seq, k})
-			}
-		}
-	}
-	if len(list) == 0 {
+// load reads the items of those references that have none, and caches them.
+func (t *Tracker) load(ctx context.Context, refs []*turnRef) error {
+	cold := slices.Clone(refs)
+	cold = slices.DeleteFunc(cold, func(r *turnRef) bool { return r.seqs == nil })
+	if len(cold) == 0 {
 		return nil
 	}
-	if p.opts.Reader == nil {
+	if err := t.read(ctx, cold); err != nil {
+		return err
+	}
+	for _, r := range cold {
+		t.keep(r)
+	}
+	return nil
+}
+
+// read reads the items of references from the log. Entries that the log no
+// longer has are left out.
+func (t *Tracker) read(ctx context.Context, refs []*turnRef) error {
+	var list []wanted
+	for _, r := range refs {
+		for _, seq := range r.seqs {
+			list = append(list, wanted{seq, r})
+		}
+	}
+	if t.opts.Reader == nil {
 		return errNoReader
 	}
-	slices.SortFunc(list, func(a, b wanted) int { return compare(a.seq, b.seq) })
+	slices.SortFunc(list, func(a, b wanted) int { return cmp.Compare(a.seq, b.seq) })
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].seq-list[n-1].seq <= maxGap {
 			n++
 		}
-		if err := p.loadRange(ctx, list[:n]); err != nil {
+		if err := t.readRange(ctx, list[:n]); err != nil {
 			return err
 		}
 		list = list[n:]
 	}
-	for _, k := range picks {
-		if k.seqs != nil {
-			p.keep(k)
-		}
-	}
 	return nil
 }
 
-// loadRange reads what lies close together. What is wanted and not there any
-// more is left out.
-func (p *Projection) loadRange(ctx context.Context, list []wanted) error {
-	for e, err := range p.opts.Reader.Range(ctx, list[0].seq, list[len(list)-1].seq) {
+// readRange reads entries that are close together.
+func (t *Tracker) readRange(ctx context.Context, list []wanted) error {
+	for e, err := range t.opts.Reader.Range(ctx, list[0].seq, list[len(list)-1].seq) {
 		if err != nil {
 			return err
 		}
@@ -70,39 +76,26 @@ func (p *Projection) loadRange(ctx context.Context, list []wanted) error {
 			list = list[1:]
 		}
 		if len(list) > 0 && list[0].seq == e.Envelope.Seq {
-			list[0].by.items = append(list[0].by.items, newItem(&e, p.opts.Mask))
+			list[0].by.items = append(list[0].by.items, newItem(&e))
 		}
 	}
 	return ctx.Err()
 }
 
-// keep puts a turn that was read into the cache, if it is still the same.
-func (p *Projection) keep(k *pick) {
-	w := &warm{turn: k.tu, items: slices.Clip(k.items), live: read(k.items)}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if k.tu.warm != nil || k.tu.items != len(k.items) || !p.holdsLocked(k) {
+// keep caches a turn that was read, if it is still the same.
+func (t *Tracker) keep(r *turnRef) {
+	live := build(r.items)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.tu.contents != nil || r.tu.items != len(r.items) || !t.holdsLocked(r) {
 		return
 	}
-	k.tu.warm = w
-	p.cache.put(w)
-	w.bytes += k.tu.bytes
-	p.cache.bytes += k.tu.bytes
-	p.shrink()
+	t.cache.put(r.tu, r.items, live)
+	t.shrink()
 }
 
 // holdsLocked reports whether the index still has the turn.
-func (p *Projection) holdsLocked(k *pick) bool {
-	th := p.index.byID[k.key.thread]
-	return th != nil && th.turn(k.key.turn) == k.tu
-}
-
-func compare(a, b protocol.Seq) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+func (t *Tracker) holdsLocked(r *turnRef) bool {
+	th := t.index.threads[r.at.root]
+	return th != nil && th.turn(r.at.turn) == r.tu
 }

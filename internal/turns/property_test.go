@@ -1,6 +1,7 @@
 package turns
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -93,7 +94,7 @@ func drawPayload(t *rapid.T, k protocol.Kind, id protocol.ID) json.RawMessage {
 }
 
 // everything is all that a viewer may know of a projection.
-func everything(t testing.TB, p *Projection, v Viewer) string {
+func everything(t testing.TB, p *Tracker, v Viewer) string {
 	var b strings.Builder
 	threads, _ := p.Threads(MaxPage, 0, v)
 	for _, th := range threads {
@@ -107,19 +108,26 @@ func everything(t testing.TB, p *Projection, v Viewer) string {
 	return b.String()
 }
 
-func apply(p *Projection, entries []Entry) []Event {
+func apply(p *Tracker, entries []Entry) []Event {
 	var events []Event
 	for _, e := range entries {
-		events = append(events, p.Apply(e)...)
+		if event, ok := p.Apply(context.Background(), e); ok {
+			events = append(events, event)
+		}
 	}
 	return events
 }
 
-func told(events []Event, v Viewer) string {
+// told is all that a viewer gets of events, a line each.
+func told(t testing.TB, p *Tracker, events []Event, v Viewer) string {
 	var b strings.Builder
-	for i := range events {
-		if data, ok := events[i].Data(v); ok {
-			fmt.Fprintf(&b, "%d %s %s\n", events[i].Seq, events[i].Name, data)
+	for _, e := range events {
+		data, err := p.Data(t.Context(), e, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data != nil {
+			fmt.Fprintf(&b, "%d %s %s\n", e.Seq, e.Name(), data)
 		}
 	}
 	return b.String()
@@ -132,11 +140,11 @@ func TestSameHoweverItWasRead(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := drawLog(rt)
 		viewers := []Viewer{{}, as("alice"), as("files")}
-		once := New(Options{Space: "lab", Reader: log})
+		once := NewTracker(Options{Space: "lab", Reader: log})
 		events := apply(once, log.entries)
 
 		point := rapid.IntRange(0, len(log.entries)).Draw(rt, "point")
-		late := New(Options{Space: "lab", Reader: log})
+		late := NewTracker(Options{Space: "lab", Reader: log})
 		lateEvents := apply(late, log.entries[:point])
 		late.forget()
 		for _, v := range viewers {
@@ -144,17 +152,17 @@ func TestSameHoweverItWasRead(t *testing.T) {
 		}
 		lateEvents = append(lateEvents, apply(late, log.entries[max(0, point-3):])...)
 
-		tiny := New(Options{Space: "lab", Reader: log, CacheBytes: 1})
+		tiny := NewTracker(Options{Space: "lab", Reader: log, CacheBytes: 1})
 		apply(tiny, log.entries)
 
 		for i, v := range viewers {
 			want := everything(t, once, v)
-			for name, p := range map[string]*Projection{"rebuilt": late, "without a cache": tiny, "again": once} {
+			for name, p := range map[string]*Tracker{"rebuilt": late, "without a cache": tiny, "again": once} {
 				if got := everything(t, p, v); got != want {
 					rt.Fatalf("viewer %d, %s:\n%s\nwant\n%s", i, name, got, want)
 				}
 			}
-			if got, want := told(lateEvents, v), told(events, v); got != want {
+			if got, want := told(t, late, lateEvents, v), told(t, once, events, v); got != want {
 				rt.Fatalf("viewer %d is told\n%s\nwant\n%s", i, got, want)
 			}
 			checkBounds(rt, once)
@@ -167,11 +175,11 @@ func TestSameHoweverItWasRead(t *testing.T) {
 func TestNothingOfOthers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := drawLog(rt)
-		p := New(Options{Space: "lab", Reader: log})
+		p := NewTracker(Options{Space: "lab", Reader: log})
 		events := apply(p, log.entries)
 		for _, who := range people {
 			v := as(who)
-			got := everything(t, p, v) + told(events, v)
+			got := everything(t, p, v) + told(t, p, events, v)
 			for _, e := range log.entries {
 				if secret := "secret-" + string(e.Envelope.ID); !v.Sees(&e) && strings.Contains(got, secret) {
 					rt.Fatalf("%s reads %s in\n%s", who, secret, got)
@@ -186,7 +194,7 @@ func TestNothingOfOthers(t *testing.T) {
 func TestEveryDecisionIsACall(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := drawLog(rt)
-		p := New(Options{Space: "lab", Reader: log})
+		p := NewTracker(Options{Space: "lab", Reader: log})
 		apply(p, log.entries)
 		seen := make(map[protocol.ID]bool)
 		threads, _ := p.Threads(MaxPage, 0, Viewer{})
@@ -226,12 +234,12 @@ func TestEveryDecisionIsACall(t *testing.T) {
 }
 
 // checkBounds checks what the projection says of its own size.
-func checkBounds(t rapid.TB, p *Projection) {
+func checkBounds(t rapid.TB, p *Tracker) {
 	t.Helper()
 	cost, bytes := 0, 0
 	for _, th := range p.index.threads {
 		cost += th.cost
-		sum := threadCost + nameCost*len(th.roles)
+		sum := threadCost + nameCost*len(th.roles) + len(th.title.text)
 		for _, tu := range th.turns {
 			sum += tu.cost()
 			if tu.size.items > maxAllItems {
@@ -243,7 +251,7 @@ func checkBounds(t rapid.TB, p *Projection) {
 		}
 	}
 	for at := p.cache.used.Front(); at != nil; at = at.Next() {
-		bytes += at.Value.(*warm).bytes
+		bytes += at.Value.(*contents).bytes
 	}
 	if cost != p.index.cost || cost > p.index.max || bytes != p.cache.bytes || bytes > p.cache.max {
 		t.Fatalf("index %d (says %d, may %d), cache %d (says %d, may %d)", cost, p.index.cost, p.index.max, bytes, p.cache.bytes, p.cache.max)

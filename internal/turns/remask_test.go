@@ -32,7 +32,7 @@ func TestRemask(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 2, 1)
 	learned := false
-	p := New(Options{Space: "lab", Reader: log, Mask: learner{&learned}})
+	p := NewTracker(Options{Space: "lab", Reader: log, Mask: learner{&learned}})
 	apply(p, log.entries[:len(log.entries)-3])
 	shown := func() string {
 		h, err := p.History(t.Context(), "a-q0", 0, 0, Viewer{})
@@ -52,7 +52,7 @@ func TestRemask(t *testing.T) {
 	}
 	events := 0
 	for _, e := range log.entries[len(log.entries)-3:] {
-		events += len(p.Apply(e))
+		events += len(apply(p, []Entry{e}))
 	}
 	if events != 1 {
 		t.Errorf("%d steps were told of", events)
@@ -71,7 +71,7 @@ func TestLongRationale(t *testing.T) {
 		log.add(protocol.Envelope{From: "planner", Kind: protocol.KindMCPRequest, Context: "c", Correlation: protocol.CorrelateTo("t"),
 			Payload: []byte(`{"method":"tools/call","params":{"name":"look"}}`)})
 	}
-	p := New(Options{Space: "lab", Reader: log})
+	p := NewTracker(Options{Space: "lab", Reader: log})
 	apply(p, log.entries)
 	h, err := p.History(t.Context(), "q", 0, 0, Viewer{})
 	if err != nil {
@@ -89,7 +89,7 @@ func TestLongRationale(t *testing.T) {
 func TestAll(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 60, 1)
-	p := New(Options{Space: "lab", Reader: log, CacheBytes: 1})
+	p := NewTracker(Options{Space: "lab", Reader: log, CacheBytes: 1})
 	apply(p, log.entries)
 	for _, v := range []Viewer{{}, {Sees: func(e *Entry) bool { return e.Envelope.Seq%3 != 0 || e.Envelope.Kind != protocol.KindChat }}} {
 		h, err := p.History(t.Context(), "a-q0", MaxPage, 0, v)

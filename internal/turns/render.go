@@ -9,28 +9,30 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is shown, in bytes.
+// Bounds of the shown texts, in bytes.
 const (
 	maxRationale = 4 << 10
-	// One thought can explain any number of calls: beyond so much of a
-	// reasoning, rationales are shortened.
+	// One thought can explain any number of calls: beyond this total,
+	// rationales are shortened.
 	maxRationales  = 256 << 10
 	shortRationale = 240
 
 	maxNarrative = 64 << 10
 )
 
-// view is a turn as it is shown, but for what depends on who is connected.
+// view is a turn as it is shown, except for the part that depends on who is
+// connected.
 type view struct {
-	info TurnInfo
-	// waiting are those whose contexts are open; somebody of them has to be
-	// there, or the turn is interrupted.
+	info  TurnInfo
+	rules uint64 // that its texts were masked by
+	// waiting are the participants with open contexts. One of them must be
+	// connected, or the turn is interrupted.
 	waiting []protocol.ParticipantID
 	encoded encoding // of info
-	bytes   int      // that it takes as JSON, about
+	bytes   int      // as JSON, about
 }
 
-// show returns the turn as a viewer is given it.
+// show returns the turn for a viewer.
 func (v *view) show(viewer *Viewer) TurnInfo {
 	info := v.info
 	info.shared = &v.encoded
@@ -40,20 +42,20 @@ func (v *view) show(viewer *Viewer) TurnInfo {
 	return info
 }
 
-// render turns a reading into what is shown; nil without the chat.
-func (r *reading) render(k key, truncated bool) *view {
-	if r.chat == nil {
+// render returns the turn as it is shown; nil without the chat.
+func (b *builder) render(k key, truncated bool, d *display) *view {
+	if b.chat == nil {
 		return nil
 	}
-	chat := r.chat.env()
-	v := &view{info: TurnInfo{
-		TurnNumber: k.turn, MessageID: chat.ID, From: chat.From, UserInput: r.chat.text,
+	chat := b.chat.env()
+	v := &view{rules: d.rules, info: TurnInfo{
+		TurnNumber: k.turn, MessageID: chat.ID, From: chat.From, UserInput: d.of(b.chat).text,
 		StartedAt: Time{chat.TS}, ToolCalls: []ToolCallInfo{}, Truncated: truncated,
 	}}
-	r.renderAnswers(&v.info)
-	r.renderState(v)
-	all := r.reasonings(k)
-	r.renderCalls(&v.info, len(all) > 1)
+	b.renderAnswers(&v.info, d)
+	b.renderState(v)
+	all := b.reasonings(k, d)
+	b.renderCalls(&v.info, len(all) > 1, d)
 	if len(all) > 0 {
 		v.info.Reasoning = &all[0]
 	}
@@ -64,54 +66,54 @@ func (r *reading) render(k key, truncated bool) *view {
 	return v
 }
 
-// renderAnswers says which answer is the response: the first one by an agent
-// that had closed a context of its own by then, else the first by an agent,
-// else the first at all, and those to the chat itself before others.
-func (r *reading) renderAnswers(info *TurnInfo) {
+// renderAnswers chooses the answer that is the response: the first one by an
+// agent that had closed a context of its own by then, else the first by an agent,
+// else the first at all, and answers to the chat itself before others.
+func (b *builder) renderAnswers(info *TurnInfo, d *display) {
 	best := -1
-	for _, it := range r.answers {
-		if rank := r.rank(it); rank > best {
-			best, info.Response, info.ResponseFrom = rank, &it.text, it.env().From
+	for _, it := range b.answers {
+		if rank := b.rank(it); rank > best {
+			best, info.Response, info.ResponseFrom = rank, &d.of(it).text, it.env().From
 		}
 	}
-	if len(r.answers) < 2 {
+	if len(b.answers) < 2 {
 		return
 	}
-	for _, it := range r.answers {
-		info.Responses = append(info.Responses, ResponseInfo{it.env().From, it.text})
+	for _, it := range b.answers {
+		info.Responses = append(info.Responses, ResponseInfo{it.env().From, d.of(it).text})
 	}
 }
 
-func (r *reading) rank(it *item) int {
+func (b *builder) rank(it *item) int {
 	n := 0
-	if it.env().Correlation.Names(r.chat.env().ID) {
+	if it.env().Correlation.Names(b.chat.env().ID) {
 		n = 3
 	}
-	done := func(c *thinking) bool {
+	done := func(c *span) bool {
 		return c.opener == it.env().From && c.closed != nil && c.closed.env().Seq < it.env().Seq
 	}
 	switch {
-	case slices.ContainsFunc(r.contexts, done):
+	case slices.ContainsFunc(b.contexts, done):
 		return n + 2
-	case r.isAgent(it.env().From):
+	case b.isAgent(it.env().From):
 		return n + 1
 	}
 	return n
 }
 
-// renderState says how far the turn has come. Who has answered has nothing
-// open any more, closed or not, and neither has who has begun anew.
-func (r *reading) renderState(v *view) {
+// renderState sets the state of the turn. A participant that has answered, or has
+// begun again, has no open context any more, closed or not.
+func (b *builder) renderState(v *view) {
 	var closers []*item
 	concluded, stopped := false, false
-	for i, c := range r.contexts {
+	for i, c := range b.contexts {
 		switch {
-		case !r.outermost(c) || c.opener == "":
+		case !b.outermost(c) || c.opener == "":
 		case c.closed != nil:
 			closers = append(closers, c.closed)
 			concluded = concluded || c.concluded
 			stopped = stopped || !c.concluded && c.closed.env().From != c.opener
-		case !r.hasAnswered(c.opener) && !r.beganAnew(c.opener, r.contexts[i+1:]):
+		case !b.hasAnswered(c.opener) && !b.beganAnew(c.opener, b.contexts[i+1:]):
 			v.waiting = append(v.waiting, c.opener)
 		}
 	}
@@ -120,40 +122,40 @@ func (r *reading) renderState(v *view) {
 	case len(v.waiting) > 0:
 		v.info.State = TurnProcessing
 		return
-	case r.calledOff != nil && !concluded:
+	case b.calledOff != nil && !concluded:
 		v.info.State = TurnInterrupted
 	case stopped && !concluded:
 		v.info.State = TurnInterrupted
 	case len(closers) > 0 && !concluded:
 		v.info.State = TurnFailed
-	case concluded || len(r.answers) > 0:
+	case concluded || len(b.answers) > 0:
 		v.info.State = TurnCompleted
 	default:
 		return
 	}
-	closers = append(closers, r.answers...)
-	if r.calledOff != nil {
-		closers = append(closers, r.calledOff)
+	closers = append(closers, b.answers...)
+	if b.calledOff != nil {
+		closers = append(closers, b.calledOff)
 	}
 	last := slices.MaxFunc(closers, func(a, b *item) int { return a.env().TS.Compare(b.env().TS) })
 	v.info.CompletedAt = &Time{last.env().TS}
 }
 
-func (r *reading) hasAnswered(who protocol.ParticipantID) bool {
-	return slices.ContainsFunc(r.answers, func(it *item) bool { return it.env().From == who })
+func (b *builder) hasAnswered(who protocol.ParticipantID) bool {
+	return slices.ContainsFunc(b.answers, func(it *item) bool { return it.env().From == who })
 }
 
-// beganAnew reports whether somebody has opened one of some later contexts.
-func (r *reading) beganAnew(who protocol.ParticipantID, later []*thinking) bool {
-	return slices.ContainsFunc(later, func(c *thinking) bool { return c.opener == who && r.outermost(c) })
+// beganAnew reports whether a participant opened one of the later contexts.
+func (b *builder) beganAnew(who protocol.ParticipantID, later []*span) bool {
+	return slices.ContainsFunc(later, func(c *span) bool { return c.opener == who && b.outermost(c) })
 }
 
-func (r *reading) renderCalls(info *TurnInfo, several bool) {
-	for _, c := range r.calls {
-		if !r.isAgent(c.strand.from) {
+func (b *builder) renderCalls(info *TurnInfo, several bool, d *display) {
+	for _, c := range b.calls {
+		if !b.isAgent(c.strand.from) {
 			continue
 		}
-		t := ToolCallInfo{Name: c.it.tool, HasResult: c.hasResult(), HasError: c.hasError()}
+		t := ToolCallInfo{Name: d.of(c.it).tool, HasResult: c.hasResult(), HasError: c.hasError()}
 		if several {
 			t.Agent = c.strand.from
 		}
@@ -167,29 +169,29 @@ func (c *call) hasResult() bool {
 
 func (c *call) hasError() bool { return c.outcome != "" && !c.hasResult() }
 
-// reasonings are those of the agents who have decided for a tool.
-func (r *reading) reasonings(k key) []TurnReasoningInfo {
+// reasonings are those of the agents that called a tool.
+func (b *builder) reasonings(k key, d *display) []TurnReasoningInfo {
 	var all []TurnReasoningInfo
-	for _, agent := range r.agents {
-		if decisions := r.decisions(agent); len(decisions) > 0 {
-			begun, ended := r.span(agent)
+	for _, agent := range b.agents {
+		if decisions := b.decisions(b.callsOf(agent), d); len(decisions) > 0 {
+			begun, ended := b.span(agent)
 			all = append(all, TurnReasoningInfo{
 				SessionID: k.session, ThreadID: k.thread, TurnNumber: k.turn, Agent: agent,
 				StartedAt: begun, CompletedAt: ended,
-				Narrative: r.narrative(agent), ToolDecisions: decisions,
+				Narrative: b.narrative(agent, d), ToolDecisions: decisions,
 			})
 		}
 	}
 	return all
 }
 
-// span is when an agent began to reason and when it had ended; nil while a
-// context of its is open. One that was left open ends with what the agent did
-// next: its answer, or a new beginning.
-func (r *reading) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
-	own := r.own(agent)
+// span is the time of an agent's reasoning; its end is nil while one of its
+// contexts is open. A context that was left open ends with the agent's answer, or
+// with its next beginning.
+func (b *builder) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
+	own := b.own(agent)
 	if own == nil {
-		return r.callsSpan(agent)
+		return b.callsSpan(agent)
 	}
 	var last time.Time
 	for _, c := range own {
@@ -199,23 +201,23 @@ func (r *reading) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
 		switch {
 		case c.closed != nil:
 			last = later(last, c.closed.env().TS)
-		case r.hasAnswered(agent):
-			last = later(last, r.answered(agent))
-		case !r.beganAnew(agent, r.after(c)):
+		case b.hasAnswered(agent):
+			last = later(last, b.answered(agent))
+		case !b.beganAnew(agent, b.after(c)):
 			return begun, nil
 		}
 	}
 	return begun, &Time{last}
 }
 
-// callsSpan is the same of an agent who has called tools without a context.
-func (r *reading) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Time) {
+// callsSpan is the same for an agent that called tools without a context.
+func (b *builder) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Time) {
 	var last time.Time
-	for _, c := range r.calls {
+	for _, c := range b.calls {
 		switch {
 		case c.strand.from != agent:
 			continue
-		case c.end == nil && !r.hasAnswered(agent):
+		case c.end == nil && !b.hasAnswered(agent):
 			last = time.Time{}
 		case c.end != nil:
 			last = later(last, c.end.env().TS)
@@ -224,8 +226,8 @@ func (r *reading) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Ti
 			begun = Time{c.it.env().TS}
 		}
 	}
-	if r.hasAnswered(agent) {
-		last = later(last, r.answered(agent))
+	if b.hasAnswered(agent) {
+		last = later(last, b.answered(agent))
 	}
 	if last.IsZero() {
 		return begun, nil
@@ -233,14 +235,14 @@ func (r *reading) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Ti
 	return begun, &Time{last}
 }
 
-// own are the outermost contexts of an agent; those within the contexts of
-// others, if it has opened none but these.
-func (r *reading) own(agent protocol.ParticipantID) []*thinking {
-	var outer, inner []*thinking
-	for _, c := range r.contexts {
+// own are the outermost contexts of an agent; without any, those that it opened
+// in the contexts of others.
+func (b *builder) own(agent protocol.ParticipantID) []*span {
+	var outer, inner []*span
+	for _, c := range b.contexts {
 		switch {
 		case c.opener != agent:
-		case r.outermost(c):
+		case b.outermost(c):
 			outer = append(outer, c)
 		default:
 			inner = append(inner, c)
@@ -252,14 +254,14 @@ func (r *reading) own(agent protocol.ParticipantID) []*thinking {
 	return outer
 }
 
-// after are the contexts that were entered behind c.
-func (r *reading) after(c *thinking) []*thinking {
-	return r.contexts[slices.Index(r.contexts, c)+1:]
+// after are the contexts that were entered after c.
+func (b *builder) after(c *span) []*span {
+	return b.contexts[slices.Index(b.contexts, c)+1:]
 }
 
-// answered is when somebody answered first.
-func (r *reading) answered(who protocol.ParticipantID) time.Time {
-	for _, it := range r.answers {
+// answered is the time of a participant's first answer.
+func (b *builder) answered(who protocol.ParticipantID) time.Time {
+	for _, it := range b.answers {
 		if it.env().From == who {
 			return it.env().TS
 		}
@@ -274,94 +276,96 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func (r *reading) decisions(agent protocol.ParticipantID) []ToolDecisionInfo {
+func (b *builder) callsOf(agent protocol.ParticipantID) []*call {
+	return slices.DeleteFunc(slices.Clone(b.calls), func(c *call) bool { return c.strand.from != agent })
+}
+
+func (b *builder) decisions(calls []*call, d *display) []ToolDecisionInfo {
 	var list []ToolDecisionInfo
 	spent := 0
-	for _, c := range r.calls {
-		if c.strand.from != agent {
-			continue
+	for _, c := range calls {
+		info := c.info(b.isClosed(c.strand.path), d)
+		if spent += len(info.Rationale); spent > maxRationales {
+			info.Rationale = cut(info.Rationale, shortRationale)
 		}
-		d := c.info(r.over(c.strand.path))
-		if spent += len(d.Rationale); spent > maxRationales {
-			d.Rationale = cut(d.Rationale, shortRationale)
-		}
-		list = append(list, d)
+		list = append(list, info)
 	}
 	return list
 }
 
-// info is the decision as it is shown; over: its context is closed.
-func (c *call) info(over bool) ToolDecisionInfo {
-	d := ToolDecisionInfo{
-		ToolName: c.it.tool, Rationale: c.rationale(), Parameters: c.it.params, Outcome: c.outcome,
+// info is the decision as it is shown; closed: its context is.
+func (c *call) info(closed bool, d *display) ToolDecisionInfo {
+	shown := d.of(c.it)
+	info := ToolDecisionInfo{
+		ToolName: shown.tool, Rationale: c.rationale(d), Parameters: shown.params, Outcome: c.outcome,
 		CallID: c.it.env().ID, StartedAt: Time{c.it.env().TS}, Context: c.strand.path,
 	}
 	switch {
-	case d.Outcome != "":
-	case c.proposal && c.fulfils == nil && over:
-		d.Outcome = Expired
+	case info.Outcome != "":
+	case c.proposal && c.fulfils == nil && closed:
+		info.Outcome = Expired
 	default:
-		d.Outcome = Pending
+		info.Outcome = Pending
 	}
-	if d.Parameters == nil {
-		d.ParameterBytes = c.it.paramBytes
+	if info.Parameters == nil {
+		info.ParameterBytes = c.it.paramBytes
 	}
 	if c.group >= 0 {
-		d.ParallelGroup = &c.group
+		info.ParallelGroup = &c.group
 	}
 	switch {
 	case c.fulfils != nil:
-		d.DecidedBy = c.fulfils.env().From
+		info.DecidedBy = c.fulfils.env().From
 		if !bytes.Equal(c.fulfils.params, c.it.params) {
-			d.FulfilledWith = c.fulfils.params
+			info.FulfilledWith = d.of(c.fulfils).params
 		}
 	case c.outcome == Rejected:
-		d.DecidedBy = c.end.env().From
+		info.DecidedBy = c.end.env().From
 	}
 	if c.end != nil {
 		ms := max(0, c.end.env().TS.Sub(c.it.env().TS).Milliseconds())
-		d.DurationMS = &ms
+		info.DurationMS = &ms
 		if c.end.env().Kind == protocol.KindMCPResponse {
-			d.ResultBytes = &c.end.bytes
+			info.ResultBytes = &c.end.bytes
 		}
 	}
-	return d
+	return info
 }
 
-func (c *call) rationale() string {
-	if c.why == nil || c.why.it.text == "" {
+func (c *call) rationale(d *display) string {
+	if c.why == nil || c.why.it.text.text == "" {
 		return DefaultRationale
 	}
-	return cut(c.why.it.text, maxRationale)
+	return cut(d.of(c.why.it).text, maxRationale)
 }
 
-// narrative is what an agent has thought besides its rationales.
-func (r *reading) narrative(agent protocol.ParticipantID) string {
-	var b strings.Builder
-	for _, t := range r.inOrder {
-		if t.strand.from != agent || !r.tells(t) {
+// narrative is the text of an agent's thoughts that are no rationales.
+func (b *builder) narrative(agent protocol.ParticipantID, d *display) string {
+	var out strings.Builder
+	for _, t := range b.inOrder {
+		if t.strand.from != agent || !b.isNarrative(t) {
 			continue
 		}
-		if b.Len() > maxNarrative {
+		if out.Len() > maxNarrative {
 			break
 		}
-		if b.Len() > 0 {
-			b.WriteByte('\n')
+		if out.Len() > 0 {
+			out.WriteByte('\n')
 		}
-		b.WriteString(t.it.text)
+		out.WriteString(d.of(t.it).text)
 	}
-	return cut(b.String(), maxNarrative)
+	return cut(out.String(), maxNarrative)
 }
 
-// tells reports whether a thought is part of the narrative.
-func (r *reading) tells(t *thought) bool {
-	if t.claimed || t.it.raw || t.it.text == "" {
+// isNarrative reports whether a thought is part of the narrative.
+func (b *builder) isNarrative(t *thought) bool {
+	if t.claimed || t.it.raw || t.it.text.text == "" {
 		return false
 	}
-	return t.it.tool == "" || t.divides || r.byPath[t.strand.path].closed != nil
+	return t.it.tool.text == "" || t.divides || b.byPath[t.strand.path].closed != nil
 }
 
-// weigh is what a turn takes as JSON, in bytes, about.
+// weigh is the size of a turn as JSON, in bytes, about.
 func (t *TurnInfo) weigh() int {
 	n := 600 + len(t.UserInput)
 	if t.Response != nil {

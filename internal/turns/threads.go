@@ -11,63 +11,78 @@ import (
 // there may be shorter than was asked for.
 const maxLooked = 2000
 
-// Threads returns the threads of which the viewer may see something, those
-// that began last first, limit of them at most (0: DefaultPage, at most
-// MaxPage) and only such as began before a Seq (0: all). next is the bound of
-// the page behind this one; 0: there is none.
-func (p *Projection) Threads(limit int, before protocol.Seq, v Viewer) (list []ThreadInfo, next protocol.Seq) {
+// Threads returns the threads of which the viewer may see a turn, youngest
+// first, limit of them at most (0: DefaultPage, at most MaxPage) and only such
+// as began before a Seq (0: all). next is the bound of the next page; 0: there is
+// none. Of each thread the beginning of one chat is masked, and nothing else.
+func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []ThreadInfo, next protocol.Seq) {
 	list = []ThreadInfo{}
 	limit = pageSize(limit)
+	d := t.display()
 	for range maxLooked {
-		th, ok := p.threadBefore(before)
-		if !ok {
+		th := t.threadBefore(before)
+		if th == nil {
 			return list, 0
 		}
 		if len(list) == limit {
 			return list, before
 		}
-		before = th.Seq
-		if p.describe(&th, &v) {
-			list = append(list, th)
+		before = th.seq
+		if info, ok := t.describe(th, &v, d); ok {
+			list = append(list, info)
 		}
 	}
 	return list, before
 }
 
-// threadBefore returns the youngest thread that began before a Seq.
-func (p *Projection) threadBefore(before protocol.Seq) (ThreadInfo, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	order := p.index.order
+// threadBefore returns the youngest thread that began before a Seq; nil: none.
+func (t *Tracker) threadBefore(before protocol.Seq) *thread {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	order := t.index.order
 	i := len(order)
 	if before > 0 {
 		i = sort.Search(len(order), func(i int) bool { return order[i] >= before })
 	}
 	for i--; i >= 0; i-- {
-		th := p.index.threads[order[i]]
-		if th == nil || p.index.byID[th.id] != th {
-			continue
+		if th := t.index.threads[order[i]]; th != nil && t.index.byID[th.id] == th {
+			return th
 		}
-		return ThreadInfo{ThreadID: th.id, SessionID: SessionID(p.opts.Space, th.id), Title: th.title, Seq: th.seq}, true
 	}
-	return ThreadInfo{}, false
+	return nil
 }
 
-// describe fills in what the viewer may know of a thread, and reports whether
-// that is anything.
-func (p *Projection) describe(th *ThreadInfo, v *Viewer) bool {
-	newest, _, err := p.pickSome(th.ThreadID, 1, 0, v)
+// describe returns a thread as a viewer may see it. It reports false when the
+// viewer sees none of its turns.
+func (t *Tracker) describe(th *thread, v *Viewer, d *display) (ThreadInfo, bool) {
+	newest, _, err := t.refsBelow(th.id, 1, 0, v)
 	if err != nil || len(newest) == 0 {
-		return false
+		return ThreadInfo{}, false
 	}
-	th.LastTurn, th.UpdatedAt = newest[0].key.turn, micros(newest[0].started)
-	first, ok := p.pickBelow(th.ThreadID, 2, 1)
-	if ok && len(first) > 0 && v.sees(first[0].entry) {
-		th.StartedAt = micros(first[0].started)
-		return true
+	info := ThreadInfo{
+		ThreadID: th.id, SessionID: SessionID(t.opts.Space, th.id), Seq: th.seq,
+		LastTurn: newest[0].at.turn, UpdatedAt: micros(newest[0].started), StartedAt: micros(newest[0].started),
 	}
-	th.Title, th.StartedAt = "", th.UpdatedAt
-	return true
+	first, ok := t.someBelow(th.id, 2, 1)
+	if ok && len(first) > 0 && v.isVisible(first[0].entry) {
+		info.Title, info.StartedAt = t.titleOf(th, d), micros(first[0].started)
+	}
+	return info, true
+}
+
+// titleOf returns the masked title of a thread.
+func (t *Tracker) titleOf(th *thread, d *display) string {
+	t.mu.Lock()
+	now := th.title
+	t.mu.Unlock()
+	if now.done && now.rules == d.rules {
+		return now.shown
+	}
+	now.shown, now.rules, now.done = now.masked(maxTitle, d.mask), d.rules, true
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	th.title = now
+	return now.shown
 }
 
 func micros(n int64) Time { return Time{time.UnixMicro(n).UTC()} }

@@ -1,10 +1,12 @@
-package recall_test
+package turns_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,7 +18,6 @@ import (
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
-	"github.com/meup-protocol/meup/internal/recall"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -89,7 +90,7 @@ func (h *house) turn(name string, n int, answers string) {
 		fmt.Sprintf(`{"id": "m%d", "correlationId": "q%d", "kind": "chat", "payload": {"message": "answer %d"}}`, n, n, n))
 }
 
-func in(t *testing.T, k *recall.Keeper, s *space.Space) *recall.Turns {
+func in(t *testing.T, k *turns.Store, s *space.Space) *turns.Handle {
 	t.Helper()
 	known, err := k.In(s)
 	if err != nil {
@@ -98,7 +99,7 @@ func in(t *testing.T, k *recall.Keeper, s *space.Space) *recall.Turns {
 	return known
 }
 
-func listen(t *testing.T, k *recall.Keeper, s *space.Space, after protocol.Seq, wake func()) *recall.Listener {
+func listen(t *testing.T, k *turns.Store, s *space.Space, after protocol.Seq, wake func()) *turns.Listener {
 	t.Helper()
 	l, err := k.Listen(s, "alice", after, wake)
 	if err != nil {
@@ -110,7 +111,7 @@ func listen(t *testing.T, k *recall.Keeper, s *space.Space, after protocol.Seq, 
 // Who has just written finds it, and a log that was there before is read.
 func TestReadsItsOwnWrites(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := recall.New(recall.Options{})
+	k := turns.NewStore(turns.StoreOptions{})
 	defer k.Close()
 	previous := ""
 	for n := range 60 {
@@ -151,7 +152,7 @@ func TestReadsItsOwnWrites(t *testing.T) {
 func TestForgetsSpaces(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	var seconds atomic.Int64
-	k := recall.New(recall.Options{Spaces: 2, Clock: func() time.Time { return time.Unix(seconds.Add(1), 0) }})
+	k := turns.NewStore(turns.StoreOptions{Spaces: 2, Clock: func() time.Time { return time.Unix(seconds.Add(1), 0) }})
 	defer k.Close()
 	for range 2 {
 		for _, name := range []string{"one", "two", "three", "four"} {
@@ -187,7 +188,7 @@ func TestForgetsSpaces(t *testing.T) {
 func TestSpaceOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, memory.New(memory.Options{}))
-		k := recall.New(recall.Options{})
+		k := turns.NewStore(turns.StoreOptions{})
 		defer k.Close()
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -215,7 +216,7 @@ func TestSpaceOpenedAgain(t *testing.T) {
 // A log that begins anew under the same name has turns of its own.
 func TestAnotherLog(t *testing.T) {
 	first := newHouse(t, memory.New(memory.Options{}))
-	k := recall.New(recall.Options{})
+	k := turns.NewStore(turns.StoreOptions{})
 	defer k.Close()
 	for n := range 5 {
 		first.turn("lab", n, "")
@@ -236,15 +237,15 @@ func TestAnotherLog(t *testing.T) {
 // Who waits when the keeper ends is told so.
 func TestClosed(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := recall.New(recall.Options{})
+	k := turns.NewStore(turns.StoreOptions{})
 	known := in(t, k, h.space("lab"))
 	listener := listen(t, k, h.space("lab"), 0, func() {})
 	defer listener.Close()
 	k.Close()
-	if _, err := known.History(t.Context(), "alice", "q", 0, 0); !errors.Is(err, recall.ErrClosed) && !errors.Is(err, turns.ErrUnknown) {
+	if _, err := known.History(t.Context(), "alice", "q", 0, 0); !errors.Is(err, turns.ErrClosed) && !errors.Is(err, turns.ErrUnknown) {
 		t.Error(err)
 	}
-	if _, err := k.In(h.space("lab")); !errors.Is(err, recall.ErrClosed) {
+	if _, err := k.In(h.space("lab")); !errors.Is(err, turns.ErrClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -252,7 +253,7 @@ func TestClosed(t *testing.T) {
 	for got := range listener.UpTo(ctx, 1) {
 		t.Errorf("%v", got)
 	}
-	if _, err := k.Listen(h.space("lab"), "alice", 0, func() {}); !errors.Is(err, recall.ErrClosed) {
+	if _, err := k.Listen(h.space("lab"), "alice", 0, func() {}); !errors.Is(err, turns.ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -261,7 +262,7 @@ func TestClosed(t *testing.T) {
 // in order.
 func TestTogether(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := recall.New(recall.Options{})
+	k := turns.NewStore(turns.StoreOptions{})
 	defer k.Close()
 	h.turn("lab", 0, "")
 	s := h.space("lab")
@@ -305,7 +306,7 @@ func TestTogether(t *testing.T) {
 // when it is asked.
 func TestForgottenWhileHeld(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := recall.New(recall.Options{Spaces: 1})
+	k := turns.NewStore(turns.StoreOptions{Spaces: 1})
 	defer k.Close()
 	h.turn("one", 0, "")
 	held := in(t, k, h.space("one"))
@@ -320,7 +321,7 @@ func TestForgottenWhileHeld(t *testing.T) {
 // Who may not see an envelope is not told that it has a turn.
 func TestTurnOfWhatIsPrivate(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
-	k := recall.New(recall.Options{})
+	k := turns.NewStore(turns.StoreOptions{})
 	defer k.Close()
 	h.turn("lab", 0, "")
 	h.say("lab", "bob", `{"id": "secret-plan", "to": ["bob"], "context": "c0", "kind": "mcp.request", "payload": {"method": "tools/call", "params": {"name": "x"}}}`)
@@ -335,5 +336,68 @@ func TestTurnOfWhatIsPrivate(t *testing.T) {
 	}
 	if _, turn, err := known.TurnOf(t.Context(), "alice", "a0"); err != nil || turn.TurnNumber != 1 {
 		t.Errorf("what everybody sees: %+v, %v", turn, err)
+	}
+}
+
+// upper is a masker whose rules can change.
+type upper struct{ on atomic.Bool }
+
+func (m *upper) Text(text string) string {
+	if m.on.Load() {
+		return strings.ToUpper(text)
+	}
+	return text
+}
+
+func (m *upper) Parameters(protocol.Value) json.RawMessage { return nil }
+
+// job publishes the reasoning of an agent that nobody asked.
+func (h *house) job(name, id string) {
+	h.t.Helper()
+	h.say(name, "bob",
+		fmt.Sprintf(`{"id": %q, "kind": "reasoning.start", "payload": {"message": "x"}}`, id),
+		fmt.Sprintf(`{"id": "%s-r", "context": %q, "kind": "mcp.request", "payload": {"method": "tools/call", "params": {"name": "sweep"}}}`, id, id),
+		fmt.Sprintf(`{"id": "%s-a", "context": %q, "correlationId": "%s-r", "kind": "mcp.response", "payload": {"result": {}}}`, id, id, id))
+}
+
+// TestListener_AfterReload: a stream that resumes after a reload gets the steps of
+// turns and of jobs that it missed, masked by the rules of now; so does one that
+// resumes after a restart.
+func TestListener_AfterReload(t *testing.T) {
+	h := newHouse(t, memory.New(memory.Options{}))
+	mask := new(upper)
+	k := turns.NewStore(turns.StoreOptions{Mask: mask})
+	defer k.Close()
+	h.turn("lab", 0, "")
+	h.job("lab", "j0")
+	s := h.space("lab")
+	updates := func(k *turns.Store) (list []string) {
+		if _, err := in(t, k, s).History(t.Context(), "alice", "q0", 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		l := listen(t, k, s, 0, func() {})
+		defer l.Close()
+		for u := range l.UpTo(t.Context(), s.Head()) {
+			list = append(list, fmt.Sprintf("%d %s %s", u.Seq, u.Name, u.Data))
+		}
+		return list
+	}
+	before := updates(k)
+	if len(before) != 2 || !strings.Contains(before[0], turns.ReasoningUpdate) || !strings.Contains(before[1], turns.JobReasoning) {
+		t.Fatalf("before: %q", before)
+	}
+	mask.on.Store(true)
+	k.Remask()
+	after := updates(k)
+	for i := range before {
+		before[i] = strings.NewReplacer(`"look"`, `"LOOK"`, `"sweep"`, `"SWEEP"`).Replace(before[i])
+	}
+	if !slices.Equal(before, after) {
+		t.Errorf("after the reload:\n%q\nwant\n%q", after, before)
+	}
+	restarted := turns.NewStore(turns.StoreOptions{Mask: mask})
+	defer restarted.Close()
+	if again := updates(restarted); !slices.Equal(again, after) {
+		t.Errorf("after a restart:\n%q\nwant\n%q", again, after)
 	}
 }

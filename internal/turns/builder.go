@@ -1,0 +1,313 @@
+package turns
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// builder is the reducer of one turn: it is fed its items in order, all of them or
+// those that one viewer may see. It depends on no text of an item but the name of
+// a tool.
+type builder struct {
+	chat     *item // that began the turn; nil for a job
+	answers  []*item
+	contexts []*span // in order of their beginning
+	byPath   map[protocol.ContextPath]*span
+	byStart  map[string]*span         // by the last segment
+	agents   []protocol.ParticipantID // who opened them, in that order
+	open     int                      // contexts that are not closed, and calls that have not ended
+
+	strands   map[strandKey]*strand
+	thoughts  map[protocol.ID]*thought
+	inOrder   []*thought
+	calls     []*call
+	byID      map[protocol.ID]*call // by request, by proposal, and by the request that fulfills one
+	numbering map[protocol.ParticipantID]*numbering
+
+	calledOff *item // the chat.cancel
+}
+
+func newBuilder() *builder {
+	return &builder{
+		byPath:    make(map[protocol.ContextPath]*span),
+		byStart:   make(map[string]*span),
+		strands:   make(map[strandKey]*strand),
+		thoughts:  make(map[protocol.ID]*thought),
+		byID:      make(map[protocol.ID]*call),
+		numbering: make(map[protocol.ParticipantID]*numbering),
+	}
+}
+
+// build reduces all items at once.
+func build(items []*item) *builder {
+	b := newBuilder()
+	for _, it := range items {
+		b.add(it)
+	}
+	return b
+}
+
+// isOpen reports whether a context or a call of the turn has not ended.
+func (b *builder) isOpen() bool { return b.open > 0 }
+
+// span is one context.
+type span struct {
+	path      protocol.ContextPath
+	opener    protocol.ParticipantID // "": none yet
+	begun     time.Time
+	closed    *item
+	concluded bool
+}
+
+// strandKey identifies a strand.
+type strandKey struct {
+	path protocol.ContextPath
+	from protocol.ParticipantID
+}
+
+// strand is the reasoning of one participant in one context.
+type strand struct {
+	strandKey
+	thoughts []*thought
+	open     int // calls that have not ended
+	group    int // that the last thoughts announced; -1: none
+	due      bool
+	awaited  int     // calls that the last thoughts announced and that have not begun
+	loose    []*call // open ones that overlap and that no thought gave a group
+	running  int     // of the loose ones
+}
+
+// thought is a reasoning.thought.
+type thought struct {
+	it      *item
+	strand  *strand
+	awaited bool // announced a call that has not begun
+	claimed bool // is the rationale of a call
+	divides bool // led to a context of its own
+}
+
+// add adds the next item. It returns the strand whose step it ends, if it ends
+// one.
+func (b *builder) add(it *item) (ended *strand) {
+	env := it.env()
+	if env.Context != "" {
+		b.enter(env.Context, it)
+	}
+	switch env.Kind {
+	case protocol.KindChat:
+		b.addChat(it)
+	case protocol.KindChatCancel:
+		if b.chat != nil && env.Correlation.Names(b.chat.env().ID) && b.calledOff == nil {
+			b.calledOff = it
+		}
+	case protocol.KindReasoningStart:
+		return b.openContext(it)
+	case protocol.KindReasoningConclusion, protocol.KindReasoningCancel:
+		return b.closeContexts(it)
+	case protocol.KindReasoningThought:
+		return b.addThought(it)
+	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
+		return b.addNote(it)
+	case protocol.KindMCPRequest:
+		return b.request(it)
+	case protocol.KindMCPProposal:
+		return b.begin(it)
+	case protocol.KindMCPResponse:
+		return b.respond(it)
+	case protocol.KindMCPReject, protocol.KindMCPWithdraw:
+		return b.decide(it)
+	}
+	return nil
+}
+
+func (b *builder) addChat(it *item) {
+	switch {
+	case it.env().Context != "":
+	case b.chat == nil:
+		b.chat = it
+	default:
+		b.answers = append(b.answers, it)
+	}
+}
+
+// enter records that an item is in a context, whether that was opened or not.
+func (b *builder) enter(path protocol.ContextPath, it *item) {
+	c := b.context(path, it)
+	if c.opener == "" && opens(it.env().Kind) {
+		c.opener = it.env().From
+		b.addAgent(c.opener)
+	}
+}
+
+// context returns the context of a path. An unknown one begins with the item.
+func (b *builder) context(path protocol.ContextPath, it *item) *span {
+	c := b.byPath[path]
+	if c == nil {
+		c = &span{path: path, begun: it.env().TS}
+		b.open++
+		b.byPath[path], b.byStart[path.Last()] = c, c
+		b.contexts = append(b.contexts, c)
+	}
+	return c
+}
+
+func (b *builder) addAgent(who protocol.ParticipantID) {
+	if !b.isAgent(who) {
+		b.agents = append(b.agents, who)
+	}
+}
+
+// isAgent reports whether a participant opened a context of the turn, or called a
+// tool for its chat.
+func (b *builder) isAgent(who protocol.ParticipantID) bool { return slices.Contains(b.agents, who) }
+
+// openContext opens a context. A context for a thought that announced a call
+// takes the place of that call.
+func (b *builder) openContext(it *item) (ended *strand) {
+	env := it.env()
+	c := b.context(env.Context.Child(env.ID), it)
+	c.opener = env.From
+	b.addAgent(env.From)
+	for _, id := range env.Correlation.IDs {
+		if t := b.thoughts[id]; t != nil && t.it.env().From == env.From {
+			t.divides = true
+			return t.callBegan()
+		}
+	}
+	return nil
+}
+
+// closeContexts closes the context of an item, or those that a cancel outside of
+// all contexts names.
+func (b *builder) closeContexts(it *item) (ended *strand) {
+	env := it.env()
+	if env.Context != "" {
+		return b.closeContext(b.byPath[env.Context], it)
+	}
+	if env.Kind != protocol.KindReasoningCancel {
+		return nil
+	}
+	for _, id := range env.Correlation.IDs {
+		if s := b.closeContext(b.byStart[string(id)], it); s != nil {
+			ended = s
+		}
+	}
+	return ended
+}
+
+func (b *builder) closeContext(c *span, it *item) (ended *strand) {
+	if c == nil || c.closed != nil {
+		return nil
+	}
+	b.open--
+	c.closed, c.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
+	if s := b.strands[strandKey{c.path, c.opener}]; s != nil {
+		return s.continueStep()
+	}
+	return nil
+}
+
+func (b *builder) strand(path protocol.ContextPath, from protocol.ParticipantID) *strand {
+	k := strandKey{path, from}
+	s := b.strands[k]
+	if s == nil {
+		s = &strand{strandKey: k, group: -1}
+		b.strands[k] = s
+	}
+	return s
+}
+
+// addThought adds a thought. A thought outside the batch before it means that its
+// author continues without the missing calls.
+func (b *builder) addThought(it *item) (ended *strand) {
+	env := it.env()
+	if env.Context == "" {
+		return nil
+	}
+	s := b.strand(env.Context, env.From)
+	announces := it.tool.text != "" && it.group >= 0
+	if !announces || it.group != s.group {
+		ended = s.continueStep()
+		s.group = -1
+	}
+	t := &thought{it: it, strand: s}
+	if announces {
+		s.group, t.awaited = it.group, true
+		s.awaited++
+	}
+	s.thoughts = append(s.thoughts, t)
+	b.inOrder = append(b.inOrder, t)
+	b.thoughts[env.ID] = t
+	return ended
+}
+
+// addNote adds an observation, a hypothesis or a question. It explains only a call
+// that names it.
+func (b *builder) addNote(it *item) (ended *strand) {
+	env := it.env()
+	if env.Context == "" {
+		return nil
+	}
+	s := b.strand(env.Context, env.From)
+	t := &thought{it: it, strand: s}
+	b.inOrder = append(b.inOrder, t)
+	b.thoughts[env.ID] = t
+	s.group = -1
+	return s.continueStep()
+}
+
+// continueStep drops the announced calls that did not follow, and returns the
+// strand if its step waited for nothing else.
+func (s *strand) continueStep() *strand {
+	s.awaited = 0
+	return s.closeStep()
+}
+
+// closeStep returns the strand if its step is over, once.
+func (s *strand) closeStep() *strand {
+	if !s.due || s.open > 0 || s.awaited > 0 {
+		return nil
+	}
+	s.due = false
+	return s
+}
+
+// callBegan records that the call which a thought announced has begun. It returns
+// the strand if its step waited for nothing else.
+func (t *thought) callBegan() *strand {
+	if t.awaited && t.strand.awaited > 0 {
+		t.strand.awaited--
+	}
+	t.awaited = false
+	return t.strand.closeStep()
+}
+
+// explanation returns the last thought that may explain a call of a tool.
+func (s *strand) explanation(tool string) *thought {
+	const look = 64 // thoughts back
+	for i := len(s.thoughts) - 1; i >= max(0, len(s.thoughts)-look); i-- {
+		if t := s.thoughts[i]; !t.it.raw && t.it.text.text != "" && (t.it.tool.text == "" || t.it.tool.text == tool) {
+			return t
+		}
+	}
+	return nil
+}
+
+// isClosed reports whether a context, or one around it, is closed.
+func (b *builder) isClosed(path protocol.ContextPath) bool {
+	for ; path != ""; path = path.Parent() {
+		if c := b.byPath[path]; c != nil && c.closed != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// outermost reports whether no context of the turn lies around c.
+func (b *builder) outermost(c *span) bool {
+	root, _, nested := strings.Cut(string(c.path), "/")
+	return !nested || b.byPath[protocol.ContextPath(root)] == nil
+}

@@ -1,0 +1,282 @@
+package turns
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// retryDelay is how long a tailer waits after the log could not be read.
+const retryDelay = 250 * time.Millisecond
+
+// maxEvents bounds the events of a space that a resumed stream can get.
+const maxEvents = 1024
+
+// tailer follows the log of one space.
+type tailer struct {
+	name    string
+	opts    StoreOptions
+	log     *slog.Logger
+	used    time.Time // guarded by Store.mu
+	tracker *Tracker
+
+	mu        sync.Mutex
+	space     *space.Space       // that is followed, or was last
+	cancel    context.CancelFunc // of the following; nil: it has ended
+	ended     <-chan struct{}    // closed when the last following has ended
+	read      protocol.Seq       // everything up to here was applied
+	built     bool               // the log as it was at the beginning has been applied
+	advanced  chan struct{}      // closed and replaced whenever read has grown or following has ended
+	events    []Event            // the youngest, in order of Seq
+	listeners map[*Listener]struct{}
+	waiting   int // requests
+	dropped   bool
+}
+
+func newTailer(name string, o StoreOptions) *tailer {
+	t := &tailer{
+		name: name, opts: o, log: o.Logger.With("space", name), advanced: make(chan struct{}),
+		listeners: make(map[*Listener]struct{}),
+	}
+	t.tracker = NewTracker(Options{Space: name, Reader: t, Mask: o.Mask, IndexBytes: storeIndexBytes})
+	return t
+}
+
+// Range implements Reader by the log of the space that is open now.
+func (t *tailer) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[Entry, error] {
+	t.mu.Lock()
+	sp := t.space
+	t.mu.Unlock()
+	return func(yield func(Entry, error) bool) {
+		for e, err := range sp.Range(ctx, first, last) {
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if !yield(entryOf(e), nil) {
+				return
+			}
+		}
+	}
+}
+
+func entryOf(e *space.Entry) Entry {
+	return Entry{Envelope: e.Envelope, Thread: e.Thread()}
+}
+
+// follow starts following a space, unless it is followed already. The Store calls
+// it under its lock.
+func (t *tailer) follow(s *Store, sp *space.Space) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cancel != nil && t.space == sp {
+		return
+	}
+	if t.cancel != nil { // the space was closed and opened again
+		t.cancel()
+	}
+	t.space = sp
+	ctx, cancel := context.WithCancel(s.ctx)
+	before, ended := t.ended, make(chan struct{})
+	t.cancel, t.ended = cancel, ended
+	s.wait.Go(func() { // ends with cancel, or with the space; Close waits
+		defer close(ended)
+		defer cancel()
+		if before != nil {
+			<-before // only one goroutine may apply
+		}
+		t.run(ctx, sp)
+	})
+}
+
+// isOutdated reports whether the space has another log than the one that was
+// applied: it was closed, and opened again with a shorter one.
+func (t *tailer) isOutdated(sp *space.Space) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.space == sp || sp.Head() >= t.read {
+		return false
+	}
+	t.log.Warn("the log was replaced; its turns are built again")
+	return true
+}
+
+// drop ends the following for good.
+func (t *tailer) drop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dropped = true
+	t.announceLocked()
+	if t.cancel != nil {
+		t.cancel()
+	}
+}
+
+// inUse reports whether there is a listener or a pending request.
+func (t *tailer) inUse() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.listeners) > 0 || t.waiting > 0
+}
+
+// run applies the log until ctx ends or the space is closed.
+func (t *tailer) run(ctx context.Context, sp *space.Space) {
+	t.mu.Lock()
+	at := t.read
+	t.mu.Unlock()
+	goal := sp.Head()
+	c := sp.Follow(at)
+	defer c.Close()
+	begun := t.opts.Clock()
+	for {
+		if at >= goal {
+			t.finish(goal, t.opts.Clock().Sub(begun))
+			goal = ^protocol.Seq(0)
+		}
+		entries, read, err := c.Next(ctx)
+		switch {
+		case ctx.Err() != nil, errors.Is(err, space.ErrRetired):
+			t.end(sp)
+			return
+		case err != nil:
+			t.log.Warn("read the log for its turns", "error", followError(sp, err))
+			sleep(ctx, retryDelay)
+			continue
+		}
+		at = read
+		t.apply(ctx, entries, read)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// apply applies a batch of the log.
+func (t *tailer) apply(ctx context.Context, entries []*space.Entry, read protocol.Seq) {
+	var events []Event
+	for _, e := range entries {
+		if event, ok := t.tracker.Apply(ctx, entryOf(e)); ok {
+			events = append(events, event)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.read = max(t.read, read)
+	t.events = append(t.events, events...)
+	if more := len(t.events) - maxEvents; more > 0 {
+		t.events = slices.Delete(t.events, 0, more)
+	}
+	t.announceLocked()
+	if len(events) > 0 && t.built {
+		t.wakeLocked()
+	}
+}
+
+// finish records that the log as it was at the beginning has been applied.
+func (t *tailer) finish(goal protocol.Seq, took time.Duration) {
+	if took > time.Second {
+		t.log.Info("built the turns of the log", "seq", goal, "took", took.Round(time.Millisecond))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.built = true
+	t.read = max(t.read, goal)
+	t.announceLocked()
+	t.wakeLocked()
+}
+
+// end records that the space is not followed any more.
+func (t *tailer) end(sp *space.Space) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.space == sp {
+		t.cancel = nil
+	}
+	t.announceLocked()
+}
+
+func (t *tailer) announceLocked() {
+	close(t.advanced)
+	t.advanced = make(chan struct{})
+}
+
+func (t *tailer) wakeLocked() {
+	for l := range t.listeners {
+		l.wake()
+	}
+}
+
+// reach waits until everything up to seq has been applied. The Store does not
+// drop the tailer meanwhile.
+func (t *tailer) reach(ctx context.Context, s *Store, seq protocol.Seq) error {
+	t.addWaiting(1)
+	defer t.addWaiting(-1)
+	err := t.applied(ctx, seq)
+	if errors.Is(err, space.ErrRetired) && s.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return err
+}
+
+// applied waits until everything up to seq has been applied, or the following
+// ends.
+func (t *tailer) applied(ctx context.Context, seq protocol.Seq) error {
+	for {
+		t.mu.Lock()
+		done, ended, dropped, advanced := t.built && t.read >= seq, t.cancel == nil, t.dropped, t.advanced
+		t.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case dropped:
+			return errDropped
+		case ended:
+			return space.ErrRetired
+		}
+		select {
+		case <-advanced:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (t *tailer) addWaiting(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiting += n
+}
+
+// progress returns how far the log has been applied; false while it is applied
+// for the first time.
+func (t *tailer) progress() (protocol.Seq, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.read, t.built
+}
+
+// between returns the events with after < Seq <= upTo.
+func (t *tailer) between(after, upTo protocol.Seq) []Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Event
+	for _, e := range t.events {
+		if e.Seq > after && e.Seq <= upTo {
+			out = append(out, e)
+		}
+	}
+	return out
+}
