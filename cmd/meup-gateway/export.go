@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -102,6 +103,7 @@ func export(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err
 	if err := f.check(); err != nil {
 		return err
 	}
+	privatedir.Umask()
 	log, err := f.open(ctx, progress)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/config"
 	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/privatedir"
 )
 
 // serveFlags are the flags of serve.
@@ -109,6 +110,7 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP) // first: unhandled, it ends the process
 	defer signal.Stop(hup)
+	privatedir.Umask()
 	cfg, err := f.load(printFaults(w))
 	if err != nil {
 		return err

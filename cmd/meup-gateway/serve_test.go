@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"io/fs"
 	"math/big"
 	"net"
 	"net/http"
@@ -350,5 +351,42 @@ func TestServe_ReloadOfTheCertificate(t *testing.T) {
 	}
 	if err := s.end(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestServe_DataFolderIsPrivate(t *testing.T) {
+	for name, prepare := range map[string]func(data string) error{
+		"new": func(string) error { return nil },
+		"wide": func(data string) error {
+			return errors.Join(os.Mkdir(data, 0o755), os.Mkdir(filepath.Join(data, "log"), 0o755),
+				os.WriteFile(filepath.Join(data, "log", "stray"), nil, 0o644))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := filepath.Join(t.TempDir(), "data")
+			if err := prepare(data); err != nil {
+				t.Fatal(err)
+			}
+			s := startServe(t, serveConfig, map[string]string{"data": data})
+			s.wait(t, "msg=serving address=")
+			if err := s.end(); err != nil {
+				t.Fatal(err)
+			}
+			files := 0
+			err := filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				info, err := e.Info()
+				if err == nil && info.Mode().Perm()&0o077 != 0 {
+					t.Errorf("%s has mode %o", path, info.Mode().Perm())
+				}
+				files++
+				return err
+			})
+			if err != nil || files < 3 {
+				t.Errorf("%d files, %v", files, err)
+			}
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/intent/queue"
 	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/internal/natsembed"
+	"github.com/meup-protocol/meup/internal/privatedir"
 )
 
 // submitTimeout bounds how long an asynchronous request waits for the queue.
@@ -83,6 +84,7 @@ func (f *queueFlags) connect(ctx context.Context, r *queueRuntime, log *slog.Log
 	options := []nats.Option{nats.Name("meup-reasoner")}
 	url := f.nats
 	if f.data != "" {
+		privatedir.Umask()
 		r.server, err = natsembed.Start(ctx, natsembed.Options{Dir: f.data, Listen: f.listen, Token: token, Logger: log})
 		if err != nil {
 			return err

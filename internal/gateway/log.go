@@ -18,6 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/natsjournal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -47,6 +48,11 @@ func warnUnused(data, folder, message string, log *slog.Logger) {
 // the embedded one.
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
+	if cfg.Data != InMemory {
+		if err := privatedir.Secure(cfg.Data, g.log, embeddedDir, replicaDir); err != nil {
+			return err
+		}
+	}
 	switch {
 	case cfg.NATS != "":
 		warnUnused(cfg.Data, embeddedDir, "the data folder has a log of its own, which is not used: the log is on JetStream now", g.log)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/internal/privatedir"
 )
 
 // DefaultListen is where a server listens that is not told.
@@ -61,6 +63,9 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	config, err := opts.config()
 	if err != nil {
 		return nil, err
+	}
+	if err := privatedir.Secure(opts.Dir, opts.Logger, "jetstream", lockName); err != nil {
+		return nil, fmt.Errorf("start NATS server: %w", err)
 	}
 	lock, err := lockDir(opts.Dir)
 	if err != nil {
@@ -161,12 +166,11 @@ func (s *Server) Close() {
 	_ = s.lock.Close() // and with it the lock
 }
 
-// lockDir makes the folder and takes its lock.
+const lockName = "LOCK"
+
+// lockDir takes the lock of the folder.
 func lockDir(dir string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("start NATS server: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("start NATS server: %w", err)
 	}

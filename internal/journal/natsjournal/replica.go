@@ -53,7 +53,7 @@ func openReplica(dir string, log *slog.Logger) (*replica, error) {
 		}
 		r.dir, r.temp = temp, true
 	}
-	if err := os.MkdirAll(r.dir, 0o750); err != nil {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the replica's folder: %w", err)
 	}
 	// Without this, the lock of a second gateway would look like damage.

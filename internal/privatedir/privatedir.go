@@ -1,0 +1,86 @@
+// Package privatedir keeps the folders that our programs write readable for
+// their owner alone: they hold everything that was sent, and keys.
+package privatedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+const (
+	dirMode = 0o700
+	others  = 0o077 // permissions that others have
+)
+
+// Secure makes dir, for its owner alone. Of a folder that exists it tightens the
+// given entries, which are the program's own, with all that is below them. The
+// folder itself is tightened if there is nothing else in it, and reported
+// otherwise. What cannot be tightened is reported, too.
+//
+// Files that are made later get the mode of the process; see Umask.
+func Secure(dir string, log *slog.Logger, own ...string) error {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return fmt.Errorf("make the data folder: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("read the data folder: %w", err)
+	}
+	shared := false
+	for _, e := range entries {
+		if !slices.Contains(own, e.Name()) {
+			shared = true
+			continue
+		}
+		if err := tightenAll(filepath.Join(dir, e.Name())); err != nil {
+			log.Warn("files of the data folder can be read by others", "error", err)
+		}
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("read the data folder: %w", err)
+	}
+	if info.Mode().Perm()&others == 0 {
+		return nil
+	}
+	if shared {
+		log.Warn("others can look into the data folder, which stays so because other files are in it", "folder", dir, "mode", info.Mode().Perm())
+		return nil
+	}
+	if err := os.Chmod(dir, dirMode); err != nil {
+		log.Warn("others can look into the data folder", "folder", dir, "mode", info.Mode().Perm(), "error", err)
+	}
+	return nil
+}
+
+// tightenAll takes the permissions of others from a file, or a folder and all
+// below it. It goes on after an error and returns the first.
+func tightenAll(root string) error {
+	var first error
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err == nil {
+			err = tighten(path, e)
+		}
+		if err != nil && first == nil && !errors.Is(err, fs.ErrNotExist) {
+			first = err
+		}
+		return nil
+	})
+	return first
+}
+
+func tighten(path string, e fs.DirEntry) error {
+	if !e.IsDir() && !e.Type().IsRegular() {
+		return nil // Chmod would follow a link
+	}
+	info, err := e.Info()
+	if err != nil || info.Mode().Perm()&others == 0 {
+		return err
+	}
+	return os.Chmod(path, info.Mode().Perm()&^others)
+}
