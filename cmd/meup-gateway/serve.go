@@ -77,20 +77,31 @@ func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
 	if cfg != nil {
 		faults = append(faults, cfg.ApplyEnv(os.LookupEnv)...)
 	}
+	if cfg != nil && !config.HasErrors(faults) {
+		if err := f.override(cfg); err != nil {
+			return nil, err
+		}
+		faults = append(faults, cfg.ListenerFaults(faults)...)
+	}
 	for _, fault := range faults {
 		report(fault)
 	}
 	if cfg == nil || config.HasErrors(faults) {
 		return nil, errReported
 	}
+	return cfg, nil
+}
+
+// override applies the flags that were given.
+func (f serveFlags) override(cfg *config.Config) error {
 	for _, name := range slices.Sorted(maps.Keys(f.settings)) {
 		if value := *f.settings[name]; value != "" {
 			if err := cfg.Set(name, value); err != nil {
-				return nil, &usageError{err}
+				return &usageError{err}
 			}
 		}
 	}
-	return cfg, nil
+	return nil
 }
 
 func newLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, error) {

@@ -82,6 +82,10 @@ func parseDocument(r *report, data []byte) (body ast.Node) {
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
+		if at := bareStar(tokens); at.isSet() {
+			r.errorf(at, `quote the star: "*"`)
+			return nil
+		}
 		syntaxFault(r, err)
 		return nil
 	}
@@ -121,6 +125,22 @@ func tooDeep(tokens token.Tokens) place {
 		if flow+dashes > maxDepth {
 			return place{t.Position.Line, t.Position.Column}
 		}
+	}
+	return place{}
+}
+
+// bareStar returns the place of a star that no name follows. In YAML a star
+// begins an alias; here it was meant as a text, such as in [*].
+func bareStar(tokens token.Tokens) place {
+	for i, t := range tokens {
+		if t.Type != token.AliasType {
+			continue
+		}
+		at := t.Position
+		if i+1 < len(tokens) && tokens[i+1].Type == token.StringType && tokens[i+1].Value != ":" && tokens[i+1].Position.Offset == at.Offset+1 {
+			continue // it has a name
+		}
+		return place{at.Line, at.Column}
 	}
 	return place{}
 }

@@ -67,6 +67,7 @@ func (r *resolver) settings(cfg *Config, f *fileShape) {
 		cfg.Replicas = v.value
 	}
 	r.tls(cfg, &f.TLS)
+	r.listeners(cfg, f)
 	r.origins(cfg, f.Origins)
 	r.log(cfg, &f.Log)
 	r.safety(cfg, &f.Safety)

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// listenerFault is a fault of the addresses to listen on, by the key of the
+// file that it is about.
+type listenerFault struct {
+	key      string
+	severity Severity
+	message  string
+}
+
+// listenerFaults holds the addresses against each other and against the TLS
+// setting.
+func (c *Config) listenerFaults() []listenerFault {
+	var faults []listenerFault
+	if isPublic(c.Listen) && !c.TLS.Enabled() {
+		faults = append(faults, listenerFault{"listen", Warning, fmt.Sprintf(
+			"other machines reach %s, and tokens pass in the clear without tls; let a proxy on this machine do TLS, or listen on 127.0.0.1", c.Listen)})
+	}
+	if c.MetricsListen != "" && sameListener(c.MetricsListen, c.Listen) {
+		faults = append(faults, listenerFault{"metrics_listen", Error, "this is the address of listen; leave it out to serve /metrics there"})
+	}
+	if c.PprofListen == "" {
+		return faults
+	}
+	if sameListener(c.PprofListen, c.Listen) || c.MetricsListen != "" && sameListener(c.PprofListen, c.MetricsListen) {
+		faults = append(faults, listenerFault{"pprof_listen", Error, "this is the address of another listener; the profiler needs one of its own"})
+	}
+	if isPublic(c.PprofListen) {
+		faults = append(faults, listenerFault{"pprof_listen", Warning, fmt.Sprintf(
+			"other machines reach the profiler on %s, which shows memory with tokens in it; listen on 127.0.0.1", c.PprofListen)})
+	}
+	return faults
+}
+
+// ListenerFaults returns the faults of the addresses that ApplyEnv and Set have
+// brought in: those that are not among the faults of the file.
+func (c *Config) ListenerFaults(file []Fault) []Fault {
+	var faults []Fault
+	for _, f := range c.listenerFaults() {
+		if !slices.ContainsFunc(file, func(known Fault) bool { return known.Message == f.message }) {
+			faults = append(faults, Fault{Source: "flags and environment", Severity: f.severity, Message: f.key + ": " + f.message})
+		}
+	}
+	return faults
+}
+
+// listeners reports the faults of the addresses of the file.
+func (r *resolver) listeners(cfg *Config, f *fileShape) {
+	places := map[string]place{"listen": f.Listen.place, "metrics_listen": f.MetricsListen.place, "pprof_listen": f.PprofListen.place}
+	for _, fault := range cfg.listenerFaults() {
+		r.add(places[fault.key], fault.severity, "%s", []any{fault.message})
+	}
+}
+
+// isPublic reports whether an address may be reached from other machines.
+func isPublic(address string) bool {
+	host, _, err := splitAddress(address)
+	ip, ipErr := netip.ParseAddr(host)
+	return err == nil && (ipErr != nil || !ip.IsLoopback())
+}
+
+// sameListener reports whether two addresses cannot both be listened on. Port 0
+// is another one each time.
+func sameListener(a, b string) bool {
+	hostA, portA, errA := splitAddress(a)
+	hostB, portB, errB := splitAddress(b)
+	return errA == nil && errB == nil && portA == portB && portA != "0" &&
+		(hostA == hostB || isWildcard(hostA) || isWildcard(hostB))
+}
+
+// splitAddress returns the host and port of an address to listen on.
+func splitAddress(address string) (host, port string, err error) {
+	host, port, err = net.SplitHostPort(address)
+	if strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1"
+	}
+	return host, port, err
+}
+
+func isWildcard(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.IsUnspecified()
+}
