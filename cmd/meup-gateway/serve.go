@@ -15,7 +15,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -258,12 +257,12 @@ func serveAside(ctx context.Context, cfg *config.Config, g *gateway.Gateway, log
 			stop()
 			return nil, fmt.Errorf("listen for %s on %s: %w", what, side.addr, err)
 		}
-		s := &http.Server{Handler: side.handler, ReadHeaderTimeout: 10 * time.Second}
+		s := g.NewSideServer(side.handler)
 		servers = append(servers, s)
 		running.Add(1)
 		go func() { // ends with stop, which waits
 			defer running.Done()
-			_ = s.Serve(l)
+			_ = s.Serve(g.CountConns(l))
 		}()
 		log.Info("serving "+what, "address", l.Addr().String())
 	}

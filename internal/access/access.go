@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -61,6 +62,9 @@ func (d *Door) EnterRequest(r *http.Request, name string) (*space.Space, auth.Id
 // Enter lets somebody into a space by a token.
 func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, *protocol.Error) {
 	identity, refused := d.identify(ctx, addr, name, token)
+	if refused == nil {
+		refused = Admit(ctx)
+	}
 	if refused != nil {
 		return nil, identity, refused
 	}
@@ -131,6 +135,9 @@ func (d *Door) SpacesOf(ctx context.Context, addr netip.Addr, token string,
 		d.failed(now, addr)
 		return nil, unauthorized("The gateway does not know this token.")
 	}
+	if refused := Admit(ctx); refused != nil {
+		return nil, refused
+	}
 	return list, nil
 }
 
@@ -195,6 +202,39 @@ func OriginAllowed(r *http.Request, allowed []string) bool {
 	}
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// CheckHost refuses a request over a loopback address whose Host is a name that
+// belongs elsewhere: a page can have its own name resolved to 127.0.0.1, and
+// read what needs no token then. Hosts of the origins that the operator listed
+// are good. Error: forbidden.
+func CheckHost(r *http.Request, origins []string) *protocol.Error {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || r.Host == "" {
+		return nil // not over a network, or not from a browser
+	}
+	ap, err := netip.ParseAddrPort(local.String())
+	if err != nil || !ap.Addr().Unmap().IsLoopback() || isLoopbackHost(r.Host) {
+		return nil
+	}
+	for _, allowed := range origins {
+		if originMatches(allowed, "https://"+r.Host) || originMatches(allowed, "http://"+r.Host) {
+			return nil
+		}
+	}
+	return protocol.Errorf(protocol.CodeForbidden, "Here the gateway answers to localhost only; its operator can list https://%s among the origins.", r.Host)
+}
+
+func isLoopbackHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	if addr, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
 // SetRetryAfter sets the header Retry-After, in seconds, where the error asks to

@@ -10,3 +10,6 @@ func (o *Options) SetFS(fs vfs.FS) { o.fs = fs }
 
 // Wait waits until a Drain that has given up waiting is through.
 func (g *Gateway) Wait() { g.ending.Wait() }
+
+// ConnLimits lets tests look at how descriptors are divided.
+var ConnLimits = connLimits

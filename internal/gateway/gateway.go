@@ -54,6 +54,7 @@ type Gateway struct {
 	http    *http.Server
 	// certificate is the one of new connections; nil: plain HTTP.
 	certificate atomic.Pointer[tls.Certificate]
+	conns   *access.Conns
 
 	background context.Context //nolint:containedctx // ends with Close
 	stop       context.CancelFunc
@@ -95,10 +96,8 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g.cfg.Store(o.Config)
-	g.http = &http.Server{
-		Handler: g, ReadHeaderTimeout: o.Config.HandshakeTimeout, IdleTimeout: 30 * time.Second,
-		MaxHeaderBytes: 32 << 10, WriteTimeout: time.Minute, ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-	}
+	g.conns = access.NewConns(connLimits(descriptorLimit()))
+	g.http = g.newHTTPServer(g)
 	if o.Config.TLS.Enabled() {
 		g.certificate.Store(o.Config.TLS.Certificate)
 		g.http.TLSConfig = &tls.Config{

@@ -65,8 +65,9 @@ func (g *Gateway) Ready() error {
 	return g.journal.Ready()
 }
 
-// ServeHTTP answers a request, for which most need the log.
+// ServeHTTP answers a request. Most need the log.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	access.HoldBody(w, r)
 	if g.isOpen() {
 		g.api.ServeHTTP(w, r)
 		return
@@ -101,6 +102,7 @@ func (g *Gateway) Serve(l net.Listener) error {
 	case <-g.opened:
 	case <-grace.C:
 	}
+	l = g.conns.Listen(l)
 	var err error
 	if g.http.TLSConfig != nil {
 		err = g.http.ServeTLS(l, "", "")
@@ -176,6 +178,8 @@ func (g *Gateway) drain(ctx context.Context) error {
 		g.ws.Refuse()
 		err = g.hub.Drain(ctx)
 		g.ws.Wait(ctx)
+		g.conns.CloseIdle()
+		err = errors.Join(err, g.http.Shutdown(ctx)) // lets running requests end, such as downloads
 	}
 	return errors.Join(err, g.Close())
 }

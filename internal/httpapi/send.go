@@ -3,8 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -49,7 +47,7 @@ func (s sent) MarshalJSON() ([]byte, error) {
 
 // send admits one envelope or an array of them, in order.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
-	body, refused := readBody(w, r, v.space.LimitsOf(v.id).MessageBytes)
+	body, refused := access.ReadBody(w, r, max(maxSendBytes, 2*v.space.LimitsOf(v.id).MessageBytes), bodyTimeout)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
@@ -155,22 +153,5 @@ func answer(o space.Outcome) sent {
 	return a
 }
 
-// bodyPatience is how long a body may take to arrive.
-const bodyPatience = time.Minute
-
-func readBody(w http.ResponseWriter, r *http.Request, messageLimit int64) ([]byte, *protocol.Error) {
-	limit := max(maxSendBytes, 2*messageLimit)
-	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(time.Now().Add(bodyPatience)); err == nil {
-		defer rc.SetReadDeadline(time.Time{}) //nolint:errcheck // the connection may be gone
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, tooLarge(messageLimit)
-	case err != nil:
-		return nil, access.BadRequest("The body could not be read.")
-	}
-	return body, nil
-}
+// bodyTimeout is how long a body may take to arrive.
+const bodyTimeout = time.Minute

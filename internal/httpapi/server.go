@@ -93,9 +93,9 @@ func (s *Server) routes() {
 	handle("DELETE /api/session", s.signOut)
 	handle("GET /healthz", s.health)
 	handle("GET /readyz", s.ready)
-	handle("GET /version", s.version)
+	handle("GET /version", s.ownHosts(http.HandlerFunc(s.version)))
 	if s.options.Metrics != nil {
-		s.mux.Handle("GET /metrics", s.options.Metrics)
+		handle("GET /metrics", s.ownHosts(s.options.Metrics))
 	}
 	if s.options.Page != nil {
 		handle("GET /{$}", s.page)
@@ -199,6 +199,18 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ownHosts keeps a handler that needs no token from pages that reach a loopback
+// address by a name of their own.
+func (s *Server) ownHosts(h http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if refused := access.CheckHost(r, s.options.Origins); refused != nil {
+			access.WriteError(w, refused)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}
 }
 
 func (s *Server) version(w http.ResponseWriter, _ *http.Request) {

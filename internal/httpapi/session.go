@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -14,6 +12,7 @@ import (
 
 const (
 	maxSignInBytes = 24 << 10            // the longest token has room in it
+	signInTimeout  = 10 * time.Second    // for the body to arrive
 	rememberFor    = 30 * 24 * time.Hour // where the user asks for it
 	maxNamed       = 1000                // spaces of one answer; GET /api/spaces lists all
 )
@@ -125,17 +124,9 @@ func ownPageOnly(r *http.Request) *protocol.Error {
 }
 
 func readSignIn(w http.ResponseWriter, r *http.Request) (signInRequest, *protocol.Error) {
-	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(time.Now().Add(bodyPatience)); err == nil {
-		defer rc.SetReadDeadline(time.Time{}) //nolint:errcheck // the connection may be gone
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSignInBytes))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return signInRequest{}, tooLarge(maxSignInBytes)
-	case err != nil:
-		return signInRequest{}, access.BadRequest("The body could not be read.")
+	body, refused := access.ReadBody(w, r, maxSignInBytes, signInTimeout)
+	if refused != nil {
+		return signInRequest{}, refused
 	}
 	return parseSignIn(body)
 }

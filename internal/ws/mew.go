@@ -18,30 +18,20 @@ import (
 // longest token that there is has room in it.
 const joinBytes = 24 << 10
 
-// serveMEW serves a client of the MEW protocol, which says in its first frame
-// which space it wants and who it is. Section 9.
-//
-// Until then it is a stranger: there is a bounded number of such connections,
-// each for a bounded time.
+// serveMEW serves a client of the MEW protocol, whose first frame names its
+// space and carries its token. Section 9. Until then the connection counts as
+// unauthenticated, see [access.Conns].
 func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.handshakes <- struct{}{}:
-	default:
-		err := protocol.Errorf(protocol.CodeTooMany, "Too many clients are joining at this moment; try again.")
-		err.RetryAfterMS = 1000
-		access.WriteError(w, err)
-		return
-	}
 	c, wsConn, err := accept(w, r)
 	if err != nil {
-		<-s.handshakes
 		return
 	}
-	member, refused := s.handshake(wsConn, access.Address(r))
-	if refused != nil { // a stranger until the end
+	s.joining.Add(1)
+	member, refused := s.handshake(context.WithoutCancel(r.Context()), wsConn, access.Address(r))
+	if refused != nil {
 		s.turnAway(wsConn, refused)
 	}
-	<-s.handshakes
+	s.joining.Add(-1)
 	if member != nil {
 		s.start(wsConn, c, member)
 	}
@@ -49,7 +39,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 
 // handshake reads the join and lets its sender in. Both results are nil when
 // the sender was turned away already.
-func (s *Server) handshake(wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
+func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
 	read, turned := make(chan struct{}), make(chan bool, 1)
 	go func() { turned <- s.turnAwayUnless(read, wsConn) }() // ends when the join is there, or was waited for
 	frame, refused := readJoin(wsConn)
@@ -64,7 +54,7 @@ func (s *Server) handshake(wsConn *websocket.Conn, addr netip.Addr) (*space.Memb
 	if refused != nil {
 		return nil, refused
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.options.HandshakeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.options.HandshakeTimeout)
 	defer cancel()
 	room, identity, refused := s.options.Door.Enter(ctx, addr, join.space, join.token)
 	if refused != nil {
@@ -73,7 +63,7 @@ func (s *Server) handshake(wsConn *websocket.Conn, addr netip.Addr) (*space.Memb
 	if join.participant != "" && join.participant != identity.Participant {
 		return nil, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", identity.Participant)
 	}
-	return room.Join(ctx, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.MEW4}))
+	return s.join(ctx, room, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.MEW4}))
 }
 
 // turnAwayUnless waits for the join to be read. It reports whether it has given

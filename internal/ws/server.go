@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -40,8 +41,7 @@ type Options struct {
 	PingInterval     time.Duration // 30 s
 	IdleTimeout      time.Duration // 2 min: not heard for so long, or not read
 	HandshakeTimeout time.Duration // 10 s: for a client that joins by its first frame
-	MaxConnections   int           // 0: no bound
-	MaxHandshakes    int           // 256: joining by first frame at one time
+	MaxConnections   int           // 0: as many as there are descriptors for
 	Observer         Observer      // nil: nothing is counted
 	Logger           *slog.Logger
 }
@@ -50,9 +50,6 @@ func (o *Options) fill() {
 	setDefault(&o.PingInterval, 30*time.Second)
 	setDefault(&o.IdleTimeout, 2*time.Minute)
 	setDefault(&o.HandshakeTimeout, 10*time.Second)
-	if o.MaxHandshakes == 0 {
-		o.MaxHandshakes = 256
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -66,12 +63,12 @@ func setDefault(d *time.Duration, to time.Duration) {
 
 // Server serves WebSocket connections.
 type Server struct {
-	options    Options
-	handshakes chan struct{} // slots for clients that have not said who they are
+	options Options
+	joining atomic.Int64 // connections that are expected to join by a frame
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
-	pending  int // connections between admission and registration
+	reserved int // places of participants that are about to have a session
 	closed   bool
 	cut      bool           // nobody is waited for any more
 	done     sync.WaitGroup // sessions, and requests that may become one
@@ -81,7 +78,7 @@ type Server struct {
 // NewServer makes a server.
 func NewServer(o Options) *Server {
 	o.fill()
-	return &Server{options: o, handshakes: make(chan struct{}, o.MaxHandshakes), sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
+	return &Server{options: o, sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
 }
 
 // ServeHTTP upgrades a request to a connection, or says why not.
@@ -95,7 +92,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, err)
 		return
 	}
-	defer s.unreserve()
+	defer s.done.Done()
 	if !r.URL.Query().Has("space") {
 		s.serveMEW(w, r)
 		return
@@ -113,7 +110,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !o.DialectNamed {
 		o.Join.Dialect = room.Dialect()
 	}
-	member, err := room.Join(r.Context(), s.options.Door.As(identity, o.Join))
+	member, err := s.join(r.Context(), room, s.options.Door.As(identity, o.Join))
 	if err != nil {
 		access.WriteError(w, err)
 		return
@@ -121,6 +118,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, wsConn, acceptErr := accept(w, r)
 	if acceptErr != nil {
 		room.Leave(member)
+		s.unreserve()
 		s.options.Logger.Debug("upgrade", "participant", identity.Participant, "error", acceptErr)
 		return
 	}
@@ -138,21 +136,36 @@ func (s *Server) admit(r *http.Request) *protocol.Error {
 	if s.closed {
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
 	}
-	if limit := s.options.MaxConnections; limit > 0 && len(s.sessions)+s.pending >= limit {
-		err := protocol.Errorf(protocol.CodeTooMany, "The gateway has all the connections that it takes; try again later.")
-		err.RetryAfterMS = 5000
-		return err
-	}
-	s.pending++
 	s.done.Add(1)
 	return nil
 }
 
+// join lets a participant into its space, if the gateway may have one more
+// connection. Its place belongs to start, or is given back by unreserve.
+func (s *Server) join(ctx context.Context, room *space.Space, o space.JoinOptions) (*space.Member, *protocol.Error) {
+	s.mu.Lock()
+	limit := s.options.MaxConnections
+	full := limit > 0 && len(s.sessions)+s.reserved >= limit
+	if !full {
+		s.reserved++
+	}
+	s.mu.Unlock()
+	if full {
+		err := protocol.Errorf(protocol.CodeTooMany, "The gateway has all the connections that it takes; try again later.")
+		err.RetryAfterMS = 5000
+		return nil, err
+	}
+	member, err := room.Join(ctx, o)
+	if err != nil {
+		s.unreserve()
+	}
+	return member, err
+}
+
 func (s *Server) unreserve() {
 	s.mu.Lock()
-	s.pending--
+	s.reserved--
 	s.mu.Unlock()
-	s.done.Done()
 }
 
 func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, error) {
@@ -181,6 +194,7 @@ func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member) {
 	member.OnClose(c.hurry)
 	s.mu.Lock()
 	s.sessions[x] = struct{}{}
+	s.reserved--
 	s.done.Add(1)
 	if s.cut {
 		_ = c.Close()
@@ -196,8 +210,8 @@ func (s *Server) remove(x *session) {
 	s.done.Done()
 }
 
-// Joining returns how many connections have not said yet who they are.
-func (s *Server) Joining() int { return len(s.handshakes) }
+// Joining returns how many connections are expected to join by a frame.
+func (s *Server) Joining() int { return int(s.joining.Load()) }
 
 // Refuse lets no new connection in, and turns away those that have not said yet
 // who they are.
