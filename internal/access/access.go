@@ -42,7 +42,7 @@ type Door struct {
 	Attempts Attempts // nil: no bound
 	// Codes are the links by which a browser may sign in; nil: none.
 	Codes *LoginCodes
-	// Ready returns why nobody can be let in now; nil: always ready.
+	// Ready returns why no participant can be let in now; nil: always ready.
 	Ready func() error
 	// LoginFailed counts refused tokens; nil: nobody does.
 	LoginFailed func()

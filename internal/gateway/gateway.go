@@ -54,7 +54,7 @@ type Gateway struct {
 	http    *http.Server
 	// certificate is the one of new connections; nil: plain HTTP.
 	certificate atomic.Pointer[tls.Certificate]
-	conns   *access.Conns
+	conns       *access.Conns
 
 	background context.Context //nolint:containedctx // ends with Close
 	stop       context.CancelFunc
@@ -157,7 +157,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 // serveParts makes the WebSocket server and the HTTP API.
 func (g *Gateway) serveParts(cfg *config.Config) {
 	door := &access.Door{
-		Hub: g.hub, Auth: g.auth, Ready: g.journal.Ready, Logger: g.log, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
+		Hub: g.hub, Auth: g.auth, Ready: g.readable, Logger: g.log, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
 	g.ws = ws.NewServer(ws.Options{
@@ -168,7 +168,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	g.turns = turns.NewStore(turns.StoreOptions{Mask: g.safety, Logger: g.log})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
-		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.Ready, WS: g.ws, Page: g.page,
+		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: g.log,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.spacesOf(ctx, token, time.Now())

@@ -22,7 +22,10 @@ const closeTimeout = 800 * time.Millisecond
 var (
 	errStarting = errors.New("starting: the log is not open yet")
 	errDraining = errors.New("shutting down")
-	errStopped  = errors.New("the gateway was stopped before its log was open")
+	// errNotWritable is all that clients without a token learn.
+	errNotWritable = errors.New("the log takes no entries now")
+
+	errStopped = errors.New("the gateway was stopped before its log was open")
 
 	// ErrNotClosed is returned by Drain when the log does not close in time,
 	// such as on a disk that does not answer. The process has to exit.
@@ -61,6 +64,26 @@ func (g *Gateway) Ready() error {
 		return errDraining
 	case !g.isOpen():
 		return errStarting
+	}
+	return g.journal.Ready()
+}
+
+// publicReady is Ready for those who have no token: the reason names no paths
+// and no addresses, which are in the gateway's own log.
+func (g *Gateway) publicReady() error {
+	err := g.Ready()
+	if err == nil || errors.Is(err, errDraining) || errors.Is(err, errStarting) {
+		return err
+	}
+	return errNotWritable
+}
+
+// readable returns why participants cannot read now. A log of this gateway
+// alone is complete also while it takes no entries, on a full disk for one: then
+// only sending is refused. One that is shared may lack what others have sent.
+func (g *Gateway) readable() error {
+	if g.cluster == nil {
+		return nil
 	}
 	return g.journal.Ready()
 }

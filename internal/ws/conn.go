@@ -22,7 +22,7 @@ type conn struct {
 	net.Conn
 	raw syscall.RawConn // nil where the kernel's socket is not at hand (TLS)
 
-	lastRead atomic.Int64 // Unix nanoseconds: when the peer was last heard
+	lastRead atomic.Int64 // when the last bytes came from the peer: nanoseconds since epoch
 
 	// Owned by the reader.
 	br     *bufio.Reader // what the library reads from
@@ -35,6 +35,10 @@ type conn struct {
 	until   time.Time   // the write deadline that was set last
 	hurried atomic.Bool // the connection is to end: no write may take long
 }
+
+// epoch is where lastRead counts from. Times since then are monotonic: setting
+// the machine's clock makes no connection look idle.
+var epoch = time.Now()
 
 // Sizes of what a connection holds: the library's own buffers are small, since
 // an idle connection keeps them; a block is borrowed while there is data.
@@ -52,8 +56,14 @@ func newConn(c net.Conn, leftover []byte) *conn {
 			nc.raw = raw
 		}
 	}
-	nc.lastRead.Store(time.Now().UnixNano())
+	nc.lastRead.Store(int64(time.Since(epoch)))
 	return nc
+}
+
+// silence returns how long nothing has come from the peer; now is the time since
+// epoch.
+func (c *conn) silence(now time.Duration) time.Duration {
+	return now - time.Duration(c.lastRead.Load())
 }
 
 // Read gives the library what was read from the kernel in one block.
@@ -61,7 +71,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	if len(c.unread) == 0 {
 		if c.raw == nil {
 			n, err := c.Conn.Read(p)
-			c.lastRead.Store(time.Now().UnixNano())
+			c.lastRead.Store(int64(time.Since(epoch)))
 			return n, err
 		}
 		if err := c.fill(); err != nil {
@@ -106,7 +116,7 @@ func (c *conn) fill() error {
 		c.release()
 		return err
 	}
-	c.lastRead.Store(time.Now().UnixNano())
+	c.lastRead.Store(int64(time.Since(epoch)))
 	c.unread = (*c.block)[:n]
 	return nil
 }

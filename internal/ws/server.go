@@ -255,17 +255,19 @@ func (s *Server) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-t.C:
-			s.sweep(now)
+		case <-t.C:
+			s.sweep(time.Since(epoch))
 		}
 	}
 }
 
-func (s *Server) sweep(now time.Time) {
+// sweep closes the connections that are idle and pings those that may be. now is
+// the time since epoch.
+func (s *Server) sweep(now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for x := range s.sessions {
-		switch silent := now.Sub(time.Unix(0, x.conn.lastRead.Load())); {
+		switch silent := x.conn.silence(now); {
 		case silent > s.options.IdleTimeout:
 			x.member.Close(space.Closing{Code: protocol.CloseIdle, Reason: "nothing heard", Now: true})
 		case silent > s.options.PingInterval:
