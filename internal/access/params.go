@@ -47,6 +47,8 @@ func (o *ConnectOptions) set(name string, values []string) *protocol.Error {
 	case "since":
 		seq, err := protocol.ParseSeq(value)
 		o.Join.Since, ok = &seq, err == nil
+	case "log":
+		o.Join.Log, ok = value, len(value) <= maxLogID
 	case "ack":
 		o.Join.Ack, ok = Boolean(value)
 	case "echo":
@@ -83,8 +85,12 @@ func (o *ConnectOptions) set(name string, values []string) *protocol.Error {
 	return nil
 }
 
+// maxLogID bounds the id of a log, in bytes.
+const maxLogID = 256
+
 var parameterTypes = map[string]string{
 	"since":   "a seq of the log, 0 or more",
+	"log":     "the id of a log, as the welcome names it",
 	"ack":     "true or false",
 	"echo":    "true or false",
 	"observe": "true or false",

@@ -28,7 +28,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
 		writeLines(w, page)
 		return
 	}
-	body := []byte(`{"envelopes":[`)
+	body := append(protocol.AppendString([]byte(`{"log":`), page.Log), `,"envelopes":[`...)
 	for i, e := range page.Entries {
 		if i > 0 {
 			body = append(body, ',')
@@ -66,6 +66,7 @@ func writeLines(w http.ResponseWriter, page *space.Page) {
 	h := w.Header()
 	h.Set("Content-Type", "application/jsonl; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
+	h.Set("Meup-Log", page.Log)
 	h.Set("Meup-Next", page.Next.String())
 	h.Set("Meup-Has-More", strconv.FormatBool(page.HasMore))
 	var line []byte
@@ -97,6 +98,8 @@ func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.E
 		q.Since, ok = seq(value)
 	case "before":
 		q.Before, ok = seq(value)
+	case "log":
+		q.Log = value
 	case "limit":
 		n, err := strconv.Atoi(value)
 		q.Limit, ok = n, err == nil && n > 0

@@ -34,6 +34,9 @@ type sent struct {
 // MarshalJSON writes the fields of the error beside the others.
 func (s sent) MarshalJSON() ([]byte, error) {
 	type plain sent
+	if s.Err != nil && s.Err.ID != "" {
+		s.ID = "" // the error has it
+	}
 	own, err := json.Marshal(plain(s))
 	if err != nil || s.Err == nil {
 		return own, err

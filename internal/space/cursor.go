@@ -10,9 +10,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrRetired: the space was closed on this gateway because nobody used it. Its
-// log is where it was; ask the hub for the space again.
-var ErrRetired = errors.New("the space was closed because nobody used it")
+// ErrRetired: the space was closed on this gateway because nobody used it, or
+// because its log was replaced. Ask the hub for the space again.
+var ErrRetired = errors.New("the space was closed on this gateway")
+
+func errRetired() *protocol.Error {
+	return unavailable("The space was just closed on this gateway and will be opened again; try again.")
+}
 
 // Cursor reads the whole of a space's log in order, from a place on, and then
 // what becomes durable: for parts of the gateway that keep something up to date

@@ -22,6 +22,7 @@ const (
 // HistoryQuery selects a page of the log.
 type HistoryQuery struct {
 	Since     protocol.Seq // what came after
+	Log       string       // id of the log that Since and Before belong to; "": not known
 	Before    protocol.Seq // what came before; 0: no bound
 	Context   protocol.ContextPath
 	Filter    protocol.Filter // applied without exception
@@ -33,6 +34,7 @@ type HistoryQuery struct {
 // given as Since, or as Before when going backwards.
 type Page struct {
 	Entries []*Entry
+	Log     string // id of the log
 	Next    protocol.Seq
 	HasMore bool
 }
@@ -49,7 +51,10 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 		limit = DefaultHistory
 	}
 	sight := s.SightOf(who)
-	page := &Page{Entries: []*Entry{}, Next: q.Since}
+	if refused := s.checkPosition(ctx, &q); refused != nil {
+		return nil, refused
+	}
+	page := &Page{Entries: []*Entry{}, Log: s.logID, Next: q.Since}
 	if q.Backwards {
 		page.Next = q.Before
 	}
@@ -57,7 +62,7 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 	jq := journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards}
 	for je, err := range s.journal().Range(ctx, s.name, jq) {
 		if err != nil {
-			return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
+			return nil, errUnreadable()
 		}
 		if len(page.Entries) >= limit || scanned >= maxScan || size >= maxHistoryBytes {
 			page.HasMore = true
@@ -72,6 +77,25 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 		}
 	}
 	return page, nil
+}
+
+// checkPosition refuses a position in another log. One beyond the head waits
+// until this gateway has caught up.
+func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) *protocol.Error {
+	other := q.Log != "" && q.Log != s.logID
+	if !other && q.Since <= s.Head() {
+		return nil
+	}
+	oldest, _, err := s.boundsAfterBarrier(ctx)
+	switch {
+	case err != nil:
+		return errBehind()
+	case !other:
+		return nil
+	}
+	refused := protocol.Errorf(protocol.CodeCursorExpired, "The space has another log now; read it from its oldest envelope.")
+	refused.OldestSeq = max(oldest, 1)
+	return refused
 }
 
 // Envelope returns an envelope of the log by its id, if the participant may see

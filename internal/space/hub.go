@@ -33,7 +33,7 @@ type Hub struct {
 func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
 	services.fill()
 	h := &Hub{services: services, spaces: make(map[string]*Space), config: config}
-	services.Journal.Follow(h.deliver, nil)
+	services.Journal.Follow(h.deliver, h.replaced)
 	return h
 }
 
@@ -112,7 +112,9 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 		s.log.Error("open space", "error", err)
 		s.openErr = fmt.Errorf("open space %s: %w", s.name, err)
 		h.mu.Lock()
-		delete(h.spaces, s.name) // the next one tries again
+		if h.spaces[s.name] == s { // the next one tries again
+			delete(h.spaces, s.name)
+		}
 		h.mu.Unlock()
 		close(s.opened)
 		return
@@ -314,6 +316,36 @@ const (
 	ringAge  = time.Minute
 	spaceAge = 10 * time.Minute
 )
+
+// replaced is called by the journal when logs are no longer those that were
+// read before. Their spaces are dropped, so that the next request opens them
+// from the new log, and their members are closed with a code that makes them
+// resume. Everything that was folded from the old log goes with the space.
+func (h *Hub) replaced(affected func(space string) bool) {
+	h.mu.Lock()
+	var dropped []*Space
+	for name, s := range h.spaces {
+		if affected(name) {
+			s.retired.Store(true)
+			delete(h.spaces, name)
+			dropped = append(dropped, s)
+		}
+	}
+	h.mu.Unlock()
+	h.invites.forget(affected)
+	for _, s := range dropped {
+		s.log.Warn("the log was lost, replaced or cut back; the space is opened again from the log that is there now")
+		s.mu.Lock() // who enters later sees that the space is retired
+		members := s.members()
+		s.mu.Unlock()
+		for _, m := range members {
+			m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "the log of the space was replaced; connect again", Now: true})
+		}
+		for _, c := range s.following() {
+			c.rouse()
+		}
+	}
+}
 
 // retire closes a space that nobody has used for a while. It is opened again
 // when somebody asks for it.

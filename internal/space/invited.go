@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ type invitations struct {
 	byHash  map[[32]byte]invitedTo
 	sweepAt int // length at which the expired ones are dropped
 	loaded  bool
+	lost    int // how often forget was called
 }
 
 type invitedTo struct {
@@ -57,6 +59,15 @@ func (x *invitations) add(space string, e *journal.Entry) {
 		}
 	}
 	x.sweepAt = max(minSweep, 2*len(x.byHash))
+}
+
+// forget drops the invitations to some spaces and has them read again.
+func (x *invitations) forget(affected func(space string) bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	maps.DeleteFunc(x.byHash, func(_ [32]byte, i invitedTo) bool { return affected(i.space) })
+	x.loaded = false
+	x.lost++
 }
 
 // readInvitation reads an entry of kind space.invite.
@@ -95,6 +106,9 @@ func (h *Hub) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool
 // LoadInvitations reads the invitations that the log holds. Those that become
 // durable later are added as they are delivered.
 func (h *Hub) LoadInvitations(ctx context.Context) error {
+	h.invites.mu.RLock()
+	lost := h.invites.lost
+	h.invites.mu.RUnlock()
 	names, err := h.services.Journal.Spaces(ctx)
 	if err != nil {
 		return fmt.Errorf("read the invitations: %w", err)
@@ -108,7 +122,7 @@ func (h *Hub) LoadInvitations(ctx context.Context) error {
 		}
 	}
 	h.invites.mu.Lock()
-	h.invites.loaded = true
+	h.invites.loaded = h.invites.lost == lost // or a log was replaced meanwhile: the next call reads it
 	h.invites.mu.Unlock()
 	return nil
 }

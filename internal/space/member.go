@@ -27,6 +27,7 @@ type JoinOptions struct {
 	Dialect protocol.Dialect
 	Filter  protocol.Filter
 	Since   *protocol.Seq // replay what came after; nil: from now
+	Log     string        // id of the log that Since belongs to; "": not known
 	NoEcho  bool          // leave out the participant's own envelopes
 	Ack     bool          // answer each admitted envelope by system.ack
 	Observe bool          // look on, say nothing
@@ -232,15 +233,6 @@ func (m *Member) settleClose(d *Delivery) {
 	}
 	for len(d.Entries) > 0 && d.Entries[len(d.Entries)-1].after > upTo {
 		d.Entries = d.Entries[:len(d.Entries)-1]
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -196,6 +196,9 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeUnavailable, "The gateway is going down; send it again once you are connected again.")
 	}
+	if s.retired.Load() {
+		return errRetired()
+	}
 	limiter := p.from.who.limits()
 	if limiter != nil {
 		if err := limiter.Envelope(p.now); err != nil {
@@ -417,12 +420,25 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 		p.waiting = append(p.waiting, c)
 	case errors.Is(r.Err, journal.ErrDuplicateID):
 		p.refuse(c, duplicate(c.draft.Envelope.ID))
+	case errors.Is(r.Err, journal.ErrOutcomeUnknown):
+		p.outcomeUnknown(c, r.Err)
 	case errors.Is(r.Err, journal.ErrTooLarge):
 		p.refuse(c, protocol.Errorf(protocol.CodeMessageTooLarge, "The log behind this gateway cannot hold an envelope of this size."))
 	default:
 		p.space.log.Warn("append envelope", "envelope", c.draft.Envelope.ID, "error", r.Err)
 		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the envelope now; it was not admitted, send it again under the same id."))
 	}
+}
+
+// outcomeUnknown answers for a candidate that may have been appended. The
+// answer names the id to send it again with, which the gateway made if the
+// sender gave none. What was charged stays so.
+func (p *publication) outcomeUnknown(c *candidate, cause error) {
+	id := c.draft.Envelope.ID
+	p.space.log.Warn("append envelope", "envelope", id, "error", cause)
+	err := protocol.Errorf(protocol.CodeOutcomeUnknown, "The log failed while it took the envelope, which may have been admitted; send it again with the id %s.", id)
+	err.ID, err.RetryAfterMS = id, 1000
+	p.outcomes[c.index].ID, p.outcomes[c.index].Err = id, err
 }
 
 // request is the envelope as capabilities see it.

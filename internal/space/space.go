@@ -70,6 +70,9 @@ func (s *Space) Name() string { return s.name }
 // Dialect returns what connections speak that name no dialect.
 func (s *Space) Dialect() protocol.Dialect { return s.config().Dialect }
 
+// LogID returns the id of the log that the space was opened from.
+func (s *Space) LogID() string { return s.logID }
+
 // Head returns the Seq of the youngest entry that was delivered.
 func (s *Space) Head() protocol.Seq {
 	head, _, _ := s.ring.position()
@@ -147,47 +150,62 @@ func (s *Space) recheck(m *Member) {
 	m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token is good no more", Now: true})
 }
 
-// startCursor places a member that asked for a replay.
+// startCursor places a member that asked for a replay. A position that this
+// log does not have is from another log, or from another gateway that is ahead
+// of this one: that is decided once this gateway has caught up.
 func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 	if m.Since == nil {
 		return nil
 	}
 	m.seq, m.behind = *m.Since, true
-	oldest, newest, err := s.boundsFor(ctx, m.seq)
+	oldest, newest, err := s.journal().Bounds(ctx, s.name)
 	if err != nil {
-		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
+		return errUnreadable()
 	}
-	if m.seq > newest {
-		// The log that this position comes from is gone.
+	other := m.Log != "" && m.Log != s.logID
+	if !other && m.seq <= newest {
+		return nil
+	}
+	if oldest, newest, err = s.boundsAfterBarrier(ctx); err != nil {
+		return errBehind()
+	}
+	switch {
+	case other, m.Log == "" && m.seq > newest:
 		oldest = max(oldest, 1)
 		m.seq = oldest - 1
 		m.post(m.expired(oldest))
+	case m.seq > newest:
+		return errBehind()
 	}
 	return nil
 }
 
-// How long a gateway of a cluster waits for what another one has delivered
-// already, and how often it looks.
-const (
-	lagPatience = 2 * time.Second
-	lagPoll     = 10 * time.Millisecond
-)
+// barrierTimeout bounds how long a request waits until this gateway has caught
+// up with the log.
+const barrierTimeout = 2 * time.Second
 
-// boundsFor returns the bounds of the log. A client that comes over from
-// another gateway may be ahead of this one, which is then given a moment to
-// catch up.
-func (s *Space) boundsFor(ctx context.Context, since protocol.Seq) (oldest, newest protocol.Seq, err error) {
-	deadline := s.now().Add(lagPatience)
-	for {
-		oldest, newest, err = s.journal().Bounds(ctx, s.name)
-		if err != nil || since <= newest || s.hub.services.Peers == nil || s.now().After(deadline) {
-			return oldest, newest, err
-		}
-		pause(ctx, lagPoll)
-		if ctx.Err() != nil {
-			return 0, 0, context.Cause(ctx)
-		}
+// boundsAfterBarrier returns the bounds of the log once everything that was
+// durable at the call has been delivered here.
+func (s *Space) boundsAfterBarrier(ctx context.Context) (oldest, newest protocol.Seq, err error) {
+	ctx, cancel := context.WithTimeout(ctx, barrierTimeout)
+	defer cancel()
+	if err := s.journal().Barrier(ctx, s.name); err != nil {
+		return 0, 0, err
 	}
+	return s.journal().Bounds(ctx, s.name)
+}
+
+func errUnreadable() *protocol.Error {
+	return unavailable("The log of the space cannot be read now; try again.")
+}
+
+func errBehind() *protocol.Error {
+	return unavailable("This gateway has not caught up with the log yet; try again in a moment.")
+}
+
+// unavailable is an error that is worth trying again after a second.
+func unavailable(message string) *protocol.Error {
+	return &protocol.Error{Code: protocol.CodeUnavailable, Message: message, RetryAfterMS: 1000}
 }
 
 // enter registers the connection, and announces the participant if it is its
@@ -197,7 +215,7 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.retired.Load() {
-		return protocol.Errorf(protocol.CodeUnavailable, "The space was just closed because nobody used it; try again.")
+		return errRetired()
 	}
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")

@@ -101,7 +101,7 @@ func (t *tailer) follow(s *Store, sp *space.Space) {
 func (t *tailer) isOutdated(sp *space.Space) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.space == sp || sp.Head() >= t.read {
+	if t.space == nil || t.space == sp || t.space.LogID() == sp.LogID() && sp.Head() >= t.read {
 		return false
 	}
 	t.log.Warn("the log was replaced; its turns are built again")
