@@ -15,6 +15,12 @@ import (
 // startCluster starts three servers that know each other.
 func startCluster(t *testing.T) []*natsServer {
 	t.Helper()
+	return startClusterWith(t, func([]*natsServer) {})
+}
+
+// startClusterWith starts three servers; change sees them before.
+func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
+	t.Helper()
 	var nodes []*natsServer
 	var routes []*url.URL
 	for i := range 3 {
@@ -28,6 +34,9 @@ func startCluster(t *testing.T) []*natsServer {
 	}
 	for _, n := range nodes {
 		n.opts.Routes = routes
+	}
+	change(nodes)
+	for _, n := range nodes {
 		srv, err := server.NewServer(n.opts.Clone())
 		if err != nil {
 			t.Fatal(err)

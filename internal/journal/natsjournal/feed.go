@@ -39,8 +39,6 @@ type feed struct {
 	s    *stream
 	sub  *nats.Subscription
 	name string
-	// pending is how many messages there were when the feed was opened.
-	pending uint64
 
 	items  chan item
 	broken chan error // at most one
@@ -85,9 +83,7 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		_ = sub.Unsubscribe() // only fails on a connection that is closed
 		return nil, fmt.Errorf("follow %s: %w", s.name, err)
 	}
-	info := consumer.CachedInfo()
-	f.name = info.Name
-	f.pending = info.NumPending + info.Delivered.Consumer
+	f.name = consumer.CachedInfo().Name
 	return f, nil
 }
 

@@ -62,13 +62,13 @@ func TestFeedNoticesWhatIsMissing(t *testing.T) {
 
 // Whatever the consumer says, the position never goes back.
 func TestStreamNeverGoesBack(t *testing.T) {
-	s := &stream{pos: position{seq: 10}}
+	s := &stream{pos: position{seq: 10}, first: 100}
 	for _, seqs := range [][]uint64{{10}, {9}, {11, 11}, {12, 11}} {
 		var items []item
 		for _, seq := range seqs {
 			items = append(items, item{seq: seq})
 		}
-		if err := s.take(items); !errors.Is(err, errGap) {
+		if err := s.take(t.Context(), items); !errors.Is(err, errGap) {
 			t.Errorf("messages %v after 10: %v", seqs, err)
 		}
 	}

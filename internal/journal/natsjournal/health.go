@@ -26,6 +26,7 @@ type checks struct {
 
 type streamAnswer struct {
 	info *jetstream.StreamInfo
+	last uint64 // of the messages that the stream has, if it goes on after the position
 	err  error
 }
 
@@ -39,9 +40,13 @@ func (s *stream) newChecks(ctx context.Context) *checks {
 func (c *checks) ask() {
 	if now := time.Now(); !c.asking && now.Sub(c.asked) >= checkAgain/2 {
 		c.asking, c.asked = true, now
+		pos := c.s.pos.seq
 		c.workers.Go(func() {
-			info, err := c.s.info(c.ctx)
-			c.answers <- streamAnswer{info, err}
+			var a streamAnswer
+			if a.info, a.err = c.s.info(c.ctx); a.err == nil && a.info.State.LastSeq > pos {
+				a.last, a.err = c.s.lastStored(c.ctx)
+			}
+			c.answers <- a
 		})
 	}
 }
@@ -69,7 +74,7 @@ func (s *stream) assess(a streamAnswer, f *feed, c *checks, live bool) error {
 		s.setHealth(nil)
 	}
 	c.ticker.Reset(checkEvery)
-	if a.info.State.LastSeq <= s.pos.seq || len(f.items) > 0 {
+	if a.last <= s.pos.seq || len(f.items) > 0 {
 		s.stalled = 0
 		return nil
 	}
@@ -85,6 +90,15 @@ func (s *stream) assess(a streamAnswer, f *feed, c *checks, live bool) error {
 
 // info asks JetStream about the stream.
 func (s *stream) info(ctx context.Context) (*jetstream.StreamInfo, error) {
+	handle, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return handle.CachedInfo(), nil
+}
+
+// open asks JetStream for the stream, with its current info.
+func (s *stream) open(ctx context.Context) (jetstream.Stream, error) {
 	if !s.j.nc.IsConnected() {
 		return nil, errDisconnected
 	}
@@ -94,8 +108,5 @@ func (s *stream) info(ctx context.Context) (*jetstream.StreamInfo, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, errNoAnswer
 	}
-	if err != nil {
-		return nil, err
-	}
-	return handle.CachedInfo(), nil
+	return handle, err
 }

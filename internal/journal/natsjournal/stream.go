@@ -8,6 +8,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -46,6 +48,8 @@ type stream struct {
 
 	// Owned by run.
 	pos     position
+	handle  jetstream.Stream // as of the last session
+	first   uint64           // the stream's first sequence, as its leader gave it
 	since   trouble
 	stalled uint64 // 1 above the position at the last check, if there was more
 	adapted bool   // its configuration was brought up to date once
@@ -172,47 +176,41 @@ func (s *stream) session(ctx context.Context) error {
 		return err
 	}
 	defer f.close()
-	err = s.read(ctx, f, f.pending)
+	err = s.catchUp(ctx, f, info)
 	release()
 	if err != nil {
 		return err
-	}
-	if f.pending == 0 && info.State.LastSeq > s.pos.seq {
-		// What the stream had behind the position was purged.
-		if err := s.skipTo(info.State.LastSeq); err != nil {
-			return err
-		}
 	}
 	s.setHealth(nil)
 	s.j.caughtUp(s)
 	return s.read(ctx, f, forever)
 }
 
-// skipTo moves the position over messages that are not there any more.
-func (s *stream) skipTo(seq uint64) error {
-	p := s.newPass()
-	p.seq = seq
-	if err := p.commit(); err != nil {
-		return s.replicaFailed(err)
+// catchUp applies all messages that the leader has. What the consumer reports
+// as pending does not count: its server may lag behind the leader.
+func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInfo) error {
+	if info.State.LastSeq <= s.pos.seq {
+		return nil
 	}
-	return nil
+	last, err := s.lastStored(ctx)
+	if err != nil {
+		return err
+	}
+	return s.read(ctx, f, last)
 }
 
-// forever is more messages than a stream ever has.
+// forever is a sequence that no stream reaches.
 const forever = math.MaxUint64
 
-// read applies the next n messages that the feed brings. An error: a new feed
-// is needed.
-func (s *stream) read(ctx context.Context, f *feed, n uint64) error {
+// read applies what the feed delivers until the position is at a sequence. An
+// error: a new feed is needed.
+func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 	checks := s.newChecks(ctx)
 	defer checks.stop()
-	var done uint64
-	for done < n {
+	for s.pos.seq < until {
 		select {
 		case it := <-f.items:
-			items := gather(it, f.items)
-			done += uint64(len(items))
-			if err := s.take(items); err != nil {
+			if err := s.take(ctx, gather(it, f.items)); err != nil {
 				return err
 			}
 		case err := <-f.broken:
@@ -230,7 +228,7 @@ func (s *stream) read(ctx context.Context, f *feed, n uint64) error {
 			checks.ask()
 		case a := <-checks.answers:
 			checks.asking = false
-			if err := s.assess(a, f, checks, n == forever); err != nil {
+			if err := s.assess(a, f, checks, until == forever); err != nil {
 				return err
 			}
 		}
@@ -252,13 +250,16 @@ func gather(first item, more <-chan item) []item {
 	return items
 }
 
-// take applies messages, which must go on from the position. The stream may
-// have gaps where it was purged; it never goes back.
-func (s *stream) take(items []item) error {
+// take applies messages, which follow on the position. A message may be
+// missing only where the stream proves that it was removed.
+func (s *stream) take(ctx context.Context, items []item) error {
 	last := s.pos.seq
 	for _, it := range items {
 		if it.seq <= last {
 			return errGap
+		}
+		if err := s.proveRemoved(ctx, last+1, it.seq); err != nil {
+			return err
 		}
 		last = it.seq
 	}

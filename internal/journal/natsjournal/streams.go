@@ -83,13 +83,15 @@ func (r *replicas) lower(from int, err error) bool {
 
 // ensure returns the stream as it is, and makes it if it is not there.
 func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
-	info, err := s.info(ctx)
+	handle, err := s.open(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		info, err = s.create(ctx)
+		handle, err = s.create(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
+	info := handle.CachedInfo()
+	s.handle, s.first = handle, info.State.FirstSeq
 	if err := s.unsuitable(info.Config); err != nil {
 		return nil, err
 	}
@@ -98,7 +100,7 @@ func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
 }
 
 // create makes the stream. Several gateways may do so at the same time.
-func (s *stream) create(ctx context.Context) (*jetstream.StreamInfo, error) {
+func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
 	if s.pos.seq > 0 && lasts(&s.since.missing) < missingWait {
 		return nil, errMissing
 	}
@@ -108,14 +110,14 @@ func (s *stream) create(ctx context.Context) (*jetstream.StreamInfo, error) {
 	handle, err := s.j.js.CreateStream(ctx, s.config(n))
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse):
-		return s.info(ctx)
+		return s.open(ctx)
 	case err != nil && s.j.replicas.lower(n, err):
 		s.j.warnReplicas(s.j.replicas.get(), err)
 		return nil, errAgain
 	case err != nil:
 		return nil, fmt.Errorf("make stream: %w", err)
 	}
-	return handle.CachedInfo(), nil
+	return handle, nil
 }
 
 func (s *stream) config(replicas int) jetstream.StreamConfig {

@@ -1,0 +1,110 @@
+package natsjournal
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// proxy forwards TCP connections to an address. It delays what it forwards,
+// and cuts the connections on demand.
+type proxy struct {
+	listener net.Listener
+	target   string
+	delay    atomic.Int64 // nanoseconds, each way
+
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+	wg    sync.WaitGroup
+}
+
+func startProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, target: target, conns: make(map[net.Conn]bool)}
+	p.wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.wg.Go(func() { p.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.cut()
+		p.wg.Wait()
+	})
+	return p
+}
+
+func (p *proxy) address() string { return p.listener.Addr().String() }
+
+func (p *proxy) route() *url.URL { return &url.URL{Scheme: "nats", Host: p.address()} }
+
+func (p *proxy) serve(in net.Conn) {
+	out, err := net.Dial("tcp", p.target)
+	if err != nil {
+		_ = in.Close()
+		return
+	}
+	p.mu.Lock()
+	p.conns[in], p.conns[out] = true, true
+	p.mu.Unlock()
+	var both sync.WaitGroup
+	both.Go(func() { p.forward(in, out) })
+	both.Go(func() { p.forward(out, in) })
+	both.Wait()
+	p.mu.Lock()
+	delete(p.conns, in)
+	delete(p.conns, out)
+	p.mu.Unlock()
+}
+
+// forward copies until either side ends. What is read waits in a queue for as
+// long as the delay says.
+func (p *proxy) forward(from, to net.Conn) {
+	type chunk struct {
+		data []byte
+		due  time.Time
+	}
+	chunks := make(chan chunk, 1<<16)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for c := range chunks {
+			<-time.After(time.Until(c.due))
+			if _, err := to.Write(c.data); err != nil {
+				_ = from.Close()
+			}
+		}
+		_ = to.Close()
+	})
+	for {
+		buf := make([]byte, 32<<10)
+		n, err := from.Read(buf)
+		if n > 0 {
+			chunks <- chunk{buf[:n], time.Now().Add(time.Duration(p.delay.Load()))}
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(chunks)
+	writer.Wait()
+}
+
+// cut closes every connection.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}

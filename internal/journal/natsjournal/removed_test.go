@@ -1,0 +1,80 @@
+package natsjournal
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// A gap in what is delivered is passed only if the stream proves that the
+// messages were removed.
+func TestProveRemoved(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
+	for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // messages 1 to 6
+		mustAppend(t, j, "lab", chat(id, "alice"))
+	}
+	s := j.streams[0]
+	handle, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seq := range []uint64{4, 6} {
+		if err := handle.DeleteMsg(t.Context(), seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := handle.Purge(t.Context(), jetstream.WithPurgeSequence(3)); err != nil { // 1 and 2
+		t.Fatal(err)
+	}
+	if handle, err = s.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	probe := &stream{j: j, name: s.name, handle: handle, first: handle.CachedInfo().State.FirstSeq}
+	for name, test := range map[string]struct {
+		from, to uint64
+		want     error
+	}{
+		"no gap":                             {5, 5, nil},
+		"below the first sequence":           {1, 3, nil},
+		"deleted one by one":                 {4, 5, nil},
+		"one is there":                       {3, 5, errUnproven},
+		"the message after the gap is gone":  {6, 7, errUnproven},
+		"the leader does not have that much": {7, 20, errUnproven},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := probe.proveRemoved(t.Context(), test.from, test.to); !errors.Is(err, test.want) {
+				t.Errorf("messages %d to %d: %v, want %v", test.from, test.to-1, err, test.want)
+			}
+		})
+	}
+	if last, err := probe.lastStored(t.Context()); err != nil || last != 5 {
+		t.Errorf("last stored message %d, %v", last, err)
+	}
+
+	// A gateway that reads it all anew ends at 5, and what follows on 6 it
+	// takes in.
+	b := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
+	mustAppend(t, b, "lab", chat("g", "alice"))
+	if got := content(t, b, "lab"); len(got) != 3 {
+		t.Errorf("read anew: %q", got)
+	}
+}
+
+// A feed that misses messages which the stream has stops there.
+func TestTake_UnprovenGap(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
+	for _, id := range []string{"a", "b", "c"} {
+		mustAppend(t, j, "lab", chat(id, "alice"))
+	}
+	handle, err := j.streams[0].open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := &stream{j: j, handle: handle, pos: position{seq: 1}}
+	if err := probe.take(t.Context(), []item{{seq: 3}}); !errors.Is(err, errUnproven) || probe.pos.seq != 1 {
+		t.Errorf("position %d, %v", probe.pos.seq, err)
+	}
+}
