@@ -46,7 +46,9 @@ type Client struct {
 // cursor is where in the log the client stands.
 type cursor struct {
 	pos    protocol.Seq // the last envelope that was kept
+	log    string       // id of the log that pos belongs to; "": not known
 	known  bool         // pos is meant; otherwise: from now on
+	reset  bool         // a gap was reported for the new log; the gateway reports it too
 	behind int          // how often in a row a gateway's log ended before pos
 }
 
@@ -91,7 +93,7 @@ func newClient(opts Options) (*Client, error) {
 		nudge:      make(chan struct{}, 1),
 		closing:    make(chan struct{}),
 		done:       make(chan struct{}),
-		cursor:     cursor{pos: opts.Since.after, known: opts.Since.set},
+		cursor:     cursor{pos: opts.Since.after, log: opts.Since.log, known: opts.Since.set},
 		calls:      make(map[protocol.ID]*call),
 		subscribed: make(map[protocol.ID]*subscription),
 		filter:     opts.Filter,

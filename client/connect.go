@@ -54,6 +54,9 @@ func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 	if c.cursor.known {
 		q := u.Query()
 		q.Set("since", c.cursor.pos.String())
+		if c.cursor.log != "" {
+			q.Set("log", c.cursor.log)
+		}
 		u.RawQuery = q.Encode()
 	}
 	header := c.opts.HTTPHeader.Clone()
@@ -107,25 +110,46 @@ func readWelcome(ctx context.Context, conn *websocket.Conn) (*item, protocol.Wel
 	return &item{env: env, size: int64(len(frame))}, w, err
 }
 
-// place puts the cursor in relation to the log that the welcome tells of.
+// place puts the cursor in relation to the log that the welcome names. A
+// gateway that names none is believed to have lost its log when it is behind
+// the cursor maxBehind times in a row.
 func (c *Client) place(w protocol.Welcome) error {
 	cur := &c.cursor
+	cur.reset = false
+	other := cur.log != "" && w.Space.Log != "" && w.Space.Log != cur.log
 	switch {
 	case !cur.known:
-		cur.pos, cur.known = w.Space.Seq, true
+		*cur = cursor{pos: w.Space.Seq, log: w.Space.Log, known: true}
+	case other:
+		if err := c.resetCursor(w); err != nil {
+			return err
+		}
+		cur.reset = true // the gateway was given the old log, and goes on from the oldest entry
 	case w.Space.Seq >= cur.pos:
-		cur.behind = 0
+		cur.log, cur.behind = w.Space.Log, 0
+	case cur.log != "" && cur.log == w.Space.Log:
+		return errBehind
 	case cur.behind+1 < maxBehind:
 		cur.behind++
 		return errBehind
 	default:
-		c.log.Warn("the space has another log now; reading it from its beginning", "position", cur.pos, "head", w.Space.Seq)
-		if !c.opts.Discard && !c.in.put(item{err: &GapError{After: cur.pos, Reset: true}}) {
-			return errBehind // no room to say so; the next attempt will
+		if err := c.resetCursor(w); err != nil {
+			return err
 		}
-		*cur = cursor{known: true}
-		return errBehind // this connection stands behind the log's end
+		return errBehind // this connection begins after the end of the log
 	}
+	return nil
+}
+
+// resetCursor reports the gap between the log that the cursor belongs to and
+// another one, and puts the cursor at the beginning of that.
+func (c *Client) resetCursor(w protocol.Welcome) error {
+	c.log.Warn("the space has another log now; reading it from its beginning",
+		"position", c.cursor.pos, "log", c.cursor.log, "head", w.Space.Seq, "new_log", w.Space.Log)
+	if !c.opts.Discard && !c.in.put(item{err: &GapError{After: c.cursor.pos, Reset: true}}) {
+		return errBehind // no room to report it; the next attempt will
+	}
+	c.cursor = cursor{log: w.Space.Log, known: true}
 	return nil
 }
 

@@ -106,8 +106,10 @@ func (c *Client) refused(env *protocol.Envelope) {
 }
 
 func (c *Client) expired(refusal *protocol.Error) {
-	if c.opts.Discard || c.in.skipping.Load() {
-		return // asked for again in a moment, and told again then
+	reset := c.cursor.reset
+	c.cursor.reset = false
+	if c.opts.Discard || c.in.skipping.Load() || reset {
+		return // asked for again in a moment, or reported already
 	}
 	if !c.in.put(item{err: &GapError{After: c.cursor.pos, Oldest: refusal.OldestSeq}}) {
 		c.in.skip()
@@ -115,7 +117,14 @@ func (c *Client) expired(refusal *protocol.Error) {
 }
 
 func (c *Client) retries(refusal *protocol.Error) bool {
-	return !c.opts.NoRetry && (refusal.Code == protocol.CodeRateLimited || refusal.Code == protocol.CodeUnavailable)
+	if c.opts.NoRetry {
+		return false
+	}
+	switch refusal.Code {
+	case protocol.CodeRateLimited, protocol.CodeUnavailable, protocol.CodeOutcomeUnknown:
+		return true
+	}
+	return false
 }
 
 // patience says when to try again: when the gateway says, or with backoff.

@@ -30,6 +30,7 @@ type faultyGateway struct {
 	ids   map[protocol.ID]protocol.Seq
 	grown chan struct{} // closed and replaced when the log grows
 	dials int
+	logID string
 
 	// Faults; set before the first connection or under mu.
 	upgrade  func(w http.ResponseWriter, dial int) bool             // true: answered
@@ -93,7 +94,7 @@ func (g *faultyGateway) serve(w http.ResponseWriter, r *http.Request) {
 	var deliver sync.WaitGroup
 	defer deliver.Wait()
 	defer cancel()
-	pos := c.welcome(r.URL.Query().Get("since"))
+	pos := c.welcome(r.URL.Query().Get("since"), r.URL.Query().Get("log"))
 	deliver.Go(func() { defer conn.CloseNow(); c.follow(pos) })
 	for {
 		_, frame, err := conn.Read(ctx)
@@ -104,20 +105,27 @@ func (g *faultyGateway) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c *fakeConn) welcome(since string) protocol.Seq {
+func (c *fakeConn) welcome(since, log string) protocol.Seq {
 	g := c.g
 	g.mu.Lock()
 	head := protocol.Seq(len(g.log))
 	if g.headLess > 0 {
 		head -= min(head, g.headLess)
 	}
+	logID := g.logID
 	g.mu.Unlock()
 	w := protocol.Welcome{Protocol: "meup/v0.1"}
 	w.You.ID = "me"
-	w.Space.Seq = head
+	w.Space.Seq, w.Space.Log = head, logID
 	c.say(protocol.KindSystemWelcome, "", w)
 	if since == "" {
 		return head
+	}
+	if log != "" && log != logID {
+		expired := protocol.Errorf(protocol.CodeCursorExpired, "another log")
+		expired.OldestSeq = 1
+		c.say(protocol.KindSystemError, "", expired)
+		return 0
 	}
 	n, _ := strconv.ParseUint(since, 10, 64)
 	return protocol.Seq(n)

@@ -41,8 +41,8 @@ type Options struct {
 	// BufferBytes bounds their size; 0 stands for 8 MiB. One envelope is
 	// always taken in, whatever its size.
 	BufferBytes int64
-	// NoRetry returns refusals for the moment (rate_limited, unavailable) to
-	// the sender instead of trying again.
+	// NoRetry returns refusals for the moment (rate_limited, unavailable,
+	// outcome_unknown) to the sender instead of trying again.
 	NoRetry bool
 
 	// Backoff spaces the attempts to connect again.
@@ -68,11 +68,20 @@ type Options struct {
 // Position is a place in a space's log at which to begin.
 type Position struct {
 	after protocol.Seq
+	log   string
 	set   bool
 }
 
 // After is the position behind the entry seq; After(0) is the beginning.
 func After(seq protocol.Seq) Position { return Position{after: seq, set: true} }
+
+// In returns the position in the log with this id ([protocol.SpaceInfo].Log of
+// the welcome that came before it), so that a space which has another log by now
+// is noticed.
+func (p Position) In(log string) Position {
+	p.log = log
+	return p
+}
 
 // Phase names what a connection is doing.
 type Phase string

@@ -377,6 +377,69 @@ func TestLostLogIsNoticed(t *testing.T) {
 	}
 }
 
+// A log that was replaced by another one is noticed by its id, even if that is
+// longer than the position in the old one.
+func TestReplacedLog_ReadFromItsBeginning(t *testing.T) {
+	g := newFaultyGateway(t)
+	g.logID = "a"
+	for i := range 3 {
+		g.append(message(i))
+	}
+	var replaced sync.Once
+	g.deliver = func(_ *fakeConn, env *protocol.Envelope) bool {
+		cut := false
+		if env.ID == "last of a" {
+			replaced.Do(func() {
+				g.mu.Lock()
+				g.logID, g.log, g.ids = "b", nil, make(map[protocol.ID]protocol.Seq)
+				g.mu.Unlock()
+				for i := range 6 {
+					g.append(message(i))
+				}
+				cut = true
+			})
+		}
+		return !cut
+	}
+	c := g.dial(t, func(o *client.Options) { o.Since = client.After(0) })
+	for i := range 3 {
+		if env, err := logged(deadline(t), c); err != nil || env.ID != message(i).ID {
+			t.Fatalf("received %s, %v", env.ID, err)
+		}
+	}
+	last := message(3)
+	last.ID = "last of a"
+	g.append(last)
+	var gap *client.GapError
+	if env, err := logged(deadline(t), c); !errors.As(err, &gap) || !gap.Reset || gap.After != 3 {
+		t.Fatalf("received %s, %v", env.ID, err)
+	}
+	for i := range 6 {
+		if env, err := logged(deadline(t), c); err != nil || env.ID != message(i).ID {
+			t.Fatalf("received %s, %v; want %s", env.ID, err, message(i).ID)
+		}
+	}
+}
+
+func TestOutcomeUnknown_IsSentAgain(t *testing.T) {
+	g := newFaultyGateway(t)
+	var once sync.Once
+	g.onFrame = func(c *fakeConn, env *protocol.Envelope) (refused bool) {
+		once.Do(func() {
+			g.append(*env) // it was admitted, and the gateway does not know
+			unknown := protocol.Errorf(protocol.CodeOutcomeUnknown, "unknown")
+			unknown.ID, unknown.RetryAfterMS = env.ID, 1
+			c.say(protocol.KindSystemError, env.ID, unknown)
+			refused = true
+		})
+		return refused
+	}
+	c := g.dial(t, nil)
+	if receipt, err := c.Send(deadline(t), client.Chat("x")); err != nil || receipt.Seq != 1 {
+		t.Errorf("receipt %+v, error %v", receipt, err)
+	}
+}
+
 func TestGatewayThatIsBehindForAMoment(t *testing.T) {
 	g := newFaultyGateway(t)
 	for i := range 3 {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -256,5 +257,31 @@ func TestRetryAfterIsBounded(t *testing.T) {
 		if !errors.As(err, &status) || status.RetryAfter != want {
 			t.Errorf("%q: %v", header, err)
 		}
+	}
+}
+
+func TestSend_OutcomeUnknownIsSentAgain(t *testing.T) {
+	var ids []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var e struct{ ID string }
+		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
+			t.Error(err)
+		}
+		if ids = append(ids, e.ID); len(ids) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			fmt.Fprintf(w, `{"error":"outcome_unknown","message":"x","id":%q}`, e.ID)
+			return
+		}
+		fmt.Fprintf(w, `{"id":%q,"seq":7}`, e.ID)
+	}))
+	defer s.Close()
+	c, err := api.New(api.Options{URL: s.URL, Token: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	id, seq, err := c.Send(deadline(t), "lab", envelope("", "chat", "", "", `{"message":"x"}`))
+	if err != nil || seq != 7 || len(ids) != 2 || ids[0] != string(id) || ids[1] != string(id) {
+		t.Errorf("%s at %d, %v; sent %v", id, seq, err, ids)
 	}
 }

@@ -15,6 +15,7 @@ import (
 type EnvelopeQuery struct {
 	Since  protocol.Seq // only what stands behind it; 0: from the beginning
 	Before protocol.Seq // only what stands before it; 0: to the end
+	Log    string       // id of the log that they belong to; "": not known
 	Limit  int          // 0: as many as the gateway likes; it gives 1,000 at most
 
 	Contexts []string // path prefixes; "" is the main conversation
@@ -30,6 +31,7 @@ type EnvelopeQuery struct {
 // Envelopes is a page of the log.
 type Envelopes struct {
 	Envelopes []protocol.Envelope
+	Log       string       // id of the log
 	Next      protocol.Seq // where the next page begins
 	HasMore   bool
 }
@@ -53,7 +55,7 @@ func (c *Client) envelopes(ctx context.Context, space string, query EnvelopeQuer
 	if err != nil {
 		return nil, err
 	}
-	page := &Envelopes{HasMore: header.Get("Meup-Has-More") == "true"}
+	page := &Envelopes{Log: header.Get("Meup-Log"), HasMore: header.Get("Meup-Has-More") == "true"}
 	if page.Next, err = protocol.ParseSeq(header.Get("Meup-Next")); err != nil {
 		return nil, fmt.Errorf("read answer: it does not say where the next page begins")
 	}
@@ -82,6 +84,9 @@ func DecodeLines(text []byte) ([]protocol.Envelope, error) {
 
 func (q *EnvelopeQuery) values() url.Values {
 	v := filterValues(q.Contexts, q.Kinds, q.From, q.Main)
+	if q.Log != "" {
+		v.Set("log", q.Log)
+	}
 	if q.Since > 0 {
 		v.Set("since", q.Since.String())
 	}

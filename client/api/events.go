@@ -125,6 +125,7 @@ type stream struct {
 	space  string
 	query  EventQuery
 	after  protocol.Seq
+	log    string        // that after belongs to; "": not known
 	placed bool          // after is meant; otherwise: from now on
 	heard  bool          // after is that of something that has come
 	told   protocol.Seq  // of the last update
@@ -215,6 +216,9 @@ func (s *stream) open(ctx context.Context) (io.ReadCloser, error) {
 	q := s.query.values()
 	if s.placed {
 		q.Set("since", s.after.String())
+		if s.log != "" {
+			q.Set("log", s.log)
+		}
 	}
 	r, err := s.c.request(ctx, http.MethodGet, inSpace(s.space, "events"), q, nil)
 	if err != nil {
@@ -236,23 +240,31 @@ func (s *stream) open(ctx context.Context) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-// take makes an event of what came, and remembers where it stands. The first
-// welcome says what "from now on" is, so that nothing is lost when the stream
-// breaks before the first envelope.
+// take makes an event of what came, and remembers where it stands. The welcome
+// names the log: in another one than before, the gateway begins with the oldest
+// envelope. Without a position, it is also where "from now on" begins, so that
+// nothing is lost when the stream breaks before the first envelope.
 func (s *stream) take(raw rawEvent) Event {
 	e := Event{Name: raw.name, Data: raw.data}
 	if seq, err := protocol.ParseSeq(raw.id); err == nil {
 		e.Seq = seq
 		s.after, s.placed, s.heard = max(s.after, seq), true, true
 	}
-	if s.placed || e.Name != EventSystem {
+	if e.Name != EventSystem {
 		return e
 	}
 	env, err := e.Envelope()
 	var w protocol.Welcome
-	if err == nil && env.Kind == protocol.KindSystemWelcome && json.Unmarshal(env.Payload, &w) == nil {
-		s.after, s.placed = w.Space.Seq, true
+	if err != nil || env.Kind != protocol.KindSystemWelcome || json.Unmarshal(env.Payload, &w) != nil {
+		return e
 	}
+	switch {
+	case !s.placed:
+		s.after, s.placed = w.Space.Seq, true
+	case s.log != "" && w.Space.Log != s.log:
+		s.after, s.told, s.heard = 0, 0, false
+	}
+	s.log = w.Space.Log
 	return e
 }
 

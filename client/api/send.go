@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -14,8 +16,10 @@ import (
 
 // Send puts an envelope into the log of a space and returns where it stands
 // there. ID may be empty: then it is given one. From, TS and Seq are not looked
-// at. When the error is the network's, the envelope may be in the log or not;
-// sending it again under the returned id is safe.
+// at. An envelope whose outcome the gateway does not know is sent again under the
+// same id, a few times. When the error is the network's or outcome_unknown, the
+// envelope may be in the log or not; sending it again under the returned id is
+// safe.
 //
 // Errors: a *protocol.Error for a draft whose form is wrong, without asking the
 // gateway; a *StatusError for a refusal.
@@ -23,11 +27,38 @@ func (c *Client) Send(ctx context.Context, space string, e protocol.Envelope) (p
 	if e.ID == "" {
 		e.ID = protocol.ID(uuid.Must(uuid.NewV7()).String())
 	}
-	seq, err := c.send(ctx, space, &e)
-	if err != nil {
-		return e.ID, 0, fmt.Errorf("send %s: %w", e.Kind, err)
+	for attempt := 1; ; attempt++ {
+		seq, err := c.send(ctx, space, &e)
+		if err == nil {
+			return e.ID, seq, nil
+		}
+		if attempt == sendAttempts || !errors.Is(err, errOutcomeUnknown) || !pause(ctx, err) {
+			return e.ID, 0, fmt.Errorf("send %s: %w", e.Kind, err)
+		}
 	}
-	return e.ID, seq, nil
+}
+
+// sendAttempts is how often an envelope is sent whose outcome is unknown.
+const sendAttempts = 5
+
+var errOutcomeUnknown = &protocol.Error{Code: protocol.CodeOutcomeUnknown}
+
+// pause waits as long as a refusal asks for, a second at least; false: ctx has
+// ended.
+func pause(ctx context.Context, cause error) bool {
+	wait := time.Second
+	var refused *StatusError
+	if errors.As(cause, &refused) {
+		wait = max(wait, refused.RetryAfter)
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (protocol.Seq, error) {

@@ -219,8 +219,9 @@ func (t *tailing) live(ctx context.Context, member *client.Client) error {
 
 // everything prints what stands behind a Seq.
 func (t *tailing) everything(ctx context.Context, since protocol.Seq) error {
+	log := ""
 	for {
-		page, err := t.api.Envelopes(ctx, t.target.space, api.EnvelopeQuery{Since: since, Limit: pageSize})
+		page, err := t.api.Envelopes(ctx, t.target.space, api.EnvelopeQuery{Since: since, Log: log, Limit: pageSize})
 		if err != nil {
 			return err
 		}
@@ -230,7 +231,7 @@ func (t *tailing) everything(ctx context.Context, since protocol.Seq) error {
 		if !page.HasMore || page.Next <= since {
 			return nil
 		}
-		since = page.Next
+		since, log = page.Next, page.Log
 	}
 }
 

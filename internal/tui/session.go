@@ -76,7 +76,7 @@ func recall(ctx context.Context, opts Options) (client.Position, error) {
 	if len(page.Envelopes) == 0 {
 		return client.Position{}, nil
 	}
-	return client.After(page.Envelopes[len(page.Envelopes)-1].Seq - 1), nil
+	return client.After(page.Envelopes[len(page.Envelopes)-1].Seq - 1).In(page.Log), nil
 }
 
 // close leaves the space and waits for everything that was started.

@@ -50,8 +50,8 @@ class Stage {
   }
 
   /** Connects, with the log at a head. */
-  welcome(head: number): void {
-    this.socket.deliver(this.w.welcome(["alice"], head));
+  welcome(head: number, log?: string): void {
+    this.socket.deliver(this.w.welcome(["alice"], head, "alice", log));
   }
 
   /** Waits for the next attempt. */
@@ -244,6 +244,37 @@ test("a log that ends before what was received: believed the third time", () => 
   s.welcome(20);
   s.socket.deliver(s.chat(1));
   assert.deepEqual(s.seqs, [1]);
+});
+
+test("another log, even a longer one, is read from its beginning", () => {
+  const s = new Stage(0);
+  s.welcome(2, "a");
+  for (const seq of [1, 2]) s.socket.deliver(s.chat(seq));
+  s.socket.end(1001);
+  s.redial();
+  assert.equal(new URL(s.socket.url).searchParams.get("log"), "a");
+  assert.equal(s.socket.since, "2");
+  s.welcome(4, "b");
+  s.socket.deliver(s.w.gateway("system.error", { error: "cursor_expired", message: "another log", oldest_seq: 1 }));
+  for (const seq of [1, 2, 3, 4]) s.socket.deliver(s.chat(seq));
+  assert.deepEqual(s.gaps, [{ after: 2, oldest: 0, reset: true }]);
+  assert.deepEqual(s.seqs, [1, 2, 1, 2, 3, 4]);
+  s.socket.end(1006);
+  s.redial();
+  assert.equal(new URL(s.socket.url).searchParams.get("log"), "b");
+});
+
+test("a gateway that is behind the same log is never believed to have lost it", () => {
+  const s = new Stage(0);
+  s.welcome(5, "a");
+  s.socket.deliver(s.chat(5));
+  s.socket.end(1006);
+  for (let i = 0; i < 5; i++) {
+    s.redial();
+    s.welcome(3, "a");
+  }
+  assert.deepEqual(s.gaps, []);
+  assert.equal(s.socket.since, "5");
 });
 
 test("what is no longer kept is told before what comes behind it", () => {

@@ -156,6 +156,14 @@ test("unavailable: sent again under the same id", () => {
   assert.deepEqual(s.sent.map((e) => e.id), [id, id]);
 });
 
+test("outcome unknown: sent again under the same id", () => {
+  const s = new Stage();
+  const id = s.say("one");
+  s.gateway("system.error", id, { error: "outcome_unknown", message: "", id });
+  s.clock.pass(15_000);
+  assert.deepEqual(s.sent.map((e) => e.id), [id, id]);
+});
+
 test("too large: told before it is sent, or by a gateway that names none", () => {
   const s = new Stage(undefined, "alice", 400);
   const r = s.box.send(chat("ü".repeat(300)));

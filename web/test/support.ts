@@ -48,11 +48,11 @@ export class Scribe {
     return { id: `g${this.seq}-${kind}`, ts: new Date(this.at).toISOString(), from: "system:gateway", kind, payload, ...more };
   }
 
-  welcome(ids: readonly string[], seq = this.seq, you = "alice"): Envelope {
+  welcome(ids: readonly string[], seq = this.seq, you = "alice", log?: string): Envelope {
     return this.gateway("system.welcome", {
       you: { id: you, capabilities: ["*"], limits: {} },
       participants: ids.map((id) => ({ id, capabilities: [] })),
-      space: { name: "lab", seq },
+      space: { name: "lab", seq, ...(log !== undefined && { log }) },
       protocol: "meup/v0.1",
     });
   }

@@ -90,6 +90,10 @@ export class Connection {
   private welcomedAt = 0;
   private cursor: number;
   private known: boolean;
+  /** The id of the log that the cursor belongs to; "" if it is not known. */
+  private log = "";
+  /** The gap to another log was reported, and the gateway reports it too. */
+  private moved = false;
   private target = 0;
   private behind = 0;
   private attempt = 0;
@@ -175,7 +179,10 @@ export class Connection {
     const q = new URLSearchParams({ space: this.o.space });
     if (this.o.observe === true) q.set("observe", "true");
     else q.set("ack", "true");
-    if (this.known) q.set("since", String(this.cursor));
+    if (this.known) {
+      q.set("since", String(this.cursor));
+      if (this.log !== "") q.set("log", this.log);
+    }
     return `${this.o.base}/ws?${q.toString()}`;
   }
 
@@ -215,8 +222,15 @@ export class Connection {
       return false;
     }
     this.you = you;
-    const head = count(field(obj(env.payload["space"]), "seq")) ?? 0;
-    if (this.known && head < this.cursor) return this.fallenBehind(head);
+    const space = obj(env.payload["space"]);
+    const head = count(field(space, "seq")) ?? 0;
+    const log = str(field(space, "log"));
+    this.moved = this.known && this.log !== "" && log !== "" && log !== this.log;
+    if (this.moved) {
+      this.o.onGap({ after: this.cursor, oldest: 0, reset: true });
+      this.cursor = 0;
+    } else if (this.known && head < this.cursor) return this.fallenBehind(head, log);
+    this.log = log;
     this.behind = 0;
     if (!this.known) this.cursor = head;
     this.known = true;
@@ -228,9 +242,9 @@ export class Connection {
     return true;
   }
 
-  /** One gateway of several can be behind for a moment; a log that was lost stays behind. */
-  private fallenBehind(head: number): boolean {
-    if (++this.behind >= MAX_BEHIND) {
+  /** One gateway of several can be behind for a moment; a log without an id that stays behind was lost. */
+  private fallenBehind(head: number, log: string): boolean {
+    if ((this.log === "" || log === "") && ++this.behind >= MAX_BEHIND) {
       this.o.onGap({ after: this.cursor, oldest: 0, reset: true });
       this.cursor = 0;
       this.behind = 0;
@@ -240,6 +254,9 @@ export class Connection {
   }
 
   private expired(env: Envelope): void {
+    const reported = this.moved;
+    this.moved = false;
+    if (reported) return;
     this.o.onGap({ after: this.cursor, oldest: count(env.payload["oldest_seq"]) ?? 0, reset: false });
   }
 

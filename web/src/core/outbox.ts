@@ -174,7 +174,7 @@ export class Outbox {
     const refusal: Refusal = { ...e.payload, error: str(field(e.payload, "error")), message: str(field(e.payload, "message")) };
     const item = about === "" && refusal.error === "message_too_large" ? this.largest() : this.items.find((x) => x.id === about);
     if (item === undefined) return;
-    if (refusal.error === "rate_limited" || refusal.error === "unavailable") {
+    if (["rate_limited", "unavailable", "outcome_unknown"].includes(refusal.error)) {
       this.postpone(item, refusal);
       return;
     }

@@ -125,6 +125,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   paused: "You are paused, and cannot send until somebody lets you go on.",
   cursor_expired: "Older messages are no longer kept.",
   unavailable: "The gateway cannot keep anything at this moment.",
+  outcome_unknown: "It is not known whether this was sent. It is sent again.",
   bad_request: "The gateway did not understand the request.",
   unauthorized: "You are not signed in, or no longer.",
   forbidden: "You may not enter this space.",

@@ -1,4 +1,4 @@
-import{a as b}from"/assets/chunk-G43XG7NS.js";import{a as x,b as a,c as l,i as n,j as S,l as q}from"/assets/chunk-5EIFJ3NH.js";import{g as d,j as $,o as T}from"/assets/chunk-ZTZQGXZP.js";import{O as g,Q as y,a as u,b as s,e as o,l as m,q as f,r as v,s as k,u as r,v as w}from"/assets/chunk-RNEH5DYD.js";var A=5e4,I=32,h=class extends d{static properties={...d.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[x,q,u`
+import{a as b}from"/assets/chunk-G43XG7NS.js";import{a as x,b as a,c as l,i as n,j as S,l as q}from"/assets/chunk-D6IVMP74.js";import{g as d,j as $,o as T}from"/assets/chunk-FUSLVP7W.js";import{O as g,Q as y,a as u,b as s,e as o,l as m,q as f,r as v,s as k,u as r,v as w}from"/assets/chunk-QIP5ALR4.js";var A=5e4,I=32,h=class extends d{static properties={...d.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[x,q,u`
       dl {
         display: grid;
         grid-template-columns: auto minmax(0, 1fr);
@@ -39,4 +39,4 @@ import{a as b}from"/assets/chunk-G43XG7NS.js";import{a as x,b as a,c as l,i as n
       ${t.context===void 0?o:s`<dt>Context</dt><dd><button class="words" @click=${()=>{n(this.desk,t.context??"")}}>${a(t.context)}</button></dd>`}
       ${i.length===0?o:s`<dt>About</dt><dd class="stack">${i.map(c=>s`<button class="words" @click=${()=>this.show(c)}>${a(c)}</button>`)}</dd>`}
     </dl>`}};$("meup-envelope",h);export{h as EnvelopePanel};
-//# sourceMappingURL=/assets/envelope-RRORGRPD.js.map
+//# sourceMappingURL=/assets/envelope-FYD45I73.js.map

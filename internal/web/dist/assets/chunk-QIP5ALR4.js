@@ -9,5 +9,5 @@ var R=globalThis,j=R.ShadowRoot&&(R.ShadyCSS===void 0||R.ShadyCSS.nativeShadow)&
 `)+s+"]";if(!B(e))return Ot(e);let r=Object.entries(e).filter(([,i])=>i!==void 0);return r.length===0?"{}":`{
 `+r.map(([i,o])=>`${n}${JSON.stringify(i)}: ${Dt(o,t+1)}`).join(`,
 `)+s+"}"}export{Lt as a,tt as b,be as c,A as d,u as e,we as f,x as g,w as h,Te as i,te as j,Ot as k,Pt as l,Nt as m,se as n,De as o,Ie as p,re as q,B as r,ie as s,it as t,oe as u,Le as v,Be as w,ae as x,ze as y,le as z,We as A,Je as B,qe as C,he as D,ot as E,W as F,at as G,Ke as H,Ge as I,It as J,Ft as K,en as L,ge as M,nn as N,sn as O,rn as P,Dt as Q};
-/*! For license information please see /assets/chunk-RNEH5DYD.js.LEGAL.txt */
-//# sourceMappingURL=/assets/chunk-RNEH5DYD.js.map
+/*! For license information please see /assets/chunk-QIP5ALR4.js.LEGAL.txt */
+//# sourceMappingURL=/assets/chunk-QIP5ALR4.js.map

@@ -1,4 +1,4 @@
-import{k as d,n as p,o as u}from"/assets/chunk-ZTZQGXZP.js";import{D as i,E as s,O as c,P as l,a as o,b as a,e as n}from"/assets/chunk-RNEH5DYD.js";var f=o`
+import{k as d,n as p,o as u}from"/assets/chunk-FUSLVP7W.js";import{D as i,E as s,O as c,P as l,a as o,b as a,e as n}from"/assets/chunk-QIP5ALR4.js";var f=o`
   :host {
     display: block;
     font: var(--text-m) / 1.55 var(--font);
@@ -321,4 +321,4 @@ import{k as d,n as p,o as u}from"/assets/chunk-ZTZQGXZP.js";import{D as i,E as s
     cursor: default;
   }
 `;export{f as a,z as b,$ as c,D as d,q as e,T as f,S as g,P as h,v as i,R as j,j as k,I as l};
-//# sourceMappingURL=/assets/chunk-5EIFJ3NH.js.map
+//# sourceMappingURL=/assets/chunk-D6IVMP74.js.map
