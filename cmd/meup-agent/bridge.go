@@ -23,6 +23,7 @@ type bridgeFlags struct {
 	gateway, space      string
 	tokenEnv, tokenFile string
 	mcp, mcpHTTP        []string
+	mcpEnv              []string
 	toolTimeout         time.Duration
 	connectTimeout      time.Duration
 	logLevel, logFormat string
@@ -63,6 +64,7 @@ func (f *bridgeFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable that holds the token")
 	fl.StringVar(&f.tokenFile, "token-file", "", "file that holds the token; wins over --token-env")
 	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of the MCP server, with its arguments")
+	fl.StringArrayVar(&f.mcpEnv, "mcp-env", nil, "environment variable that the command of --mcp gets besides PATH, HOME and the like; may be repeated")
 	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of the MCP server, if it speaks streamable HTTP")
 	fl.DurationVar(&f.toolTimeout, "tool-timeout", 30*time.Second, "for one request to the server")
 	fl.DurationVar(&f.connectTimeout, "connect-timeout", 30*time.Second, "how long to try to reach the gateway at first")
@@ -95,7 +97,7 @@ func (f *bridgeFlags) check() error {
 // shared are the flags as run has them, for what both read of them.
 func (f *bridgeFlags) shared() *runFlags {
 	return &runFlags{
-		tokenEnv: f.tokenEnv, tokenFile: f.tokenFile, mcp: f.mcp, mcpHTTP: f.mcpHTTP,
+		tokenEnv: f.tokenEnv, tokenFile: f.tokenFile, mcp: f.mcp, mcpHTTP: f.mcpHTTP, mcpEnv: f.mcpEnv,
 		logLevel: f.logLevel, logFormat: f.logFormat,
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/llm/models"
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/program"
 )
@@ -24,6 +23,7 @@ type runFlags struct {
 	tokenEnv, tokenFile string
 	name                string
 	mcp, mcpHTTP        []string
+	mcpEnv              []string
 	docs                string
 	spaceTools          string
 	answer              string
@@ -50,6 +50,7 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.tokenFile, "token-file", "", "file that holds the token; wins over --token-env")
 	fl.StringVar(&f.name, "name", "", "name to be mentioned by, besides the participant's id")
 	fl.StringArrayVar(&f.mcp, "mcp", nil, "command of an MCP server, with its arguments; may be repeated")
+	fl.StringArrayVar(&f.mcpEnv, "mcp-env", nil, "environment variable that the commands of --mcp get besides PATH, HOME and the like; may be repeated")
 	fl.StringArrayVar(&f.mcpHTTP, "mcp-http", nil, "URL of an MCP server that speaks streamable HTTP; may be repeated")
 	fl.StringVar(&f.docs, "docs", "", "folder of text files to answer from, without an MCP server of its own")
 	fl.StringVar(&f.spaceTools, "space-tools", "auto", "auto: use the tools that other participants of the space offer, too; off: only those of one's own servers")
@@ -115,13 +116,10 @@ func (f *runFlags) token() (string, error) {
 	return "", program.Usagef("no token: set the environment variable %s, or name another one with --token-env, or use --token-file", f.tokenEnv)
 }
 
-// servers are the MCP servers that the flags name. Their environment is ours
-// without the token and the keys of models, which are none of their business.
+// servers returns the MCP servers that the flags name. Their commands get the
+// variables of mcptools.Environment and those of --mcp-env.
 func (f *runFlags) servers() ([]mcptools.Server, error) {
-	env := withoutVariable(os.Environ(), f.tokenEnv)
-	for _, name := range append(models.KeyVariables(), f.think.reasonerTokenEnv) {
-		env = withoutVariable(env, name)
-	}
+	env := mcptools.Environment(f.mcpEnv...)
 	var list []mcptools.Server
 	for _, line := range f.mcp {
 		words, err := splitWords(line)
@@ -152,16 +150,6 @@ func emptyCommand(words []string) error {
 		return errors.New("expected a command")
 	}
 	return nil
-}
-
-func withoutVariable(env []string, name string) []string {
-	out := make([]string, 0, len(env))
-	for _, kv := range env {
-		if key, _, _ := strings.Cut(kv, "="); key != name {
-			out = append(out, kv)
-		}
-	}
-	return out
 }
 
 func (f *runFlags) logger() (*slog.Logger, error) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,12 @@ import (
 // version is set by the linker for a release.
 var version = "dev"
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	if err := program.Protect(); err != nil {
+		fmt.Fprintln(os.Stderr, "meup-agent: other processes of this user can read its secrets:", err)
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 // run is the program; its result is the exit code.
 func run(args []string) int { return program.Run(newRoot(), args) }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -152,7 +153,8 @@ func TestExitCodes(t *testing.T) {
 
 func TestServersDoNotGetTheToken(t *testing.T) {
 	t.Setenv("HELPER", "helper-token")
-	f := runFlags{tokenEnv: "HELPER", mcp: []string{"some server"}, docs: "."}
+	t.Setenv("FOR_THE_SERVER", "its-key")
+	f := runFlags{tokenEnv: "HELPER", mcp: []string{"some server"}, docs: ".", mcpEnv: []string{"FOR_THE_SERVER"}}
 	servers, err := f.servers()
 	if err != nil || len(servers) != 2 {
 		t.Fatalf("%v, %v", servers, err)
@@ -160,6 +162,9 @@ func TestServersDoNotGetTheToken(t *testing.T) {
 	for _, s := range servers {
 		if strings.Contains(strings.Join(s.Env, "\n"), "helper-token") {
 			t.Errorf("%v gets the token", s.Command)
+		}
+		if !slices.Contains(s.Env, "FOR_THE_SERVER=its-key") {
+			t.Errorf("%v does not get the variable that is named", s.Command)
 		}
 	}
 }

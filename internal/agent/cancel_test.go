@@ -207,6 +207,26 @@ func TestTellsItsStatus(t *testing.T) {
 	}
 }
 
+// TestAgent_BusyAsker: of twelve places one asker gets three; another asker's
+// question is taken.
+func TestAgent_BusyAsker(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice, carol := join(t, g, "alice"), join(t, g, "carol")
+	tools, hanging, _ := slowTools(t)
+	employ(t, g, "planner", agent.Options{Tools: tools, MaxQuestions: 4, MaxWaiting: 8})
+	for range 3 {
+		ask(t, alice, "look slowly")
+		<-hanging
+	}
+	fourth := ask(t, alice, "look slowly")
+	all := conversation(t, alice, answerTo(fourth))
+	if text := decode(t, last(all))["message"].(string); !strings.Contains(text, "too many questions") {
+		t.Errorf("answer %q", text)
+	}
+	ask(t, carol, "look slowly")
+	<-hanging // carol's
+}
+
 func TestTooManyQuestions(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")

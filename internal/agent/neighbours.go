@@ -22,6 +22,9 @@ const (
 	// listPatience is how long a question waits for lists that are on their
 	// way. People, who have no tools, do not answer at all.
 	listPatience = time.Second
+	// relistPause is the least time between two requests for the tools of one
+	// participant, however often it announces that they have changed.
+	relistPause = 5 * time.Second
 	// absence is how long somebody who was asked for something may be away.
 	absence = 2 * time.Second
 )
@@ -38,7 +41,9 @@ type offer struct {
 	settled chan struct{}
 	tools   []mcptools.Tool // of before, until settled
 	here    bool
-	silent  int // times it has not answered
+	asking  bool // a goroutine asks it, or pauses before it may ask again
+	changed bool // it came or announced a change while asking
+	silent  int  // times it has not answered
 }
 
 // maxSilent is how often somebody who does not answer is asked again when he
@@ -86,13 +91,16 @@ func (n *neighbours) beginLocked(id protocol.ParticipantID, now time.Time) bool 
 		return false
 	case o == nil:
 		o = &offer{here: true}
-	case o.silent >= maxSilent || !isClosed(o.settled):
+	case o.asking:
+		o.changed = true
+		return false
+	case o.silent >= maxSilent:
 		return false
 	}
 	if n.offers == nil {
 		n.offers = make(map[protocol.ParticipantID]*offer)
 	}
-	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, here: o.here, silent: o.silent}
+	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, here: o.here, asking: true, silent: o.silent}
 	return true
 }
 
@@ -101,7 +109,7 @@ func (n *neighbours) beginLocked(id protocol.ParticipantID, now time.Time) bool 
 func (n *neighbours) evictLocked() bool {
 	var oldest protocol.ParticipantID
 	for id, o := range n.offers {
-		if !o.here && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
+		if !o.here && !o.asking && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
 			oldest = id
 		}
 	}
@@ -116,6 +124,16 @@ func isClosed(c chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// again ends the asking of a participant, unless it has to be asked once more:
+// it is present, and came or announced a change in the meantime.
+func (n *neighbours) again(id protocol.ParticipantID, now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	o := n.offers[id]
+	o.asking = false
+	return o.here && o.changed && n.beginLocked(id, now)
 }
 
 // settle ends the asking. Silent: there was no answer.
@@ -151,7 +169,9 @@ func bounded(tools []mcptools.Tool) []mcptools.Tool {
 func (n *neighbours) forget(id protocol.ParticipantID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.offers, id)
+	if o := n.offers[id]; o != nil {
+		o.here = false
+	}
 }
 
 // wait returns when those who were asked a moment ago have answered, or did
@@ -182,8 +202,9 @@ func (n *neighbours) wait(ctx context.Context, now time.Time) {
 	}
 }
 
-// each calls do for every tool of those who are here, in a stable order.
-func (n *neighbours) each(do func(owner protocol.ParticipantID, t mcptools.Tool)) {
+// offered returns the tools of the participants that are present, ordered by
+// owner; of the tools of one owner with the same name, the first.
+func (n *neighbours) offered() []offeredTool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var owners []protocol.ParticipantID
@@ -193,11 +214,17 @@ func (n *neighbours) each(do func(owner protocol.ParticipantID, t mcptools.Tool)
 		}
 	}
 	slices.Sort(owners)
+	var list []offeredTool
 	for _, id := range owners {
+		names := make(map[string]bool, len(n.offers[id].tools))
 		for _, t := range n.offers[id].tools {
-			do(id, t)
+			if !names[t.Name] {
+				names[t.Name] = true
+				list = append(list, offeredTool{id, t})
+			}
 		}
 	}
+	return list
 }
 
 // mayAnswer reports whether capabilities could allow mcp.response. It errs on
@@ -229,8 +256,29 @@ func (a *Agent) meet(work context.Context) {
 	}
 }
 
-// interview asks a participant for its tools.
+// interview asks a participant for its tools, and asks again after relistPause
+// when it has announced a change meanwhile.
 func (a *Agent) interview(work context.Context, id protocol.ParticipantID) {
+	for {
+		a.listTools(work, id)
+		if !waitFor(work, relistPause) || !a.neighbours.again(id, a.opts.Now()) {
+			return
+		}
+	}
+}
+
+func waitFor(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (a *Agent) listTools(work context.Context, id protocol.ParticipantID) {
 	ctx, cancel := context.WithTimeout(work, listTime)
 	defer cancel()
 	var tools []mcptools.Tool

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ func TestThoseWhoLeftMakeRoomForThoseWhoCome(t *testing.T) {
 		asked := n.meet("planner", here, now)
 		for _, id := range asked {
 			n.settle(id, []mcptools.Tool{{Name: "of " + string(id)}}, false)
+			n.again(id, now)
 		}
 		if len(n.offers) > maxNeighbours {
 			t.Fatalf("%d offers are kept", len(n.offers))
@@ -45,8 +47,7 @@ func TestThoseWhoLeftMakeRoomForThoseWhoCome(t *testing.T) {
 	if asked := meet(append(first, guests(1, maxNeighbours)...)); fmt.Sprint(asked) != fmt.Sprintf("[guest%d]", maxNeighbours+2) {
 		t.Errorf("asked %v", asked)
 	}
-	kept := 0
-	n.each(func(protocol.ParticipantID, mcptools.Tool) { kept++ })
+	kept := len(n.offered())
 	if kept != maxNeighbours || n.offers["guest0"] != nil {
 		t.Errorf("the tools of %d are known", kept)
 	}
@@ -74,5 +75,92 @@ func TestWhatOneNeighbourOffersIsBounded(t *testing.T) {
 		if got := len(bounded(list(test.tools, test.size))); got != test.want {
 			t.Errorf("of %d tools of %d bytes %d are kept, want %d", test.tools, test.size, got, test.want)
 		}
+	}
+}
+
+// TestNeighbours_ChangeStorm: however often a participant announces that its
+// tools have changed, it is asked once at a time, and once more at the end.
+func TestNeighbours_ChangeStorm(t *testing.T) {
+	now := time.Unix(0, 0)
+	var n neighbours
+	if asked := n.meet("planner", guests(0, 1), now); len(asked) != 1 {
+		t.Fatalf("asked %v", asked)
+	}
+	begun := 0
+	storm := func() {
+		for range 10_000 {
+			if n.renew("guest0", now) {
+				begun++
+			}
+		}
+	}
+	storm()
+	n.settle("guest0", []mcptools.Tool{{Name: "old"}}, false)
+	storm() // before the pause is over
+	if begun != 0 {
+		t.Fatalf("%d requests beside the one under way", begun)
+	}
+	if !n.again("guest0", now) {
+		t.Fatal("not asked for the changes")
+	}
+	n.settle("guest0", []mcptools.Tool{{Name: "new"}}, false)
+	if n.again("guest0", now) {
+		t.Error("asked again without a change")
+	}
+	if offered := n.offered(); len(offered) != 1 || offered[0].Name != "new" {
+		t.Errorf("offered %v", offered)
+	}
+	if !n.renew("guest0", now) {
+		t.Error("not asked after another change")
+	}
+}
+
+func TestToolbox_NamesOfOthers(t *testing.T) {
+	offer := func(owner protocol.ParticipantID, names ...string) (list []offeredTool) {
+		for _, name := range names {
+			list = append(list, offeredTool{owner, mcptools.Tool{Name: name}})
+		}
+		return list
+	}
+	tests := []struct {
+		name    string
+		own     []string
+		offered [][]offeredTool
+		want    map[string]tool // what a name may mean
+		absent  []string
+	}{
+		{"no clash", []string{"own"}, [][]offeredTool{offer("files", "read")},
+			map[string]tool{"own": {name: "own"}, "read": {"files", "read"}}, nil},
+		{"own name", []string{"read"}, [][]offeredTool{offer("files", "read")},
+			map[string]tool{"read": {name: "read"}, "files__read": {"files", "read"}}, nil},
+		{"two participants", nil, [][]offeredTool{offer("aaa", "read"), offer("files", "read")},
+			map[string]tool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
+		{"the qualified name of another one's tool", nil, [][]offeredTool{offer("aaa", "files__read", "read"), offer("files", "read")},
+			map[string]tool{"aaa__read": {"aaa", "read"}, "aaa__files__read": {"aaa", "files__read"}}, []string{"read", "files__read"}},
+		{"two ways to qualify", []string{"c", "b__c"}, [][]offeredTool{offer("a", "b__c"), offer("a__b", "c")},
+			map[string]tool{"c": {name: "c"}}, []string{"a__b__c"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			b := toolbox{tools: map[string]tool{}}
+			for _, name := range test.own {
+				b.add(name, tool{name: name}, mcptools.Tool{Name: name})
+			}
+			offered := slices.Concat(test.offered...)
+			b.addOffered(offered)
+			for name, want := range test.want {
+				if got := b.tools[name]; got != want {
+					t.Errorf("%s is %+v, want %+v", name, got, want)
+				}
+			}
+			for _, name := range test.absent {
+				if got, found := b.tools[name]; found {
+					t.Errorf("%s is %+v", name, got)
+				}
+			}
+			if len(b.tools) != len(test.own)+len(offered) || len(b.plannable) != len(b.tools) {
+				t.Errorf("%d tools under %d names", len(test.own)+len(offered), len(b.tools))
+			}
+		})
 	}
 }

@@ -96,7 +96,14 @@ func (a *Agent) begin(q *question) beginning {
 	if _, there := a.running[q.chat.ID]; there {
 		return twice
 	}
-	if len(a.running) >= a.opts.MaxQuestions+a.opts.MaxWaiting {
+	ofAsker := 0
+	for _, other := range a.running {
+		if other.chat.From == q.chat.From {
+			ofAsker++
+		}
+	}
+	places := a.opts.MaxQuestions + a.opts.MaxWaiting
+	if len(a.running) >= places || ofAsker >= share(places) {
 		return busy
 	}
 	a.running[q.chat.ID] = q
@@ -106,6 +113,10 @@ func (a *Agent) begin(q *question) beginning {
 	})
 	return begun
 }
+
+// share returns how many of the places one asker may take, so that the others
+// find some.
+func share(places int) int { return max(1, places/4) }
 
 func (a *Agent) drop(q *question) {
 	a.mu.Lock()

@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/planner"
 	"github.com/meup-protocol/meup/protocol"
@@ -28,10 +31,12 @@ func (b toolbox) find(name string) tool {
 	return tool{name: name}
 }
 
-// toolbox collects what there is now. The agent's own tools keep their names; a
-// neighbour's whose name is taken is called after its owner too. What was asked
-// in private is not told to the neighbours in the arguments of a call, unless
-// the operator wants it so.
+// toolbox collects the tools that can be called now. The agent's own tools keep
+// their names. A tool of another participant keeps its name only if nobody else
+// offers one of that name; otherwise each of them is qualified by its owner, so
+// that no participant can take the name of another one's tool. The tools of
+// others are left out for private questions, whose content would reach them in
+// the arguments of a call, unless the operator allows it.
 func (a *Agent) toolbox(p *problem) toolbox {
 	b := toolbox{tools: make(map[string]tool)}
 	for _, t := range a.opts.Tools.Tools() {
@@ -41,18 +46,46 @@ func (a *Agent) toolbox(p *problem) toolbox {
 		return b
 	}
 	a.neighbours.wait(p.ctx, a.opts.Now())
-	a.neighbours.each(func(owner protocol.ParticipantID, t mcptools.Tool) {
-		name := t.Name
-		if _, taken := b.tools[name]; taken {
-			name = string(owner) + "__" + name
-		}
-		b.add(name, tool{owner: owner, name: t.Name}, t)
-	})
+	b.addOffered(a.neighbours.offered())
 	return b
 }
 
+// offeredTool is a tool of another participant.
+type offeredTool struct {
+	owner protocol.ParticipantID
+	mcptools.Tool
+}
+
+// addOffered adds the tools of other participants under names that are unique
+// whatever the others call theirs.
+func (b *toolbox) addOffered(offered []offeredTool) {
+	claims := make(map[string]int, len(offered))
+	for _, t := range offered {
+		claims[t.Name]++
+		claims[qualified(t)]++
+	}
+	for _, t := range offered {
+		name := t.Name
+		if b.taken(name) || claims[name] > 1 {
+			name = qualified(t)
+		}
+		if b.taken(name) || claims[name] > 1 {
+			owner := sha256.Sum256([]byte(t.owner))
+			name += "__" + hex.EncodeToString(owner[:4])
+		}
+		b.add(name, tool{owner: t.owner, name: t.Name}, t.Tool)
+	}
+}
+
+func qualified(t offeredTool) string { return string(t.owner) + "__" + t.Name }
+
+func (b *toolbox) taken(name string) bool {
+	_, taken := b.tools[name]
+	return taken
+}
+
 func (b *toolbox) add(name string, where tool, t mcptools.Tool) {
-	if _, taken := b.tools[name]; taken {
+	if b.taken(name) {
 		return
 	}
 	b.tools[name] = where

@@ -224,12 +224,13 @@ func reasonOf(env *protocol.Envelope) bridge.Reason {
 	return p.Error.Data.Reason
 }
 
-// Two calls at a time, two that wait: the others are told at once, and every
-// request has one response in the end.
-func TestBusy(t *testing.T) {
+// TestBridge_BusyAsker: of sixteen places one asker gets four. Its other requests
+// are refused at once, another asker's is accepted, and every request has one
+// response in the end.
+func TestBridge_BusyAsker(t *testing.T) {
 	g := meuptest.Start(t, config)
 	m, server := inProcess()
-	employ(t, g, server, setup{bridge: bridge.Options{MaxCalls: 2, MaxWaiting: 2}})
+	employ(t, g, server, setup{bridge: bridge.Options{MaxCalls: 2, MaxWaiting: 14}})
 	alice := join(t, g, "alice", nil)
 	const requests = 400 // more than the short replies that may be on their way
 	for i := range requests {
@@ -247,7 +248,18 @@ func TestBusy(t *testing.T) {
 	if got := ask(t, alice, "ping", nil); got != "{}" {
 		t.Errorf("ping %s", got)
 	}
+	carol := join(t, g, "carol", nil)
+	begin(t, carol, callOf(requests, "wait"))
+	if got := ask(t, carol, "ping", nil); got != "{}" { // the call was taken before
+		t.Errorf("ping %s", got)
+	}
 	close(m.release)
+	answer := await(t, carol, func(env *protocol.Envelope) bool {
+		return isResponse(env) && strings.Contains(string(env.Payload), fmt.Sprintf(`"id":%d,`, requests))
+	})
+	if !strings.Contains(string(answer.Payload), "released") {
+		t.Errorf("response to another asker %s", answer.Payload)
+	}
 	for range 4 {
 		env := await(t, alice, isResponse)
 		for env.Correlation.First() == "" || strings.Contains(string(env.Payload), `"result":{}`) {

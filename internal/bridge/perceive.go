@@ -103,14 +103,22 @@ func (b *Bridge) take(work context.Context, env *protocol.Envelope) {
 }
 
 func (b *Bridge) busy() *fault {
-	return faultOf(codeFailed, Busy, "busy: %d calls are under way or waiting; ask again later", b.opts.MaxCalls+b.opts.MaxWaiting)
+	return faultOf(codeFailed, Busy, "busy: too many calls are under way or waiting; retry later")
 }
 
 // accept notes a call, unless there are too many.
 func (b *Bridge) accept(work context.Context, c *call) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.calls) >= b.opts.MaxCalls+b.opts.MaxWaiting {
+	ofAsker := 0
+	for _, other := range b.calls {
+		if other.asker == c.asker {
+			ofAsker++
+		}
+	}
+	// A quarter of the places for one asker, so that the others find some.
+	places := b.opts.MaxCalls + b.opts.MaxWaiting
+	if len(b.calls) >= places || ofAsker >= max(1, places/4) {
 		return false
 	}
 	c.ctx, c.cancel = context.WithCancelCause(work)

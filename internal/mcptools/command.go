@@ -37,6 +37,9 @@ func (c *command) Connect(context.Context) (mcp.Connection, error) {
 	}
 	cmd := exec.Command(c.config.Command[0], c.config.Command[1:]...)
 	cmd.Dir, cmd.Env = c.config.Dir, c.config.Env
+	if cmd.Env == nil {
+		cmd.Env = Environment()
+	}
 	cmd.SysProcAttr = ownGroup()
 	// A file, not a pipe of exec's own: Wait would close that one before the
 	// last of the output is read.

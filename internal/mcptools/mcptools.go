@@ -40,7 +40,7 @@ type Server struct {
 
 	Command []string // program and arguments
 	Dir     string   // where the command runs; empty: here
-	Env     []string // of the command, "KEY=value"; nil: this process's
+	Env     []string // of the command, "KEY=value"; nil: Environment()
 
 	URL    string
 	Header http.Header // sent with every request to URL

@@ -33,18 +33,6 @@ import (
 // AnyKey is the variable of the environment with a key for any provider.
 const AnyKey = "MEUP_MODEL_KEY"
 
-// KeyVariables are the variables of the environment that hold keys: programs
-// that are started need not see them.
-func KeyVariables() []string {
-	names := []string{AnyKey}
-	for _, p := range providers {
-		if p.variable != "" {
-			names = append(names, p.variable)
-		}
-	}
-	return names
-}
-
 // provider is a row of the table.
 type provider struct {
 	name     string

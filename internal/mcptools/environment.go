@@ -1,0 +1,33 @@
+package mcptools
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// passedOn are the environment variables that a server's command gets: those
+// that programs need to run, none that is likely to hold a secret. A name that
+// ends with * is a prefix. Names are compared without case, for Windows.
+var passedOn = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*", "TMPDIR", "XDG_*",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	// Windows.
+	"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES*",
+	"PROGRAMDATA", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+}
+
+// Environment returns this process's variables that a server's command may see:
+// a fixed list of harmless ones, and those that are named.
+func Environment(names ...string) []string {
+	allowed := slices.Concat(passedOn, names)
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		key, _, _ := strings.Cut(variable, "=")
+		return !slices.ContainsFunc(allowed, func(name string) bool {
+			if prefix, ok := strings.CutSuffix(name, "*"); ok {
+				return len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix)
+			}
+			return strings.EqualFold(key, name)
+		})
+	})
+}
