@@ -28,7 +28,8 @@ var mayImport = map[string][]string{
 
 	// Pure parts: values in, values out.
 	"internal/frame":             {},
-	"internal/capability":        {"protocol"},
+	"internal/pmap":              {},
+	"internal/capability":        {"protocol", "internal/pmap"},
 	"internal/limit":             {"protocol"},
 	"internal/safety":            {"protocol"},
 	"internal/safety/safetytest": {},
@@ -51,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/auth":    {"protocol"},
 	"internal/config":  {"protocol", "internal/capability", "internal/limit", "internal/safety"},
 	"internal/metrics": {"protocol"},
-	"internal/space":   {"protocol", "internal/capability", "internal/frame", "internal/journal"},
+	"internal/space":   {"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/pmap"},
 	"internal/access":  {"protocol", "internal/auth", "internal/space"},
 	"internal/ws":      {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
 	"internal/httpapi": {

@@ -44,7 +44,7 @@ func TestBounds(t *testing.T) {
 	}
 	s.refused("alice", "carol", "more than 512", "chat")
 
-	for i := range MaxExceptions {
+	for i := range MaxRevoked {
 		s.revoke("bob", fmt.Sprintf("x.k%d", i))
 	}
 	s.may("bob", true, "chat")
@@ -52,45 +52,25 @@ func TestBounds(t *testing.T) {
 	s.may("bob", false, "chat")
 }
 
-func TestHistoryIsCompacted(t *testing.T) {
+// What ended or was revoked as a whole is forgotten.
+func TestLedger_ForgetsWhatEnded(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"*"}})
 	s.grant("alice", "bob", 0, "chat")
-	for range 3 * compactHistory {
+	for i := range 1000 {
 		s.grant("alice", "bob", time.Second, "mcp.request")
 		s.now = s.now.Add(2 * time.Second)
-	}
-	s.grant("alice", "carol", 0, "chat")
-	if n := s.ledger.history.length; n > 2*compactHistory {
-		t.Errorf("the history has %d entries", n)
-	}
-	s.revokeGrant("bob", s.grant("alice", "bob", time.Second, "mcp.request"))
-	s.now = s.now.Add(time.Minute)
-	s.grant("alice", "carol", 0, "chat")
-	s.ledger = s.ledger.WithConfigured(s.ledger.configured)
-	if n := s.ledger.history.length; n != 3 {
-		t.Errorf("%d changes are left, want three grants", n)
-	}
-	s.may("bob", true, "chat")
-	s.may("carol", true, "chat")
-	if n := len(s.ledger.Grants(s.now)); n != 3 {
-		t.Errorf("%d grants", n)
-	}
-}
-
-// A grant that has ended stays in the history while what was derived from it
-// would otherwise come back: here the last one, which alice could also have
-// derived from her configured right, less one kind.
-func TestHistoryKeepsEndedParents(t *testing.T) {
-	s := newScene(t, map[string][]string{"alice": {"*"}, "carol": {"*"}})
-	s.revoke("alice", "chat")
-	s.grant("carol", "alice", time.Second, "*")
-	id := s.grant("alice", "bob", 0, "*")
-	s.now = s.now.Add(time.Second)
-	s.grant("carol", "dora", 0, "chat")
-	for range 2 {
-		if _, ok := s.ledger.Grant(id, s.now); ok {
-			t.Error("the grant outlived its parent")
+		id := s.grant("alice", "bob", time.Hour, "mcp.request")
+		if i%2 == 0 {
+			s.revokeGrant("bob", id)
+		} else {
+			s.revoke("bob", "mcp.*")
 		}
-		s.ledger = s.ledger.WithConfigured(s.ledger.configured)
+	}
+	h := s.ledger.holder("bob")
+	if n := s.ledger.grants.Len(); n != 1 || s.ledger.expiry.Len() != 0 || len(h.grants) != 1 || len(h.revoked) != 1 {
+		t.Errorf("%d grants, %d that will end, %d of bob, %d revocations", n, s.ledger.expiry.Len(), len(h.grants), len(h.revoked))
+	}
+	if want := sizeOf(all(t, "chat")); s.ledger.total != want {
+		t.Errorf("the total is %v, want %v", s.ledger.total, want)
 	}
 }

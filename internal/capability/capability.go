@@ -21,9 +21,11 @@ type Capability struct {
 	context *target
 	deny    bool
 
-	plain  bool // nothing but a kind
-	source json.RawMessage
-	slash  json.RawMessage
+	plain      bool // allows, and has nothing but a kind
+	kindWeight int  // steps for matching a byte of a kind; 0 but for a regexp
+	program    int  // instructions of its regexps
+	source     json.RawMessage
+	slash      json.RawMessage
 }
 
 // Request is what a set decides on: the parts of an envelope that capabilities
@@ -53,12 +55,20 @@ func (c *Capability) String() string { return string(c.source) }
 // capability selects what it certainly matches, a deny rule what it might
 // match.
 func (c *Capability) Match(r *Request) bool {
-	w := newWork()
+	w := newWork(r)
 	return c.match(r, &w)
 }
 
 func (c *Capability) match(r *Request, w *work) bool {
+	if c.kindWeight > 0 && !w.spend(len(r.Kind)*c.kindWeight) {
+		return c.deny
+	}
 	return c.kind.Match(r.Kind) && (c.plain || c.matchRest(r, c.mode(), w))
+}
+
+// kindOnly reports whether the capability selects by the kind alone.
+func (c *Capability) kindOnly() bool {
+	return c.payload == nil && c.to == nil && c.context == nil
 }
 
 func (c *Capability) mode() mode {

@@ -1,52 +1,65 @@
 package capability
 
 import (
-	"time"
+	"math"
 
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// CheckGrant reports whether the granter may give what the grant gives: all of
-// it must be contained in what the granter holds at g.At. The error has the
-// code cannot_delegate and names the capability.
+// CheckGrant reports whether the granter clearly holds all that the grant
+// gives. The error has the code cannot_delegate and names the capability. It
+// may refuse what is held in a way that is not clear; what it lets pass gives
+// no more than the granter holds, since every request is decided along the
+// chain.
 func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
-	entries := newEntries(g.Capabilities)
-	if len(entries) == 0 && (len(g.Capabilities) > 0 || !g.Invitation) {
+	set := NewSet(g.Capabilities...)
+	if len(set.allows) == 0 && (len(g.Capabilities) > 0 || !g.Invitation) {
 		return cannotDelegate("the grant gives nothing: deny rules only limit the other capabilities of the same grant")
 	}
-	if len(entries)+l.granted(g.Recipient, g.At) > MaxGranted {
-		return cannotDelegate("%s would hold more than %d granted capabilities; revoke some first", g.Recipient, MaxGranted)
+	if err := l.checkSize(g); err != nil {
+		return err
 	}
-	now := *l
-	if g.At.After(now.clock) {
-		now.clock = g.At
-	}
-	for _, e := range entries {
-		found, obstacle := now.trace(g.Granter, l.position+1, e)
-		if found != nil {
-			continue
-		}
-		what := shorten(e.capability.String())
+	remaining := work{left: maxCheckWork}
+	for _, c := range set.allows {
+		q := query{ledger: l, now: g.At, pattern: c, work: remaining}
+		f := q.find(g.Granter, math.MaxUint64, 1)
+		what := shorten(c.String())
 		switch {
-		case obstacle == nil:
-			return cannotDelegate("you cannot grant %s: you do not hold it", what)
-		case obstacle.deny:
-			return cannotDelegate("you cannot grant %s: %s denies it to you", what, shorten(obstacle.String()))
+		case f.by != nil:
+			remaining = q.work
+			continue
+		case q.work.left < 0:
+			return cannotDelegate("you cannot grant %s: the grant takes too much work to check; grant less at once", what)
+		case f.obstacle == nil:
+			return cannotDelegate("you cannot grant %s: you do not hold it, or it was passed on %d times already", what, MaxChain)
+		case f.obstacle.deny:
+			return cannotDelegate("you cannot grant %s: %s denies it to you", what, shorten(f.obstacle.String()))
 		}
-		return cannotDelegate("you cannot grant %s: what you hold is %s, which does not contain it", what, shorten(obstacle.String()))
+		return cannotDelegate("you cannot grant %s: what you hold is %s, which does not contain it", what, shorten(f.obstacle.String()))
 	}
 	return nil
 }
 
-// granted counts the granted capabilities that the participant holds.
-func (l *Ledger) granted(p protocol.ParticipantID, now time.Time) int {
-	n := 0
-	for _, r := range l.holder(p).grants {
-		if !r.expired(now) {
-			n += len(r.entries)
+// checkSize holds what would be granted against the bounds of the recipient
+// and of the space.
+func (l *Ledger) checkSize(g Grant) *protocol.Error {
+	add := sizeOf(g.Capabilities)
+	var held size
+	for _, r := range l.holder(g.Recipient).grants {
+		if !r.expired(g.At) {
+			held = held.plus(r.size)
 		}
 	}
-	return n
+	after, total := held.plus(add), l.total.plus(add)
+	switch {
+	case after.capabilities > MaxGranted || after.memory > MaxGrantedMemory:
+		return cannotDelegate("%s would hold more than %d granted capabilities, or %d KiB of them; revoke some first",
+			g.Recipient, MaxGranted, MaxGrantedMemory>>10)
+	case total.capabilities > MaxInSpace || total.memory > MaxInSpaceMemory:
+		return cannotDelegate("the space would hold more than %d granted capabilities, or %d KiB of them; revoke some first",
+			MaxInSpace, MaxInSpaceMemory>>10)
+	}
+	return nil
 }
 
 func cannotDelegate(format string, args ...any) *protocol.Error {

@@ -8,11 +8,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Reason says what one capability has to do with a request.
+// Reason is how one capability applies to a request.
 type Reason struct {
-	Capability *Capability
+	Capability *Capability // nil: a granter holds none that selects the request
+	// Holder holds the capability: the participant that asks, or one further
+	// up the chain of grants. Of a Set it is empty.
+	Holder protocol.ParticipantID
+	Grant  protocol.ID // that the capability came with; empty for a configured one
 	// Deny: it takes away. Either it is a deny rule, or it was taken from
-	// another capability of the set, by a revocation or with a delegation.
+	// another capability by a revocation.
 	Deny bool
 	// Selected: it selects the request.
 	Selected bool
@@ -22,11 +26,11 @@ type Reason struct {
 	Pointer string
 	Pattern string
 	Value   string
-	// Sentence says all that in words.
+	// Sentence is all that in words.
 	Sentence string
 }
 
-// Explain says of every capability in the set why it selects the request or
+// Explain returns of every capability in the set why it selects the request or
 // what failed first. Values of the payload appear in it: it is for people who
 // may see the envelope, not for logs.
 func (s *Set) Explain(r *Request) []Reason {
@@ -37,23 +41,69 @@ func (s *Set) Explain(r *Request) []Reason {
 	for _, d := range s.denies {
 		out = append(out, d.explain(r, modeDeny))
 	}
-	for i := range s.rules {
-		u := &s.rules[i]
-		reason := u.cap.explain(r, modeAllow)
-		out = append(out, reason)
-		if !reason.Selected {
+	for _, c := range s.allows {
+		out = append(out, c.explain(r, modeAllow))
+	}
+	return out
+}
+
+// Explain is [Set.Explain] for all that the participant holds. A granted
+// capability that selects the request is followed by the chain of capabilities
+// by which its granter may make it, up to a configured one.
+func (h Rights) Explain(r *Request) []Reason {
+	q := query{ledger: h.ledger, now: h.now, request: r, work: newWork(r)}
+	holder := h.ledger.holder(h.holder)
+	out := h.ledger.base(h.holder).Explain(r)
+	for _, v := range holder.revoked {
+		if reason := v.rule.explain(r, modeDeny); reason.Selected {
+			out = append(out, reason)
+		}
+	}
+	for i := range out {
+		out[i].Holder = h.holder
+	}
+	for _, g := range holder.grants {
+		if g.expired(h.now) {
 			continue
 		}
-		for _, x := range u.except {
-			out = append(out, x.explain(r, modeDeny))
+		reasons := g.set.Explain(r)
+		for i := range reasons {
+			reasons[i].Holder, reasons[i].Grant = h.holder, g.ID
 		}
+		out = append(out, reasons...)
+		if q.choose(g.set.allows).by != nil {
+			out = append(out, q.chain(g)...)
+		}
+	}
+	return out
+}
+
+// chain returns by which capabilities the granter of g may make the request.
+func (q *query) chain(g *record) []Reason {
+	var out []Reason
+	for depth := 1; g != nil; depth++ {
+		f := q.find(g.Granter, g.position, depth)
+		reason := Reason{Holder: g.Granter, Capability: f.obstacle, Deny: f.obstacle != nil, Selected: f.obstacle != nil}
+		switch {
+		case f.by != nil:
+			reason = f.by.explain(q.request, modeAllow)
+			reason.Holder = g.Granter
+		case f.obstacle != nil:
+			reason.Sentence = reason.sentence()
+		default:
+			reason.Sentence = fmt.Sprintf("grant %s gives nothing: %s does not hold it", g.ID, g.Granter)
+		}
+		if g = f.grant; g != nil {
+			reason.Grant = g.ID
+		}
+		out = append(out, reason)
 	}
 	return out
 }
 
 func (c *Capability) explain(r *Request, m mode) Reason {
 	reason := Reason{Capability: c, Deny: m.deny()}
-	w := newWork()
+	w := newWork(r)
 	switch {
 	case !c.kind.Match(r.Kind):
 		reason.fail("/kind", string(quote(c.kind.String())), string(quote(string(r.Kind))))

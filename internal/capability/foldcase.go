@@ -26,7 +26,7 @@ func (k *key) selects(name protocol.Value, m mode) bool {
 }
 
 // cost is the work of comparing with the key of a member.
-func (k *key) cost(name protocol.Value) int { return 1 + len(name.Raw())*len(k.glob)/64 }
+func (k *key) cost(name protocol.Value) int { return 1 + len(name.Raw())*len(k.glob)/16 }
 
 func (k *key) selectsGlob(name protocol.Value, m mode) bool {
 	if m.deny() {

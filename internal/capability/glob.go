@@ -37,25 +37,41 @@ func compileKeyGlob(s string) glob {
 	return g
 }
 
-// literalGlob is the glob that matches s alone, stars included.
-func literalGlob(s string) glob {
-	g := make(glob, len(s))
-	for i := range len(s) {
-		g[i] = uint16(s[i])
+// wideStar stands for a ** in the text of a glob. It occurs in no other text,
+// since those are valid UTF-8.
+const (
+	wideStar   = 0xFE
+	narrowStar = 0xFF // likewise for a *
+)
+
+// isBoundary reports whether a * does not match the byte.
+func isBoundary(c byte) bool { return c == '/' || c == wideStar }
+
+// asText returns the glob as a text for [glob.covers].
+func (g glob) asText() []byte {
+	out := make([]byte, len(g))
+	for i, c := range g {
+		switch c {
+		case starSegment:
+			out[i] = narrowStar
+		case starAny:
+			out[i] = wideStar
+		default:
+			out[i] = byte(c)
+		}
 	}
-	return g
+	return out
 }
 
-// below returns the glob of the paths that lie below those of g.
-func (g glob) below() glob {
-	return append(append(make(glob, 0, len(g)+2), g...), '/', starAny)
-}
+// covers reports whether g clearly matches every text that h matches: it
+// matches h itself, whose stars only a star at least as wide can match.
+func (g glob) covers(h glob) bool { return globMatch(g, h.asText()) }
 
 func (g glob) all() bool { return len(g) == 1 && g[0] == starAny }
 
-// globMatch matches a whole text in time proportional to both lengths. It
-// remembers the last star of each sort: the shortest text for a star is always
-// the best choice, because whatever stands behind can only gain from it.
+// globMatch matches a whole text, in time bounded by the product of both
+// lengths. It remembers the last star of each sort: the shortest text for a
+// star is always the best choice, because the rest can only gain from it.
 func globMatch[T string | []byte](g glob, s T) bool {
 	i, j := 0, 0
 	star, starEnd := -1, 0 // last *, and where its text ends
@@ -80,7 +96,7 @@ func globMatch[T string | []byte](g glob, s T) bool {
 			j++
 			continue
 		}
-		if star >= 0 && starEnd < len(s) && s[starEnd] != '/' {
+		if star >= 0 && starEnd < len(s) && !isBoundary(s[starEnd]) {
 			starEnd++
 			i, j = star+1, starEnd
 			continue
@@ -101,89 +117,15 @@ func globMatch[T string | []byte](g glob, s T) bool {
 // to the same end of its segment and fails alike; skipping them keeps a long
 // segment from costing the square of its length.
 func nextStart[T string | []byte](s T, pos int, starred bool) int {
-	if !starred || pos < len(s) && s[pos] == '/' {
+	if !starred || pos < len(s) && isBoundary(s[pos]) {
 		return pos + 1
 	}
 	for pos++; pos < len(s); pos++ {
-		if s[pos] == '/' {
+		if isBoundary(s[pos]) {
 			return pos
 		}
 	}
 	return len(s) + 1
-}
-
-// globContains reports whether a matches every text that b matches: it lets a
-// match the pattern b, whose stars only a star at least as wide can take.
-func globContains(a, b glob) bool {
-	return globWalk(a, b, func(x, y uint16, w *globPair) bool {
-		if x < starSegment {
-			return y == x && w.at(1, 1)
-		}
-		if w.at(1, 0) {
-			return true
-		}
-		return takes(x, y) && w.at(0, 1)
-	}, func(rest glob, first bool) bool { return first && onlyStars(rest) })
-}
-
-// globDisjoint reports whether no text matches both.
-func globDisjoint(a, b glob) bool {
-	return !globWalk(a, b, func(x, y uint16, w *globPair) bool {
-		switch {
-		case x >= starSegment && y >= starSegment:
-			return w.at(1, 0) || w.at(0, 1)
-		case x >= starSegment:
-			return w.at(1, 0) || takes(x, y) && w.at(0, 1)
-		case y >= starSegment:
-			return w.at(0, 1) || takes(y, x) && w.at(1, 0)
-		}
-		return x == y && w.at(1, 1)
-	}, func(rest glob, _ bool) bool { return onlyStars(rest) })
-}
-
-// takes reports whether the star x can take y, a byte or another star.
-func takes(x, y uint16) bool {
-	return x == starAny || y != starAny && y != '/'
-}
-
-func onlyStars(g glob) bool {
-	for _, c := range g {
-		if c < starSegment {
-			return false
-		}
-	}
-	return true
-}
-
-// globPair is a position in two globs, with what is known about those behind.
-type globPair struct {
-	known []bool
-	width int
-	i, j  int
-}
-
-func (w *globPair) at(di, dj int) bool { return w.known[(w.i+di)*w.width+w.j+dj] }
-
-// globWalk fills a table from the ends of both globs to their beginnings.
-// step decides a position from those behind it; end decides one where a glob
-// has ended, from what is left of the other, first telling that it is of a.
-func globWalk(a, b glob, step func(x, y uint16, w *globPair) bool, end func(rest glob, first bool) bool) bool {
-	w := &globPair{known: make([]bool, (len(a)+1)*(len(b)+1)), width: len(b) + 1}
-	for w.i = len(a); w.i >= 0; w.i-- {
-		for w.j = len(b); w.j >= 0; w.j-- {
-			var ok bool
-			switch {
-			case w.j == len(b):
-				ok = end(a[w.i:], true)
-			case w.i == len(a):
-				ok = end(b[w.j:], false)
-			default:
-				ok = step(a[w.i], b[w.j], w)
-			}
-			w.known[w.i*w.width+w.j] = ok
-		}
-	}
-	return w.known[0]
 }
 
 func hasStar(s string) bool { return strings.IndexByte(s, '*') >= 0 }

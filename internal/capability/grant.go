@@ -6,13 +6,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of grants, since a stranger makes them.
+// Bounds of grants, which participants make. The memory of a capability is its
+// text and 64 bytes for each instruction of its regexps.
 const (
-	MaxPerGrant    = 64  // capabilities in one grant or revocation
-	MaxGranted     = 512 // granted capabilities that one participant holds
-	MaxExceptions  = 256 // deny rules that one granted capability carries
-	MaxTTL         = 100 * 365 * 24 * time.Hour
-	compactHistory = 1024
+	MaxChain    = 8   // grants between a participant and a configured right
+	MaxPerGrant = 64  // capabilities in one grant or revocation
+	MaxGranted  = 512 // granted capabilities of one participant
+	MaxInSpace  = 100_000
+	MaxRevoked  = 256 // revoked capabilities of one participant; with more, all are revoked
+	MaxTTL      = 100 * 365 * 24 * time.Hour
+
+	MaxPerGrantMemory = 64 << 10
+	MaxGrantedMemory  = 256 << 10
+	MaxInSpaceMemory  = 64 << 20
 )
 
 // Change is what a [Ledger] folds: a [Grant] or a [Revocation].
@@ -33,11 +39,6 @@ type Grant struct {
 	// Invitation: the recipient comes with a token of the invitation. It then
 	// has none of the rights that an issuer's tokens bring.
 	Invitation bool
-
-	// Parents are the grants that it was derived from, so that it ends with
-	// them; empty where the granter's configured rights suffice. A Ledger
-	// sets them.
-	Parents []protocol.ID
 }
 
 func (g Grant) at() time.Time { return g.At }

@@ -1,179 +1,277 @@
 package capability
 
 import (
-	"maps"
+	"encoding/binary"
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/pmap"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Configured is what a space's configuration gives.
+// Configured is the configuration of a space.
 type Configured struct {
 	Participants map[protocol.ParticipantID][]*Capability
-	// Issued is held by whoever comes with a token of the space's issuer: all
-	// participants that are neither configured nor invited.
+	// Issued is held by the participants with a token of the space's issuer:
+	// all that are neither configured nor invited.
 	Issued []*Capability
 }
 
 // Ledger is the capability state of one space: a pure function of its
 // configuration and of the grants and revocations in its log. It is immutable
-// and safe for concurrent use; what changes it returns a new one.
+// and safe for concurrent use; Apply returns a new one in O(log n).
 //
-// Nobody holds what cannot be traced, grant by grant, to a configured right.
-// A grant is checked before its envelope is appended ([Ledger.CheckGrant]) and
-// folded after ([Ledger.Apply]), by every gateway in the order of the log.
+// Authority is evaluated, not computed in advance: a grant allows what its
+// capabilities select and its granter may do too, by rights older than the
+// grant, along the chain to a configured right. A revocation or another
+// configuration therefore changes what was delegated without touching it.
 type Ledger struct {
-	configured Configured
-	holders    map[protocol.ParticipantID]*holder
-	issued     *holder
-	grants     []*record // live ones, in the order of the log
-	byID       map[protocol.ID]*record
-	history    *link
-	clock      time.Time // of the last change; it never goes back
-	position   uint64
+	configured *configured
+	holders    pmap.Map[protocol.ParticipantID, *holder]
+	grants     pmap.Map[protocol.ID, *record] // live ones
+	expiry     pmap.Map[string, *record]      // those of them that will end, by expiryKey
+	total      size                           // of the live grants
+	clock      time.Time                      // of the last change; it never goes back
+	position   uint64                         // of the last change
 }
 
-// holder is what one participant holds. It is immutable but for what it
-// remembers of its own making.
+// configured is a compiled configuration. Its identity is part of what cached
+// views depend on.
+type configured struct {
+	participants map[protocol.ParticipantID]*base
+	issued       *base
+	none         *base
+}
+
+// base is a configured set with the view of a participant that holds nothing
+// else.
+type base struct {
+	Set
+	view view
+}
+
+// holder is what changes of the log gave to and took from one participant. It
+// is immutable but for its cached view.
 type holder struct {
-	given  []*Capability // as configured, in that order
-	base   []*entry      // what is left of the allowing ones
-	denies []*Capability // the others
-	grants []*record
-	recall recall
+	invited bool // it has no issued capabilities
+	grants  []*record
+	revoked []revocation // by position
+	lost    uint64       // position of the last change that took something
+	cache   viewCache
+}
+
+// revocation is a deny rule for rights from before its position.
+type revocation struct {
+	rule     *Capability
+	position uint64
 }
 
 // record is a live grant.
 type record struct {
 	Grant
+	set      *Set
 	position uint64
-	entries  []*entry
+	size     size
+	cache    supportCache
 }
 
-// entry is one right: a capability without what was taken from it.
-type entry struct {
-	capability *Capability
-	taken      []*Capability // deny rules of its grant, and revocations since
-	inherited  []*Capability // deny rules that came with the right it is derived from
-	parent     *record       // that it is derived from; nil for configured rights
+// size counts granted capabilities and their memory.
+type size struct{ capabilities, memory int }
+
+func (s size) plus(t size) size  { return size{s.capabilities + t.capabilities, s.memory + t.memory} }
+func (s size) minus(t size) size { return size{s.capabilities - t.capabilities, s.memory - t.memory} }
+
+func sizeOf(caps []*Capability) size {
+	s := size{capabilities: len(caps)}
+	for _, c := range caps {
+		s.memory += len(c.source) + 64*c.program
+	}
+	return s
 }
 
-// NewLedger returns the state of a space in whose log nothing has happened.
-func NewLedger(c Configured) *Ledger {
-	l := &Ledger{
-		configured: c,
-		holders:    make(map[protocol.ParticipantID]*holder, len(c.Participants)),
-		issued:     newHolder(c.Issued),
-		byID:       make(map[protocol.ID]*record),
+// NewLedger returns the state of a space whose log is empty.
+func NewLedger(c Configured) *Ledger { return &Ledger{configured: compile(c)} }
+
+func compile(c Configured) *configured {
+	out := &configured{
+		participants: make(map[protocol.ParticipantID]*base, len(c.Participants)),
+		issued:       newBase(c.Issued),
+		none:         newBase(nil),
 	}
 	for id, caps := range c.Participants {
-		l.holders[id] = newHolder(caps)
+		out.participants[id] = newBase(caps)
 	}
-	return l
+	return out
 }
 
-func newHolder(given []*Capability) *holder {
-	h := &holder{given: given}
-	for _, c := range given {
-		if c.deny {
-			h.denies = append(h.denies, c)
-		} else {
-			h.base = append(h.base, &entry{capability: c})
-		}
-	}
-	return h
+func newBase(caps []*Capability) *base {
+	b := &base{Set: *NewSet(caps...)}
+	b.view.show(caps)
+	return b
 }
 
-// WithConfigured returns the state under another configuration: the one that
-// a restart with it would come to. What was revoked stays revoked; a grant
-// that the new configuration does not support is suspended.
+// WithConfigured returns the state under another configuration: the same as
+// that of a restart with it. What was revoked stays revoked; a grant that the
+// new configuration does not support gives nothing until another one does.
 func (l *Ledger) WithConfigured(c Configured) *Ledger {
-	fresh := NewLedger(c)
-	return fresh.Apply(l.pastChanges()...)
-}
-
-// Apply returns the state after changes, in the order of the log. They are
-// not checked: what stands in the log was admitted. What cannot be derived
-// from the present configuration gives nothing.
-func (l *Ledger) Apply(changes ...Change) *Ledger {
-	next := l.clone()
-	for i, c := range changes {
-		next.apply(c)
-		if i%compactHistory == 0 {
-			next.prune()
-		}
-	}
-	next.prune()
-	next.compact()
-	return next
-}
-
-func (l *Ledger) clone() *Ledger {
 	next := *l
-	next.holders = maps.Clone(l.holders)
-	next.grants = slices.Clone(l.grants)
-	next.byID = maps.Clone(l.byID)
+	next.configured = compile(c)
 	return &next
 }
 
+// Apply returns the state after changes, in the order of the log. They are
+// not checked: they were admitted. A grant of more than its granter holds
+// gives nothing more.
+func (l *Ledger) Apply(changes ...Change) *Ledger {
+	next := *l
+	for _, c := range changes {
+		next.apply(c)
+	}
+	return &next
+}
+
+// apply folds one change into l, which is not shared yet.
+func (l *Ledger) apply(c Change) {
+	l.position++
+	if c.at().After(l.clock) {
+		l.clock = c.at()
+	}
+	switch c := c.(type) {
+	case Grant:
+		l.grant(c)
+	case Revocation:
+		l.revoke(c)
+	}
+	for {
+		_, r, ok := l.expiry.After("")
+		if !ok || !r.expired(l.clock) {
+			return
+		}
+		l.drop(r)
+	}
+}
+
+func (l *Ledger) grant(g Grant) {
+	if h := l.holder(g.Recipient); g.Invitation && !h.invited {
+		h = h.copied()
+		h.invited, h.lost = true, l.position
+		l.holders = l.holders.Set(g.Recipient, h)
+	}
+	_, again := l.grants.Get(g.ID)
+	r := &record{Grant: g, set: NewSet(g.Capabilities...), position: l.position, size: sizeOf(g.Capabilities)}
+	if again || g.expired(l.clock) || len(r.set.allows) == 0 {
+		return
+	}
+	h := l.holder(g.Recipient).copied()
+	h.grants = append(slices.Clip(h.grants), r)
+	l.holders = l.holders.Set(g.Recipient, h)
+	l.grants = l.grants.Set(g.ID, r)
+	l.total = l.total.plus(r.size)
+	if !g.ExpiresAt.IsZero() {
+		l.expiry = l.expiry.Set(expiryKey(g.ExpiresAt, g.ID), r)
+	}
+}
+
+// drop forgets a grant.
+func (l *Ledger) drop(r *record) {
+	h := l.holder(r.Recipient).copied()
+	h.grants = slices.DeleteFunc(slices.Clone(h.grants), func(x *record) bool { return x == r })
+	l.holders = l.holders.Set(r.Recipient, h)
+	l.grants = l.grants.Delete(r.ID)
+	l.total = l.total.minus(r.size)
+	if !r.ExpiresAt.IsZero() {
+		l.expiry = l.expiry.Delete(expiryKey(r.ExpiresAt, r.ID))
+	}
+}
+
+func (l *Ledger) revoke(v Revocation) {
+	h := l.holder(v.Recipient).copied()
+	h.lost = l.position
+	w := work{left: maxCheckWork}
+	for _, c := range v.Capabilities {
+		h.take(c.asDeny(), l.position, &w)
+	}
+	l.holders = l.holders.Set(v.Recipient, h)
+	for _, r := range h.grants {
+		if r.ID == v.GrantID || len(v.Capabilities) > 0 && h.tookAll(r, &w) {
+			l.drop(r)
+		}
+	}
+}
+
+// take adds a revocation to h, which is not shared yet. It replaces earlier
+// ones that it contains. Beyond MaxRevoked, all is taken: rather too little is
+// left than too much.
+func (h *holder) take(rule *Capability, position uint64, w *work) {
+	if len(h.revoked) >= MaxRevoked {
+		rule = everything
+	}
+	h.revoked = slices.DeleteFunc(slices.Clone(h.revoked), func(v revocation) bool { return rule.covers(v.rule, w) })
+	h.revoked = append(h.revoked, revocation{rule, position})
+}
+
+// tookAll reports whether revocations since a grant took all of it for good.
+func (h *holder) tookAll(r *record, w *work) bool {
+	return !slices.ContainsFunc(r.set.allows, func(c *Capability) bool {
+		return !slices.ContainsFunc(h.revoked, func(v revocation) bool {
+			return v.position > r.position && v.rule.covers(c, w)
+		})
+	})
+}
+
+var everything = func() *Capability {
+	c, err := ParseString("*")
+	if err != nil {
+		panic(err)
+	}
+	return c.asDeny()
+}()
+
+var noHolder = &holder{}
+
 func (l *Ledger) holder(p protocol.ParticipantID) *holder {
-	if h := l.holders[p]; h != nil {
+	if h, ok := l.holders.Get(p); ok {
 		return h
 	}
-	return l.issued
+	return noHolder
+}
+
+// copied returns a copy for changing. Its slices are shared.
+func (h *holder) copied() *holder {
+	return &holder{invited: h.invited, grants: h.grants, revoked: h.revoked, lost: h.lost}
+}
+
+func (l *Ledger) base(p protocol.ParticipantID) *base {
+	if b := l.configured.participants[p]; b != nil {
+		return b
+	}
+	if l.holder(p).invited {
+		return l.configured.none
+	}
+	return l.configured.issued
 }
 
 // Grant returns the live grant with this id.
 func (l *Ledger) Grant(id protocol.ID, now time.Time) (Grant, bool) {
-	r := l.byID[id]
-	if r == nil || r.expired(now) {
+	r, ok := l.grants.Get(id)
+	if !ok || r.expired(now) {
 		return Grant{}, false
 	}
 	return r.Grant, true
 }
 
-// Grants returns the live grants in the order of the log.
-func (l *Ledger) Grants(now time.Time) []Grant {
-	var out []Grant
-	for _, r := range l.grants {
-		if !r.expired(now) {
-			out = append(out, r.Grant)
-		}
-	}
-	return out
-}
-
-// Chain returns the live grant with this id and all that it is derived from,
-// nearest first; nil if there is none.
-func (l *Ledger) Chain(id protocol.ID) []Grant {
-	var out []Grant
-	queue := []protocol.ID{id}
-	seen := map[protocol.ID]bool{id: true}
-	for len(queue) > 0 {
-		r := l.byID[queue[0]]
-		queue = queue[1:]
-		if r == nil {
-			continue
-		}
-		out = append(out, r.Grant)
-		for _, parent := range r.Parents {
-			if !seen[parent] {
-				seen[parent] = true
-				queue = append(queue, parent)
-			}
-		}
-	}
-	return out
-}
-
 // NextExpiry returns when the next live grant ends, and false if none will.
 func (l *Ledger) NextExpiry(now time.Time) (time.Time, bool) {
-	var next time.Time
-	for _, r := range l.grants {
-		if !r.expired(now) {
-			next = earlier(next, r.ExpiresAt)
-		}
+	_, r, ok := l.expiry.After(expiryKey(now.Add(1), ""))
+	if !ok {
+		return time.Time{}, false
 	}
-	return next, !next.IsZero()
+	return r.ExpiresAt, true
+}
+
+// expiryKey orders grants by their end. A key without an id is below all of
+// the same time.
+func expiryKey(end time.Time, id protocol.ID) string {
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(id)), uint64(end.UnixNano())^1<<63)
+	return string(append(key, id...))
 }

@@ -2,6 +2,7 @@ package capability
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -44,8 +45,7 @@ type Finding struct {
 // participants, and that make one another pointless. known lists the
 // participants of the space; nil if they cannot be known.
 func Lint(holdings []Holding, known []protocol.ParticipantID) []Finding {
-	var l linter
-	l.known = known
+	l := linter{known: known, work: work{left: math.MaxInt}}
 	for _, h := range holdings {
 		l.holding(h)
 	}
@@ -54,6 +54,7 @@ func Lint(holdings []Holding, known []protocol.ParticipantID) []Finding {
 
 type linter struct {
 	known       []protocol.ParticipantID
+	work        work // a configuration is trusted: without a bound
 	participant protocol.ParticipantID
 	index       int
 	findings    []Finding
@@ -108,7 +109,7 @@ func (l *linter) shadowed(c *Capability, all []*Capability) bool {
 		return false
 	}
 	for _, d := range all {
-		if d.deny && d.denies(c) {
+		if d.deny && d.covers(c, &l.work) {
 			l.report(Warning, "it allows nothing: %s denies all of it", shorten(d.String()))
 			return true
 		}
@@ -131,11 +132,15 @@ func (l *linter) redundant(i int, all []*Capability) {
 			}
 			continue
 		}
-		if other.Contains(c) && (j < i || !c.Contains(other)) {
+		if l.contains(other, c) && (j < i || !l.contains(c, other)) {
 			l.report(Warning, "it adds nothing: %s allows all of it", shorten(other.String()))
 			return
 		}
 	}
+}
+
+func (l *linter) contains(a, b *Capability) bool {
+	return !a.deny && !b.deny && a.covers(b, &l.work)
 }
 
 func (l *linter) unknownAddressees(to *target) {
@@ -162,7 +167,7 @@ func (l *linter) suspicious(group []*text) {
 		if !t.negate {
 			continue
 		}
-		if negated != nil && negated.disjoint(t) {
+		if negated != nil && (negated.class == textExact && !t.matches(negated.exact) || t.class == textExact && !negated.matches(t.exact)) {
 			l.report(Warning, "one of two negations matches every text")
 			return
 		}

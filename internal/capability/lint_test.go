@@ -16,10 +16,6 @@ func TestLint(t *testing.T) {
 		{[]string{"*"}, nil},
 		{[]string{"chat", "reasoning/*", "x.app.*", "observe", "reasoning.plan"}, []string{"4 warning: \"reasoning/*\" allows all"}},
 		{[]string{"!*", "chat"}, []string{"0 error: excludes every kind"}},
-		{[]string{"/^ÿ/", "chat"}, []string{"0 error: no kind matches"}},
-		{[]string{"/^a b$/", "chat"}, []string{"0 error: no kind matches"}},
-		{[]string{"/a^b/", "chat"}, []string{"0 error: no kind matches"}},
-		{[]string{"/chat$x/", "chat"}, []string{"0 error: no kind matches"}},
 		{[]string{"/^(chat|mcp\\.re.*)$/"}, nil},
 		{[]string{"/^x\\.a/", "x/foo", "*.app"}, nil},
 		{[]string{"mcp.reqest", "chat"}, []string{"0 warning: no kind of the protocol"}},
@@ -29,12 +25,10 @@ func TestLint(t *testing.T) {
 		{[]string{`{"kind":"chat","to":["agent-*"]}`}, nil},
 		{[]string{`{"kind":"chat","to":"a b"}`, "chat"}, []string{"0 error: no to matches"}},
 		{[]string{`{"kind":"chat","to":["!*"]}`, "chat"}, []string{"0 error: no to matches"}},
-		{[]string{`{"kind":"chat","to":"/ /"}`, "chat"}, []string{"0 error: no to matches"}},
 		{[]string{`{"kind":"chat","context":"a//b"}`, "chat"}, []string{"0 error: no context matches"}},
 		{[]string{`{"kind":"chat","context":""}`, `{"kind":"chat","context":["msg-1"]}`}, nil},
 		{[]string{`{"kind":"chat","payload":"x"}`, "chat"}, []string{"0 error: the payload is an object"}},
 		{[]string{`{"kind":"chat","payload":["!x",5]}`, "chat"}, []string{"0 error: the payload is an object"}},
-		{[]string{`{"kind":"x.y","payload":{"a":["!*",{"b":"!**"}]}}`, "chat"}, []string{"0 error: payload.a.b excludes"}},
 		{[]string{`{"kind":"chat","payload":{"message":5}}`, "chat"}, []string{"0 error: has type string, which 5"}},
 		{[]string{`{"kind":"mcp.request","payload":{"params":"x"}}`}, nil},
 		{[]string{`{"kind":"mcp.request","payload":{"params":5}}`, "chat"}, []string{"0 error: has type object or array"}},
@@ -103,7 +97,7 @@ func TestLintNeverIsSound(t *testing.T) {
 			}
 		}
 	}
-	if never < 200 {
+	if never < 100 {
 		t.Errorf("only %d were found", never)
 	}
 }

@@ -28,19 +28,19 @@ var knownKinds = []protocol.Kind{
 // unknownKind reports patterns that select no kind that means anything.
 // Applications' own kinds (x.*) mean something, and so does any reasoning kind.
 func (l *linter) unknownKind(c *Capability) {
-	s := shapeOf(&c.kind)
-	if s.negate || slices.ContainsFunc(knownKinds, c.kind.Match) {
+	body := strings.TrimLeft(c.kind.String(), "/^")
+	if body[0] == '!' || slices.ContainsFunc(knownKinds, c.kind.Match) {
 		return
 	}
-	body := strings.TrimLeft(s.source, "/^")
 	if strings.HasPrefix(body, "x.") || strings.HasPrefix(body, "x/") || strings.HasPrefix(body, `x\.`) || strings.HasPrefix(body, "*") {
 		return
 	}
-	if s.class == kindOne && s.kind.IsReserved() {
-		l.report(Warning, "only the gateway may send %s", s.kind)
+	kind, literal := c.kind.Literal()
+	if literal && kind.IsReserved() {
+		l.report(Warning, "only the gateway may send %s", kind)
 		return
 	}
-	if s.class == kindOne && s.kind.IsReasoning() {
+	if literal && kind.IsReasoning() {
 		return
 	}
 	l.report(Warning, "no kind of the protocol matches %s; kinds of applications begin with x.", c.kind.String())

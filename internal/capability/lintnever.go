@@ -2,139 +2,53 @@ package capability
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// never says why the capability cannot select any request that is possible,
-// or returns "" if it can or it cannot be told.
+// never returns why the capability cannot select any request, or "" if it can
+// or that is not clear.
 func (c *Capability) never() string {
-	if why := neverKind(&c.kind); why != "" {
-		return why
+	if kind := c.kind.String(); kind == "!*" || kind == "!**" {
+		return "it excludes every kind"
 	}
-	if c.to != nil {
-		if why := c.to.never("to", neverAddressee, c.deny); why != "" {
-			return why
-		}
+	if c.to != nil && c.to.never(c.deny, protocol.ValidParticipantID) {
+		return "no to matches " + c.to.source
 	}
-	if c.context != nil {
-		if why := c.context.never("context", neverContext, c.deny); why != "" {
-			return why
-		}
+	if c.context != nil && c.context.never(c.deny, validContext) {
+		return "no context matches " + c.context.source
 	}
-	if c.payload == nil {
+	p := c.payload
+	switch {
+	case p == nil:
 		return ""
-	}
-	if why := c.payload.neverObject("payload", c.mode()); why != "" {
-		return why
+	case !p.mayBeType(protocol.TypeObject, c.mode()):
+		return fmt.Sprintf("the payload is an object, which %s does not match", p.source)
 	}
 	if kind, ok := c.kind.Literal(); ok {
-		return neverFields(kind, c.payload, c.mode())
+		return neverFields(kind, p, c.mode())
 	}
 	return ""
 }
 
-func neverKind(k *protocol.KindPattern) string {
-	s := shapeOf(k)
-	switch {
-	case s.negate && s.class == kindEvery:
-		return "it excludes every kind"
-	case s.class == kindRegexp && !s.negate:
-		source, _ := regexpSource(s.source)
-		if !regexpReaches(source, isKindByte) {
-			return fmt.Sprintf("no kind matches %s", k.String())
-		}
-	}
-	return ""
+func validContext(s string) bool {
+	_, ok := protocol.ParseContextPath(s, protocol.MaxContextBytes)
+	return ok || s == ""
 }
 
-func isKindByte(r rune) bool {
-	return r < 0x80 && protocol.ValidID(string(r)) || r == '/'
-}
-
-// never says why no alternative can match.
-func (t *target) never(name string, alt func(*text) bool, deny bool) string {
+// never reports whether no alternative can match a valid text.
+func (t *target) never(deny bool, valid func(string) bool) bool {
 	for i := range t.alts {
-		x := &t.alts[i]
-		if x.negate && (deny || x.class != textAny) {
-			return ""
-		}
-		if !x.negate && !alt(x) {
-			return ""
-		}
-	}
-	return fmt.Sprintf("no %s matches %s", name, t.source)
-}
-
-func neverAddressee(t *text) bool {
-	switch t.class {
-	case textExact:
-		return !protocol.ValidParticipantID(t.exact)
-	case textRegexp:
-		return !regexpReaches(t.exact, func(r rune) bool {
-			return r < 0x80 && protocol.ValidParticipantID(string(r))
-		})
-	}
-	return false
-}
-
-func neverContext(t *text) bool {
-	switch t.class {
-	case textExact:
-		_, ok := protocol.ParseContextPath(t.exact, protocol.MaxContextBytes)
-		return !ok && t.exact != ""
-	case textRegexp:
-		return !regexpReaches(t.exact, isKindByte)
-	}
-	return false
-}
-
-// neverObject is never for a pattern that stands where an object is.
-func (p *pattern) neverObject(at string, m mode) string {
-	switch p.class {
-	case classObject:
-		return p.never(at, m)
-	case classOneOf:
-		return p.neverAlt(at, m, (*pattern).neverObject)
-	case classAny:
-		return ""
-	case classText, classNone:
-		if m.deny() && p.absent && (p.class == classText || p.scalars) {
-			return ""
+		switch x := &t.alts[i]; {
+		case x.negate && x.class == textAny && !deny:
+		case !x.negate && x.class == textExact && !valid(x.exact):
+		default:
+			return false
 		}
 	}
-	return fmt.Sprintf("the %s is an object, which %s does not match", at, p.source)
-}
-
-// never says why no value can match.
-func (p *pattern) never(at string, m mode) string {
-	switch p.class {
-	case classNone:
-		if !m.deny() {
-			return fmt.Sprintf("%s excludes every text, and nothing else matches a negation", at)
-		}
-	case classOneOf:
-		return p.neverAlt(at, m, (*pattern).never)
-	case classObject:
-		for i := range p.fields {
-			f := &p.fields[i]
-			if why := f.value.never(at+"."+f.key.source, m); why != "" {
-				return why
-			}
-		}
-	}
-	return ""
-}
-
-func (p *pattern) neverAlt(at string, m mode, never func(*pattern, string, mode) string) string {
-	why := ""
-	for i := range p.alts {
-		if why = never(&p.alts[i], at, m); why == "" {
-			return ""
-		}
-	}
-	return why
+	return true
 }
 
 // fieldTypes lists, for kinds whose payload the contract describes (section
@@ -166,14 +80,13 @@ var (
 	}
 )
 
-// neverFields says which field of a known kind cannot have the type that the
+// neverFields returns which field of a known kind cannot have the type that the
 // payload's pattern asks for.
 func neverFields(kind protocol.Kind, p *pattern, m mode) string {
-	types := fieldTypes[kind]
 	for i := range p.fields {
 		f := &p.fields[i]
-		want, ok := types[f.key.name]
-		if f.key.class != keyName || !ok || f.value.mayBe(want, m) {
+		want, ok := fieldTypes[kind][f.key.name]
+		if f.key.class != keyName || !ok || slices.ContainsFunc(want, func(t protocol.Type) bool { return f.value.mayBeType(t, m) }) {
 			continue
 		}
 		return fmt.Sprintf("the %s of %s has type %s, which %s does not match", f.key.name, kind, join(want), f.value.source)
@@ -181,16 +94,7 @@ func neverFields(kind protocol.Kind, p *pattern, m mode) string {
 	return ""
 }
 
-// mayBe reports whether the pattern can match a value of one of the types.
-func (p *pattern) mayBe(types []protocol.Type, m mode) bool {
-	for _, t := range types {
-		if p.mayBeType(t, m) {
-			return true
-		}
-	}
-	return false
-}
-
+// mayBeType reports whether the pattern can match a value of a type.
 func (p *pattern) mayBeType(t protocol.Type, m mode) bool {
 	if m.deny() && (p.absent || t == protocol.TypeArray) {
 		return true
@@ -207,11 +111,7 @@ func (p *pattern) mayBeType(t protocol.Type, m mode) bool {
 	case classWord:
 		return p.word == "null" && t == protocol.TypeNull || p.word != "null" && t == protocol.TypeBool
 	case classOneOf:
-		for i := range p.alts {
-			if t == protocol.TypeArray || p.alts[i].mayBeType(t, m) {
-				return true
-			}
-		}
+		return t == protocol.TypeArray || slices.ContainsFunc(p.alts, func(a pattern) bool { return a.mayBeType(t, m) })
 	case classObject:
 		return t == protocol.TypeObject || t == protocol.TypeArray && !p.objectsOnly()
 	}

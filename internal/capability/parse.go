@@ -22,7 +22,10 @@ const (
 	maxPathSteps  = 16
 	maxProgram    = 300      // instructions of a compiled regexp
 	maxRegexpText = 64 << 10 // bytes of text that a regexp is run on
-	maxWork       = 8 << 20  // steps of one decision, some 20 ns each
+
+	baseWork     = 128 << 10 // steps of a decision
+	workPerByte  = 8         // and more of them for each byte of the payload
+	maxCheckWork = 256 << 10 // steps of checking a grant, and of listing its capabilities
 )
 
 // PatternError says what is wrong with a capability, and where in it.
@@ -52,7 +55,7 @@ func Parse(v protocol.Value) (*Capability, error) {
 	c := &Capability{source: append([]byte(nil), v.Raw()...)}
 	switch v.Type() {
 	case protocol.TypeString:
-		c.kind = p.kind("", v)
+		p.kind(c, "", v)
 		c.plain = true
 		c.slash = c.slashed(v, v)
 	case protocol.TypeObject:
@@ -63,6 +66,7 @@ func Parse(v protocol.Value) (*Capability, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	c.program = p.budget.program
 	return c, nil
 }
 
@@ -93,6 +97,7 @@ type parser struct {
 // budget counts what a capability has used of its bounds.
 type budget struct {
 	patterns, regexps, deep int
+	program                 int // instructions of the regexps
 }
 
 func (p *parser) fail(pointer string, err error) {
@@ -107,7 +112,7 @@ func (p *parser) object(c *Capability, v protocol.Value) {
 		p.fail("", errors.New("a kind is missing"))
 		return
 	}
-	c.kind = p.kind("/kind", kind)
+	p.kind(c, "/kind", kind)
 	for name, x := range v.Members {
 		switch key := name.Text(); key {
 		case "kind":
@@ -132,23 +137,25 @@ func (p *parser) object(c *Capability, v protocol.Value) {
 	}
 }
 
-func (p *parser) kind(pointer string, v protocol.Value) protocol.KindPattern {
+func (p *parser) kind(c *Capability, pointer string, v protocol.Value) {
 	if v.Type() != protocol.TypeString {
 		p.fail(pointer, fmt.Errorf("a kind pattern is a string, not %s", v.Type()))
-		return protocol.KindPattern{}
+		return
 	}
 	s := v.Text()
 	if source, ok := regexpSource(strings.TrimPrefix(s, "!")); ok {
-		if _, _, err := p.budget.compileRegexp(source); err != nil {
+		_, size, err := p.budget.compileRegexp(source)
+		if err != nil {
 			p.fail(pointer, err)
-			return protocol.KindPattern{}
+			return
 		}
+		c.kindWeight = 1 + size/2 // it is tried on both spellings
 	}
 	k, err := protocol.ParseKindPattern(s)
 	if err != nil {
 		p.fail(pointer, err)
 	}
-	return k
+	c.kind = k
 }
 
 func (p *parser) payload(v protocol.Value) *pattern {
@@ -261,7 +268,7 @@ func (p *parser) field(pointer string, keys []key, v protocol.Value, depth int, 
 	}
 	inner := p.field(pointer, keys[1:], v, depth+1, deep)
 	f.value = pattern{
-		class: classObject, fields: []field{inner}, absent: inner.mayBeAbsent(), source: inner.value.source,
+		class: classObject, fields: []field{inner}, absent: inner.mayBeAbsent(), source: inner.value.source, inner: true,
 	}
 	return f
 }

@@ -99,6 +99,10 @@ func (r *payloadReader) capabilities(name string, required bool) []*Capability {
 			return nil
 		}
 		out = append(out, c)
+		if sizeOf(out).memory > MaxPerGrantMemory {
+			r.fail("/"+name, "the capabilities are larger than "+strconv.Itoa(MaxPerGrantMemory>>10)+" KiB together")
+			return nil
+		}
 	}
 	return out
 }

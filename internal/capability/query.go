@@ -1,0 +1,251 @@
+package capability
+
+import (
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// query looks for a right along the chain of grants. What is asked is either
+// one request, which decides what may be sent, or a capability as a whole,
+// which checks a grant before it is made and selects what a welcome shows.
+// Both walk the same way, so the second cannot disagree with the first about
+// who granted what to whom; it only compares patterns where the first matches.
+type query struct {
+	ledger  *Ledger
+	now     time.Time
+	request *Request
+	pattern *Capability // asked as a whole, if not nil
+	observe bool        // asked is the right to read, which only its literal capability gives
+	work    work
+	memo    []memo
+	proof   *proof // collects what the findings depend on, if not nil
+}
+
+// finding is how a participant holds what is asked.
+type finding struct {
+	by    *Capability // nil: it does not hold it
+	grant *record     // that by came with; nil for a configured capability
+	// limits are deny rules that may forbid some of the capability that was
+	// asked. There are none for a request, of which a rule forbids all or
+	// nothing.
+	limits []*Capability
+	// obstacle, if by is nil, is a deny rule that forbids all of it or a
+	// capability of the same kind that does not contain it.
+	obstacle *Capability
+}
+
+// memo is a finding for reuse within one query.
+type memo struct {
+	holder protocol.ParticipantID
+	before uint64
+	depth  int
+	finding
+}
+
+func (f finding) decision() Decision {
+	if f.by != nil {
+		return Decision{Allowed: true, By: f.by}
+	}
+	return Decision{By: f.obstacle}
+}
+
+// or returns the better of two findings: the one with fewer limits.
+func (f finding) or(g finding) finding {
+	switch {
+	case g.by != nil && (f.by == nil || len(g.limits) < len(f.limits)):
+		return g
+	case f.by == nil && g.obstacle != nil && (f.obstacle == nil || g.obstacle.deny && !f.obstacle.deny):
+		return g
+	}
+	return f
+}
+
+// selects reports whether an allowing capability gives what is asked.
+func (q *query) selects(c *Capability) bool {
+	switch {
+	case q.observe && !c.observes():
+		return false
+	case q.pattern != nil:
+		return c.covers(q.pattern, &q.work)
+	}
+	return c.match(q.request, &q.work)
+}
+
+// choose returns the first of the allowing capabilities that gives what is
+// asked.
+func (q *query) choose(allows []*Capability) finding {
+	var f finding
+	if q.pattern != nil { // most rights are passed on as they are
+		for _, c := range allows {
+			if string(c.source) == string(q.pattern.source) {
+				return finding{by: c}
+			}
+		}
+	}
+	for _, c := range allows {
+		if q.selects(c) {
+			return finding{by: c}
+		}
+		if q.pattern != nil && f.obstacle == nil && c.kindWeight == 0 && kindCovers(&c.kind, &q.pattern.kind) {
+			f.obstacle = c
+		}
+	}
+	return f
+}
+
+// forbids reports whether a deny rule forbids all of what is asked, or may
+// forbid some of it.
+func (q *query) forbids(d *Capability) (all, some bool) {
+	if q.pattern == nil {
+		return d.match(q.request, &q.work), false
+	}
+	if q.work.spend(1+32*d.kindWeight) && kindsApart(&d.kind, &q.pattern.kind) {
+		return false, false
+	}
+	return d.covers(q.pattern, &q.work), true
+}
+
+// limit applies deny rules to a finding.
+func (q *query) limit(f finding, denies []*Capability) finding {
+	for _, d := range denies {
+		all, some := q.forbids(d)
+		if all {
+			return finding{obstacle: d}
+		}
+		if some {
+			f.limits = append(f.limits, d)
+		}
+	}
+	return f
+}
+
+// judge returns whether a set by itself gives what is asked.
+func (q *query) judge(s *Set) finding {
+	denied := q.limit(finding{}, s.denies)
+	if denied.obstacle != nil {
+		return denied
+	}
+	f := q.choose(s.allows)
+	f.limits = denied.limits
+	return f
+}
+
+// find returns how p holds what is asked by its configured capabilities, or by
+// grants from before a position whose granters held it in turn. depth is the
+// number of grants that the walk has followed.
+//
+// A right is only ever derived from older ones, so the walk ends and nobody
+// holds a right in a circle. Having more time or a shorter way can only help,
+// which is what lets one finding stand for others.
+func (q *query) find(p protocol.ParticipantID, before uint64, depth int) finding {
+	for i := range q.memo {
+		m := &q.memo[i]
+		if m.holder != p {
+			continue
+		}
+		if m.by != nil && m.before <= before && m.depth >= depth || m.by == nil && m.before >= before && m.depth <= depth {
+			return m.finding
+		}
+	}
+	if !q.work.spend(1 + len(q.memo)/8) {
+		return finding{}
+	}
+	f := q.search(p, before, depth)
+	if depth > 0 {
+		q.memo = append(q.memo, memo{p, before, depth, f})
+	}
+	return f
+}
+
+func (q *query) search(p protocol.ParticipantID, before uint64, depth int) finding {
+	base, h := q.ledger.base(p), q.ledger.holder(p)
+	if q.proof != nil {
+		q.proof.dependOn(p, h)
+	}
+	denied := q.limit(finding{}, base.denies)
+	if denied.obstacle != nil {
+		return denied
+	}
+	t := q.taken(h)
+	best := t.since(0, q.choose(base.allows))
+	if depth < MaxChain {
+		for i := len(h.grants) - 1; i >= 0 && (best.by == nil || len(best.limits) > 0); i-- {
+			if r := h.grants[i]; r.position < before && q.live(r) {
+				best = best.or(q.through(r, &t, depth))
+			}
+		}
+	}
+	if best.by != nil {
+		best.limits = append(best.limits, denied.limits...)
+	}
+	return best
+}
+
+// live reports whether a grant has not ended.
+func (q *query) live(r *record) bool {
+	if r.expired(q.now) || !q.work.spend(1) {
+		return false
+	}
+	if q.proof != nil {
+		q.proof.until = earlier(q.proof.until, r.ExpiresAt)
+	}
+	return true
+}
+
+// through returns whether a grant gives what is asked: it selects it, nothing
+// took it away since, and its granter held it.
+func (q *query) through(r *record, t *taken, depth int) finding {
+	f := q.choose(r.set.allows)
+	if f.by != nil {
+		f = q.limit(f, r.set.denies)
+	}
+	if f.by != nil {
+		f = t.since(r.position, f)
+	}
+	if f.by == nil {
+		return f
+	}
+	above := q.find(r.Granter, r.position, depth+1)
+	if above.by == nil {
+		return above
+	}
+	f.grant = r
+	f.limits = append(f.limits, above.limits...)
+	return f
+}
+
+// taken is what revocations took of what is asked.
+type taken struct {
+	all  revocation   // the last one that took all of it
+	some []revocation // those that may have taken some of it
+}
+
+func (q *query) taken(h *holder) taken {
+	var t taken
+	for _, v := range h.revoked {
+		all, some := q.forbids(v.rule)
+		if all {
+			t.all = v
+		} else if some {
+			t.some = append(t.some, v)
+		}
+	}
+	return t
+}
+
+// since applies what was taken after a position to a finding.
+func (t *taken) since(position uint64, f finding) finding {
+	if f.by == nil {
+		return f
+	}
+	if t.all.position > position {
+		return finding{obstacle: t.all.rule}
+	}
+	for _, v := range t.some {
+		if v.position > position {
+			f.limits = append(f.limits, v.rule)
+		}
+	}
+	return f
+}

@@ -1,0 +1,48 @@
+package capability
+
+import (
+	"math"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Rights is what one participant holds at one time.
+type Rights struct {
+	ledger *Ledger
+	holder protocol.ParticipantID
+	now    time.Time
+}
+
+// Effective returns what the participant holds at now.
+func (l *Ledger) Effective(p protocol.ParticipantID, now time.Time) Rights {
+	return Rights{l, p, now}
+}
+
+// Decide reports whether the participant may make the request. It does not
+// allocate when a configured capability allows it.
+func (h Rights) Decide(r *Request) Decision {
+	q := query{ledger: h.ledger, now: h.now, request: r, work: newWork(r)}
+	return q.find(h.holder, math.MaxUint64, 0).decision()
+}
+
+// Observes reports whether the participant holds the right to see envelopes
+// that are addressed to others. Section 6.
+func (h Rights) Observes() bool {
+	r := Request{Kind: Observe}
+	q := query{ledger: h.ledger, now: h.now, request: &r, observe: true, work: newWork(&r)}
+	return q.find(h.holder, math.MaxUint64, 0).by != nil
+}
+
+// Capabilities returns the capabilities that were configured and granted,
+// configured deny rules last.
+func (h Rights) Capabilities() []*Capability {
+	base := h.ledger.base(h.holder)
+	out := append([]*Capability(nil), base.allows...)
+	for _, r := range h.ledger.holder(h.holder).grants {
+		if !r.expired(h.now) {
+			out = append(out, r.set.allows...)
+		}
+	}
+	return append(out, base.denies...)
+}

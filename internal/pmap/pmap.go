@@ -1,0 +1,149 @@
+// Package pmap implements a persistent ordered map: an immutable value of
+// which Set and Delete return a changed copy in O(log n), sharing the rest.
+//
+// It is a treap, a search tree that is balanced by random priorities. The
+// priority of a key is a hash of it under a seed of the process, so nobody
+// outside can choose keys that unbalance the tree.
+package pmap
+
+import (
+	"cmp"
+	"hash/maphash"
+	"iter"
+)
+
+// Map is a persistent map. The zero Map is empty. A Map is safe for concurrent
+// use, since nothing changes it.
+type Map[K cmp.Ordered, V any] struct {
+	root *node[K, V]
+	size int
+}
+
+type node[K cmp.Ordered, V any] struct {
+	key         K
+	value       V
+	priority    uint64 // not below those of its children
+	left, right *node[K, V]
+}
+
+var seed = maphash.MakeSeed()
+
+// Len returns the number of keys.
+func (m Map[K, V]) Len() int { return m.size }
+
+// Get returns the value of k and whether there is one.
+func (m Map[K, V]) Get(k K) (V, bool) {
+	for n := m.root; n != nil; {
+		switch c := cmp.Compare(k, n.key); {
+		case c == 0:
+			return n.value, true
+		case c < 0:
+			n = n.left
+		default:
+			n = n.right
+		}
+	}
+	var zero V
+	return zero, false
+}
+
+// After returns the least key above k and its value; ok is false if there is
+// none.
+func (m Map[K, V]) After(k K) (key K, v V, ok bool) {
+	for n := m.root; n != nil; {
+		if cmp.Less(k, n.key) {
+			key, v, ok = n.key, n.value, true
+			n = n.left
+		} else {
+			n = n.right
+		}
+	}
+	return key, v, ok
+}
+
+// All iterates over the map in the order of the keys.
+func (m Map[K, V]) All() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) { m.root.all(yield) }
+}
+
+func (n *node[K, V]) all(yield func(K, V) bool) bool {
+	return n == nil || n.left.all(yield) && yield(n.key, n.value) && n.right.all(yield)
+}
+
+// Set returns the map with v as the value of k.
+func (m Map[K, V]) Set(k K, v V) Map[K, V] {
+	root, added := m.root.set(k, v)
+	if added {
+		m.size++
+	}
+	m.root = root
+	return m
+}
+
+// set returns a copy of the tree with k, which shares the nodes that are not
+// on the path to k.
+func (n *node[K, V]) set(k K, v V) (root *node[K, V], added bool) {
+	if n == nil {
+		return &node[K, V]{key: k, value: v, priority: maphash.Comparable(seed, k)}, true
+	}
+	copied := *n
+	switch c := cmp.Compare(k, n.key); {
+	case c == 0:
+		copied.value = v
+	case c < 0:
+		if copied.left, added = n.left.set(k, v); copied.left.priority > n.priority {
+			up := copied.left // a copy too: rotate in place
+			copied.left, up.right = up.right, &copied
+			return up, added
+		}
+	default:
+		if copied.right, added = n.right.set(k, v); copied.right.priority > n.priority {
+			up := copied.right
+			copied.right, up.left = up.left, &copied
+			return up, added
+		}
+	}
+	return &copied, added
+}
+
+// Delete returns the map without k.
+func (m Map[K, V]) Delete(k K) Map[K, V] {
+	if _, ok := m.Get(k); !ok {
+		return m
+	}
+	m.root = m.root.without(k)
+	m.size--
+	return m
+}
+
+// without returns a copy of the tree without k, which is in it.
+func (n *node[K, V]) without(k K) *node[K, V] {
+	c := cmp.Compare(k, n.key)
+	if c == 0 {
+		return join(n.left, n.right)
+	}
+	copied := *n
+	if c < 0 {
+		copied.left = n.left.without(k)
+	} else {
+		copied.right = n.right.without(k)
+	}
+	return &copied
+}
+
+// join returns a tree of a and b, where all keys of a are below those of b.
+func join[K cmp.Ordered, V any](a, b *node[K, V]) *node[K, V] {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case a.priority > b.priority:
+		copied := *a
+		copied.right = join(a.right, b)
+		return &copied
+	}
+	copied := *b
+	copied.left = join(a, b.left)
+	return &copied
+}
