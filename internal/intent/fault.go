@@ -27,6 +27,7 @@ const (
 	CodeMissingValue   = "missing_value"
 	CodeCallback       = "callback_refused"
 	CodeUnauthorized   = "unauthorized"
+	CodeForbidden      = "forbidden"
 	CodeNotFound       = "not_found"
 	CodeMethod         = "method_not_allowed"
 	CodeVersion        = "unsupported_version"

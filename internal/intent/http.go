@@ -30,7 +30,9 @@ type HandlerOptions struct {
 	// CheckCallback judges a callback URL when a request is accepted; see
 	// Callbacks.Check. Required with Jobs.
 	CheckCallback func(ctx context.Context, address string) error
-	// Tokens are those that a request may bear; none: no token is asked for.
+	// Tokens are those that a request may bear. With none, no token is asked
+	// for, and only requests to a loopback host are answered, of no page of
+	// another site.
 	Tokens []string
 	// MaxBody bounds a request, in bytes; 0: DefaultMaxBody.
 	MaxBody int64
@@ -52,6 +54,7 @@ type HandlerOptions struct {
 type handler struct {
 	o       HandlerOptions
 	tokens  tokens
+	metrics http.Handler
 	reading chan struct{} // taken while a body is read
 	bytes   *room         // taken by what was read, until there is an answer
 	places  chan struct{} // taken while a decision is made
@@ -63,6 +66,7 @@ type handler struct {
 type route struct {
 	method string
 	open   bool // without a token, a version, a body and a place
+	health bool // for everyone, by whatever name
 	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
 }
 
@@ -87,8 +91,11 @@ func NewHandler(o HandlerOptions) http.Handler {
 		o.Observe = func(string, int, time.Duration) {}
 	}
 	h := &handler{o: o, tokens: newTokens(o.Tokens), places: make(chan struct{}, o.MaxConcurrent),
-		reading: make(chan struct{}, readersPerPlace*o.MaxConcurrent), bytes: newRoom(bodiesInFlight * o.MaxBody)}
-	healthy := route{method: http.MethodGet, open: true, serve: h.health}
+		reading: make(chan struct{}, readersPerPlace*o.MaxConcurrent), bytes: newRoom(bodiesInFlight * o.MaxBody), metrics: o.Metrics}
+	if len(h.tokens) == 0 && o.Metrics != nil {
+		h.metrics = Local(o.Metrics)
+	}
+	healthy := route{method: http.MethodGet, open: true, health: true, serve: h.health}
 	h.routes = map[string]route{
 		"/agent_intent":        {method: http.MethodPost, serve: h.agentIntent},
 		"/agent_intent_async":  {method: http.MethodPost, serve: h.agentIntentAsync},
@@ -106,7 +113,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	if r.URL.Path == "/metrics" && h.o.Metrics != nil && r.Method == http.MethodGet {
 		hangUp(w, r)
-		h.o.Metrics.ServeHTTP(w, r)
+		h.metrics.ServeHTTP(w, r)
 		return
 	}
 	endpoint := r.URL.Path
@@ -165,6 +172,11 @@ func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route,
 	if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {
 		w.Header().Set("Allow", route.method)
 		return nil, route, &Fault{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "This path takes " + route.method + " alone."}
+	}
+	if len(h.tokens) == 0 && !route.health {
+		if err := checkLocal(r); err != nil {
+			return nil, route, err
+		}
 	}
 	if route.open {
 		return nil, route, nil

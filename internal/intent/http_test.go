@@ -125,6 +125,58 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+func TestHandler_WithoutTokens(t *testing.T) {
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "counters") })
+	open := NewHandler(HandlerOptions{Service: New(Options{}), Metrics: metrics})
+	closed := NewHandler(HandlerOptions{Service: New(Options{}), Metrics: metrics, Tokens: []string{"token"}})
+	paths := map[string]string{"/agent_intent": "POST", "/agent_intent_cancel": "POST", "/version": "GET", "/metrics": "GET"}
+	for _, test := range []struct {
+		name, host, origin string
+		ok                 bool
+	}{
+		{"loopback address", "127.0.0.1:9000", "", true},
+		{"another loopback address", "127.8.9.1", "", true},
+		{"IPv6", "[::1]:9000", "", true},
+		{"IPv6 without a port", "[::1]", "", true},
+		{"localhost", "LocalHost:9000", "", true},
+		{"its own page", "localhost:9000", "http://localhost:9000", true},
+		{"a rebound name", "evil.example", "", false},
+		{"a rebound name with its page", "evil.example:9000", "http://evil.example:9000", false},
+		{"a name that begins like it", "localhost.evil.example:9000", "", false},
+		{"an address of the network", "192.168.1.7:9000", "", false},
+		{"no host", "", "", false},
+		{"another site's page", "localhost:9000", "https://evil.example", false},
+		{"another port's page", "localhost:9000", "http://localhost:8080", false},
+		{"a page without an origin", "localhost:9000", "null", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ask := func(h http.Handler, method, path string) *httptest.ResponseRecorder {
+				r := httptest.NewRequest(method, path, strings.NewReader(`{"session_id":"s","goal_text":"g","correlation_id":"c"}`))
+				r.Host = test.host
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Authorization", "Bearer token")
+				if test.origin != "" {
+					r.Header.Set("Origin", test.origin)
+				}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				return w
+			}
+			for path, method := range paths {
+				if w := ask(open, method, path); (w.Code == http.StatusOK) != test.ok || !test.ok && !strings.Contains(w.Body.String(), `"error":"forbidden"`) {
+					t.Errorf("%s: %d %s", path, w.Code, w.Body)
+				}
+				if w := ask(closed, method, path); w.Code != http.StatusOK {
+					t.Errorf("%s with a token: %d %s", path, w.Code, w.Body)
+				}
+			}
+			if w := ask(open, "GET", "/healthz"); w.Code != http.StatusOK {
+				t.Errorf("/healthz: %d %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
 // decider is a service of a test's own.
 type decider func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 

@@ -28,7 +28,7 @@ func (a *api) dial(t *testing.T, path, headers string) (net.Conn, *bufio.Reader)
 	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil { // else a fault would last until the tests end
 		t.Fatal(err)
 	}
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n%s\r\n", path, headers); err != nil {
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n%s\r\n", path, headers); err != nil {
 		t.Fatal(err)
 	}
 	return c, bufio.NewReader(c)
