@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -283,6 +285,53 @@ func TestReasonerServeKilled(t *testing.T) {
 	second.signal(syscall.SIGTERM)
 	if code := second.wait(20 * time.Second); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, second.log)
+	}
+}
+
+// A service with its own store is killed while it answers: an answer that a
+// client has is the one that it gets again.
+func TestReasonerServeKilled_ResultsStay(t *testing.T) {
+	dir, port, natsPort := t.TempDir(), freePort(t), freePort(t)
+	args := []string{
+		"serve", "--listen", "127.0.0.1:" + port, "--data", dir, "--nats-listen", "127.0.0.1:" + natsPort, "--ack-wait", "1s",
+	}
+	type answer struct {
+		id   string
+		resp *wire.AgentIntentResponse
+	}
+	got := make(map[string]string) // intent ids
+	for round := range 4 {
+		p := startReasoner(t, "msg=serving", args...)
+		ctx, cancel := context.WithCancel(t.Context())
+		client := queueClient(t, "nats://127.0.0.1:"+natsPort)
+		answers := make(chan answer)
+		var asking sync.WaitGroup
+		for i := range 30 {
+			asking.Go(func() { // ends with the answer, or with ctx
+				id := fmt.Sprintf("r%d-%d", round, i)
+				if resp, err := client.AgentIntent(ctx, todo(id)); err == nil {
+					select {
+					case answers <- answer{id, resp}:
+					case <-ctx.Done():
+					}
+				}
+			})
+		}
+		for range 10 {
+			a := await(t, "an answer", answers)
+			got[a.id] = a.resp.IntentID
+		}
+		p.kill()
+		cancel()
+		asking.Wait()
+	}
+	startReasoner(t, "msg=serving", args...)
+	client := queueClient(t, "nats://127.0.0.1:"+natsPort)
+	for id, intent := range got {
+		resp, err := client.AgentIntent(t.Context(), todo(id))
+		if err != nil || intent == "" || resp.IntentID != intent {
+			t.Errorf("%s: %+v, %v, want intent %s", id, resp, err, intent)
+		}
 	}
 }
 

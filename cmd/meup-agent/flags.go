@@ -153,9 +153,9 @@ func emptyCommand(words []string) error {
 }
 
 func (f *runFlags) logger() (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return nil, program.Usagef("--log-level %q: expected debug, info, warn or error", f.logLevel)
+	level, err := program.ParseLevel(f.logLevel)
+	if err != nil {
+		return nil, err
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	switch f.logFormat {

@@ -29,11 +29,13 @@ func TestCloseHeedsContext(t *testing.T) {
 	}
 	defer p.close(context.Background())
 	f := &queueFlags{data: t.TempDir(), listen: "127.0.0.1:0", workers: 1, replicas: 1, drain: time.Hour}
-	r, err := f.open(t.Context(), p)
+	r, err := f.connect(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.work(t.Context(), f.workers)
+	if err := <-r.work(t.Context(), f.workers); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := r.client.AgentIntentAsync(t.Context(), &wire.AgentIntentRequest{SessionID: "s", GoalText: "g"}); err != nil {
 		t.Fatal(err)
 	}

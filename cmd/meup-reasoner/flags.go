@@ -63,9 +63,9 @@ func (f *logFlags) register(fl *pflag.FlagSet) {
 }
 
 func (f *logFlags) logger() (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.level)); err != nil {
-		return nil, program.Usagef("--log-level %q: expected debug, info, warn or error", f.level)
+	level, err := program.ParseLevel(f.level)
+	if err != nil {
+		return nil, err
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	switch f.format {

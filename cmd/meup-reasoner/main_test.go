@@ -12,10 +12,12 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/program"
 )
 
@@ -251,5 +253,56 @@ func TestListenFromTheEnvironment(t *testing.T) {
 	t.Setenv("UVICORN_PORT", "9123")
 	if got := defaultListen(); got != "[::1]:9123" {
 		t.Error(got)
+	}
+}
+
+// TestServe_QueueOutOfReach: the service answers while NATS is away, and takes
+// asynchronous requests when it is there.
+func TestServe_QueueOutOfReach(t *testing.T) {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan [2]string, 1)
+	receiver := receive(t, results)
+	p := start(t, nil, "--nats", "nats://"+address, "--callback-allow", "127.0.0.1")
+	if status, body := p.ask(t, "GET", "/healthz", "", ""); status != 200 {
+		t.Errorf("/healthz: %d %s", status, body)
+	}
+	if status, body := p.ask(t, "POST", "/agent_intent", "", example); status != 200 {
+		t.Errorf("/agent_intent: %d %s", status, body)
+	}
+	async := strings.TrimSuffix(example, "}") + `,"callback_url":"` + receiver + `"}`
+	if status, body := p.ask(t, "POST", "/agent_intent_async", "", async); status != 503 {
+		t.Errorf("/agent_intent_async: %d %s", status, body)
+	}
+	server, err := natsembed.Start(t.Context(), natsembed.Options{Dir: t.TempDir(), Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	deadline := time.Now().Add(30 * time.Second)
+	tick := time.NewTicker(50 * time.Millisecond) // another process has to notice
+	defer tick.Stop()
+	for {
+		status, body := p.ask(t, "POST", "/agent_intent_async", "", async)
+		if status == 202 {
+			break
+		}
+		if <-tick.C; time.Now().After(deadline) {
+			t.Fatalf("/agent_intent_async: %d %s", status, body)
+		}
+	}
+	<-results
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.reading.Wait()
+	if err := p.Wait(); err != nil {
+		t.Errorf("it ended with %v:\n%s", err, p.said())
 	}
 }

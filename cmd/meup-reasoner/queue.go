@@ -22,6 +22,9 @@ import (
 // submitTimeout bounds how long an asynchronous request waits for the queue.
 const submitTimeout = 3 * time.Second
 
+// openGrace is how long serve waits for the queue before it serves without it.
+const openGrace = 2 * time.Second
+
 // queueRuntime is a queue that is worked off, and what belongs to it.
 type queueRuntime struct {
 	server *natsembed.Server // nil with --nats
@@ -34,32 +37,59 @@ type queueRuntime struct {
 }
 
 // start is what serve calls: see queueRunner.
-func (f *queueFlags) start(ctx context.Context, p *parts) (intent.Jobs, func(context.Context) error, error) {
+func (f *queueFlags) start(ctx context.Context, p *parts, fail func(error)) (intent.Jobs, func(context.Context) error, error) {
 	wanted := f.wanted()
 	if err := f.check(); err != nil || !wanted {
 		return nil, nil, err
 	}
-	r, err := f.open(ctx, p)
+	r, err := f.connect(ctx, p)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, r.close(ctx))
 	}
-	r.work(ctx, f.workers)
+	opened := r.work(ctx, f.workers)
+	grace := time.NewTimer(openGrace)
+	defer grace.Stop()
+	select {
+	case err = <-opened:
+	case <-ctx.Done():
+	case <-grace.C:
+		p.log.Warn("the queue cannot be reached yet; asynchronous requests are refused until it can")
+		r.working.Go(func() { // ends with work
+			if err := <-opened; err != nil && !errors.Is(err, context.Canceled) {
+				fail(err)
+			}
+		})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, r.close(ctx))
+	}
 	return queueJobs{r.client}, r.close, nil
 }
 
-// open starts or finds the NATS and opens the queue, which nobody works off
-// yet.
-func (f *queueFlags) open(ctx context.Context, p *parts) (r *queueRuntime, err error) {
-	r = new(queueRuntime)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.close(ctx))
+// work opens the queue and works it off, until close ends it. The result
+// receives the outcome of opening, which may take as long as NATS is away.
+func (r *queueRuntime) work(ctx context.Context, workers int) (opened <-chan error) {
+	// A signal ends the queue by close, in its own order.
+	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	outcome := make(chan error, 1)
+	r.working.Go(func() { // ends with close, which waits
+		err := r.queue.Open(ctx)
+		outcome <- err
+		if err == nil && workers > 0 {
+			_ = r.queue.Run(ctx)
 		}
-	}()
-	if err := f.connect(ctx, r, p.log); err != nil {
+	})
+	return outcome
+}
+
+// connect starts or connects to the NATS, and makes the queue, which is not
+// open yet. After an error, too, the result is to be closed.
+func (f *queueFlags) connect(ctx context.Context, p *parts) (r *queueRuntime, err error) {
+	r = new(queueRuntime)
+	if err := f.connectNATS(ctx, r, p.log); err != nil {
 		return r, err
 	}
-	r.queue, err = queue.Open(ctx, queue.Options{
+	r.queue, err = queue.New(queue.Options{
 		Conn: r.conn, Name: f.name,
 		Decide: p.service.Decide, Workflow: p.service.Workflow, Callback: p.callbacks.Post, AllowAPIKeys: f.apiKeys,
 		Workers: f.workers, AckWait: f.ackWait, MaxDeliver: f.maxDeliver, JobTimeout: f.jobTimeout, Drain: f.drain,
@@ -75,8 +105,8 @@ func (f *queueFlags) open(ctx context.Context, p *parts) (r *queueRuntime, err e
 	return r, err
 }
 
-// connect makes the connection, and the server where it is one of our own.
-func (f *queueFlags) connect(ctx context.Context, r *queueRuntime, log *slog.Logger) error {
+// connectNATS makes the connection, and starts the server with --data.
+func (f *queueFlags) connectNATS(ctx context.Context, r *queueRuntime, log *slog.Logger) error {
 	token, err := f.token()
 	if err != nil {
 		return err
@@ -100,16 +130,6 @@ func (f *queueFlags) connect(ctx context.Context, r *queueRuntime, log *slog.Log
 	}
 	r.conn, err = natsconn.Connect(url, log, options...)
 	return err
-}
-
-// work begins to work the queue off; close ends that.
-func (r *queueRuntime) work(ctx context.Context, workers int) {
-	if workers == 0 {
-		return
-	}
-	// Whoever is told to end ends the queue by close, in its own order.
-	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
-	r.working.Go(func() { _ = r.queue.Run(ctx) })
 }
 
 // close lets the jobs end that are being worked on, for as long as the queue

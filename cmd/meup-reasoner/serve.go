@@ -22,8 +22,9 @@ type queueRunner interface {
 	// start works the queue off until stop is called, which waits for that
 	// until its ctx ends. Nothing is started, and all are nil, where the flags
 	// ask for no queue. Where jobs is not nil, asynchronous requests go into
-	// the queue.
-	start(ctx context.Context, p *parts) (jobs intent.Jobs, stop func(ctx context.Context) error, err error)
+	// the queue, which may not be open yet; fail is called if it cannot be
+	// opened later.
+	start(ctx context.Context, p *parts, fail func(error)) (jobs intent.Jobs, stop func(ctx context.Context) error, err error)
 }
 
 func newServe(queue queueRunner) *cobra.Command {
@@ -42,8 +43,8 @@ may name a provider on this host (ollama, lmstudio) only when --model or
 --allow-local-model does. Where no model is named, or it does not decide, rules do.
 
 Tokens come from the environment variable REASONING_API_TOKEN, or another one
-that --token-env names. Without any, everybody who reaches the service may use
-it.
+that --token-env names. Without any, the service answers requests to localhost
+and loopback addresses alone, and no pages of other sites.
 
 Results of asynchronous requests are posted to public addresses only, unless
 --callback-allow names others. They are signed when the environment variable
@@ -83,11 +84,16 @@ func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bo
 		return err
 	}
 	defer p.close(context.WithoutCancel(ctx))
-	jobs, stopJobs, err := startJobs(ctx, p, queue)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	jobs, stopJobs, err := startJobs(ctx, p, queue, fail)
 	if err != nil {
 		return err
 	}
 	err = serveHTTP(ctx, f, p, jobs, tokens)
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause // the queue cannot be opened
+	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain)
 	defer cancel()
 	if stopErr := stopJobs(drain); stopErr != nil {
@@ -99,10 +105,10 @@ func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bo
 
 // startJobs starts what makes asynchronous decisions: the queue where there is
 // one that takes them, or else this process. stop ends both.
-func startJobs(ctx context.Context, p *parts, queue queueRunner) (intent.Jobs, func(context.Context) error, error) {
+func startJobs(ctx context.Context, p *parts, queue queueRunner, fail func(error)) (intent.Jobs, func(context.Context) error, error) {
 	stopQueue := func(context.Context) error { return nil }
 	if queue != nil {
-		jobs, stop, err := queue.start(ctx, p)
+		jobs, stop, err := queue.start(ctx, p, fail)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -140,6 +146,9 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, t
 		o.Metrics = metrics
 	} else {
 		mux := http.NewServeMux()
+		if loopbackAddress(f.metricsListen) {
+			metrics = intent.Local(metrics)
+		}
 		mux.Handle("GET /metrics", metrics)
 		aside = listening.add(ctx, f.metricsListen, mux, metricsConnections, time.Minute, p.log)
 	}
@@ -154,9 +163,17 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, t
 	address := addresses[len(addresses)-1]
 	p.log.Info("serving", "address", address.String(), "model", f.model.model, "tokens", len(tokens), "version", program.Version(version))
 	if len(tokens) == 0 && !loopback(address) {
-		p.log.Warn("everybody who reaches the service may use it: no token is set", "address", address.String())
+		p.log.Warn("no token is set: the service answers only requests to localhost, although other machines reach it", "address", address.String())
 	}
 	return listening.serve(ctx, f.drain, p.log)
+}
+
+// loopbackAddress reports whether an address to listen on is this machine's
+// alone.
+func loopbackAddress(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip, ipErr := netip.ParseAddr(host)
+	return err == nil && (host == "localhost" || ipErr == nil && ip.IsLoopback())
 }
 
 func loopback(a net.Addr) bool {

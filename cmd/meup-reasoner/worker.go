@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,14 +91,19 @@ func work(ctx context.Context, f *workerFlags, secretNamed bool) error {
 		return err
 	}
 	defer p.close(context.WithoutCancel(ctx))
-	r, err := f.queue.open(ctx, p)
-	if err != nil {
-		return err
+	r, err := f.queue.connect(ctx, p)
+	if err == nil {
+		select {
+		case err = <-r.work(ctx, f.queue.workers):
+		case <-ctx.Done():
+		}
 	}
-	r.work(ctx, f.queue.workers)
+	if err != nil {
+		return errors.Join(err, r.close(ctx))
+	}
 	log.Info("working", "workers", f.queue.workers, "model", f.model.model, "version", program.Version(version))
 	<-ctx.Done()
-	log.Info("draining", "patience", f.queue.drain)
+	log.Info("draining", "timeout", f.queue.drain)
 	err = r.close(context.WithoutCancel(ctx))
 	log.Info("stopped")
 	return err

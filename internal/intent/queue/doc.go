@@ -43,21 +43,18 @@
 // NATS syncs every two minutes unless sync_interval is "always", and a power
 // cut takes what came since; with three, it is on a majority of the servers.
 //
-// Results are kept more lightly: on disk but not synced one by one, since
-// every sync costs as much as a job. A power cut can take the results of the
-// last minutes, whose jobs are gone too. Nothing hangs for it: a client that
-// still waits submits its job again under the same id, as it does whenever its
-// connection comes back, and the job is then done again. A client that had
-// its answer has it.
+// A result is stored before it is announced and before its job is removed, with
+// the same safety as jobs: on the embedded NATS it is synced. So a job has one
+// result, also when the process is killed at any moment.
 //
 // # What it costs
 //
-// On a NATS that syncs every write a job costs two syncs, one when it is
-// submitted and one when it is removed; the disk's time for them bounds a
-// queue. Measured and left out, since they gain nothing: jobs spread over
+// On a NATS that syncs every write a job costs three syncs: when it is
+// submitted, when its result is written, and when it is removed. The disk's
+// time for them bounds a queue. Measured and left out, since they gain nothing: jobs spread over
 // several streams, results or the consumer's state in memory, submissions in
-// atomic batches. Results that are synced, or acknowledgements that are waited
-// for, cost a third to a half of the throughput.
+// atomic batches. Acknowledgements that are waited for cost a third to a half
+// of the throughput.
 //
 // # Goroutines
 //

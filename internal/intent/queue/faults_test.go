@@ -225,7 +225,11 @@ func TestOptions(t *testing.T) {
 		"below zero":        {Conn: nc, Decide: finish, StatusPoll: -1},
 		"room for 3 replic": {Conn: nc, Decide: finish, Replicas: 3, Name: "three"},
 	} {
-		if _, err := queue.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+		q, err := queue.New(o)
+		if err == nil {
+			err = q.Open(t.Context())
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

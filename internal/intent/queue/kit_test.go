@@ -112,8 +112,11 @@ func (s *site) open(change ...func(*queue.Options)) *running {
 	for _, f := range change {
 		f(&o)
 	}
-	q, err := queue.Open(s.t.Context(), o)
+	q, err := queue.New(o)
 	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := q.Open(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 	return &running{Queue: q, conn: o.Conn}

@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	// startWait bounds how long Open waits for a NATS that is not there yet.
-	startWait = 30 * time.Second
 	// retryWait is the pause before something is tried again.
 	retryWait = 250 * time.Millisecond
 	// askWait bounds one question to JetStream.
 	askWait = 5 * time.Second
+	// warnEvery is the pause between two log lines about a queue that is not
+	// ready.
+	warnEvery = 30 * time.Second
 )
 
 // errStopping ends jobs that have to be left to another worker, errCanceled
@@ -47,9 +48,8 @@ type Queue struct {
 	results  jetstream.Stream
 }
 
-// Open makes what is missing of the queue. It waits half a minute for a NATS
-// that cannot be reached.
-func Open(ctx context.Context, opts Options) (*Queue, error) {
+// New makes a queue of options. Open must have succeeded before Run.
+func New(opts Options) (*Queue, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -61,13 +61,13 @@ func Open(ctx context.Context, opts Options) (*Queue, error) {
 	if q.js, err = jetstream.New(opts.Conn, jetstream.WithDefaultTimeout(askWait)); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, startWait, errors.New("NATS cannot be reached"))
-	defer cancel()
-	if err := q.ensureSoon(ctx); err != nil {
-		return nil, err
-	}
 	return q, nil
 }
+
+// Open creates the streams and the consumer that are missing. While NATS cannot
+// be reached, or has no leader, it tries again until ctx ends. The error is of
+// ctx, or one that trying again does not change.
+func (q *Queue) Open(ctx context.Context) error { return q.ensureSoon(ctx) }
 
 // Run works until ctx ends. Then it takes no more jobs, lets those that it has
 // go on for Options.Drain, and leaves what is not finished by then to other

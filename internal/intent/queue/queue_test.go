@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
@@ -331,6 +334,51 @@ func TestWorkerOutlivesServer(t *testing.T) {
 	s.start(listen)
 	if a := receive(t, "an answer", waiting); a.err != nil {
 		t.Error(a.err)
+	}
+}
+
+// Opening goes on for as long as NATS is away.
+func TestOpen_WaitsForNATS(t *testing.T) {
+	s := newSite(t)
+	conn, listen := s.conn(), strings.TrimPrefix(s.URL(), "nats://")
+	s.Close()
+	q, err := queue.New(queue.Options{
+		Conn: conn, Decide: finish, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := q.Open(stopped); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open with a context that has ended: %v", err)
+	}
+	opened := make(chan error, 1)
+	go func() { opened <- q.Open(t.Context()) }() // received below
+	eventually(t, "the log has the reason", func() bool { return strings.Contains(s.log.String(), "the queue is not ready; trying again") })
+	s.start(listen)
+	if err := receive(t, "the queue is open", opened); err != nil {
+		t.Error(err)
+	}
+}
+
+// A result is on the disk when it counts: the server flushes and syncs it
+// before it acknowledges.
+func TestResults_AreNotFlushedLate(t *testing.T) {
+	s := newSite(t)
+	late := jetstream.StreamConfig{ // as an earlier version made it
+		Name: names.ResultsStream(), Subjects: []string{names.Result("*")}, PersistMode: jetstream.AsyncPersistMode,
+	}
+	if _, err := s.js().CreateStream(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	handle, err := s.js().Stream(t.Context(), names.ResultsStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := handle.CachedInfo().Config.PersistMode; mode != jetstream.DefaultPersistMode {
+		t.Errorf("persist mode %v", mode)
 	}
 }
 

@@ -22,7 +22,7 @@ func (q *Queue) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	results, err := q.stream(ctx, q.resultsConfig())
+	results, err := q.resultsStream(ctx)
 	if err != nil {
 		return err
 	}
@@ -55,6 +55,25 @@ func (q *Queue) stream(ctx context.Context, config jetstream.StreamConfig) (jets
 	return s, nil
 }
 
+// resultsStream returns the stream of results, or makes it. Earlier versions
+// made one that is flushed late, so that a kill could lose results; JetStream
+// cannot change that of a stream, so it is made anew when it is empty.
+func (q *Queue) resultsStream(ctx context.Context) (jetstream.Stream, error) {
+	s, err := q.stream(ctx, q.resultsConfig())
+	if err != nil || s.CachedInfo().Config.PersistMode != jetstream.AsyncPersistMode {
+		return s, err
+	}
+	if n := s.CachedInfo().State.Msgs; n > 0 {
+		q.log.Warn("results are not synced before they count, and a kill can lose some: start again when the stream is empty, or delete it",
+			"stream", q.names.ResultsStream(), "results", n)
+		return s, nil
+	}
+	if err := q.js.DeleteStream(ctx, q.names.ResultsStream()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, fmt.Errorf("delete empty stream %s: %w", q.names.ResultsStream(), err)
+	}
+	return q.stream(ctx, q.resultsConfig())
+}
+
 // jobsConfig: one message a subject, and new ones are refused, not old ones
 // dropped, when there is no room.
 func (q *Queue) jobsConfig() jetstream.StreamConfig {
@@ -71,7 +90,7 @@ func (q *Queue) jobsConfig() jetstream.StreamConfig {
 }
 
 func (q *Queue) resultsConfig() jetstream.StreamConfig {
-	c := jetstream.StreamConfig{
+	return jetstream.StreamConfig{
 		Name:        q.names.ResultsStream(),
 		Description: "Results of the Reasoning API's jobs, for a while.",
 		Subjects:    []string{q.names.Result("*")},
@@ -84,11 +103,6 @@ func (q *Queue) resultsConfig() jetstream.StreamConfig {
 		AllowDirect: q.opts.Replicas == 1, // of several, one may be behind
 		RePublish:   &jetstream.RePublish{Source: q.names.Result("*"), Destination: q.names.Done("{{wildcard(1)}}")},
 	}
-	if q.opts.Replicas == 1 {
-		// Whatever the server's sync is: the package comment says why.
-		c.PersistMode = jetstream.AsyncPersistMode
-	}
-	return c
 }
 
 // consumerConfig leaves the count of deliveries without a bound: a message
@@ -105,19 +119,23 @@ func (q *Queue) consumerConfig() jetstream.ConsumerConfig {
 	}
 }
 
-// ensureSoon is ensure for whoever can wait: until ctx ends it tries again.
+// ensureSoon repeats ensure until it succeeds, ctx ends, or the error is one
+// that trying again does not change.
 func (q *Queue) ensureSoon(ctx context.Context) error {
+	var warned time.Time
 	for {
 		err := q.ensure(ctx)
 		if err == nil || !passing(err) {
 			return err
 		}
-		q.log.Debug("queue is not ready", "error", err)
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		case <-time.After(retryWait):
 		}
+		if now := time.Now(); now.Sub(warned) >= warnEvery {
+			q.log.Warn("the queue is not ready; trying again", "error", err)
+			warned = now
+		}
+		pause(ctx)
 	}
 }
 

@@ -18,11 +18,9 @@ func (q *Queue) work(taking, jobs context.Context) {
 		}
 		q.log.Warn("queue is interrupted", "error", err)
 		pause(taking)
-		ctx, cancel := context.WithTimeout(taking, startWait)
-		if err := q.ensureSoon(ctx); err != nil && taking.Err() == nil {
+		if err := q.ensureSoon(taking); err != nil && taking.Err() == nil {
 			q.log.Error("queue cannot be used", "error", err)
 		}
-		cancel()
 	}
 }
 
