@@ -78,3 +78,35 @@ spaces:
 		t.Errorf("the guest: %d %s", status, text)
 	}
 }
+
+func TestEvents_HeadJoinsNothing(t *testing.T) {
+	g := meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+      bob: {token: bob-token, capabilities: [chat]}
+`)
+	alice, status, _ := connect(t, g, "lab", "alice-token")
+	if alice == nil {
+		t.Fatal(status)
+	}
+	for range 20 {
+		if status, _ := ask(t, g, http.MethodHead, "/api/spaces/lab/events", "bob-token", ""); status != http.StatusOK {
+			t.Fatal(status)
+		}
+	}
+	say(t, alice, `{"id": "end", "kind": "chat", "payload": {"message": "x"}}`)
+	for {
+		_, frame, err := alice.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(frame), `"system.presence"`) {
+			t.Fatalf("got %s", frame)
+		}
+		if strings.Contains(string(frame), `"end"`) {
+			return
+		}
+	}
+}

@@ -23,6 +23,13 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		return // a stream without a body has no member
+	}
 	member, refused := v.space.Join(r.Context(), s.options.Door.As(v.as, o))
 	if refused != nil {
 		access.WriteError(w, refused)
@@ -31,14 +38,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	defer v.space.Leave(member)
 	defer member.MarkClosed()
 
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	if r.Method == http.MethodHead {
-		return
-	}
 	stream := eventStream{w: w, rc: http.NewResponseController(w), patience: s.options.IdleTimeout}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ type Bucket struct {
 	mu        sync.Mutex
 	latest    time.Time // of all calls so far
 	envelopes tokens
+	joins     tokens
 	bytes     tokens
 	kinds     []kindTokens // replaced as a whole, never changed in place
 }
@@ -38,6 +40,11 @@ func (b *Bucket) Update(l Limits, now time.Time) {
 	defer b.mu.Unlock()
 	now = b.clock(now)
 	b.envelopes = b.envelopes.update(now, l.Rate, burst(l.Rate, l.Burst))
+	if !unlimited(l.Rate) {
+		b.joins = b.joins.update(now, max(l.Rate, minJoinRate), max(burst(l.Rate, l.Burst), minJoinBurst))
+	} else {
+		b.joins = tokens{}
+	}
 	b.bytes = b.bytes.update(now, float64(l.BytesPerSecond), l.byteBurst())
 	kinds := make([]kindTokens, 0, len(l.Kinds))
 	for _, k := range l.Kinds {
@@ -75,6 +82,28 @@ func (b *Bucket) Envelope(now time.Time) *protocol.Error {
 		return refusal("rate", "", wait)
 	}
 	b.envelopes.take(now, 1)
+	return nil
+}
+
+// Connections may be opened at the rate of envelopes, from a bucket of their
+// own, and at least at this one: a participant with few envelopes to send may
+// still have several connections, and lose them all at once.
+const (
+	minJoinRate  = 1
+	minJoinBurst = 32
+)
+
+// Join charges one connection that is opened. Error: rate_limited.
+func (b *Bucket) Join(now time.Time) *protocol.Error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	if wait := b.joins.wait(now, 1); wait > 0 {
+		e := refusal("rate", "", wait)
+		e.Message = fmt.Sprintf("You open connections faster than your limit allows; try again in %d ms.", e.RetryAfterMS)
+		return e
+	}
+	b.joins.take(now, 1)
 	return nil
 }
 

@@ -316,3 +316,26 @@ func BenchmarkAdmit(b *testing.B) {
 		admit(b, bucket)
 	}
 }
+
+func TestBucket_JoinsHaveABucketOfTheirOwn(t *testing.T) {
+	now := time.Unix(0, 0)
+	b := limit.New(limit.Limits{Rate: 1, Burst: 2})
+	for i := range 32 {
+		if err := b.Join(now); err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+	}
+	err := b.Join(now)
+	if err == nil || err.Code != protocol.CodeRateLimited || err.RetryAfter() != time.Second {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := b.Envelope(now); err != nil {
+		t.Errorf("connections cost envelopes: %v", err)
+	}
+	unlimited := limit.New(limit.Limits{})
+	for range 1000 {
+		if err := unlimited.Join(now); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

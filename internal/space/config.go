@@ -42,6 +42,8 @@ type ParticipantConfig struct {
 type Limiter interface {
 	// Envelope charges one envelope, whatever becomes of it.
 	Envelope(now time.Time) *protocol.Error
+	// Join charges one connection that the participant opens.
+	Join(now time.Time) *protocol.Error
 	// Reserve charges the bytes and the buckets of the kind. What it returns
 	// gives them back; it is nil when there was nothing to charge.
 	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, *protocol.Error)

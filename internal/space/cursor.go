@@ -34,28 +34,16 @@ type Cursor struct {
 // Follow returns a cursor that stands behind an entry. Close must be called.
 func (s *Space) Follow(after protocol.Seq) *Cursor {
 	c := &Cursor{space: s, seq: after, wake: make(chan struct{}, 1), batch: make([]*Entry, 0, deliveryEntries)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := append(slices.Clone(s.following()), c)
-	s.cursors.Store(&list)
+	s.cursors.add(c)
 	return c
 }
 
 // Close ends the cursor.
 func (c *Cursor) Close() {
-	s := c.space
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := slices.DeleteFunc(slices.Clone(s.following()), func(other *Cursor) bool { return other == c })
-	s.cursors.Store(&list)
+	c.space.cursors.remove(c)
 }
 
-func (s *Space) following() []*Cursor {
-	if list := s.cursors.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
+func (s *Space) following() []*Cursor { return s.cursors.all() }
 
 // Next returns the entries that come next, hidden ones left out, and the Seq up
 // to which the log has been read with them. It waits until there are some, or

@@ -64,7 +64,7 @@ func (s *Space) fold(e *journal.Entry) {
 	}
 	s.state.Store(after)
 	switch e.Envelope.Kind {
-	case KindSystemMember, protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
+	case protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
 		s.refreshRights(before, after, recipientOf(&e.Envelope))
 	}
 }

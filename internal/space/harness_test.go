@@ -278,6 +278,15 @@ func welcomeSeq(t testing.TB, f ownFrame) protocol.Seq {
 	return w.Space.Seq
 }
 
+func presenceAbout(t testing.TB, e *protocol.Envelope) protocol.ParticipantID {
+	t.Helper()
+	var p protocol.Presence
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Participant.ID
+}
+
 func presenceOf(t testing.TB, e *protocol.Envelope) string {
 	t.Helper()
 	var p protocol.Presence

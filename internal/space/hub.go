@@ -135,6 +135,9 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	}
 	if peers := h.services.Peers; peers != nil {
 		s.setRemote(peers.Remote(s.name))
+		s.mu.Lock()
+		s.rosterChangedLocked()
+		s.mu.Unlock()
 	}
 }
 
@@ -302,6 +305,7 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 			}
 			for _, s := range h.some() {
 				s.expire(last, now)
+				s.announceDue(now)
 				s.ring.expire(now.Add(-ringAge))
 				h.retire(s, now)
 			}

@@ -1,7 +1,6 @@
 package space
 
 import (
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -24,9 +23,9 @@ func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
 	return head
 }
 
-func (s *Space) putLive(e *Entry) {
+func (s *Space) putLive(list ...*Entry) {
 	s.deliverMu.Lock()
-	s.ring.put([]*Entry{e})
+	s.ring.put(list)
 	s.deliverMu.Unlock()
 	s.rouse()
 }
@@ -42,81 +41,6 @@ func (s *Space) receiveLive(message []byte) {
 	}
 	e.Envelope.Seq = 0
 	s.putLive(newEntry(e))
-}
-
-// announce tells the others that a participant came or went. It is called
-// under mu, so that who comes and goes quickly is announced in that order.
-func (s *Space) announce(event string, id protocol.ParticipantID) {
-	now := s.now()
-	var spelled [protocol.DialectCount]json.RawMessage
-	var e protocol.Envelope
-	for d := range spelled {
-		var err error
-		p := protocol.Presence{Event: event, Participant: s.describe(id, protocol.Dialect(d), now)}
-		if e, err = protocol.FromGateway(s.hub.newID(), protocol.KindSystemPresence, now, p); err != nil {
-			s.log.Error("encode presence", "participant", id, "error", err)
-			return
-		}
-		spelled[d] = e.Payload
-	}
-	e.Payload = spelled[protocol.MEUP1]
-	s.putLive(&Entry{Envelope: &e, except: id, spelled: &spelled})
-}
-
-// reportRosterLocked tells the other gateways who is here.
-func (s *Space) reportRosterLocked() {
-	peers := s.hub.services.Peers
-	if peers == nil {
-		return
-	}
-	var here []protocol.ParticipantID
-	for id, p := range s.participants {
-		if p.connections > 0 {
-			here = append(here, id)
-		}
-	}
-	slices.Sort(here)
-	peers.SetRoster(s.name, here)
-}
-
-// setRemote takes who is connected to the other gateways, and announces those
-// who came or went there.
-func (s *Space) setRemote(ids []protocol.ParticipantID) {
-	remote := make(map[protocol.ParticipantID]bool, len(ids))
-	for _, id := range ids {
-		remote[id] = true
-	}
-	s.mu.Lock()
-	before := s.remote
-	s.remote = remote
-	var came, went []protocol.ParticipantID
-	for id := range remote {
-		if !before[id] && !s.hereLocked(id) {
-			came = append(came, id)
-		}
-	}
-	for id := range before {
-		if !remote[id] && !s.hereLocked(id) {
-			went = append(went, id)
-		}
-	}
-	slices.Sort(came)
-	slices.Sort(went)
-	for _, id := range came {
-		s.announce(protocol.PresenceJoin, id)
-	}
-	for _, id := range went {
-		s.announce(protocol.PresenceLeave, id)
-	}
-	s.mu.Unlock()
-	for _, id := range went {
-		s.streams.forget(id)
-	}
-}
-
-func (s *Space) hereLocked(id protocol.ParticipantID) bool {
-	p := s.participants[id]
-	return p != nil && p.connections > 0
 }
 
 // streams knows who opened which stream, so that nobody writes into or closes

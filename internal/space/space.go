@@ -42,9 +42,11 @@ type Space struct {
 
 	mu           sync.Mutex // memory work only
 	participants map[protocol.ParticipantID]*participant
-	roster       atomic.Pointer[[]*Member] // replaced whenever somebody comes or goes
-	cursors      atomic.Pointer[[]*Cursor] // likewise
-	remote       map[protocol.ParticipantID]bool
+	remote       map[protocol.ParticipantID]bool // connected to other gateways
+	presence     presence
+
+	connected set[*Member]
+	cursors   set[*Cursor]
 }
 
 // participant is somebody who is or was here: what holds across connections.
@@ -84,12 +86,7 @@ func (s *Space) journal() journal.Journal { return s.hub.services.Journal }
 func (s *Space) observer() Observer       { return s.hub.services.Observer }
 func (s *Space) now() time.Time           { return s.hub.services.Clock().UTC() }
 
-func (s *Space) members() []*Member {
-	if list := s.roster.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
+func (s *Space) members() []*Member { return s.connected.all() }
 
 // settings returns what is configured for a participant.
 func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
@@ -119,6 +116,9 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	if refused != nil {
 		return nil, refused
 	}
+	if err := s.chargeJoin(o.ID); err != nil {
+		return nil, err
+	}
 	if err := s.admitGuest(ctx, o.ID); err != nil {
 		return nil, err
 	}
@@ -140,6 +140,18 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	}
 	s.recheck(m)
 	return m, nil
+}
+
+// chargeJoin counts a connection against what the participant may open in a
+// time, whatever becomes of it.
+func (s *Space) chargeJoin(id protocol.ParticipantID) *protocol.Error {
+	s.mu.Lock()
+	limiter := s.participantLocked(id).limits()
+	s.mu.Unlock()
+	if limiter == nil {
+		return nil
+	}
+	return limiter.Join(s.now())
 }
 
 // recheck ends a connection that the configuration lets in no more.
@@ -236,13 +248,10 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	if !m.behind {
 		m.seq, m.pos = head, pos
 	}
-	// Readers of the list so far do not see what is appended behind it.
-	list := append(s.members(), m)
-	s.roster.Store(&list)
-	s.reportRosterLocked()
-	if p.connections == 1 && !s.remote[m.ID] {
-		s.log.Info("participant joined", "participant", m.ID)
-		s.announce(protocol.PresenceJoin, m.ID)
+	s.connected.add(m)
+	if p.connections == 1 {
+		s.rosterChangedLocked()
+		s.presenceChangedLocked(m.ID)
 	}
 	return nil
 }
@@ -250,20 +259,16 @@ func (s *Space) enter(m *Member) *protocol.Error {
 // Leave takes the connection out.
 func (s *Space) Leave(m *Member) {
 	s.mu.Lock()
-	i := slices.Index(s.members(), m)
-	if i < 0 {
+	if !s.connected.remove(m) {
 		s.mu.Unlock()
 		return
 	}
-	list := slices.Delete(slices.Clone(s.members()), i, i+1)
-	s.roster.Store(&list)
 	m.who.connections--
 	m.who.lastSeen = s.now()
 	last := m.who.connections == 0 && !s.remote[m.ID]
-	s.reportRosterLocked()
-	if last {
-		s.log.Info("participant left", "participant", m.ID)
-		s.announce(protocol.PresenceLeave, m.ID)
+	if m.who.connections == 0 {
+		s.rosterChangedLocked()
+		s.presenceChangedLocked(m.ID)
 	}
 	s.mu.Unlock()
 
@@ -324,6 +329,5 @@ func (s *Space) Present() []protocol.ParticipantID {
 func (s *Space) IsPresent(id protocol.ParticipantID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.participants[id]
-	return s.remote[id] || p != nil && p.connections > 0
+	return s.isPresentLocked(id)
 }

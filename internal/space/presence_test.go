@@ -1,0 +1,132 @@
+package space_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// run runs the hub until the test ends.
+func (r *room) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { r.hub.Run(ctx, time.Second) })
+	r.t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+// presence returns the events that the member got about a participant.
+func (m *member) presence(id protocol.ParticipantID) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var events []string
+	for _, e := range m.got {
+		if e.Kind == protocol.KindSystemPresence && presenceAbout(m.t, e) == id {
+			events = append(events, presenceOf(m.t, e))
+		}
+	}
+	return events
+}
+
+func TestPresence_FlappingIsBounded(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		t.Run(fmt.Sprint("stays ", stays), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
+				r.run()
+				alice := r.join(space.JoinOptions{ID: "alice"})
+				defer alice.leave()
+				for range 20 { // two seconds
+					for range 50 {
+						r.join(space.JoinOptions{ID: "bob"}).leave()
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				want := protocol.PresenceLeave
+				if stays {
+					bob := r.join(space.JoinOptions{ID: "bob"})
+					defer bob.leave()
+					want = protocol.PresenceJoin
+				}
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				events := alice.presence("bob")
+				if n := len(events); n > 20 {
+					t.Errorf("%d presence frames for 1000 joins and leaves within 2 s", n)
+				}
+				for i, e := range events {
+					if e != []string{protocol.PresenceJoin, protocol.PresenceLeave}[i%2] {
+						t.Fatalf("events %v do not take turns", events)
+					}
+				}
+				if last := events[len(events)-1]; last != want {
+					t.Errorf("the last event is %s, want %s", last, want)
+				}
+			})
+		})
+	}
+}
+
+// rosters counts what is reported to other gateways.
+type rosters struct {
+	mu            sync.Mutex
+	calls, listed int
+	last          []protocol.ParticipantID
+}
+
+func (p *rosters) Publish(string, []byte) error { return nil }
+
+func (p *rosters) SetRoster(_ string, here []protocol.ParticipantID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls, p.listed, p.last = p.calls+1, p.listed+len(here), here
+}
+
+func (p *rosters) Remote(string) []protocol.ParticipantID { return nil }
+
+// A mass reconnect reports the roster now and then, and not as a whole for each
+// participant.
+func TestPresence_MassReconnect(t *testing.T) {
+	const many = 2000
+	synctest.Test(t, func(t *testing.T) {
+		peers := &rosters{}
+		cfg := rights{}.config(t)
+		cfg.Guests = &space.ParticipantConfig{}
+		r := openWith(t, cfg, func(s *space.Services) { s.Peers = peers })
+		r.run()
+		var joined []*space.Member
+		for i := range many {
+			m, refused := r.Join(t.Context(), space.JoinOptions{ID: protocol.ParticipantID(fmt.Sprint("g", i))})
+			if refused != nil {
+				t.Fatal(refused)
+			}
+			joined = append(joined, m)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		peers.mu.Lock()
+		if len(peers.last) != many {
+			t.Errorf("the last report has %d participants", len(peers.last))
+		}
+		if peers.calls > 20 || peers.listed > 20*many {
+			t.Errorf("%d reports list %d participants", peers.calls, peers.listed)
+		}
+		peers.mu.Unlock()
+		for _, m := range joined {
+			m.MarkClosed()
+			r.Leave(m)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		peers.mu.Lock()
+		defer peers.mu.Unlock()
+		if len(peers.last) != 0 {
+			t.Errorf("%d participants are left", len(peers.last))
+		}
+	})
+}

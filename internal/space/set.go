@@ -1,0 +1,49 @@
+package space
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// set is a set that is read far more often than it changes. A change takes
+// constant time; the first reader after it makes the list that all readers
+// share until the next one.
+type set[T comparable] struct {
+	mu    sync.Mutex // a leaf: nothing is called while it is held
+	items map[T]struct{}
+	list  atomic.Pointer[[]T]
+}
+
+func (s *set[T]) add(x T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.items == nil {
+		s.items = make(map[T]struct{})
+	}
+	s.items[x] = struct{}{}
+	s.list.Store(nil)
+}
+
+// remove reports whether x was there.
+func (s *set[T]) remove(x T) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, there := s.items[x]
+	delete(s.items, x)
+	s.list.Store(nil)
+	return there
+}
+
+// all returns the elements, in no order. The list is shared: read-only.
+func (s *set[T]) all() []T {
+	if list := s.list.Load(); list != nil {
+		return *list
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Collect(maps.Keys(s.items))
+	s.list.Store(&list)
+	return list
+}
