@@ -132,7 +132,10 @@ type Decision struct {
 	// ParameterBytes is there when the parameters were too long.
 	ParameterBytes int                    `json:"parameter_bytes,omitempty"`
 	Context        protocol.ContextPath   `json:"context"`
-	DecidedBy      protocol.ParticipantID `json:"decided_by,omitempty"` // who fulfilled or rejected a proposal
+	DecidedBy      protocol.ParticipantID `json:"decided_by,omitempty"` // who fulfilled a proposal, or rejected it or a request
+	// AnsweredBy is the participant whose response ended the call, if it is not
+	// the agent itself.
+	AnsweredBy protocol.ParticipantID `json:"answered_by,omitempty"`
 	// FulfilledWith are the parameters with which a proposal was fulfilled, if
 	// they are others than those proposed.
 	FulfilledWith json.RawMessage `json:"fulfilled_with,omitempty"`

@@ -20,7 +20,7 @@ const everything = `{"turn_number":3,"message_id":"q3","from":"alice","user_inpu
 const reasoned = `{"session_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","thread_id":"q1","turn_number":3,"agent":"planner",` +
 	`"started_at":"2026-11-20T09:00:02.000000Z","completed_at":"2026-11-20T09:00:03.000000Z","narrative":"I look.","tool_decisions":[` +
 	`{"tool_name":"a","rationale":"to see","parameters":{"x":1},"outcome":"fulfilled","parallel_group":0,"call_id":"r1",` +
-	`"started_at":"2026-11-20T09:00:02.100000Z","duration_ms":7,"result_bytes":8,"parameter_bytes":9,"context":"c1","decided_by":"bob"},` +
+	`"started_at":"2026-11-20T09:00:02.100000Z","duration_ms":7,"result_bytes":8,"parameter_bytes":9,"context":"c1","decided_by":"bob","answered_by":"files","fulfilled_with":{"x":2}},` +
 	`{"tool_name":"b","rationale":"","parameters":null,"outcome":"pending","parallel_group":null,"call_id":"r2",` +
 	`"started_at":"2026-11-20T09:00:02.100000Z","context":"c1"}]}`
 

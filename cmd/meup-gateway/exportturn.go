@@ -61,7 +61,7 @@ func decisionInfo(d *api.Decision) turns.ToolDecisionInfo {
 		ToolName: d.ToolName, Rationale: d.Rationale, Parameters: d.Parameters, Outcome: d.Outcome,
 		ParallelGroup: d.ParallelGroup, CallID: d.CallID, StartedAt: turns.Time{Time: d.StartedAt},
 		DurationMS: d.DurationMS, ResultBytes: d.ResultBytes, ParameterBytes: d.ParameterBytes,
-		Context: d.Context, DecidedBy: d.DecidedBy,
+		Context: d.Context, DecidedBy: d.DecidedBy, AnsweredBy: d.AnsweredBy, FulfilledWith: d.FulfilledWith,
 	}
 	if string(d.Parameters) == "null" { // too long to be kept
 		info.Parameters = nil

@@ -108,11 +108,14 @@ func writeText(b *strings.Builder, v protocol.Value) {
 	b.WriteByte('"')
 }
 
-// Outcome writes what came of a call: success (4,321 bytes), rejected by alice.
+// Outcome formats the outcome of a call: success, answered by files (4,321 bytes).
 func Outcome(d *api.Decision) string {
 	text := termtext.Words(d.Outcome)
 	if d.DecidedBy != "" {
 		text += " by " + termtext.Words(string(d.DecidedBy))
+	}
+	if d.AnsweredBy != "" {
+		text += ", answered by " + termtext.Words(string(d.AnsweredBy))
 	}
 	if d.ResultBytes != nil {
 		text += " (" + count(*d.ResultBytes, "byte") + ")"

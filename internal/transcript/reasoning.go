@@ -78,6 +78,9 @@ func facts(d *turns.ToolDecisionInfo) []string {
 	if d.DecidedBy != "" {
 		list[0] += " by " + code(string(d.DecidedBy))
 	}
+	if d.AnsweredBy != "" {
+		list = append(list, "answered by "+code(string(d.AnsweredBy)))
+	}
 	if d.DurationMS != nil {
 		list = append(list, grouped(*d.DurationMS)+" ms")
 	}

@@ -72,6 +72,9 @@ func (r *tree) call(agent *trace.Span, reasoning *turns.TurnReasoningInfo, d *tu
 	if d.DecidedBy != "" {
 		attrs = append(attrs, text("meup.tool.decided_by", string(d.DecidedBy)))
 	}
+	if d.AnsweredBy != "" {
+		attrs = append(attrs, text("meup.tool.answered_by", string(d.AnsweredBy)))
+	}
 	ended := end(d)
 	s := r.add(agent, r.ids.span("call", string(d.CallID)), "execute_tool "+d.ToolName, d.StartedAt.Time, &ended, attrs...)
 	switch {

@@ -25,6 +25,7 @@ type builder struct {
 	inOrder   []*thought
 	calls     []*call
 	byID      map[protocol.ID]*call // by request, by proposal, and by the request that fulfills one
+	offers    map[protocol.ID]offer
 	numbering map[protocol.ParticipantID]*numbering
 
 	calledOff *item // the chat.cancel
@@ -37,6 +38,7 @@ func newBuilder() *builder {
 		strands:   make(map[strandKey]*strand),
 		thoughts:  make(map[protocol.ID]*thought),
 		byID:      make(map[protocol.ID]*call),
+		offers:    make(map[protocol.ID]offer),
 		numbering: make(map[protocol.ParticipantID]*numbering),
 	}
 }
@@ -72,8 +74,8 @@ type strandKey struct {
 type strand struct {
 	strandKey
 	thoughts []*thought
-	open     int // calls that have not ended
-	group    int // that the last thoughts announced; -1: none
+	calls    []*call // that have not ended
+	group    int     // that the last thoughts announced; -1: none
 	due      bool
 	awaited  int     // calls that the last thoughts announced and that have not begun
 	loose    []*call // open ones that overlap and that no thought gave a group
@@ -96,9 +98,18 @@ func (b *builder) add(it *item) (ended *strand) {
 	if env.Context != "" {
 		b.enter(env.Context, it)
 	}
+	accepted := b.acceptNamed(env)
+	if ended = b.dispatch(it); ended == nil {
+		ended = accepted
+	}
+	return ended
+}
+
+func (b *builder) dispatch(it *item) (ended *strand) {
+	env := it.env()
 	switch env.Kind {
 	case protocol.KindChat:
-		b.addChat(it)
+		return b.addChat(it)
 	case protocol.KindChatCancel:
 		if b.chat != nil && env.Correlation.Names(b.chat.env().ID) && b.calledOff == nil {
 			b.calledOff = it
@@ -123,14 +134,27 @@ func (b *builder) add(it *item) (ended *strand) {
 	return nil
 }
 
-func (b *builder) addChat(it *item) {
+func (b *builder) addChat(it *item) (ended *strand) {
 	switch {
 	case it.env().Context != "":
+		return nil
 	case b.chat == nil:
 		b.chat = it
 	default:
 		b.answers = append(b.answers, it)
 	}
+	if len(b.offers) == 0 {
+		return nil
+	}
+	for _, c := range b.calls {
+		if c.strand.from != it.env().From || len(c.offers) == 0 {
+			continue
+		}
+		if s := b.continueStep(c.strand, -1); s != nil {
+			ended = s
+		}
+	}
+	return ended
 }
 
 // enter records that an item is in a context, whether that was opened or not.
@@ -205,7 +229,7 @@ func (b *builder) closeContext(c *span, it *item) (ended *strand) {
 	b.open--
 	c.closed, c.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
 	if s := b.strands[strandKey{c.path, c.opener}]; s != nil {
-		return s.continueStep()
+		return b.continueStep(s, -1)
 	}
 	return nil
 }
@@ -228,9 +252,13 @@ func (b *builder) addThought(it *item) (ended *strand) {
 		return nil
 	}
 	s := b.strand(env.Context, env.From)
-	announces := it.tool.text != "" && it.group >= 0
+	announces, group := it.tool.text != "" && it.group >= 0, -1
+	if announces {
+		group = it.group
+		b.acceptSilently(s, group)
+	}
 	if !announces || it.group != s.group {
-		ended = s.continueStep()
+		ended = b.continueStep(s, group)
 		s.group = -1
 	}
 	t := &thought{it: it, strand: s}
@@ -256,19 +284,22 @@ func (b *builder) addNote(it *item) (ended *strand) {
 	b.inOrder = append(b.inOrder, t)
 	b.thoughts[env.ID] = t
 	s.group = -1
-	return s.continueStep()
+	return b.continueStep(s, -1)
 }
 
-// continueStep drops the announced calls that did not follow, and returns the
-// strand if its step waited for nothing else.
-func (s *strand) continueStep() *strand {
+// continueStep accepts offered answers, as the participant of a strand has
+// continued, drops the announced calls that did not follow, and returns the strand
+// if its step waits for nothing else. group is that of the thought by which it
+// continues; -1: none.
+func (b *builder) continueStep(s *strand, group int) *strand {
+	b.acceptSilently(s, group)
 	s.awaited = 0
 	return s.closeStep()
 }
 
 // closeStep returns the strand if its step is over, once.
 func (s *strand) closeStep() *strand {
-	if !s.due || s.open > 0 || s.awaited > 0 {
+	if !s.due || len(s.calls) > 0 || s.awaited > 0 {
 		return nil
 	}
 	s.due = false

@@ -28,6 +28,8 @@ type call struct {
 	fulfils  *item  // the request that fulfills the proposal
 	outcome  string // "": none yet
 	end      *item
+	assumed  bool    // the asker did not name the answer
+	offers   []*item // answers that may be accepted, the first of each participant
 	proposal bool
 }
 
@@ -40,9 +42,9 @@ func (b *builder) request(it *item) (ended *strand) {
 		case c == nil:
 		case it.cancels:
 			if asked := c.asked(); asked.ID == id && asked.From == it.env().From {
-				return b.endCall(c, c.answered(true), it)
+				return b.endCall(c, c.outcomeOf(it), it)
 			}
-		case it.call && c.proposal && c.it.env().ID == id:
+		case c.it.env().ID == id && c.fulfills(it):
 			if c.fulfils == nil && c.outcome == "" {
 				c.fulfils = it
 				b.byID[it.env().ID] = c
@@ -75,7 +77,7 @@ func (b *builder) begin(it *item) (ended *strand) {
 	if c.why == nil {
 		c.why = c.strand.explanation(it.tool.text)
 	}
-	c.strand.open++
+	c.strand.calls = append(c.strand.calls, c)
 	b.open++
 	if c.why != nil {
 		c.why.claimed = true
@@ -106,48 +108,37 @@ func (b *builder) explained(env *protocol.Envelope) *thought {
 	return nil
 }
 
-// respond adds an mcp.response to a call, or to the request that fulfills a
-// proposal.
-func (b *builder) respond(it *item) (ended *strand) {
-	for _, id := range it.env().Correlation.IDs {
-		c := b.byID[id]
-		if c == nil || !c.awaits(id, it.env().From) {
-			continue
-		}
-		return b.endCall(c, c.answered(it.failed), it)
-	}
-	return nil
+// The three functions below decide which envelopes count for a call: fulfills,
+// sourceOf and decide. The page has the same rules (web/src/core/reduce), held to
+// the same cases in testdata.
+
+// fulfills reports whether a request fulfills the proposal of a call.
+func (c *call) fulfills(request *item) bool {
+	return request.call && c.proposal && request.env().Correlation.Names(c.it.env().ID)
 }
 
-// asked is the request to be answered; of a proposal that is not fulfilled, the
-// proposal.
-func (c *call) asked() *protocol.Envelope {
-	if c.fulfils != nil {
-		return c.fulfils.env()
-	}
-	return c.it.env()
-}
+// source is the standing of a participant that answers a call.
+type source uint8
 
-// answered is the outcome of a call that was made.
-func (c *call) answered(failed bool) string {
-	switch {
-	case c.proposal:
-		return Fulfilled
-	case failed:
-		return Failure
-	}
-	return Success
-}
+const (
+	stranger source = iota // its answer does not count
+	offerer                // counts if the asker accepts it
+	answerer               // counts
+)
 
-// awaits reports whether a response to the envelope id, from this participant,
-// is one to the call: from whom the request was addressed to, or from one of
-// those whose call it is.
-func (c *call) awaits(id protocol.ID, from protocol.ParticipantID) bool {
+// sourceOf returns the standing of a participant that answers a call: of a
+// request with addressees, they can answer; of one without, any participant can
+// offer an answer. The asker itself can always answer, and so can the proposer of
+// a fulfilled proposal.
+func (c *call) sourceOf(from protocol.ParticipantID) source {
 	asked := c.asked()
-	if asked.ID != id || c.proposal && c.fulfils == nil {
-		return false
+	switch {
+	case from == asked.From, from == c.strand.from, asked.AddressedTo(from):
+		return answerer
+	case len(asked.To) == 0:
+		return offerer
 	}
-	return len(asked.To) == 0 || asked.AddressedTo(from) || from == asked.From || from == c.it.env().From
+	return stranger
 }
 
 // decide adds a rejection or a withdrawal. One after the fulfillment of the
@@ -161,8 +152,11 @@ func (b *builder) decide(it *item) (ended *strand) {
 		}
 		own := env.From == c.it.env().From
 		switch {
-		case env.Kind == protocol.KindMCPReject && !own:
+		case env.Kind == protocol.KindMCPReject && own:
+		case env.Kind == protocol.KindMCPReject && c.proposal:
 			return b.endCall(c, Rejected, it)
+		case env.Kind == protocol.KindMCPReject:
+			return b.answer(c, it)
 		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal && it.text.text == "timeout":
 			return b.endCall(c, Expired, it)
 		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal:
@@ -172,23 +166,146 @@ func (b *builder) decide(it *item) (ended *strand) {
 	return nil
 }
 
+// respond adds an mcp.response to a call, or to the request that fulfills a
+// proposal.
+func (b *builder) respond(it *item) (ended *strand) {
+	for _, id := range it.env().Correlation.IDs {
+		c := b.byID[id]
+		if c == nil || c.asked().ID != id || c.proposal && c.fulfils == nil || c.sourceOf(it.env().From) == stranger {
+			continue
+		}
+		return b.answer(c, it)
+	}
+	return nil
+}
+
+// answer adds a response to a call, or the rejection of a request. An offer waits
+// until the asker accepts it: it correlates to the offer, or it continues after
+// one participant alone has offered an answer.
+func (b *builder) answer(c *call, it *item) (ended *strand) {
+	switch c.sourceOf(it.env().From) {
+	case answerer:
+		return b.endCall(c, c.outcomeOf(it), it)
+	case offerer:
+		if c.outcome != "" && !c.assumed {
+			return nil
+		}
+		b.offers[it.env().ID] = offer{c, it}
+		if c.outcome == "" && len(c.offers) < maxOfferers && !slices.ContainsFunc(c.offers, func(o *item) bool { return o.env().From == it.env().From }) {
+			c.offers = append(c.offers, it)
+		}
+	}
+	return nil
+}
+
+// maxOfferers bounds the participants whose offers are compared: a second one
+// makes the answer ambiguous already.
+const maxOfferers = 2
+
+// offer is an answer that the asker has not accepted.
+type offer struct {
+	call *call
+	it   *item
+}
+
+// acceptNamed accepts the offers that an envelope of the asker correlates to.
+func (b *builder) acceptNamed(env *protocol.Envelope) (ended *strand) {
+	if len(b.offers) == 0 {
+		return nil
+	}
+	for _, id := range env.Correlation.IDs {
+		o, ok := b.offers[id]
+		if !ok || env.From != o.call.strand.from && env.From != o.call.asked().From {
+			continue
+		}
+		delete(b.offers, id)
+		if s := b.endCall(o.call, o.call.outcomeOf(o.it), o.it); s != nil {
+			ended = s
+		}
+	}
+	return ended
+}
+
+// acceptSilently ends the calls of a strand that have offers: its participant has
+// continued. If one participant alone has offered an answer, that answer is
+// assumed to be the accepted one, else the outcome stays pending. An answer that
+// counts by itself, or that the asker names later, replaces it. Calls in the
+// batch of the thought by which it continues (group; -1: none) still wait.
+func (b *builder) acceptSilently(s *strand, group int) {
+	if len(b.offers) == 0 {
+		return
+	}
+	for _, c := range slices.Clone(s.calls) {
+		switch {
+		case len(c.offers) == 0 || group >= 0 && c.batch() == group:
+		case len(c.offers) == 1:
+			b.end(c, c.outcomeOf(c.offers[0]), c.offers[0], true)
+		default:
+			b.end(c, Pending, nil, true)
+		}
+	}
+}
+
+// batch is the group that thoughts announced for a call; -1: none.
+func (c *call) batch() int {
+	if c.why == nil || c.why.it.tool.text == "" {
+		return -1
+	}
+	return c.why.it.group
+}
+
+// asked is the request to be answered; of a proposal that is not fulfilled, the
+// proposal.
+func (c *call) asked() *protocol.Envelope {
+	if c.fulfils != nil {
+		return c.fulfils.env()
+	}
+	return c.it.env()
+}
+
+// outcomeOf is the outcome of a call by its answer.
+func (c *call) outcomeOf(it *item) string {
+	switch {
+	case it.env().Kind == protocol.KindMCPReject:
+		return Rejected
+	case c.proposal:
+		return Fulfilled
+	case it.failed:
+		return Failure
+	}
+	return Success
+}
+
 // endCall ends a call; later envelopes do not change it. It returns the strand
 // whose step is over by it.
 func (b *builder) endCall(c *call, outcome string, it *item) *strand {
-	if c.outcome != "" {
+	if !b.end(c, outcome, it, false) {
 		return nil
 	}
-	c.outcome, c.end = outcome, it
+	return c.strand.closeStep()
+}
+
+// end ends a call and reports whether it was open. An assumed end may be replaced
+// by one that is not.
+func (b *builder) end(c *call, outcome string, it *item, assumed bool) bool {
+	if c.outcome != "" && (assumed || !c.assumed) {
+		return false
+	}
+	wasOpen := c.outcome == ""
+	c.outcome, c.end, c.assumed, c.offers = outcome, it, assumed, nil
+	if !wasOpen {
+		return false
+	}
 	s := c.strand
+	s.calls = slices.DeleteFunc(s.calls, func(other *call) bool { return other == c })
 	b.open--
-	s.open--
 	s.due = true
 	if !c.grouped {
 		if s.running--; s.running == 0 {
 			s.loose = nil
 		}
 	}
-	return s.closeStep()
+	return true
 }
 
 // numbering numbers the batches of one agent in a turn.

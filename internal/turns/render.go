@@ -167,7 +167,7 @@ func (c *call) hasResult() bool {
 	return (c.outcome == Success || c.outcome == Fulfilled) && !c.end.failed
 }
 
-func (c *call) hasError() bool { return c.outcome != "" && !c.hasResult() }
+func (c *call) hasError() bool { return c.outcome != "" && c.outcome != Pending && !c.hasResult() }
 
 // reasonings are those of the agents that called a tool.
 func (b *builder) reasonings(k key, d *display) []TurnReasoningInfo {
@@ -327,6 +327,9 @@ func (c *call) info(closed bool, d *display) ToolDecisionInfo {
 		info.DurationMS = &ms
 		if c.end.env().Kind == protocol.KindMCPResponse {
 			info.ResultBytes = &c.end.bytes
+			if from := c.end.env().From; from != c.strand.from {
+				info.AnsweredBy = from
+			}
 		}
 	}
 	return info
