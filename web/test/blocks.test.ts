@@ -228,7 +228,7 @@ test("parallel calls: by their thoughts' number, and by overlap", () => {
   const { path } = s.asked();
   const within = { context: path };
   const call = (tool: string, why?: string): Envelope =>
-    s.say("planner", "mcp.request", { method: "tools/call", params: { name: tool, arguments: {} } }, { ...within, ...(why !== undefined && { correlationId: why }) });
+    s.say("planner", "mcp.request", { method: "tools/call", params: { name: tool, arguments: {} } }, { to: ["tools"], ...within, ...(why !== undefined && { correlationId: why }) });
   const answer = (e: Envelope): Envelope => s.say("tools", "mcp.response", { result: { content: [] } }, { ...within, correlationId: e.id });
   const t1 = s.say("planner", "reasoning.thought", { message: "one", tool_name: "a", parallel_group: 0 }, within);
   const t2 = s.say("planner", "reasoning.thought", { message: "two", tool_name: "b", parallel_group: 0 }, within);
@@ -268,12 +268,11 @@ test("a number that overlapping calls have taken is not given to a batch again",
 test("outcomes of calls: error, isError, taken back, a stranger's response", () => {
   const s = new Stage();
   const { path } = s.asked();
-  const call = (to?: string[]): Envelope =>
-    s.say("planner", "mcp.request", { method: "tools/call", params: { name: "t" } }, { context: path, ...(to !== undefined && { to }) });
+  const call = (): Envelope => s.say("planner", "mcp.request", { method: "tools/call", params: { name: "t" } }, { context: path, to: ["tools"] });
   s.say("tools", "mcp.response", { error: { code: -1, message: "no such file" } }, { context: path, correlationId: call().id });
   s.say("tools", "mcp.response", { result: { isError: true, content: [{ type: "text", text: "broken" }] } }, { context: path, correlationId: call().id });
   s.say("planner", "mcp.request", { method: "notifications/cancelled" }, { context: path, correlationId: call().id });
-  s.say("critic", "mcp.response", { result: {} }, { context: path, correlationId: call(["tools"]).id });
+  s.say("critic", "mcp.response", { result: {} }, { context: path, correlationId: call().id });
   const steps = s.block(path).steps.filter((x): x is CallStep => x.type === "call");
   assert.deepEqual(
     steps.map((x) => [x.call.outcome, x.call.failed, x.call.summary]),

@@ -12,14 +12,14 @@ import { correlations } from "./read.js";
 import type { SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
 import { type Envelope, GATEWAY } from "./types.js";
+import { acceptNamed, respond } from "./reduce/answers.js";
 import { enter, rootOf, settle } from "./reduce/blocks.js";
-import { respond } from "./reduce/calls.js";
 import { aboutChat, say } from "./reduce/chat.js";
 import { type Ctx, type Logged, answered } from "./reduce/context.js";
 import { Live } from "./reduce/live.js";
 import { note } from "./reduce/notices.js";
 import * as people from "./reduce/people.js";
-import { decide, propose, request, resulted } from "./reduce/proposals.js";
+import { decide, propose, request } from "./reduce/proposals.js";
 import { grant, revoke } from "./reduce/rights.js";
 import { cancel, conclude, saidInside, start, think } from "./reduce/steps.js";
 import { closeStream, growStream, openStream } from "./reduce/streams.js";
@@ -79,6 +79,7 @@ export class Reducer {
     const { context } = e.env;
     if (context !== undefined) enter(c, context, e);
     if (e.env.from !== GATEWAY) people.hear(c, e);
+    acceptNamed(c, e);
     const opened = dispatch(c, e);
     if (context !== undefined) settle(c, context);
     this.place(e, opened);
@@ -216,9 +217,6 @@ function dispatch(c: Ctx, e: Logged): string {
 
 function answer(c: Ctx, e: Logged): void {
   people.offerTools(c, e);
-  const call = respond(c, e);
-  if (call === null) return;
-  resulted(c, e, call);
-  if (call.context !== "" && call.context !== e.env.context) settle(c, call.context);
+  respond(c, e);
 }
 

@@ -240,7 +240,9 @@ export interface Call {
   /** The result in one short line. */
   readonly summary: string;
   readonly responseId: ID;
-  /** Who fulfilled or rejected the proposal. */
+  /** Whose response ended the call; "" for the agent's own. */
+  readonly answeredBy: ParticipantID;
+  /** Who fulfilled the proposal, or rejected it or a request. */
   readonly decidedBy: ParticipantID;
   /** Why it was rejected or withdrawn. */
   readonly reason: string;

@@ -235,6 +235,8 @@ export interface Decision {
   readonly parameter_bytes?: number;
   readonly context: ContextPath;
   readonly decided_by?: ParticipantID;
+  /** Whose response ended the call, if not the agent's own. */
+  readonly answered_by?: ParticipantID;
   /** The parameters with which a proposal was fulfilled, if they are others than those proposed. */
   readonly fulfilled_with?: unknown;
 }

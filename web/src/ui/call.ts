@@ -102,6 +102,7 @@ function details(desk: SpaceDesk, c: Call, over: boolean): TemplateResult {
     <dt>Outcome</dt>
     <dd>
       ${outcomeWord(c, over)}${c.decidedBy === "" ? nothing : html` by ${spoken(c.decidedBy)}`}${c.reason === "" ? nothing : html`: ${longText(c.reason)}`}
+      ${c.answeredBy === "" ? nothing : html`<span class="faint"> · answered by ${spoken(c.answeredBy)}</span>`}
       ${c.to.length === 0 ? nothing : html`<span class="faint"> · to ${c.to.map(spoken).join(", ")}</span>`}
       ${raw(desk, c.id)} ${c.responseId === "" ? nothing : raw(desk, c.responseId)}
     </dd>

@@ -10,7 +10,6 @@ import type { ContextPath, ID, Outcome } from "../types.js";
 import { insertStep, replaceStep, settle } from "./blocks.js";
 import type { Ctx, Logged } from "./context.js";
 import { announced, over, overlap } from "./groups.js";
-import { failed, resultOf, summarize } from "./summary.js";
 import type { Mut } from "./tables.js";
 
 /** What the reducer notes of a call beyond what is shown. */
@@ -19,6 +18,12 @@ export interface Noted extends Call {
   readonly names: string;
   /** A thought gave it its number. */
   readonly numbered: boolean;
+  /** The number that thoughts announced for its batch. */
+  readonly batch: number | null;
+  /** The asker did not name the answer: another one may replace it. */
+  readonly assumed: boolean;
+  /** Answers that may be accepted, the first of each participant. */
+  readonly offers: readonly ID[];
   /** The request that is to be answered: its own, or the one that fulfils it. */
   readonly asked: { readonly id: ID; readonly from: string; readonly to: readonly string[] } | null;
 }
@@ -98,10 +103,14 @@ function newCall(e: Logged, context: ContextPath, method: string, proposed: bool
     result: undefined,
     summary: "",
     responseId: "",
+    answeredBy: "",
     decidedBy: "",
     reason: "",
     names: "",
     numbered: false,
+    batch: null,
+    assumed: false,
+    offers: [],
     asked: proposed ? null : { id: e.env.id, from: e.env.from, to },
   };
 }
@@ -136,10 +145,12 @@ function before(b: Block, from: string, tool: string): Step | null {
 }
 
 function explain(call: Noted, why: Step | null): Noted {
-  if (why?.type === "thought") return { ...call, rationale: why.text, rationaleId: why.id, names: why.tool };
+  if (why?.type === "thought") {
+    return { ...call, rationale: why.text, rationaleId: why.id, names: why.tool, batch: why.tool === "" ? null : why.group };
+  }
   if (why?.type !== "call") return call;
-  const { rationale, rationaleId, names } = why.call as Noted;
-  return { ...call, rationale, rationaleId, names };
+  const { rationale, rationaleId, names, batch } = why.call as Noted;
+  return { ...call, rationale, rationaleId, names, batch };
 }
 
 /** Gives a call the number of its batch. */
@@ -180,39 +191,16 @@ export function edit(c: Ctx, call: Noted, make: (old: Noted) => Noted): void {
   if (step !== undefined) step.call = make(step.call as Noted);
 }
 
-/** Ends a call; what comes later changes nothing. */
+/** Ends a call; later envelopes do not change it, unless the end was assumed. */
 export function end(c: Ctx, call: Noted, e: Logged, outcome: Outcome, more: Partial<Noted>): void {
-  if (call.outcome !== "pending") return;
-  const bad = more.failed === true;
-  edit(c, call, (old) => ({ ...old, outcome, endedAt: e.at, durationMs: Math.max(0, e.at - old.startedAt), ...more }));
+  const first = call.outcome === "pending";
+  if (!first && !call.assumed) return;
+  const bad = (more.failed === true ? 1 : 0) - (call.failed ? 1 : 0);
+  edit(c, call, (old) => ({ ...old, assumed: false, offers: [], outcome, endedAt: e.at, durationMs: Math.max(0, e.at - old.startedAt), ...more }));
   if (call.context === "") return;
-  if (!call.numbered) over(c, call.context, call.from);
+  if (first && !call.numbered) over(c, call.context, call.from);
   const b = c.t.edit(c.t.blocks, call.context);
-  if (b !== undefined) b.counts = { ...b.counts, pending: b.counts.pending - 1, errors: b.counts.errors + (bad ? 1 : 0) };
-}
-
-/** Whether somebody's response to an envelope is the answer that a call waits for. */
-export function awaits(call: Noted, id: ID, from: string): boolean {
-  const asked = call.asked;
-  if (asked === null || asked.id !== id) return false;
-  return asked.to.length === 0 || asked.to.includes(from) || from === asked.from || from === call.from;
-}
-
-/** mcp.response. Returns the call that it ends. */
-export function respond(c: Ctx, e: Logged): Noted | null {
-  for (const id of e.references) {
-    const call = callOf(c, id);
-    if (call === null || !awaits(call, id, e.env.from) || call.outcome !== "pending") continue;
-    const bad = failed(e.env.payload);
-    end(c, call, e, call.proposed ? "fulfilled" : bad ? "error" : "success", {
-      failed: bad,
-      result: resultOf(e.env.payload),
-      summary: summarize(e.env.payload),
-      responseId: e.env.id,
-    });
-    return call;
-  }
-  return null;
+  if (b !== undefined) b.counts = { ...b.counts, pending: b.counts.pending - (first ? 1 : 0), errors: b.counts.errors + bad };
 }
 
 /** The thought steps that are not the reason of a call, for those who want the story alone. */

@@ -3,6 +3,7 @@
 import { field, recipients, strings, textOf } from "../read.js";
 import type { Block, Message } from "../state.js";
 import type { Millis } from "../types.js";
+import { acceptBelow } from "./answers.js";
 import { attach, rootOf, settle } from "./blocks.js";
 import { type Ctx, type Logged, answered, closing } from "./context.js";
 import { merge, unsay } from "./streams.js";
@@ -18,6 +19,7 @@ export function say(c: Ctx, e: Logged): void {
   c.t.line({ type: "message", key: m.id, seq: m.seq, at: m.at });
   if (question !== undefined) question.replies = c.t.push(question.replies, m.id);
   answer(c, m, question);
+  if (replyTo !== null) acceptBelow(c, e.env.from, replyTo);
   adopt(c, m);
 }
 

@@ -2,12 +2,12 @@
 
 import { field, obj, recipients, str, textOf } from "../read.js";
 import { look } from "../json.js";
-import type { Proposal, ProposalStatus } from "../state.js";
+import type { ProposalStatus } from "../state.js";
 import type { ID } from "../types.js";
+import { answer } from "./answers.js";
 import { settle } from "./blocks.js";
 import { type Noted, begin, callOf, edit, end, quiet } from "./calls.js";
 import type { Ctx, Logged } from "./context.js";
-import { failed, resultOf, summarize } from "./summary.js";
 
 /** mcp.proposal. */
 export function propose(c: Ctx, e: Logged): void {
@@ -86,10 +86,11 @@ function decideOn(c: Ctx, e: Logged, id: ID, status: ProposalStatus): void {
 export function decide(c: Ctx, e: Logged): void {
   for (const id of e.references) {
     const call = callOf(c, id);
-    if (call === null || call.id !== id || call.outcome !== "pending" || (call.proposed && call.asked !== null)) continue;
+    if (call === null || call.id !== id || (call.proposed && (call.outcome !== "pending" || call.asked !== null))) continue;
     const own = call.from === e.env.from;
     const reason = str(field(e.env.payload, "reason"));
-    if (e.env.kind === "mcp.reject" && !own) finish(c, e, call, "rejected", reason);
+    if (e.env.kind === "mcp.reject" && !own && !call.proposed) answer(c, call, e);
+    else if (e.env.kind === "mcp.reject" && !own) finish(c, e, call, "rejected", reason);
     else if (e.env.kind === "mcp.withdraw" && own && call.proposed) finish(c, e, call, reason === "timeout" ? "expired" : "withdrawn", reason);
   }
 }
@@ -102,18 +103,6 @@ function finish(c: Ctx, e: Logged, call: Noted, status: "rejected" | "withdrawn"
   p.reason = reason;
   p.explanation = textOf(e.env.payload);
 }
-
-/** Notes the result of a call that was proposed. */
-export function resulted(c: Ctx, e: Logged, call: Noted): void {
-  const p: Mutable | undefined = call.proposed ? c.t.edit(c.t.proposals, call.id) : undefined;
-  if (p === undefined) return;
-  p.done = true;
-  p.failed = failed(e.env.payload);
-  p.result = resultOf(e.env.payload);
-  p.summary = summarize(e.env.payload);
-}
-
-type Mutable = { -readonly [K in keyof Proposal]: Proposal[K] };
 
 /** mcp.request: fulfils a proposal, takes a request back, or is a call. */
 export function request(c: Ctx, e: Logged): void {

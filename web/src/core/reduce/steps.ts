@@ -4,6 +4,7 @@ import { arr, bool, count, field, obj, oneLine, share, str, strings, textOf } fr
 import { look } from "../json.js";
 import type { Block, Step, ThoughtStep } from "../state.js";
 import type { ContextPath, ID, Payload } from "../types.js";
+import { acceptIn } from "./answers.js";
 import { attach, child, ensure, insertStep, replaceStep, settle, take } from "./blocks.js";
 import { type Ctx, type Logged, answered, closing } from "./context.js";
 import { merge } from "./streams.js";
@@ -69,6 +70,7 @@ export function think(c: Ctx, e: Logged): void {
   if (b === undefined) return;
   b.counts = { ...b.counts, thoughts: b.counts.thoughts + 1 };
   const step = readThought(e, c.t.version);
+  if (step.type !== "other") acceptIn(c, e.env.from, b.path, step.type === "thought" && step.tool !== "" ? step.group : null);
   const grown = merge(c, e);
   if (grown === null || !replaceStep(c, b, grown.key, (old) => ({ ...step, key: old.key, seq: old.seq }))) {
     insertStep(c, b, grown === null ? step : { ...step, key: grown.key, seq: grown.seq });
@@ -124,7 +126,9 @@ function items(v: unknown): readonly string[] {
 /** reasoning.conclusion closes the context that it stands in. */
 export function conclude(c: Ctx, e: Logged): void {
   const b = inside(c, e);
-  if (b?.conclusion === null && b.cancelled === null) b.conclusion = readConclusion(e, e.env.payload);
+  if (b?.conclusion !== null || b.cancelled !== null) return;
+  b.conclusion = readConclusion(e, e.env.payload);
+  acceptIn(c, b.opener, b.path, null);
 }
 
 function readConclusion(e: Logged, p: Payload): Block["conclusion"] {
@@ -146,7 +150,10 @@ function readConclusion(e: Logged, p: Payload): Block["conclusion"] {
 export function cancel(c: Ctx, e: Logged): void {
   for (const path of e.env.context === undefined ? started(c, e.references) : [e.env.context]) {
     const b = c.t.edit(c.t.blocks, path);
-    if (b?.conclusion === null && b.cancelled === null) b.cancelled = closing(e);
+    if (b?.conclusion === null && b.cancelled === null) {
+      b.cancelled = closing(e);
+      acceptIn(c, b.opener, path, null);
+    }
     settle(c, path);
   }
 }

@@ -19,6 +19,7 @@ import type {
   Versioned,
 } from "../state.js";
 import type { ContextPath, ID, ParticipantID } from "../types.js";
+import type { Logged } from "./context.js";
 
 export type Mut<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -72,6 +73,10 @@ export class Tables {
   readonly callAt = new Map<ID, { readonly path: ContextPath; readonly call: ID }>();
   /** Requests for tools/list that are under way. */
   readonly listings = new Map<ID, { readonly from: ParticipantID; readonly to: readonly ParticipantID[]; readonly more: boolean }>();
+  /** Answers that their asker has not accepted, by their ids. */
+  readonly offers = new Map<ID, { readonly call: ID; readonly answer: Logged }>();
+  /** Calls with such answers, by who made them. */
+  readonly offered = new Map<ParticipantID, readonly ID[]>();
   readonly streams = new Map<ID, Stream>();
   readonly strands = new Map<string, Strand>();
   readonly numberings = new Map<string, Numbering>();
@@ -189,6 +194,8 @@ const MAPS = [
   "where",
   "callAt",
   "listings",
+  "offers",
+  "offered",
   "streams",
   "strands",
   "numberings",

@@ -1,0 +1,80 @@
+/** The page reads calls as the gateway does: the same cases, the same outcomes. */
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { isObject } from "../src/core/read.js";
+import { Reducer } from "../src/core/reducer.js";
+import type { Call, SpaceState } from "../src/core/state.js";
+import type { Decision, Envelope, History } from "../src/core/types.js";
+
+declare const REPOSITORY: string;
+const CASES = join(REPOSITORY, "internal", "turns", "testdata");
+
+/** The files of a txtar archive. */
+function archive(name: string): Map<string, string> {
+  const files = new Map<string, string>();
+  const parts = readFileSync(join(CASES, name), "utf8").split(/^-- (.+) --\n/m);
+  for (let i = 1; i < parts.length; i += 2) files.set(parts[i] as string, parts[i + 1] as string);
+  return files;
+}
+
+/** The log as a participant gets it. */
+function logOf(text: string, viewer: string): readonly Envelope[] {
+  const threads = new Map<string, ReadonlySet<string>>();
+  const out: Envelope[] = [];
+  let seq = 0;
+  let at = Date.parse("2026-11-20T09:15:00Z");
+  for (const line of text.split("\n")) {
+    if (line === "" || line.startsWith("#")) continue;
+    const { after = 1, ...said } = JSON.parse(line) as Partial<Envelope> & { after?: number };
+    seq++;
+    at += after * 1000;
+    const env = { payload: {}, ...said, id: said.id ?? `e${seq}`, seq, ts: new Date(at).toISOString() } as Envelope;
+    const correlated = env.correlationId === undefined ? [] : [env.correlationId].flat();
+    const thread = new Set(correlated.flatMap((id) => [...(threads.get(id) ?? [])]));
+    const to = env.to === undefined ? [] : [env.to].flat();
+    if (to.length === 0 || env.from === viewer || to.includes(viewer) || thread.has(viewer)) out.push(env);
+    threads.set(env.id, new Set([...thread, env.from]));
+  }
+  return out;
+}
+
+function callsOf(s: SpaceState): Map<string, Call> {
+  const calls = new Map<string, Call>();
+  for (const b of s.blocks.values()) for (const step of b.steps) if (step.type === "call") calls.set(step.call.id, step.call);
+  for (const step of s.calls.values()) calls.set(step.call.id, step.call);
+  return calls;
+}
+
+function decisions(h: History): readonly Decision[] {
+  return h.turns.flatMap((t) => (t.reasonings ?? (t.reasoning === undefined ? [] : [t.reasoning])).flatMap((r) => r.tool_decisions));
+}
+
+let compared = 0;
+for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
+  const files = archive(name);
+  for (const [question, text] of files) {
+    const viewer = /^history \S+ as (\S+)$/.exec(question)?.[1];
+    const parsed: unknown = viewer === undefined || !text.startsWith("{") ? null : JSON.parse(text);
+    if (viewer === undefined || !isObject(parsed)) continue;
+    test(`${name}: ${question}`, () => {
+      const r = new Reducer({ fromStart: true });
+      for (const env of logOf(files.get("log") ?? "", viewer)) r.apply(env);
+      const calls = callsOf(r.state);
+      for (const d of decisions(parsed as unknown as History)) {
+        const c = calls.get(d.call_id);
+        assert.ok(c !== undefined, `no call ${d.call_id}`);
+        // The page derives the end of an undecided proposal from its block when it is drawn.
+        const outcome = c.outcome === "pending" && c.proposed && d.outcome === "expired" ? "expired" : c.outcome;
+        const decidedBy = outcome === "withdrawn" || outcome === "expired" ? "" : c.decidedBy;
+        const got = { id: c.id, outcome, answeredBy: c.answeredBy, decidedBy };
+        assert.deepEqual(got, { id: d.call_id, outcome: d.outcome, answeredBy: d.answered_by ?? "", decidedBy: d.decided_by ?? "" });
+        compared++;
+      }
+    });
+  }
+}
+
+test("enough decisions were compared", () => assert.ok(compared > 30, String(compared)));
