@@ -5,6 +5,7 @@ import (
 
 	"github.com/zricethezav/gitleaks/v8/detect"
 
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/safety/safetytest"
 	"github.com/meup-protocol/meup/protocol"
@@ -14,10 +15,10 @@ import (
 type finding struct{ rule, secret string }
 
 // ours is the leak detector of the gateway.
-type ours struct{ leaks *safety.LeakDetector }
+type ours struct{ leaks *redact.Set }
 
 func newOurs() (*ours, error) {
-	leaks, err := safety.NewLeakDetector()
+	leaks, err := redact.Default()
 	if err != nil {
 		return nil, fmt.Errorf("make our detector: %w", err)
 	}
@@ -26,7 +27,7 @@ func newOurs() (*ours, error) {
 
 func (o *ours) find(s *safetytest.Sample) []finding {
 	var list []finding
-	for _, f := range o.leaks.Inspect(nil, safety.Text{Key: []byte(s.Key), Body: []byte(s.Text)}) {
+	for _, f := range o.leaks.Find(nil, []byte(s.Key), []byte(s.Text), nil) {
 		list = append(list, finding{f.Rule, s.Text[f.Start:f.End]})
 	}
 	return list

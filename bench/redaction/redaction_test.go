@@ -6,7 +6,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/zricethezav/gitleaks/v8/logging"
 
-	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety/safetytest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -67,13 +67,13 @@ func BenchmarkDetect(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		body := safety.Text{Key: []byte("message"), Body: []byte(t.body)}
-		var found []safety.Finding
+		key, body := []byte("message"), []byte(t.body)
+		var found []redact.Finding
 		for _, d := range []struct {
 			name string
 			f    func()
 		}{
-			{"leak detector", func() { found = us.leaks.Inspect(found[:0], body) }},
+			{"leak detector", func() { found = us.leaks.Find(found[:0], key, body, nil) }},
 			{"whole pipeline", func() { _, _ = all.p.Payload(protocol.KindReasoningThought, value) }},
 			{"gitleaks", func() { them.detector.DetectString(t.body) }},
 		} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zricethezav/gitleaks/v8/detect"
 
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -40,7 +41,7 @@ func heaps(b *strings.Builder) error {
 		name string
 		make func() (any, int, error)
 	}{
-		{"leak detector", func() (any, int, error) { d, err := safety.NewLeakDetector(); return d, len(known()), err }},
+		{"leak detector", func() (any, int, error) { d, err := redact.Default(); return d, len(known()), err }},
 		{"whole pipeline", func() (any, int, error) { p, err := safety.New(safety.Config{}); return p, 0, err }},
 		{"gitleaks", func() (any, int, error) {
 			d, err := detect.NewDetectorDefaultConfig()
@@ -140,9 +141,9 @@ func speeds(b *strings.Builder) error {
 		if err != nil {
 			return err
 		}
-		body := safety.Text{Key: []byte("message"), Body: []byte(t.body)}
-		var found []safety.Finding
-		leaks := timeOf(func() { found = us.leaks.Inspect(found[:0], body) })
+		key, body := []byte("message"), []byte(t.body)
+		var found []redact.Finding
+		leaks := timeOf(func() { found = us.leaks.Find(found[:0], key, body, nil) })
 		whole := timeOf(func() { _, _ = all.p.Payload(protocol.KindReasoningThought, value) })
 		other := timeOf(func() { them.detector.DetectString(t.body) })
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %.0f | %.0f |\n", t.name, leaks, whole, other,

@@ -41,7 +41,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -230,7 +230,7 @@ func New(opts Options) *Agent {
 	if opts.CatchUp != CatchUpOff {
 		a.backlog = newBacklog(opts.CatchUp, welcome.Space.Seq, opts.Now())
 	}
-	leaks, err := safety.NewLeakDetector()
+	leaks, err := redact.Default()
 	if err != nil { // the rules are the program's own
 		a.log.Error("thoughts are not streamed, since secrets in them could not be masked", "err", err)
 		a.mute.Store(true)

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -16,7 +16,7 @@ type resolver struct {
 	env      func(string) (string, bool)
 	readFile func(string) ([]byte, error)
 	holdings []holding // of the space that is being resolved
-	secrets  []safety.Secret
+	secrets  []redact.Secret
 	unread   bool // a file of rules is faulty or not there
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
 // Bounds of a token. One that is shorter than goodToken can be guessed; one
@@ -88,7 +88,7 @@ func (r *resolver) tokenText(at place, what, token string) (hash [32]byte, ok bo
 	if len(token) < goodToken {
 		r.warnf(at, "%s has fewer than %d characters and can be guessed; make one with meup-gateway token", what, goodToken)
 	}
-	r.secrets = append(r.secrets, safety.NewSecret(token))
+	r.secrets = append(r.secrets, redact.NewSecret(token))
 	return sha256.Sum256([]byte(token)), true
 }
 

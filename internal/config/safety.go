@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -16,8 +17,8 @@ type Safety struct {
 	Actions map[string]string  // the same for single rules, by name
 	Policy  map[string]string  // by severity: block, sanitise, review, warn
 	MaxText int                // bytes of a text
-	Rules   []*safety.RuleFile // of the operator, in the order of the file
-	Secrets []safety.Secret    // tokens of participants, and values of the environment
+	Rules   []*redact.RuleFile // of the operator, in the order of the file
+	Secrets []redact.Secret    // tokens of participants, and values of the environment
 }
 
 // What the safety pipeline does about leaks.
@@ -102,7 +103,7 @@ func (r *resolver) choice(target *string, v textValue, words []string) {
 
 func (r *resolver) policy(s *Safety, f *policyShape) {
 	words := []string{
-		string(safety.ActionWarn), string(safety.ActionSanitise), string(safety.ActionReview), string(safety.ActionBlock),
+		string(safety.ActionWarn), string(safety.ActionSanitize), string(safety.ActionReview), string(safety.ActionBlock),
 	}
 	for severity, v := range map[string]textValue{"low": f.Low, "medium": f.Medium, "high": f.High, "critical": f.Critical} {
 		action := s.Policy[severity]
@@ -125,13 +126,13 @@ func (r *resolver) ruleFile(s *Safety, v textValue) {
 		return
 	}
 	r.others = append(r.others, path)
-	file, faults := safety.ParseRules(path, string(text))
+	file, faults := safety.ParseRules(string(text))
 	for _, f := range faults {
 		severity := Error
 		if f.Warning {
 			severity = Warning
 		}
-		r.faults = append(r.faults, Fault{Source: path, Line: f.Line, Column: 1, Severity: severity, Message: f.Message})
+		r.faults = append(r.faults, Fault{Source: path, Line: max(f.Line, 1), Column: 1, Severity: severity, Message: f.Message})
 	}
 	if file == nil {
 		r.unread = true
@@ -174,10 +175,10 @@ func (r *resolver) secretEnv(v textValue) {
 	switch value = strings.TrimSpace(value); {
 	case value == "":
 		r.warnf(v.place, "the environment variable %s is not set, so there is nothing of it to mask", v.value)
-	case len(value) < safety.MinKnown:
-		r.warnf(v.place, "the value of %s has fewer than %d characters and is not masked: it could be any word", v.value, safety.MinKnown)
+	case len(value) < redact.MinKnown:
+		r.warnf(v.place, "the value of %s has fewer than %d characters and is not masked: it could be any word", v.value, redact.MinKnown)
 	default:
-		r.secrets = append(r.secrets, safety.NewSecret(value))
+		r.secrets = append(r.secrets, redact.NewSecret(value))
 	}
 }
 

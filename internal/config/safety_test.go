@@ -17,7 +17,7 @@ const safetyFile = `
 safety:
   kinds: [chat]
   action: block
-  actions: {jwt: mask, ours: block, payment-card: block}
+  actions: {jwt: mask, ours: block, social-security-number: block}
   rules: [good.toml]
   secret_env: [DEPLOY_KEY]
   policy: {low: review, critical: sanitise}
@@ -34,7 +34,7 @@ spaces:
 func TestSafety(t *testing.T) {
 	s := mustParse(t, safetyFile).Safety
 	if len(s.Kinds) != 1 || s.Kinds[0].String() != "chat" || s.Action != config.ActionBlock || s.MaxText != 8<<10 || len(s.Rules) != 1 ||
-		!reflect.DeepEqual(s.Actions, map[string]string{"jwt": "mask", "ours": "block", "payment-card": "block"}) ||
+		!reflect.DeepEqual(s.Actions, map[string]string{"jwt": "mask", "ours": "block", "social-security-number": "block"}) ||
 		!reflect.DeepEqual(s.Policy, map[string]string{"low": "review", "medium": "sanitise", "high": "review", "critical": "sanitise"}) {
 		t.Errorf("got %+v", s)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/config"
 	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
@@ -58,8 +59,8 @@ func SafetyOf(cfg *config.Config, found func(stage, rule string)) (*safety.Pipel
 
 // natsSecrets returns the passwords in the addresses of NATS servers, and what
 // stands alone before the host, which is a token.
-func natsSecrets(urls string) []safety.Secret {
-	var list []safety.Secret
+func natsSecrets(urls string) []redact.Secret {
+	var list []redact.Secret
 	for one := range strings.SplitSeq(urls, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil || u.User == nil {
@@ -69,7 +70,7 @@ func natsSecrets(urls string) []safety.Secret {
 		if !named {
 			secret = u.User.Username()
 		}
-		list = append(list, safety.NewSecret(secret))
+		list = append(list, redact.NewSecret(secret))
 	}
 	return list
 }

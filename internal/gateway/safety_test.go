@@ -158,7 +158,7 @@ func TestPolicyAtAdmission(t *testing.T) {
 	if w := s.warnings(); len(w) != 1 || w[0]["envelope"] != "b" || w[0]["participant"] != "alice" || strings.Contains(s.log.String(), "example.org") {
 		t.Errorf("got %v", w)
 	}
-	s.is(s.admitted("c", "chat", `{"message":"4111 1111 1111 1111"}`), `{"message":"[redacted:payment-card]","redacted":["payment-card"]}`)
+	s.is(s.admitted("c", "chat", `{"message":"SSN: 078-05-1120"}`), `{"message":"SSN: [redacted:social-security-number]","redacted":["social-security-number"]}`)
 	s.is(s.admitted("d", "chat", `{"message":"a < b && c <|im_end|>"}`), `{"message":"a < b && c [marked:control-token im_end]","redacted":["control-token"]}`)
 	seed := `{"message":"seed phrase: legal winner thank year wave sausage worth useful legal winner thank yellow"}`
 	if said := s.refused("e", "chat", seed); !strings.Contains(said, "(seed-phrase)") || strings.Contains(said, "winner") {
@@ -167,7 +167,7 @@ func TestPolicyAtAdmission(t *testing.T) {
 	s.is(s.admitted("f", "reasoning.thought", seed), `{"message":"","redacted":["seed-phrase"]}`)
 	metrics := s.get("/metrics")
 	for _, line := range []string{
-		`meup_safety_findings_total{rule="destructive-shell",stage="policy"} 1`, `meup_safety_findings_total{rule="payment-card",stage="policy"} 1`,
+		`meup_safety_findings_total{rule="destructive-shell",stage="policy"} 1`, `meup_safety_findings_total{rule="social-security-number",stage="policy"} 1`,
 		`meup_safety_findings_total{rule="control-token",stage="sanitiser"} 1`, `meup_safety_findings_total{rule="seed-phrase",stage="policy"} 2`,
 	} {
 		if !strings.Contains(metrics, line) {

@@ -1,16 +1,18 @@
 package safety
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/meup-protocol/meup/protocol"
+)
 
 // maxName bounds the names of fields that are looked at; longer ones are text.
 const maxName = 96
 
-// endings are the last words of names that say "secret", and what has to stand
+// endings are the last words of names of secrets, and which words they need
 // before them.
 var endings = map[string]ending{
 	"password": alone, "passwords": alone, "passwd": alone, "passphrase": alone, "passcode": alone, "pwd": alone,
-	"passwort": alone, "kennwort": alone, "contrasena": alone, "contraseña": alone, "senha": alone,
-	"пароль": alone, "密码": alone, "パスワード": alone,
 	"secret": alone, "secrets": alone, "credential": alone, "credentials": alone, "authorization": alone,
 	"cookie": alone, "cookies": alone, "bearer": alone, "otp": alone, "pin": alone, "cvv": alone, "cvc": alone,
 	"mnemonic": alone, "apikey": alone, "apikeys": alone, "accesskey": alone, "secretkey": alone, "privatekey": alone,
@@ -43,9 +45,18 @@ var keyOf = set("api", "access", "secret", "private", "signing", "encryption", "
 // opens a door.
 var accessOf = set("basic", "http", "proxy", "registry", "user", "access", "amz", "goog", "sas")
 
-// doubtful are names that a count or a flag has too: only texts and long
-// numbers under them are secrets.
+// doubtful are names that a count or a flag has too: only texts under them are
+// secrets.
 var doubtful = set("pass", "auth", "sig")
+
+// parameters are the members whose values are the parameters of a tool.
+var parameters = set("arguments", "parameters", "params", "args", "input", "tool_input")
+
+// isSecret reports whether the name of a parameter makes a value of this type a
+// secret.
+func isSecret(name []byte, t protocol.Type) bool {
+	return secretName(name) && (t != protocol.TypeNumber || !doubtful[string(bytes.ToLower(name))])
+}
 
 // behind are words behind the last one that change nothing.
 var behind = set("value", "text", "plain", "plaintext", "raw", "base", "pem", "confirm", "confirmation", "again", "repeat", "old", "new", "current", "header")
@@ -177,5 +188,5 @@ var brackets = [...]struct{ open, close, inside string }{
 	{"{{", "}}", letters + "0123456789_.- "},
 	{"<", ">", letters + "_- "},
 	{"%", "%", letters[26:] + "0123456789_"},
-	{redactedMark, "]", letters[:26] + "0123456789-"},
+	{"[redacted:", "]", letters[:26] + "0123456789-"},
 }

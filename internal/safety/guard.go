@@ -4,36 +4,33 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
-// LengthGuard is the stage that cuts texts that are longer than any reader
-// wants, and so bounds the work of the stages behind it.
-type LengthGuard struct{ max int }
+// lengthGuard is the stage that cuts texts of more than so many bytes, and so
+// bounds the work of the stages after it.
+type lengthGuard struct{ max int }
 
 // MinText is the least bound of a text, in bytes; smaller ones leave no room
-// for what is said about a text.
+// for what is noted about a text.
 const MinText = 4 << 10
 
-// NewLengthGuard returns a guard of texts of more than so many bytes.
-func NewLengthGuard(bytes int) LengthGuard { return LengthGuard{max(bytes, MinText)} }
-
-// Name returns "length".
-func (g LengthGuard) Name() string { return "length" }
+func (lengthGuard) name() string { return "length" }
 
 const (
 	ruleLength = "text-length"
 	cutMark    = "… [cut:" + ruleLength + "]"
 )
 
-// Inspect finds the part of a text that is too much. An eighth of the bound is
-// left free, so that what later stages write into the text does not make it
-// too long again.
-func (g LengthGuard) Inspect(dst []Finding, t Text) []Finding {
-	if len(t.Body) <= g.max {
+// inspect finds the part of a text that is too much. An eighth of the bound is
+// left free, so that the marks of later stages do not make it too long again.
+func (g lengthGuard) inspect(dst []finding, t input) []finding {
+	if len(t.body) <= g.max {
 		return dst
 	}
-	at := cutAt(t.Body, g.max-g.max/8-len(cutMark))
-	return append(dst, Finding{Rule: ruleLength, Start: at, End: len(t.Body), Action: ActionMask, Put: cutMark})
+	at := cutAt(t.body, g.max-g.max/8-len(cutMark))
+	return append(dst, finding{Finding: redact.Finding{Rule: ruleLength, Start: at, End: len(t.body)}, action: ActionMask, put: cutMark})
 }
 
 // maxWord is how far a cut goes back to where a word begins.
@@ -59,5 +56,5 @@ func cutAt(text []byte, limit int) int {
 
 // isBreak reports whether a character is in no secret that rules describe.
 func isBreak(r rune) bool {
-	return r >= utf8.RuneSelf || !isAlnum(byte(r)) && strings.IndexByte("_-+/=.~:@%", byte(r)) < 0
+	return r >= utf8.RuneSelf || strings.IndexByte(letters+"0123456789_-+/=.~:@%", byte(r)) < 0
 }

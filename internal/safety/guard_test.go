@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
 func TestLongTextsAreCut(t *testing.T) {
@@ -57,7 +59,7 @@ func quoted(text string) string {
 // TestNoHalfSecretAtACut: a secret that the cut goes through is gone as a
 // whole, wherever the cut is.
 func TestNoHalfSecretAtACut(t *testing.T) {
-	p := pipeline(t, Config{MaxText: MinText, Secrets: []Secret{NewSecret(value)}})
+	p := pipeline(t, Config{MaxText: MinText, Secrets: []redact.Secret{redact.NewSecret(value)}})
 	for _, secret := range []string{ghp, value} {
 		for _, between := range []string{" ", "é", "\"", ","} {
 			for lead := MinText*7/8 - 1200; lead < MinText*7/8+20; lead += 7 {

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
 // value is a secret that no rule knows.
@@ -17,7 +19,7 @@ func knowing(t testing.TB, values ...string) *Pipeline {
 	t.Helper()
 	var c Config
 	for _, v := range values {
-		c.Secrets = append(c.Secrets, NewSecret(v))
+		c.Secrets = append(c.Secrets, redact.NewSecret(v))
 	}
 	return pipeline(t, c)
 }
@@ -137,7 +139,7 @@ func TestSecretsSplitByJSON(t *testing.T) {
 }
 
 func TestActionOfKnownValues(t *testing.T) {
-	p := pipeline(t, Config{Secrets: []Secret{NewSecret(value)}, Actions: map[string]Action{ruleKnown: ActionBlock}})
+	p := pipeline(t, Config{Secrets: []redact.Secret{redact.NewSecret(value)}, Actions: map[string]Action{redact.RuleKnown: ActionBlock}})
 	if _, err := request(p, parse(t, `{"m":"`+value+`"}`)); err == nil || !strings.Contains(err.Message, "known-secret") {
 		t.Errorf("got %v", err)
 	}
@@ -159,22 +161,22 @@ func TestMarksAreNotInspected(t *testing.T) {
 
 // TestSecretsPrintNothing: whatever prints one.
 func TestSecretsPrintNothing(t *testing.T) {
-	secret := NewSecret(value)
+	secret := redact.NewSecret(value)
 	type inside struct {
-		Public  Secret
-		private Secret
-		list    []Secret
-		pointer *Secret
+		Public  redact.Secret
+		private redact.Secret
+		list    []redact.Secret
+		pointer *redact.Secret
 		any     any
 	}
-	holder := inside{secret, secret, []Secret{secret}, &secret, secret}
+	holder := inside{secret, secret, []redact.Secret{secret}, &secret, secret}
 	p := knowing(t, value)
 	var log strings.Builder
 	for _, h := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
-		slog.New(h).Info("x", "secret", secret, "holder", holder, "pointer", &holder, "pipeline", Config{Secrets: []Secret{secret}}, "any", []any{secret})
+		slog.New(h).Info("x", "secret", secret, "holder", holder, "pointer", &holder, "pipeline", Config{Secrets: []redact.Secret{secret}}, "any", []any{secret})
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%p", "%T"} {
-		for _, v := range []any{secret, &secret, holder, &holder, []Secret{secret}, map[string]Secret{"a": secret}, p, *p, p.leaks.literals, Config{Secrets: []Secret{secret}}} {
+		for _, v := range []any{secret, &secret, holder, &holder, []redact.Secret{secret}, map[string]redact.Secret{"a": secret}, p, *p, Config{Secrets: []redact.Secret{secret}}} {
 			fmt.Fprintf(&log, verb+"\n", v)
 		}
 	}
@@ -183,14 +185,14 @@ func TestSecretsPrintNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Write(text)
-	fmt.Fprint(&log, secret, holder, secret.String(), secret.GoString(), Secret{})
+	fmt.Fprint(&log, secret, holder, secret.String(), secret.GoString(), redact.Secret{})
 	said := log.String()
 	for _, form := range []string{value, fmt.Sprintf("%x", value), strings.Trim(fmt.Sprintf("%d", []byte(value)), "[]"), base64.StdEncoding.EncodeToString([]byte(value)), "Battery"} {
 		if strings.Contains(said, form) {
 			t.Errorf("it is told as %q", form)
 		}
 	}
-	if secret.Len() != len(value) || (Secret{}).Len() != 0 {
+	if secret.Len() != len(value) || (redact.Secret{}).Len() != 0 {
 		t.Error("its length is another one")
 	}
 }

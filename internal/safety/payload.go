@@ -2,17 +2,19 @@ package safety
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"sync"
 
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// DefaultRationale is what a thought says about its tool when what it said has
-// been taken out.
+// DefaultRationale replaces the text of a thought about a tool when that text
+// has been taken out.
 const DefaultRationale = "Tool selected to satisfy the current subtask."
 
-// Verdict is what became of a payload. The names of rules are in the order in
+// Verdict is the result of an inspection. The names of rules are in the order in
 // which they were found, each once.
 type Verdict struct {
 	Payload  []byte   // as it is to be kept; nil: as it came
@@ -20,7 +22,8 @@ type Verdict struct {
 	Redacted []string // rules that changed it; they stand in its field "redacted"
 	Review   []string // rules that want it looked at, in its field "review"
 	Blocked  []string // rules for which a text of reasoning was taken out
-	Warned   []string // rules that are to be told about in a log
+	Warned   []string // rules that a log is to name
+	Work     int      // bytes that were read for it, by all rules together
 }
 
 // Payload inspects a payload. Everything in which nothing was found keeps its
@@ -34,7 +37,7 @@ func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict,
 
 // Envelope inspects a payload, and with it the fields of the envelope that the
 // protocol does not know, as an object; extra may be absent. What is done to
-// these is told in the payload too.
+// these is noted in the payload too.
 //
 // Error: as of [Pipeline.Payload].
 func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (Verdict, *protocol.Error) {
@@ -47,24 +50,43 @@ func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (
 	if tool := payload.Get("tool_name"); kind == protocol.KindReasoningThought && tool.Type() == protocol.TypeString && !tool.EqualText("") {
 		w.rationale = DefaultRationale
 	}
-	w.value(payload, nil, open)
+	w.value(payload, nil, false)
 	if w.refused != "" {
 		return Verdict{}, w.refusal("/payload", payload)
 	}
-	beside := w.beside(extra)
+	outside := w.inspectExtra(extra)
 	if w.refused != "" {
 		return Verdict{}, w.refusal("", extra)
 	}
 	w.note(payload, redactedField, w.redacted)
 	w.note(payload, reviewField, w.review)
 	v := Verdict{
-		Extra:    beside,
+		Extra: outside, Work: w.work,
 		Redacted: copied(w.redacted), Review: copied(w.review), Blocked: copied(w.blocked), Warned: copied(w.warned),
 	}
 	if len(w.edits) > 0 {
 		v.Payload = w.splice(payload)
 	}
 	return v, nil
+}
+
+// inspectExtra inspects the fields beside the payload and returns them as they
+// are to be kept, without braces; nil: they stay. The edits of the payload are
+// kept.
+func (w *walk) inspectExtra(extra protocol.Value) []byte {
+	if extra.Type() != protocol.TypeObject {
+		return nil
+	}
+	edits, root := w.edits, w.root
+	w.edits, w.root = nil, -1
+	w.value(extra, nil, false)
+	var out []byte
+	if len(w.edits) > 0 && w.refused == "" {
+		out = w.splice(extra)
+		out = out[1 : len(out)-1]
+	}
+	w.edits, w.root = edits, root
+	return out
 }
 
 // walk goes through one payload.
@@ -84,8 +106,11 @@ type walk struct {
 	at        int    // offset of the string where that is
 
 	text  []byte // a decoded string
-	found []Finding
+	found []finding
 	notes []note
+
+	budget redact.Budget // of the text at hand
+	work   int
 }
 
 // note is a finding that changes nothing.
@@ -97,7 +122,7 @@ type note struct {
 // edit replaces a string of the parsed text, which the payload is a part of.
 type edit struct {
 	start, end int
-	text       string // what the string says now
+	text       string // the new string
 	json       []byte // what is written instead, if that is not just text
 }
 
@@ -114,29 +139,37 @@ func (w *walk) release() {
 }
 
 // value inspects v and all below it. Key is that of the nearest member that v
-// belongs to.
-func (w *walk) value(v protocol.Value, key []byte, s secrecy) {
+// belongs to, and secret whether its name makes v a secret.
+func (w *walk) value(v protocol.Value, key []byte, secret bool) {
 	if w.refused != "" {
 		return
 	}
 	switch v.Type() {
 	case protocol.TypeString:
-		if text, changed := w.string(v, key, s != open); changed {
+		if text, changed := w.string(v, key, secret); changed {
 			w.replace(v, text)
 		}
 	case protocol.TypeNumber:
-		w.number(v, key, s)
+		// A number becomes a string with a mark, blocked or not: an empty one
+		// would be taken for a value.
+		if !secret {
+			return
+		}
+		if text, changed := w.inspect(v, input{key: key, body: v.Raw(), secret: true}); changed {
+			w.replace(v, cmp.Or(text, redact.Marker(ruleField)))
+		}
 	case protocol.TypeArray:
-		w.array(v, key, s, false)
+		for x := range v.Elements {
+			w.value(x, key, secret)
+		}
 	case protocol.TypeObject:
-		w.object(v, s)
+		w.object(v)
 	}
 }
 
-func (w *walk) object(v protocol.Value, s secrecy) {
+func (w *walk) object(v protocol.Value) {
 	var names keyNames
 	top, fields := v.Offset() == w.root, w.fields
-	known := w.aboutOf(v, s)
 	for k, x := range v.Members {
 		name, plain := k.Plain()
 		if !plain {
@@ -152,22 +185,23 @@ func (w *walk) object(v protocol.Value, s secrecy) {
 		if top && (string(name) == "message" || string(name) == "content") {
 			w.blank = w.rationale
 		}
-		name = visible(name)
-		w.value(x, name, w.secrecyOf(name, known))
+		name = redact.Visible(name)
+		w.fields = fields || parameters[string(name)]
+		w.value(x, name, fields && isSecret(name, x.Type()))
 		w.blank, w.fields = "", fields
 	}
 }
 
-// names inspects what is said to be names of rules. Those that are stay, even
-// if somebody has one of them for a password.
+// names inspects a list of names of rules. Those that are stay, even if one of
+// them is a known value.
 func (w *walk) names(v protocol.Value, key []byte) {
 	if v.Type() != protocol.TypeArray {
-		w.value(v, key, open)
+		w.value(v, key, false)
 		return
 	}
 	for x := range v.Elements {
 		if x.Type() != protocol.TypeString || !w.p.rules[x.Text()] {
-			w.value(x, key, open)
+			w.value(x, key, false)
 		}
 	}
 }
@@ -185,25 +219,28 @@ func (w *walk) string(v protocol.Value, key []byte, secret bool) (text string, c
 		w.text = v.AppendText(w.text[:0])
 		body = w.text
 	}
-	return w.inspect(v, Text{Key: key, Body: body, Secret: secret})
+	return w.inspect(v, input{key: key, body: body, secret: secret})
 }
 
-func (w *walk) inspect(v protocol.Value, t Text) (text string, changed bool) {
-	before := t.Body
+func (w *walk) inspect(v protocol.Value, t input) (replacement string, changed bool) {
+	before := t.body
+	w.budget = redact.NewBudget(len(before))
+	t.budget = &w.budget
 	stage, rule := w.settle(&t)
+	w.work += len(before) + w.budget.Spent()
 	switch {
 	case rule == "":
-		if bytes.Equal(before, t.Body) {
+		if bytes.Equal(before, t.body) {
 			return "", false
 		}
-		return string(t.Body), true
+		return string(t.body), true
 	case !w.reasoning:
 		w.refused, w.refusedBy, w.at = rule, stage, v.Offset()
 		return "", false
 	}
 	w.redacted, w.blocked = with(w.redacted, rule), with(w.blocked, rule)
-	if t.Key == nil { // a key
-		return marker(rule), true
+	if t.key == nil { // a key
+		return redact.Marker(rule), true
 	}
 	return w.blank, true
 }
@@ -219,15 +256,14 @@ const (
 
 // settle runs the stages over a text until none of them changes it, or one
 // blocks it, which it returns with the rule.
-func (w *walk) settle(t *Text) (stage, rule string) {
+func (w *walk) settle(t *input) (stage, rule string) {
 	for round := range maxRounds {
 		w.notes = w.notes[:0]
 		again := false
 		for _, stage := range w.p.stages {
-			t.sight = sightOf(t)
 			changed, blocked := w.stage(stage, t)
 			if blocked != "" {
-				return stage.Name(), blocked
+				return stage.name(), blocked
 			}
 			again = again || changed
 		}
@@ -235,7 +271,7 @@ func (w *walk) settle(t *Text) (stage, rule string) {
 			break
 		}
 		if round == maxRounds-1 {
-			t.Body = []byte(marker(w.redacted[len(w.redacted)-1]))
+			t.body = []byte(redact.Marker(w.redacted[len(w.redacted)-1]))
 		}
 	}
 	for _, n := range w.notes {
@@ -249,52 +285,49 @@ func (w *walk) settle(t *Text) (stage, rule string) {
 	return "", ""
 }
 
-// sightOf looks at a text unless somebody has.
-func sightOf(t *Text) sight {
-	if t.sight == 0 {
-		return look(t.Body)
-	}
-	return t.sight
-}
-
 // stage runs one stage over a text until it changes nothing more, or blocks.
-func (w *walk) stage(stage Stage, t *Text) (changed bool, blocked string) {
+func (w *walk) stage(s stage, t *input) (changed bool, blocked string) {
 	for pass := 0; ; pass++ {
-		w.found = stage.Inspect(w.found[:0], *t)
+		w.found = s.inspect(w.found[:0], *t)
 		if len(w.found) == 0 {
 			return changed, ""
 		}
-		changes, blocked := w.judge(stage)
+		changes, blocked := w.judge(s)
 		if blocked != "" || !changes {
 			return changed, blocked
 		}
 		changed = true
 		if pass == maxPasses {
-			t.Body, t.sight = []byte(marker(w.redacted[len(w.redacted)-1])), 0
+			t.body = []byte(redact.Marker(w.redacted[len(w.redacted)-1]))
 			return changed, ""
 		}
-		t.Body, t.sight = mask(t.Body, w.found), 0
+		t.body = mask(t.body, w.found)
+		if w.found[0].Rule == redact.RuleLimit { // its mark is all that is left
+			w.work += w.budget.Spent()
+			w.budget = redact.NewBudget(len(t.body))
+		}
 	}
 }
 
-// judge counts what a stage has found, and says what comes of it.
-func (w *walk) judge(stage Stage) (changes bool, blocked string) {
+// judge counts what a stage has found, and returns whether it changes the text
+// and the rule that blocks it.
+func (w *walk) judge(s stage) (changes bool, blocked string) {
 	for i := range w.found {
-		if f := &w.found[i]; f.Action == ActionBlock {
-			w.p.found(stage.Name(), f.Rule)
+		if f := &w.found[i]; f.action == ActionBlock {
+			w.p.found(s.name(), f.Rule)
 			return false, f.Rule
 		}
 	}
 	for i := range w.found {
-		changes = changes || w.found[i].Action.changes()
+		changes = changes || w.found[i].action.changes()
 	}
 	for i := range w.found {
 		switch f := &w.found[i]; {
-		case f.Action.changes():
-			w.p.found(stage.Name(), f.Rule)
+		case f.action.changes():
+			w.p.found(s.name(), f.Rule)
 			w.redacted = with(w.redacted, f.Rule)
 		case !changes:
-			w.notes = append(w.notes, note{stage.Name(), f.Rule, f.Action})
+			w.notes = append(w.notes, note{s.name(), f.Rule, f.action})
 		}
 	}
 	return changes, ""

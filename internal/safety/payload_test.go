@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -183,11 +184,11 @@ func TestFindingsAreCountedByRule(t *testing.T) {
 // upper is a stage that objects to a word, and so shows the order of stages.
 type wordStage struct{ word, rule string }
 
-func (s wordStage) Name() string { return "word" }
+func (s wordStage) name() string { return "word" }
 
-func (s wordStage) Inspect(dst []Finding, t Text) []Finding {
-	if i := strings.Index(string(t.Body), s.word); i >= 0 {
-		dst = append(dst, Finding{Rule: s.rule, Start: i, End: i + len(s.word)})
+func (s wordStage) inspect(dst []finding, t input) []finding {
+	if i := strings.Index(string(t.body), s.word); i >= 0 {
+		dst = append(dst, finding{Finding: redact.Finding{Rule: s.rule, Start: i, End: i + len(s.word)}})
 	}
 	return dst
 }
@@ -208,7 +209,7 @@ func TestStagesSeeWhatEarlierOnesLeft(t *testing.T) {
 // mark must not run for ever, nor let the text through.
 func TestTextThatDoesNotComeCleanIsMaskedWhole(t *testing.T) {
 	p := pipeline(t, Config{})
-	p.stages = []Stage{wordStage{"mark", "mark"}}
+	p.stages = []stage{wordStage{"mark", "mark"}}
 	v, _ := thought(p, parse(t, `{"m":"this mark stays"}`))
 	if want := `{"m":"[redacted:mark]","redacted":["mark"]}`; string(v.Payload) != want {
 		t.Fatalf("got %s", v.Payload)

@@ -16,8 +16,8 @@ func BenchmarkPipeline(b *testing.B) {
 	}{
 		{"clean 300 B", snippet(b, 300, prose)},
 		{"clean 4 KiB", snippet(b, 4096, prose)},
-		{"trigger words 4 KiB", snippet(b, 4096, cleanFormats[14:17]...)},
-		{"code and logs 4 KiB", snippet(b, 4096, cleanFormats...)},
+		{"trigger words 4 KiB", snippet(b, 4096, technical[:3]...)},
+		{"code and logs 4 KiB", snippet(b, 4096, technical...)},
 		{"base64 4 KiB", []byte(base64.StdEncoding.EncodeToString(snippet(b, 3072, "{alnum:64}")))},
 		{"unseen characters 4 KiB", append(snippet(b, 4090, prose), "a\u200bb"...)},
 		{"one secret 300 B", append(snippet(b, 260, prose), " "+ghp...)},

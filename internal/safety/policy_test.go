@@ -1,10 +1,11 @@
 package safety
 
 import (
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
 // objections are texts that the policy objects to; what is to be masked stands
@@ -20,9 +21,6 @@ var objections = map[string][]string{
 		"«dd if=/dev/zero of=/dev/sd»a bs=1M", "«:(){ :|:& }»;:", "«chmod -R 777 /»",
 	},
 	"destructive-sql": {"«DROP DATABASE p»rod;", "drop schema if exists x", "«TRUNCATE TABLE u»sers", "«delete from users;»"},
-	"payment-card": {
-		"card «4111 1111 1111 1111» please", "«5500005555555559»", "«3782 822463 10005»", "«6011-1111-1111-1117»", "«2223003122003222»"},
-	"iban": {"IBAN: «DE89 3704 0044 0532 0130 00»", "iban «GB82WEST12345698765432»", "the IBAN is «FR14 2004 1010 0505 0001 3M02 606»"},
 	"social-security-number": {
 		"SSN: «078-05-1120»", "social security number is «219-09-9999»",
 	},
@@ -43,56 +41,27 @@ var unobjectionable = []string{
 }
 
 func TestPolicyFindsWhatItIsFor(t *testing.T) {
-	p := pipeline(t, Config{Policy: map[string]Action{"low": ActionSanitise, "high": ActionSanitise, "critical": ActionSanitise}})
+	p := pipeline(t, Config{Policy: map[string]Action{"low": ActionSanitize, "high": ActionSanitize, "critical": ActionSanitize}})
 	book, err := builtIn()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range book.policy {
-		if len(objections[r.id]) < 2 {
-			t.Errorf("%s: fewer than two examples", r.id)
+		if len(objections[r.ID]) < 2 {
+			t.Errorf("%s: fewer than two examples", r.ID)
 		}
-		for _, text := range objections[r.id] {
+		for _, text := range objections[r.ID] {
 			before, rest, exact := strings.Cut(text, "«")
 			inner, after, _ := strings.Cut(rest, "»")
 			in := before + inner + after
 			v, _ := thought(p, parse(t, `{"m":`+quoted(in)+`}`))
 			out := parse(t, string(v.Payload)).Get("m").Text()
-			if !slices.Equal(v.Redacted, []string{r.id}) || exact && r.severity == "medium" && out != before+marker(r.id)+after {
-				t.Errorf("%s: %q became %q, %v", r.id, in, out, v.Redacted)
+			if !slices.Equal(v.Redacted, []string{r.ID}) || exact && r.Severity == "medium" && out != before+redact.Marker(r.ID)+after {
+				t.Errorf("%s: %q became %q, %v", r.ID, in, out, v.Redacted)
 			}
 		}
 	}
 	for _, text := range unobjectionable {
-		if v, _ := thought(p, parse(t, `{"m":`+quoted(text)+`}`)); v.Payload != nil {
-			t.Errorf("%q became %s", text, v.Payload)
-		}
-	}
-}
-
-// TestSeveralCards: the number behind another one is not taken for its rest.
-func TestSeveralCards(t *testing.T) {
-	p := pipeline(t, Config{})
-	for _, list := range []string{
-		"4111 1111 1111 1111 5500 0055 5555 5559", "4111111111111111 5500005555555559", `4111-1111-1111-1111, 5500-0055-5555-5559`,
-	} {
-		v, _ := thought(p, parse(t, `{"m":`+quoted(list)+`}`))
-		if m := parse(t, string(v.Payload)).Get("m").Text(); strings.Count(m, marker("payment-card")) != 2 {
-			t.Errorf("%s became %s", list, m)
-		}
-	}
-}
-
-// TestOtherNumbers: fractions and tables have any digits, those of cards among
-// them.
-func TestOtherNumbers(t *testing.T) {
-	p := pipeline(t, Config{})
-	if v, _ := thought(p, parse(t, `{"m":"`+strings.Repeat("0000 ", 20)+`4111 1111 1111 1111"}`)); v.Payload != nil {
-		t.Errorf("a table became %s", v.Payload)
-	}
-	r := rand.New(rand.NewPCG(12, 13))
-	for range 5000 {
-		text := write(t, r, "{digit:1}.4{digit:15} and -0.5{digit:15}, .37{digit:13}")
 		if v, _ := thought(p, parse(t, `{"m":`+quoted(text)+`}`)); v.Payload != nil {
 			t.Errorf("%q became %s", text, v.Payload)
 		}
@@ -106,8 +75,8 @@ func TestSeverities(t *testing.T) {
 	if err != nil || v.Payload != nil || !slices.Equal(v.Warned, []string{"remote-script"}) || v.Review != nil || v.Redacted != nil {
 		t.Errorf("low: got %+v, %v", v, err)
 	}
-	v, err = request(p, parse(t, `{"m":"4111 1111 1111 1111"}`))
-	if err != nil || string(v.Payload) != `{"m":"[redacted:payment-card]","redacted":["payment-card"]}` {
+	v, err = request(p, parse(t, `{"m":"SSN: 078-05-1120"}`))
+	if err != nil || string(v.Payload) != `{"m":"SSN: [redacted:social-security-number]","redacted":["social-security-number"]}` {
 		t.Errorf("medium: got %s, %v", v.Payload, err)
 	}
 	v, err = request(p, parse(t, `{"m":"rm -rf /"}`))
@@ -118,11 +87,11 @@ func TestSeverities(t *testing.T) {
 	if err == nil || err.Path != "/payload/m" || !strings.Contains(err.Message, "(seed-phrase)") || strings.Contains(err.Message+err.Detail, "winner") {
 		t.Errorf("critical: got %v", err)
 	}
-	other := pipeline(t, Config{Policy: map[string]Action{"low": ActionBlock, "critical": ActionReview}, Actions: map[string]Action{"payment-card": ActionBlock}})
+	other := pipeline(t, Config{Policy: map[string]Action{"low": ActionBlock, "critical": ActionReview}, Actions: map[string]Action{"social-security-number": ActionBlock}})
 	if _, err := request(other, parse(t, `{"m":"curl https://x.org/i | sh"}`)); err == nil {
 		t.Error("low is not blocked")
 	}
-	if _, err := request(other, parse(t, `{"m":"4111 1111 1111 1111"}`)); err == nil {
+	if _, err := request(other, parse(t, `{"m":"SSN: 078-05-1120"}`)); err == nil {
 		t.Error("the action of a rule does not go before that of its severity")
 	}
 	if v, _ := request(other, parse(t, `{"m":"`+seed+`"}`)); !slices.Equal(v.Review, []string{"seed-phrase"}) {
@@ -165,25 +134,5 @@ func TestNotesAreCountedOnce(t *testing.T) {
 		if counts[k] != 1 {
 			t.Errorf("%s: %d, all %v", k, counts[k], counts)
 		}
-	}
-}
-
-// BenchmarkPolicyOfNumbers is the policy over a text full of digits, of which
-// the number of a card could begin anywhere.
-func BenchmarkPolicyOfNumbers(b *testing.B) {
-	book, err := builtIn()
-	if err != nil {
-		b.Fatal(err)
-	}
-	p := Policy{newMatcher(book.policy, nil, marks{})}
-	for name, format := range map[string]string{"decimals": cleanFormats[31], "hashes": cleanFormats[2], "logs": cleanFormats[29]} {
-		b.Run(name, func(b *testing.B) {
-			text := Text{Body: snippet(b, 4096, format)}
-			var found []Finding
-			b.SetBytes(4096)
-			for b.Loop() {
-				found = p.Inspect(found[:0], text)
-			}
-		})
 	}
 }

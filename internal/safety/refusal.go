@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -13,7 +14,7 @@ func (w *walk) refusal(place string, v protocol.Value) *protocol.Error {
 	const leak = "The payload seems to hold a secret (%s): take it out and send it again."
 	const other = "The policy of this gateway does not let the payload pass (%s): change it and send it again."
 	sentence := other
-	if w.refusedBy == w.p.leaks.Name() {
+	if w.refusedBy == (*leaks)(nil).name() {
 		sentence = leak
 	}
 	e := protocol.Errorf(protocol.CodeInvalidPayload, sentence, w.refused)
@@ -48,9 +49,10 @@ func (w *walk) within(v protocol.Value) bool {
 // not say it either.
 func (w *walk) cleanKey(k protocol.Value) string {
 	body := []byte(k.Text())
+	budget := redact.NewBudget(len(body))
 	for _, stage := range w.p.stages {
-		if found := stage.Inspect(nil, Text{Body: body}); len(found) > 0 {
-			return marker(found[0].Rule)
+		if found := stage.inspect(nil, input{body: body, budget: &budget}); len(found) > 0 {
+			return redact.Marker(found[0].Rule)
 		}
 	}
 	return string(body)

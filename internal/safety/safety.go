@@ -1,19 +1,17 @@
-// Package safety keeps what should not be there out of the log: text passes an
-// ordered pipeline of stages before it is durable (section 7 of the contract).
+// Package safety inspects the text of payloads before it is durable, and puts
+// it right once for everything that reads the log (section 7 of the contract).
 //
-// What is durable is copied, backed up and replayed for years, so it is put
-// right once, at the door, and everything behind it may trust the text.
 // [Pipeline.Payload] inspects every string of a payload, decoded and at any
 // depth, keys included. The stages, in this order:
 //
-//   - [LengthGuard] cuts texts that are too long;
-//   - [LeakDetector] masks secrets: [redacted:RULE];
-//   - [Policy] blocks, masks, marks for review or warns, by severity;
-//   - [Sanitiser] neutralises what poses as an instruction: [marked:RULE …].
+//   - length cuts texts that are too long;
+//   - leaks masks secrets: [redacted:RULE];
+//   - policy blocks, masks, marks for review or warns, by severity;
+//   - sanitizer neutralizes text that poses as an instruction: [marked:RULE …].
 //
 // payload.redacted names the rules that have changed the text, payload.review
-// those that want somebody to look. All else stays byte for byte as it came,
-// and a payload that was put right is left alone when it comes again.
+// those that ask for a review. All else keeps its bytes, and a payload that was
+// put right is left alone when it comes again.
 //
 // Reasoning is never stopped: where a payload of another kind would be
 // refused, a text of reasoning is taken out, and the envelope goes on.
@@ -21,16 +19,17 @@ package safety
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Config says what is inspected and what is done about findings. The zero
-// Config is a good one.
+// Config configures a pipeline. The zero Config is a good one.
 type Config struct {
 	// Kinds select what is inspected; nil selects reasoning/*.
 	Kinds []protocol.KindPattern
-	// Action is what is done about leaks: ActionMask unless it says otherwise.
+	// Action is what is done about leaks; "" is ActionMask.
 	Action Action
 	// Actions are ActionMask or ActionBlock for single rules, of any stage.
 	Actions map[string]Action
@@ -40,12 +39,12 @@ type Config struct {
 	// MaxText bounds a text, in bytes; 0: DefaultMaxText.
 	MaxText int
 	// Rules are the operator's own, the later ones going before the earlier.
-	Rules []*RuleFile
-	// Secrets are values that must not be said. Those that are shorter than
-	// MinKnown are not searched for.
-	Secrets []Secret
-	// Found is told every finding, for a counter. It may be nil, and is called
-	// by whoever calls Payload.
+	Rules []*redact.RuleFile
+	// Secrets are values to be masked. Those that are shorter than
+	// redact.MinKnown are not searched for.
+	Secrets []redact.Secret
+	// Found is called with every finding, by the goroutine that calls Payload,
+	// for a counter. It may be nil.
 	Found func(stage, rule string)
 }
 
@@ -56,11 +55,9 @@ const DefaultMaxText = 256 << 10
 type Pipeline struct {
 	kinds  []protocol.KindPattern
 	found  func(stage, rule string)
-	stages []Stage
+	stages []stage
 	rules  map[string]bool // by name
-
-	leaks *LeakDetector
-	shown *Pipeline // of leaks alone, which masks whatever it finds
+	shown  *Pipeline       // of leaks alone, which masks whatever it finds
 }
 
 // New returns the pipeline that a configuration asks for. It is an error if an
@@ -97,42 +94,48 @@ func build(c *Config, book *ruleBook) *Pipeline {
 	for _, id := range book.ids() {
 		names[id] = true
 	}
-	marks := marks{rules: names}
-	leaks := c.detector(book, marks, c.leakAction)
-	shown := leaks
+	detector := c.leaks(book, names, c.leakAction)
+	shown := detector
 	if c.blocksLeaks() {
-		shown = c.detector(book, marks, func(string) Action { return ActionMask })
+		shown = c.leaks(book, names, func(string) Action { return ActionMask })
 	}
-	policy := withActions(book.policy, c.policyAction)
-	sanitiser := withActions(book.sanitiser, func(r *rule) Action { return c.Actions[r.id] })
-	quoted := marks
-	quoted.marked = true
+	sanitizerAction := func(r *redact.Rule) Action { return c.Actions[r.ID] }
 	return &Pipeline{
 		kinds: c.Kinds, found: c.Found, rules: names,
-		stages: []Stage{
-			NewLengthGuard(c.MaxText), leaks, Policy{newMatcher(policy, nil, marks)},
-			&Sanitiser{newMatcher(sanitiser, nil, quoted), c.Actions, book.off},
+		stages: []stage{
+			lengthGuard{max(c.MaxText, MinText)},
+			detector,
+			&policy{newRuleStage(book.policy, c.policyAction, redact.Options{Names: names, Plain: true})},
+			&sanitizer{newRuleStage(book.sanitizer, sanitizerAction, redact.Options{Names: names, Plain: true, Marked: true}), c.Actions, book.off},
 		},
-		leaks: shown,
-		shown: &Pipeline{found: func(string, string) {}, stages: []Stage{shown}},
+		shown: &Pipeline{found: func(string, string) {}, stages: []stage{shown}},
 	}
 }
 
-// detector makes a leak detector with an action for each rule.
-func (c *Config) detector(book *ruleBook, marks marks, action func(rule string) Action) *LeakDetector {
-	var known []literal
-	seen := map[string]bool{}
-	for _, s := range c.Secrets {
-		if text := s.reveal(); len(text) >= MinKnown && !seen[text] {
-			seen[text] = true
-			known = append(known, literal{s, action(ruleKnown)})
-		}
-	}
-	field := action(ruleField)
+// leaks returns the stage that finds secrets, with an action for each rule.
+func (c *Config) leaks(book *ruleBook, names map[string]bool, action func(rule string) Action) *leaks {
+	l := &leaks{field: action(ruleField)}
 	if book.off[ruleField] {
-		field = ""
+		l.field = ""
 	}
-	return leakDetector(withActions(book.leaks, func(r *rule) Action { return action(r.id) }), known, marks, field)
+	l.ruleStage = newRuleStage(book.leaks, func(r *redact.Rule) Action { return action(r.ID) }, redact.Options{Known: c.Secrets, Names: names})
+	l.actions[redact.RuleKnown], l.limit = action(redact.RuleKnown), action(redact.RuleLimit)
+	return l
+}
+
+// newRuleStage returns a stage of rules, the stricter ones first; among those
+// that are as strict the order is kept.
+func newRuleStage(rules []*redact.Rule, action func(*redact.Rule) Action, o redact.Options) ruleStage {
+	s := ruleStage{actions: make(map[string]Action, len(rules))}
+	for _, r := range rules {
+		s.actions[r.ID] = action(r)
+	}
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b *redact.Rule) int {
+		return s.actions[a.ID].strictness() - s.actions[b.ID].strictness()
+	})
+	s.set = redact.NewSet(sorted, o)
+	return s
 }
 
 func (c *Config) leakAction(rule string) Action {
@@ -154,14 +157,14 @@ func (c *Config) blocksLeaks() bool {
 	return c.Action == ActionBlock
 }
 
-func (c *Config) policyAction(r *rule) Action {
-	if a := c.Actions[r.id]; a != "" {
+func (c *Config) policyAction(r *redact.Rule) Action {
+	if a := c.Actions[r.ID]; a != "" {
 		return a
 	}
-	if a := c.Policy[r.severity]; a != "" {
+	if a := c.Policy[r.Severity]; a != "" {
 		return a
 	}
-	return DefaultPolicy()[r.severity]
+	return DefaultPolicy()[r.Severity]
 }
 
 func (c *Config) check() error {
@@ -176,7 +179,7 @@ func (c *Config) check() error {
 			return fmt.Errorf("safety policy of %q: a severity is one of low, medium, high, critical", severity)
 		}
 		switch action {
-		case ActionBlock, ActionSanitise, ActionReview, ActionWarn:
+		case ActionBlock, ActionSanitize, ActionReview, ActionWarn:
 		default:
 			return fmt.Errorf("safety policy of %s: %q is none of block, sanitise, review, warn", severity, action)
 		}

@@ -1,15 +1,17 @@
 package safety
 
+import "github.com/meup-protocol/meup/internal/redact"
+
 // Action is what happens to a text in which something was found.
 type Action string
 
 // The actions. The last two leave the text as it is.
 const (
 	ActionMask     Action = "mask"     // replace what was found; also the zero value
-	ActionSanitise Action = "sanitise" // the same, as a policy calls it
+	ActionSanitize Action = "sanitise" // the same, as a policy calls it
 	ActionBlock    Action = "block"    // refuse the payload, or take out a text of reasoning
 	ActionReview   Action = "review"   // admit it, and mark the payload
-	ActionWarn     Action = "warn"     // admit it, and say so in the gateway's log
+	ActionWarn     Action = "warn"     // admit it, and log a warning
 )
 
 // changes reports whether a text does not stay as it is.
@@ -24,62 +26,112 @@ func (a Action) strictness() int {
 		return 2
 	case ActionWarn:
 		return 3
-	case ActionMask, ActionSanitise:
+	case ActionMask, ActionSanitize:
 	}
 	return 1
 }
 
-// Finding is a part of a text that a stage objects to.
-type Finding struct {
-	Rule       string // its name, made of a-z 0-9 and -
-	Start, End int    // bytes of Text.Body, Start < End
-	Action     Action
-	// Put takes the place of what was found; "" is [redacted:RULE].
-	Put string
+// finding is a part of a text that a stage objects to.
+type finding struct {
+	redact.Finding
+	action Action
+	put    string // takes its place; "": [redacted:RULE]
 }
 
-// Text is what a stage inspects: valid UTF-8, without escapes.
-type Text struct {
-	// Key names the nearest member of an object that the text is the value
-	// of, since {"password":"x"} says as much as "password: x". Empty for keys
+// input is what a stage inspects: valid UTF-8, without escapes.
+type input struct {
+	// key names the nearest member of an object that the text is the value of,
+	// since {"password":"x"} means as much as "password: x". It is nil for keys
 	// themselves.
-	Key []byte
-	// Body is the text. Read-only, and gone when Inspect returns.
-	Body []byte
-	// Secret: the text is a parameter of a tool whose name says that it is
-	// secret, whatever it looks like.
-	Secret bool
-
-	sight sight
+	key  []byte
+	body []byte
+	// secret: the text is a parameter of a tool whose name makes it a secret.
+	secret bool
+	budget *redact.Budget
 }
 
-// Stage is one step of the pipeline. Inspect appends what it finds to dst, in
+// stage is one step of the pipeline. inspect appends what it finds to dst, in
 // order and without overlap; a text in which everything found was replaced
 // must come out clean in the end. It may be called concurrently.
-type Stage interface {
-	Name() string
-	Inspect(dst []Finding, t Text) []Finding
+type stage interface {
+	name() string
+	inspect(dst []finding, t input) []finding
 }
 
-// marker is what stands for what was masked.
-func marker(rule string) string { return "[redacted:" + rule + "]" }
+// ruleStage is a stage that is a set of rules.
+type ruleStage struct {
+	set     *redact.Set
+	actions map[string]Action
+	limit   Action // for texts that take too much work
+}
 
-// put returns what takes the place of a finding.
-func (f *Finding) put() string {
-	if f.Put != "" {
-		return f.Put
+func (s *ruleStage) inspect(dst []finding, t input) []finding {
+	var buffer [8]redact.Finding
+	for _, f := range s.set.Find(buffer[:0], t.key, t.body, t.budget) {
+		action := s.actions[f.Rule]
+		if f.Rule == redact.RuleLimit {
+			action = s.limit
+		}
+		dst = append(dst, finding{Finding: f, action: action})
 	}
-	return marker(f.Rule)
+	return dst
 }
 
-// mask replaces what changes of the findings in text.
-func mask(text []byte, found []Finding) []byte {
+// policy is the stage that holds a text against the operator's policy: rules
+// with a severity, and an action for each severity.
+type policy struct{ ruleStage }
+
+func (p *policy) name() string { return "policy" }
+
+func (p *policy) inspect(dst []finding, t input) []finding {
+	t.key = nil
+	return p.ruleStage.inspect(dst, t)
+}
+
+// DefaultPolicy returns what is done about a severity where nothing is
+// configured.
+func DefaultPolicy() map[string]Action {
+	return map[string]Action{"low": ActionWarn, "medium": ActionSanitize, "high": ActionReview, "critical": ActionBlock}
+}
+
+// leaks is the stage that finds secrets: by their form (the built-in rules, and
+// the operator's own), the values that the gateway knows, and parameters of
+// tools by their names.
+type leaks struct {
+	ruleStage
+	field Action // of ruleField; "": it is off
+}
+
+// ruleField is the rule of parameters whose names make them secrets.
+const ruleField = "secret-field"
+
+func (*leaks) name() string { return "leaks" }
+
+func (l *leaks) inspect(dst []finding, t input) []finding {
+	n := len(dst)
+	dst = l.ruleStage.inspect(dst, t)
+	if t.secret && len(dst) == n && l.field != "" && !standsFor(t.body) {
+		dst = append(dst, finding{Finding: redact.Finding{Rule: ruleField, End: len(t.body)}, action: l.field})
+	}
+	return dst
+}
+
+// replacement returns what takes the place of a finding.
+func (f *finding) replacement() string {
+	if f.put != "" {
+		return f.put
+	}
+	return redact.Marker(f.Rule)
+}
+
+// mask replaces what changes of the findings in a text.
+func mask(text []byte, found []finding) []byte {
 	out := make([]byte, 0, len(text)+32)
 	last := 0
 	for i := range found {
-		if f := &found[i]; f.Action.changes() {
+		if f := &found[i]; f.action.changes() {
 			out = append(out, text[last:f.Start]...)
-			out = append(out, f.put()...)
+			out = append(out, f.replacement()...)
 			last = f.End
 		}
 	}

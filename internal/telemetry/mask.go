@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // looks like one. The result is valid UTF-8 and bounded.
 func newMasker(mask func(string) string, secrets []string) (func(string) string, error) {
 	if mask == nil {
-		leaks, err := safety.NewLeakDetector()
+		leaks, err := redact.Default()
 		if err != nil {
 			return nil, fmt.Errorf("mask secrets: %w", err)
 		}

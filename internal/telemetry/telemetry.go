@@ -26,7 +26,7 @@ type Options struct {
 	// batches and limits are read by OpenTelemetry's own parts, from the
 	// process's environment.
 	Getenv func(string) string
-	// Mask takes secrets out of a text; nil masks what internal/safety's rules
+	// Mask takes secrets out of a text; nil masks what internal/redact's rules
 	// find. It may be called concurrently.
 	Mask func(string) string
 	// Secrets are masked wherever they occur, before Mask sees the text. One

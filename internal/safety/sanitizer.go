@@ -4,46 +4,41 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
-// Sanitiser is the stage that finds what a reader, above all a model, could
-// take for something other than text: tokens of chat templates, forged turns,
-// orders to forget what was said, characters that nobody sees. It takes the
-// sting out and leaves the words: [marked:RULE …], and [removed:RULE] for what
-// nobody saw. Nothing is escaped; a < b && c stays so.
-type Sanitiser struct {
-	*matcher
-	actions map[string]Action // of rules that have one of their own
-	off     map[string]bool
+func between(r, first, last rune) bool { return r >= first && r <= last }
+
+// sanitizer is the stage that finds text that a reader, above all a model,
+// could take for something else: tokens of chat templates, forged turns,
+// orders to forget earlier text, characters that nobody sees. It marks the
+// words and leaves them readable: [marked:RULE …], and [removed:RULE] for
+// hidden text. Nothing is escaped; a < b && c stays so.
+type sanitizer struct {
+	ruleStage
+	own map[string]Action // of rules that have an action of their own
+	off map[string]bool
 }
 
-// The rules of the sanitiser that are no expressions.
+// The rules of the sanitizer that are no expressions.
 const (
 	ruleHidden = "hidden-text"
 	ruleBidi   = "bidi-override"
 )
 
-// Name returns "sanitiser".
-func (z *Sanitiser) Name() string { return "sanitiser" }
+func (*sanitizer) name() string { return "sanitiser" }
 
-// Inspect appends what is to be neutralised.
-func (z *Sanitiser) Inspect(dst []Finding, t Text) []Finding {
+func (z *sanitizer) inspect(dst []finding, t input) []finding {
 	n := len(dst)
-	if dst = z.unseen(dst, t); len(dst) > n {
+	if dst = z.unseen(dst, t.body); len(dst) > n {
 		return dst // and the rest once it is gone
 	}
-	return inspectBoth(dst, t, z)
-}
-
-func (z *Sanitiser) inspect(dst []Finding, t Text) []Finding {
-	s := z.borrow()
-	defer z.scratch.Put(s)
-	z.search(s, t.Body)
-	n := len(dst)
-	dst = z.resolve(dst, s.found, 0, len(t.Body))
+	t.key = nil
+	dst = z.ruleStage.inspect(dst, t)
 	for i := range dst[n:] {
-		if f := &dst[n+i]; f.Action == "" {
-			f.Put = marked(f.Rule, t.Body[f.Start:f.End])
+		if f := &dst[n+i]; f.action == "" && f.Rule != redact.RuleLimit {
+			f.put = marked(f.Rule, redact.Visible(t.body[f.Start:f.End]))
 		}
 	}
 	return dst
@@ -52,31 +47,25 @@ func (z *Sanitiser) inspect(dst []Finding, t Text) []Finding {
 // marked returns a text as it stands in a mark, on one line.
 func marked(rule string, text []byte) string {
 	inner := strings.Join(strings.Fields(string(bytes.Trim(text, "<|>[]｜"))), " ")
-	return markedMark + rule + " " + strings.NewReplacer("[", "(", "]", ")").Replace(inner) + "]"
+	return "[marked:" + rule + " " + strings.NewReplacer("[", "(", "]", ")").Replace(inner) + "]"
 }
 
 // unseen appends runs of characters that carry a text which nobody sees, and
-// those that turn the direction of what is shown.
-func (z *Sanitiser) unseen(dst []Finding, t Text) []Finding {
-	if t.sight == 0 {
-		t.sight = look(t.Body)
-	}
-	if t.sight&carries == 0 {
-		return dst
-	}
-	for i := 0; i < len(t.Body); {
-		if !suspects[t.Body[i]] {
+// those that turn the direction of the text.
+func (z *sanitizer) unseen(dst []finding, body []byte) []finding {
+	for i := 0; i < len(body); {
+		if body[i] < 0xe2 { // none of them begins so
 			i++
 			continue
 		}
-		run := readUnseen(t.Body[i:])
+		run := readUnseen(body[i:])
 		switch {
 		case run.size == 0:
 			i++
 			continue
 		case run.turns && !z.off[ruleBidi]:
 			dst = append(dst, z.removal(ruleBidi, i, i+run.size))
-		case run.hides() && !run.flagBehind(t.Body[:i]) && !z.off[ruleHidden]:
+		case run.hides() && !run.flagAfter(body[:i]) && !z.off[ruleHidden]:
 			dst = append(dst, z.removal(ruleHidden, i, i+run.size))
 		}
 		i += run.size
@@ -84,10 +73,10 @@ func (z *Sanitiser) unseen(dst []Finding, t Text) []Finding {
 	return dst
 }
 
-func (z *Sanitiser) removal(rule string, start, end int) Finding {
-	f := Finding{Rule: rule, Start: start, End: end, Action: z.actions[rule]}
-	if f.Action == "" {
-		f.Put = "[removed:" + rule + "]"
+func (z *sanitizer) removal(rule string, start, end int) finding {
+	f := finding{Finding: redact.Finding{Rule: rule, Start: start, End: end}, action: z.own[rule]}
+	if f.action == "" {
+		f.put = "[removed:" + rule + "]"
 	}
 	return f
 }
@@ -111,9 +100,9 @@ func (r *unseenRun) hides() bool {
 	return r.tags > 0 || r.selectors >= manySelectors || r.zero >= manyZero
 }
 
-// flagBehind reports whether the run is the rest of a flag: up to six tags
+// flagAfter reports whether the run is the rest of a flag: up to six tags
 // behind a black flag, such as that of Scotland.
-func (r *unseenRun) flagBehind(before []byte) bool {
+func (r *unseenRun) flagAfter(before []byte) bool {
 	return r.ends && r.tags <= 7 && r.tags*4 == r.size && bytes.HasSuffix(before, []byte("\U0001f3f4"))
 }
 

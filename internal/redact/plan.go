@@ -1,7 +1,6 @@
-package safety
+package redact
 
 import (
-	"fmt"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -9,23 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// plan says where a match can be, seen from an occurrence of a keyword: it
-// begins at most lead bytes before, and ends at most tail bytes behind the
-// beginning of the occurrence.
-//
-// A regular expression runs at 20 to 100 ns a byte, the keyword pass at one or
-// two. Words like "token" and "key" are everywhere in what agents write, so it
-// matters that an expression then runs over a few bytes and not over the text.
+// plan bounds where a match can be, seen from an occurrence of a keyword: it
+// begins from near to lead bytes before it, and ends at most tail bytes behind
+// its beginning.
 type plan struct {
-	lead, tail int // unbounded: no bound
-
-	// head is an expression that every match begins with, and headTail what
-	// tail is for the match, never unbounded; "" if that is the whole
-	// expression. It leaves out the greater part of the secret, which makes
-	// expressions slow: most keywords are ordinary words, and ruled out by what
-	// follows them.
-	head     string
-	headTail int
+	near, lead int
+	tail       int // unbounded: no bound
 }
 
 const unbounded = -1
@@ -39,18 +27,17 @@ func planOf(expression string, keywords []string) (plan, bool) {
 		return plan{}, false
 	}
 	items := sequence(nil, re)
-	lead := 0
+	near, lead := 0, 0
 	for i := range items {
 		if beginsWithOne(items[i:], keywords) {
-			p := plan{lead: lead, tail: longestOf(items[i:])}
-			p.head, p.headTail = headOf(items)
-			return p, true
+			return plan{near: near, lead: lead, tail: longestOf(items[i:])}, true
 		}
 		n := longest(items[i])
 		if n == unbounded {
 			return plan{}, false
 		}
 		lead += n
+		near += shortest(items[i])
 	}
 	return plan{}, false
 }
@@ -67,30 +54,6 @@ func sequence(list []*syntax.Regexp, re *syntax.Regexp) []*syntax.Regexp {
 		return sequence(list, re.Sub[0])
 	}
 	return append(list, re)
-}
-
-// longPart is the length from which on a part of an expression is left out of
-// its head.
-const longPart = 200
-
-// headOf returns what stands before the first long part, and the least of that
-// part itself.
-func headOf(items []*syntax.Regexp) (head string, n int) {
-	var b strings.Builder
-	for _, item := range items {
-		m := longest(item)
-		if m != unbounded && m <= longPart {
-			b.WriteString("(?:" + item.String() + ")")
-			n += m
-			continue
-		}
-		if item.Op == syntax.OpRepeat && longest(item.Sub[0]) != unbounded {
-			fmt.Fprintf(&b, "(?:%s){%d}", item.Sub[0], item.Min)
-			n += item.Min * longest(item.Sub[0])
-		}
-		return b.String(), n
-	}
-	return "", 0 // nothing is long
 }
 
 func beginsWithOne(items []*syntax.Regexp, keywords []string) bool {
@@ -200,6 +163,19 @@ func classBeginnings(re *syntax.Regexp) []beginning {
 		list = append(list, beginning{text: string(r)})
 	}
 	return list
+}
+
+// shortest returns a length in bytes that no match is below.
+func shortest(re *syntax.Regexp) int {
+	switch re.Op {
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return 1
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpRepeat:
+		return re.Min * shortest(re.Sub[0])
+	}
+	return 0
 }
 
 // longest returns the length in bytes of the longest match, or unbounded.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/internal/redact"
 )
 
 func TestSanitiser(t *testing.T) {
@@ -82,7 +84,7 @@ func TestNoEscapesInWhatIsLeft(t *testing.T) {
 
 // TestMarksHideNothing: a sender who writes marks of its own gains nothing.
 func TestMarksHideNothing(t *testing.T) {
-	p := pipeline(t, Config{Secrets: []Secret{NewSecret(value)}})
+	p := pipeline(t, Config{Secrets: []redact.Secret{redact.NewSecret(value)}})
 	v, _ := thought(p, parse(t, `{"a":"[marked:forged-turn `+ghp+` rm -rf / `+value+`]","b":"[redacted:`+value+`]"}`))
 	want := `{"a":"[marked:forged-turn [redacted:github-pat] rm -rf / [redacted:known-secret]]","b":"[redacted:[redacted:known-secret]]","redacted":["github-pat","known-secret"],"review":["destructive-shell"]}`
 	if string(v.Payload) != want {
@@ -104,7 +106,7 @@ func TestActionsOfTheSanitiser(t *testing.T) {
 func TestStagesComeInOrder(t *testing.T) {
 	var names []string
 	for _, s := range pipeline(t, Config{}).stages {
-		names = append(names, s.Name())
+		names = append(names, s.name())
 	}
 	if want := []string{"length", "leaks", "policy", "sanitiser"}; !slices.Equal(names, want) {
 		t.Errorf("got %v", names)

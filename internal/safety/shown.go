@@ -6,9 +6,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Text returns a text as it may be shown to anybody: leaks are masked,
-// whatever kinds are inspected before the log.
-func (p *Pipeline) Text(s string) string { return p.leaks.Mask(s) }
+// Text returns a text as it may be shown: leaks are masked, regardless of the
+// kinds that are inspected before the log.
+func (p *Pipeline) Text(s string) string {
+	return p.shown.stages[0].(*leaks).set.Mask(s) //nolint:forcetypeassert // build made it
+}
 
 // Parameters returns the arguments of a tool call as they may be shown: leaks
 // are masked, and fields whose name says that they hold a secret, at any
@@ -17,7 +19,7 @@ func (p *Pipeline) Parameters(args protocol.Value) json.RawMessage {
 	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool holds nothing else
 	defer w.release()
 	w.p, w.root, w.fields = p.shown, -1, true
-	w.value(args, nil, open)
+	w.value(args, nil, false)
 	if len(w.edits) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package safety
+package redact
 
 import (
 	"maps"
@@ -36,7 +36,7 @@ func TestCorpus(t *testing.T) {
 	d := detector(t)
 	tallies := map[string]*tally{}
 	for _, r := range d.rules {
-		tallies[r.id] = &tally{}
+		tallies[r.ID] = &tally{}
 	}
 	for s := range safetytest.Leaks(1, 3) {
 		if tallies[s.Rule] == nil {
@@ -54,7 +54,7 @@ func TestCorpus(t *testing.T) {
 }
 
 // leak judges what is found in a text with a secret.
-func (n *tally) leak(t *testing.T, d *LeakDetector, s *safetytest.Sample) {
+func (n *tally) leak(t *testing.T, d *Set, s *safetytest.Sample) {
 	n.examples++
 	f, ok := covering(d, s)
 	if !ok {
@@ -72,8 +72,8 @@ func (n *tally) leak(t *testing.T, d *LeakDetector, s *safetytest.Sample) {
 }
 
 // covering returns the finding that masks a sample's secret as a whole.
-func covering(d *LeakDetector, s *safetytest.Sample) (Finding, bool) {
-	for _, f := range d.Inspect(nil, Text{Key: []byte(s.Key), Body: []byte(s.Text)}) {
+func covering(d *Set, s *safetytest.Sample) (Finding, bool) {
+	for _, f := range d.Find(nil, []byte(s.Key), []byte(s.Text), nil) {
 		if f.Start <= s.Start && f.End >= s.End {
 			return f, true
 		}
@@ -82,10 +82,10 @@ func covering(d *LeakDetector, s *safetytest.Sample) (Finding, bool) {
 }
 
 // findAlarms returns how much is found in texts without a secret.
-func findAlarms(t *testing.T, d *LeakDetector, tallies map[string]*tally) int {
+func findAlarms(t *testing.T, d *Set, tallies map[string]*tally) int {
 	alarms, byPlace := 0, map[string]int{}
 	for s := range safetytest.Clean(1, cleanTexts) {
-		for _, f := range d.Inspect(nil, Text{Key: []byte(s.Key), Body: []byte(s.Text)}) {
+		for _, f := range d.Find(nil, []byte(s.Key), []byte(s.Text), nil) {
 			alarms++
 			byPlace[f.Rule+" in "+s.Kind]++
 			if n := tallies[f.Rule]; n != nil {

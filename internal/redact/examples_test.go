@@ -1,4 +1,4 @@
-package safety
+package redact
 
 import (
 	"math/rand/v2"
@@ -28,8 +28,8 @@ func example(t testing.TB, r *rand.Rand, rule, format string) (text, masked stri
 	written := write(t, r, format)
 	before, rest, marked := strings.Cut(written, "«")
 	if !marked {
-		return written, marker(rule)
+		return written, Marker(rule)
 	}
 	secret, after, _ := strings.Cut(rest, "»")
-	return before + secret + after, before + marker(rule) + after
+	return before + secret + after, before + Marker(rule) + after
 }

@@ -1,9 +1,9 @@
-package safety
+package redact
 
 import "testing"
 
 func TestMask(t *testing.T) {
-	leaks, err := NewLeakDetector()
+	leaks, err := Default()
 	if err != nil {
 		t.Fatal(err)
 	}

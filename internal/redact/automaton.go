@@ -1,4 +1,4 @@
-package safety
+package redact
 
 // automaton finds all occurrences of many keywords in one pass over a text
 // (Aho and Corasick), ignoring the case of ASCII letters. Its transition table
@@ -15,12 +15,6 @@ type automaton struct {
 }
 
 const matchFlag = 1 << 31
-
-// occurrence is a keyword in a text.
-type occurrence struct {
-	keyword uint32
-	start   int
-}
 
 func newAutomaton(keywords []string) *automaton {
 	a := &automaton{}
@@ -92,20 +86,4 @@ func (a *automaton) complete(children []map[uint8]uint32) {
 			queue = append(queue, child)
 		}
 	}
-}
-
-// scan appends all occurrences in text, in order of their ends.
-func (a *automaton) scan(dst []occurrence, text []byte) []occurrence {
-	state := uint32(0)
-	for i, b := range text {
-		state = a.next[state+uint32(a.class[b])]
-		if state&matchFlag == 0 {
-			continue
-		}
-		state &^= matchFlag
-		for _, k := range a.matches[state/a.width] {
-			dst = append(dst, occurrence{k, i + 1 - a.lengths[k]})
-		}
-	}
-	return dst
 }

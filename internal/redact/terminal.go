@@ -1,17 +1,15 @@
-package safety
+package redact
 
 import "bytes"
 
-// unseen says how much of what steers a terminal nobody sees. A terminal hides
-// the whole sequence, other readers its control character alone; and what
-// belongs to a sequence is not the same everywhere. So a text with one is read
-// in all these ways.
+// unseen says how much of what steers a terminal is left out. A terminal hides
+// the whole sequence, other readers its control character alone, so a text
+// with one is read both ways.
 type unseen uint8
 
 const (
 	characters unseen = iota // control characters and those without width
-	commands                 // and sequences that begin with ESC [, ESC ] and their like
-	sequences                // and the character behind any other ESC
+	sequences                // and whole sequences, from ESC or a C1 control on
 )
 
 const esc = 0x1b
@@ -45,7 +43,7 @@ func (u unseen) at(text []byte) int {
 	}
 	n := 0
 	for n < len(text) && suspects[text[n]] {
-		size := u.sequence(text[n:])
+		size := escapeAt(text[n:])
 		if size == 0 {
 			size = unseenOne(text[n:])
 		}
@@ -57,8 +55,8 @@ func (u unseen) at(text []byte) int {
 	return n
 }
 
-// sequence returns the length of the sequence that a text begins with, or 0.
-func (u unseen) sequence(text []byte) int {
+// escapeAt returns the length of the sequence that a text begins with, or 0.
+func escapeAt(text []byte) int {
 	var kind byte
 	switch {
 	case len(text) < 2:
@@ -75,7 +73,7 @@ func (u unseen) sequence(text []byte) int {
 		return stringEnd(text)
 	case text[0] == esc && kind >= ' ' && kind < '0':
 		return sequenceEnd(text, '0')
-	case text[0] == esc && kind >= '0' && kind < 0x7f && u == sequences:
+	case text[0] == esc && kind >= '0' && kind < 0x7f:
 		return 2
 	}
 	return 0

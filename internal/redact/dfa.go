@@ -1,0 +1,318 @@
+package redact
+
+import (
+	"encoding/binary"
+	"regexp/syntax"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+)
+
+// dfa reports whether an expression can match at a place. Its states are built
+// as texts need them and shared by all goroutines, so a byte costs a lookup
+// and not a step of each thread of the expression. It does not count how often
+// a part is repeated beyond the least number, which keeps the states few, and
+// finds no submatches: where it matches, the expression itself runs.
+type dfa struct {
+	prog   *syntax.Prog
+	bounds []rune // each begins an interval of runes that the program treats alike
+	class  []uint8
+	ascii  [utf8.RuneSelf]uint8
+	sample []rune // one rune of each class
+
+	mu     sync.Mutex // guards states
+	states map[string]*dfaState
+	starts [4]atomic.Pointer[dfaState] // by the context before the first rune
+}
+
+// maxStates bounds the states that are kept; beyond it the dfa starts over.
+const maxStates = 4096
+
+// dfaState is a set of instructions. matched and dead have no successors.
+type dfaState struct {
+	insts  []uint32
+	before rune                       // a sample of the rune before, -1 at the beginning
+	next   []atomic.Pointer[dfaState] // by class; the last one is the end of the text
+}
+
+var matched, dead = &dfaState{}, &dfaState{}
+
+func newDFA(expression string) (*dfa, error) {
+	re, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	relax(re)
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	d := &dfa{prog: prog, states: map[string]*dfaState{}}
+	d.classify()
+	return d, nil
+}
+
+// relax removes the upper bounds of what is repeated.
+func relax(re *syntax.Regexp) {
+	if re.Op == syntax.OpRepeat && re.Max > re.Min+1 {
+		re.Max = -1
+	}
+	for _, sub := range re.Sub {
+		relax(sub)
+	}
+}
+
+// classify divides the runes into classes that the program treats alike.
+func (d *dfa) classify() {
+	bounds := map[rune]bool{0: true, '\n': true, '\n' + 1: true, utf8.RuneSelf: true}
+	ends := func(first, last rune) { bounds[first], bounds[last+1] = true, true }
+	for _, r := range []rune{'0', '9', 'A', 'Z', '_', '_', 'a', 'z'} {
+		bounds[r], bounds[r+1] = true, true
+	}
+	for i := range d.prog.Inst {
+		inst := &d.prog.Inst[i]
+		runes := inst.Rune
+		switch {
+		case inst.Op != syntax.InstRune && inst.Op != syntax.InstRune1:
+		case len(runes) == 1:
+			for r := runes[0]; ; {
+				ends(r, r)
+				if syntax.Flags(inst.Arg)&syntax.FoldCase != 0 {
+					r = unicode.SimpleFold(r)
+				}
+				if r == runes[0] {
+					break
+				}
+			}
+		default:
+			for j := 0; j+1 < len(runes); j += 2 {
+				ends(runes[j], runes[j+1])
+			}
+		}
+	}
+	for r := range bounds {
+		d.bounds = append(d.bounds, r)
+	}
+	slices.Sort(d.bounds)
+	known := map[string]uint8{}
+	for _, r := range d.bounds {
+		key := d.signature(r)
+		c, ok := known[key]
+		if !ok {
+			c = uint8(len(d.sample))
+			known[key] = c
+			d.sample = append(d.sample, r)
+		}
+		d.class = append(d.class, c)
+	}
+	for r := range d.ascii {
+		d.ascii[r] = d.lookup(rune(r))
+	}
+}
+
+// signature tells runes apart by the instructions that take them.
+func (d *dfa) signature(r rune) string {
+	key := make([]byte, 0, 1+len(d.prog.Inst)/8+1)
+	flags := byte(0)
+	if syntax.IsWordChar(r) {
+		flags |= 1
+	}
+	if r == '\n' {
+		flags |= 2
+	}
+	key = append(key, flags)
+	bits, n := byte(0), 0
+	for i := range d.prog.Inst {
+		bits <<= 1
+		if takes(&d.prog.Inst[i], r) {
+			bits |= 1
+		}
+		if n++; n%8 == 0 {
+			key, bits = append(key, bits), 0
+		}
+	}
+	return string(append(key, bits))
+}
+
+func takes(inst *syntax.Inst, r rune) bool {
+	switch inst.Op {
+	case syntax.InstRune, syntax.InstRune1:
+		return inst.MatchRune(r)
+	case syntax.InstRuneAny:
+		return true
+	case syntax.InstRuneAnyNotNL:
+		return r != '\n'
+	case syntax.InstAlt, syntax.InstAltMatch, syntax.InstCapture, syntax.InstEmptyWidth, syntax.InstMatch, syntax.InstFail, syntax.InstNop:
+	}
+	return false
+}
+
+func (d *dfa) lookup(r rune) uint8 {
+	i, found := slices.BinarySearch(d.bounds, r)
+	if !found {
+		i--
+	}
+	return d.class[i]
+}
+
+// start returns the state in which a match begins behind text[:at].
+func (d *dfa) start(text []byte, at int) *dfaState {
+	before, context := rune(-1), 0
+	if at > 0 {
+		before, _ = utf8.DecodeLastRune(text[max(0, at-utf8.UTFMax):at])
+		switch {
+		case before == '\n':
+			context = 1
+		case syntax.IsWordChar(before):
+			before, context = 'a', 2
+		default:
+			before, context = ' ', 3
+		}
+	}
+	if s := d.starts[context].Load(); s != nil {
+		return s
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state([]uint32{uint32(d.prog.Start)}, before)
+	d.starts[context].Store(s)
+	return s
+}
+
+// trail is the last stretch of a text in which a search stayed in one state
+// before it failed. A later one that comes into that state there goes on at its
+// end, so a text full of what matches begin with is not walked again and again.
+type trail struct {
+	state    *dfaState
+	from, to int
+}
+
+// match reports whether a match can begin at text[at:] and be complete before
+// limit. End is where it can be complete first, and work how many bytes the
+// dfa has run over.
+func (d *dfa) match(text []byte, at, limit int, t *trail) (ok bool, end, work int) {
+	s, loop := d.start(text, at), trail{}
+	for i := at; i < limit; {
+		class, size := uint8(0), 1
+		if b := text[i]; b < utf8.RuneSelf {
+			class = d.ascii[b]
+		} else {
+			var r rune
+			r, size = utf8.DecodeRune(text[i:])
+			class = d.lookup(r)
+		}
+		next := s.next[class].Load()
+		if next == nil {
+			next = d.step(s, int(class))
+		}
+		i += size
+		work++
+		switch next {
+		case matched:
+			return true, i, work
+		case dead:
+			*t = loop
+			return false, i, work
+		case s:
+			if loop.state != s {
+				loop = trail{state: s, from: i}
+			}
+			if t.state == s && t.from <= i && i < t.to {
+				i, loop.from = min(t.to, limit), t.from
+			}
+			loop.to = i
+		}
+		s = next
+	}
+	if limit < len(text) {
+		*t = loop
+		return false, limit, work
+	}
+	last := s.next[len(d.sample)].Load()
+	if last == nil {
+		last = d.step(s, len(d.sample))
+	}
+	if last != matched {
+		*t = loop
+	}
+	return last == matched, limit, work
+}
+
+// step builds the successor of a state.
+func (d *dfa) step(s *dfaState, class int) *dfaState {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := rune(-1)
+	if class < len(d.sample) {
+		r = d.sample[class]
+	}
+	next := d.successor(s, r)
+	s.next[class].Store(next)
+	return next
+}
+
+func (d *dfa) successor(s *dfaState, r rune) *dfaState {
+	flags := syntax.EmptyOpContext(s.before, r)
+	seen := make(map[uint32]bool, 2*len(s.insts))
+	var insts []uint32
+	stack := slices.Clone(s.insts)
+	for len(stack) > 0 {
+		pc := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[pc] {
+			continue
+		}
+		seen[pc] = true
+		switch inst := &d.prog.Inst[pc]; inst.Op {
+		case syntax.InstMatch:
+			return matched
+		case syntax.InstAlt, syntax.InstAltMatch:
+			stack = append(stack, inst.Out, inst.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			stack = append(stack, inst.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^flags == 0 {
+				stack = append(stack, inst.Out)
+			}
+		case syntax.InstFail:
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			if r >= 0 && takes(inst, r) {
+				insts = append(insts, inst.Out)
+			}
+		}
+	}
+	if len(insts) == 0 {
+		return dead
+	}
+	slices.Sort(insts)
+	switch {
+	case r == '\n':
+	case syntax.IsWordChar(r):
+		r = 'a'
+	default:
+		r = ' '
+	}
+	return d.state(slices.Compact(insts), r)
+}
+
+// state returns the state of a set of instructions. d.mu is held.
+func (d *dfa) state(insts []uint32, before rune) *dfaState {
+	key := binary.AppendVarint(nil, int64(before))
+	for _, pc := range insts {
+		key = binary.AppendUvarint(key, uint64(pc))
+	}
+	if s := d.states[string(key)]; s != nil {
+		return s
+	}
+	if len(d.states) >= maxStates {
+		clear(d.states)
+		for i := range d.starts {
+			d.starts[i].Store(nil)
+		}
+	}
+	s := &dfaState{insts: insts, before: before, next: make([]atomic.Pointer[dfaState], len(d.sample)+1)}
+	d.states[string(key)] = s
+	return s
+}

@@ -1,0 +1,211 @@
+package redact
+
+import (
+	"bytes"
+	"sort"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// reading is a text as a reader or a program takes it, and where each of its
+// bytes is in the text that it was made of.
+type reading struct {
+	text   []byte
+	pieces []piece
+	of     *reading // nil: of the text itself
+}
+
+// piece says where a part of a reading is from: bytes that were copied, or
+// (size > 0) bytes that stand for size bytes of the source as a whole.
+type piece struct{ at, source, size int }
+
+// copied notes that the bytes from here on are those of the source from there.
+func (r *reading) copied(source int) {
+	r.pieces = append(r.pieces, piece{at: len(r.text), source: source})
+}
+
+// add appends bytes that stand for a part of the source, and goes on behind it.
+func (r *reading) add(source, size int, text ...byte) {
+	if n := len(r.pieces); n > 0 && r.pieces[n-1].at == len(r.text) {
+		r.pieces = r.pieces[:n-1] // nothing was copied
+	}
+	r.pieces = append(r.pieces, piece{len(r.text), source, size})
+	r.text = append(r.text, text...)
+	r.copied(source + size)
+}
+
+// span returns where a part of the reading is in the text. It may be called on
+// a nil reading, which is the text.
+func (r *reading) span(start, end int) (from, to int) {
+	if r == nil {
+		return start, end
+	}
+	first, last := r.pieceAt(start), r.pieceAt(end-1)
+	from, to = first.source, last.source+last.size
+	if first.size == 0 {
+		from += start - first.at
+	}
+	if last.size == 0 {
+		to += end - last.at
+	}
+	return r.of.span(from, to)
+}
+
+func (r *reading) pieceAt(at int) piece {
+	n := sort.Search(len(r.pieces), func(i int) bool { return r.pieces[i].at > at })
+	if n == 0 {
+		return piece{}
+	}
+	return r.pieces[n-1]
+}
+
+// encodes are the bytes that an encoded character begins with.
+var encodes = byteSet("\\%&\xef")
+
+func byteSet(s string) (set [256]bool) {
+	for i := range len(s) {
+		set[s[i]] = true
+	}
+	return set
+}
+
+// decoded returns a text with each encoded character in place of its code, one
+// layer of it: escapes of JSON and of string literals, percent encoding, HTML
+// entities, fullwidth forms. It is nil if there are none; a text with nothing
+// but escaped backslashes has none.
+func decoded(text []byte) *reading {
+	var r *reading
+	last := 0
+	for i := 0; i < len(text); {
+		if !encodes[text[i]] {
+			i++
+			continue
+		}
+		c, size := decodeOne(text[i:])
+		if size == 0 {
+			i++
+			continue
+		}
+		if r == nil {
+			if c == '\\' && text[i] == '\\' {
+				i += size
+				continue
+			}
+			r = &reading{text: make([]byte, 0, len(text))}
+		}
+		r.text = append(r.text, text[last:i]...)
+		var buffer [utf8.UTFMax]byte
+		char := buffer[:1]
+		if buffer[0] = byte(c); c >= utf8.RuneSelf && text[i] != '%' {
+			char = utf8.AppendRune(buffer[:0], c)
+		}
+		r.add(i, size, char...)
+		i += size
+		last = i
+	}
+	if r != nil {
+		r.text = append(r.text, text[last:]...)
+	}
+	return r
+}
+
+// decodeOne returns the character that a text begins with the code of, and the
+// length of the code; 0: it begins with none. Of percent encoding it is a byte.
+func decodeOne(text []byte) (c rune, size int) {
+	switch text[0] {
+	case '\\':
+		return unescape(text)
+	case '%':
+		if n, ok := hexNumber(text, 1, 3); ok {
+			return n, 3
+		}
+	case '&':
+		return entity(text)
+	default:
+		if len(text) > 2 && (text[1] == 0xbc && text[2] > 0x80 || text[1] == 0xbd && text[2] < 0x9f) {
+			r, n := utf8.DecodeRune(text)
+			return r - 0xff01 + '!', n
+		}
+	}
+	return 0, 0
+}
+
+// unescape reads \uXXXX, \xXX, \/ and \\.
+func unescape(text []byte) (c rune, size int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	switch text[1] {
+	case '/', '\\':
+		return rune(text[1]), 2
+	case 'x':
+		if c, ok := hexNumber(text, 2, 4); ok && c < utf8.RuneSelf {
+			return c, 4
+		}
+	case 'u':
+		c, ok := hexNumber(text, 2, 6)
+		switch {
+		case !ok:
+		case !utf16.IsSurrogate(c):
+			return c, 6
+		case len(text) >= 12 && text[6] == '\\' && text[7] == 'u':
+			second, _ := hexNumber(text, 8, 12)
+			if pair := utf16.DecodeRune(c, second); pair != utf8.RuneError {
+				return pair, 12
+			}
+		}
+	}
+	return 0, 0
+}
+
+// hexNumber reads text[from:to].
+func hexNumber(text []byte, from, to int) (rune, bool) {
+	if len(text) < to {
+		return 0, false
+	}
+	n := rune(0)
+	for _, c := range text[from:to] {
+		v := nibbles[c]
+		if v == none {
+			return 0, false
+		}
+		n = n<<4 | rune(v)
+	}
+	return n, true
+}
+
+// maxEntity bounds an entity, in bytes.
+const maxEntity = 12
+
+// entities are those of the characters that secrets and assignments are
+// written in.
+var entities = map[string]rune{
+	"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\'', "nbsp": ' ', "equals": '=', "colon": ':', "sol": '/', "bsol": '\\',
+	"lowbar": '_', "UnderBar": '_', "period": '.', "plus": '+', "commat": '@', "num": '#', "percnt": '%', "hyphen": '-', "dash": '-',
+	"excl": '!', "ast": '*', "dollar": '$', "comma": ',', "semi": ';', "quest": '?', "lpar": '(', "rpar": ')', "NewLine": '\n', "Tab": '\t',
+}
+
+// entity reads an HTML entity.
+func entity(text []byte) (c rune, size int) {
+	n := bytes.IndexByte(text[:min(len(text), maxEntity)], ';')
+	if n < 3 {
+		return 0, 0
+	}
+	name := string(text[1:n])
+	if name[0] != '#' {
+		if c, ok := entities[name]; ok {
+			return c, n + 1
+		}
+		return 0, 0
+	}
+	digits, base := name[1:], 10
+	if digits[0]|0x20 == 'x' {
+		digits, base = digits[1:], 16
+	}
+	v, err := strconv.ParseUint(digits, base, 21)
+	if err != nil || !utf8.ValidRune(rune(v)) {
+		return 0, 0
+	}
+	return rune(v), n + 1
+}

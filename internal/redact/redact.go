@@ -1,0 +1,332 @@
+// Package redact finds secrets in texts.
+//
+// A text is read as it is, and once more as a reader or a program takes it:
+// decoded (escapes, percent encoding, entities, fullwidth forms), without
+// characters that nobody sees, with broken lines joined, and with one layer of
+// base64 or hexadecimal removed. Each reading knows where its bytes are in the
+// text. One pass looks for the keywords of all rules; a rule runs only near its
+// keywords, and a [Budget] bounds the work of all of them. The package does no
+// I/O and keeps nothing of a text.
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+)
+
+// The rules that are no expressions.
+const (
+	// RuleKnown is the rule of values that are known.
+	RuleKnown = "known-secret"
+	// RuleLimit names texts that are masked as a whole, because to inspect them
+	// takes more work than any text of people and programs does.
+	RuleLimit = "inspection-limit"
+)
+
+// MinKnown is the length from which on a known value is searched for, in
+// bytes. Shorter ones are words of their own.
+const MinKnown = 8
+
+// Finding is a part of a text.
+type Finding struct {
+	Rule       string
+	Start, End int // Start < End
+}
+
+// Set is what is searched for together. It may be used concurrently.
+type Set struct {
+	rules     []*Rule
+	literals  []Secret
+	automaton *automaton
+	byKeyword [][]int // indices of the rules, and ^indices of the literals
+	always    []int   // indices of the rules without keywords
+	marks     marks
+	encoded   bool
+	runs      runs
+	scratch   sync.Pool
+}
+
+// Options of a [Set].
+type Options struct {
+	Known []Secret // values that are secret
+	// Names are the names of rules that can stand in marks, which are not
+	// inspected. Nil: those of the set.
+	Names map[string]bool
+	// Marked: what stands in [marked:RULE …] is not inspected either.
+	Marked bool
+	// Plain: nothing is decoded.
+	Plain bool
+}
+
+// NewSet returns a set of rules. Where findings overlap, the first rule gives
+// its name, and known values go before rules.
+func NewSet(rules []*Rule, o Options) *Set {
+	s := &Set{
+		rules: rules, encoded: !o.Plain, marks: marks{rules: o.Names, marked: o.Marked},
+		runs: runs{min: minRun, stretch: minStretch},
+	}
+	if o.Names == nil {
+		s.marks.rules = map[string]bool{RuleKnown: true, RuleLimit: true}
+		for _, r := range rules {
+			s.marks.rules[r.ID] = true
+		}
+	}
+	number := map[string]int{}
+	var keywords []string
+	add := func(keyword string, of int) {
+		n, ok := number[keyword]
+		if !ok {
+			n = len(keywords)
+			number[keyword] = n
+			keywords = append(keywords, keyword)
+			s.byKeyword = append(s.byKeyword, nil)
+		}
+		s.byKeyword[n] = append(s.byKeyword[n], of)
+	}
+	for i, r := range rules {
+		if len(r.keywords) == 0 {
+			s.always = append(s.always, i)
+		}
+		for _, k := range r.keywords {
+			add(k, i)
+		}
+	}
+	seen := map[string]bool{}
+	for _, k := range o.Known {
+		if text := k.reveal(); len(text) >= MinKnown && !seen[text] {
+			seen[text] = true
+			s.literals = append(s.literals, k)
+			s.runs.fit(text)
+			add(literalKeyword(text), ^(len(s.literals) - 1))
+		}
+	}
+	s.automaton = newAutomaton(keywords)
+	s.scratch.New = func() any { return &scratch{rules: make([]progress, len(rules))} }
+	return s
+}
+
+// literalKeyword is how a literal begins, in lower case: the automaton of many
+// whole ones would be large, and little is gained by it.
+func literalKeyword(text string) string {
+	k := []byte(text[:min(len(text), 8)])
+	for i, c := range k {
+		if c >= 'A' && c <= 'Z' {
+			k[i] = c + 'a' - 'A'
+		}
+	}
+	return string(k)
+}
+
+// Find appends what is found in a text to dst, in order and without overlap.
+// Key names the member of an object that the text is the value of; it may be
+// nil, and so may the budget. A text that exceeds its budget is one finding.
+func (s *Set) Find(dst []Finding, key, body []byte, b *Budget) []Finding {
+	c := s.scratch.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
+	defer s.scratch.Put(c)
+	if c.budget = b; b == nil {
+		c.own = NewBudget(len(body))
+		c.budget = &c.own
+	}
+	c.found = c.found[:0]
+	text, offset := body, 0
+	if s.namesSecret(key) {
+		// Written as an assignment, key and value are judged by the same rules
+		// as in a line of text.
+		c.text = append(append(c.text[:0], key...), `="`...)
+		offset = len(c.text)
+		c.text = append(append(c.text, body...), '"')
+		text = c.text
+	}
+	s.read(c, text)
+	if c.budget.exceeded() {
+		return append(dst, Finding{RuleLimit, 0, len(body)})
+	}
+	return s.resolve(dst, c.found, offset, len(body))
+}
+
+// read searches all readings of a text.
+func (s *Set) read(c *scratch, text []byte) {
+	s.search(c, nil, text)
+	var r *reading
+	last := text
+	if s.encoded {
+		if r = decoded(text); r != nil {
+			last = r.text
+			s.search(c, r, last)
+		}
+	}
+	steers := steersTerminal(last)
+	if steers || splitsWord(last) {
+		if steers {
+			plain := stripped(r, last, characters)
+			s.search(c, plain, plain.text)
+		}
+		r = stripped(r, last, sequences)
+		last = r.text
+		s.search(c, r, last)
+	}
+	if !s.encoded {
+		return
+	}
+	s.unwrap(c, r, last)
+	if joined := unwrapped(r, last); joined != nil {
+		c.settled = append(c.settled[:0], merged(c.found)...)
+		known := len(c.found)
+		s.search(c, joined, joined.text)
+		s.unwrap(c, joined, joined.text)
+		c.found = slices.Delete(c.found, known, known+dropCovered(c.found[known:], c.settled, text))
+	}
+}
+
+// maxKey bounds the keys that are read together with their values; longer ones
+// name nothing.
+const maxKey = 64
+
+// namesSecret reports whether a key has a keyword in it.
+func (s *Set) namesSecret(key []byte) bool {
+	if len(key) == 0 || len(key) > maxKey {
+		return false
+	}
+	state := uint32(0)
+	for _, b := range key {
+		state = s.automaton.next[state+uint32(s.automaton.class[b])]
+		if state&matchFlag != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// candidate is a finding before overlaps are resolved. The rule of a literal
+// is below 0.
+type candidate struct {
+	rule, start, end int
+}
+
+// merged sorts candidates and returns them with those that overlap made one,
+// under the rule that comes first.
+func merged(found []candidate) []candidate {
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(a.start-b.start, a.rule-b.rule) })
+	list := found[:0:0]
+	for _, f := range found {
+		if n := len(list); n > 0 && f.start < list[n-1].end {
+			list[n-1].end = max(list[n-1].end, f.end)
+			list[n-1].rule = min(list[n-1].rule, f.rule)
+			continue
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// dropCovered moves those candidates to the front that are but lines which were
+// found one by one, and returns how many they are. Settled is in order.
+func dropCovered(found, settled []candidate, text []byte) int {
+	n := 0
+	for i, f := range found {
+		at := f.start
+		k, _ := slices.BinarySearchFunc(settled, f.start, func(c candidate, start int) int {
+			if c.end <= start {
+				return -1
+			}
+			return 1
+		})
+		for at < f.end {
+			switch {
+			case k < len(settled) && settled[k].start <= at:
+				at = settled[k].end
+				k++
+				continue
+			case bytesSpace[text[at]]:
+				at++
+				continue
+			}
+			break
+		}
+		if at >= f.end {
+			found[n], found[i] = found[i], found[n]
+			n++
+		}
+	}
+	return n
+}
+
+var bytesSpace = byteSet(" \t\r\n>")
+
+// resolve makes findings of candidates. Offset is where the body begins in the
+// text that was searched; what lies outside of it is not its matter.
+func (s *Set) resolve(dst []Finding, found []candidate, offset, length int) []Finding {
+	if len(found) == 0 {
+		return dst
+	}
+	for _, f := range merged(found) {
+		start, end := max(f.start-offset, 0), min(f.end-offset, length)
+		if start >= end {
+			continue
+		}
+		name := RuleKnown
+		if f.rule >= 0 {
+			name = s.rules[f.rule].ID
+		}
+		dst = append(dst, Finding{name, start, end})
+	}
+	return dst
+}
+
+// maxPasses bounds how often a text is inspected again after something in it
+// was masked. Once is enough; more only if parts have come together.
+const maxPasses = 8
+
+// Mask returns text with each secret that is found in it replaced by
+// [redacted:RULE].
+func (s *Set) Mask(text string) string {
+	body := []byte(text)
+	budget := NewBudget(len(body))
+	var found []Finding
+	for pass := 0; ; pass++ {
+		found = s.Find(found[:0], nil, body, &budget)
+		switch {
+		case len(found) == 0 && pass == 0:
+			return text
+		case len(found) == 0:
+			return string(body)
+		case pass == maxPasses:
+			return Marker(found[0].Rule)
+		}
+		out := make([]byte, 0, len(body)+32)
+		last := 0
+		for _, f := range found {
+			out = append(append(out, body[last:f.Start]...), Marker(f.Rule)...)
+			last = f.End
+		}
+		body = append(out, body[last:]...)
+	}
+}
+
+// Marker is what stands for what was masked.
+func Marker(rule string) string { return redactedMark + rule + "]" }
+
+// Budget bounds the work of inspecting one text, in bytes that are run over: once
+// for each reading, and by each rule near its keywords.
+type Budget struct{ left, spent int }
+
+// Bounds of the work. What people and programs write takes a small part of it,
+// lists of placeholders for secrets most; texts that exceed it were written to.
+const (
+	workPerByte = 128
+	workAtLeast = 8 << 10
+)
+
+// NewBudget returns the budget of a text of so many bytes.
+func NewBudget(bytes int) Budget { return Budget{left: workPerByte*bytes + workAtLeast} }
+
+// Spent returns the work that was done.
+func (b *Budget) Spent() int { return b.spent }
+
+func (b *Budget) spend(work int) {
+	b.left -= work
+	b.spent += work
+}
+
+func (b *Budget) exceeded() bool { return b.left < 0 }

@@ -1,0 +1,272 @@
+package redact
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// ruleEntries are a file of rules as gitleaks writes it. A text has no path
+// and no commit: what speaks of those never holds.
+type ruleEntries struct {
+	Title       string           `toml:"title"`
+	Description string           `toml:"description"`
+	MinVersion  string           `toml:"minVersion"`
+	Extend      extendEntry      `toml:"extend"`
+	Allowlist   *allowlistEntry  `toml:"allowlist"`
+	Allowlists  []allowlistEntry `toml:"allowlists"`
+	Rules       []ruleEntry      `toml:"rules"`
+}
+
+type extendEntry struct {
+	Path          string   `toml:"path"`
+	URL           string   `toml:"url"`
+	UseDefault    bool     `toml:"useDefault"`
+	DisabledRules []string `toml:"disabledRules"`
+}
+
+type ruleEntry struct {
+	ID          string           `toml:"id"`
+	Description string           `toml:"description"`
+	Regex       string           `toml:"regex"`
+	SecretGroup int              `toml:"secretGroup"`
+	Entropy     float64          `toml:"entropy"`
+	Keywords    []string         `toml:"keywords"`
+	Allowlist   *allowlistEntry  `toml:"allowlist"`
+	Allowlists  []allowlistEntry `toml:"allowlists"`
+
+	// Not of a text: see ruleReader.rule.
+	Path       string          `toml:"path"`
+	Tags       []string        `toml:"tags"`
+	SkipReport bool            `toml:"skipReport"`
+	Required   []requiredEntry `toml:"required"`
+
+	// Beyond the format: of the policy.
+	Severity string `toml:"severity"`
+}
+
+type requiredEntry struct {
+	ID            string `toml:"id"`
+	WithinLines   int    `toml:"withinLines"`
+	WithinColumns int    `toml:"withinColumns"`
+}
+
+type allowlistEntry struct {
+	Description string   `toml:"description"`
+	Condition   string   `toml:"condition"`
+	TargetRules []string `toml:"targetRules"`
+	RegexTarget string   `toml:"regexTarget"`
+	Regexes     []string `toml:"regexes"`
+	StopWords   []string `toml:"stopwords"`
+	Paths       []string `toml:"paths"`
+	Commits     []string `toml:"commits"`
+}
+
+// Rule is one compiled rule. It does not change once it is in a [Set].
+type Rule struct {
+	// ID is the name that stands in marks, made of a-z 0-9 and -.
+	ID string
+	// Severity is low, medium, high or critical in a rule of a policy.
+	Severity string
+
+	keywords []string
+	group    int
+	entropy  float64
+	allow    []allowlist
+
+	re      *regexp.Regexp
+	plan    plan
+	planned bool
+	lazy    *compiled
+}
+
+// compiled is what a rule needs once one of its keywords has been found; most
+// rules never do.
+type compiled struct {
+	once sync.Once
+	dfa  *dfa
+	// at matches from the beginning of a text; after takes one byte along that
+	// is before the match, so that \b sees it.
+	at, after *regexp.Regexp
+}
+
+// matcher returns the compiled forms of a planned rule.
+func (r *Rule) matcher() *compiled {
+	c := r.lazy
+	c.once.Do(func() {
+		expression := r.re.String()
+		c.at = regexp.MustCompile(`\A(?:` + expression + `)`)
+		c.after = regexp.MustCompile(`\A(?s:.)(?:` + expression + `)`)
+		d, err := newDFA(expression)
+		if err != nil {
+			panic(err) // regexp has compiled it
+		}
+		c.dfa = d
+	})
+	return c
+}
+
+// allowlist says which findings of a rule are none after all.
+type allowlist struct {
+	all       bool     // of the regexes and the stopwords; otherwise any will do
+	match     bool     // look at the whole match instead of the secret
+	targets   []string // the rules that a general one is for; nil: all
+	regexes   []*regexp.Regexp
+	stopWords []string // in lower case
+}
+
+var ruleID = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
+
+const maxRuleID = 64
+
+// The faults of a rule that are not of its expression.
+var (
+	errRuleID   = fmt.Errorf("an id is made of a-z 0-9 and - and has at most %d characters", maxRuleID)
+	errSeverity = fmt.Errorf("a severity is one of %s", strings.Join(severities, ", "))
+)
+
+func (e *ruleEntry) compile(general []allowlist) (*Rule, error) {
+	switch {
+	case !ruleID.MatchString(e.ID) || len(e.ID) > maxRuleID:
+		return nil, errRuleID
+	case e.Severity != "" && !slices.Contains(severities, e.Severity):
+		return nil, errSeverity
+	}
+	re, err := regexp.Compile(e.Regex)
+	if err != nil {
+		return nil, err
+	}
+	if e.SecretGroup < 0 || e.SecretGroup > re.NumSubexp() {
+		return nil, fmt.Errorf("secretGroup %d: the regex has %d groups", e.SecretGroup, re.NumSubexp())
+	}
+	own, err := compileAllowlists(withSingle(e.Allowlist, e.Allowlists))
+	if err != nil {
+		return nil, err
+	}
+	r := &Rule{
+		ID: e.ID, Severity: e.Severity, group: e.SecretGroup, entropy: e.Entropy, allow: slices.Concat(general, own), re: re,
+	}
+	for _, k := range e.Keywords {
+		if k != "" {
+			r.keywords = append(r.keywords, strings.ToLower(k))
+		}
+	}
+	r.makePlan()
+	return r, nil
+}
+
+func (r *Rule) makePlan() {
+	r.plan, r.planned = planOf(r.re.String(), r.keywords)
+	r.lazy = &compiled{}
+}
+
+// with returns the rule as another entry of the same name adds to it.
+func (r *Rule) with(more *Rule) *Rule {
+	c := *r
+	c.allow = slices.Concat(r.allow, more.allow)
+	if more.entropy > 0 {
+		c.entropy = more.entropy
+	}
+	if more.Severity != "" && r.Severity != "" {
+		c.Severity = more.Severity
+	}
+	if len(more.keywords) > 0 && len(r.keywords) > 0 {
+		c.keywords = slices.Concat(r.keywords, more.keywords)
+		c.makePlan()
+	}
+	return &c
+}
+
+// withSingle adds the one allowlist of the format's older form.
+func withSingle(single *allowlistEntry, list []allowlistEntry) []allowlistEntry {
+	if single == nil {
+		return list
+	}
+	return append(slices.Clip(list), *single)
+}
+
+func compileAllowlists(entries []allowlistEntry) ([]allowlist, error) {
+	var lists []allowlist
+	for _, e := range entries {
+		and := strings.EqualFold(e.Condition, "AND")
+		if and && len(e.Paths)+len(e.Commits) > 0 {
+			continue
+		}
+		l := allowlist{all: and, match: e.RegexTarget == "match" || e.RegexTarget == "line", targets: e.TargetRules}
+		for _, s := range e.Regexes {
+			re, err := regexp.Compile(s)
+			if err != nil {
+				return nil, fmt.Errorf("allowlist: %w", err)
+			}
+			l.regexes = append(l.regexes, re)
+		}
+		for _, w := range e.StopWords {
+			l.stopWords = append(l.stopWords, strings.ToLower(w))
+		}
+		lists = append(lists, l)
+	}
+	return lists, nil
+}
+
+// secret returns the part of a match that is the secret: loc is what
+// FindSubmatchIndex returned.
+func (r *Rule) secret(loc []int) (start, end int) {
+	if r.group > 0 {
+		return loc[2*r.group], loc[2*r.group+1]
+	}
+	for g := 2; g < len(loc); g += 2 {
+		if loc[g] >= 0 && loc[g] < loc[g+1] {
+			return loc[g], loc[g+1]
+		}
+	}
+	return loc[0], loc[1]
+}
+
+// convinced reports whether a match is to be taken for a leak.
+func (r *Rule) convinced(match, secret []byte) bool {
+	if len(secret) == 0 || r.entropy > 0 && entropy(secret) <= r.entropy {
+		return false
+	}
+	for i := range r.allow {
+		if r.allow[i].covers(match, secret) {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *allowlist) covers(match, secret []byte) bool {
+	target := secret
+	if l.match {
+		target = match
+	}
+	byRegex := slices.ContainsFunc(l.regexes, func(re *regexp.Regexp) bool { return re.Match(target) })
+	byWord := false
+	if len(l.stopWords) > 0 {
+		lower := strings.ToLower(string(secret))
+		byWord = slices.ContainsFunc(l.stopWords, func(w string) bool { return strings.Contains(lower, w) })
+	}
+	if l.all {
+		return (byRegex || l.regexes == nil) && (byWord || l.stopWords == nil) && (byRegex || byWord)
+	}
+	return byRegex || byWord
+}
+
+// entropy returns the Shannon entropy in bits per byte.
+func entropy(s []byte) float64 {
+	var counts [256]int
+	for _, c := range s {
+		counts[c]++
+	}
+	sum := 0.0
+	for _, n := range &counts {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			sum -= p * math.Log2(p)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,198 @@
+package redact
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
+)
+
+// RuleFile is a file of an operator's own rules: more of them, others in the
+// place of built-in ones, and names of built-in ones that are not to be.
+type RuleFile struct {
+	Rules    []*Rule
+	Disabled []string // names of built-in rules
+
+	more    []*Rule // add to the built-in rule of their name
+	general []allowlist
+}
+
+// RuleFault is something that is wrong in a file of rules.
+type RuleFault struct {
+	Line    int // 1 is the first; 0: unknown
+	Warning bool
+	Message string // lower case, no full stop
+}
+
+// Bounds of a file of rules.
+const (
+	maxRuleFile = 1 << 20
+	maxRules    = 1000
+)
+
+// ParseRules reads a file of rules in the format of gitleaks, version 8. What
+// that format has for files and commits never holds, since a text has none;
+// the rules that this concerns are named in warnings. A rule with a severity
+// (low, medium, high, critical) is one of a policy. BuiltIn are the names of
+// the rules that the file can change or disable. The file is nil if a fault is
+// more than a warning.
+func ParseRules(text string, builtIn []string) (*RuleFile, []RuleFault) {
+	if len(text) > maxRuleFile {
+		return nil, []RuleFault{{Message: fmt.Sprintf("the file has more than %d bytes", maxRuleFile)}}
+	}
+	var entries ruleEntries
+	meta, err := toml.Decode(text, &entries)
+	if err != nil {
+		return nil, []RuleFault{tomlFault(err)}
+	}
+	r := ruleReader{file: &RuleFile{}, builtIn: builtIn}
+	for _, key := range meta.Undecoded() {
+		r.warn("unknown key %q", key.String())
+	}
+	r.read(&entries)
+	if slices.ContainsFunc(r.faults, func(f RuleFault) bool { return !f.Warning }) {
+		return nil, r.faults
+	}
+	return r.file, r.faults
+}
+
+func tomlFault(err error) RuleFault {
+	var syntax toml.ParseError
+	if errors.As(err, &syntax) {
+		return RuleFault{Line: syntax.Position.Line, Message: "not TOML: " + syntax.Message}
+	}
+	return RuleFault{Message: "not a file of rules: " + strings.TrimPrefix(err.Error(), "toml: ")}
+}
+
+// ruleReader turns entries into rules and collects what is wrong with them.
+type ruleReader struct {
+	file    *RuleFile
+	builtIn []string
+	faults  []RuleFault
+}
+
+func (r *ruleReader) fault(format string, args ...any) {
+	r.faults = append(r.faults, RuleFault{Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *ruleReader) warn(format string, args ...any) {
+	r.faults = append(r.faults, RuleFault{Warning: true, Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *ruleReader) read(f *ruleEntries) {
+	if f.Extend.Path != "" || f.Extend.URL != "" {
+		r.warn("extend: path and url are not followed; list files in safety.rules")
+	}
+	for _, id := range f.Extend.DisabledRules {
+		if !slices.Contains(r.builtIn, id) || id == RuleKnown || id == RuleLimit {
+			r.warn("disabledRules: no built-in rule is called %q", id)
+		}
+	}
+	r.file.Disabled = f.Extend.DisabledRules
+	var err error
+	if r.file.general, err = compileAllowlists(withSingle(f.Allowlist, f.Allowlists)); err != nil {
+		r.fault("%v", err)
+	}
+	if len(f.Rules) > maxRules {
+		r.fault("more than %d rules", maxRules)
+		return
+	}
+	seen := map[string]bool{}
+	for i := range f.Rules {
+		e := &f.Rules[i]
+		if seen[e.ID] {
+			r.fault("rule %q is in the file twice", e.ID)
+			continue
+		}
+		seen[e.ID] = true
+		r.rule(e)
+	}
+}
+
+// rule reads one rule.
+func (r *ruleReader) rule(e *ruleEntry) {
+	switch {
+	case e.Path != "":
+		r.warn("rule %q looks at paths, and a text has none: it finds nothing", e.ID)
+		return
+	case e.SkipReport:
+		r.warn("rule %q reports nothing by itself, and is left out", e.ID)
+		return
+	case len(e.Required) > 0:
+		r.warn("rule %q is not held against those that it requires", e.ID)
+	}
+	compiled, err := e.compile(nil)
+	if err != nil {
+		r.fault("rule %q: %v", e.ID, err)
+		return
+	}
+	if e.Regex != "" {
+		r.file.Rules = append(r.file.Rules, compiled)
+		return
+	}
+	if !slices.Contains(r.builtIn, e.ID) {
+		r.fault("rule %q has no regex, and no built-in rule is called so", e.ID)
+		return
+	}
+	r.file.more = append(r.file.more, compiled)
+}
+
+// Change returns a rule with the keywords, the entropy and the allowlists that
+// the file adds to it.
+func (f *RuleFile) Change(r *Rule) *Rule {
+	for _, more := range f.more {
+		if more.ID == r.ID {
+			r = r.with(more)
+		}
+	}
+	for _, a := range f.general {
+		if a.targets == nil || slices.Contains(a.targets, r.ID) {
+			r = r.with(&Rule{allow: []allowlist{a}})
+		}
+	}
+	return r
+}
+
+// CompileRules reads a file of the program's own, in the same format.
+func CompileRules(text string) ([]*Rule, error) {
+	var file ruleEntries
+	if _, err := toml.Decode(text, &file); err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	general, err := compileAllowlists(withSingle(file.Allowlist, file.Allowlists))
+	if err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	rules := make([]*Rule, 0, len(file.Rules))
+	for i := range file.Rules {
+		r, err := file.Rules[i].compile(general)
+		if err != nil {
+			return nil, fmt.Errorf("read rule %q: %w", file.Rules[i].ID, err)
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+//go:embed rules.toml
+var leakRules string
+
+// BuiltIn returns the rules that the program comes with, compiled once. The
+// list is not to be changed.
+var BuiltIn = sync.OnceValues(func() ([]*Rule, error) { return CompileRules(leakRules) })
+
+// Default returns the set of the built-in rules.
+func Default() (*Set, error) {
+	rules, err := BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	return NewSet(rules, Options{}), nil
+}
+
+// Severities, from the least.
+var severities = []string{"low", "medium", "high", "critical"}

@@ -1,0 +1,113 @@
+package redact
+
+import "unicode/utf8"
+
+// suspects are the bytes that characters which nobody sees begin with.
+var suspects = func() (s [256]bool) {
+	for c := range 0x20 {
+		s[c] = c != '\t' && c != '\n' && c != '\r'
+	}
+	for _, c := range []byte{0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf3} {
+		s[c] = true
+	}
+	return s
+}()
+
+// splitsWord reports whether unseen characters stand between two of ASCII,
+// which is what secrets and orders are written in. Those that join emoji or
+// letters of other scripts are where they belong.
+func splitsWord(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if !suspects[text[i]] {
+			continue
+		}
+		n := unseenAt(text[i:])
+		if n == 0 {
+			continue
+		}
+		if i > 0 && text[i-1] < utf8.RuneSelf && i+n < len(text) && text[i+n] < utf8.RuneSelf {
+			return true
+		}
+		i += n - 1
+	}
+	return false
+}
+
+// Visible returns a text without characters that nobody sees and without
+// sequences for a terminal.
+func Visible(text []byte) []byte {
+	for i := range text {
+		if suspects[text[i]] {
+			return stripped(nil, text, sequences).text
+		}
+	}
+	return text
+}
+
+// Unseen returns the length of the character without width and meaning of its
+// own that a text begins with, or 0.
+func Unseen(text []byte) int {
+	if len(text) == 0 || !suspects[text[0]] {
+		return 0
+	}
+	return unseenOne(text)
+}
+
+// stripped returns a reading without what nobody sees.
+func stripped(of *reading, text []byte, much unseen) *reading {
+	r := &reading{text: make([]byte, 0, len(text)), of: of}
+	r.copied(0)
+	last := 0
+	for i := 0; i < len(text); {
+		if suspects[text[i]] {
+			if n := much.at(text[i:]); n > 0 {
+				r.text = append(r.text, text[last:i]...)
+				i += n
+				last = i
+				r.copied(i)
+				continue
+			}
+		}
+		i++
+	}
+	r.text = append(r.text, text[last:]...)
+	return r
+}
+
+// unseenAt returns the length of the unseen characters that a text begins with.
+func unseenAt(text []byte) int {
+	n := 0
+	for n < len(text) && suspects[text[n]] {
+		size := unseenOne(text[n:])
+		if size == 0 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// unseenOne returns the length of the one that a text begins with, or 0.
+func unseenOne(text []byte) int {
+	r, size := utf8.DecodeRune(text)
+	if !isUnseen(r) {
+		return 0
+	}
+	return size
+}
+
+// isUnseen reports whether a character has no width and no meaning of its own.
+func isUnseen(r rune) bool {
+	switch {
+	case r < 0x20, r == 0x7f:
+		return r != '\t' && r != '\n' && r != '\r'
+	case between(r, 0x80, 0x9f):
+		return r != 0x85
+	case r == 0xad, r == 0x34f, r == 0x61c, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xfeff, r == 0xffa0:
+		return true
+	}
+	return between(r, 0x180b, 0x180f) || between(r, 0x200b, 0x200f) || between(r, 0x202a, 0x202e) || between(r, 0x2060, 0x206f) ||
+		between(r, 0xfe00, 0xfe0f) || between(r, 0xfff9, 0xfffb) || between(r, 0xe0000, 0xe0fff)
+}
+
+func between(r, first, last rune) bool { return r >= first && r <= last }
