@@ -182,8 +182,8 @@ func (p *parser) pattern(pointer string, v protocol.Value, depth int, deep bool)
 	case protocol.TypeString:
 		p.text(&out, pointer, v.Text())
 	case protocol.TypeNumber:
-		out.class, out.number = classNumber, parseDecimal([]byte(out.source))
-		if !out.number.comparable() {
+		out.class, out.number = classNumber, protocol.ParseDecimal([]byte(out.source))
+		if !out.number.Exact() {
 			p.fail(pointer, errors.New("the number's exponent is out of bounds"))
 		}
 	case protocol.TypeArray:

@@ -18,11 +18,11 @@ const (
 // pattern is a compiled field pattern.
 type pattern struct {
 	class  class
-	text   text      // classText
-	number decimal   // classNumber
-	word   string    // classWord
-	alts   []pattern // classOneOf
-	fields []field   // classObject
+	text   text             // classText
+	number protocol.Decimal // classNumber
+	word   string           // classWord
+	alts   []pattern        // classOneOf
+	fields []field          // classObject
 	// scalars: of classNone, "!*" rather than "!**".
 	scalars bool
 	// absent: in a deny rule the pattern matches a field that is not there.
@@ -88,8 +88,7 @@ func (p *pattern) matchOne(v protocol.Value, m mode, w *work) bool {
 		if t != protocol.TypeNumber {
 			return false
 		}
-		n := parseDecimal(v.Raw())
-		return n.equal(&p.number)
+		return protocol.ParseDecimal(v.Raw()).Equal(p.number)
 	case classWord:
 		return string(v.Raw()) == p.word
 	case classOneOf:

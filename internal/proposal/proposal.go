@@ -1,33 +1,112 @@
-// Package proposal says how a person decides on a call that somebody proposes,
-// and what an envelope makes of a proposal that waits.
-//
-// What settles a proposal is what settles it in a turn, too: the terminal and
-// the history must not disagree about what waits.
+// Package proposal has the rules for proposed calls: which envelope settles a
+// proposal and how, and which response counts as the answer. The gateway, the
+// turns, the agent and the terminal use them; the page has them in TypeScript,
+// held to the same cases in testdata.
 package proposal
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Outcome is what has become of a proposal.
+// Outcome is the state of a proposal.
 type Outcome string
 
 // The outcomes of a proposal.
 const (
-	Pending   Outcome = ""          // it waits
-	Fulfilled Outcome = "fulfilled" // somebody made the call
-	Rejected  Outcome = "rejected"  // somebody said no
-	Withdrawn Outcome = "withdrawn" // the proposer took it back
-	Expired   Outcome = "expired"   // nobody decided in time, or before its context ended
+	Pending   Outcome = ""          // not settled
+	Fulfilled Outcome = "fulfilled" // another participant made the call
+	Rejected  Outcome = "rejected"  // another participant rejected it
+	Withdrawn Outcome = "withdrawn" // the proposer withdrew it
+	Expired   Outcome = "expired"   // not decided in time, or before its context ended
 )
 
-// Settles returns what an envelope behind a proposal makes of it; Pending where
-// it changes nothing. A request fulfils it that comes from somebody else and
-// calls a tool, or the proposal's own method.
+// Call is the part of a request or a proposal that the rules compare. It is
+// small: what keeps it need not keep the payload.
+type Call struct {
+	// Host is the participant that runs the tool, by the field participant_id of
+	// a proposal; "" if the proposal does not name it.
+	Host protocol.ParticipantID
+	// Edited: the request declares that it differs from the proposed call.
+	Edited bool
+
+	sum [sha256.Size]byte // of the method and the parameters, by value
+}
+
+// ReadCall reads the payload of a request or a proposal.
+func ReadCall(payload protocol.Value) Call {
+	return Call{
+		Host:   protocol.ParticipantID(payload.Get("participant_id").Text()),
+		Edited: payload.Get("edited").Bool(),
+		sum:    sha256.Sum256(canonicalCall(payload)),
+	}
+}
+
+// canonicalCall writes the method and the parameters so that equal calls are
+// equal. Metadata of the sender (_meta) is no part of the call, and a tool that
+// is called without arguments is called with none.
+func canonicalCall(payload protocol.Value) []byte {
+	method, params := payload.Get("method"), payload.Get("params")
+	out := append(method.AppendCanonical(nil), '\n')
+	if params.Exists() && params.Type() != protocol.TypeObject {
+		return params.AppendCanonical(out)
+	}
+	var members []string
+	if method.EqualText("tools/call") && !params.Get("arguments").Exists() {
+		members = append(members, `"arguments":{}`)
+	}
+	for key, value := range params.Members {
+		if !key.EqualText("_meta") {
+			members = append(members, string(value.AppendCanonical(append(key.AppendCanonical(nil), ':'))))
+		}
+	}
+	slices.Sort(members)
+	return append(out, strings.Join(members, ",")...)
+}
+
+// CallOf reads the call of an envelope.
+func CallOf(e *protocol.Envelope) Call { return ReadCall(root(e)) }
+
+// Mismatch returns why a request that names a proposal does not fulfill it, as a
+// sentence; "" if it does. It must come from another participant, go to the one
+// that runs the tool, and be the proposed call or declare that it is edited. It
+// goes to the proposer only if the proposal names the proposer as the host.
+func Mismatch(p *protocol.Envelope, proposed Call, r *protocol.Envelope, requested Call) string {
+	switch {
+	case r.From == p.From:
+		return "A proposal is fulfilled by another participant than its proposer."
+	case len(r.To) != 1:
+		return "Address the request to the one participant that runs the tool."
+	case r.To[0] == p.From && proposed.Host != p.From:
+		return "Address the request to the participant that runs the tool, not to the proposer."
+	case requested.Edited:
+		return ""
+	case proposed.Host != "" && r.To[0] != proposed.Host:
+		return fmt.Sprintf("The proposal names %s as the participant that runs the tool; address the request there, or set edited to true.", proposed.Host)
+	case requested.sum != proposed.sum:
+		return "The request differs from the proposed call; send the same method, name and arguments, or set edited to true."
+	}
+	return ""
+}
+
+// Fulfills reports whether e is the request that fulfills the proposal p.
+func Fulfills(p, e *protocol.Envelope) bool {
+	return e.Kind == protocol.KindMCPRequest && e.Correlation.Names(p.ID) && Mismatch(p, CallOf(p), e, CallOf(e)) == ""
+}
+
+// Answers reports whether e counts as the answer to the request that fulfills a
+// proposal: only the participant that the request is addressed to can answer it.
+func Answers(request, e *protocol.Envelope) bool {
+	return e.Kind == protocol.KindMCPResponse && e.Correlation.Names(request.ID) && request.AddressedTo(e.From)
+}
+
+// Settles returns how an envelope that follows the proposal p settles it;
+// Pending if it does not.
 func Settles(p, e *protocol.Envelope) Outcome {
 	if e.Kind.ClosesContext() {
 		if ends(e, p.Context) {
@@ -35,25 +114,34 @@ func Settles(p, e *protocol.Envelope) Outcome {
 		}
 		return Pending
 	}
+	if e.Kind == protocol.KindMCPRequest {
+		if Fulfills(p, e) {
+			return Fulfilled
+		}
+		return Pending
+	}
 	if !e.Correlation.Names(p.ID) {
 		return Pending
 	}
-	own := e.From == p.From
-	switch {
-	case e.Kind == protocol.KindMCPRequest && !own && fulfils(p, e):
-		return Fulfilled
-	case e.Kind == protocol.KindMCPReject && !own:
+	return Decision(p.From, e.From, e.Kind, root(e).Get("reason").Text())
+}
+
+// Decision returns how a rejection or a withdrawal from a participant settles a
+// proposal that names it; Pending if it does not.
+func Decision(proposer, from protocol.ParticipantID, kind protocol.Kind, reason string) Outcome {
+	switch own := from == proposer; {
+	case kind == protocol.KindMCPReject && !own:
 		return Rejected
-	case e.Kind == protocol.KindMCPWithdraw && own && root(e).Get("reason").EqualText("timeout"):
+	case kind == protocol.KindMCPWithdraw && own && reason == "timeout":
 		return Expired
-	case e.Kind == protocol.KindMCPWithdraw && own:
+	case kind == protocol.KindMCPWithdraw && own:
 		return Withdrawn
 	}
 	return Pending
 }
 
-// ends reports whether what closes a context closes this one, or one around it.
-// A cancel from outside names contexts by the ids of their starts.
+// ends reports whether an envelope that closes a context closes this one, or one
+// around it. A cancel from outside names contexts by the ids of their starts.
 func ends(e *protocol.Envelope, path protocol.ContextPath) bool {
 	if e.Context != "" {
 		return path.Within(e.Context)
@@ -69,12 +157,7 @@ func ends(e *protocol.Envelope, path protocol.ContextPath) bool {
 	return false
 }
 
-func fulfils(p, request *protocol.Envelope) bool {
-	method := root(request).Get("method").Text()
-	return method != "" && (method == "tools/call" || root(p).Get("method").EqualText(method))
-}
-
-// root is the payload of an envelope; absent, where it is no JSON.
+// root is the payload of an envelope; absent if it is not JSON.
 func root(e *protocol.Envelope) protocol.Value {
 	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -83,52 +166,51 @@ func root(e *protocol.Envelope) protocol.Value {
 	return doc.Root()
 }
 
+// ErrNoHost: the proposal does not name the participant that runs the tool.
+var ErrNoHost = errors.New("it does not name the participant that runs the tool")
+
+var errNoMethod = errors.New("it names no method")
+
 // Approval returns the request that makes a proposed call: exactly its method
-// and its parameters. It goes to the participant to; without one to the owner
-// of the tool; and where that is the proposer, to everybody who saw the
-// proposal, so that all of them see that it is decided. id is that of the
-// request. The error says that the proposal cannot be read.
+// and parameters, addressed to the host, or to the participant to if the
+// proposal names none. id becomes the id of the request. Err: ErrNoHost, or that
+// the proposal cannot be read.
 func Approval(p *protocol.Envelope, id protocol.ID, to protocol.ParticipantID) (protocol.Envelope, error) {
-	doc, err := protocol.ParseJSON(p.Payload, protocol.MaxDepth)
-	if err != nil {
-		return protocol.Envelope{}, fmt.Errorf("read proposal %s: %w", p.ID, err)
-	}
-	method, params := doc.Root().Get("method"), doc.Root().Get("params")
+	payload := root(p)
+	method, params := payload.Get("method"), payload.Get("params")
 	if method.Text() == "" {
 		return protocol.Envelope{}, fmt.Errorf("read proposal %s: %w", p.ID, errNoMethod)
 	}
-	if to == "" {
-		to = protocol.ParticipantID(doc.Root().Get("participant_id").Text())
+	edited := false
+	if host := CallOf(p).Host; to == "" {
+		to = host
+	} else if host != "" && host != to {
+		edited = true
 	}
-	e := answer(p, protocol.KindMCPRequest)
-	e.ID = id
-	if to != "" {
-		e.To = []protocol.ParticipantID{to}
+	if to == "" {
+		return protocol.Envelope{}, fmt.Errorf("approve proposal %s: %w", p.ID, ErrNoHost)
 	}
 	body := protocol.AppendString([]byte(`{"jsonrpc":"2.0","id":`), string(id))
 	body = append(append(body, `,"method":`...), method.Raw()...)
 	if params.Exists() {
 		body = append(append(body, `,"params":`...), params.Raw()...)
 	}
-	body = append(body, '}')
-	e.Payload = body
-	return e, nil
+	if edited {
+		body = append(body, `,"edited":true`...)
+	}
+	return protocol.Envelope{
+		ID: id, Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{to}, Context: p.Context,
+		Correlation: protocol.CorrelateTo(p.ID), Payload: append(body, '}'),
+	}, nil
 }
 
-var errNoMethod = errors.New("it names no method")
-
-// Rejection returns what says no to a proposal. It is seen by who saw the
-// proposal.
+// Rejection returns the envelope that rejects a proposal. It is visible to all
+// who see the proposal.
 func Rejection(p *protocol.Envelope, reason string) protocol.Envelope {
-	e := answer(p, protocol.KindMCPReject)
-	e.Payload = append(protocol.AppendString([]byte(`{"reason":`), reason), '}')
-	return e
-}
-
-// answer is addressed to those between whom a proposal was made in private; to
-// nobody in particular, where everybody sees it.
-func answer(p *protocol.Envelope, kind protocol.Kind) protocol.Envelope {
-	e := protocol.Envelope{Kind: kind, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID)}
+	e := protocol.Envelope{
+		Kind: protocol.KindMCPReject, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID),
+		Payload: append(protocol.AppendString([]byte(`{"reason":`), reason), '}'),
+	}
 	if len(p.To) == 0 {
 		return e
 	}

@@ -1,106 +1,125 @@
 package proposal_test
 
 import (
+	"errors"
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func decode(t *testing.T, text string) *protocol.Envelope {
+func decode(t *testing.T, text []byte) *protocol.Envelope {
 	t.Helper()
-	e, err := protocol.DecodeDelivered([]byte(text))
+	e, err := protocol.DecodeDelivered(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return &e
 }
 
+// rules reads the cases that the page's implementation is held to as well.
+func rules(t *testing.T, list string) protocol.Value {
+	t.Helper()
+	text, err := os.ReadFile("testdata/rules.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc.Root().Get(list)
+}
+
 func TestSettles(t *testing.T) {
-	p := decode(t, `{"id":"p","from":"scout","kind":"mcp.proposal","context":"c/d","payload":{"method":"resources/read"}}`)
-	for text, want := range map[string]proposal.Outcome{
-		`"from":"al","kind":"mcp.request","correlationId":"p","payload":{"method":"tools/call"}`:              proposal.Fulfilled,
-		`"from":"al","kind":"mcp.request","correlationId":["x","p"],"payload":{"method":"resources/read"}`:    proposal.Fulfilled,
-		`"from":"al","kind":"mcp.request","correlationId":"p","payload":{"method":"tools/list"}`:              proposal.Pending,
-		`"from":"al","kind":"mcp.request","correlationId":"p","payload":{"method":"notifications/cancelled"}`: proposal.Pending,
-		`"from":"al","kind":"mcp.request","correlationId":"p","payload":{}`:                                   proposal.Pending,
-		`"from":"al","kind":"mcp.request","correlationId":"x","payload":{"method":"tools/call"}`:              proposal.Pending,
-		`"from":"scout","kind":"mcp.request","correlationId":"p","payload":{"method":"tools/call"}`:           proposal.Pending,
-		`"from":"al","kind":"mcp.reject","correlationId":"p","payload":{}`:                                    proposal.Rejected,
-		`"from":"scout","kind":"mcp.reject","correlationId":"p","payload":{}`:                                 proposal.Pending,
-		`"from":"scout","kind":"mcp.withdraw","correlationId":"p","payload":{"reason":"done"}`:                proposal.Withdrawn,
-		`"from":"scout","kind":"mcp.withdraw","correlationId":"p","payload":{"reason":"timeout"}`:             proposal.Expired,
-		`"from":"al","kind":"mcp.withdraw","correlationId":"p","payload":{}`:                                  proposal.Pending,
-		`"from":"scout","kind":"reasoning.conclusion","context":"c/d","payload":{}`:                           proposal.Expired,
-		`"from":"al","kind":"reasoning.cancel","context":"c","payload":{}`:                                    proposal.Expired,
-		`"from":"al","kind":"reasoning.cancel","context":"c/d/e","payload":{}`:                                proposal.Pending,
-		`"from":"al","kind":"reasoning.cancel","context":"c/dd","payload":{}`:                                 proposal.Pending,
-		`"from":"al","kind":"reasoning.cancel","correlationId":"d","payload":{}`:                              proposal.Expired,
-		`"from":"al","kind":"reasoning.cancel","correlationId":["x","c"],"payload":{}`:                        proposal.Expired,
-		`"from":"al","kind":"reasoning.cancel","correlationId":"x","payload":{}`:                              proposal.Pending,
-		`"from":"al","kind":"reasoning.conclusion","correlationId":"c","payload":{}`:                          proposal.Pending,
-		`"from":"scout","kind":"chat","correlationId":"p","payload":{}`:                                       proposal.Pending,
+	for c := range rules(t, "settles").Elements {
+		t.Run(c.Get("name").Text(), func(t *testing.T) {
+			p, e := decode(t, c.Get("proposal").Raw()), decode(t, c.Get("envelope").Raw())
+			if got, want := proposal.Settles(p, e), proposal.Outcome(c.Get("outcome").Text()); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	for c := range rules(t, "answers").Elements {
+		t.Run(c.Get("name").Text(), func(t *testing.T) {
+			r, e := decode(t, c.Get("request").Raw()), decode(t, c.Get("envelope").Raw())
+			if got, want := proposal.Answers(r, e), c.Get("counts").Bool(); got != want {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func TestApproval(t *testing.T) {
+	const exact = `{"jsonrpc":"2.0","id":"own","method":"m","params":{"n":1.00}}`
+	const edited = `{"jsonrpc":"2.0","id":"own","method":"m","params":{"n":1.00},"edited":true}`
+	for _, c := range []struct {
+		name, proposal, to string
+		host               protocol.ParticipantID
+		payload            string
+	}{
+		{"host named", `"payload":{"method":"m","params":{"n":1.00},"participant_id":"files"}`, "", "files", exact},
+		{"proposer is the host", `"payload":{"method":"m","params":{"n":1.00},"participant_id":"scout"}`, "", "scout", exact},
+		{"host chosen", `"to":["alice"],"payload":{"method":"m","params":{"n":1.00}}`, "bob", "bob", exact},
+		{"named host chosen", `"payload":{"method":"m","params":{"n":1.00},"participant_id":"files"}`, "files", "files", exact},
+		{"another host chosen", `"payload":{"method":"m","params":{"n":1.00},"participant_id":"files"}`, "bob", "bob", edited},
 	} {
-		if got := proposal.Settles(p, decode(t, `{"id":"e",`+text+`}`)); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			p := decode(t, []byte(`{"id":"p","from":"scout","kind":"mcp.proposal","context":"c",`+c.proposal+`}`))
+			e, err := proposal.Approval(p, "own", protocol.ParticipantID(c.to))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.From = "alice"
+			if proposal.Settles(p, &e) != proposal.Fulfilled || e.ID != "own" || e.Context != "c" {
+				t.Errorf("%+v", e)
+			}
+			if !slices.Equal(e.To, []protocol.ParticipantID{c.host}) || string(e.Payload) != c.payload {
+				t.Errorf("to %v: %s, want %s: %s", e.To, e.Payload, c.host, c.payload)
+			}
+		})
 	}
 }
 
-// TestWhoSeesADecision: everybody who saw the proposal, unless the call is for
-// somebody.
-func TestWhoSeesADecision(t *testing.T) {
-	for _, c := range []struct{ proposal, to, approval, rejection string }{
-		{`"payload":{"method":"m","params":{"n":1.00}}`, "", "[]", "[]"},
-		{`"to":["alice","files","scout"],"payload":{"method":"m","params":{"n":1.00}}`, "", "[scout alice files]", "[scout alice files]"},
-		{`"to":["alice"],"payload":{"method":"m","params":{"n":1.00},"participant_id":"files"}`, "", "[files]", "[scout alice]"},
-		{`"payload":{"method":"m","params":{"n":1.00},"participant_id":"files"}`, "bob", "[bob]", "[]"},
-	} {
-		p := decode(t, `{"id":"p","from":"scout","kind":"mcp.proposal","context":"c",`+c.proposal+`}`)
-		e, err := proposal.Approval(p, "own", protocol.ParticipantID(c.to))
-		if err != nil || e.Kind != protocol.KindMCPRequest || e.ID != "own" || !e.Correlation.Names("p") || e.Context != "c" {
-			t.Errorf("%+v, %v", e, err)
-		}
-		if got, want := string(e.Payload), `{"jsonrpc":"2.0","id":"own","method":"m","params":{"n":1.00}}`; got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-		if got := names(e.To); got != c.approval {
-			t.Errorf("%s: the approval goes to %s", c.proposal, got)
-		}
-		r := proposal.Rejection(p, `no "way"`)
-		if got := names(r.To); got != c.rejection || r.Kind != protocol.KindMCPReject || string(r.Payload) != `{"reason":"no \"way\""}` || r.Context != "c" {
-			t.Errorf("%s: the rejection goes to %s: %+v", c.proposal, got, r)
-		}
-	}
-}
-
-func names(to []protocol.ParticipantID) string {
-	list := "["
-	for i, id := range to {
-		if i > 0 {
-			list += " "
-		}
-		list += string(id)
-	}
-	return list + "]"
-}
-
-func TestWhatCannotBeApproved(t *testing.T) {
+func TestApproval_Refused(t *testing.T) {
 	for _, payload := range []string{`{}`, `{"method":7}`, `no JSON`, ``} {
-		if e, err := proposal.Approval(&protocol.Envelope{ID: "p", Payload: []byte(payload)}, "own", ""); err == nil {
+		if e, err := proposal.Approval(&protocol.Envelope{ID: "p", Payload: []byte(payload)}, "own", "files"); err == nil {
 			t.Errorf("%s: %+v", payload, e)
 		}
 	}
+	p := &protocol.Envelope{ID: "p", From: "scout", Payload: []byte(`{"method":"m"}`)}
+	if e, err := proposal.Approval(p, "own", ""); !errors.Is(err, proposal.ErrNoHost) {
+		t.Errorf("without a host: %+v, %v", e, err)
+	}
 }
 
-// FuzzApproval: what is sent for a stranger's proposal is JSON, with the method
-// and the parameters of the proposal.
+// TestRejection_Audience: all who see the proposal see that it is rejected.
+func TestRejection_Audience(t *testing.T) {
+	for to, want := range map[string][]protocol.ParticipantID{
+		``:                              nil,
+		`"to":["alice"],`:               {"scout", "alice"},
+		`"to":["alice","bob","scout"],`: {"scout", "alice", "bob"},
+	} {
+		p := decode(t, []byte(`{"id":"p","from":"scout","kind":"mcp.proposal","context":"c",`+to+`"payload":{"method":"m"}}`))
+		e := proposal.Rejection(p, `no "way"`)
+		if !slices.Equal(e.To, want) || string(e.Payload) != `{"reason":"no \"way\""}` || e.Context != "c" || proposal.Settles(p, &e) != proposal.Rejected {
+			t.Errorf("%s: %+v", to, e)
+		}
+	}
+}
+
+// FuzzApproval: what is sent for a stranger's proposal is JSON and fulfills it.
 func FuzzApproval(f *testing.F) {
 	f.Add([]byte(`{"method":"tools/call","params":{"name":"x","arguments":{"a":[1,"\ud800"]}},"participant_id":"files"}`))
 	f.Add([]byte(`{"method":"\u0000"}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		p := &protocol.Envelope{ID: "p", From: "scout", Kind: protocol.KindMCPProposal, Payload: payload}
-		e, err := proposal.Approval(p, "own", "")
+		e, err := proposal.Approval(p, "own", "bob")
 		if err != nil {
 			return
 		}

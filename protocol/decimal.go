@@ -1,26 +1,25 @@
-package capability
+package protocol
 
 import "bytes"
 
-// decimal is a JSON number taken apart: 0.digits × 10^exp. It points into the
-// number's text and never expands the exponent, so that 1e999999999 costs no
+// Decimal is the value of a JSON number: 0.digits × 10^exp. It points into the
+// number's text and does not expand the exponent, so that 1e999999999 costs no
 // more than 1.
-type decimal struct {
+type Decimal struct {
 	negative bool
 	digits   []byte // from the first to the last digit but 0; may hold a point
 	exp      int64
 }
 
-// Bounds of exponents: a pattern's lies within maxExponent, a value's
-// saturates at hugeExponent, far beyond what a pattern can reach.
+// Exponents saturate at hugeExponent; those within maxExponent are exact.
 const (
 	maxExponent  = 1e12
 	hugeExponent = 1e18
 )
 
-// parseDecimal reads a valid JSON number. All zeros are the same.
-func parseDecimal(raw []byte) decimal {
-	var d decimal
+// ParseDecimal reads a valid JSON number. All zeros are equal.
+func ParseDecimal(raw []byte) Decimal {
+	var d Decimal
 	if raw[0] == '-' {
 		d.negative, raw = true, raw[1:]
 	}
@@ -34,7 +33,7 @@ func parseDecimal(raw []byte) decimal {
 	}
 	first := bytes.IndexAny(mantissa, "123456789")
 	if first < 0 {
-		return decimal{}
+		return Decimal{}
 	}
 	last := bytes.LastIndexAny(mantissa, "123456789")
 	d.digits = mantissa[first : last+1]
@@ -63,13 +62,16 @@ func parseExponent(raw []byte) int64 {
 	return n
 }
 
-func (d *decimal) comparable() bool { return d.exp <= maxExponent && d.exp >= -maxExponent }
+// Exact reports whether the exponent is small enough to be held exactly, so
+// that Equal can be relied on.
+func (d Decimal) Exact() bool { return d.exp <= maxExponent && d.exp >= -maxExponent }
 
-func (d *decimal) equal(e *decimal) bool {
+// Equal reports whether two numbers have the same value.
+func (d Decimal) Equal(e Decimal) bool {
 	return d.negative == e.negative && d.exp == e.exp && sameDigits(d.digits, e.digits)
 }
 
-// sameDigits compares two digit strings, not minding a point in either.
+// sameDigits compares two digit strings and ignores a point in either.
 func sameDigits(a, b []byte) bool {
 	i, j := 0, 0
 	for {

@@ -1,0 +1,63 @@
+package protocol
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// AppendCanonical appends the value in a form that is the same for equal JSON
+// values and different for others: members sorted by key, texts without needless
+// escapes, numbers by their value. It is for comparing and hashing, and is not
+// itself JSON. An absent value appends nothing.
+func (v Value) AppendCanonical(dst []byte) []byte {
+	switch v.Type() {
+	case TypeObject:
+		return v.appendMembers(dst)
+	case TypeArray:
+		dst = append(dst, '[')
+		for x := range v.Elements {
+			dst = append(x.AppendCanonical(dst), ',')
+		}
+		return append(dst, ']')
+	case TypeString:
+		return AppendString(dst, v.Text())
+	case TypeNumber:
+		return appendNumber(dst, v.Raw())
+	}
+	return append(dst, v.Raw()...)
+}
+
+func (v Value) appendMembers(dst []byte) []byte {
+	type member struct {
+		key   string
+		value Value
+	}
+	members := make([]member, 0, v.Len())
+	for key, value := range v.Members {
+		members = append(members, member{key.Text(), value})
+	}
+	slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	dst = append(dst, '{')
+	for _, m := range members {
+		dst = append(AppendString(dst, m.key), ':')
+		dst = append(m.value.AppendCanonical(dst), ',')
+	}
+	return append(dst, '}')
+}
+
+// appendNumber appends digits and exponent. A number whose exponent is too
+// large to be computed with equals only one of the same spelling.
+func appendNumber(dst, raw []byte) []byte {
+	d := ParseDecimal(raw)
+	if !d.Exact() {
+		return append(append(dst, '!'), raw...)
+	}
+	if d.negative {
+		dst = append(dst, '-')
+	}
+	before, after, _ := bytes.Cut(d.digits, []byte{'.'})
+	dst = append(append(dst, before...), after...)
+	return strconv.AppendInt(append(dst, 'e'), d.exp, 10)
+}
