@@ -69,8 +69,8 @@ func (r *reader) foldedFields() *Error {
 // decide by.
 var decisiveFields = map[Kind][]string{
 	KindChat:             {"message", "text"},
-	KindMCPRequest:       {"method", "params"},
-	KindMCPProposal:      {"method", "params"},
+	KindMCPRequest:       {"method", "params", "edited"},
+	KindMCPProposal:      {"method", "params", "participant_id"},
 	KindCapabilityGrant:  {"recipient", "capabilities", "ttl_seconds"},
 	KindCapabilityRevoke: {"recipient", "capabilities", "grant_id"},
 	KindSpaceInvite:      {"participant_id", "initial_capabilities", "ttl_seconds"},

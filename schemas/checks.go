@@ -10,6 +10,10 @@ func anything(protocol.Value) bool { return true }
 
 func text(v protocol.Value) bool { return v.Type() == protocol.TypeString }
 
+func boolean(v protocol.Value) bool { return v.Type() == protocol.TypeBool }
+
+func participantID(v protocol.Value) bool { return protocol.ValidParticipantID(v.Text()) }
+
 func array(v protocol.Value) bool { return v.Type() == protocol.TypeArray }
 
 // filled accepts a string that is not empty.

@@ -96,8 +96,14 @@ var shapes = map[protocol.Kind]shape{
 	protocol.KindChatAcknowledge: {fields: []field{{"reason", text}}},
 	protocol.KindChatCancel:      {fields: []field{{"reason", text}}},
 
-	protocol.KindMCPRequest:  request,
-	protocol.KindMCPProposal: request,
+	protocol.KindMCPRequest: {
+		fields: []field{{"method", filled}, {"params", params}, {"id", idNumber}, {"edited", boolean}},
+		all:    []string{"method"},
+	},
+	protocol.KindMCPProposal: {
+		fields: []field{{"method", filled}, {"params", params}, {"id", idNumber}, {"participant_id", participantID}},
+		all:    []string{"method"},
+	},
 	protocol.KindMCPResponse: {
 		fields: []field{{"result", anything}, {"error", rpcError}, {"id", idOrNull}},
 		one:    []string{"result", "error"},
@@ -125,11 +131,6 @@ var shapes = map[protocol.Kind]shape{
 		all:    []string{"stream_id", "data"},
 	},
 	protocol.KindParticipantStatus: {},
-}
-
-var request = shape{
-	fields: []field{{"method", filled}, {"params", params}, {"id", idNumber}},
-	all:    []string{"method"},
 }
 
 var richStep = shape{

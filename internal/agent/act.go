@@ -69,12 +69,10 @@ func (a *Agent) prepare(p *problem, box toolbox, step reasoning.Record) []action
 		}
 		thought := p.inside(protocol.KindReasoningThought, fields...)
 		thought.ID = a.opts.NewID()
+		// A request to the host of a tool, and its answer, are visible to the
+		// asker because they correlate to the start through this thought.
+		thought.Correlation = protocol.CorrelateTo(p.startID())
 		actions[i] = action{p: p, call: c, tool: box.find(c.Tool), thought: thought}
-		if actions[i].tool.owner != "" || c.Tool == planner.Subproblem {
-			// What is addressed to somebody is seen by whoever it answers too,
-			// directly or through one another: by the asker, if this does.
-			actions[i].thought.Correlation = protocol.CorrelateTo(p.startID())
-		}
 		if c.Tool != planner.Subproblem {
 			actions[i].request = a.newRequest(&actions[i])
 		}

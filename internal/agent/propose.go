@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -17,15 +18,15 @@ func (a *Agent) propose(ctx context.Context, x *action) reasoning.Result {
 	if x.refusal.Code != protocol.CodeCapabilityViolation || a.opts.NoProposals {
 		return refused(x.refusal)
 	}
-	proposal := a.newProposal(x)
-	box := a.inbox.expect(proposal.ID)
-	defer a.tooLate(ctx, x, proposal.ID, box)
-	if err := a.say(ctx, proposal); err != nil {
+	proposed := a.newProposal(x)
+	box := a.inbox.expect(proposed.ID)
+	defer a.tooLate(ctx, x, proposed.ID, box)
+	if err := a.say(ctx, proposed); err != nil {
 		if refusal, fatal := refusalOf(err); fatal == nil {
 			return refused(refusal)
 		}
 		if maybeSaid(err) {
-			a.withdraw(ctx, proposal, "no_longer_needed")
+			a.withdraw(ctx, proposed, "no_longer_needed")
 		}
 		return failed("not proposed: " + explain(err))
 	}
@@ -34,32 +35,34 @@ func (a *Agent) propose(ctx context.Context, x *action) reasoning.Result {
 	for {
 		select {
 		case env := <-box:
-			if out, decided := a.decided(ctx, x, &env); decided {
+			if out, decided := a.decided(ctx, x, &proposed, &env); decided {
 				return out
 			}
 		case <-expiry.C:
-			a.withdraw(ctx, proposal, "timeout")
+			a.withdraw(ctx, proposed, "timeout")
 			return reasoning.Result{
 				Outcome: reasoning.Expired,
 				Error:   fmt.Sprintf("expired: nobody decided on the proposal within %s", a.opts.ProposalTimeout),
 			}
 		case <-ctx.Done():
-			a.withdraw(ctx, proposal, "no_longer_needed")
+			a.withdraw(ctx, proposed, "no_longer_needed")
 			return reasoning.Result{Outcome: reasoning.Withdrawn, Error: "withdrawn: " + explain(context.Cause(ctx))}
 		}
 	}
 }
 
-// newProposal says which call is proposed, and, where the tool is another
-// participant's, whose it is.
+// newProposal makes the proposal of a call. It names the participant that runs
+// the tool, to which the request that fulfills it has to be addressed: the owner
+// of the tool, or the agent itself.
 func (a *Agent) newProposal(x *action) protocol.Envelope {
-	fields := []field{{"method", "tools/call"}, {"params", x.params()}}
-	if x.tool.owner != "" {
-		fields = append(fields, field{"participant_id", x.tool.owner})
+	host := x.tool.owner
+	if host == "" {
+		host = a.you
 	}
-	proposal := x.p.inside(protocol.KindMCPProposal, fields...)
-	proposal.ID, proposal.Correlation = a.opts.NewID(), protocol.CorrelateTo(x.thought.ID)
-	return proposal
+	proposed := x.p.inside(protocol.KindMCPProposal,
+		field{"method", "tools/call"}, field{"params", x.params()}, field{"participant_id", host})
+	proposed.ID, proposed.Correlation = a.opts.NewID(), protocol.CorrelateTo(x.thought.ID)
+	return proposed
 }
 
 // tooLate closes the box of a proposal that is decided, and answers those who
@@ -84,35 +87,29 @@ func refused(refusal *protocol.Error) reasoning.Result {
 
 // decided reports whether an envelope that answers the proposal settles it,
 // and how.
-func (a *Agent) decided(ctx context.Context, x *action, env *protocol.Envelope) (reasoning.Result, bool) {
-	switch env.Kind {
-	case protocol.KindMCPReject:
+func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelope) (reasoning.Result, bool) {
+	p.From = a.you
+	switch proposal.Settles(p, env) {
+	case proposal.Rejected:
 		return reasoning.Result{Outcome: reasoning.Rejected, Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
-	case protocol.KindMCPWithdraw:
+	case proposal.Withdrawn, proposal.Expired:
 		return reasoning.Result{Outcome: reasoning.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
-	case protocol.KindMCPRequest:
-		if x.tool.owner != "" && env.AddressedTo(a.you) && !env.AddressedTo(x.tool.owner) {
-			wrong := fmt.Sprintf("the tool is %s's: address the request there", x.tool.owner)
-			a.respond(ctx, answerTo(x, env, field{"error", rpcFault{rpcNoSuchTool, wrong}}))
-			return reasoning.Result{}, false
-		}
+	case proposal.Fulfilled:
 		return a.fulfilled(ctx, x, env), true
+	}
+	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
+		a.respond(ctx, answerTo(x, env, field{"error", rpcFault{rpcFailed, "this request does not fulfill the proposal"}}))
 	}
 	return reasoning.Result{}, false
 }
 
-// fulfilled is the result of the request by which somebody fulfils a proposal.
-// Where the tool is the agent's own it makes the call, with the arguments that
-// were approved, which may be others than the proposed ones.
+// fulfilled is the result of the request that fulfills a proposal. If the agent
+// runs the tool itself it makes the call, with the arguments of the request.
 func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Envelope) reasoning.Result {
-	asked := request.To
-	if len(asked) == 0 && x.tool.owner != "" {
-		asked = []protocol.ParticipantID{x.tool.owner}
-	}
 	var out reasoning.Result
-	if x.tool.owner == "" && (len(asked) == 0 || request.AddressedTo(a.you)) {
+	if request.AddressedTo(a.you) {
 		out = a.serve(ctx, x, request)
-	} else if env, why := a.await(ctx, request.ID, asked); env != nil {
+	} else if env, why := a.await(ctx, request.ID, request.To); env != nil {
 		out = resultIn(env)
 	} else {
 		out = failed(why.Error())

@@ -64,13 +64,13 @@ func TestProposesWhatIsNotAllowed(t *testing.T) {
 	if proposal.Context == "" || len(proposal.Correlation.IDs) != 1 {
 		t.Errorf("proposal in %q answers %v", proposal.Context, proposal.Correlation.IDs)
 	}
-	if want := `{"method":"tools/call","params":{"arguments":{"path":"deploy.md"},"name":"read_text_file"}}`; string(proposal.Payload) != want {
+	if want := `{"method":"tools/call","params":{"arguments":{"path":"deploy.md"},"name":"read_text_file"},"participant_id":"planner"}`; string(proposal.Payload) != want {
 		t.Errorf("proposal %s", proposal.Payload)
 	}
 	// Alice makes the call, with another file than the agent had in mind.
 	approval := protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"planner"}, Context: proposal.Context, Correlation: protocol.CorrelateTo(proposal.ID),
-		Payload: []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"networking.md"}}}`),
+		Payload: []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"networking.md"}},"edited":true}`),
 	}
 	send(t, alice, approval)
 	all := conversation(t, alice, answerTo(question))

@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"internal/redact":            {},
 	"internal/safety":            {"protocol", "internal/redact"},
 	"internal/safety/safetytest": {},
-	"internal/turns":             {"protocol", "internal/space"},
+	"internal/turns":             {"protocol", "internal/proposal", "internal/space"},
 	"internal/transcript":        {"protocol", "internal/turns"},
 
 	// The log.
@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"internal/auth":    {"protocol"},
 	"internal/config":  {"protocol", "internal/capability", "internal/limit", "internal/redact", "internal/safety"},
 	"internal/metrics": {"protocol"},
-	"internal/space":   {"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/pmap"},
+	"internal/space":   {"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/pmap", "internal/proposal"},
 	"internal/access":  {"protocol", "internal/auth", "internal/space"},
 	"internal/ws":      {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
 	"internal/httpapi": {
@@ -99,7 +99,7 @@ var mayImport = map[string][]string{
 	"internal/intent":                {"client/reasoner/wire", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry", "schemas"},
 	"internal/intent/queue":          {"client/reasoner/wire", "internal/intent", "internal/natsconn"},
 	"internal/mind":                  {"client/reasoner", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry"},
-	"internal/agent":                 {"protocol", "client", "internal/llm", "internal/mcptools", "internal/planner", "internal/reasoning", "internal/redact", "internal/telemetry"},
+	"internal/agent":                 {"protocol", "client", "internal/llm", "internal/mcptools", "internal/planner", "internal/proposal", "internal/reasoning", "internal/redact", "internal/telemetry"},
 	"internal/privatedir":            {},
 	"internal/termtext":              {},
 	"internal/proposal":              {"protocol"},

@@ -13,6 +13,10 @@ import (
 // Section 6.
 const Observe protocol.Kind = "observe"
 
+// Decide is the capability to settle the proposals that its patterns match.
+// Section 7.
+const Decide protocol.Kind = "decide"
+
 // Capability is one compiled capability. It is immutable.
 type Capability struct {
 	kind    protocol.KindPattern

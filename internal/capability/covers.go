@@ -208,7 +208,7 @@ func (p *pattern) coversOne(q *pattern, w *work) bool {
 	case classText:
 		return q.class == classText && p.text.covers(&q.text, w)
 	case classNumber:
-		return q.class == classNumber && p.number.equal(&q.number)
+		return q.class == classNumber && p.number.Equal(q.number)
 	case classOneOf:
 		for i := range p.alts {
 			if p.alts[i].coversOne(q, w) {

@@ -7,9 +7,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// knownKinds are those of section 2 that a participant may send, and observe.
+// knownKinds are those of section 2 that a participant may send, observe and
+// decide.
 var knownKinds = []protocol.Kind{
-	Observe,
+	Observe, Decide,
 	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel,
 	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
 	protocol.KindMCPWithdraw, protocol.KindMCPReject,

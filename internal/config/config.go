@@ -100,12 +100,15 @@ type LoginFailures struct {
 
 // Space is a configured space, or a glob that makes spaces as they are joined.
 type Space struct {
-	Name         string // a space's name, possibly with stars
-	Dialect      protocol.Dialect
-	Everyone     bool         // visibility: everybody sees envelopes with a to
-	Limits       limit.Limits // of those who have none of their own
-	Participants []Participant
-	JWT          *JWT // nil: no issuer is trusted
+	Name     string // a space's name, possibly with stars
+	Dialect  protocol.Dialect
+	Everyone bool // visibility: everybody sees envelopes with a to
+	// DecideExplicitly: only the capability decide lets a participant settle a
+	// proposal; otherwise the right to make the proposed call does as well.
+	DecideExplicitly bool
+	Limits           limit.Limits // of those who have none of their own
+	Participants     []Participant
+	JWT              *JWT // nil: no issuer is trusted
 }
 
 // Participant is a configured participant of a space.

@@ -41,6 +41,7 @@ spaces:
   lab:
     dialect: meup/v0.1
     visibility: addressed      # addressed | everyone: who sees an envelope with a to
+    proposals: {decide: callers}
     participants:
       alice: {token_env: ALICE_TOKEN, capabilities: ["*"]}
       planner:
@@ -210,7 +211,7 @@ violations: {max: 0}
 ring: {entries: 7, bytes: 64KiB}
 login_failures: {burst: 3, refill: 1m}
 retention: {age: 1d12h, bytes: 1500}
-spaces: {lab: {dialect: mew/v0.3, visibility: everyone}}
+spaces: {lab: {dialect: mew/v0.3, visibility: everyone, proposals: {decide: explicit}}}
 `)
 	want := config.Default()
 	want.MetricsListen, want.NATS, want.Data = "[::1]:9090", "nats://user:secret@a:4222,tls://b:4222", "meup-data"
@@ -221,7 +222,7 @@ spaces: {lab: {dialect: mew/v0.3, visibility: everyone}}
 	want.Ring = config.Ring{Entries: 7, Bytes: 64 << 10}
 	want.LoginFailures = config.LoginFailures{Burst: 3, Refill: time.Minute}
 	want.Retention = config.Retention{Age: 36 * time.Hour, Bytes: 1500}
-	want.Spaces = []config.Space{{Name: "lab", Dialect: protocol.MEW4, Everyone: true, Limits: limit.Defaults()}}
+	want.Spaces = []config.Space{{Name: "lab", Dialect: protocol.MEW4, Everyone: true, DecideExplicitly: true, Limits: limit.Defaults()}}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got  %+v\nwant %+v", cfg, want)
 	}

@@ -30,6 +30,7 @@ func (r *resolver) space(cfg *Config, name textValue, f *spaceShape) Space {
 	s := Space{Name: name.value, Limits: r.limits(cfg.Limits, &f.Limits)}
 	r.dialect(&s, f.Dialect)
 	r.visibility(&s, f.Visibility)
+	r.decide(&s, f.Proposals.Decide)
 	seen := make(map[[32]byte]textValue, len(f.Participants.entries))
 	for i := range f.Participants.entries {
 		e := &f.Participants.entries[i]
@@ -70,6 +71,16 @@ func (r *resolver) visibility(s *Space, v textValue) {
 		s.Everyone = true
 	default:
 		r.errorf(v.place, "unknown visibility %q; %s", shorten(v.value), suggest(v.value, []string{"addressed", "everyone"}))
+	}
+}
+
+func (r *resolver) decide(s *Space, v textValue) {
+	switch v.value {
+	case "", "callers":
+	case "explicit":
+		s.DecideExplicitly = true
+	default:
+		r.errorf(v.place, "unknown proposals.decide %q; %s", shorten(v.value), suggest(v.value, []string{"callers", "explicit"}))
 	}
 }
 

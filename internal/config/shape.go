@@ -108,9 +108,15 @@ type spaceShape struct {
 	place
 	Dialect      textValue                    `yaml:"dialect"`
 	Visibility   textValue                    `yaml:"visibility"`
+	Proposals    proposalsShape               `yaml:"proposals"`
 	Limits       limitsShape                  `yaml:"limits"`
 	Participants tableValue[participantShape] `yaml:"participants"`
 	JWT          jwtShape                     `yaml:"jwt"`
+}
+
+type proposalsShape struct {
+	place
+	Decide textValue `yaml:"decide"`
 }
 
 type participantShape struct {

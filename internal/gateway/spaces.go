@@ -27,7 +27,7 @@ func spacesOf(cfg *config.Config) func(name string) (*space.Config, bool) {
 
 func spaceConfig(name string, s *config.Space) *space.Config {
 	out := &space.Config{
-		Name: name, Dialect: s.Dialect, Everyone: s.Everyone,
+		Name: name, Dialect: s.Dialect, Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly,
 		Participants: make(map[protocol.ParticipantID]space.ParticipantConfig, len(s.Participants)),
 		Invited:      participantConfig(nil, s.Limits),
 	}

@@ -21,7 +21,7 @@ type Outcome string
 const (
 	Pending   Outcome = ""          // not settled
 	Fulfilled Outcome = "fulfilled" // another participant made the call
-	Rejected  Outcome = "rejected"  // another participant rejected it
+	Rejected  Outcome = "rejected"  // a participant that may decide rejected it
 	Withdrawn Outcome = "withdrawn" // the proposer withdrew it
 	Expired   Outcome = "expired"   // not decided in time, or before its context ended
 )
@@ -129,15 +129,15 @@ func Settles(p, e *protocol.Envelope) Outcome {
 // Decision returns how a rejection or a withdrawal from a participant settles a
 // proposal that names it; Pending if it does not.
 func Decision(proposer, from protocol.ParticipantID, kind protocol.Kind, reason string) Outcome {
-	switch own := from == proposer; {
-	case kind == protocol.KindMCPReject && !own:
+	switch {
+	case kind == protocol.KindMCPReject:
 		return Rejected
-	case kind == protocol.KindMCPWithdraw && own && reason == "timeout":
+	case kind != protocol.KindMCPWithdraw || from != proposer:
+		return Pending
+	case reason == "timeout":
 		return Expired
-	case kind == protocol.KindMCPWithdraw && own:
-		return Withdrawn
 	}
-	return Pending
+	return Withdrawn
 }
 
 // ends reports whether an envelope that closes a context closes this one, or one

@@ -35,8 +35,8 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 	switch e.Kind {
 	case protocol.KindReasoningStart:
 		return p.checkStart(c)
-	case protocol.KindMCPWithdraw:
-		return p.checkProposer(ctx, e)
+	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
+		return p.checkDecision(st, c)
 	case protocol.KindCapabilityGrant:
 		return p.checkGrant(st, c)
 	case protocol.KindCapabilityRevoke:
@@ -49,19 +49,27 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 	return nil
 }
 
-// allowed asks the sender's capabilities. To clients of MEW the answer to a
-// request that was addressed to them is always allowed (section 9).
+// allowed reports whether the sender's capabilities allow the envelope. Beyond
+// that, and never against a deny rule, the capability decide allows the decision
+// on a proposal, and clients of MEW may answer a request that another
+// participant has addressed to them (section 9).
 func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool {
-	if st.ledger.Effective(p.from.ID, p.now).Decide(c.request()).Allowed {
-		return true
+	rights := st.ledger.Effective(p.from.ID, p.now)
+	d := rights.Decide(c.request())
+	if d.Allowed || d.By != nil && d.By.Deny() {
+		return d.Allowed
 	}
+	return p.grantsDecision(rights, c) || p.answersForMEW(ctx, c)
+}
+
+func (p *publication) answersForMEW(ctx context.Context, c *candidate) bool {
 	e := &c.in.Envelope
 	if p.from.Dialect != protocol.MEW4 || e.Kind != protocol.KindMCPResponse {
 		return false
 	}
 	for _, id := range e.Correlation.IDs {
-		request, err := p.parent(ctx, id)
-		if err != nil || request.kind != protocol.KindMCPRequest || !request.addressed(p.from.ID) {
+		x, err := p.parent(ctx, id)
+		if err != nil || x.envelope.Kind != protocol.KindMCPRequest || x.envelope.From == p.from.ID || !x.envelope.AddressedTo(p.from.ID) {
 			return false
 		}
 	}
@@ -108,20 +116,6 @@ func (p *publication) starting() int {
 		}
 	}
 	return n
-}
-
-// checkProposer lets a proposal be withdrawn by who made it alone.
-func (p *publication) checkProposer(ctx context.Context, e *protocol.Envelope) *protocol.Error {
-	for _, id := range e.Correlation.IDs {
-		proposal, err := p.parent(ctx, id)
-		if err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again.")
-		}
-		if err != nil || proposal.kind != protocol.KindMCPProposal || proposal.from != p.from.ID {
-			return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only who proposes may withdraw.", id)
-		}
-	}
-	return nil
 }
 
 func (p *publication) checkKnown(id protocol.ParticipantID) *protocol.Error {

@@ -16,6 +16,9 @@ type Config struct {
 	// Everyone lets everybody see what is addressed to others; then `to` only
 	// says who should act.
 	Everyone bool
+	// DecideExplicitly: only the capability decide lets a participant settle a
+	// proposal; otherwise the right to make the proposed call does as well.
+	DecideExplicitly bool
 	// Participants are those that the configuration names.
 	Participants map[protocol.ParticipantID]ParticipantConfig
 	// Guests is what holds for participants with a token of the space's

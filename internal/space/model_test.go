@@ -135,6 +135,12 @@ func (p *modelPublisher) frame() string {
 			correlation = p.known.pick(p.random)
 		}
 	}
+	switch {
+	case kind == "mcp.proposal":
+		id += ".proposal"
+	case kind == "mcp.request" && strings.HasSuffix(correlation, ".proposal"):
+		correlation = "nothing" // decisions have rules of their own
+	}
 	p.said = append(p.said, id)
 	f := fmt.Sprintf(`{"id": %q, "kind": %q, "correlationId": %q, "payload": {"message": "x", "method": "m", "stream_id": "s-%s", "data": "x"`,
 		id, kind, correlation, p.name)

@@ -112,6 +112,7 @@ type publication struct {
 	now      time.Time
 	outcomes []Outcome
 	waiting  []*candidate // passed the checks, not appended yet
+	caughtUp bool         // the journal's Barrier was passed since the publication began
 }
 
 // candidate is an envelope that has passed the checks that depend on itself
@@ -122,7 +123,8 @@ type candidate struct {
 	draft       journal.Draft
 	reservation Reservation
 	invite      *protocol.InviteAck
-	judged      bool // was held against the space's state
+	proposals   []*parent // that the envelope decides on, if it is of a kind that does
+	judged      bool      // was held against the space's state
 }
 
 // admit checks one attempt and puts it among those that wait to be appended.
@@ -152,7 +154,7 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 // sayLive delivers an envelope that the log does not keep. Its id must be free
 // all the same.
 func (p *publication) sayLive(ctx context.Context, c *candidate) {
-	taken, err := ancestor{}, journal.ErrNotFound
+	taken, err := parent{}, journal.ErrNotFound
 	if c.in.Envelope.ID != "" {
 		taken, err = p.space.find(ctx, c.in.Envelope.ID)
 	}
@@ -161,11 +163,11 @@ func (p *publication) sayLive(ctx context.Context, c *candidate) {
 		p.outcomes[c.index].Seq = p.space.publishLive(&c.draft)
 	case err != nil:
 		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again."))
-	case taken.from != p.from.ID:
+	case taken.envelope.From != p.from.ID:
 		p.refuse(c, duplicate(c.in.Envelope.ID))
 	default:
 		p.refuse(c, nil)
-		p.outcomes[c.index].Seq = taken.seq
+		p.outcomes[c.index].Seq = taken.envelope.Seq
 	}
 }
 
@@ -214,7 +216,7 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	if p.from.Observe {
 		return p.violation(e.Kind)
 	}
-	if err := s.checkNames(p.from, c.in); err != nil {
+	if err := p.current(ctx, func() *protocol.Error { return s.checkNames(p.from, c.in) }); err != nil {
 		return err
 	}
 	if err := s.hub.services.Validate(e.Kind, c.in.Payload); err != nil {
@@ -231,7 +233,7 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 		return err
 	}
 	c.judged = true
-	if err := p.authorize(ctx, c); err != nil {
+	if err := p.current(ctx, func() *protocol.Error { return p.authorize(ctx, c) }); err != nil {
 		return err
 	}
 	return p.redact(c)
@@ -269,71 +271,18 @@ func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Erro
 		p.outcomes[c.index].ID = e.ID
 	}
 	c.draft = journal.Draft{Envelope: e, State: e.Kind.ChangesState()}
-	thread, err := p.thread(ctx, &e)
+	parents, err := p.parents(ctx, &e)
 	if err != nil {
 		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again.")
 	}
-	c.draft.Thread = thread
+	c.draft.Thread = threadOf(parents)
+	if decides(e.Kind) {
+		c.proposals = proposalsAmong(parents)
+	}
+	if len(c.proposals) == 1 {
+		c.draft.Settles = c.proposals[0].envelope.ID
+	}
 	return nil
-}
-
-// thread names the senders of what e correlates to, directly or through one
-// another.
-func (p *publication) thread(ctx context.Context, e *protocol.Envelope) ([]protocol.ParticipantID, error) {
-	var thread []protocol.ParticipantID
-	add := func(id protocol.ParticipantID) {
-		if id != protocol.Gateway && !slices.Contains(thread, id) {
-			thread = append(thread, id)
-		}
-	}
-	for _, id := range e.Correlation.IDs {
-		parent, err := p.parent(ctx, id)
-		if errors.Is(err, journal.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		add(parent.from)
-		for _, x := range parent.thread {
-			add(x)
-		}
-	}
-	return thread, nil
-}
-
-// ancestor is what is needed of an envelope that another one correlates to.
-type ancestor struct {
-	from   protocol.ParticipantID
-	kind   protocol.Kind
-	to     []protocol.ParticipantID
-	thread []protocol.ParticipantID
-	seq    protocol.Seq // 0: not in the log yet
-}
-
-func (a *ancestor) addressed(id protocol.ParticipantID) bool { return slices.Contains(a.to, id) }
-
-// parent finds an envelope by its id: among those that wait, in the ring, in
-// the journal.
-func (p *publication) parent(ctx context.Context, id protocol.ID) (ancestor, error) {
-	for _, c := range p.waiting {
-		if c.draft.Envelope.ID == id {
-			e := &c.draft.Envelope
-			return ancestor{e.From, e.Kind, e.To, c.draft.Thread, 0}, nil
-		}
-	}
-	return p.space.find(ctx, id)
-}
-
-func (s *Space) find(ctx context.Context, id protocol.ID) (ancestor, error) {
-	if e := s.ring.lookup(id); e != nil {
-		return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.thread, e.Envelope.Seq}, nil
-	}
-	e, err := s.journal().Lookup(ctx, s.name, id)
-	if err != nil {
-		return ancestor{}, err
-	}
-	return ancestor{e.Envelope.From, e.Envelope.Kind, e.Envelope.To, e.Thread, e.Envelope.Seq}, nil
 }
 
 // redact puts right what is about to become durable. What was taken out of it
@@ -404,6 +353,7 @@ func (p *publication) flush(ctx context.Context) {
 }
 
 func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result) {
+	var settled *journal.SettledError
 	switch {
 	case r.Err == nil:
 		p.outcomes[c.index].Seq = r.Seq
@@ -422,6 +372,10 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 		p.refuse(c, duplicate(c.draft.Envelope.ID))
 	case errors.Is(r.Err, journal.ErrOutcomeUnknown):
 		p.outcomeUnknown(c, r.Err)
+	case errors.As(r.Err, &settled):
+		err := protocol.Errorf(protocol.CodeProposalSettled, "%s has decided on this proposal before.", settled.By)
+		err.By, err.Seq = settled.By, settled.Seq
+		p.refuse(c, err)
 	case errors.Is(r.Err, journal.ErrTooLarge):
 		p.refuse(c, protocol.Errorf(protocol.CodeMessageTooLarge, "The log behind this gateway cannot hold an envelope of this size."))
 	default:

@@ -1,0 +1,110 @@
+package space
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// parent is an envelope that another one correlates to.
+type parent struct {
+	envelope *protocol.Envelope // shared: read-only; without Seq while it waits to be appended
+	thread   []protocol.ParticipantID
+}
+
+// parents finds the envelopes that e correlates to, each once. Unknown ids are
+// left out.
+func (p *publication) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
+	var found []*parent
+	for i, id := range e.Correlation.IDs {
+		if slices.Contains(e.Correlation.IDs[:i], id) {
+			continue
+		}
+		x, err := p.parent(ctx, id)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, &x)
+	}
+	return found, nil
+}
+
+// threadOf names the senders of the parents and of their own threads.
+func threadOf(parents []*parent) []protocol.ParticipantID {
+	var thread []protocol.ParticipantID
+	add := func(id protocol.ParticipantID) {
+		if id != protocol.Gateway && !slices.Contains(thread, id) {
+			thread = append(thread, id)
+		}
+	}
+	for _, x := range parents {
+		add(x.envelope.From)
+		for _, id := range x.thread {
+			add(id)
+		}
+	}
+	return thread
+}
+
+// parent finds an envelope by its id: among those that wait, in the ring, in
+// the journal, and again once this gateway has caught up with the others.
+func (p *publication) parent(ctx context.Context, id protocol.ID) (parent, error) {
+	for _, c := range p.waiting {
+		if c.draft.Envelope.ID == id {
+			return parent{&c.draft.Envelope, c.draft.Thread}, nil
+		}
+	}
+	x, err := p.space.find(ctx, id)
+	if !errors.Is(err, journal.ErrNotFound) || p.caughtUp {
+		return x, err
+	}
+	if err := p.catchUp(ctx); err != nil {
+		return parent{}, err
+	}
+	return p.space.find(ctx, id)
+}
+
+// find finds an admitted envelope by its id. Err: ErrNotFound, ErrUnavailable.
+func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
+	if e := s.ring.lookup(id); e != nil {
+		return parent{e.Envelope, e.thread}, nil
+	}
+	e, err := s.journal().Lookup(ctx, s.name, id)
+	if err != nil {
+		return parent{}, err
+	}
+	return parent{&e.Envelope, e.Thread}, nil
+}
+
+// catchUp returns when this gateway has applied everything that was durable
+// when the publication began, at any gateway.
+func (p *publication) catchUp(ctx context.Context) error {
+	if p.caughtUp {
+		return nil
+	}
+	if err := p.space.journal().Barrier(ctx, p.space.name); err != nil {
+		return err
+	}
+	p.caughtUp = true
+	return nil
+}
+
+// current runs a check of the space's state. A refusal may rest on a state that
+// lacks what another gateway has acknowledged already, such as a grant: then the
+// check is run again once this gateway has caught up.
+func (p *publication) current(ctx context.Context, check func() *protocol.Error) *protocol.Error {
+	err := check()
+	if err == nil || p.caughtUp || err.Code == protocol.CodeUnavailable || err.Code == protocol.CodeRateLimited {
+		return err
+	}
+	if p.catchUp(ctx) != nil {
+		return protocol.Errorf(protocol.CodeUnavailable, "The gateway cannot tell now whether this is allowed: it is behind the log; send it again.")
+	}
+	return check()
+}

@@ -1,0 +1,118 @@
+package space
+
+import (
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// decides reports whether an envelope of this kind settles a proposal that it
+// correlates to.
+func decides(k protocol.Kind) bool {
+	return k == protocol.KindMCPRequest || k == protocol.KindMCPReject || k == protocol.KindMCPWithdraw
+}
+
+func proposalsAmong(parents []*parent) []*parent {
+	var list []*parent
+	for _, x := range parents {
+		if x.envelope.Kind == protocol.KindMCPProposal {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// checkDecision holds an envelope that fulfills, rejects or withdraws a proposal
+// against the proposal and against the sender's right to decide. That it is the
+// first decision is up to the journal.
+func (p *publication) checkDecision(st *State, c *candidate) *protocol.Error {
+	e := &c.draft.Envelope
+	if e.Kind == protocol.KindMCPWithdraw {
+		if err := checkProposer(e, c.proposals); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(c.proposals) == 0:
+		return nil
+	case len(c.proposals) > 1:
+		return mismatch("This names several proposals; decide on each of them in an envelope of its own.")
+	case e.Kind == protocol.KindMCPWithdraw:
+		return nil
+	}
+	x := c.proposals[0]
+	if !p.space.SightOf(p.from.ID).Sees(x.envelope, x.thread) {
+		return p.notDecider(e)
+	}
+	proposed := proposedBy(x.envelope)
+	if e.Kind == protocol.KindMCPRequest {
+		if why := proposal.Mismatch(x.envelope, proposal.ReadCall(proposed), e, proposal.ReadCall(c.in.Payload)); why != "" {
+			return mismatch(why)
+		}
+	}
+	rights := st.ledger.Effective(p.from.ID, p.now)
+	if mayDecide(rights, x.envelope, proposed) || !p.space.config().DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
+		return nil
+	}
+	return p.notDecider(e)
+}
+
+// checkProposer lets a proposal be withdrawn by its proposer alone.
+func checkProposer(e *protocol.Envelope, proposals []*parent) *protocol.Error {
+	for _, id := range e.Correlation.IDs {
+		if !slices.ContainsFunc(proposals, func(x *parent) bool { return x.envelope.ID == id && x.envelope.From == e.From }) {
+			return protocol.Errorf(protocol.CodeNotProposer, "%s is not a proposal of yours; only the proposer can withdraw it.", id)
+		}
+	}
+	return nil
+}
+
+// grantsDecision reports whether the capability decide allows an envelope that
+// no other capability does: a rejection, or a request that makes the proposed
+// call as it is.
+func (p *publication) grantsDecision(rights capability.Rights, c *candidate) bool {
+	e := &c.in.Envelope
+	if len(c.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || c.in.Payload.Get("edited").Bool() {
+		return false
+	}
+	x := c.proposals[0].envelope
+	return mayDecide(rights, x, proposedBy(x))
+}
+
+// mayDecide reports whether the capability decide matches a proposal.
+func mayDecide(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value) bool {
+	return rights.Decide(&capability.Request{Kind: capability.Decide, Payload: proposed, To: x.To, Context: x.Context}).Allowed
+}
+
+// mayCall reports whether a participant could make the proposed call itself, at
+// the participant to which its decision sends the call.
+func mayCall(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
+	to := decision.To
+	if decision.Kind == protocol.KindMCPReject {
+		to = nil
+		if host := proposal.ReadCall(proposed).Host; host != "" {
+			to = []protocol.ParticipantID{host}
+		}
+	}
+	return rights.Decide(&capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: x.Context}).Allowed
+}
+
+func proposedBy(x *protocol.Envelope) protocol.Value {
+	doc, err := protocol.ParseJSON(x.Payload, protocol.MaxDepth)
+	if err != nil { // it was parsed when it was admitted
+		return protocol.Value{}
+	}
+	return doc.Root()
+}
+
+func mismatch(message string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeProposalMismatch, "%s", message)
+}
+
+func (p *publication) notDecider(e *protocol.Envelope) *protocol.Error {
+	err := p.violation(e.Kind)
+	err.Message = "You may not decide on this proposal: none of your capabilities for decide matches it."
+	return err
+}
