@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -19,20 +20,25 @@ func newApprove(a *app) *cobra.Command {
 		Use:   "approve ID",
 		Short: "Makes a proposed call",
 		Long: `approve makes the call that an agent proposes, in your name and with exactly the
-proposed arguments: look at them first. The request is addressed to whom the
-proposal names as the tool's owner; without one the proposer makes the call, and
-everybody who sees the proposal sees that it is decided. Your capabilities must
-allow the request. Its id and its place in the log are printed: ID SEQ.
+proposed arguments: look at them first. The request is addressed to the
+participant that runs the tool. If the proposal does not name it, --to must; with
+--to another participant than the proposal names is asked. Your capabilities must
+allow the request, or let you decide on the proposal. The first decision on a
+proposal wins. The request's id and its place in the log are printed: ID SEQ.
 
 Exit codes: 0 the request was admitted; 1 refused, or no such proposal is
 pending; 2 called wrongly; 4 no connection, or the token is not let in.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
-				return proposal.Approval(p, protocol.ID(uuid.Must(uuid.NewV7()).String()), protocol.ParticipantID(to))
+				e, err := proposal.Approval(p, protocol.ID(uuid.Must(uuid.NewV7()).String()), protocol.ParticipantID(to))
+				if errors.Is(err, proposal.ErrNoHost) {
+					err = program.Usagef("proposal %s does not name the participant that runs the tool; name it with --to", p.ID)
+				}
+				return e, err
 			}))
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "participant who is to carry out the call")
+	c.Flags().StringVar(&to, "to", "", "participant that runs the tool")
 	return c
 }
 

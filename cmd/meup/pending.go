@@ -66,7 +66,7 @@ func (s *proposalScan) take(e *protocol.Envelope) {
 
 // slim is what must be kept of an envelope to know what it settles.
 func slim(e *protocol.Envelope) protocol.Envelope {
-	short := protocol.Envelope{Kind: e.Kind, From: e.From, Context: e.Context, Correlation: e.Correlation}
+	short := protocol.Envelope{Kind: e.Kind, From: e.From, To: e.To, Context: e.Context, Correlation: e.Correlation}
 	if !e.Kind.ClosesContext() {
 		short.Payload = e.Payload
 	}

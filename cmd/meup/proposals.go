@@ -47,7 +47,7 @@ type told struct {
 	AgeSeconds int64                  `json:"age_seconds"`
 	Tool       string                 `json:"tool"` // or the method, where it is no tools/call
 	Params     json.RawMessage        `json:"params"`
-	Owner      protocol.ParticipantID `json:"participant_id,omitempty"` // whose tool it is, if not the proposer's
+	Owner      protocol.ParticipantID `json:"participant_id,omitempty"` // the participant that runs the tool, if known
 	Context    protocol.ContextPath   `json:"context,omitempty"`
 	Rationale  string                 `json:"rationale,omitempty"`
 	ThreadID   protocol.ID            `json:"thread_id,omitempty"`
@@ -141,7 +141,14 @@ func (p *told) write(w *bufio.Writer, s reasontext.Style) {
 	age := (time.Duration(p.AgeSeconds) * time.Second).String()
 	fmt.Fprintf(w, "%s  %s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, termtext.Words(string(p.From))), s.Paint(s.Tool, termtext.Exact(p.Tool)), age)
 	line("params:    ", termtext.Exact(reasontext.JSON(p.Params))) // as a whole: this is what is decided on
-	line("tool of:   ", termtext.Words(string(p.Owner)))
+	switch p.Owner {
+	case "":
+		line("tool of:   ", "not known; name it to approve this: --to PARTICIPANT")
+	case p.From:
+		line("tool of:   ", termtext.Words(string(p.Owner))+", which runs it itself")
+	default:
+		line("tool of:   ", termtext.Words(string(p.Owner)))
+	}
 	if p.Rationale != "" {
 		line("rationale: ", `"`+termtext.Words(p.Rationale)+`"`)
 	}

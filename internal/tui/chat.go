@@ -63,7 +63,9 @@ type request struct {
 	// otherwise is done instead, when the right to do this is missing; nil: it
 	// is a refusal like any other.
 	otherwise func()
-	failed    func() // is called with a refusal; nil: nothing is to be done
+	// failed is called with a refusal and reports whether it was shown already;
+	// nil: nothing is to be done.
+	failed func(error) bool
 }
 
 func newOutbox() outbox { return outbox{asked: make(map[protocol.ID]request)} }
@@ -150,8 +152,8 @@ func (m *model) askedFor(r request, err error) {
 	if err == nil {
 		return
 	}
-	if r.failed != nil {
-		r.failed()
+	if r.failed != nil && r.failed(err) {
+		return
 	}
 	if r.otherwise != nil && errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
 		r.otherwise()

@@ -48,7 +48,7 @@ func (m *model) cancelQuestion(string) {
 		Payload: []byte(`{"reason":"no_longer_needed"}`),
 	}
 	m.askAs(m.newID(), request{
-		what: "Cancelling", otherwise: func() { m.stopThinking(q) }, failed: func() { m.forgetCalledOff(q.question) },
+		what: "Cancelling", otherwise: func() { m.stopThinking(q) }, failed: func(error) bool { m.forgetCalledOff(q.question); return false },
 	}, env)
 }
 

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // maxListed bounds the parameters of one proposal among others, in characters.
@@ -36,15 +39,30 @@ func (m *model) listProposals(which string) {
 
 // title names a proposal: its number, who proposes, and whose tool it is.
 func (p *pendingProposal) title() string {
-	of := ""
-	if p.owner != "" {
-		of = " of " + shortName(p.owner)
+	host := "; its host is not known"
+	switch p.owner {
+	case "":
+	case p.env.From:
+		host = " and runs it itself"
+	default:
+		host = " of " + shortName(p.owner)
 	}
-	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.env.From), termtext.Line(shorten(p.tool, 100)), of)
+	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.env.From), termtext.Line(shorten(p.tool, 100)), host)
 }
 
-// approve makes a proposed call.
-func (m *model) approve(which string) {
+// hint names the commands that decide on a proposal.
+func (p *pendingProposal) hint() string {
+	host := ""
+	if p.owner == "" {
+		host = " HOST"
+	}
+	return fmt.Sprintf("/approve %d%s makes the call, /reject %d REASON says no.", p.number, host, p.number)
+}
+
+// approve makes a proposed call, at the host that the proposal or the person
+// names.
+func (m *model) approve(args string) {
+	which, host, _ := strings.Cut(args, " ")
 	b, sentence := m.work.choose(which)
 	if b == nil {
 		m.say(errorBlock, sentence)
@@ -56,13 +74,17 @@ func (m *model) approve(which string) {
 		return
 	}
 	id := m.newID()
-	env, err := proposal.Approval(&p.env, id, "")
+	env, err := proposal.Approval(&p.env, id, protocol.ParticipantID(strings.TrimSpace(host)))
+	if errors.Is(err, proposal.ErrNoHost) {
+		m.say(errorBlock, fmt.Sprintf("Proposal %d does not name the participant that runs the tool; name it: /approve %d HOST.", p.number, p.number))
+		return
+	}
 	if err != nil {
 		m.say(errorBlock, fmt.Sprintf("Proposal %d cannot be approved: %s.", p.number, err))
 		return
 	}
 	p.deciding = true
-	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: func() { p.deciding = false }}, env)
+	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: m.undecided(b)}, env)
 }
 
 // reject says no to a proposed call.
@@ -89,5 +111,20 @@ func (m *model) reject(args string) {
 	}
 	p := b.proposal
 	p.deciding = true
-	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.number), failed: func() { p.deciding = false }}, proposal.Rejection(&p.env, reason))
+	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.number), failed: m.undecided(b)}, proposal.Rejection(&p.env, reason))
+}
+
+// undecided handles the refusal of a decision. If another participant has
+// decided before, without this one seeing it, the proposal is settled.
+func (m *model) undecided(b *block) func(error) bool {
+	return func(err error) bool {
+		b.proposal.deciding = false
+		if !errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
+			return false
+		}
+		if slices.Contains(m.work.pending, b) {
+			m.settleProposal(b, "too late: "+inWords(err))
+		}
+		return true
+	}
 }

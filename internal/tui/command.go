@@ -36,7 +36,7 @@ func commands() []command {
 		{"/context", "[PATH]", "show one context alone, or everything", inspection, (*model).filterContext},
 		{"/who", "", "who is here, and what they may do", inspection, func(m *model, _ string) { m.do(readPeople{}) }},
 		{"/proposals", "[N]", "calls that wait for a decision, or all of one", decisions, (*model).listProposals},
-		{"/approve", "[N|ID]", "make a proposed call", decisions, (*model).approve},
+		{"/approve", "[N|ID] [HOST]", "make a proposed call", decisions, (*model).approve},
 		{"/reject", "[N|ID] REASON", "say no to a proposed call", decisions, (*model).reject},
 		{"/grant", "WHO CAPABILITY [TTL]", "give a right, for a time such as 10m", rights, (*model).grant},
 		{"/revoke", "WHO|GRANT", "take back one grant, or all to somebody", rights, (*model).revoke},

@@ -154,7 +154,7 @@ func (p *plain) appear(b *block) {
 	case proposalBlock:
 		q := b.proposal
 		p.note("Proposal " + q.title() + ": " + q.call(maxListed))
-		p.note(fmt.Sprintf("/approve %d makes the call, /reject %d REASON says no.", q.number, q.number))
+		p.note(q.hint())
 	case noticeBlock, errorBlock:
 		p.list(b.lines)
 	case textBlock:

@@ -20,7 +20,7 @@ const maxProposals = 256
 type pendingProposal struct {
 	number int // ours; it never means another one
 	env    protocol.Envelope
-	owner  protocol.ParticipantID // whose tool it is; "": the proposer's own
+	owner  protocol.ParticipantID // the participant that runs the tool; "": not known
 	method string
 	tool   string
 	params json.RawMessage // as they came
@@ -85,7 +85,7 @@ func (m *model) propose(env *protocol.Envelope) {
 // read takes what is shown from the very payload that an approval is made of.
 func (p *pendingProposal) read(payload protocol.Value) {
 	params := payload.Get("params")
-	p.owner = protocol.ParticipantID(payload.Get("participant_id").Text())
+	p.owner = proposal.ReadCall(payload).Host
 	p.method, p.params = payload.Get("method").Text(), params.Raw()
 	p.tool = p.method
 	if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {

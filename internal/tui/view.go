@@ -178,7 +178,7 @@ func (v *view) proposal(p *pendingProposal, cells int) []string {
 	paint := v.theme.busy.Render
 	text := []string{p.title(), "  " + p.call(maxListed)}
 	if p.decided == "" {
-		text = append(text, fmt.Sprintf("/approve %d makes the call, /reject %d REASON says no.", p.number, p.number))
+		text = append(text, p.hint())
 	} else {
 		text, paint = append(text, "→ "+termtext.Line(p.decided)), v.theme.dim.Render
 	}
