@@ -39,6 +39,9 @@ func TestFullDisk(t *testing.T) {
 	eventually(t, "readiness is on", func() bool { return get(g.addr, "/readyz", "") == http.StatusOK })
 	l.more(200)
 	l.silence()
+	if text := g.log.String(); strings.Contains(text, ".go:") {
+		t.Errorf("the log has stack traces:\n%s", text)
+	}
 	log := history(t, g.addr, "dave")
 	read.verify(log)
 	chats := make([]line, 0, len(log))

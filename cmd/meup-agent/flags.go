@@ -157,12 +157,5 @@ func (f *runFlags) logger() (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := &slog.HandlerOptions{Level: level}
-	switch f.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, opts)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
-	}
-	return nil, program.Usagef("--log-format %q: expected text or json", f.logFormat)
+	return program.NewLogger(os.Stderr, level, f.logFormat)
 }

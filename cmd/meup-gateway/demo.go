@@ -21,6 +21,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/mind"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 type demoFlags struct {
@@ -91,7 +92,7 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 		return fmt.Errorf("make a folder for the demo: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
-	s := &stage{flags: f, out: out, dir: dir, log: slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: checked.Log.Level}))}
+	s := &stage{flags: f, out: out, dir: dir, log: program.TextLogger(errOut, checked.Log.Level)}
 	s.tokens = make(map[string]string)
 	for _, name := range []string{"DEMO_YOU", "DEMO_GUIDE", "DEMO_HELPER"} {
 		s.tokens[name], _ = auth.NewToken()

@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
+	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -46,7 +47,7 @@ func openFolder(ctx context.Context, f *exportFlags, warnings io.Writer) (export
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("there is no log in %s: %w", data, err)
 	}
-	log := slog.New(slog.NewTextHandler(warnings, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := program.TextLogger(warnings, slog.LevelWarn)
 	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("open the log (a running gateway holds it; use --gateway then): %w", err)

@@ -21,6 +21,7 @@ import (
 	"github.com/meup-protocol/meup/internal/config"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/privatedir"
+	"github.com/meup-protocol/meup/internal/program"
 )
 
 // serveFlags are the flags of serve.
@@ -103,17 +104,6 @@ func (f serveFlags) override(cfg *config.Config) error {
 	return nil
 }
 
-func newLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, error) {
-	o := &slog.HandlerOptions{Level: level}
-	switch format {
-	case config.FormatText:
-		return slog.New(slog.NewTextHandler(w, o)), nil
-	case config.FormatJSON:
-		return slog.New(slog.NewJSONHandler(w, o)), nil
-	}
-	return nil, &usageError{fmt.Errorf("log format %q is neither text nor json", format)}
-}
-
 // serve runs a gateway until ctx ends, the listener fails, or the log cannot be
 // opened.
 func serve(ctx context.Context, f serveFlags, w io.Writer) error {
@@ -125,7 +115,7 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(w, cfg.Log.Level, cfg.Log.Format)
+	log, err := program.NewLogger(w, cfg.Log.Level, cfg.Log.Format)
 	if err != nil {
 		return err
 	}

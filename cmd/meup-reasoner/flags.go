@@ -67,14 +67,7 @@ func (f *logFlags) logger() (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := &slog.HandlerOptions{Level: level}
-	switch f.format {
-	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, opts)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
-	}
-	return nil, program.Usagef("--log-format %q: expected text or json", f.format)
+	return program.NewLogger(os.Stderr, level, f.format)
 }
 
 // serveFlags are the flags of serve.

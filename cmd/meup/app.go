@@ -61,7 +61,7 @@ func (t *target) dialOptions(c *cobra.Command) client.Options {
 	return client.Options{
 		URL: t.socket(), Space: t.space, Token: t.token,
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 10 * time.Second},
-		Logger:  slog.New(slog.NewTextHandler(c.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelError})),
+		Logger:  program.TextLogger(c.ErrOrStderr(), slog.LevelError),
 	}
 }
 

@@ -89,7 +89,7 @@ func chatFrame(id string, size int) []byte {
 // of them when it reads again.
 func TestASlowReaderCostsNothing(t *testing.T) {
 	const count, size = 12_000, 4000
-	g := meuptest.Start(t, meuptest.Config)
+	g := meuptest.Start(t, "idle_timeout: 0\n"+meuptest.Config) // or a slow machine ends the slow reader
 	quick := dial(t, g, "bob", "")
 	next(t, quick)                        // the welcome
 	flow(t, g, quick, "n", count/2, size) // ring and log have what they need then

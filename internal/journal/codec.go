@@ -91,16 +91,6 @@ func DecodeEntry(data []byte) (*Entry, error) {
 	return e, nil
 }
 
-// DecodeStamp reads the Seq and the time of an encoded entry, and whether it
-// is a state entry, without decoding the rest: all that retention asks.
-func DecodeStamp(data []byte) (seq protocol.Seq, ts time.Time, state bool, err error) {
-	h, _, err := decodeHeader(data)
-	if err != nil {
-		return 0, time.Time{}, false, err
-	}
-	return h.seq, time.UnixMicro(h.micros).UTC(), h.flags&flagState != 0, nil
-}
-
 type header struct {
 	version byte
 	flags   byte

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -114,14 +113,4 @@ func NewVersion(linked string) *cobra.Command {
 			return err
 		},
 	}
-}
-
-// ParseLevel reads the value of a flag --log-level.
-func ParseLevel(text string) (slog.Level, error) {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-	level, ok := levels[text]
-	if !ok {
-		return level, Usagef("--log-level %q: expected debug, info, warn or error", text)
-	}
-	return level, nil
 }
