@@ -43,9 +43,13 @@ func learn(steps []reasoning.Record, box toolbox) *knowledge {
 		texts:   make(map[string]string),
 		results: make(map[string]reasoning.Result),
 	}
+	attempts := make(map[string]int)
 	for _, step := range steps {
 		for i, call := range step.Calls {
-			k.called[signature(call)] = true
+			key := signature(call)
+			attempts[key]++
+			failed := i < len(step.Results) && !step.Results[i].OK() && retryable(step.Results[i].Outcome)
+			k.called[key] = !failed || attempts[key] >= maxAttempts
 			if i < len(step.Results) {
 				k.results[signature(call)] = step.Results[i]
 				k.result(call, step.Results[i], box)
@@ -54,6 +58,10 @@ func learn(steps []reasoning.Record, box toolbox) *knowledge {
 	}
 	return k
 }
+
+// retryable reports whether a call that ended so may succeed when it is made
+// again: its tool failed. Nobody is asked again for a permission.
+func retryable(o reasoning.Outcome) bool { return o == "" || o == reasoning.Failure }
 
 // signature is the same for two calls that ask for the same, however their
 // arguments are spelled.

@@ -14,7 +14,7 @@ const howToPlan = `You are asked a question. Find out what you need with the too
 - Call several tools at once where none needs what another returns. Call one at a time where it does.
 - Every call has a reason in one sentence, in the parameter that asks for it. People read it.
 - Before you call tools, say in a sentence or two what you have found so far and what follows from it.
-- Never make the same call twice.
+- Do not repeat a call that succeeded unless another call may have changed its result. A call that failed may be retried once if the reason may have passed.
 - Results may be shown in part; a mark says so. If some are and you need to look up nothing more, write one sentence that says so: you are shown them whole then and asked for the answer.
 - Otherwise, when you know enough, or the tools cannot help, write the answer and call nothing.`
 

@@ -40,7 +40,7 @@ func (t *turn) read(resp *llm.Response) reading {
 		return r
 	}
 	identify(&resp.Message, len(t.s.Steps))
-	done := t.done()
+	done := make(map[string]bool) // the calls of this turn
 	for i := range resp.Message.Calls {
 		c, f := t.readCall(&resp.Message.Calls[i], done, len(r.calls))
 		if f != nil {
@@ -100,11 +100,11 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (reas
 	}
 	out := reasoning.Call{ID: c.ID, Tool: tool.tool.Name, Arguments: args, Reason: reason}
 	key := signature(out)
-	if done[key] {
+	if done[key] || t.s.Forced == "" && t.s.repeats(out) {
 		return reasoning.Call{}, &fault{
 			repeat: true,
-			text: fmt.Sprintf("%s was called with these arguments before, and is not called again. "+
-				"Use what came of it, look elsewhere, or write the answer.", c.Name),
+			text: fmt.Sprintf("%s was called with these arguments before, and nothing has happened since that could change its result. "+
+				"Use that result, try something else, or write the answer.", c.Name),
 			why: tool.tool.Name + " was called before",
 		}
 	}
@@ -114,22 +114,8 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (reas
 			why:  "too many calls",
 		}
 	}
-	done[key] = true // also for twins within the turn
+	done[key] = true
 	return out, nil
-}
-
-// done are the calls of the records; a forced call may be one of them.
-func (t *turn) done() map[string]bool {
-	done := make(map[string]bool)
-	if t.s.Forced != "" {
-		return done
-	}
-	for _, step := range t.s.Steps {
-		for _, c := range step.Calls {
-			done[signature(c)] = true
-		}
-	}
-	return done
 }
 
 // identify gives every call a name of its own, which some providers do not.

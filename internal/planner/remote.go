@@ -33,8 +33,8 @@ type Remote struct {
 	NewID   func() string // of decisions; nil: UUIDv7
 }
 
-// Next decides the next step: one call, or the answer. A call that the records
-// have already is not made; the service is told once that the agent is stuck.
+// Next decides the next step: one call, or the answer. A call that would bring
+// nothing new is not made; the service is told once that the agent is stuck.
 // When ctx ends the service is told to cancel. Errors are the client's, and
 // ErrRemote for a tool that is not there or arguments that do not fit it.
 func (r *Remote) Next(ctx context.Context, s State) (Decision, error) {
@@ -53,7 +53,7 @@ func (r *Remote) Next(ctx context.Context, s State) (Decision, error) {
 	return d, nil
 }
 
-// ask asks once. again: the decision is a call that was made before.
+// ask asks once. again: the decision is a call that would bring nothing new.
 func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest) (d Decision, again bool, err error) {
 	req.CorrelationID = r.newID()
 	resp, err := r.Client.AgentIntent(ctx, &req)
@@ -67,7 +67,7 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 	if d, err = decided(s, resp); err != nil {
 		return d, false, err
 	}
-	return d, d.Action == reasoning.UseTools && s.Forced == "" && s.called(d.Calls[0]), nil
+	return d, d.Action == reasoning.UseTools && s.Forced == "" && s.repeats(d.Calls[0]), nil
 }
 
 func (r *Remote) newID() string {
@@ -83,19 +83,6 @@ func (r *Remote) cancel(ctx context.Context, correlation string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer stop()
 	_, _ = r.Client.Cancel(ctx, correlation)
-}
-
-// called reports whether the records have the call.
-func (s *State) called(c reasoning.Call) bool {
-	key := signature(c)
-	for _, step := range s.Steps {
-		for _, done := range step.Calls {
-			if signature(done) == key {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // request says in the API's words what there is to decide from.
