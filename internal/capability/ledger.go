@@ -1,7 +1,6 @@
 package capability
 
 import (
-	"encoding/binary"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ type Ledger struct {
 	configured *configured
 	holders    pmap.Map[protocol.ParticipantID, *holder]
 	grants     pmap.Map[protocol.ID, *record] // live ones
-	expiry     pmap.Map[string, *record]      // those of them that will end, by expiryKey
+	expiry     pmap.Map[string, *record]      // those of them that will end, by pmap.TimeKey
 	total      size                           // of the live grants
 	clock      time.Time                      // of the last change; it never goes back
 	position   uint64                         // of the last change
@@ -168,7 +167,7 @@ func (l *Ledger) grant(g Grant) {
 	l.grants = l.grants.Set(g.ID, r)
 	l.total = l.total.plus(r.size)
 	if !g.ExpiresAt.IsZero() {
-		l.expiry = l.expiry.Set(expiryKey(g.ExpiresAt, g.ID), r)
+		l.expiry = l.expiry.Set(pmap.TimeKey(g.ExpiresAt, string(g.ID)), r)
 	}
 }
 
@@ -180,7 +179,7 @@ func (l *Ledger) drop(r *record) {
 	l.grants = l.grants.Delete(r.ID)
 	l.total = l.total.minus(r.size)
 	if !r.ExpiresAt.IsZero() {
-		l.expiry = l.expiry.Delete(expiryKey(r.ExpiresAt, r.ID))
+		l.expiry = l.expiry.Delete(pmap.TimeKey(r.ExpiresAt, string(r.ID)))
 	}
 }
 
@@ -262,16 +261,9 @@ func (l *Ledger) Grant(id protocol.ID, now time.Time) (Grant, bool) {
 
 // NextExpiry returns when the next live grant ends, and false if none will.
 func (l *Ledger) NextExpiry(now time.Time) (time.Time, bool) {
-	_, r, ok := l.expiry.After(expiryKey(now.Add(1), ""))
+	_, r, ok := l.expiry.After(pmap.TimeKey(now.Add(1), ""))
 	if !ok {
 		return time.Time{}, false
 	}
 	return r.ExpiresAt, true
-}
-
-// expiryKey orders grants by their end. A key without an id is below all of
-// the same time.
-func expiryKey(end time.Time, id protocol.ID) string {
-	key := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(id)), uint64(end.UnixNano())^1<<63)
-	return string(append(key, id...))
 }

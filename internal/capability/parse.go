@@ -273,6 +273,6 @@ func (p *parser) field(pointer string, keys []key, v protocol.Value, depth int, 
 	return f
 }
 
-func escapePointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func escapePointer(key string) string { return pointerEscapes.Replace(key) }

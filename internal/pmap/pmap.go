@@ -8,8 +8,10 @@ package pmap
 
 import (
 	"cmp"
+	"encoding/binary"
 	"hash/maphash"
 	"iter"
+	"time"
 )
 
 // Map is a persistent map. The zero Map is empty. A Map is safe for concurrent
@@ -45,6 +47,12 @@ func (m Map[K, V]) Get(k K) (V, bool) {
 	}
 	var zero V
 	return zero, false
+}
+
+// Has reports whether k has a value.
+func (m Map[K, V]) Has(k K) bool {
+	_, ok := m.Get(k)
+	return ok
 }
 
 // After returns the least key above k and its value; ok is false if there is
@@ -108,7 +116,7 @@ func (n *node[K, V]) set(k K, v V) (root *node[K, V], added bool) {
 
 // Delete returns the map without k.
 func (m Map[K, V]) Delete(k K) Map[K, V] {
-	if _, ok := m.Get(k); !ok {
+	if !m.Has(k) {
 		return m
 	}
 	m.root = m.root.without(k)
@@ -146,4 +154,11 @@ func join[K cmp.Ordered, V any](a, b *node[K, V]) *node[K, V] {
 	copied := *b
 	copied.left = join(a, b.left)
 	return &copied
+}
+
+// TimeKey returns a key that orders by a time and then by a name. A key
+// without a name is the least of its time.
+func TimeKey(t time.Time, name string) string {
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(name)), uint64(t.UnixNano())^1<<63)
+	return string(append(key, name...))
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -101,5 +102,15 @@ func TestMap_BreaksOff(t *testing.T) {
 		if cmp.Compare(k, "b") >= 0 {
 			break
 		}
+	}
+}
+
+func TestTimeKey_Orders(t *testing.T) {
+	keys := []string{
+		TimeKey(time.Unix(-5, 0), "z"), TimeKey(time.Unix(0, 0), ""), TimeKey(time.Unix(0, 0), "a"),
+		TimeKey(time.Unix(0, 1), ""), TimeKey(time.Unix(1<<33, 0), "a"),
+	}
+	if !slices.IsSorted(keys) {
+		t.Errorf("the keys %q are out of order", keys)
 	}
 }

@@ -142,16 +142,16 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 }
 
 func (s *Space) load(ctx context.Context) error {
-	fold := newFold(s.config())
+	state := newState(s.config()) // not shared yet: folded in place
 	for e, err := range s.journal().Range(ctx, s.name, journal.Query{StateOnly: true}) {
 		if err != nil {
 			return err
 		}
-		if err := fold.add(e); err != nil {
+		if err := state.fold(e); err != nil {
 			s.log.Error("apply a state entry", "seq", e.Envelope.Seq, "error", err)
 		}
 	}
-	state := fold.done(s.now())
+	state.dropExpired(s.now())
 	_, newest, err := s.journal().Bounds(ctx, s.name)
 	if err != nil {
 		return err

@@ -3,34 +3,30 @@ package space
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/pmap"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // KindSystemMember marks the hidden entry that makes a guest known to a space.
 const KindSystemMember protocol.Kind = "system.member"
 
-// State says who may do what in a space: a fold over the state entries of its
-// log, the same on every gateway. A State never changes; applying an entry
-// makes a new one.
+// State is who may do what in a space: a fold over the state entries of its
+// log, the same on every gateway. A State never changes. Folding an entry
+// returns a new one in O(log n), since its maps share what stays.
 type State struct {
 	seq    protocol.Seq // of the last state entry that is folded in
 	ledger *capability.Ledger
 
-	out         map[protocol.ParticipantID]bool      // kicked and not invited since
-	pauses      map[protocol.ParticipantID]time.Time // until when; zero: until resumed
-	invitations map[[32]byte]invitation              // by the hash of the token
-	members     map[protocol.ParticipantID]standing  // besides the configured ones
-
-	// building: nobody else has the state yet, so that its maps are changed in
-	// place and what is for the ledger is kept until the end.
-	building bool
-	changes  []capability.Change
+	out         pmap.Map[protocol.ParticipantID, struct{}]  // kicked and not invited since
+	pauses      pmap.Map[protocol.ParticipantID, time.Time] // until when; zero: until resumed
+	members     pmap.Map[protocol.ParticipantID, standing]  // besides the configured ones
+	invitations pmap.Map[string, invitation]                // by the hash of the token
+	expiry      pmap.Map[string, string]                    // hashes of those that end, by pmap.TimeKey
 }
 
 // standing says how a participant that the configuration does not name came to
@@ -69,12 +65,17 @@ func (st *State) withConfig(cfg *Config) *State {
 	return &next
 }
 
-func (st *State) kicked(id protocol.ParticipantID) bool  { return st.out[id] }
-func (st *State) known(id protocol.ParticipantID) bool   { return st.members[id] != 0 }
-func (st *State) invited(id protocol.ParticipantID) bool { return st.members[id] == standingInvited }
+func (st *State) kicked(id protocol.ParticipantID) bool  { return st.out.Has(id) }
+func (st *State) known(id protocol.ParticipantID) bool   { return st.members.Has(id) }
+func (st *State) invited(id protocol.ParticipantID) bool { return st.standing(id) == standingInvited }
+
+func (st *State) standing(id protocol.ParticipantID) standing {
+	s, _ := st.members.Get(id)
+	return s
+}
 
 func (st *State) paused(id protocol.ParticipantID, now time.Time) bool {
-	until, ok := st.pauses[id]
+	until, ok := st.pauses.Get(id)
 	return ok && (until.IsZero() || now.Before(until))
 }
 
@@ -88,6 +89,9 @@ func (st *State) sameRights(other *State, id protocol.ParticipantID, now time.Ti
 }
 
 func sameList(a, b []json.RawMessage) bool {
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] {
+		return true // the same cached list
+	}
 	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return string(x) == string(y) })
 }
 
@@ -101,11 +105,11 @@ func (st *State) expiredBetween(last, now time.Time) bool {
 // an error leaves the state as it was, but for its seq.
 func (st *State) apply(e *journal.Entry) (*State, error) {
 	next := *st
-	return &next, next.take(e)
+	return &next, next.fold(e)
 }
 
-// take folds one entry into the state itself, which nobody else may have yet.
-func (st *State) take(e *journal.Entry) error {
+// fold folds one entry into a state that is not shared yet.
+func (st *State) fold(e *journal.Entry) error {
 	st.seq = e.Envelope.Seq
 	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -120,12 +124,12 @@ func (st *State) take(e *journal.Entry) error {
 	case protocol.KindSpaceInvite:
 		return st.invite(e)
 	case protocol.KindSpaceKick:
-		st.out = with(st, st.out, participantIn(payload, "participant_id"), true)
+		st.out = st.out.Set(participantIn(payload, "participant_id"), struct{}{})
 	case protocol.KindParticipantPause:
 		st.pause(&e.Envelope, payload)
 	case protocol.KindParticipantResume:
 		for _, id := range e.Envelope.To {
-			st.pauses = without(st, st.pauses, id)
+			st.pauses = st.pauses.Delete(id)
 		}
 	case KindSystemMember:
 		st.member(participantIn(payload, "participant_id"), standingGuest)
@@ -138,17 +142,8 @@ func (st *State) grant(e *protocol.Envelope, payload protocol.Value) error {
 	if err != nil {
 		return err
 	}
-	st.change(g)
+	st.ledger = st.ledger.Apply(g)
 	return nil
-}
-
-// change notes what the ledger has to fold.
-func (st *State) change(c capability.Change) {
-	if st.building {
-		st.changes = append(st.changes, c)
-		return
-	}
-	st.ledger = st.ledger.Apply(c)
 }
 
 func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
@@ -156,24 +151,41 @@ func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
 	if err != nil {
 		return err
 	}
-	st.change(r)
+	st.ledger = st.ledger.Apply(r)
 	return nil
 }
 
 func (st *State) invite(e *journal.Entry) error {
-	hash, g, err := readInvitation(e)
+	digest, g, err := readInvitation(e)
 	if err != nil {
 		return err
 	}
-	st.invitations = with(st, st.invitations, hash, invitation{g.Recipient, g.ExpiresAt})
+	st.dropExpired(e.Envelope.TS)
+	hash := string(digest[:])
+	st.invitations = st.invitations.Set(hash, invitation{g.Recipient, g.ExpiresAt})
+	if !g.ExpiresAt.IsZero() {
+		st.expiry = st.expiry.Set(pmap.TimeKey(g.ExpiresAt, hash), hash)
+	}
 	st.member(g.Recipient, standingInvited)
-	st.out = without(st, st.out, g.Recipient)
-	st.change(g)
+	st.out = st.out.Delete(g.Recipient)
+	st.ledger = st.ledger.Apply(g)
 	return nil
 }
 
+// dropExpired drops the invitations that have ended.
+func (st *State) dropExpired(now time.Time) {
+	for {
+		key, hash, ok := st.expiry.After("")
+		if !ok || key >= pmap.TimeKey(now, "") {
+			return
+		}
+		st.expiry = st.expiry.Delete(key)
+		st.invitations = st.invitations.Delete(hash)
+	}
+}
+
 func (st *State) member(id protocol.ParticipantID, as standing) {
-	st.members = with(st, st.members, id, max(as, st.members[id]))
+	st.members = st.members.Set(id, max(as, st.standing(id)))
 }
 
 func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
@@ -182,59 +194,8 @@ func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
 		until = e.TS.Add(seconds(s))
 	}
 	for _, id := range e.To {
-		st.pauses = with(st, st.pauses, id, until)
+		st.pauses = st.pauses.Set(id, until)
 	}
-}
-
-// with returns m with k as v: a copy, unless the state is still being built.
-func with[K comparable, V any](st *State, m map[K]V, k K, v V) map[K]V {
-	if !st.building || m == nil {
-		m = clone(m)
-	}
-	m[k] = v
-	return m
-}
-
-// without returns m without k: a copy, unless the state is still being built.
-func without[K comparable, V any](st *State, m map[K]V, k K) map[K]V {
-	if _, there := m[k]; !there {
-		return m
-	}
-	if !st.building {
-		m = clone(m)
-	}
-	delete(m, k)
-	return m
-}
-
-func clone[K comparable, V any](m map[K]V) map[K]V {
-	next := make(map[K]V, len(m)+1)
-	maps.Copy(next, m)
-	return next
-}
-
-// fold builds a state from the log of a space at once: copying it for each
-// entry would take a time that grows with the square of their number.
-type fold struct{ st *State }
-
-func newFold(cfg *Config) *fold {
-	st := newState(cfg)
-	st.building = true
-	return &fold{st}
-}
-
-// add folds the next entry; an error leaves it out.
-func (f *fold) add(e *journal.Entry) error { return f.st.take(e) }
-
-// done returns what was built, without the invitations that have ended.
-func (f *fold) done(now time.Time) *State {
-	st := f.st
-	st.ledger = st.ledger.Apply(st.changes...)
-	st.building, st.changes = false, nil
-	maps.DeleteFunc(st.invitations, func(_ [32]byte, i invitation) bool {
-		return !i.expires.IsZero() && now.After(i.expires)
-	})
-	return st
 }
 
 func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
@@ -254,7 +215,7 @@ func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().k
 // LookupInvitation returns who was invited with the token of this hash, and
 // until when the token is good (zero: for ever).
 func (s *Space) LookupInvitation(hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
-	i, ok := s.state.Load().invitations[hash]
+	i, ok := s.state.Load().invitations.Get(string(hash[:]))
 	return i.participant, i.expires, ok
 }
 

@@ -1,0 +1,198 @@
+package space
+
+import (
+	"encoding/hex"
+	"fmt"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// stateLog is a log of state entries, which makes them one after the other.
+type stateLog struct {
+	t       testing.TB
+	cfg     *Config
+	at      time.Time
+	entries []*journal.Entry
+}
+
+func newStateLog(t testing.TB) *stateLog {
+	everything, err := capability.ParseString("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stateLog{t: t, at: time.Unix(1000, 0), cfg: &Config{Name: "lab", Participants: map[protocol.ParticipantID]ParticipantConfig{
+		"alice": {Capabilities: []*capability.Capability{everything}},
+	}}}
+}
+
+// add appends an entry from alice.
+func (l *stateLog) add(kind protocol.Kind, payload string, to ...protocol.ParticipantID) *journal.Entry {
+	n := len(l.entries) + 1
+	e := &journal.Entry{State: true, Envelope: protocol.Envelope{
+		ID: protocol.ID(fmt.Sprintf("e%d", n)), Seq: protocol.Seq(n), TS: l.at, From: "alice", To: to, Kind: kind, Payload: []byte(payload),
+	}}
+	if kind == protocol.KindSpaceInvite {
+		hash := hashOf(n)
+		e.Note = []byte(hex.EncodeToString(hash[:]))
+	}
+	l.entries = append(l.entries, e)
+	return e
+}
+
+func hashOf(n int) [32]byte { return [32]byte{byte(n), byte(n >> 8), byte(n >> 16)} }
+
+func (l *stateLog) invite(n int) *journal.Entry {
+	return l.add(protocol.KindSpaceInvite, fmt.Sprintf(`{"participant_id":"guest-%d","initial_capabilities":["chat"]}`, n))
+}
+
+// mixed appends state entries of all sorts, about n.
+func (l *stateLog) mixed(n int) {
+	for i := 0; len(l.entries) < n; i++ {
+		id := fmt.Sprintf("guest-%d", i)
+		l.invite(i)
+		g := l.add(protocol.KindCapabilityGrant, `{"recipient":"`+id+`","capabilities":["x.tool",{"kind":"mcp.request","payload":{"params":{"name":"read_*"}}}],"ttl_seconds":3600}`)
+		l.add(protocol.KindParticipantPause, `{}`, protocol.ParticipantID(id))
+		switch i % 3 {
+		case 0:
+			l.add(protocol.KindCapabilityRevoke, `{"recipient":"`+id+`","capabilities":["x.tool"]}`)
+		case 1:
+			l.add(protocol.KindCapabilityRevoke, `{"recipient":"`+id+`","grant_id":"`+string(g.Envelope.ID)+`"}`)
+		case 2:
+			l.add(protocol.KindSpaceKick, `{"participant_id":"`+id+`"}`)
+		}
+	}
+}
+
+func (l *stateLog) fold() *State {
+	st := newState(l.cfg)
+	for _, e := range l.entries {
+		if err := st.fold(e); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return st
+}
+
+// One more entry costs about the same however many there are.
+func TestState_ApplyIsCheapWhenLarge(t *testing.T) {
+	bytesPerEntry := func(size int) uint64 {
+		l := newStateLog(t)
+		l.mixed(size)
+		st := l.fold()
+		const n = 64
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range n {
+			next, err := st.apply(l.invite(size + i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			st = next
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / n
+	}
+	small, large := bytesPerEntry(500), bytesPerEntry(16_000)
+	t.Logf("%d bytes for each entry after 500, %d after 16,000", small, large)
+	if large > 4*small || large > 128<<10 {
+		t.Errorf("an entry allocates %d bytes after 500 others and %d after 16,000", small, large)
+	}
+}
+
+func TestState_OpensManyEntries(t *testing.T) {
+	l := newStateLog(t)
+	l.mixed(28_000)
+	start := processorTime(t)
+	st := l.fold()
+	if used := processorTime(t) - start; used > 4*time.Second {
+		t.Errorf("28,000 state entries took %v of processor time", used)
+	}
+	if n := st.members.Len(); n != 7_000 {
+		t.Errorf("%d participants are known", n)
+	}
+}
+
+func processorTime(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestState_DropsExpiredInvitations(t *testing.T) {
+	l := newStateLog(t)
+	for range 1000 {
+		l.add(protocol.KindSpaceInvite, `{"participant_id":"guest","initial_capabilities":["chat"],"ttl_seconds":60}`)
+		l.at = l.at.Add(time.Second)
+	}
+	keep := l.invite(0)
+	st := l.fold()
+	if n := st.invitations.Len(); n > 62 || st.expiry.Len() != n-1 {
+		t.Errorf("%d invitations are left, %d of them will expire", n, st.expiry.Len())
+	}
+	st.dropExpired(l.at.Add(time.Hour))
+	hash := hashOf(int(keep.Envelope.Seq))
+	if i, ok := st.invitations.Get(string(hash[:])); !ok || i.participant != "guest-0" || st.invitations.Len() != 1 || st.expiry.Len() != 0 {
+		t.Errorf("%d invitations are left, %v", st.invitations.Len(), ok)
+	}
+}
+
+// An older state stays as it was.
+func TestState_IsImmutable(t *testing.T) {
+	l := newStateLog(t)
+	l.mixed(40)
+	var states []*State
+	st := newState(l.cfg)
+	for _, e := range l.entries {
+		next, err := st.apply(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, st)
+		st = next
+	}
+	again := newState(l.cfg)
+	for i, e := range l.entries {
+		old := states[i]
+		for n := range 10 {
+			id := protocol.ParticipantID(fmt.Sprintf("guest-%d", n))
+			if old.known(id) != again.known(id) || old.kicked(id) != again.kicked(id) || old.paused(id, l.at) != again.paused(id, l.at) ||
+				!old.sameRights(again, id, l.at) || old.invitations.Len() != again.invitations.Len() {
+				t.Fatalf("%s differs in the state before %s", id, e.Envelope.ID)
+			}
+		}
+		if err := again.fold(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkState_Apply16000(b *testing.B) {
+	l := newStateLog(b)
+	for i := range 16_000 {
+		l.invite(i)
+	}
+	st, next := l.fold(), l.invite(16_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := st.apply(next); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkState_Open28000(b *testing.B) {
+	l := newStateLog(b)
+	l.mixed(28_000)
+	for b.Loop() {
+		l.fold()
+	}
+}
