@@ -1,11 +1,20 @@
 // Package capability decides who may say what in a space. Section 7, and the
 // grants of section 2.
 //
-// It is pure: no I/O, no goroutine and no clock; the time is an argument. The
-// way of a capability through the package: [Parse] compiles what a
-// configuration or a stranger's grant says, a [Set] indexes what one
-// participant holds and decides requests, and the [Ledger] folds
-// configuration, grants and revocations into one set a participant.
+// It is pure: no I/O, no goroutine and no clock; the time is an argument.
+// [Parse] compiles a capability of a configuration or a grant, a [Set] is a
+// list of them, and the [Ledger] folds configuration, grants and revocations
+// into what each participant may do, its [Rights].
+//
+// # Grants
+//
+// A grant is kept as it was given and evaluated when it is used: it allows a
+// request that its capabilities select and that its granter may make too, by
+// rights older than the grant, along at most [MaxChain] grants to a configured
+// capability. What is revoked, denied or no longer configured anywhere on the
+// way ends what was derived from it. [Ledger.CheckGrant] refuses a grant that
+// its granter does not clearly hold; that is a courtesy to the granter and
+// decides nothing.
 //
 // # Capabilities
 //
@@ -51,7 +60,7 @@
 //	!text on a number …   no                        yes
 //	empty array           like an absent field, except for "**"
 //	text over 64 KiB      no regexp matches         every regexp matches
-//	8 million steps used  nothing matches           everything matches
+//	all steps used        nothing matches           everything matches
 //
 // Whatever an allowing rule matches, the same pattern matches in a deny rule.
 // Absence is only noticed for names and indexes, never through a glob or "**".
