@@ -43,8 +43,8 @@ func TestTurnAnswers(t *testing.T) {
 	}
 }
 
-func answersOf(t *testing.T, file string) (told int) {
-	lines := logOf(t, file)
+// spaceOf is a configuration with the senders of a log, and an auditor.
+func spaceOf(lines []logLine) string {
 	yaml := "spaces:\n  lab:\n    participants:\n      auditor: {token: auditor-token, capabilities: [observe]}\n"
 	seen := map[string]bool{"auditor": true}
 	for _, line := range lines {
@@ -53,7 +53,78 @@ func answersOf(t *testing.T, file string) (told int) {
 		}
 		seen[line.From] = true
 	}
+	return yaml
+}
+
+// TestUpdates_AfterReload: a stream that resumes after a reload, or after a
+// restart, gets the same updates of turns and jobs as before.
+func TestUpdates_AfterReload(t *testing.T) {
+	t.Parallel()
+	lines := logOf(t, "../turns/testdata/foreign.txtar")
+	yaml := spaceOf(lines)
 	v := &visit{t: t, g: meuptest.Start(t, yaml)}
+	for _, line := range lines {
+		if !v.post(line) {
+			t.Fatal("not admitted")
+		}
+	}
+	resume := func() string {
+		v.get("/api/spaces/lab/threads", "threads", nil) // so that the log has been applied
+		resp := v.do(http.MethodGet, "/api/spaces/lab/events?since=0&observe=true", "auditor", nil)
+		defer resp.Body.Close()
+		var updates strings.Builder
+		body := bufio.NewScanner(resp.Body)
+		for name, id := "", ""; body.Scan() && (name != "envelope" || id != fmt.Sprint(len(lines))); {
+			switch field, value, _ := strings.Cut(body.Text(), ": "); {
+			case field == "event":
+				name = value
+			case field == "id":
+				id = value
+			case field == "data" && (name == "reasoning_update" || name == "job_reasoning"):
+				fmt.Fprintln(&updates, id, value)
+			}
+		}
+		return updates.String()
+	}
+	before := resume()
+	if !strings.Contains(before, "reasoning_update") || !strings.Contains(before, "job_reasoning") {
+		t.Fatalf("before: %s", before)
+	}
+	v.g.Reload(yaml)
+	if after := resume(); after != before {
+		t.Errorf("after a reload:\n%s\nwant\n%s", after, before)
+	}
+	v.g.Restart()
+	if after := resume(); after != before {
+		t.Errorf("after a restart:\n%s\nwant\n%s", after, before)
+	}
+}
+
+// TestTurnOfEnvelope_NotVisible: a participant that may not see an envelope gets
+// the same answer as for one that does not exist.
+func TestTurnOfEnvelope_NotVisible(t *testing.T) {
+	t.Parallel()
+	lines := logOf(t, "../turns/testdata/private.txtar")
+	v := &visit{t: t, g: meuptest.Start(t, spaceOf(lines))}
+	for _, line := range lines {
+		v.post(line)
+	}
+	for _, test := range []struct {
+		who, id string
+		status  int
+	}{{"alice", "q2", 200}, {"planner", "r1", 200}, {"bob", "w1", 200}, {"bob", "q2", 404}, {"bob", "r1", 404}, {"bob", "none", 404}} {
+		t.Run(test.who+" "+test.id, func(t *testing.T) {
+			t.Parallel()
+			if resp := v.do(http.MethodGet, "/api/spaces/lab/envelopes/"+test.id+"/turn", test.who, nil); resp.StatusCode != test.status {
+				t.Errorf("got %s, want %d", resp.Status, test.status)
+			}
+		})
+	}
+}
+
+func answersOf(t *testing.T, file string) (told int) {
+	lines := logOf(t, file)
+	v := &visit{t: t, g: meuptest.Start(t, spaceOf(lines))}
 	events := v.listen()
 	admitted := 0
 	for _, line := range lines {

@@ -33,15 +33,12 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
-	known := s.turnsIn(w, v.space)
-	if known == nil {
-		return
-	}
-	list, next, err := known.Threads(r.Context(), v.id, q.limit, protocol.Seq(q.before))
+	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
 	if err != nil {
 		writeTurnError(w, err)
 		return
 	}
+	list, next := view.Threads(q.limit, protocol.Seq(q.before), view.Viewer)
 	writeJSON(w, http.StatusOK, threadPage{list, next, next > 0})
 }
 
@@ -55,9 +52,9 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
 		s.turnsOf(w, r, v, whole)
 		return
 	}
-	known, err := s.options.Turns.In(v.space)
+	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
 	if err == nil {
-		_, err = known.History(r.Context(), v.id, whole, 1, 0)
+		_, err = view.History(r.Context(), whole, 1, 0, view.Viewer)
 	}
 	switch {
 	case err == nil:
@@ -66,7 +63,7 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
 		head := transcript.Head{
 			Space: v.space.Name(), ThreadID: protocol.ID(id), SessionID: turns.SessionID(v.space.Name(), protocol.ID(id)), Exported: time.Now().UTC(),
 		}
-		s.transcript(w, head, known.All(r.Context(), v.id, head.ThreadID))
+		s.transcript(w, head, view.All(r.Context(), head.ThreadID, view.Viewer))
 	default:
 		writeTurnError(w, err)
 	}
@@ -80,11 +77,12 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thre
 		access.WriteError(w, refused)
 		return
 	}
-	known := s.turnsIn(w, v.space)
-	if known == nil {
+	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
+	if err != nil {
+		writeTurnError(w, err)
 		return
 	}
-	h, err := known.History(r.Context(), v.id, thread, q.limit, int(min(q.before, 1<<31-1)))
+	h, err := view.History(r.Context(), thread, q.limit, int(min(q.before, 1<<31-1)), view.Viewer)
 	if err != nil {
 		writeTurnError(w, err)
 		return
@@ -106,11 +104,7 @@ type turnOfEnvelope struct {
 
 // turnOf answers why something was said or done: with its turn.
 func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
-	known := s.turnsIn(w, v.space)
-	if known == nil {
-		return
-	}
-	thread, info, err := known.TurnOf(r.Context(), v.id, protocol.ID(r.PathValue("id")))
+	thread, info, err := s.findTurn(r, v, protocol.ID(r.PathValue("id")))
 	if errors.Is(err, turns.ErrUnknown) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "No turn of this space has such an envelope, or it is not for you to see."))
 		return
@@ -120,6 +114,27 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 		return
 	}
 	writeJSON(w, http.StatusOK, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
+}
+
+// findTurn returns the turn that an envelope belongs to, and its thread. For a
+// participant that may not see the envelope it does not exist.
+func (s *Server) findTurn(r *http.Request, v visitor, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
+	if _, refused := v.space.Envelope(r.Context(), v.id, id); refused != nil {
+		if refused.Code == protocol.CodeNotFound {
+			return "", nil, turns.ErrUnknown
+		}
+		return "", nil, refused
+	}
+	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
+	if err != nil {
+		return "", nil, err
+	}
+	thread, number, ok := view.TurnOf(id)
+	if !ok {
+		return "", nil, turns.ErrUnknown
+	}
+	info, err := view.Turn(r.Context(), thread, number, view.Viewer)
+	return thread, &info, err
 }
 
 // transcript writes a thread as Markdown. What goes wrong before there is
@@ -222,9 +237,9 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 			continue // he was kicked there, say
 		}
 		v := visitor{room, identity.Participant, identity}
-		known, turnsErr := s.options.Turns.In(room)
+		view, turnsErr := s.options.Turns.View(r.Context(), room, v.id)
 		if turnsErr == nil {
-			_, turnsErr = known.History(r.Context(), v.id, thread, 1, 0)
+			_, turnsErr = view.History(r.Context(), thread, 1, 0, view.Viewer)
 		}
 		switch {
 		case turnsErr == nil:
@@ -234,17 +249,6 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 		}
 	}
 	return found, nil
-}
-
-// turnsIn returns the turns of a space, or answers why there are none and
-// returns nil.
-func (s *Server) turnsIn(w http.ResponseWriter, room *space.Space) *turns.Handle {
-	known, err := s.options.Turns.In(room)
-	if err != nil {
-		writeTurnError(w, err)
-		return nil
-	}
-	return known
 }
 
 // turnQuery are the parameters of a page.

@@ -6,7 +6,7 @@
 //
 //	Tracker   the reducer of one space: index, contents, events. No goroutines
 //	Store     one tailer for each space in use, which feeds a Tracker
-//	Handle    answers one participant's questions about one space
+//	View      the turns of one space for one participant
 //	Listener  steps of agents for one event stream
 //
 // # Threads and turns

@@ -26,6 +26,12 @@ type Event struct {
 
 	at    ref
 	agent protocol.ParticipantID
+	bytes int // of the turn
+}
+
+// includes reports whether the event has all decisions of an older one.
+func (e Event) includes(old Event) bool {
+	return e.at == old.at && e.agent == old.agent && e.Seq > old.Seq
 }
 
 // Name is the name of the event.

@@ -191,3 +191,26 @@ func TestEvents_HoldNoContents(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", after, before)
 	}
 }
+
+// TestKeptEvents_Bounded: what a resumed stream costs is bounded, and events that
+// a younger one includes go first.
+func TestKeptEvents_Bounded(t *testing.T) {
+	k := new(tailer)
+	quiet := Event{Seq: 1, at: ref{root: 1, turn: 1}, agent: "planner", bytes: 1000}
+	k.addEventLocked(quiet)
+	for seq := protocol.Seq(2); seq < 5000; seq++ {
+		k.addEventLocked(Event{Seq: seq, at: ref{root: 2 + seq%3, turn: 1}, agent: "mallory", bytes: 4 << 20})
+		if len(k.events) > maxEvents || k.bytes > maxEventBytes {
+			t.Fatalf("%d events of %d bytes", len(k.events), k.bytes)
+		}
+	}
+	if k.events[0] != quiet || k.events[len(k.events)-1].Seq != 4999 {
+		t.Errorf("kept %v … %v", k.events[0], k.events[len(k.events)-1])
+	}
+	for root := protocol.Seq(5000); root < 7000; root++ {
+		k.addEventLocked(Event{Seq: root, at: ref{root: root, turn: 1}, agent: "planner", bytes: 1000})
+	}
+	if n := len(k.events); n != maxEvents || k.events[0].Seq < 5000 {
+		t.Errorf("%d events from %d", n, k.events[0].Seq)
+	}
+}

@@ -78,16 +78,11 @@ func (s *Store) Close() {
 	s.wait.Wait()
 }
 
-// In returns a handle for a space and follows its log from now on. It does not
-// wait: the methods of the handle do.
-func (s *Store) In(sp *space.Space) (*Handle, error) {
+// tailer returns the tailer of a space, and makes it follow the log.
+func (s *Store) tailer(sp *space.Space) (*tailer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t, err := s.tailerLocked(sp)
-	if err != nil {
-		return nil, err
-	}
-	return &Handle{store: s, tailer: t, space: sp}, nil
+	return s.tailerLocked(sp)
 }
 
 // Listen returns a listener for a participant that has received the events up to
@@ -121,13 +116,14 @@ func (s *Store) tailerLocked(sp *space.Space) (*tailer, error) {
 		return nil, ErrClosed
 	}
 	t := s.tailers[sp.Name()]
-	if t != nil && t.isOutdated(sp) {
+	if t != nil && t.logID != sp.LogID() {
+		t.log.Warn("the log was replaced; its turns are built again")
 		s.dropLocked(t)
 		t = nil
 	}
 	if t == nil {
 		s.makeRoomLocked()
-		t = newTailer(sp.Name(), s.opts)
+		t = newTailer(sp, s.opts)
 		s.tailers[sp.Name()] = t
 	}
 	t.used = s.opts.Clock()

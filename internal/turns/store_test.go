@@ -90,13 +90,22 @@ func (h *house) turn(name string, n int, answers string) {
 		fmt.Sprintf(`{"id": "m%d", "correlationId": "q%d", "kind": "chat", "payload": {"message": "answer %d"}}`, n, n, n))
 }
 
-func in(t *testing.T, k *turns.Store, s *space.Space) *turns.Handle {
+// history asks for a page of a thread.
+func history(ctx context.Context, k *turns.Store, s *space.Space, who protocol.ParticipantID, thread protocol.ID, limit int) (*turns.History, error) {
+	v, err := k.View(ctx, s, who)
+	if err != nil {
+		return nil, err
+	}
+	return v.History(ctx, thread, limit, 0, v.Viewer)
+}
+
+func view(t *testing.T, k *turns.Store, s *space.Space, who protocol.ParticipantID) *turns.View {
 	t.Helper()
-	known, err := k.In(s)
+	v, err := k.View(t.Context(), s, who)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return known
+	return v
 }
 
 func listen(t *testing.T, k *turns.Store, s *space.Space, after protocol.Seq, wake func()) *turns.Listener {
@@ -120,13 +129,14 @@ func TestReadsItsOwnWrites(t *testing.T) {
 		if n < 10 {
 			continue // there is a log before anybody asks
 		}
-		got, err := in(t, k, h.space("lab")).History(t.Context(), "alice", "q0", 1, 0)
+		got, err := history(t.Context(), k, h.space("lab"), "alice", "q0", 1)
 		if err != nil || len(got.Turns) != 1 || got.Turns[0].TurnNumber != n+1 || got.Turns[0].Response == nil || *got.Turns[0].Response != fmt.Sprint("answer ", n) {
 			t.Fatalf("turn %d: %+v, %v", n+1, got, err)
 		}
 	}
 	number := 0
-	for turn, err := range in(t, k, h.space("lab")).All(t.Context(), "bob", "q0") {
+	bob := view(t, k, h.space("lab"), "bob")
+	for turn, err := range bob.All(t.Context(), "q0", bob.Viewer) {
 		if number++; err != nil || turn.TurnNumber != number {
 			t.Fatalf("turn %d: %+v, %v", number, turn, err)
 		}
@@ -134,13 +144,13 @@ func TestReadsItsOwnWrites(t *testing.T) {
 	if number != 60 {
 		t.Errorf("%d turns", number)
 	}
-	for turn, err := range in(t, k, h.space("lab")).All(t.Context(), "bob", "q0") {
+	for turn, err := range bob.All(t.Context(), "q0", bob.Viewer) {
 		if err != nil || turn.TurnNumber != 1 {
 			t.Errorf("%+v, %v", turn, err)
 		}
 		break // whoever has enough gets no more
 	}
-	for turn, err := range in(t, k, h.space("lab")).All(t.Context(), "bob", "nothing") {
+	for turn, err := range bob.All(t.Context(), "nothing", bob.Viewer) {
 		if turn != nil || !errors.Is(err, turns.ErrUnknown) {
 			t.Errorf("%+v, %v", turn, err)
 		}
@@ -157,7 +167,7 @@ func TestForgetsSpaces(t *testing.T) {
 	for range 2 {
 		for _, name := range []string{"one", "two", "three", "four"} {
 			h.space(name)
-			if got, err := in(t, k, h.space(name)).History(t.Context(), "alice", "q0", 1, 0); err == nil || !errors.Is(err, turns.ErrUnknown) {
+			if got, err := history(t.Context(), k, h.space(name), "alice", "q0", 1); err == nil || !errors.Is(err, turns.ErrUnknown) {
 				t.Fatalf("an empty space: %+v, %v", got, err)
 			}
 		}
@@ -169,13 +179,13 @@ func TestForgetsSpaces(t *testing.T) {
 	defer listener.Close()
 	for range 3 {
 		for _, name := range []string{"two", "three", "four"} {
-			if got, err := in(t, k, h.space(name)).History(t.Context(), "alice", "q0", 0, 0); err != nil || len(got.Turns) != 1 {
+			if got, err := history(t.Context(), k, h.space(name), "alice", "q0", 0); err != nil || len(got.Turns) != 1 {
 				t.Fatalf("%s: %+v, %v", name, got, err)
 			}
 		}
 	}
 	h.turn("one", 1, "")
-	if _, err := in(t, k, h.space("one")).History(t.Context(), "alice", "q1", 0, 0); err != nil {
+	if _, err := history(t.Context(), k, h.space("one"), "alice", "q1", 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := slices.Collect(listener.UpTo(t.Context(), h.space("one").Head())); len(got) != 2 {
@@ -197,16 +207,16 @@ func TestSpaceOpenedAgain(t *testing.T) {
 		defer stop()
 
 		h.turn("lab", 0, "")
-		before := in(t, k, h.space("lab"))
-		if _, err := before.History(ctx, "alice", "q0", 0, 0); err != nil {
+		before := h.space("lab")
+		if _, err := history(ctx, k, before, "alice", "q0", 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour) // in fake time
-		if _, err := before.History(ctx, "alice", "q0", 0, 0); err != nil {
+		if _, err := history(ctx, k, before, "alice", "q0", 0); err != nil {
 			t.Errorf("of the closed space: %v", err)
 		}
 		h.turn("lab", 1, "m0")
-		got, err := in(t, k, h.space("lab")).History(ctx, "alice", "q0", 0, 0)
+		got, err := history(ctx, k, h.space("lab"), "alice", "q0", 0)
 		if err != nil || len(got.Turns) != 2 {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -221,15 +231,15 @@ func TestAnotherLog(t *testing.T) {
 	for n := range 5 {
 		first.turn("lab", n, "")
 	}
-	if _, err := in(t, k, first.space("lab")).History(t.Context(), "alice", "q4", 0, 0); err != nil {
+	if _, err := history(t.Context(), k, first.space("lab"), "alice", "q4", 0); err != nil {
 		t.Fatal(err)
 	}
 	second := newHouse(t, memory.New(memory.Options{}))
 	second.turn("lab", 7, "")
-	if _, err := in(t, k, second.space("lab")).History(t.Context(), "alice", "q7", 0, 0); err != nil {
+	if _, err := history(t.Context(), k, second.space("lab"), "alice", "q7", 0); err != nil {
 		t.Error(err)
 	}
-	if got, err := in(t, k, second.space("lab")).History(t.Context(), "alice", "q4", 0, 0); !errors.Is(err, turns.ErrUnknown) {
+	if got, err := history(t.Context(), k, second.space("lab"), "alice", "q4", 0); !errors.Is(err, turns.ErrUnknown) {
 		t.Errorf("of the log before: %+v, %v", got, err)
 	}
 }
@@ -238,14 +248,10 @@ func TestAnotherLog(t *testing.T) {
 func TestClosed(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	k := turns.NewStore(turns.StoreOptions{})
-	known := in(t, k, h.space("lab"))
 	listener := listen(t, k, h.space("lab"), 0, func() {})
 	defer listener.Close()
 	k.Close()
-	if _, err := known.History(t.Context(), "alice", "q", 0, 0); !errors.Is(err, turns.ErrClosed) && !errors.Is(err, turns.ErrUnknown) {
-		t.Error(err)
-	}
-	if _, err := k.In(h.space("lab")); !errors.Is(err, turns.ErrClosed) {
+	if _, err := k.View(t.Context(), h.space("lab"), "alice"); !errors.Is(err, turns.ErrClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -266,7 +272,7 @@ func TestTogether(t *testing.T) {
 	defer k.Close()
 	h.turn("lab", 0, "")
 	s := h.space("lab")
-	if _, err := in(t, k, s).History(t.Context(), "alice", "q0", 0, 0); err != nil {
+	if _, err := history(t.Context(), k, s, "alice", "q0", 0); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
@@ -302,40 +308,18 @@ func TestTogether(t *testing.T) {
 	all.Wait()
 }
 
-// A room that made room for others while somebody held on to it is there again
-// when it is asked.
-func TestForgottenWhileHeld(t *testing.T) {
+// TestStore_MakesRoom: a space that made room for another one is there again for
+// the next question.
+func TestStore_MakesRoom(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	k := turns.NewStore(turns.StoreOptions{Spaces: 1})
 	defer k.Close()
 	h.turn("one", 0, "")
-	held := in(t, k, h.space("one"))
 	for range 3 {
-		in(t, k, h.space("two"))
-		if got, err := held.History(t.Context(), "alice", "q0", 0, 0); err != nil || len(got.Turns) != 1 {
+		view(t, k, h.space("two"), "alice")
+		if got, err := history(t.Context(), k, h.space("one"), "alice", "q0", 0); err != nil || len(got.Turns) != 1 {
 			t.Fatalf("%+v, %v", got, err)
 		}
-	}
-}
-
-// Who may not see an envelope is not told that it has a turn.
-func TestTurnOfWhatIsPrivate(t *testing.T) {
-	h := newHouse(t, memory.New(memory.Options{}))
-	k := turns.NewStore(turns.StoreOptions{})
-	defer k.Close()
-	h.turn("lab", 0, "")
-	h.say("lab", "bob", `{"id": "secret-plan", "to": ["bob"], "context": "c0", "kind": "mcp.request", "payload": {"method": "tools/call", "params": {"name": "x"}}}`)
-	known := in(t, k, h.space("lab"))
-	if _, turn, err := known.TurnOf(t.Context(), "bob", "secret-plan"); err != nil || turn.TurnNumber != 1 {
-		t.Errorf("its sender: %+v, %v", turn, err)
-	}
-	for _, id := range []protocol.ID{"secret-plan", "no-such-thing"} {
-		if _, turn, err := known.TurnOf(t.Context(), "alice", id); !errors.Is(err, turns.ErrUnknown) {
-			t.Errorf("%s: %+v, %v", id, turn, err)
-		}
-	}
-	if _, turn, err := known.TurnOf(t.Context(), "alice", "a0"); err != nil || turn.TurnNumber != 1 {
-		t.Errorf("what everybody sees: %+v, %v", turn, err)
 	}
 }
 
@@ -372,7 +356,7 @@ func TestListener_AfterReload(t *testing.T) {
 	h.job("lab", "j0")
 	s := h.space("lab")
 	updates := func(k *turns.Store) (list []string) {
-		if _, err := in(t, k, s).History(t.Context(), "alice", "q0", 0, 0); err != nil {
+		if _, err := history(t.Context(), k, s, "alice", "q0", 0); err != nil {
 			t.Fatal(err)
 		}
 		l := listen(t, k, s, 0, func() {})

@@ -16,12 +16,17 @@ import (
 // retryDelay is how long a tailer waits after the log could not be read.
 const retryDelay = 250 * time.Millisecond
 
-// maxEvents bounds the events of a space that a resumed stream can get.
-const maxEvents = 1024
+// Bounds of the events of a space that a resumed stream can get. maxEventBytes
+// bounds the contents that must be read and masked for all of them.
+const (
+	maxEvents     = 1024
+	maxEventBytes = 64 << 20
+)
 
 // tailer follows the log of one space.
 type tailer struct {
 	name    string
+	logID   string // of the log that is applied
 	opts    StoreOptions
 	log     *slog.Logger
 	used    time.Time // guarded by Store.mu
@@ -35,17 +40,18 @@ type tailer struct {
 	built     bool               // the log as it was at the beginning has been applied
 	advanced  chan struct{}      // closed and replaced whenever read has grown or following has ended
 	events    []Event            // the youngest, in order of Seq
+	bytes     int                // of their turns
 	listeners map[*Listener]struct{}
 	waiting   int // requests
 	dropped   bool
 }
 
-func newTailer(name string, o StoreOptions) *tailer {
+func newTailer(sp *space.Space, o StoreOptions) *tailer {
 	t := &tailer{
-		name: name, opts: o, log: o.Logger.With("space", name), advanced: make(chan struct{}),
+		name: sp.Name(), logID: sp.LogID(), opts: o, log: o.Logger.With("space", sp.Name()), advanced: make(chan struct{}),
 		listeners: make(map[*Listener]struct{}),
 	}
-	t.tracker = NewTracker(Options{Space: name, Reader: t, Mask: o.Mask, IndexBytes: storeIndexBytes})
+	t.tracker = NewTracker(Options{Space: sp.Name(), Reader: t, Mask: o.Mask, IndexBytes: storeIndexBytes})
 	return t
 }
 
@@ -94,18 +100,6 @@ func (t *tailer) follow(s *Store, sp *space.Space) {
 		}
 		t.run(ctx, sp)
 	})
-}
-
-// isOutdated reports whether the space has another log than the one that was
-// applied: it was closed, and opened again with a shorter one.
-func (t *tailer) isOutdated(sp *space.Space) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.space == nil || t.space == sp || t.space.LogID() == sp.LogID() && sp.Head() >= t.read {
-		return false
-	}
-	t.log.Warn("the log was replaced; its turns are built again")
-	return true
 }
 
 // drop ends the following for good.
@@ -175,13 +169,24 @@ func (t *tailer) apply(ctx context.Context, entries []*space.Entry, read protoco
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.read = max(t.read, read)
-	t.events = append(t.events, events...)
-	if more := len(t.events) - maxEvents; more > 0 {
-		t.events = slices.Delete(t.events, 0, more)
+	for _, e := range events {
+		t.addEventLocked(e)
 	}
 	t.announceLocked()
 	if len(events) > 0 && t.built {
 		t.wakeLocked()
+	}
+}
+
+// addEventLocked adds an event. When there are too many, the oldest of those goes
+// that a younger one of the same agent and turn includes, else the oldest.
+func (t *tailer) addEventLocked(e Event) {
+	t.events = append(t.events, e)
+	t.bytes += e.bytes
+	for len(t.events) > 1 && (len(t.events) > maxEvents || t.bytes > maxEventBytes) {
+		drop := max(0, slices.IndexFunc(t.events, e.includes))
+		t.bytes -= t.events[drop].bytes
+		t.events = slices.Delete(t.events, drop, drop+1)
 	}
 }
 

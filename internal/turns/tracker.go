@@ -177,7 +177,7 @@ func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *item) (Ev
 	if ended == nil {
 		return Event{}, false
 	}
-	return Event{Seq: e.Envelope.Seq, at: at, agent: ended.from}, true
+	return Event{Seq: e.Envelope.Seq, at: at, agent: ended.from, bytes: tu.bytes}, true
 }
 
 // maxRevive bounds the contents that Apply reads from the log for the sake of
