@@ -64,3 +64,109 @@ func TestGrantCost_LongGlobs(t *testing.T) {
 		t.Errorf("the grants took %v of processor time", used)
 	}
 }
+
+// bounded reports a task that took more processor time than it may.
+func bounded(t *testing.T, most time.Duration, task func()) {
+	t.Helper()
+	start := cpuTime(t)
+	task()
+	used := cpuTime(t) - start
+	t.Logf("%v of processor time", used)
+	if used > most {
+		t.Errorf("it took %v of processor time, more than %v", used, most)
+	}
+}
+
+// Grants that nearly fit what their granter holds are the most work to refuse.
+func TestGrantCost_NearMisses(t *testing.T) {
+	long := strings.Repeat("a", 120)
+	near := func(pattern string, n int) []*Capability {
+		var out []*Capability
+		for i := range n {
+			out = append(out, must(t, fmt.Sprintf(pattern, i)))
+		}
+		return out
+	}
+	for name, tt := range map[string]struct{ held, asked string }{
+		"globs":   {`{"kind":"x.tool","payload":{"a":"*` + long + `%03d"}}`, `{"kind":"x.tool","payload":{"a":"` + long + long + `*b%03d"}}`},
+		"regexps": {`{"kind":"/(a|b){40}%03d/"}`, `{"kind":"a.%03d"}`},
+		"lists":   {`{"kind":"x.tool","payload":{"a":[` + strings.Repeat(`"a*a*a*b",`, 20) + `"%03d"]}}`, `{"kind":"x.tool","payload":{"a":[` + strings.Repeat(`"aaaaaaaaaa*",`, 20) + `"%03d"]}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := NewLedger(Configured{Participants: map[protocol.ParticipantID][]*Capability{"alice": all(t, "*")}})
+			held := near(tt.held, MaxGranted)
+			for i := range MaxGranted / MaxPerGrant {
+				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprint(i)), Granter: "alice", Recipient: "bob", Capabilities: held[i*MaxPerGrant : (i+1)*MaxPerGrant]})
+			}
+			g := Grant{ID: "g", Granter: "bob", Recipient: "carol", Capabilities: near(tt.asked, MaxPerGrant)}
+			bounded(t, 2*time.Second, func() {
+				for range 20 {
+					if err := l.CheckGrant(g); err == nil {
+						t.Error("it was admitted")
+					}
+					l.Apply(g).Display("carol", time.Time{})
+				}
+			})
+		})
+	}
+}
+
+// Participants that all grant to one another make very many ways to look for a
+// right that nobody holds.
+func TestDecideCost_DenseGrants(t *testing.T) {
+	const n = 30
+	l := NewLedger(Configured{})
+	name := func(i int) protocol.ParticipantID { return protocol.ParticipantID(fmt.Sprintf("p%d", i)) }
+	caps := all(t, "*", `{"kind":"x.never","deny":true}`)
+	for round := range 2 {
+		for i := range n {
+			for j := range n {
+				l = l.Apply(Grant{ID: protocol.ID(fmt.Sprintf("g%d-%d-%d", round, i, j)), Granter: name(i), Recipient: name(j), Capabilities: caps})
+			}
+		}
+	}
+	bounded(t, 2*time.Second, func() {
+		for i := range n {
+			if l.Effective(name(i), time.Time{}).Decide(&Request{Kind: "chat"}).Allowed {
+				t.Error("out of nothing")
+			}
+			if list := l.Display(name(i), time.Time{}); len(list) != 0 {
+				t.Errorf("shown %s", list)
+			}
+		}
+	})
+}
+
+func TestDecideCost_RegexpKinds(t *testing.T) {
+	var caps []*Capability
+	for range MaxGranted {
+		caps = append(caps, must(t, "/(a|b){60}$/"))
+	}
+	set, r := NewSet(caps...), &Request{Kind: protocol.Kind("x." + strings.Repeat("ab", 60))}
+	bounded(t, 2*time.Second, func() {
+		for range 20 {
+			set.Decide(r)
+		}
+	})
+}
+
+// A right is passed on at most MaxChain times.
+func TestChain_IsBounded(t *testing.T) {
+	s := newScene(t, map[string][]string{"p0": {"chat"}})
+	name := func(i int) string { return fmt.Sprintf("p%d", i) }
+	for i := range MaxChain {
+		s.grant(name(i), name(i+1), 0, "chat")
+		s.may(name(i+1), true, "chat")
+		s.shows(name(i+1), `["chat"]`)
+	}
+	s.refused(name(MaxChain), name(MaxChain+1), "passed on 8 times", "chat")
+	s.ledger = s.ledger.Apply(Grant{ID: "far", Granter: protocol.ParticipantID(name(MaxChain)),
+		Recipient: protocol.ParticipantID(name(MaxChain + 1)), Capabilities: all(t, "chat"), At: s.now})
+	s.may(name(MaxChain+1), false, "chat")
+	s.shows(name(MaxChain+1), `[]`)
+
+	// A shorter way found after a longer one counts.
+	s.grant("p0", name(MaxChain), 0, "chat")
+	s.grant(name(MaxChain), name(MaxChain+1), 0, "chat")
+	s.may(name(MaxChain+1), true, "chat")
+}

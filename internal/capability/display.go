@@ -25,7 +25,8 @@ func (l *Ledger) DisplaySlash(p protocol.ParticipantID, now time.Time) []json.Ra
 }
 
 // proof is what something that was computed from a ledger depends on. It
-// holds in later states too, as long as nothing of that changes.
+// holds in earlier and later states of the same log, as long as nothing of that
+// changes.
 type proof struct {
 	configured  *configured
 	from, until time.Time // until: zero for good
@@ -97,26 +98,25 @@ func (l *Ledger) view(p protocol.ParticipantID, now time.Time) *view {
 func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *view {
 	v := &view{proof: proof{configured: l.configured, from: now}}
 	v.dependOn(p, h)
+	left := &work{left: maxViewWork}
 	base := l.base(p)
 	var rights []right
 	var list []*Capability
-	remaining := work{left: maxCheckWork}
-	left := func(x right, position uint64) bool {
-		q := query{ledger: l, now: now, pattern: x.capability, work: remaining}
+	add := func(x right, position uint64) { // unless revocations since took it
+		q := query{ledger: l, now: now, pattern: x.capability, work: *left}
 		t := q.taken(h)
 		f := t.since(position, finding{by: x.capability, limits: slices.Clip(x.limits)})
-		remaining = q.work
+		*left = q.work
 		if f.by != nil {
 			rights = append(rights, right{f.by, f.limits})
 			list = append(list, f.by)
 		}
-		return f.by != nil
 	}
 	for _, c := range base.given {
 		if c.deny {
 			list = append(list, c)
 		} else {
-			left(right{capability: c}, 0)
+			add(right{capability: c}, 0)
 		}
 	}
 	for _, r := range h.grants {
@@ -124,18 +124,18 @@ func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *v
 			continue
 		}
 		v.until = earlier(v.until, r.ExpiresAt)
-		s := l.support(r, now)
+		s := l.support(r, now, left)
 		v.until = earlier(v.until, s.until)
 		for _, d := range s.holders {
 			v.dependOn(d.holder, l.holder(d.holder))
 		}
 		for _, x := range s.rights {
-			left(x, r.position)
+			add(x, r.position)
 		}
 	}
 	for _, x := range rights {
 		for _, d := range x.limits {
-			if !regained(d, rights) {
+			if !regained(d, rights, left) {
 				list = append(list, d)
 			}
 		}
@@ -147,10 +147,9 @@ func (l *Ledger) makeView(p protocol.ParticipantID, h *holder, now time.Time) *v
 // regained reports whether one of the rights gives back, without a limit, all
 // that d takes from others. Only a rule of a kind alone is looked at: others
 // forbid more than the same pattern allows.
-func regained(d *Capability, rights []right) bool {
-	w := work{left: maxCheckWork}
+func regained(d *Capability, rights []right, left *work) bool {
 	return d.kindOnly() && slices.ContainsFunc(rights, func(x right) bool {
-		return x.capability.covers(d, &w) && !slices.ContainsFunc(x.limits, func(limit *Capability) bool {
+		return x.capability.covers(d, left) && !slices.ContainsFunc(x.limits, func(limit *Capability) bool {
 			return !kindsApart(&limit.kind, &d.kind)
 		})
 	})
@@ -169,24 +168,24 @@ func (v *view) show(list []*Capability) {
 	}
 }
 
-// support returns which capabilities of a grant its granter clearly holds.
-func (l *Ledger) support(r *record, now time.Time) *support {
+// support returns which capabilities of a grant its granter clearly holds, as
+// far as the work that is left suffices.
+func (l *Ledger) support(r *record, now time.Time, left *work) *support {
 	if s := r.cache.Load(); s != nil && s.holds(l, now) {
 		return s
 	}
 	s := &support{proof: proof{configured: l.configured, from: now}}
-	remaining := work{left: maxCheckWork}
 	for _, c := range r.set.allows {
-		q := query{ledger: l, now: now, pattern: c, work: remaining, proof: &s.proof}
-		f := q.limit(finding{by: c}, r.set.denies)
-		if f.by != nil {
-			above := q.find(r.Granter, r.position, 1)
-			if above.by != nil {
+		q := query{ledger: l, now: now, pattern: c, work: *left, proof: &s.proof}
+		if f := q.limit(finding{by: c}, r.set.denies); f.by != nil {
+			if above := q.find(r.Granter, r.position, 1); above.by != nil {
 				s.rights = append(s.rights, right{c, append(f.limits, above.limits...)})
 			}
 		}
-		remaining = q.work
+		*left = q.work
 	}
-	r.cache.Store(s)
+	if left.left >= 0 {
+		r.cache.Store(s)
+	}
 	return s
 }

@@ -104,6 +104,52 @@ func (l *linter) capability(c *Capability) bool {
 	return true
 }
 
+// never returns why the capability cannot select any request, or "" if it can
+// or that is not clear.
+func (c *Capability) never() string {
+	if kind := c.kind.String(); kind == "!*" || kind == "!**" {
+		return "it excludes every kind"
+	}
+	if c.to != nil && c.to.never(c.deny, protocol.ValidParticipantID) {
+		return "no to matches " + c.to.source
+	}
+	if c.context != nil && c.context.never(c.deny, validContext) {
+		return "no context matches " + c.context.source
+	}
+	if c.payload != nil && !c.payload.mayBeObject(c.mode()) {
+		return fmt.Sprintf("the payload is an object, which %s does not match", c.payload.source)
+	}
+	return ""
+}
+
+func (p *pattern) mayBeObject(m mode) bool {
+	switch p.class {
+	case classAny, classObject:
+		return true
+	case classOneOf:
+		return slices.ContainsFunc(p.alts, func(a pattern) bool { return a.mayBeObject(m) })
+	}
+	return m.deny() && p.absent
+}
+
+func validContext(s string) bool {
+	_, ok := protocol.ParseContextPath(s, protocol.MaxContextBytes)
+	return ok || s == ""
+}
+
+// never reports whether no alternative can match a valid text.
+func (t *target) never(deny bool, valid func(string) bool) bool {
+	for i := range t.alts {
+		switch x := &t.alts[i]; {
+		case x.negate && x.class == textAny && !deny:
+		case !x.negate && x.class == textExact && !valid(x.exact):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 func (l *linter) shadowed(c *Capability, all []*Capability) bool {
 	if c.deny {
 		return false

@@ -29,9 +29,7 @@ func TestLint(t *testing.T) {
 		{[]string{`{"kind":"chat","context":""}`, `{"kind":"chat","context":["msg-1"]}`}, nil},
 		{[]string{`{"kind":"chat","payload":"x"}`, "chat"}, []string{"0 error: the payload is an object"}},
 		{[]string{`{"kind":"chat","payload":["!x",5]}`, "chat"}, []string{"0 error: the payload is an object"}},
-		{[]string{`{"kind":"chat","payload":{"message":5}}`, "chat"}, []string{"0 error: has type string, which 5"}},
 		{[]string{`{"kind":"mcp.request","payload":{"params":"x"}}`}, nil},
-		{[]string{`{"kind":"mcp.request","payload":{"params":5}}`, "chat"}, []string{"0 error: has type object or array"}},
 		{[]string{`{"kind":"mcp.request","payload":{"name":"x"}}`}, []string{"0 warning: inside params"}},
 		{[]string{`{"kind":"observe","to":"alice"}`}, []string{"0 warning: right to read"}},
 		{[]string{`{"kind":"x.y","payload":{"a":"/tmp/"}}`}, []string{`0 warning: a folder and what is in it is "/tmp/**"`}},
@@ -70,34 +68,5 @@ func TestLintUnknownSpace(t *testing.T) {
 	caps := all(t, `{"kind":"chat","to":"bob"}`)
 	if f := Lint([]Holding{{Participant: "a", Capabilities: caps}}, nil); len(f) != 0 {
 		t.Errorf("participants that cannot be known: %+v", f)
-	}
-}
-
-// What is said never to match does not.
-func TestLintNeverIsSound(t *testing.T) {
-	never := 0
-	for i := range 20_000 {
-		g := newGenerator(uint64(i) | 1<<43)
-		c, err := ParseJSON(g.encode(g.capability(30)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		why := c.never()
-		if why == "" {
-			continue
-		}
-		never++
-		for range 50 {
-			r, err := g.request().compiled(g)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(why, "has type") && c.Match(r) {
-				t.Fatalf("%s matches %s %s although %s", c, r.Kind, r.Payload.Raw(), why)
-			}
-		}
-	}
-	if never < 100 {
-		t.Errorf("only %d were found", never)
 	}
 }

@@ -25,7 +25,8 @@ const (
 
 	baseWork     = 128 << 10 // steps of a decision
 	workPerByte  = 8         // and more of them for each byte of the payload
-	maxCheckWork = 256 << 10 // steps of checking a grant, and of listing its capabilities
+	maxCheckWork = 256 << 10 // steps of checking a grant or revocation
+	maxViewWork  = 1 << 20   // steps of listing what a participant holds
 )
 
 // PatternError says what is wrong with a capability, and where in it.

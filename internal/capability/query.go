@@ -139,6 +139,9 @@ func (q *query) judge(s *Set) finding {
 // holds a right in a circle. Having more time or a shorter way can only help,
 // which is what lets one finding stand for others.
 func (q *query) find(p protocol.ParticipantID, before uint64, depth int) finding {
+	if !q.work.spend(1 + len(q.memo)/4) {
+		return finding{}
+	}
 	for i := range q.memo {
 		m := &q.memo[i]
 		if m.holder != p {
@@ -147,9 +150,6 @@ func (q *query) find(p protocol.ParticipantID, before uint64, depth int) finding
 		if m.by != nil && m.before <= before && m.depth >= depth || m.by == nil && m.before >= before && m.depth <= depth {
 			return m.finding
 		}
-	}
-	if !q.work.spend(1 + len(q.memo)/8) {
-		return finding{}
 	}
 	f := q.search(p, before, depth)
 	if depth > 0 {
@@ -182,9 +182,9 @@ func (q *query) search(p protocol.ParticipantID, before uint64, depth int) findi
 	return best
 }
 
-// live reports whether a grant has not ended.
+// live reports whether a grant has not ended, and charges for looking at it.
 func (q *query) live(r *record) bool {
-	if r.expired(q.now) || !q.work.spend(1) {
+	if r.expired(q.now) || !q.work.spend(4+2*len(r.set.given)) {
 		return false
 	}
 	if q.proof != nil {
