@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/web"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 var (
@@ -91,4 +94,26 @@ func readUntil(t *testing.T, r io.Reader, text string) string {
 		}
 	}
 	return said.String()
+}
+
+func TestDemoAsk_HostileText(t *testing.T) {
+	text, err := json.Marshal(hostile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	s := &stage{out: &out}
+	for _, e := range []protocol.Envelope{
+		{Kind: protocol.KindChat, From: "guide", Payload: fmt.Appendf(nil, `{"message":%s}`, text)},
+		{Kind: "x.kind", From: "guide", Payload: fmt.Appendf(nil, `{"a":"%s"}`, strings.ReplaceAll(hostile, "\x1b", ""))},
+		{Kind: protocol.KindMCPRequest, From: "guide", Payload: fmt.Appendf(nil, `{"method":"tools/call","params":{"name":%s,"arguments":{"a":%[1]s}}}`, text)},
+		{Kind: protocol.KindMCPResponse, From: "guide", Payload: fmt.Appendf(nil, `{"result":{"content":[{"type":"text","text":%s}]}}`, text)},
+		{Kind: protocol.KindMCPResponse, From: "guide", Payload: fmt.Appendf(nil, `{"error":{"code":1,"message":%s}}`, text)},
+	} {
+		s.print(&e)
+	}
+	wantSafe(t, "demo --ask", out.String())
+	if strings.Count(out.String(), "guide: ") != 5 {
+		t.Errorf("%+q", out.String())
+	}
 }

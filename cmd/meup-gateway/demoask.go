@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -49,11 +49,11 @@ func (s *stage) print(e *protocol.Envelope) {
 		return
 	}
 	indent := strings.Repeat("  ", e.Context.Depth())
-	text := describe(e)
+	text := termtext.Text(describe(e))
 	if e.Kind != protocol.KindChat {
-		text = cut(text, 120)
+		text = termtext.Cut(termtext.Words(text), 120)
 	}
-	fmt.Fprintf(s.out, "%4d %s%-22s %s: %s\n", e.Seq, indent, e.Kind, e.From, text)
+	fmt.Fprintf(s.out, "%4d %s%-22s %s: %s\n", e.Seq, indent, termtext.Words(string(e.Kind)), termtext.Words(string(e.From)), text)
 }
 
 // describe says what an envelope is about.
@@ -77,14 +77,4 @@ func describe(e *protocol.Envelope) string {
 		return m.Text()
 	}
 	return string(e.Payload)
-}
-
-// cut shortens a text to one line of at most n characters.
-func cut(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	runes := []rune(text)
-	return string(runes[:n-1]) + "…"
 }

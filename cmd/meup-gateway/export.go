@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/privatedir"
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -43,7 +44,8 @@ in it; with --gateway it asks a running one and writes what the token's
 participant may see. Progress goes to standard error.
 
 The formats:
-  jsonl  the envelopes, one a line, in the order of the log, as they stand there
+  jsonl  the envelopes, one a line, in the order of the log. Characters that a
+         terminal obeys, or that cannot be seen, are written as \\u escapes
   md     the threads, oldest first: each turn with its question, what the agents
          reasoned, and the answers
   otel   a trace for each turn as a line of OTLP JSON, which any collector takes
@@ -168,7 +170,7 @@ func (x *exporter) lines(ctx context.Context) error {
 			continue
 		}
 		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.MEUP1, e.Envelope)), '\n')
-		if _, err := x.out.Write(line); err != nil {
+		if _, err := x.out.Write(termtext.JSON(line)); err != nil {
 			return err
 		}
 		x.progress.wrote()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/journal"
@@ -110,5 +111,49 @@ func post(t *testing.T, address, body string) {
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Fatal(resp.Status)
+	}
+}
+
+// hostile is a text with what a terminal would obey: escape sequences, CSI in
+// one character, and characters that turn the direction of writing around.
+const hostile = "a\x1b[2Jb\u009b31mc\u202egpj.exe\u2066d\x7fe\u0085f"
+
+// wantSafe holds that an output has nothing that a terminal obeys.
+func wantSafe(t *testing.T, name, out string) {
+	t.Helper()
+	for _, r := range out {
+		if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			t.Errorf("%s has %+q: %+q", name, r, out)
+			return
+		}
+	}
+}
+
+func TestExport_HostileText(t *testing.T) {
+	dir := t.TempDir()
+	j, err := pebblejournal.Open(pebblejournal.Options{Dir: filepath.Join(dir, "log")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := fmt.Sprintf(`{"message":"what is %s"}`, strings.ReplaceAll(hostile, "\x1b", `\u001b`))
+	e := protocol.Envelope{ID: "q1", TS: time.Unix(1, 0).UTC(), From: "alice", Kind: protocol.KindChat, Payload: json.RawMessage(payload)}
+	if r := j.Append(t.Context(), "lab", []journal.Draft{{Envelope: e}}); r[0].Err != nil {
+		t.Fatal(r[0].Err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{formatLines, formatMarkdown, formatTraces} {
+		t.Run(format, func(t *testing.T) {
+			out := mustExport(t, exportFlags{space: "lab", data: dir, format: format})
+			wantSafe(t, format, out)
+			if format != formatLines {
+				return
+			}
+			var got struct{ Payload struct{ Message string } }
+			if err := json.Unmarshal([]byte(out), &got); err != nil || got.Payload.Message != "what is "+hostile {
+				t.Errorf("%+q, %v", got.Payload.Message, err)
+			}
+		})
 	}
 }

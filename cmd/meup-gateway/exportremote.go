@@ -124,7 +124,7 @@ func (l *remote) markdown(ctx context.Context, x *exporter, thread protocol.ID) 
 	if err != nil {
 		return fmt.Errorf("ask the gateway: %w", err)
 	}
-	if _, err := x.out.Write(text); err != nil {
+	if _, err := x.out.WriteString(transcript.Clean(string(text))); err != nil {
 		return err
 	}
 	x.progress.wrote()
@@ -142,7 +142,7 @@ func (l *remote) traces(ctx context.Context, x *exporter, thread protocol.ID) er
 		return fmt.Errorf("ask the gateway: session of thread %s: %w", thread, err)
 	}
 	head := transcript.Head{Space: l.space, ThreadID: thread, SessionID: session, Exported: time.Now().UTC()}
-	return transcript.Traces(x.out, head, x.counted(l.turnsOf(ctx, newest)))
+	return traces(x.out, head, x.counted(l.turnsOf(ctx, newest)))
 }
 
 // turnPage is how many turns are asked for at once.

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/termtext"
 	"github.com/meup-protocol/meup/internal/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -110,7 +112,7 @@ func (x *exporter) threads(ctx context.Context, p *turns.Tracker, list []protoco
 	nobody := turns.Viewer{Present: func(protocol.ParticipantID) bool { return false }}
 	write := transcript.Markdown
 	if x.flags.format == formatTraces {
-		write = transcript.Traces
+		write = traces
 	}
 	for _, id := range list {
 		head := transcript.Head{
@@ -135,4 +137,9 @@ func (x *exporter) counted(list iter.Seq2[*turns.TurnInfo, error]) iter.Seq2[*tu
 			}
 		}
 	}
+}
+
+// traces writes traces that are safe to show in a terminal.
+func traces(w io.Writer, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) error {
+	return transcript.Traces(termtext.JSONWriter(w), head, list)
 }

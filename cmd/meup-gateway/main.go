@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -28,10 +30,10 @@ func run(args []string) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "meup-gateway: %v\nSee meup-gateway --help.\n", err)
+		fmt.Fprintf(os.Stderr, "meup-gateway: %s\nSee meup-gateway --help.\n", termtext.Text(err.Error()))
 		return 2
 	case !errors.Is(err, errReported):
-		fmt.Fprintf(os.Stderr, "meup-gateway: %v\n", err)
+		fmt.Fprintf(os.Stderr, "meup-gateway: %s\n", termtext.Text(err.Error())) // a gateway's answer may be in it
 	}
 	return 1
 }

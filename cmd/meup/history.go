@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -84,7 +83,7 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 		return err
 	}
 	if f.json {
-		return json.NewEncoder(c.OutOrStdout()).Encode(h)
+		return newEncoder(c.OutOrStdout()).Encode(h)
 	}
 	return writeHistory(c.OutOrStdout(), h, style)
 }
@@ -139,7 +138,7 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s reasontext.Styl
 		return err
 	}
 	if f.json {
-		return json.NewEncoder(c.OutOrStdout()).Encode(all)
+		return newEncoder(c.OutOrStdout()).Encode(all)
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for _, th := range all.Threads {

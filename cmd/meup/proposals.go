@@ -84,7 +84,7 @@ func runProposals(c *cobra.Command, a *app, asJSON bool) error {
 		}
 		if !asJSON {
 			p.write(out, style)
-		} else if err := json.NewEncoder(out).Encode(p); err != nil {
+		} else if err := newEncoder(out).Encode(p); err != nil {
 			return err
 		}
 	}

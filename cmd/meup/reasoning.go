@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -141,7 +140,7 @@ func (q *asking) nothing(c *cobra.Command, n int, asJSON bool) error {
 }
 
 func writeReasonings(w io.Writer, list []api.Turn) error {
-	out := json.NewEncoder(w)
+	out := newEncoder(w)
 	for i := range list {
 		for _, r := range list[i].AllReasonings() {
 			if err := out.Encode(r); err != nil {

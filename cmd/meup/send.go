@@ -99,7 +99,7 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		return err
 	}
 	if f.json {
-		return json.NewEncoder(c.OutOrStdout()).Encode(receipt{ID: id, Seq: seq})
+		return newEncoder(c.OutOrStdout()).Encode(receipt{ID: id, Seq: seq})
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", id, seq)
 	return err

@@ -39,7 +39,8 @@ A filter never hides work from a participant: calls, proposals, what answers
 them, and what is addressed to you pass it. With --observe the filter holds for
 everything.
 
-With --json a line is an envelope exactly as the gateway gives it.`,
+With --json a line is an envelope as the gateway gives it. Characters that a
+terminal obeys, or that cannot be seen, are written as \\u escapes.`,
 		Example: `  meup tail
   meup tail --main -n 50
   meup tail --observe --kinds 'reasoning/*' --conclusions-only

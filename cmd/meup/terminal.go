@@ -1,11 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/charmbracelet/x/term"
+
+	"github.com/meup-protocol/meup/internal/termtext"
 )
 
 // isTerminal reports whether a reader or writer is a terminal.
@@ -25,3 +28,6 @@ func warnIfOpen(w io.Writer, path string) {
 		warn(w, "warning: %s holds a token and can be read by others; chmod 600 %s", path, path)
 	}
 }
+
+// newEncoder returns an encoder of JSON that is safe to show in a terminal.
+func newEncoder(w io.Writer) *json.Encoder { return json.NewEncoder(termtext.JSONWriter(w)) }

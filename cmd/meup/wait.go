@@ -41,7 +41,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 		return late(ctx, err, "no answer to %s within %s", r.ID, f.timeout)
 	}
 	if f.json {
-		err = json.NewEncoder(c.OutOrStdout()).Encode(receipt{ID: r.ID, Seq: r.Seq, Answer: answer})
+		err = newEncoder(c.OutOrStdout()).Encode(receipt{ID: r.ID, Seq: r.Seq, Answer: answer})
 	} else {
 		_, err = fmt.Fprintln(c.OutOrStdout(), termtext.Text(chatText(answer)))
 	}

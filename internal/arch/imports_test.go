@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 
 	// Our own agents.
 	"internal/docserver":             {},
-	"internal/program":               {},
+	"internal/program":               {"internal/termtext"},
 	"client/reasoner/wire":           {},
 	"client/reasoner":                {"client/reasoner/wire", "internal/natsconn"},
 	"internal/telemetry":             {"internal/llm", "internal/redact"},

@@ -62,7 +62,7 @@ func document(t testing.TB, list ...*turns.TurnInfo) string {
 
 // tame is a text of which it does not matter what is in it.
 func tame(s string) string {
-	if letters(clean(s)) == "" {
+	if letters(Clean(s)) == "" {
 		return ""
 	}
 	return "x"

@@ -112,7 +112,7 @@ func said(text string) string {
 	return quote(text) + "\n"
 }
 
-func blank(text string) bool { return strings.TrimSpace(clean(text)) == "" }
+func blank(text string) bool { return strings.TrimSpace(Clean(text)) == "" }
 
 // reasonings are those of all agents of a turn.
 func reasonings(t *turns.TurnInfo) []*turns.TurnReasoningInfo {

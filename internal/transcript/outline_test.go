@@ -154,7 +154,7 @@ func letters(s string) string {
 
 // withoutFences leaves the lines out that begin and end fenced blocks.
 func withoutFences(s string) string {
-	lines := strings.Split(clean(s), "\n")
+	lines := strings.Split(Clean(s), "\n")
 	var kept []string
 	for i := 0; i < len(lines); i++ {
 		f, ok := opening(lines[i])

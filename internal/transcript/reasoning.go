@@ -12,7 +12,7 @@ import (
 
 // writeReasoning writes what one agent reasoned as a block that is folded.
 func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
-	agent := html.EscapeString(strings.ReplaceAll(clean(string(r.Agent)), "\n", " "))
+	agent := html.EscapeString(strings.ReplaceAll(Clean(string(r.Agent)), "\n", " "))
 	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, count(len(r.ToolDecisions), "call"))
 	if !blank(r.Narrative) {
 		b.WriteString(said(r.Narrative))

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// clean is a text in which every line break is a \n, and without characters
+// Clean returns a text in which every line break is a \n, without characters
 // that a terminal or a renderer obeys: control characters and those that turn
 // the direction of writing around become the replacement character.
-func clean(s string) string {
+func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '\n', '\t':
@@ -34,7 +34,7 @@ func obeyed(r rune) bool {
 
 // code writes a text of one line as a code span.
 func code(s string) string {
-	s = strings.ReplaceAll(clean(s), "\n", " ")
+	s = strings.ReplaceAll(Clean(s), "\n", " ")
 	if strings.TrimSpace(s) == "" {
 		return "(none)"
 	}
@@ -137,7 +137,7 @@ func writeEscaped(b *strings.Builder, word string) {
 
 // quote is a text as a block of quotation, with the line break at its end.
 func quote(text string) string {
-	lines := strings.Split(strings.Trim(clean(text), "\n"), "\n")
+	lines := strings.Split(strings.Trim(Clean(text), "\n"), "\n")
 	var b strings.Builder
 	for i := 0; i < len(lines); {
 		if f, ok := opening(lines[i]); ok {
