@@ -84,26 +84,31 @@ type Memory struct {
 
 // build builds a context, with the memory's builder if there is a memory.
 func (m *Model) build(ctx context.Context, mem *Memory, o *offer, in reasoning.Input) ([]llm.Message, reasoning.Meta, error) {
+	in.Budget = m.budget(o)
 	if mem == nil {
-		return m.newBuilder(o).Build(ctx, in)
+		return m.newBuilder().Build(ctx, in)
 	}
 	mem.mu.Lock()
 	defer mem.mu.Unlock()
 	if mem.owner != m {
-		mem.owner, mem.builder = m, m.newBuilder(o)
+		mem.owner, mem.builder = m, m.newBuilder()
 	}
 	return mem.builder.Build(ctx, in)
 }
 
-func (m *Model) newBuilder(o *offer) *reasoning.Builder {
+// budget returns the tokens of the window that the answer and the tools on
+// offer, which may change from step to step, leave for the context.
+func (m *Model) budget(o *offer) int {
 	answer := m.opts.MaxTokens
 	if answer <= 0 {
 		answer = answerRoom
 	}
-	least := min(leastBudget, m.opts.Budget)
+	return max(min(leastBudget, m.opts.Budget), m.opts.Budget-answer-o.weight())
+}
+
+func (m *Model) newBuilder() *reasoning.Builder {
 	return reasoning.NewBuilder(reasoning.Options{
-		Model: m.opts.Model.Name(), Budget: max(least, m.opts.Budget-answer-o.weight()),
-		Utilisation: m.opts.Utilisation, Summarise: m.opts.Summarise,
+		Model: m.opts.Model.Name(), Utilisation: m.opts.Utilisation, Summarise: m.opts.Summarise,
 		Logger: m.log, Now: m.opts.Now,
 	})
 }

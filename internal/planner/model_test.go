@@ -659,3 +659,50 @@ type quick struct{ talker }
 func (*quick) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {
 	return llm.Response{Message: llm.Message{Calls: []llm.ToolCall{{ID: "1", Name: "server_tool_1", Arguments: json.RawMessage(`{"path":"b"}`)}}}}, nil
 }
+
+// TestModel_BudgetFollowsTools: tools that come and go are taken off the window of
+// a question that is under way, and its memory changes nothing about that.
+func TestModel_BudgetFollowsTools(t *testing.T) {
+	few := []planner.Tool{tool("read_file", pathSchema)}
+	many := slices.Clone(few)
+	for i := range 100 {
+		many = append(many, tool(fmt.Sprintf("tool_%d_%s", i, strings.Repeat("x", 40)), pathSchema))
+	}
+	state := planner.State{Question: "q", MaxSteps: 20}
+	for i := range 6 {
+		state.Steps = append(state.Steps, record(i, "read_file", fmt.Sprintf(`{"path":"%d"}`, i), strings.Repeat("long ", 900)))
+	}
+	with, without := &talker{t: t}, &talker{t: t}
+	var budgets []int
+	for i := range 3 {
+		say := calls("", fmt.Sprintf(`read_file {"path":"new %d"}`, i))
+		with.says, without.says = append(with.says, say), append(without.says, say)
+	}
+	memory := new(planner.Memory)
+	options := planner.ModelOptions{Budget: 16_000}
+	options.Model = with
+	a := planner.NewModel(options)
+	options.Model = without
+	b := planner.NewModel(options)
+	for i, tools := range [][]planner.Tool{few, many, few} {
+		state.Tools, state.Memory = tools, memory
+		d, err := a.Next(t.Context(), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		budgets = append(budgets, d.Shown.Budget)
+		if d.Shown.Tokens > d.Shown.Budget {
+			t.Errorf("step %d: %d tokens of %d", i, d.Shown.Tokens, d.Shown.Budget)
+		}
+		state.Memory = nil
+		if _, err := b.Next(t.Context(), state); err != nil {
+			t.Fatal(err)
+		}
+		if x, y := fmt.Sprintf("%+v", with.asked[i].Messages), fmt.Sprintf("%+v", without.asked[i].Messages); x != y {
+			t.Errorf("step %d differs with a memory", i)
+		}
+	}
+	if budgets[0] != budgets[2] || budgets[1] >= budgets[0]-2000 {
+		t.Errorf("budgets %v", budgets)
+	}
+}

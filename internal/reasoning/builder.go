@@ -19,7 +19,7 @@ const defaultSummarise = 4_000
 // o200k_base, all of which may be used, and no summaries.
 type Options struct {
 	Model       string // its name decides the encoding; o200k_base for those unknown
-	Budget      int    // tokens of the model's window that are for the context; 0: 128,000
+	Budget      int    // tokens of the model's window that are for a context; 0: 128,000. Input.Budget overrides it
 	Utilisation Utilisation
 
 	// Summarise puts long results into words in place of a preview; nil: off.
@@ -60,7 +60,7 @@ func NewBuilder(opts Options) *Builder {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Builder{opts: opts, limit: opts.Utilisation.of(opts.Budget), counter: newCounter(opts.Model)}
+	return &Builder{opts: opts, counter: newCounter(opts.Model)}
 }
 
 // Build returns the messages of a context and what it holds: the system
@@ -87,6 +87,7 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 	if in.Question != b.question {
 		b.question, b.steps = in.Question, nil // summaries are of the question
 	}
+	b.setLimit(in.Budget)
 	b.talk = b.talk[:min(len(b.talk), 2+len(in.History))]
 	b.counter.begin(ctx)
 	messages, meta, err := b.build(ctx, in)
@@ -95,6 +96,19 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 		return nil, Meta{}, ctx.Err()
 	}
 	return messages, meta, err
+}
+
+// setLimit sets the tokens that the next context may have. What was counted is
+// exact up to the limit of then only, so a larger limit has it counted again.
+func (b *Builder) setLimit(budget int) {
+	if budget <= 0 {
+		budget = b.opts.Budget
+	}
+	limit := b.opts.Utilisation.of(budget)
+	if limit > b.limit {
+		b.steps, b.talk = nil, nil
+	}
+	b.limit = limit
 }
 
 func (b *Builder) build(ctx context.Context, in Input) ([]llm.Message, Meta, error) {

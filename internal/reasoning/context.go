@@ -53,4 +53,5 @@ type Input struct {
 	Question string        // never cut
 	Records  []Record
 	Goal     Goal
+	Budget   int // tokens of the window that are for this context; 0: that of the Builder
 }
