@@ -80,7 +80,7 @@ func (d *Doc) parse(src []byte, maxDepth int) *SyntaxError {
 	if uint64(len(src)) >= 1<<31 {
 		return &SyntaxError{Detail: "text too long"}
 	}
-	p := parser{src: src, maxDepth: maxDepth, nodes: make([]node, 0, 8+len(src)/24)}
+	p := parser{src: src, maxDepth: maxDepth, nodes: make([]node, 0, nodesOf(src))}
 	p.space()
 	if p.value(0) {
 		p.space()
@@ -92,6 +92,21 @@ func (d *Doc) parse(src []byte, maxDepth int) *SyntaxError {
 		d.src, d.nodes = src, p.nodes
 	}
 	return p.err
+}
+
+// nodesOf returns how many nodes to make room for. For a short text it guesses;
+// for a long one it counts what values stand after, since growing step by step
+// would take several times the memory.
+func nodesOf(src []byte) int {
+	const long = 4 << 10
+	if len(src) < long {
+		return 8 + len(src)/24
+	}
+	n := 1
+	for _, c := range []byte(",:[{") {
+		n += bytes.Count(src, []byte{c})
+	}
+	return n
 }
 
 // Root returns the outermost value.

@@ -73,10 +73,8 @@ func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (
 			return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
 		}
 	}
-	room, err := d.Hub.SpaceFor(ctx, name, identity.Participant)
+	room, err := d.Hub.Space(ctx, name)
 	switch {
-	case errors.As(err, &refused):
-		return nil, identity, refused
 	case errors.Is(err, space.ErrNoSpace):
 		return nil, identity, noSpace(name)
 	case err != nil:

@@ -58,6 +58,20 @@ func (b *Body) Close() {
 	}
 }
 
+// Discard reads the rest of the body, within its limit and for discardTimeout at
+// most, and returns its size: many clients read no answer before they have sent
+// all of their request.
+func (b *Body) Discard() int64 {
+	if b.ended {
+		return 0
+	}
+	_ = http.NewResponseController(b.w).SetReadDeadline(time.Now().Add(discardTimeout)) // as in OpenBody
+	n, _ := io.Copy(io.Discard, b)                                                      // it ends, or its time does
+	return n
+}
+
+const discardTimeout = 5 * time.Second
+
 // ReadBody reads a whole body, which belongs to a small request. Error:
 // message_too_large, bad_request.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64, timeout time.Duration) ([]byte, *protocol.Error) {

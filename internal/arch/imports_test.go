@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"internal/access":  {"protocol", "internal/auth", "internal/space"},
 	"internal/ws":      {"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space"},
 	"internal/httpapi": {
-		"protocol", "internal/access", "internal/auth", "internal/frame", "internal/space",
+		"protocol", "internal/access", "internal/auth", "internal/frame", "internal/limit", "internal/space",
 		"internal/transcript", "internal/turns",
 	},
 	"internal/web": {},

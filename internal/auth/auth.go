@@ -42,6 +42,15 @@ type Identity struct {
 	jwt  JWT
 }
 
+// Holder names whom requests of the identity are charged to: the same in every
+// space that its token opens.
+func (id Identity) Holder() string {
+	if id.Via == ViaJWT {
+		return id.jwt.Issuer + " " + string(id.Participant)
+	}
+	return string(id.hash[:])
+}
+
 // What can be wrong with a token.
 var (
 	// ErrNoToken: the request presents none.

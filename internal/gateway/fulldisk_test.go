@@ -64,7 +64,7 @@ func TestFullDisk_ReadersGoOn(t *testing.T) {
 		status             int
 		contains           string
 	}{
-		{http.MethodPost, "/api/spaces/lab/envelopes", chat, http.StatusServiceUnavailable, "outcome_unknown"},
+		{http.MethodPost, "/api/spaces/lab/envelopes", chat, http.StatusServiceUnavailable, "again"},
 		{http.MethodGet, "/api/spaces/lab/envelopes", "", http.StatusOK, "hello"},
 		{http.MethodGet, "/api/spaces/lab/participants", "", http.StatusOK, "participants"},
 		{http.MethodGet, "/api/spaces", "", http.StatusOK, "lab"},

@@ -160,15 +160,16 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 		Hub: g.hub, Auth: g.auth, Ready: g.readable, Logger: g.log, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
+	heavy := make(chan struct{}, heavySlots)
 	g.ws = ws.NewServer(ws.Options{
-		Door: door, Origins: cfg.Origins, NewViolations: g.newViolations,
+		Door: door, Heavy: heavy, Origins: cfg.Origins, NewViolations: g.newViolations,
 		PingInterval: orNever(cfg.PingInterval), IdleTimeout: orNever(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
 	g.turns = turns.NewStore(turns.StoreOptions{Mask: g.safety, Logger: g.log})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
-		Door: door, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
+		Door: door, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: g.log,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.spacesOf(ctx, token, time.Now())

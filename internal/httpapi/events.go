@@ -35,6 +35,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
+	v.hold.Release() // from now on the bounds of connections hold
 	defer v.space.Leave(member)
 	defer member.MarkClosed()
 

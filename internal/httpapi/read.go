@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -19,30 +21,116 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
+	if !v.hold.Grow(smallPage) {
+		access.WriteError(w, busy())
+		return
+	}
 	page, refused := v.space.History(r.Context(), v.id, q)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
 	}
 	if wantsLines(r) {
-		writeLines(w, page)
-		return
+		writeLines(w, r, v, page)
+	} else {
+		writePage(w, r, v, page)
 	}
-	body := append(protocol.AppendString([]byte(`{"log":`), page.Log), `,"envelopes":[`...)
-	for i, e := range page.Entries {
-		if i > 0 {
-			body = append(body, ',')
+}
+
+const (
+	// smallPage and largePage are what a page takes in memory: what the log
+	// reads at a time, and what is gathered before it is written.
+	smallPage = 256 << 10
+	largePage = 2 << 20
+	// gatherBytes is how much is gathered before a page counts as large, and
+	// before a part of it is written.
+	gatherBytes = 128 << 10
+	// gatherLines is how much is gathered of a page of JSON Lines, whose headers
+	// need to know its end.
+	gatherLines = 512 << 10
+	// pageTimeout and stallTimeout bound how long writing a page and each part
+	// of it may take.
+	pageTimeout  = time.Minute
+	stallTimeout = 15 * time.Second
+)
+
+// pageWriter writes a body in parts, each of which the reader has to take in
+// time.
+type pageWriter struct {
+	w     http.ResponseWriter
+	hold  *limit.Hold
+	buf   []byte
+	large bool
+	begun bool // a part was written
+	end   time.Time
+}
+
+func newPageWriter(w http.ResponseWriter, v visitor, contentType string) *pageWriter {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	return &pageWriter{w: w, hold: v.hold, end: time.Now().Add(pageTimeout)}
+}
+
+// grow charges a page that has turned out to be large. It fails before anything
+// was written only.
+func (p *pageWriter) grow() *protocol.Error {
+	if !p.large && !p.hold.Grow(largePage-smallPage) {
+		return busy()
+	}
+	p.large = true
+	return nil
+}
+
+// flush writes what was gathered. It reports whether the reader is still there.
+func (p *pageWriter) flush() bool {
+	p.begun = true
+	deadline := time.Now().Add(stallTimeout)
+	if deadline.After(p.end) {
+		deadline = p.end
+	}
+	_ = http.NewResponseController(p.w).SetWriteDeadline(deadline) // a recorder in a test has none
+	_, err := p.w.Write(p.buf)
+	p.buf = p.buf[:0]
+	return err == nil
+}
+
+// fail answers with an error, or cuts an answer that has begun, so that what has
+// come is not taken for all.
+func (p *pageWriter) fail(refused *protocol.Error) {
+	if p.begun {
+		panic(http.ErrAbortHandler)
+	}
+	access.WriteError(p.w, refused)
+}
+
+// writePage writes a page as one object.
+func writePage(w http.ResponseWriter, r *http.Request, v visitor, page *space.Page) {
+	p := newPageWriter(w, v, "application/json; charset=utf-8")
+	p.buf = append(protocol.AppendString(append(p.buf, `{"log":`...), page.Log), `,"envelopes":[`...)
+	comma := false
+	for e, refused := range page.Entries(r.Context()) {
+		if refused == nil && len(p.buf) >= gatherBytes {
+			if refused = p.grow(); refused == nil && !p.flush() {
+				return
+			}
 		}
-		body = protocol.AppendEnvelope(body, protocol.MEUP1, e.Envelope)
+		if refused != nil {
+			p.fail(refused)
+			return
+		}
+		if comma {
+			p.buf = append(p.buf, ',')
+		}
+		comma = true
+		p.buf = protocol.AppendEnvelope(p.buf, protocol.MEUP1, e.Envelope)
 	}
-	body = append(body, `],"next":`...)
-	body = strconv.AppendUint(body, uint64(page.Next), 10)
-	body = append(body, `,"has_more":`...)
-	body = strconv.AppendBool(body, page.HasMore)
-	body = append(body, "}\n"...)
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(body) // the peer may be gone
+	p.buf = append(p.buf, `],"next":`...)
+	p.buf = strconv.AppendUint(p.buf, uint64(page.Next), 10)
+	p.buf = append(p.buf, `,"has_more":`...)
+	p.buf = strconv.AppendBool(p.buf, page.HasMore)
+	p.buf = append(p.buf, "}\n"...)
+	p.flush()
 }
 
 // envelope answers with one envelope of the log.
@@ -52,7 +140,7 @@ func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
-	writeBody(w, http.StatusOK, append(protocol.AppendEnvelope(nil, protocol.MEUP1, e.Envelope), '\n'))
+	v.write(w, append(protocol.AppendEnvelope(nil, protocol.MEUP1, e.Envelope), '\n'))
 }
 
 func wantsLines(r *http.Request) bool {
@@ -60,22 +148,54 @@ func wantsLines(r *http.Request) bool {
 	return strings.Contains(accept, "application/jsonl") || strings.Contains(accept, "application/x-ndjson")
 }
 
-// writeLines writes one envelope a line; where the next page begins is in the
-// headers.
-func writeLines(w http.ResponseWriter, page *space.Page) {
+// writeLines writes one envelope a line. Where the next page begins is in the
+// headers, which come first: a page that cannot be gathered as a whole is read
+// twice.
+func writeLines(w http.ResponseWriter, r *http.Request, v visitor, page *space.Page) {
+	p := newPageWriter(w, v, "application/jsonl; charset=utf-8")
+	whole := true
+	for e, refused := range page.Entries(r.Context()) {
+		if refused == nil && len(p.buf) >= gatherBytes {
+			refused = p.grow()
+		}
+		if refused != nil {
+			p.fail(refused)
+			return
+		}
+		if whole = whole && len(p.buf) < gatherLines; whole {
+			p.line(e)
+		}
+	}
 	h := w.Header()
-	h.Set("Content-Type", "application/jsonl; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
 	h.Set("Meup-Log", page.Log)
 	h.Set("Meup-Next", page.Next.String())
 	h.Set("Meup-Has-More", strconv.FormatBool(page.HasMore))
-	var line []byte
-	for _, e := range page.Entries {
-		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.MEUP1, e.Envelope)), '\n')
-		if _, err := w.Write(line); err != nil {
+	if whole {
+		p.flush()
+		return
+	}
+	p.buf = p.buf[:0]
+	last, backwards := page.Next, page.Backwards()
+	for e, refused := range page.Entries(r.Context()) {
+		if refused != nil {
+			p.fail(refused)
+			return
+		}
+		if seq := e.Envelope.Seq; backwards && seq < last || !backwards && seq > last {
+			break // came after the headers were made
+		}
+		if p.line(e); len(p.buf) >= gatherBytes && !p.flush() {
 			return
 		}
 	}
+	p.flush()
+}
+
+func (p *pageWriter) line(e *space.Entry) {
+	at := len(p.buf)
+	p.buf = protocol.AppendEnvelope(p.buf, protocol.MEUP1, e.Envelope)
+	protocol.OneLine(p.buf[at:])
+	p.buf = append(p.buf, '\n')
 }
 
 func historyQuery(r *http.Request) (space.HistoryQuery, *protocol.Error) {
@@ -144,7 +264,7 @@ func seq(s string) (protocol.Seq, bool) {
 // path.
 func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
 	if r.PathValue("path") == "" {
-		writeJSON(w, http.StatusOK, map[string]any{"contexts": v.space.Contexts(v.id, "")})
+		v.writeJSON(w, map[string]any{"contexts": v.space.Contexts(v.id, "")})
 		return
 	}
 	prefix, ok := protocol.ParseContextPath(r.PathValue("path"), protocol.MaxContextBytes)
@@ -154,7 +274,7 @@ func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
 	}
 	for _, c := range v.space.Contexts(v.id, prefix) {
 		if c.Path == prefix {
-			writeJSON(w, http.StatusOK, c)
+			v.writeJSON(w, c)
 			return
 		}
 	}
@@ -162,7 +282,7 @@ func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
 }
 
 func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v visitor) {
-	writeJSON(w, http.StatusOK, map[string]any{"participants": v.space.Participants()})
+	v.writeJSON(w, map[string]any{"participants": v.space.Participants()})
 }
 
 // spaceInfo is what the list of spaces says of each.

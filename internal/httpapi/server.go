@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -52,6 +53,7 @@ type Options struct {
 
 	KeepAlive   time.Duration // of event streams; 0: 15 s
 	IdleTimeout time.Duration // for a reader of events that stops; 0: 2 min
+	Heavy       chan struct{} // slots for decoding and admitting much at once; nil: 8
 	Logger      *slog.Logger
 }
 
@@ -59,6 +61,7 @@ type Options struct {
 type Server struct {
 	options Options
 	mux     *http.ServeMux
+	budget  *limit.Budget
 }
 
 // New makes the API's handler.
@@ -66,10 +69,13 @@ func New(o Options) *Server {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
 	}
+	if o.Heavy == nil {
+		o.Heavy = make(chan struct{}, 8)
+	}
 	if o.IdleTimeout == 0 {
 		o.IdleTimeout = 2 * time.Minute
 	}
-	s := &Server{options: o, mux: http.NewServeMux()}
+	s := &Server{options: o, mux: http.NewServeMux(), budget: limit.NewBudget(budgetBytes, shareBytes)}
 	s.routes()
 	return s
 }
@@ -173,6 +179,7 @@ type visitor struct {
 	space *space.Space
 	id    protocol.ParticipantID
 	as    auth.Identity
+	hold  *limit.Hold // the memory that the request takes
 }
 
 type spaceHandler func(w http.ResponseWriter, r *http.Request, v visitor)
@@ -185,8 +192,41 @@ func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
 			access.WriteError(w, err)
 			return
 		}
-		next(w, r, visitor{room, identity.Participant, identity})
+		s.serve(w, r, visitor{space: room, id: identity.Participant, as: identity}, next)
 	}
+}
+
+// serve charges a request to its participant before anything is done for it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, v visitor, next spaceHandler) {
+	hold, ok := s.budget.Take(v.as.Holder(), requestBytes)
+	defer hold.Release()
+	refused := busy()
+	if ok {
+		refused = nil
+	}
+	if ok && r.Method != http.MethodPost { // envelopes have limits of their own
+		refused = v.space.ChargeRead(v.id)
+	}
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	v.hold = &hold
+	next(w, r, v)
+}
+
+// Bounds of the memory that requests take, in bytes.
+const (
+	budgetBytes  = 96 << 20 // all of them
+	shareBytes   = 16 << 20 // those of one token
+	requestBytes = 64 << 10 // each one: goroutine, buffers, headers
+)
+
+// busy refuses a request that would take more memory than there is for it.
+func busy() *protocol.Error {
+	err := protocol.Errorf(protocol.CodeTooMany, "Too many requests are being served; try again in a moment.")
+	err.RetryAfterMS = 1000
+	return err
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
@@ -217,15 +257,43 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, s.options.Version)
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	var body bytes.Buffer
-	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false) // it is no HTML, and says so
-	if err := e.Encode(v); err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
+// writeJSON answers with a JSON text that may be long.
+func (v visitor) writeJSON(w http.ResponseWriter, x any) {
+	body, err := encode(x)
+	if err != nil {
+		access.WriteError(w, err)
 		return
 	}
-	writeBody(w, status, body.Bytes())
+	v.write(w, body)
+}
+
+// write answers with a JSON text, whose memory is charged for as long as the
+// client takes to read it.
+func (v visitor) write(w http.ResponseWriter, body []byte) {
+	if !v.hold.Grow(int64(len(body))) {
+		access.WriteError(w, busy())
+		return
+	}
+	writeBody(w, http.StatusOK, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, x any) {
+	body, err := encode(x)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	writeBody(w, status, body)
+}
+
+func encode(x any) ([]byte, *protocol.Error) {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false) // it is not HTML, and its type says so
+	if err := e.Encode(x); err != nil {
+		return nil, protocol.Errorf(protocol.CodeInternal, "The answer could not be written.")
+	}
+	return body.Bytes(), nil
 }
 
 // writeBody answers with a JSON text.

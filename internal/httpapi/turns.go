@@ -39,7 +39,7 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 		return
 	}
 	list, next := view.Threads(q.limit, protocol.Seq(q.before), view.Viewer)
-	writeJSON(w, http.StatusOK, threadPage{list, next, next > 0})
+	v.writeJSON(w, threadPage{list, next, next > 0})
 }
 
 // thread answers with turns of a thread or, for a path that ends in .md, with
@@ -92,7 +92,7 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thre
 		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
 		return
 	}
-	writeBody(w, http.StatusOK, append(body, '\n'))
+	v.write(w, append(body, '\n'))
 }
 
 // turnOfEnvelope is the turn that an envelope belongs to.
@@ -113,7 +113,7 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 		writeTurnError(w, err)
 		return
 	}
-	writeJSON(w, http.StatusOK, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
+	v.writeJSON(w, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
 }
 
 // findTurn returns the turn that an envelope belongs to, and its thread. For a
@@ -190,7 +190,7 @@ func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 	case len(found) > 1:
 		access.WriteError(w, access.BadRequest("Several of your spaces have a thread of this id: say which with space=NAME."))
 	default:
-		s.turnsOf(w, r, found[0], thread)
+		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v visitor) { s.turnsOf(w, r, v, thread) })
 	}
 }
 
@@ -236,7 +236,7 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 			}
 			continue // he was kicked there, say
 		}
-		v := visitor{room, identity.Participant, identity}
+		v := visitor{space: room, id: identity.Participant, as: identity}
 		view, turnsErr := s.options.Turns.View(r.Context(), room, v.id)
 		if turnsErr == nil {
 			_, turnsErr = view.History(r.Context(), thread, 1, 0, view.Viewer)

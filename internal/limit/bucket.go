@@ -16,6 +16,8 @@ type Bucket struct {
 	envelopes tokens
 	joins     tokens
 	bytes     tokens
+	refused   tokens       // bytes of refused envelopes
+	reads     tokens       // requests that read
 	kinds     []kindTokens // replaced as a whole, never changed in place
 }
 
@@ -46,6 +48,8 @@ func (b *Bucket) Update(l Limits, now time.Time) {
 		b.joins = tokens{}
 	}
 	b.bytes = b.bytes.update(now, float64(l.BytesPerSecond), l.byteBurst())
+	b.refused = b.refused.update(now, l.refusedPerSecond(), max(l.byteBurst(), minRefusedBurst))
+	b.reads = b.reads.update(now, l.readRate(), max(burst(l.Rate, l.Burst), minReadBurst))
 	kinds := make([]kindTokens, 0, len(l.Kinds))
 	for _, k := range l.Kinds {
 		old := b.takeOver(k.Pattern.String())
@@ -105,6 +109,28 @@ func (b *Bucket) Join(now time.Time) *protocol.Error {
 	}
 	b.joins.take(now, 1)
 	return nil
+}
+
+// Read charges a request that reads. Error: rate_limited.
+func (b *Bucket) Read(now time.Time) *protocol.Error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	if wait := b.reads.wait(now, 1); wait > 0 {
+		return refusal("requests", "", wait)
+	}
+	b.reads.take(now, 1)
+	return nil
+}
+
+// Refused charges the bytes of envelopes that were refused, on credit, and
+// returns how long the sender has to keep quiet; 0: it may go on.
+func (b *Bucket) Refused(now time.Time, bytes int) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.clock(now)
+	b.refused.take(now, bytes)
+	return b.refused.wait(now, 1)
 }
 
 // Reservation is what an envelope has taken besides its envelope token. It

@@ -1,9 +1,7 @@
 package space
 
 import (
-	"cmp"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -13,10 +11,7 @@ import (
 
 // Config is what an operator has said about one space.
 type Config struct {
-	Name string
-	// Pattern is the name that the operator has configured, which may be a glob
-	// that Name matches; "": Name itself.
-	Pattern string
+	Name    string
 	Dialect protocol.Dialect // of connections that name none
 	// Everyone lets everybody see what is addressed to others; then `to` only
 	// says who should act.
@@ -32,31 +27,7 @@ type Config struct {
 	// Invited is what holds for invited participants, besides what the
 	// invitation grants.
 	Invited ParticipantConfig
-
-	base func() *capability.Ledger // the rights before any state entry, made once
 }
-
-// Shared returns the function that makes the configuration of each space of one
-// pattern. Nothing in them but the name is made for a space of its own, however
-// many participants are configured.
-func (c *Config) Shared() func(name string) *Config {
-	c.base = sync.OnceValue(func() *capability.Ledger { return capability.NewLedger(rightsOf(c)) })
-	return func(name string) *Config {
-		named := *c
-		named.Name = name
-		return &named
-	}
-}
-
-func (c *Config) ledger() *capability.Ledger {
-	if c.base != nil {
-		return c.base()
-	}
-	return capability.NewLedger(rightsOf(c))
-}
-
-// pattern is under which name the operator has configured the space.
-func (c *Config) pattern() string { return cmp.Or(c.Pattern, c.Name) }
 
 // ParticipantConfig is what an operator has said about a participant.
 type ParticipantConfig struct {
@@ -79,6 +50,11 @@ type Limiter interface {
 	// Reserve charges the bytes and the buckets of the kind. What it returns
 	// gives them back; it is nil when there was nothing to charge.
 	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, *protocol.Error)
+	// Read charges a request that reads.
+	Read(now time.Time) *protocol.Error
+	// Refused charges bytes of refused envelopes, and returns how long the
+	// sender has to keep quiet; 0: it may go on.
+	Refused(now time.Time, bytes int) time.Duration
 }
 
 // Reservation is what a Limiter has charged and can give back.
@@ -143,8 +119,6 @@ type Services struct {
 	// entries, 8 MiB.
 	RingEntries int
 	RingBytes   int
-	// RingTotal bounds the rings of all spaces together, in bytes; 0: 128 MiB.
-	RingTotal int64
 }
 
 func (s *Services) fill() {
@@ -162,9 +136,6 @@ func (s *Services) fill() {
 	}
 	if s.RingBytes == 0 {
 		s.RingBytes = 8 << 20
-	}
-	if s.RingTotal == 0 {
-		s.RingTotal = 128 << 20
 	}
 }
 

@@ -295,3 +295,15 @@ func presenceOf(t testing.TB, e *protocol.Envelope) string {
 	}
 	return p.Event
 }
+
+// count returns how many entries a page has.
+func count(t *testing.T, p *space.Page) (n int) {
+	t.Helper()
+	for _, refused := range p.Entries(t.Context()) {
+		if refused != nil {
+			t.Fatal(refused)
+		}
+		n++
+	}
+	return n
+}

@@ -3,6 +3,7 @@ package space
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -30,54 +31,76 @@ type HistoryQuery struct {
 	Backwards bool            // newest first
 }
 
-// Page is a part of the log. Next is where the following page begins: to be
-// given as Since, or as Before when going backwards.
+// Page is a part of the log, read entry by entry, so that it takes no more
+// memory than what the log reads at a time. Next is where the following page
+// begins: to be given as Since, or as Before when going backwards.
 type Page struct {
-	Entries []*Entry
 	Log     string // id of the log
 	Next    protocol.Seq
 	HasMore bool
+
+	space   *Space
+	sight   Sight
+	matcher *protocol.Matcher
+	query   journal.Query
+	limit   int
 }
 
-// History returns what a participant may see of the log.
+// History begins a page of what a participant may see of the log.
 func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q HistoryQuery) (*Page, *protocol.Error) {
 	matcher, refused := q.Filter.Compile()
 	if refused != nil {
 		refused.Code = protocol.CodeBadRequest
 		return nil, refused
 	}
-	limit := min(q.Limit, MaxHistory)
-	if limit <= 0 {
-		limit = DefaultHistory
-	}
-	sight := s.SightOf(who)
 	if refused := s.checkPosition(ctx, &q); refused != nil {
 		return nil, refused
 	}
-	page := &Page{Entries: []*Entry{}, Log: s.logID, Next: q.Since}
+	p := &Page{
+		Log: s.logID, Next: q.Since, space: s, sight: s.SightOf(who), matcher: matcher, limit: min(q.Limit, MaxHistory),
+		query: journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards},
+	}
+	if p.limit <= 0 {
+		p.limit = DefaultHistory
+	}
 	if q.Backwards {
-		page.Next = q.Before
+		p.Next = q.Before
 	}
-	scanned, size := 0, 0
-	jq := journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards}
-	for je, err := range s.journal().Range(ctx, s.name, jq) {
-		if err != nil {
-			return nil, errUnreadable()
-		}
-		if len(page.Entries) >= limit || scanned >= maxScan || size >= maxHistoryBytes {
-			page.HasMore = true
-			return page, nil
-		}
-		scanned++
-		page.Next = je.Envelope.Seq
-		e := newEntry(je)
-		if e.visibleTo(sight) && matcher.Match(e.Envelope) {
-			page.Entries = append(page.Entries, e)
-			size += len(je.Envelope.Payload) + len(je.Envelope.Extra)
-		}
-	}
-	return page, nil
+	return p, nil
 }
+
+// Entries yields the entries of the page, and at most one error, at the end.
+// After the last one Next and HasMore are final. It may be called again, which
+// reads the log again.
+func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
+	return func(yield func(*Entry, *protocol.Error) bool) {
+		found, scanned, size := 0, 0, 0
+		for je, err := range p.space.journal().Range(ctx, p.space.name, p.query) {
+			if err != nil {
+				yield(nil, errUnreadable())
+				return
+			}
+			if found >= p.limit || scanned >= maxScan || size >= maxHistoryBytes {
+				p.HasMore = true
+				return
+			}
+			scanned++
+			p.Next = je.Envelope.Seq
+			e := newEntry(je)
+			if !e.visibleTo(p.sight) || !p.matcher.Match(e.Envelope) {
+				continue
+			}
+			found++
+			size += len(je.Envelope.Payload) + len(je.Envelope.Extra)
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Backwards reports whether the newest entry comes first.
+func (p *Page) Backwards() bool { return p.query.Backwards }
 
 // checkPosition refuses a position in another log. One beyond the head waits
 // until this gateway has caught up.

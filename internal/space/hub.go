@@ -20,12 +20,8 @@ type Hub struct {
 	draining atomic.Bool
 	invites  invitations
 
-	spaces    sync.Map // name to *Space; changed under mu
-	buckets   bucketPool
-	creations creations
-	rings     ringBudget
-
 	mu     sync.Mutex
+	spaces map[string]*Space
 	config func(name string) (*Config, bool)
 	// generation counts the configurations, so that a space which is opened
 	// during a reload notices.
@@ -36,8 +32,7 @@ type Hub struct {
 // be replaced with Reload.
 func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
 	services.fill()
-	h := &Hub{services: services, config: config}
-	h.rings.max = services.RingTotal
+	h := &Hub{services: services, spaces: make(map[string]*Space), config: config}
 	services.Journal.Follow(h.deliver, h.replaced)
 	return h
 }
@@ -49,18 +44,12 @@ func (h *Hub) deliver(name string, entries []*journal.Entry) {
 	for _, e := range entries {
 		h.invites.add(name, e)
 	}
-	if s := h.lookup(name); s != nil {
+	h.mu.Lock()
+	s := h.spaces[name]
+	h.mu.Unlock()
+	if s != nil {
 		s.deliver(entries)
-		h.reclaimRings()
 	}
-}
-
-// lookup returns the space of this name, which may still be opening; nil: there
-// is none.
-func (h *Hub) lookup(name string) *Space {
-	s, _ := h.spaces.Load(name)
-	found, _ := s.(*Space)
-	return found
 }
 
 // ErrNoSpace: the configuration has no space of that name.
@@ -70,8 +59,7 @@ var ErrNoSpace = errors.New("no such space")
 // ask. The error is ErrNoSpace, or the log's.
 func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 	h.mu.Lock()
-	s := h.lookup(name)
-	ok := s != nil
+	s, ok := h.spaces[name]
 	if !ok {
 		cfg, found := h.config(name)
 		if !found {
@@ -80,7 +68,7 @@ func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 		}
 		s = h.newSpace(cfg, name)
 		s.generation = h.generation
-		h.spaces.Store(name, s)
+		h.spaces[name] = s
 	}
 	s.used.Store(h.services.Clock().UnixNano())
 	h.mu.Unlock()
@@ -104,7 +92,7 @@ func (h *Hub) newSpace(cfg *Config, name string) *Space {
 		loading:      true,
 		participants: make(map[protocol.ParticipantID]*participant),
 	}
-	s.state.Store(newState(cfg))
+	s.cfg.Store(cfg)
 	s.contexts = newContexts()
 	return s
 }
@@ -123,7 +111,11 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	if err != nil {
 		s.log.Error("open space", "error", err)
 		s.openErr = fmt.Errorf("open space %s: %w", s.name, err)
-		h.spaces.CompareAndDelete(s.name, s) // the next one tries again
+		h.mu.Lock()
+		if h.spaces[s.name] == s { // the next one tries again
+			delete(h.spaces, s.name)
+		}
+		h.mu.Unlock()
 		close(s.opened)
 		return
 	}
@@ -134,9 +126,6 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	s.put(pending)
 	s.deliverMu.Unlock()
 	close(s.opened)
-	if s.retired.Load() {
-		s.closed()
-	}
 	h.mu.Lock()
 	cfg, configured := h.config(s.name)
 	changed := h.generation != s.generation
@@ -188,7 +177,6 @@ func (s *Space) load(ctx context.Context) error {
 		s.contexts.note(e)
 	}
 	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)
-	s.ring.budget = &s.hub.rings
 	return nil
 }
 
@@ -230,12 +218,18 @@ func (s *Space) reconfigure(cfg *Config) {
 	s.deliverMu.Lock()
 	before := s.state.Load()
 	after := before.withConfig(cfg)
+	s.cfg.Store(cfg)
 	s.state.Store(after)
 	s.deliverMu.Unlock()
 
 	s.mu.Lock()
 	for id, p := range s.participants {
-		s.hub.buckets.update(p.buckets, s.settings(id).NewLimiter)
+		if make := s.settings(id).NewLimiter; make != nil {
+			l := make(p.limits())
+			p.limiter.Store(&l)
+		} else {
+			p.limiter.Store(nil)
+		}
 	}
 	s.mu.Unlock()
 	for _, m := range s.members() {
@@ -246,9 +240,11 @@ func (s *Space) reconfigure(cfg *Config) {
 
 // admits reports whether the configuration still lets the participant in.
 func (s *Space) admits(id protocol.ParticipantID) bool {
-	st := s.state.Load()
-	_, configured := st.cfg.Participants[id]
-	return configured || st.invited(id) || st.cfg.Guests != nil
+	cfg := s.config()
+	if _, ok := cfg.Participants[id]; ok {
+		return true
+	}
+	return s.state.Load().invited(id) || cfg.Guests != nil
 }
 
 // Configured reports whether the configuration has a space of this name.
@@ -274,7 +270,9 @@ func (h *Hub) SetRemote(name string, ids []protocol.ParticipantID) {
 }
 
 func (h *Hub) opened(name string) *Space {
-	s := h.lookup(name)
+	h.mu.Lock()
+	s := h.spaces[name]
+	h.mu.Unlock()
 	if s == nil {
 		return nil
 	}
@@ -311,7 +309,6 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 				s.ring.expire(now.Add(-ringAge))
 				h.retire(s, now)
 			}
-			h.creations.sweep(now)
 			last = now
 		}
 	}
@@ -331,10 +328,10 @@ const (
 func (h *Hub) replaced(affected func(space string) bool) {
 	h.mu.Lock()
 	var dropped []*Space
-	for s := range h.all() {
-		if affected(s.name) {
+	for name, s := range h.spaces {
+		if affected(name) {
 			s.retired.Store(true)
-			h.spaces.Delete(s.name)
+			delete(h.spaces, name)
 			dropped = append(dropped, s)
 		}
 	}
@@ -351,11 +348,6 @@ func (h *Hub) replaced(affected func(space string) bool) {
 		for _, c := range s.following() {
 			c.rouse()
 		}
-		select {
-		case <-s.opened:
-			s.closed()
-		default: // open sees that it is retired
-		}
 	}
 }
 
@@ -363,14 +355,12 @@ func (h *Hub) replaced(affected func(space string) bool) {
 // when somebody asks for it.
 func (h *Hub) retire(s *Space, now time.Time) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if s.retired.Load() || len(s.members()) > 0 || now.Sub(time.Unix(0, s.used.Load())) < spaceAge {
-		h.mu.Unlock()
 		return
 	}
 	s.retired.Store(true)
-	h.spaces.CompareAndDelete(s.name, s)
-	h.mu.Unlock()
-	s.closed()
+	delete(h.spaces, s.name)
 	for _, c := range s.following() {
 		c.rouse()
 	}

@@ -75,10 +75,44 @@ func (s *Space) Publish(ctx context.Context, from *Sender, attempts []Attempt) [
 		p.admit(ctx, i, a)
 	}
 	p.flush(ctx)
+	refused := 0
 	for i := range p.outcomes {
 		s.count(attempts[i].In, p.outcomes[i].Err)
+		if isSendersFault(p.outcomes[i].Err) {
+			refused += attempts[i].In.Size
+		}
+	}
+	if refused > 0 {
+		from.ChargeRefused(refused)
 	}
 	return p.outcomes
+}
+
+// isSendersFault reports whether an envelope was refused for a reason that is
+// not the gateway's.
+func isSendersFault(err *protocol.Error) bool {
+	return err != nil && err.Code != protocol.CodeUnavailable && err.Code != protocol.CodeOutcomeUnknown
+}
+
+// ChargeRefused charges bytes of refused envelopes to the sender. It returns how
+// long the sender has to keep quiet; 0: it may go on.
+func (f *Sender) ChargeRefused(bytes int) time.Duration {
+	if limiter := f.who.limits(); limiter != nil {
+		return limiter.Refused(f.space.now(), bytes)
+	}
+	return 0
+}
+
+// ChargeRead charges a request that reads to a participant. Error:
+// rate_limited.
+func (s *Space) ChargeRead(id protocol.ParticipantID) *protocol.Error {
+	s.mu.Lock()
+	limiter := s.participantLocked(id).limits()
+	s.mu.Unlock()
+	if limiter == nil {
+		return nil
+	}
+	return limiter.Read(s.now())
 }
 
 // Charge counts an envelope against the sender's rate that goes no further

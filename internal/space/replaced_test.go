@@ -157,13 +157,13 @@ func TestJoin_PositionAndLog(t *testing.T) {
 func TestHistory_PositionAndLog(t *testing.T) {
 	r, log := openSwapped(t)
 	page, refused := r.History(t.Context(), "bob", space.HistoryQuery{Since: 2, Log: r.LogID()})
-	if refused != nil || page.Log != r.LogID() || len(page.Entries) != 3 {
+	if refused != nil || page.Log != r.LogID() || count(t, page) != 3 {
 		t.Fatalf("got %+v, %v", page, refused)
 	}
 	if _, refused = r.History(t.Context(), "bob", space.HistoryQuery{Since: 2, Log: "other"}); code(refused) != protocol.CodeCursorExpired || refused.OldestSeq != 1 {
 		t.Errorf("another log: %v", refused)
 	}
-	if page, refused = r.History(t.Context(), "bob", space.HistoryQuery{Since: 99}); refused != nil || len(page.Entries) != 0 {
+	if page, refused = r.History(t.Context(), "bob", space.HistoryQuery{Since: 99}); refused != nil || count(t, page) != 0 {
 		t.Errorf("beyond the head: %+v, %v", page, refused)
 	}
 	lag := errors.New("lagging")

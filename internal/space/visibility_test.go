@@ -56,8 +56,8 @@ func TestReload_VisibilityFollows(t *testing.T) {
 			if refused != nil {
 				t.Fatal(refused)
 			}
-			if want := map[bool]int{false: 2, true: 4}[test.after]; len(page.Entries) != want {
-				t.Errorf("history has %d entries, want %d", len(page.Entries), want)
+			if want := map[bool]int{false: 2, true: 4}[test.after]; count(t, page) != want {
+				t.Errorf("history has %d entries, want %d", count(t, page), want)
 			}
 			contexts := map[protocol.ContextPath]int{}
 			for _, c := range r.Contexts("carol", "") {

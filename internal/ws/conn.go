@@ -29,6 +29,10 @@ type conn struct {
 	unread []byte        // read from the kernel, not yet by the library
 	block  *[]byte       // borrowed while unread is part of it
 	pong   func(payload []byte)
+	// overhead is how many bytes have been read that are no content of a
+	// message, less what was allowed of them since overheadAt.
+	overhead   int
+	overheadAt time.Duration
 
 	mu      sync.Mutex  // one batch of frames, or one control frame, at a time
 	said    bool        // the close frame has been written: nothing comes behind it
@@ -50,7 +54,7 @@ const (
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockBytes); return &b }}
 
 func newConn(c net.Conn, leftover []byte) *conn {
-	nc := &conn{Conn: c, unread: append([]byte(nil), leftover...)}
+	nc := &conn{Conn: c, unread: append([]byte(nil), leftover...), overheadAt: time.Since(epoch)}
 	if sc, ok := c.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
 			nc.raw = raw
@@ -66,8 +70,55 @@ func (c *conn) silence(now time.Duration) time.Duration {
 	return now - time.Duration(c.lastRead.Load())
 }
 
-// Read gives the library what was read from the kernel in one block.
+// Bounds of what a peer may send besides content: control frames, the heads of
+// frames. Small frames without content cost as much as messages, which are
+// charged.
+const (
+	overheadPerSecond = 8 << 10   // bytes: over a thousand pings
+	overheadBurst     = 128 << 10 // more than is ever read ahead of content
+	frameHead         = 14        // bytes at most, which a message may have
+)
+
+var errOverhead = errors.New("too many control frames or fragments")
+
+// Read gives the library what the peer has sent. All of it counts as overhead
+// until content says which part of it was the content of a message.
 func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.read(p)
+	if c.overhead += n; c.overhead > overheadBurst && err == nil && c.exhausted() {
+		return 0, errOverhead
+	}
+	return n, err
+}
+
+// exhausted takes what was allowed meanwhile off the overhead, and reports
+// whether there is still too much.
+func (c *conn) exhausted() bool {
+	now := time.Since(epoch)
+	allowed := (now - c.overheadAt).Seconds() * overheadPerSecond
+	c.overhead -= int(min(allowed, float64(c.overhead)))
+	c.overheadAt = now
+	return c.overhead > overheadBurst
+}
+
+// content takes n bytes off the overhead.
+func (c *conn) content(n int) { c.overhead -= min(n, c.overhead) }
+
+// contentReader reads a message and notes how much of what was read is content.
+type contentReader struct {
+	message io.Reader
+	conn    *conn
+}
+
+// Read reads so little at a time that what is read ahead fits the burst.
+func (r *contentReader) Read(p []byte) (int, error) {
+	n, err := r.message.Read(p[:min(len(p), blockBytes)])
+	r.conn.content(n)
+	return n, err
+}
+
+// read takes from what was read from the kernel in one block.
+func (c *conn) read(p []byte) (int, error) {
 	if len(c.unread) == 0 {
 		if c.raw == nil {
 			n, err := c.Conn.Read(p)
@@ -194,7 +245,7 @@ func (c *conn) writeClose(code int, reason string) {
 // cutting the connection with data unread would take the close back.
 func (c *conn) linger() {
 	_ = c.SetReadDeadline(time.Now().Add(hurryTimeout)) // a closed connection is as good
-	_, _ = io.Copy(io.Discard, c)
+	_, _ = io.Copy(io.Discard, c.Conn)
 }
 
 // closePatience is how long the peer has for its part of the close handshake.

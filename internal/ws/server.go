@@ -42,6 +42,7 @@ type Options struct {
 	IdleTimeout      time.Duration // 2 min: not heard for so long, or not read
 	HandshakeTimeout time.Duration // 10 s: for a client that joins by its first frame
 	MaxConnections   int           // 0: as many as there are descriptors for
+	Heavy            chan struct{} // slots for decoding and admitting much at once; nil: 8
 	Observer         Observer      // nil: nothing is counted
 	Logger           *slog.Logger
 }
@@ -50,6 +51,9 @@ func (o *Options) fill() {
 	setDefault(&o.PingInterval, 30*time.Second)
 	setDefault(&o.IdleTimeout, 2*time.Minute)
 	setDefault(&o.HandshakeTimeout, 10*time.Second)
+	if o.Heavy == nil {
+		o.Heavy = make(chan struct{}, 8)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

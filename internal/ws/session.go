@@ -18,6 +18,8 @@ import (
 const (
 	burstFrames = 256
 	burstBytes  = 256 << 10
+	// heavyBytes is from which length on frames are decoded a few at a time.
+	heavyBytes = 64 << 10
 )
 
 // session is one connection: its reader owns it, its writer is waited for.
@@ -27,6 +29,10 @@ type session struct {
 	conn   *conn
 	member *space.Member
 	sender *space.Sender
+
+	content    contentReader // of the message that is being read
+	frameBytes int           // of the last message
+	heavy      bool          // the session has a slot of server.heavy
 
 	messageLimit int64
 	contextDepth int
@@ -42,7 +48,7 @@ func (s *session) run() {
 		s.writeLoop(ctx)
 	}()
 	err := s.readLoop(ctx)
-	if errors.Is(err, errTooLarge) || errors.Is(err, errViolations) {
+	if errors.Is(err, errTooLarge) || errors.Is(err, errViolations) || errors.Is(err, errOverhead) {
 		s.conn.linger()
 	}
 	s.member.Close(space.Closing{Code: protocol.CloseNormal, Now: true})
@@ -67,6 +73,7 @@ func (s *session) readLoop(ctx context.Context) error {
 				_ = s.publish(ctx, attempts) // the connection ends anyway
 				return s.readFailed(err)
 			}
+			s.takeSlot(len(frame))
 			a := s.decode(frame)
 			if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemSubscribe {
 				if err := errors.Join(s.publish(ctx, attempts), s.subscribe(a.In)); err != nil {
@@ -92,7 +99,7 @@ func (s *session) readLoop(ctx context.Context) error {
 
 func (s *session) decode(frame []byte) space.Attempt {
 	if frame == nil {
-		return space.Attempt{In: &protocol.Inbound{}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
+		return space.Attempt{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
 			"An envelope is a text frame; this was a binary one.")}
 	}
 	in, err := protocol.Decode(frame, s.member.Dialect, s.contextDepth)
@@ -116,11 +123,14 @@ var errTooLarge = errors.New("message too large")
 
 // read returns the next message in memory of its own; nil for a binary one.
 func (s *session) read(ctx context.Context) ([]byte, error) {
-	typ, r, err := s.ws.Reader(ctx)
+	typ, message, err := s.ws.Reader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s.refreshLimits()
+	s.content = contentReader{message, s.conn}
+	r := &s.content
+	defer s.conn.content(frameHead)
 	block := blocks.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
 	defer blocks.Put(block)
 	n, err := io.ReadFull(r, *block)
@@ -130,7 +140,7 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
-	if int64(n) > s.messageLimit {
+	if s.frameBytes = n; int64(n) > s.messageLimit {
 		return nil, errTooLarge
 	}
 	if typ != websocket.MessageText {
@@ -162,8 +172,12 @@ func (s *session) readFailed(err error) error {
 		e := protocol.Errorf(protocol.CodeMessageTooLarge, "A message may have at most %d bytes; the connection is closed.", s.messageLimit)
 		e.Limit = s.messageLimit
 		s.server.refused(e.Code)
+		s.sender.ChargeRefused(int(s.messageLimit))
 		s.member.Refuse("", e)
 		s.end(space.Closing{Code: protocol.CloseTooBig, Reason: "message too large", UpTo: s.member.Space().Head()})
+	}
+	if errors.Is(err, errOverhead) {
+		return s.endViolation(errOverhead)
 	}
 	return err
 }
@@ -181,17 +195,39 @@ func (s *session) end(c space.Closing) {
 	}
 }
 
+// takeSlot waits until a long frame may be decoded: what a frame becomes takes
+// many times its bytes until it is published.
+func (s *session) takeSlot(frameBytes int) {
+	if frameBytes > heavyBytes && !s.heavy {
+		s.server.options.Heavy <- struct{}{}
+		s.heavy = true
+	}
+}
+
+// giveSlot gives the slot back, before anything waits for the peer.
+func (s *session) giveSlot() {
+	if s.heavy {
+		<-s.server.options.Heavy
+		s.heavy = false
+	}
+}
+
 // publish admits a burst and answers what has to be answered. The error ends
 // the connection.
 func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
+	defer s.giveSlot()
 	if len(attempts) == 0 || s.member.Ending() {
-		return nil // what comes behind a close is nobody's
+		return nil // the connection is closing
 	}
-	for _, o := range s.member.Space().Publish(ctx, s.sender, attempts) {
+	outcomes := s.member.Space().Publish(ctx, s.sender, attempts)
+	s.giveSlot()
+	refused := false
+	for _, o := range outcomes {
 		if o.Err != nil {
 			if err := s.refuse(o.ID, o.Err); err != nil {
 				return err
 			}
+			refused = true
 			continue
 		}
 		if s.member.Ack {
@@ -200,6 +236,9 @@ func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
 		if o.Invite != nil {
 			s.member.Tell(protocol.KindSpaceInviteAck, o.ID, o.Invite)
 		}
+	}
+	if refused && s.sender.ChargeRefused(0) > 0 {
+		return s.endViolation(errViolations)
 	}
 	return nil
 }
@@ -212,25 +251,35 @@ func (s *session) refuse(id protocol.ID, err *protocol.Error) error {
 	if s.violations == nil || !s.violations.Add(time.Now()) {
 		return nil
 	}
+	return s.endViolation(errViolations)
+}
+
+// endViolation closes the connection of a peer that does not keep to the limits.
+func (s *session) endViolation(reason error) error {
 	if o := s.server.options.Observer; o != nil {
 		o.ViolationClose()
 	}
-	s.end(space.Closing{Code: protocol.ClosePolicy, Reason: errViolations.Error(), UpTo: s.member.Space().Head()})
-	return errViolations
+	s.end(space.Closing{Code: protocol.ClosePolicy, Reason: reason.Error(), UpTo: s.member.Space().Head()})
+	return reason
 }
 
 func (s *session) subscribe(in *protocol.Inbound) error {
-	if err := s.member.Space().Charge(s.sender, in); err != nil {
-		return s.refuse(in.Envelope.ID, err)
+	err := s.member.Space().Charge(s.sender, in)
+	var f protocol.Filter
+	if err == nil {
+		f, err = protocol.ParseFilter(in.Payload)
 	}
-	f, err := protocol.ParseFilter(in.Payload)
 	if err == nil {
 		err = s.member.Subscribe(in.Envelope.ID, f)
 	}
-	if err != nil {
-		return s.refuse(in.Envelope.ID, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if s.sender.ChargeRefused(in.Size) > 0 {
+		s.member.Refuse(in.Envelope.ID, err)
+		return s.endViolation(errViolations)
+	}
+	return s.refuse(in.Envelope.ID, err)
 }
 
 // writeLoop writes what the member's cursor finds, until the connection ends.

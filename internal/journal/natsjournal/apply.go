@@ -30,7 +30,6 @@ type pass struct {
 	settled map[idKey]author        // by the proposal
 	state   map[string]protocol.Seq // last state entry by space
 	seq     uint64                  // of the last message
-	guards  guardRows
 
 	out delivery
 }
@@ -48,8 +47,6 @@ type author struct {
 
 // delivery is what a pass has for the sink and for those who wait.
 type delivery struct {
-	stream  *stream
-	seq     uint64        // of the last message
 	sink    *journal.Sink // nil: nobody followed at that time
 	entries []spaceEntries
 	answers []blockAnswer
@@ -149,7 +146,7 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 		return journal.Result{}, err
 	}
 	if known { // and so it needs no check
-		p.guards.add(it.space, uint64(first.seq/seqsPerBlock), it.seq, d.entry.State)
+		p.s.pins.add(pin{Space: it.space, From: uint64(first.seq / seqsPerBlock), To: it.seq, State: d.entry.State})
 		return judgeID(first.seq, first.from, env.From), nil
 	}
 	last, err := p.lastState(it.space)
@@ -162,7 +159,7 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 	if by, settled, err := p.settledBy(it.space, d.entry.Settles); err != nil {
 		return journal.Result{}, err
 	} else if settled {
-		p.guards.add(it.space, uint64(by.seq/seqsPerBlock), it.seq, d.entry.State)
+		p.s.pins.add(pin{Space: it.space, From: uint64(by.seq / seqsPerBlock), To: it.seq})
 		return journal.Result{Err: &journal.SettledError{By: by.from, Seq: by.seq}}, nil
 	}
 	env.Seq = seq
@@ -239,8 +236,8 @@ func (p *pass) commit() error {
 	}
 	next := position{created: s.pos.created, seq: p.seq}
 	p.batch.SetMeta(metaPosition(s.name), next.encode())
-	if err := p.guards.write(p.db, p.batch); err != nil {
-		return err
+	if data, ok := s.pins.changed(); ok {
+		p.batch.SetMeta(metaPins(s.name), data)
 	}
 	if err := p.batch.Commit(false); err != nil {
 		return err
@@ -251,8 +248,9 @@ func (p *pass) commit() error {
 	if p.out.sink == nil {
 		p.out.entries = nil
 	}
-	p.out.stream, p.out.seq = s, p.seq
-	s.j.deliveries <- p.out // deliver outlives the streams
+	if len(p.out.entries)+len(p.out.answers) > 0 {
+		s.j.deliveries <- p.out // deliver outlives the streams
+	}
 	return nil
 }
 
@@ -269,6 +267,5 @@ func (j *Journal) deliver() {
 				j.committed(f)
 			}
 		}
-		d.stream.progress.reach(d.seq)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
-	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -149,17 +148,10 @@ func (j *Journal) purgeAll(ctx context.Context) {
 }
 
 // purge removes the blocks of a space without state entries up to (exclusive)
-// a message, as far as the guards allow.
+// a message, as far as the pins allow.
 func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	s := j.streams[j.names.bucket(space)]
-	var safe uint64
-	var remove []uint64
-	if err := j.withReplica(func(db *entrydb.DB) (err error) {
-		safe, remove, err = cut(db, space, below)
-		return err
-	}); err != nil {
-		return fmt.Errorf("read guards: %w", err)
-	}
+	safe, remove := s.pins.cut(space, below)
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
 	handle, err := j.js.Stream(ctx, s.name)
@@ -176,16 +168,8 @@ func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	if err != nil {
 		return err
 	}
-	return j.withReplica(func(db *entrydb.DB) error { return dropGuards(db, space, safe, remove) })
-}
-
-func (j *Journal) withReplica(f func(*entrydb.DB) error) error {
-	db, done, err := j.replica.use()
-	if err != nil {
-		return err
-	}
-	defer done()
-	return f(db)
+	s.pins.purged(space, safe)
+	return nil
 }
 
 // isGone recognises the answer to deleting a message that another gateway has

@@ -40,15 +40,11 @@ type stream struct {
 	log   *slog.Logger
 
 	commit *committer
+	pins   pins
 
 	health atomic.Pointer[error] // why the stream is not well; nil: it is
-	// following is set while a feed delivers and nothing is known to be missing.
-	following atomic.Bool
-	progress  progress
-	ends      question
-
-	resync chan struct{} // open a new feed
-	pokes  chan struct{} // look whether all is well
+	resync chan struct{}         // open a new feed
+	pokes  chan struct{}         // look whether all is well
 
 	// Owned by run.
 	pos     position
@@ -77,7 +73,6 @@ func newStream(j *Journal, index int) *stream {
 		log:    j.log.With("stream", name),
 		resync: make(chan struct{}, 1),
 		pokes:  make(chan struct{}, 1),
-		ends:   question{turn: make(chan struct{}, 1)},
 	}
 	s.commit = newCommitter(func(f *flight) {
 		j.publishing.Add(1)
@@ -95,8 +90,8 @@ func (s *stream) setHealth(err error) {
 	s.health.Store(&err)
 }
 
-// healthErr returns why the stream is not well.
-func (s *stream) healthErr() error {
+// ill returns why the stream is not well.
+func (s *stream) ill() error {
 	if err := s.health.Load(); err != nil {
 		return fmt.Errorf("stream %s: %w", s.name, *err)
 	}
@@ -123,9 +118,11 @@ func (s *stream) load() error {
 	if s.pos, err = decodePosition(data); err != nil {
 		return err
 	}
+	if data, err = db.Meta(metaPins(s.name)); err != nil {
+		return err
+	}
 	s.since, s.stalled = trouble{}, 0
-	s.progress.reset(s.pos.seq)
-	return nil
+	return s.pins.load(data)
 }
 
 // run follows the stream until ctx ends, however often it has to start anew.
@@ -186,8 +183,6 @@ func (s *stream) session(ctx context.Context) error {
 	}
 	s.setHealth(nil)
 	s.j.caughtUp(s)
-	s.following.Store(true)
-	defer s.following.Store(false)
 	return s.read(ctx, f, forever)
 }
 
@@ -197,8 +192,7 @@ func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInf
 	if info.State.LastSeq <= s.pos.seq {
 		return nil
 	}
-	s.setHealth(errCatchingUp)
-	last, err := s.lastStored(ctx, s.handle)
+	last, err := s.lastStored(ctx)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,8 @@ var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
 func (m *Model) body(req llm.Request) chatRequest {
 	out := chatRequest{
 		Model: m.name, Messages: m.messages(req.Messages),
-		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
+		ReasoningEffort: req.Effort,
+		Stream:          true, StreamOptions: &streamOptions{IncludeUsage: true},
 	}
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, toolOf(t))
@@ -72,12 +73,9 @@ func (m *Model) body(req llm.Request) chatRequest {
 	if len(out.Tools) > 0 { // the choice is refused without any
 		out.ToolChoice = choiceOf(req.Choice)
 	}
-	if !m.noEffort.Load() {
-		out.ReasoningEffort = req.Effort
-	}
 	// OpenAI's reasoning models refuse max_tokens, other servers do not know
 	// its successor.
-	if m.newTokens.Load() {
+	if m.official {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
 		out.MaxTokens = req.MaxTokens

@@ -1,0 +1,267 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/meuptest"
+)
+
+const mib = 1 << 20
+
+// repeated is a body of n bytes: begin, text again and again, end.
+type repeated struct {
+	begin, text, end string
+	n, at            int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.at == r.n {
+		return 0, io.EOF
+	}
+	p = p[:min(len(p), r.n-r.at)]
+	for i := range p {
+		switch at := r.at + i; {
+		case at < len(r.begin):
+			p[i] = r.begin[at]
+		case at >= r.n-len(r.end):
+			p[i] = r.end[at-r.n+len(r.end)]
+		default:
+			p[i] = r.text[(at-len(r.begin))%len(r.text)]
+		}
+	}
+	r.at += len(p)
+	return len(p), nil
+}
+
+// allocated returns how many bytes f allocates, the client's among them.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestSend_MemoryOfArrays: how much memory a request takes does not depend on
+// how large its array is, nor on how small the elements are.
+func TestSend_MemoryOfArrays(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	for _, c := range []struct {
+		name   string
+		body   repeated
+		status int
+		most   uint64
+	}{
+		{"elements", repeated{begin: "[0", text: ",0", end: "]", n: 32*mib - 1}, 400, 4 * mib},
+		{"element", repeated{begin: "[[0", text: ",0", end: "]]", n: 32*mib - 1}, 413, 8 * mib},
+		{"space", repeated{begin: "[0", text: " ", end: "]", n: 32 * mib}, 400, 4 * mib},
+		{"nested", repeated{begin: "[", text: "[", end: "]", n: 32 * mib}, 400, 8 * mib},
+		{"single", repeated{begin: `{"kind":"x.y","payload":{"a":[0`, text: ",0", end: "]}}", n: 32*mib - 1}, 413, 8 * mib},
+		{"longest", repeated{begin: `{"kind":"x.y","payload":{"a":[0`, text: ",0", end: "]}}", n: 1*mib - 1}, 400, 48 * mib},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var status int
+			var answer []byte
+			got := allocated(func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/api/spaces/lab/envelopes", &c.body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.ContentLength = int64(c.body.n)
+				r.Header.Set("Authorization", "Bearer alice-token")
+				transport := &http.Transport{DisableKeepAlives: true}
+				resp, err := transport.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				if answer, err = io.ReadAll(resp.Body); err != nil {
+					t.Fatal(err)
+				}
+				status = resp.StatusCode
+			})
+			if status != c.status {
+				t.Errorf("status %d: %s", status, answer)
+			}
+			if t.Logf("%d KiB", got>>10); got > c.most {
+				t.Errorf("%d bytes were allocated, want at most %d", got, c.most)
+			}
+		})
+	}
+}
+
+// TestSend_LargeArrayIsAdmittedAsItComes: beyond a mebibyte the elements before a
+// fault are admitted, and the fault is the last answer.
+func TestSend_LargeArrayIsAdmittedAsItComes(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	var body bytes.Buffer
+	body.WriteByte('[')
+	for i := range 6 {
+		fmt.Fprintf(&body, `{"id":"e%d","kind":"x.y","payload":{"a":%q}},`, i, strings.Repeat("x", 300_000))
+	}
+	body.WriteString(`7,{"id":"last"`)
+	resp := ask(t, g, http.MethodPost, "/api/spaces/lab/envelopes", body.String())
+	var answers []struct {
+		ID    string
+		Seq   uint64
+		Error string
+	}
+	answer := text(t, resp)
+	if err := json.Unmarshal([]byte(answer), &answers); err != nil || resp.StatusCode != http.StatusMultiStatus || len(answers) != 8 {
+		t.Fatalf("%d %s: %v", resp.StatusCode, answer, err)
+	}
+	for i, a := range answers[:6] {
+		if a.ID != fmt.Sprint("e", i) || a.Seq != uint64(i+1) {
+			t.Errorf("answer %d: %+v", i, a)
+		}
+	}
+	if answers[6].Error != "invalid_envelope" || answers[7].Error != "invalid_json" {
+		t.Errorf("%+v", answers[6:])
+	}
+}
+
+// fill puts n envelopes of size bytes into the log.
+func fill(t *testing.T, g *meuptest.Gateway, n, size int) {
+	t.Helper()
+	for range n {
+		body := fmt.Sprintf(`{"kind":"x.y","payload":{"a":%q}}`, strings.Repeat("x", size))
+		if resp := ask(t, g, http.MethodPost, "/api/spaces/lab/envelopes", body); resp.StatusCode != http.StatusOK {
+			t.Fatal(text(t, resp))
+		}
+	}
+}
+
+// TestHistory_MemoryOfUnreadPages: pages that nobody reads take a bounded part of
+// the memory, and others are still served.
+func TestHistory_MemoryOfUnreadPages(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	fill(t, g, 16, 900_000)
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, served, refused := heap(), 0, 0
+	for i := range 60 {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", g.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+			t.Fatal(err)
+		}
+		accept := []string{"application/json", "application/jsonl"}[i%2]
+		fmt.Fprintf(c, "GET /api/spaces/lab/envelopes?limit=1000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\nAccept: %s\r\n\r\n", accept)
+		resp, err := http.ReadResponse(bufio.NewReaderSize(c, 16), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch resp.StatusCode {
+		case http.StatusOK:
+			served++
+		case http.StatusTooManyRequests:
+			refused++
+		default:
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	}
+	if served < 4 || served > 16 || served+refused != 60 {
+		t.Errorf("%d pages were served and %d refused", served, refused)
+	}
+	if grown := heap() - before; grown > 64*mib {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.HTTP()+"/api/spaces/lab/envelopes?limit=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer bob-token")
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(r)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("another participant: %v, %v", resp, err)
+	}
+	_ = resp.Body.Close()
+}
+
+// TestHistory_LargePages: a page that is written in parts is the one that it
+// would be in one part.
+func TestHistory_LargePages(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	const n = 12
+	fill(t, g, n, 100_000)
+	for _, query := range []string{"?limit=12", "?limit=11", "?order=desc", "?order=desc&limit=7", "?limit=1"} {
+		t.Run(query, func(t *testing.T) {
+			var page struct {
+				Envelopes []struct{ Seq uint64 }
+				Next      uint64
+				HasMore   bool `json:"has_more"`
+			}
+			if err := json.Unmarshal([]byte(text(t, ask(t, g, http.MethodGet, "/api/spaces/lab/envelopes"+query, ""))), &page); err != nil {
+				t.Fatal(err)
+			}
+			resp := ask(t, g, http.MethodGet, "/api/spaces/lab/envelopes"+query, "", "Accept", "application/jsonl")
+			lines := strings.Split(strings.TrimSuffix(text(t, resp), "\n"), "\n")
+			if resp.Header.Get("Meup-Next") != fmt.Sprint(page.Next) || resp.Header.Get("Meup-Has-More") != fmt.Sprint(page.HasMore) {
+				t.Errorf("%v, and the object has %d, %t", resp.Header, page.Next, page.HasMore)
+			}
+			if len(lines) != len(page.Envelopes) || page.HasMore != (len(lines) < n) {
+				t.Fatalf("%d lines, %d envelopes, more: %t", len(lines), len(page.Envelopes), page.HasMore)
+			}
+			for i, line := range lines {
+				var e struct{ Seq uint64 }
+				if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq != page.Envelopes[i].Seq {
+					t.Errorf("line %d: %v", i, err)
+				}
+			}
+			if last := page.Envelopes[len(page.Envelopes)-1].Seq; page.Next != last {
+				t.Errorf("next is %d behind %d", page.Next, last)
+			}
+		})
+	}
+}
+
+// TestReads_HaveARate: a participant that does nothing but ask is slowed down.
+func TestReads_HaveARate(t *testing.T) {
+	g := meuptest.Start(t, `
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"], limits: {rate: 1, burst: 1}}
+`)
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	begun := time.Now()
+	for i := range 5000 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.HTTP()+"/api/spaces/lab/participants", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer alice-token")
+		resp, err := transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusTooManyRequests {
+			if i < 200 || !strings.Contains(string(body), `"limit":"requests"`) || resp.Header.Get("Retry-After") == "" {
+				t.Errorf("request %d: %s", i, body)
+			}
+			return
+		}
+	}
+	t.Errorf("5,000 requests in %v were all answered", time.Since(begun))
+}

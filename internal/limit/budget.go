@@ -1,0 +1,68 @@
+package limit
+
+import "sync"
+
+// Budget bounds the bytes that are held in memory at one time: in total, and by
+// each holder. What is larger than a share is granted to who holds nothing, so
+// that nothing is impossible that is allowed elsewhere. Its methods may be
+// called concurrently.
+type Budget struct {
+	total, share int64
+
+	mu      sync.Mutex
+	used    int64
+	holders map[string]int64 // bytes held; without those that hold nothing
+}
+
+// NewBudget returns a budget of total bytes, of which one holder may have share.
+func NewBudget(total, share int64) *Budget {
+	return &Budget{total: total, share: share, holders: make(map[string]int64)}
+}
+
+// Used returns how many bytes are held, by how many holders.
+func (b *Budget) Used() (bytes int64, holders int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used, len(b.holders)
+}
+
+// Hold is a part of a Budget. It belongs to one goroutine.
+type Hold struct {
+	budget *Budget
+	holder string
+	bytes  int64
+}
+
+// Take takes n bytes, or reports that they are not to be had now. Release must
+// be called.
+func (b *Budget) Take(holder string, n int64) (Hold, bool) {
+	h := Hold{budget: b, holder: holder}
+	return h, h.Grow(n)
+}
+
+// Grow takes n bytes more, or reports that they are not to be had now.
+func (h *Hold) Grow(n int64) bool {
+	b := h.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	own := b.holders[h.holder]
+	if own > h.bytes && own+n > b.share || b.used > h.bytes && b.used+n > b.total {
+		return false
+	}
+	b.used += n
+	b.holders[h.holder] = own + n
+	h.bytes += n
+	return true
+}
+
+// Release gives back what is held.
+func (h *Hold) Release() {
+	b := h.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used -= h.bytes
+	if b.holders[h.holder] -= h.bytes; b.holders[h.holder] == 0 {
+		delete(b.holders, h.holder)
+	}
+	h.bytes = 0
+}

@@ -1,0 +1,253 @@
+package ws_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/meuptest"
+)
+
+// rawConn is a WebSocket connection whose frames the test makes itself.
+type rawConn struct {
+	net.Conn
+	t  *testing.T
+	br *bufio.Reader
+}
+
+func dialRaw(t *testing.T, g *meuptest.Gateway, query string) *rawConn {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", g.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(c, "GET /ws?space=lab&%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer alice-token\r\nConnection: Upgrade\r\n"+
+		"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", query)
+	r := &rawConn{c, t, bufio.NewReader(c)}
+	resp, err := http.ReadResponse(r.br, nil)
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	return r
+}
+
+// frame is a masked frame, with a mask of zeros.
+func frame(head byte, payload []byte) []byte {
+	f := []byte{head}
+	switch n := len(payload); {
+	case n < 126:
+		f = append(f, 0x80|byte(n))
+	case n < 1<<16:
+		f = binary.BigEndian.AppendUint16(append(f, 0x80|126), uint16(n))
+	default:
+		f = binary.BigEndian.AppendUint64(append(f, 0x80|127), uint64(n))
+	}
+	return append(append(f, 0, 0, 0, 0), payload...)
+}
+
+// read returns the opcode and the payload of the next frame.
+func (r *rawConn) read() (opcode byte, payload []byte, err error) {
+	var head [2]byte
+	if _, err = io.ReadFull(r.br, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := int(head[1])
+	if n == 126 {
+		var long [2]byte
+		if _, err = io.ReadFull(r.br, long[:]); err != nil {
+			return 0, nil, err
+		}
+		n = int(binary.BigEndian.Uint16(long[:]))
+	}
+	payload = make([]byte, n)
+	_, err = io.ReadFull(r.br, payload)
+	return head[0] & 0x0f, payload, err
+}
+
+// closeCode reads until the gateway closes, and returns its code; 0: it cut the
+// connection without one.
+func (r *rawConn) closeCode() int {
+	for {
+		opcode, payload, err := r.read()
+		if err != nil {
+			return 0
+		}
+		if opcode == 8 && len(payload) >= 2 {
+			return int(binary.BigEndian.Uint16(payload))
+		}
+	}
+}
+
+const (
+	textFrame, fragment, continuation, ping, pong = 0x81, 0x01, 0x00, 0x89, 0x8a
+)
+
+// TestFlood_OfFramesWithoutContent: frames that carry nothing are bounded in
+// bytes, over all of them together.
+func TestFlood_OfFramesWithoutContent(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	for _, c := range []struct {
+		name         string
+		begin, flood []byte
+	}{
+		{"pings", nil, frame(ping, nil)},
+		{"pings with data", nil, frame(ping, bytes.Repeat([]byte("x"), 125))},
+		{"pongs", nil, frame(pong, nil)},
+		{"empty continuations", frame(fragment, nil), frame(continuation, nil)},
+		{"bytes", frame(fragment, []byte(" ")), frame(continuation, []byte(" "))},
+		{"pings in a message", frame(fragment, []byte(" ")), frame(ping, nil)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := dialRaw(t, g, "")
+			written := make(chan int, 1)
+			go func() { // ends with the connection
+				n, _ := r.Write(c.begin)
+				block := bytes.Repeat(c.flood, 4096/len(c.flood))
+				for n < 64<<20 {
+					m, err := r.Write(block)
+					if n += m; err != nil {
+						break
+					}
+				}
+				written <- n
+			}()
+			code := r.closeCode()
+			_ = r.Close()
+			if n := <-written; n >= 64<<20 {
+				t.Errorf("%d bytes were taken", n)
+			}
+			if code != 1008 && code != 0 { // 0: cut while the peer was still writing
+				t.Errorf("closed with %d", code)
+			}
+		})
+	}
+}
+
+// TestFragments_OfUsualSize: a message in fragments, pings between them, and many
+// small messages are no flood.
+func TestFragments_OfUsualSize(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(meuptest.Config, "message_bytes: 1MiB", "message_bytes: 4MiB", 1))
+	r := dialRaw(t, g, "ack=true&echo=false")
+	acks := make(chan string, 1)
+	const small = 20_000
+	go func() { // ends with the connection, or with the last ack
+		for {
+			_, payload, err := r.read()
+			var e struct {
+				Kind          string
+				CorrelationID string `json:"correlationId"`
+			}
+			if err != nil || json.Unmarshal(payload, &e) == nil && e.Kind == "system.ack" && (e.CorrelationID == "large" || e.CorrelationID == fmt.Sprint("s", small-1)) {
+				acks <- e.CorrelationID
+				if err != nil || e.CorrelationID != "large" {
+					return
+				}
+			}
+		}
+	}()
+	message := fmt.Appendf(nil, `{"id":"large","kind":"x.y","payload":{"a":%q}}`, strings.Repeat("x", 3<<20))
+	var out bytes.Buffer
+	for head := byte(fragment); len(message) > 0; head = continuation {
+		n := min(len(message), 4096)
+		out.Write(frame(head, message[:n]))
+		message = message[n:]
+		if len(message)/4096%50 == 0 {
+			out.Write(frame(ping, []byte("are you there")))
+		}
+	}
+	out.Write(frame(0x80, nil))
+	if _, err := r.Write(out.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-acks; id != "large" {
+		t.Fatalf("the large message was not admitted: %q", id)
+	}
+	out.Reset()
+	for i := range small {
+		out.Write(frame(textFrame, fmt.Appendf(nil, `{"id":"s%d","kind":"x.y"}`, i)))
+	}
+	if _, err := r.Write(out.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-acks; id != fmt.Sprint("s", small-1) {
+		t.Errorf("the last message was not admitted: %q", id)
+	}
+}
+
+// TestRefused_BytesAreBounded: a connection whose envelopes are refused is closed
+// when they have as many bytes as the participant may send of admitted ones.
+func TestRefused_BytesAreBounded(t *testing.T) {
+	g := meuptest.Start(t, `
+limits: {bytes_per_second: 100KiB}
+violations: {max: 0}
+spaces:
+  lab:
+    participants:
+      alice: {token: alice-token, capabilities: ["*"]}
+`)
+	for _, c := range []struct{ name, text string }{
+		{"invalid JSON", strings.Repeat("[", 200_000)},
+		{"invalid payload", `{"kind":"chat","payload":{"a":"` + strings.Repeat("x", 200_000) + `"}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := dialRaw(t, g, "")
+			written := make(chan struct{})
+			go func() { // ends with the connection
+				defer close(written)
+				for range 50 {
+					if _, err := r.Write(frame(textFrame, []byte(c.text))); err != nil {
+						return
+					}
+				}
+			}()
+			refused := 0
+			for {
+				opcode, payload, err := r.read()
+				if err != nil {
+					break
+				}
+				if strings.Contains(string(payload), "system.error") {
+					refused++
+				}
+				if opcode == 8 {
+					if code := binary.BigEndian.Uint16(payload); code != 1008 {
+						t.Errorf("closed with %d", code)
+					}
+					break
+				}
+			}
+			_ = r.Close()
+			<-written
+			if refused < 1 || refused > 10 {
+				t.Errorf("%d envelopes were refused before the end", refused)
+			}
+		})
+	}
+	// Over HTTP the same participant has to wait.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/api/spaces/lab/envelopes", strings.NewReader(`{"kind":"chat","payload":{"message":"x"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer alice-token")
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(body), "refused_bytes") {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
