@@ -8,17 +8,16 @@ import (
 	"sync"
 )
 
-// encoding is a turn as JSON, made when somebody first wants it and shared by
-// all who see the same of it. Encoding is what a page of history that is in
-// memory costs.
+// encoding is a turn as JSON. It is computed on first use and shared by all
+// viewers that see the same: most of the cost of a cached page is encoding.
 type encoding struct {
 	once sync.Once
 	json []byte
 	err  error
 }
 
-// encode writes v as JSON. What was said stays readable: "a < b" is not made fit
-// for HTML.
+// encode writes v as JSON without escaping for HTML, so that "a < b" stays
+// readable.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -67,8 +66,7 @@ func (t *TurnInfo) AppendJSON(dst []byte) ([]byte, error) {
 	return append(dst, text...), err
 }
 
-// encoded returns the turn's encoding, making it if need be; nil for one that
-// is like no other.
+// encoded returns the shared encoding of the turn; nil if it has none.
 func (t *TurnInfo) encoded() *encoding {
 	e := t.shared
 	if e != nil {

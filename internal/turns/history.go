@@ -191,15 +191,15 @@ func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Se
 			}
 			after = some[len(some)-1].at.turn
 			for _, r := range some {
-				info, err := t.show(ctx, r, &v)
+				info, visible, err := t.show(ctx, r, &v)
 				if err != nil {
 					yield(nil, err)
 					return
 				}
-				if info == nil {
+				if !visible {
 					continue
 				}
-				if yielded = true; !yield(info, nil) {
+				if yielded = true; !yield(&info, nil) {
 					return
 				}
 			}
@@ -222,39 +222,30 @@ func (t *Tracker) anyVisible(id protocol.ID, v *Viewer) bool {
 func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (TurnInfo, error) {
 	some := t.someAbove(thread, number-1, 1)
 	if len(some) == 1 && some[0].at.turn == number {
-		info, err := t.show(ctx, some[0], &v)
-		if info != nil || err != nil {
-			return deref(info), err
+		if info, visible, err := t.show(ctx, some[0], &v); visible || err != nil {
+			return info, err
 		}
 	}
 	return TurnInfo{}, fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
 }
 
-func deref(info *TurnInfo) TurnInfo {
-	if info == nil {
-		return TurnInfo{}
-	}
-	return *info
-}
-
-// show returns a turn as a viewer may see it; nil if it may not.
-func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (*TurnInfo, error) {
+// show returns a turn for a viewer. It reports false if the viewer may not see it.
+func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (info TurnInfo, visible bool, err error) {
 	if !v.isVisible(r.entry) {
-		return nil, nil //nolint:nilnil // both mean: there is nothing to show
+		return TurnInfo{}, false, nil
 	}
 	filled := t.fill([]*turnRef{r})
 	if err := t.load(ctx, filled); err != nil {
-		return nil, fmt.Errorf("read turn %d of thread %s: %w", r.at.turn, r.id, err)
+		return TurnInfo{}, false, fmt.Errorf("read turn %d of thread %s: %w", r.at.turn, r.id, err)
 	}
 	if len(filled) == 0 {
-		return nil, nil //nolint:nilnil // as above
+		return TurnInfo{}, false, nil
 	}
 	shown := t.view(r, v, t.display())
 	if shown == nil {
-		return nil, nil //nolint:nilnil // as above
+		return TurnInfo{}, false, nil
 	}
-	info := shown.show(v)
-	return &info, nil
+	return shown.show(v), true, nil
 }
 
 // view renders a turn for a viewer; nil if it does not see the chat. The view of

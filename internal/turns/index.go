@@ -26,7 +26,7 @@ func newIndex(most int) index {
 type role uint8
 
 const (
-	nobody role = iota
+	noRole role = iota
 	asker
 	agent
 )
@@ -63,7 +63,7 @@ type title struct {
 type turn struct {
 	from     protocol.ParticipantID
 	started  int64        // µs since 1970
-	audience *audience    // nil: for everybody
+	audience *audience    // nil: all participants
 	chat     protocol.Seq // the first entry; of a job no chat
 	size
 	latest    protocol.Seq
@@ -172,7 +172,7 @@ func (x *index) beginTurn(th *thread, e *Entry) *turn {
 
 // cast records the role of a participant in a thread.
 func (x *index) cast(th *thread, who protocol.ParticipantID, as role) {
-	if th.roles[who] == nobody {
+	if th.roles[who] == noRole {
 		if len(th.roles) >= maxRoles {
 			return
 		}

@@ -14,7 +14,7 @@ const DefaultRationale = "Tool selected to satisfy the current subtask."
 
 // The states of a turn.
 const (
-	TurnPending     = "pending"     // nobody has taken it up, or answered it
+	TurnPending     = "pending"     // no agent has begun to answer it
 	TurnProcessing  = "processing"  // a context of it is open
 	TurnCompleted   = "completed"   // answered, or concluded without a word
 	TurnFailed      = "failed"      // all its agents gave up
@@ -68,7 +68,7 @@ type TurnInfo struct {
 	Reasonings []TurnReasoningInfo `json:"reasonings,omitempty"`
 	// Responses are all answers, where there are several.
 	Responses []ResponseInfo `json:"responses,omitempty"`
-	// Truncated: the turn is longer than what is kept of it.
+	// Truncated: the turn is longer than its kept part.
 	Truncated bool `json:"truncated,omitempty"`
 
 	shared *encoding // nil: it is like no other
@@ -88,7 +88,7 @@ type ToolCallInfo struct {
 	Agent     protocol.ParticipantID `json:"agent,omitempty"` // where there are several
 }
 
-// TurnReasoningInfo is what one agent reasoned in a turn. Agent and the times
+// TurnReasoningInfo is the reasoning of one agent in a turn. Agent and the times
 // are additions to the published shape.
 type TurnReasoningInfo struct {
 	SessionID     uuid.UUID              `json:"session_id"`

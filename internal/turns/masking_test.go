@@ -98,6 +98,33 @@ func TestMaskedBytes_PerRequest(t *testing.T) {
 	}
 }
 
+// TestMaskedBytes_PerPage bounds the bytes that one page masks, however long the
+// texts of its thread are.
+func TestMaskedBytes_PerPage(t *testing.T) {
+	log := new(memoryLog)
+	longChats(log, 200)
+	for i, e := range log.entries[1:] {
+		e.Envelope.Correlation = protocol.CorrelateTo(log.entries[i].Envelope.ID)
+	}
+	mask := new(counter)
+	p := NewTracker(Options{Space: "lab", Reader: log, Mask: mask, CacheBytes: 1})
+	apply(p, log.entries)
+	pages, before := 0, 0
+	for more := true; more; pages++ {
+		h, err := p.History(t.Context(), "long0", MaxPage, before, as("bob"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := mask.spent(); n > maxPageBytes {
+			t.Errorf("page %d: %d bytes were masked, at most %d may be", pages, n, maxPageBytes)
+		}
+		more, before = h.HasMore, h.Turns[0].TurnNumber
+	}
+	if before != 1 || pages < 2 {
+		t.Errorf("%d pages down to turn %d", pages, before)
+	}
+}
+
 // TestMasking_DelaysNoOtherThread: while a request masks the texts of one thread,
 // others are answered, and the log is applied.
 func TestMasking_DelaysNoOtherThread(t *testing.T) {

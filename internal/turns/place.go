@@ -135,7 +135,7 @@ func (t *Tracker) placeChat(e *Entry, it *item, found ref, ok bool) ref {
 	switch th.roles[env.From] {
 	case agent:
 		return found
-	case nobody:
+	case noRole:
 		if _, reasoning := t.agents.get(string(env.From)); reasoning {
 			return found
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ref says where something belongs: to a turn of a thread, or to a job.
+// ref identifies a turn of a thread, or a job.
 type ref struct {
 	root protocol.Seq // of the first entry of the thread, or of the job
 	turn int          // from 1; 0: a job
@@ -14,9 +14,9 @@ type ref struct {
 
 func (r ref) isJob() bool { return r.turn == 0 }
 
-// refs remembers where the names of late belong. It keeps two generations and
-// drops the older one when the younger is full. Of names it keeps a hash: one
-// in some hundred million would be taken for another.
+// refs maps recent names to references. It has two generations and drops the older
+// one when the younger is full. Names are kept as hashes of 64 bits, since ids are
+// chosen by their senders and may be long.
 type refs struct {
 	max        int
 	seed       maphash.Seed
