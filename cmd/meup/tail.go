@@ -55,7 +55,7 @@ terminal obeys, or that cannot be seen, are written as \\u escapes.`,
 	fl.StringVar(&f.since, "since", "", "begin behind this SEQ; all: with the oldest")
 	fl.IntVarP(&f.last, "lines", "n", 10, "begin with the last N; 0: with what comes next")
 	fl.BoolVar(&f.noFollow, "no-follow", false, "end when everything that is there was printed")
-	fl.BoolVar(&f.json, "json", false, "one envelope on a line, as it was received")
+	fl.BoolVar(&f.json, "json", false, "one envelope on a line")
 	return c
 }
 

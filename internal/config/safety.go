@@ -112,8 +112,8 @@ func (r *resolver) policy(s *Safety, f *policyShape) {
 	}
 }
 
-// ruleFile reads a file of the operator's rules. Its faults have its name and
-// its lines.
+// ruleFile reads a file of the operator's rules. Its faults have its name, and
+// a line where one is known.
 func (r *resolver) ruleFile(s *Safety, v textValue) {
 	if !v.isSet() {
 		return
@@ -132,7 +132,7 @@ func (r *resolver) ruleFile(s *Safety, v textValue) {
 		if f.Warning {
 			severity = Warning
 		}
-		r.faults = append(r.faults, Fault{Source: path, Line: max(f.Line, 1), Column: 1, Severity: severity, Message: f.Message})
+		r.faults = append(r.faults, Fault{Source: path, Line: f.Line, Column: min(f.Line, 1), Severity: severity, Message: f.Message})
 	}
 	if file == nil {
 		r.unread = true
