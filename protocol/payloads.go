@@ -1,6 +1,9 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Welcome is the payload of system.welcome, the first frame of a connection.
 // Section 4.
@@ -76,4 +79,17 @@ type InviteAck struct {
 	ParticipantID ParticipantID `json:"participant_id"`
 	Token         string        `json:"token"`
 	ExpiresAt     string        `json:"expires_at,omitempty"` // RFC 3339
+}
+
+// maxPause bounds a pause; a time.Duration ends at about 292 years.
+const maxPause = 100 * 365 * 24 * time.Hour
+
+// PauseDuration returns how long the pause lasts that a participant.pause with
+// this payload asks for; 0 means until it is resumed. It is at most 100 years.
+func PauseDuration(payload Value) time.Duration {
+	seconds, ok := payload.Get("timeout_seconds").Float()
+	if !ok || seconds <= 0 {
+		return 0
+	}
+	return max(1, time.Duration(min(seconds, maxPause.Seconds())*float64(time.Second)))
 }

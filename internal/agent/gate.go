@@ -10,10 +10,6 @@ import (
 // gateway again: a pause may end in ways that the agent does not hear of.
 const recheck = 5 * time.Second
 
-// maxPause is the longest pause that ends by itself; longer ones are taken for
-// endless.
-const maxPause = 365 * 24 * time.Hour
-
 // gate holds an agent back that was paused. The zero gate is open.
 type gate struct {
 	mu     sync.Mutex

@@ -3,9 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/meup-protocol/meup/protocol"
 )
 
 func TestGate(t *testing.T) {
@@ -79,4 +82,26 @@ func TestAPauseThatHasEndedIsNone(t *testing.T) {
 			t.Error("a pause without an end has ended")
 		}
 	})
+}
+
+// TestOwn_Bounded: of more than maxOwn ids the oldest are forgotten, not those
+// under way.
+func TestOwn_Bounded(t *testing.T) {
+	var o own
+	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }
+	const n = maxOwn + 10
+	for i := range n {
+		o.note(id(i))
+	}
+	if len(o.ids) != maxOwn || len(o.order) != maxOwn {
+		t.Errorf("%d ids in %d places", len(o.ids), len(o.order))
+	}
+	for i, want := range map[int]bool{0: false, 9: false, 10: true, n - 1: true} {
+		if o.heard(id(i)) != want {
+			t.Errorf("%d is own: %v", i, !want)
+		}
+	}
+	if o.heard(id(n - 1)) {
+		t.Error("own twice")
+	}
 }

@@ -204,15 +204,13 @@ func (a *Agent) obey(env *protocol.Envelope) verdict {
 	return goOn
 }
 
-// pauseOf is how long a pause is to be; 0: until it is ended.
+// pauseOf returns how long a pause is to last; 0 means until it is ended.
 func pauseOf(env *protocol.Envelope) time.Duration {
-	var p struct {
-		Seconds float64 `json:"timeout_seconds"`
-	}
-	if json.Unmarshal(env.Payload, &p) != nil || p.Seconds <= 0 || p.Seconds > maxPause.Seconds() {
+	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
+	if err != nil {
 		return 0
 	}
-	return time.Duration(p.Seconds * float64(time.Second))
+	return protocol.PauseDuration(doc.Root())
 }
 
 // hear takes in what others say of their tools and ask of the agent's. Taken:

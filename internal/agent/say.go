@@ -144,20 +144,25 @@ func (a *Agent) lastWords(ctx context.Context) (context.Context, context.CancelF
 // The same participant may have other hands: a person with its token, or
 // another process that takes over.
 type own struct {
-	mu  sync.Mutex
-	ids map[protocol.ID]bool
+	mu    sync.Mutex
+	ids   map[protocol.ID]bool
+	order []protocol.ID // as they were noted
 }
 
-// maxOwn bounds what is remembered; only what is never heard back is left over.
+// maxOwn bounds what is remembered: the latest.
 const maxOwn = 100_000
 
 func (o *own) note(id protocol.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ids == nil || len(o.ids) >= maxOwn {
+	if o.ids == nil {
 		o.ids = make(map[protocol.ID]bool)
 	}
 	o.ids[id] = true
+	if o.order = append(o.order, id); len(o.order) > maxOwn {
+		delete(o.ids, o.order[0])
+		o.order = o.order[1:]
+	}
 }
 
 // heard reports whether this process has said it, and forgets it.

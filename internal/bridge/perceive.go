@@ -45,12 +45,7 @@ func pauseOf(env *protocol.Envelope) time.Duration {
 	if err != nil {
 		return 0
 	}
-	const longest = 365 * 24 * time.Hour
-	seconds, _ := doc.Root().Get("timeout_seconds").Float()
-	if seconds <= 0 {
-		return 0
-	}
-	return max(1, time.Duration(min(seconds, longest.Seconds())*float64(time.Second)))
+	return protocol.PauseDuration(doc.Root())
 }
 
 func (b *Bridge) status() json.RawMessage {

@@ -190,8 +190,8 @@ func (st *State) member(id protocol.ParticipantID, as standing) {
 
 func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
 	var until time.Time
-	if s, ok := payload.Get("timeout_seconds").Float(); ok && s > 0 {
-		until = e.TS.Add(seconds(s))
+	if d := protocol.PauseDuration(payload); d > 0 {
+		until = e.TS.Add(d)
 	}
 	for _, id := range e.To {
 		st.pauses = st.pauses.Set(id, until)
@@ -200,13 +200,6 @@ func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
 
 func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
 	return protocol.ParticipantID(payload.Get(key).Text())
-}
-
-// maxSeconds bounds a time to live: about three hundred years would overflow.
-const maxSeconds = 100 * 365 * 24 * 3600
-
-func seconds(s float64) time.Duration {
-	return time.Duration(min(s, maxSeconds) * float64(time.Second))
 }
 
 // Kicked reports whether the participant was removed from the space.
