@@ -241,3 +241,24 @@ func TestKeptEvents_Bounded(t *testing.T) {
 		t.Errorf("%d events from %d", n, k.events[0].Seq)
 	}
 }
+
+// TestStore_SharesCache: the contents of all spaces together are bounded.
+func TestStore_SharesCache(t *testing.T) {
+	log := new(memoryLog)
+	longChats(log, 60)
+	s := &Store{tailers: make(map[string]*tailer)}
+	for n := range 16 {
+		tracker := NewTracker(Options{Space: "lab", Reader: log})
+		s.tailers[fmt.Sprint(n)] = &tailer{tracker: tracker}
+		s.shareCacheLocked()
+		apply(tracker, log.entries)
+		total := 0
+		for _, other := range s.tailers {
+			checkBounds(t, other.tracker)
+			total += other.tracker.cache.bytes
+		}
+		if total > storeCacheBytes || n == 0 && total < DefaultCacheBytes/2 {
+			t.Fatalf("%d spaces hold %d bytes", n+1, total)
+		}
+	}
+}

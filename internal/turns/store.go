@@ -20,6 +20,9 @@ const (
 	DefaultSpaces = 64
 	// storeIndexBytes bounds the index of one space: about 200,000 turns.
 	storeIndexBytes = 64 << 20
+	// storeCacheBytes bounds the cached contents of all spaces together. A space
+	// has an equal share, DefaultCacheBytes at most.
+	storeCacheBytes = 64 << 20
 )
 
 // ErrClosed: the gateway is shutting down.
@@ -125,6 +128,7 @@ func (s *Store) tailerLocked(sp *space.Space) (*tailer, error) {
 		s.makeRoomLocked()
 		t = newTailer(sp, s.opts)
 		s.tailers[sp.Name()] = t
+		s.shareCacheLocked()
 	}
 	t.used = s.opts.Clock()
 	t.follow(s, sp)
@@ -145,6 +149,14 @@ func (s *Store) makeRoomLocked() {
 			return
 		}
 		s.dropLocked(slices.MinFunc(idle, func(a, b *tailer) int { return a.used.Compare(b.used) }))
+	}
+}
+
+// shareCacheLocked divides the cache among the spaces.
+func (s *Store) shareCacheLocked() {
+	share := min(DefaultCacheBytes, storeCacheBytes/len(s.tailers))
+	for _, t := range s.tailers {
+		t.tracker.limitCache(share)
 	}
 }
 

@@ -213,6 +213,14 @@ func (t *Tracker) shrink() {
 	}
 }
 
+// limitCache bounds the cached contents from now on.
+func (t *Tracker) limitCache(bytes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cache.max = bytes
+	t.shrink()
+}
+
 // TurnOf returns the thread and the number of the turn that an envelope belongs
 // to. It reports false when it belongs to none, or is too old to be known by its
 // id. It does not check who may see that turn: [Tracker.Turn] does.
