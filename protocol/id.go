@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"strconv"
+	"strings"
 )
 
 // ID names an envelope, uniquely in its space.
@@ -12,6 +13,13 @@ type ParticipantID string
 
 // Gateway is the sender of everything that the gateway says itself.
 const Gateway ParticipantID = "system:gateway"
+
+// IsReserved reports whether the id is the gateway's own: whether it begins with
+// "system:" in any case, since people read System:gateway as the gateway.
+func (id ParticipantID) IsReserved() bool {
+	const prefix = "system:"
+	return len(id) >= len(prefix) && strings.EqualFold(string(id[:len(prefix)]), prefix)
+}
 
 // MaxIDBytes bounds an envelope's id, a participant's id and a segment of a
 // context.

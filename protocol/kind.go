@@ -166,9 +166,11 @@ func (k Kind) NeedsCorrelation() bool {
 	return false
 }
 
-// IsReserved reports whether only the gateway may send the kind.
+// IsReserved reports whether only the gateway may send the kind, in whatever
+// case it is written.
 func (k Kind) IsReserved() bool {
-	return k == "system" || strings.HasPrefix(string(k), "system.") || k == KindSpaceInviteAck
+	namespace, _, _ := strings.Cut(string(k), ".")
+	return strings.EqualFold(namespace, "system") || strings.EqualFold(string(k), string(KindSpaceInviteAck))
 }
 
 // IsLive reports whether the kind is delivered to those who are connected and

@@ -158,6 +158,7 @@ func TestJWTIsJudgedByItsClaims(t *testing.T) {
 		"subject is a number":        {claims: jwt.MapClaims{"sub": 7}, want: auth.ErrUnknownToken},
 		"subject is no id":           {claims: jwt.MapClaims{"sub": "ada lovelace"}, want: auth.ErrUnknownToken},
 		"subject is the gateway":     {claims: jwt.MapClaims{"sub": "system:gateway"}, want: auth.ErrUnknownToken},
+		"subject looks like it":      {claims: jwt.MapClaims{"sub": "System:Gateway"}, want: auth.ErrUnknownToken},
 		"subject has a token itself": {claims: jwt.MapClaims{"sub": "alice"}, want: auth.ErrUnknownToken},
 		"subject with a pipe":        {claims: jwt.MapClaims{"sub": "auth0|7f"}},
 	} {

@@ -3,7 +3,6 @@ package config
 import (
 	"net"
 	"net/url"
-	"strings"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -86,7 +85,7 @@ func (r *resolver) decide(s *Space, v textValue) {
 
 func (r *resolver) participant(s *Space, name textValue, f *participantShape) (p Participant, hasToken bool) {
 	switch {
-	case strings.HasPrefix(name.value, "system:"):
+	case protocol.ParticipantID(name.value).IsReserved():
 		r.errorf(name.place, "%q cannot be a participant; ids that begin with system: are the gateway's", shorten(name.value))
 	case !protocol.ValidParticipantID(name.value):
 		r.errorf(name.place, "%q cannot be a participant; an id is 1 to %d of A-Z a-z 0-9 . _ : - @ + |",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -155,7 +154,7 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 	if err != nil {
 		return inPayload(err)
 	}
-	if g.Recipient == protocol.Gateway || strings.HasPrefix(string(g.Recipient), "system:") {
+	if g.Recipient.IsReserved() {
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "system: is the gateway's",
 			Message: "Ids that begin with system: are the gateway's own; choose another one."}
 	}
@@ -213,32 +212,52 @@ func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) *prot
 	return nil
 }
 
-// record appends a draft of the gateway's own.
-func (s *Space) record(ctx context.Context, d journal.Draft) error {
-	for {
-		d.Basis = s.state.Load().seq
-		r := s.journal().Append(ctx, s.name, []journal.Draft{d})[0]
-		if !errors.Is(r.Err, journal.ErrStale) || s.retired.Load() || ctx.Err() != nil {
-			return r.Err
+// record appends drafts of the gateway's own, in order, a burst at a time.
+func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
+	for len(drafts) > 0 {
+		burst := drafts[:min(len(drafts), deliveryEntries)]
+		basis := s.state.Load().seq
+		for i := range burst {
+			burst[i].Basis = basis
+		}
+		for _, r := range s.journal().Append(ctx, s.name, burst) {
+			if errors.Is(r.Err, journal.ErrStale) && !s.retired.Load() && ctx.Err() == nil {
+				break // so are those after it: checked against the state that is there now
+			}
+			if r.Err != nil {
+				return r.Err
+			}
+			drafts = drafts[1:]
 		}
 	}
+	return nil
 }
 
-// farewell bounds what is written into the log for somebody who has left.
-const farewell = time.Second
+// leaveTimeout bounds the append of the entries that a participant's leaving
+// makes.
+const leaveTimeout = time.Second
 
-// closeStreamsOf ends the streams that a participant leaves behind.
+// closeStreamsOf ends the streams of a participant that has left. They have no
+// owner from then on, even if the log does not take that they are closed.
 func (s *Space) closeStreamsOf(id protocol.ParticipantID) {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	open := s.streams.of(id)
+	if len(open) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
 	defer cancel()
-	for _, stream := range s.streams.of(id) {
+	drafts := make([]journal.Draft, 0, len(open))
+	for _, stream := range open {
 		e, err := protocol.FromGateway(s.hub.newID(), protocol.KindStreamClose, s.now(),
 			map[string]any{"stream_id": stream, "reason": "its owner left"})
-		if err == nil {
-			err = s.record(ctx, journal.Draft{Envelope: e})
-		}
 		if err != nil {
-			s.log.Warn("close a stream that was left behind", "stream", stream, "error", err)
+			s.log.Error("encode the close of a stream", "stream", stream, "error", err)
+			continue
 		}
+		drafts = append(drafts, journal.Draft{Envelope: e})
 	}
+	if err := s.record(ctx, drafts...); err != nil {
+		s.log.Warn("close streams whose owner left", "participant", id, "streams", len(open), "error", err)
+	}
+	s.streams.drop(id, open)
 }

@@ -103,11 +103,14 @@ func (t *streams) of(id protocol.ParticipantID) []string {
 	return list
 }
 
-func (t *streams) forget(id protocol.ParticipantID) {
-	for _, stream := range t.of(id) {
-		t.mu.Lock()
-		delete(t.owner, stream)
-		t.mu.Unlock()
+// drop removes streams that a participant owns.
+func (t *streams) drop(id protocol.ParticipantID, list []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, stream := range list {
+		if t.owner[stream] == id {
+			delete(t.owner, stream)
+		}
 	}
 }
 

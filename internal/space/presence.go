@@ -209,6 +209,6 @@ func (s *Space) setRemote(ids []protocol.ParticipantID) {
 	}
 	s.mu.Unlock()
 	for _, id := range went {
-		s.streams.forget(id)
+		s.streams.drop(id, s.streams.of(id))
 	}
 }
