@@ -307,6 +307,7 @@ func (s *session) writeLoop(ctx context.Context) {
 		if cap(frames) > keepFrames {
 			frames = nil
 		}
+		clear(frames[:cap(frames)]) // a writer that waits holds on to no frame
 	}
 }
 
