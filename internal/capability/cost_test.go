@@ -170,3 +170,15 @@ func TestChain_IsBounded(t *testing.T) {
 	s.grant(name(MaxChain), name(MaxChain+1), 0, "chat")
 	s.may(name(MaxChain+1), true, "chat")
 }
+
+func TestDecide_Allocates(t *testing.T) {
+	s := newScene(t, map[string][]string{"alice": {"chat", "mcp.*"}})
+	s.grant("alice", "bob", 0, "chat")
+	s.grant("bob", "carol", 0, "chat")
+	for who, most := range map[protocol.ParticipantID]float64{"alice": 0, "bob": 2, "carol": 4} {
+		r := &Request{Kind: "chat"}
+		if n := testing.AllocsPerRun(100, func() { s.ledger.Effective(who, s.now).Decide(r) }); n > most {
+			t.Errorf("%s: %v allocations, more than %v", who, n, most)
+		}
+	}
+}

@@ -157,7 +157,7 @@ func (t *text) covers(u *text, w *work) bool {
 	case u.class == textRegexp || t.negate:
 		return false
 	}
-	return t.class == textGlob && w.spend(len(t.glob)*len(u.glob)/16) && t.glob.covers(u.glob)
+	return t.class == textGlob && t.glob.mayCover(u.glob) && w.spend(len(t.glob)*len(u.glob)/16) && t.glob.covers(u.glob)
 }
 
 // covers reports whether p, in an allowing rule, matches every value that q

@@ -63,6 +63,20 @@ func (g glob) asText() []byte {
 	return out
 }
 
+// mayCover reports whether the texts of both globs before their first stars
+// agree, which is quick and rules out most pairs.
+func (g glob) mayCover(h glob) bool {
+	for i := range min(len(g), len(h)) {
+		if g[i] >= starSegment {
+			return true
+		}
+		if g[i] != h[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // covers reports whether g clearly matches every text that h matches: it
 // matches h itself, whose stars only a star at least as wide can match.
 func (g glob) covers(h glob) bool { return globMatch(g, h.asText()) }

@@ -76,12 +76,8 @@ func (q *query) selects(c *Capability) bool {
 // asked.
 func (q *query) choose(allows []*Capability) finding {
 	var f finding
-	if q.pattern != nil { // most rights are passed on as they are
-		for _, c := range allows {
-			if string(c.source) == string(q.pattern.source) {
-				return finding{by: c}
-			}
-		}
+	if c := q.same(allows); c != nil {
+		return finding{by: c}
 	}
 	for _, c := range allows {
 		if q.selects(c) {
@@ -92,6 +88,17 @@ func (q *query) choose(allows []*Capability) finding {
 		}
 	}
 	return f
+}
+
+// same returns the capability that is written like the one that is asked. Most
+// rights are passed on as they are, and this costs nothing.
+func (q *query) same(allows []*Capability) *Capability {
+	for _, c := range allows {
+		if q.pattern != nil && string(c.source) == string(q.pattern.source) {
+			return c
+		}
+	}
+	return nil
 }
 
 // forbids reports whether a deny rule forbids all of what is asked, or may
@@ -169,9 +176,10 @@ func (q *query) search(p protocol.ParticipantID, before uint64, depth int) findi
 	}
 	t := q.taken(h)
 	best := t.since(0, q.choose(base.allows))
-	if depth < MaxChain {
-		for i := len(h.grants) - 1; i >= 0 && (best.by == nil || len(best.limits) > 0); i-- {
-			if r := h.grants[i]; r.position < before && q.live(r) {
+	for pass := range 2 { // those with the same text first
+		for i := len(h.grants) - 1; depth < MaxChain && i >= 0 && (best.by == nil || len(best.limits) > 0); i-- {
+			r := h.grants[i]
+			if (q.same(r.set.allows) != nil) == (pass == 0) && r.position < before && q.live(r) {
 				best = best.or(q.through(r, &t, depth))
 			}
 		}

@@ -53,6 +53,7 @@ type text struct {
 	negate bool
 	exact  string // textExact, and the source of a textRegexp
 	glob   glob   // textGlob
+	prefix string // textGlob: what its texts begin with
 	re     *regexp.Regexp
 	weight int // steps for 64 bytes of text
 }
@@ -82,7 +83,7 @@ func (b *budget) parseText(s string) (text, error) {
 	if len(body) > MaxTextBytes {
 		return text{}, fmt.Errorf("a glob has at most %d bytes", MaxTextBytes)
 	}
-	t.class, t.glob = textGlob, compileGlob(body)
+	t.class, t.glob, t.prefix = textGlob, compileGlob(body), body[:strings.IndexByte(body, '*')]
 	t.weight = 4 * len(t.glob)
 	if t.glob.all() || body == "*" {
 		t.class = textAny
@@ -137,16 +138,21 @@ func (t *text) matches(s string) bool {
 }
 
 // within reports whether matching a text of n bytes stays within the bounds.
-func (t *text) within(n int, w *work) bool {
+// prefixed: it has the prefix of a glob. Without, which rules out most globs,
+// matching ends at once.
+func (t *text) within(n int, prefixed bool, w *work) bool {
 	if t.class == textRegexp && n > maxRegexpText {
 		return false
+	}
+	if !prefixed {
+		return w.spend(1)
 	}
 	return w.spend(1 + n*t.weight/64)
 }
 
 // holds reports whether the pattern, negation included, holds for s.
 func (t *text) holds(s string, m mode, w *work) bool {
-	if !t.within(len(s), w) {
+	if !t.within(len(s), strings.HasPrefix(s, t.prefix), w) {
 		return m.deny()
 	}
 	return t.matches(s) != t.negate
@@ -159,7 +165,7 @@ func (t *text) holdsValue(v protocol.Value, m mode, w *work) bool {
 	if !ok {
 		return t.holds(v.Text(), m, w)
 	}
-	if !t.within(len(b), w) {
+	if !t.within(len(b), len(b) >= len(t.prefix) && string(b[:len(t.prefix)]) == t.prefix, w) {
 		return m.deny()
 	}
 	switch t.class {
