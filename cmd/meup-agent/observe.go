@@ -45,7 +45,7 @@ func (f *runFlags) observe(ctx context.Context, token string, log *slog.Logger) 
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", tel.Metrics())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: closing}
+	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second}
 	served := make(chan struct{})
 	go func() { // ends with Close
 		defer close(served)

@@ -9,17 +9,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// HoldBody lets nobody wait for the body of a request: reading it fails until
-// OpenBody, and a connection with an unread body is closed behind the answer.
-// The HTTP server would wait for the rest of the body otherwise, for as long
-// as the client likes.
+// HoldBody lets nothing wait for the body of a request: reading it fails until
+// OpenBody, and a connection with an unread body is closed after the response.
+// The HTTP server would wait for the rest of the body otherwise, for as long as
+// the client likes. HTTP/2 resets the one stream instead.
 func HoldBody(w http.ResponseWriter, r *http.Request) {
-	if r.Body == nil || r.Body == http.NoBody {
+	if r.Body == nil || r.Body == http.NoBody || r.ProtoMajor != 1 {
 		return
 	}
-	if r.ProtoMajor == 1 { // in HTTP/2 the header ends all other requests too
-		w.Header().Set("Connection", "close")
-	}
+	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // a recorder in a test has none
 }
 

@@ -46,6 +46,7 @@ func (g *Gateway) newHTTPServer(h http.Handler) *http.Server {
 		Handler: h, ReadHeaderTimeout: g.options.Config.HandshakeTimeout, IdleTimeout: 30 * time.Second,
 		MaxHeaderBytes: 32 << 10, WriteTimeout: time.Minute, ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
 		ConnContext: g.conns.Context, ConnState: g.conns.StateChanged,
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 32}, // a connection counts as one
 	}
 }
 

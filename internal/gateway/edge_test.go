@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,82 @@ func TestBodies_KeepTheConnection(t *testing.T) {
 			t.Fatalf("status %d, closed: %t, %v", resp.StatusCode, resp.Close, err)
 		}
 	}
+}
+
+// TestBodies_OverHTTP2: bodies are read there too, and one that does not come
+// ends its request alone.
+func TestBodies_OverHTTP2(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	server := httptest.NewUnstartedServer(g.Gateway())
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	client := server.Client()
+	defer client.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	send := func(path string, body io.Reader) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer alice-token")
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.ProtoMajor != 2 {
+			t.Fatalf("HTTP/%d: %v", resp.ProtoMajor, err)
+		}
+		return resp.StatusCode, string(text)
+	}
+	never, end := io.Pipe()
+	defer end.Close()
+	if status, text := send("/healthz", never); status != http.StatusMethodNotAllowed {
+		t.Errorf("%d %s", status, text)
+	}
+	const chat = `{"kind":"chat","payload":{"message":"hello"}}`
+	for range 2 {
+		if status, text := send("/api/spaces/lab/envelopes", strings.NewReader(chat)); status != http.StatusOK {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+}
+
+// TestSideServer_UnsentBodies: the listeners of metrics and profiles do not wait
+// either, and count with the others.
+func TestSideServer_UnsentBodies(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := g.Gateway().NewSideServer(g.Gateway().Metrics())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(g.Gateway().CountConns(l)) }() // ends with Close below
+	for _, c := range []struct{ request, status string }{
+		{"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n", "200"},
+		{"POST /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", "200"},
+		{"GET /metrics HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", "403"},
+	} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, c.request)
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+c.status) {
+			t.Errorf("%q: %.100q, %v", c.request, answer, err)
+		}
+		_ = conn.Close()
+	}
+	_ = server.Close()
+	<-served
 }
 
 // TestSilentUpgrades_DoNotBlockJoins: connections that never join displace each

@@ -241,12 +241,16 @@ func (c *conn) writeClose(code int, reason string) {
 	_ = c.SetReadDeadline(time.Now().Add(patience)) // a closed connection is as good
 }
 
-// linger reads on for a moment behind a close, and throws away what comes:
-// cutting the connection with data unread would take the close back.
+// linger reads on for a moment after a close frame, and discards what comes:
+// closing the connection with data unread would discard the close frame at the
+// peer. A peer that sends on regardless is cut after lingerBytes.
 func (c *conn) linger() {
-	_ = c.SetReadDeadline(time.Now().Add(hurryTimeout)) // a closed connection is as good
-	_, _ = io.Copy(io.Discard, c.Conn)
+	_ = c.SetReadDeadline(time.Now().Add(hurryTimeout)) // it can only be closed already
+	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 }
+
+// lingerBytes is more than the network and a too long message have under way.
+const lingerBytes = 32 << 20
 
 // closePatience is how long the peer has for its part of the close handshake.
 const closePatience = 3 * time.Second
