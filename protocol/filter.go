@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Filter says which envelopes a connection wants to see; the zero Filter wants
@@ -26,17 +27,25 @@ type Filter struct {
 
 // Bounds of a filter, since every envelope is held against it.
 const (
-	maxFilterItems       = 256 // of each list
-	maxFilterExpressions = 16  // regular expressions among the kinds
+	maxFilterItems       = 256  // of each list
+	maxFilterExpressions = 16   // regular expressions among the kinds
+	maxFilterSteps       = 1200 // of all their programs together
+	maxDecided           = 256  // kinds whose decision is kept
 )
 
-// Matcher is a compiled filter. A nil *Matcher passes everything.
+// Matcher is a compiled filter. A nil *Matcher passes everything. It may be
+// used concurrently.
 type Matcher struct {
 	filter  Filter
 	include []ContextPath
 	exclude []ContextPath
 	kinds   []KindPattern
 	from    map[ParticipantID]bool
+
+	// decided holds the decision for each kind, where there are regular
+	// expressions: a space has few kinds and many envelopes. nil: not kept.
+	mu      sync.Mutex
+	decided map[Kind]bool
 }
 
 // Compile checks the filter and prepares it for matching. A filter that
@@ -50,8 +59,12 @@ func (f Filter) Compile() (*Matcher, *Error) {
 	if m.exclude, err = prefixes("exclude_contexts", f.ExcludeContexts); err != nil {
 		return nil, err
 	}
-	if m.kinds, err = kindPatterns(f.Kinds); err != nil {
+	expressions := 0
+	if m.kinds, expressions, err = kindPatterns(f.Kinds); err != nil {
 		return nil, err
+	}
+	if expressions > 0 {
+		m.decided = make(map[Kind]bool)
 	}
 	if len(f.From) > maxFilterItems {
 		return nil, filterError("from", fmt.Sprintf("at most %d senders", maxFilterItems))
@@ -90,26 +103,29 @@ func prefixes(name string, list []string) ([]ContextPath, *Error) {
 	return out, nil
 }
 
-func kindPatterns(list []string) ([]KindPattern, *Error) {
+func kindPatterns(list []string) (out []KindPattern, expressions int, refused *Error) {
 	if len(list) > maxFilterItems {
-		return nil, filterError("kinds", fmt.Sprintf("at most %d patterns", maxFilterItems))
+		return nil, 0, filterError("kinds", fmt.Sprintf("at most %d patterns", maxFilterItems))
 	}
-	var out []KindPattern
-	expressions := 0
+	steps := 0
 	for _, s := range list {
 		p, err := ParseKindPattern(s)
 		if err != nil {
-			return nil, filterError("kinds", err.Error())
+			return nil, 0, filterError("kinds", err.Error())
 		}
 		if p.class == classRegexp {
 			expressions++
+			steps += p.steps
+		}
+		if expressions > maxFilterExpressions {
+			return nil, 0, filterError("kinds", fmt.Sprintf("at most %d regular expressions", maxFilterExpressions))
+		}
+		if steps > maxFilterSteps {
+			return nil, 0, filterError("kinds", "the regular expressions are too large together")
 		}
 		out = append(out, p)
 	}
-	if expressions > maxFilterExpressions {
-		return nil, filterError("kinds", fmt.Sprintf("at most %d regular expressions", maxFilterExpressions))
-	}
-	return out, nil
+	return out, expressions, nil
 }
 
 func filterError(field, detail string) *Error {
@@ -139,6 +155,23 @@ func (m *Matcher) matchKind(k Kind) bool {
 	if len(m.kinds) == 0 {
 		return true
 	}
+	if m.decided == nil {
+		return m.matchPatterns(k)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	match, known := m.decided[k]
+	if !known {
+		if len(m.decided) >= maxDecided {
+			clear(m.decided)
+		}
+		match = m.matchPatterns(k)
+		m.decided[k] = match
+	}
+	return match
+}
+
+func (m *Matcher) matchPatterns(k Kind) bool {
 	for i := range m.kinds {
 		if m.kinds[i].Match(k) {
 			return true

@@ -3,6 +3,8 @@ package protocol
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -136,5 +138,49 @@ func TestFilterAsItIsShown(t *testing.T) {
 	}
 	if filter(t, `{"kinds":[],"conclusions_only":false}`) != nil {
 		t.Error("a filter that selects everything compiles to nil")
+	}
+}
+
+// TestFilterDecisionsAreKept: a kind is held against regular expressions once,
+// and the number of decisions that are kept is bounded.
+func TestFilterDecisionsAreKept(t *testing.T) {
+	m := filter(t, `{"kinds":["/^reasoning\\.(start|thought)$/","/^x\\.[0-9]*7$/","chat"]}`)
+	for round := range 3 {
+		for i := range 2 * maxDecided {
+			kind := Kind("x." + strconv.Itoa(i))
+			if got, want := m.Match(&Envelope{Kind: kind}), i%10 == 7; got != want {
+				t.Fatalf("round %d, %s: got %v", round, kind, got)
+			}
+		}
+		for kind, want := range map[Kind]bool{"reasoning.start": true, "reasoning.cancel": false, "chat": true, "chat.cancel": false} {
+			if m.Match(&Envelope{Kind: kind}) != want {
+				t.Fatalf("round %d, %s: want %v", round, kind, want)
+			}
+		}
+		if len(m.decided) > maxDecided {
+			t.Fatalf("%d decisions are kept", len(m.decided))
+		}
+	}
+	// A decision that is there is taken as it is.
+	m.decided["chat"] = false
+	if m.Match(&Envelope{Kind: "chat"}) {
+		t.Error("a kind is decided again")
+	}
+}
+
+// TestFilterExpressionsAreSmallTogether: the programs of all expressions have
+// one bound.
+func TestFilterExpressionsAreSmallTogether(t *testing.T) {
+	large := "/(a|b?){40}c/"
+	if _, err := (Filter{Kinds: []string{large}}).Compile(); err != nil {
+		t.Fatalf("one: %v", err)
+	}
+	many := slices.Repeat([]string{large}, maxFilterExpressions)
+	if _, err := (Filter{Kinds: many}).Compile(); err == nil || err.Path != "/payload/kinds" {
+		t.Errorf("%d of them: got %v", len(many), err)
+	}
+	small := slices.Repeat([]string{"/^reasoning[./](start|thought|conclusion)$/"}, maxFilterExpressions)
+	if _, err := (Filter{Kinds: small}).Compile(); err != nil {
+		t.Errorf("small ones: %v", err)
 	}
 }

@@ -24,6 +24,7 @@ type KindPattern struct {
 	name   string         // classGlob
 	named  bool           // classGlob: there is a separator, and a name behind it
 	re     *regexp.Regexp // classRegexp
+	steps  int            // classRegexp: of its program
 }
 
 type kindClass uint8
@@ -48,11 +49,11 @@ func ParseKindPattern(s string) (KindPattern, error) {
 		return KindPattern{}, fmt.Errorf("kind pattern %.40q…: longer than %d bytes", s, maxPatternBytes)
 	}
 	if re, ok := regexpBody(body); ok {
-		compiled, err := compileSmall(re)
+		compiled, steps, err := compileSmall(re)
 		if err != nil {
 			return KindPattern{}, fmt.Errorf("kind pattern %q: %w", s, err)
 		}
-		p.class, p.re = classRegexp, compiled
+		p.class, p.re, p.steps = classRegexp, compiled, steps
 		return p, nil
 	}
 	if strings.Contains(body, "*") {
@@ -76,19 +77,20 @@ const (
 	maxPatternSteps = 500
 )
 
-func compileSmall(re string) (*regexp.Regexp, error) {
+func compileSmall(re string) (compiled *regexp.Regexp, steps int, err error) {
 	tree, err := syntax.Parse(re, syntax.Perl)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	program, err := syntax.Compile(tree.Simplify())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if len(program.Inst) > maxPatternSteps {
-		return nil, errors.New("the expression is too large")
+		return nil, 0, errors.New("the expression is too large")
 	}
-	return regexp.Compile(re)
+	compiled, err = regexp.Compile(re)
+	return compiled, len(program.Inst), err
 }
 
 func (p KindPattern) glob(body string) (KindPattern, error) {
@@ -125,7 +127,8 @@ func (p *KindPattern) Match(k Kind) bool {
 	case classGlob:
 		return p.matchGlob(k) != p.negate
 	case classRegexp:
-		return (p.re.MatchString(string(k)) || p.re.MatchString(k.Slash())) != p.negate
+		slash := k.Slash()
+		return (p.re.MatchString(string(k)) || slash != string(k) && p.re.MatchString(slash)) != p.negate
 	}
 	return false
 }

@@ -129,7 +129,7 @@ func BenchmarkStages(b *testing.B) {
 	}
 	stage("decode", func() { _, _ = protocol.Decode(frame, protocol.MEUP1, 5) })
 	stage("schema", func() { _ = schemas.Payload(in.Envelope.Kind, in.Payload) })
-	stage("safety", func() { _, _ = redactor.Envelope(in.Envelope.Kind, in.Payload, protocol.Value{}) })
+	stage("safety", func() { _, _ = redactor.Envelope(b.Context(), in.Envelope.Kind, in.Payload, protocol.Value{}) })
 	e := in.Envelope
 	e.ID, e.From, e.Seq = "x", "planner", 7
 	var buf []byte

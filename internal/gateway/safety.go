@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,10 +24,16 @@ import (
 type redactor struct {
 	pipeline atomic.Pointer[safety.Pipeline]
 	found    func(stage, rule string)
+	slots    chan struct{} // held by inspections of large payloads
 }
 
+// smallInspection is the size up to which a payload is inspected at once. A
+// larger one can take a noticeable part of a second, and waits for its turn,
+// so that the rest of the gateway always has processors left.
+const smallInspection = 16 << 10
+
 func newRedactor(cfg *config.Config, m *metrics.Metrics) (*redactor, error) {
-	r := &redactor{found: m.Found}
+	r := &redactor{found: m.Found, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	if err := r.replace(cfg); err != nil {
 		return nil, err
 	}
@@ -79,9 +87,17 @@ func natsSecrets(urls string) []redact.Secret {
 func (r *redactor) Applies(kind protocol.Kind) bool { return r.pipeline.Load().Applies(kind) }
 
 // Envelope passes a payload and the fields beside it through the pipeline.
-func (r *redactor) Envelope(kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, *protocol.Error) {
+func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, *protocol.Error) {
+	if len(payload.Raw())+len(extra.Raw()) > smallInspection {
+		select {
+		case r.slots <- struct{}{}:
+			defer func() { <-r.slots }()
+		case <-ctx.Done():
+			return space.Redaction{}, protocol.Errorf(protocol.CodeUnavailable, "The envelope could not be inspected in time; send it again.")
+		}
+	}
 	v, err := r.pipeline.Load().Envelope(kind, payload, extra)
-	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned}, err
+	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, err
 }
 
 // Text returns a text as it may be shown.

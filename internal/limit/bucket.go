@@ -18,6 +18,7 @@ type Bucket struct {
 	bytes     tokens
 	refused   tokens       // bytes of refused envelopes
 	reads     tokens       // requests that read
+	work      tokens       // bytes that were read for the participant
 	kinds     []kindTokens // replaced as a whole, never changed in place
 }
 
@@ -50,6 +51,7 @@ func (b *Bucket) Update(l Limits, now time.Time) {
 	b.bytes = b.bytes.update(now, float64(l.BytesPerSecond), l.byteBurst())
 	b.refused = b.refused.update(now, l.refusedPerSecond(), max(l.byteBurst(), minRefusedBurst))
 	b.reads = b.reads.update(now, l.readRate(), max(burst(l.Rate, l.Burst), minReadBurst))
+	b.work = b.work.update(now, workFactor*float64(l.BytesPerSecond), workFactor*l.byteBurst())
 	kinds := make([]kindTokens, 0, len(l.Kinds))
 	for _, k := range l.Kinds {
 		old := b.takeOver(k.Pattern.String())
@@ -131,6 +133,29 @@ func (b *Bucket) Refused(now time.Time, bytes int) time.Duration {
 	now = b.clock(now)
 	b.refused.take(now, bytes)
 	return b.refused.wait(now, 1)
+}
+
+// workFactor is how many bytes of work a participant has for each byte that it
+// may send. Ordinary texts take five to ten, texts that are written to be
+// expensive more than a hundred.
+const workFactor = 16
+
+// Work refuses further work while the participant owes for what was done.
+// Error: rate_limited.
+func (b *Bucket) Work(now time.Time) *protocol.Error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if wait := b.work.wait(b.clock(now), 1); wait > 0 {
+		return refusal("inspected_bytes_per_second", "", wait)
+	}
+	return nil
+}
+
+// Worked charges work that was done, in bytes. What exceeds the bucket is owed.
+func (b *Bucket) Worked(now time.Time, bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.work.take(b.clock(now), bytes)
 }
 
 // Reservation is what an envelope has taken besides its envelope token. It

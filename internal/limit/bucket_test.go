@@ -339,3 +339,25 @@ func TestBucket_JoinsHaveABucketOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkIsOwed: work is charged after it was done, also beyond the bucket, and
+// further work is refused until the debt is paid.
+func TestWorkIsOwed(t *testing.T) {
+	b := limit.New(limit.Limits{BytesPerSecond: 1000, MessageBytes: 1000})
+	if err := b.Work(start); err != nil {
+		t.Fatal(err)
+	}
+	b.Worked(start, 16_000+32_000)
+	err := b.Work(start)
+	if err == nil || err.Code != protocol.CodeRateLimited || err.Limit != "inspected_bytes_per_second" || err.RetryAfterMS != 2001 {
+		t.Fatalf("got %+v", err)
+	}
+	if err := b.Work(start.Add(err.RetryAfter())); err != nil {
+		t.Errorf("after retry_after_ms: %v", err)
+	}
+	unlimited := limit.New(limit.Limits{})
+	unlimited.Worked(start, 1<<40)
+	if err := unlimited.Work(start); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"encoding/binary"
 	"sort"
 	"strconv"
 	"unicode/utf16"
@@ -62,6 +63,46 @@ func (r *reading) pieceAt(at int) piece {
 
 // encodes are the bytes that an encoded character begins with.
 var encodes = byteSet("\\%&\xef")
+
+// Traits are what the bytes of a text can begin.
+const (
+	mayEncode = 1 << iota // an encoded character
+	mayHide               // a character that nobody sees
+)
+
+var traits = func() (t [256]uint8) {
+	for c := range t {
+		if encodes[c] {
+			t[c] |= mayEncode
+		}
+		if suspects[c] {
+			t[c] |= mayHide
+		}
+	}
+	return t
+}()
+
+// traitsOf looks at eight bytes at a time: in most of them there is nothing.
+func traitsOf(text []byte) (t uint8) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	has := func(word uint64, c byte) uint64 { // a bit of each byte that is c, and rarely of others
+		word ^= ones * uint64(c)
+		return (word - ones) &^ word
+	}
+	for len(text) >= 8 {
+		word := binary.LittleEndian.Uint64(text)
+		if (word|(word-ones*' ')|has(word, '\\')|has(word, '%')|has(word, '&')|has(word, 0x7f))&highs != 0 {
+			for _, c := range text[:8] {
+				t |= traits[c]
+			}
+		}
+		text = text[8:]
+	}
+	for _, c := range text {
+		t |= traits[c]
+	}
+	return t
+}
 
 func byteSet(s string) (set [256]bool) {
 	for i := range len(s) {

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -163,6 +164,18 @@ func TestReadingsKnowTheirPlaces(t *testing.T) {
 			}
 			if to-from == 1 && text[from] != second.text[at] {
 				t.Fatalf("%q: byte %d of %q is at %d", text, at, second.text, from)
+			}
+		}
+	}
+}
+
+func TestTraits(t *testing.T) {
+	for c := range 256 {
+		for at := range 20 {
+			text := bytes.Repeat([]byte{'a', '\n'}, 10)
+			text[at] = byte(c)
+			if got := traitsOf(text); got != traits[c] {
+				t.Fatalf("%q at %d: got %b, want %b", byte(c), at, got, traits[c])
 			}
 		}
 	}

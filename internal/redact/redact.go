@@ -122,6 +122,10 @@ func literalKeyword(text string) string {
 // Key names the member of an object that the text is the value of; it may be
 // nil, and so may the budget. A text that exceeds its budget is one finding.
 func (s *Set) Find(dst []Finding, key, body []byte, b *Budget) []Finding {
+	named := len(key) > 0 && len(key) <= maxKey && s.hasKeyword(key)
+	if !named && len(body) < s.runs.min && len(s.always) == 0 && traitsOf(body) == 0 && !s.hasKeyword(body) {
+		return dst // most keys and values: too short for base64, and nothing in it
+	}
 	c := s.scratch.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
 	defer s.scratch.Put(c)
 	if c.budget = b; b == nil {
@@ -130,7 +134,7 @@ func (s *Set) Find(dst []Finding, key, body []byte, b *Budget) []Finding {
 	}
 	c.found = c.found[:0]
 	text, offset := body, 0
-	if s.namesSecret(key) {
+	if named {
 		// Written as an assignment, key and value are judged by the same rules
 		// as in a line of text.
 		c.text = append(append(c.text[:0], key...), `="`...)
@@ -150,14 +154,15 @@ func (s *Set) read(c *scratch, text []byte) {
 	s.search(c, nil, text)
 	var r *reading
 	last := text
-	if s.encoded {
+	has := traitsOf(text)
+	if s.encoded && has&mayEncode != 0 {
 		if r = decoded(text); r != nil {
-			last = r.text
+			last, has = r.text, traitsOf(r.text)
 			s.search(c, r, last)
 		}
 	}
-	steers := steersTerminal(last)
-	if steers || splitsWord(last) {
+	steers := has&mayHide != 0 && steersTerminal(last)
+	if steers || has&mayHide != 0 && splitsWord(last) {
 		if steers {
 			plain := stripped(r, last, characters)
 			s.search(c, plain, plain.text)
@@ -183,13 +188,10 @@ func (s *Set) read(c *scratch, text []byte) {
 // name nothing.
 const maxKey = 64
 
-// namesSecret reports whether a key has a keyword in it.
-func (s *Set) namesSecret(key []byte) bool {
-	if len(key) == 0 || len(key) > maxKey {
-		return false
-	}
+// hasKeyword reports whether a keyword is in a text.
+func (s *Set) hasKeyword(text []byte) bool {
 	state := uint32(0)
-	for _, b := range key {
+	for _, b := range text {
 		state = s.automaton.next[state+uint32(s.automaton.class[b])]
 		if state&matchFlag != 0 {
 			return true

@@ -3,6 +3,8 @@ package redact
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +75,26 @@ func TestRulesAreFast(t *testing.T) {
 		}
 		if r.planned == slices.Contains(unplanned, r.ID) {
 			t.Errorf("%s: a match is near a keyword: %v", r.ID, r.planned)
+		}
+	}
+}
+
+// TestRulesOfStagesAreFast: no rule of the policy or the sanitizer runs over a
+// text as a whole.
+func TestRulesOfStagesAreFast(t *testing.T) {
+	for _, name := range []string{"policy.toml", "sanitizer.toml"} {
+		text, err := os.ReadFile(filepath.Join("..", "safety", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, err := CompileRules(string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rules {
+			if !r.planned {
+				t.Errorf("%s: a match of %s is not near a keyword", name, r.ID)
+			}
 		}
 	}
 }

@@ -43,9 +43,10 @@ func (s *Set) search(c *scratch, r *reading, text []byte) {
 		s.searchAll(c, r, i, text)
 	}
 	a := s.automaton
+	next, class := a.next, &a.class
 	state := uint32(0)
 	for i, b := range text {
-		state = a.next[state+uint32(a.class[b])]
+		state = next[state+uint32(class[b])]
 		if state&matchFlag == 0 {
 			continue
 		}

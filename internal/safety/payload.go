@@ -52,11 +52,11 @@ func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (
 	}
 	w.value(payload, nil, false)
 	if w.refused != "" {
-		return Verdict{}, w.refusal("/payload", payload)
+		return Verdict{Work: w.work}, w.refusal("/payload", payload)
 	}
 	outside := w.inspectExtra(extra)
 	if w.refused != "" {
-		return Verdict{}, w.refusal("", extra)
+		return Verdict{Work: w.work}, w.refusal("", extra)
 	}
 	w.note(payload, redactedField, w.redacted)
 	w.note(payload, reviewField, w.review)

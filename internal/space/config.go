@@ -1,6 +1,7 @@
 package space
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -47,6 +48,11 @@ type Limiter interface {
 	Envelope(now time.Time) *protocol.Error
 	// Join charges one connection that the participant opens.
 	Join(now time.Time) *protocol.Error
+	// Work refuses work for the participant beyond its share: inspections, and
+	// scans of the log.
+	Work(now time.Time) *protocol.Error
+	// Worked charges work that was done, in bytes that were looked at.
+	Worked(now time.Time, bytes int)
 	// Reserve charges the bytes and the buckets of the kind. What it returns
 	// gives them back; it is nil when there was nothing to charge.
 	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, *protocol.Error)
@@ -67,18 +73,20 @@ type Reservation interface {
 type Redactor interface {
 	// Applies reports whether payloads of the kind are looked at.
 	Applies(kind protocol.Kind) bool
-	// Envelope says what a payload of the kind is to be, and the fields beside
-	// it that the protocol does not know, an object or absent; an error refuses
-	// them.
-	Envelope(kind protocol.Kind, payload, extra protocol.Value) (Redaction, *protocol.Error)
+	// Envelope returns a payload of the kind as it is to be kept, and with it the
+	// fields that the protocol does not know, an object or absent. An error
+	// refuses them. It may wait for other inspections to end.
+	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (Redaction, *protocol.Error)
 }
 
-// Redaction is what a Redactor has done to a payload.
+// Redaction is what a Redactor has done to a payload. Of a payload that it
+// refuses, it is the work alone.
 type Redaction struct {
 	Payload []byte   // as it is to be kept; nil: as it came
 	Extra   []byte   // the same of the fields beside it, without braces
 	Blocked []string // names of rules for which a text was taken out
-	Warned  []string // names of rules that somebody should be told about
+	Warned  []string // names of rules that are logged
+	Work    int      // bytes that were run over for it
 }
 
 // Peers carries what is live and not logged between the gateways of a cluster.

@@ -15,7 +15,10 @@ const (
 	MaxHistory     = 1000
 	// maxScan is how many entries are looked at for one page; a page that
 	// ends there may hold fewer than were asked for.
-	maxScan = 50_000
+	maxScan = 10_000
+	// scanWork is the work, in bytes, of an entry that is looked at and is not
+	// part of the page.
+	scanWork = 1 << 10
 	// maxHistoryBytes bounds the payloads of one page.
 	maxHistoryBytes = 16 << 20
 )
@@ -42,6 +45,7 @@ type Page struct {
 	space   *Space
 	sight   Sight
 	matcher *protocol.Matcher
+	limiter Limiter // nil: what is looked at is not charged
 	query   journal.Query
 	limit   int
 }
@@ -53,11 +57,17 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 		refused.Code = protocol.CodeBadRequest
 		return nil, refused
 	}
+	limiter := s.limiterOf(who)
+	if limiter != nil {
+		if refused := limiter.Work(s.now()); refused != nil {
+			return nil, refused
+		}
+	}
 	if refused := s.checkPosition(ctx, &q); refused != nil {
 		return nil, refused
 	}
 	p := &Page{
-		Log: s.logID, Next: q.Since, space: s, sight: s.SightOf(who), matcher: matcher, limit: min(q.Limit, MaxHistory),
+		Log: s.logID, Next: q.Since, space: s, sight: s.SightOf(who), matcher: matcher, limiter: limiter, limit: min(q.Limit, MaxHistory),
 		query: journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards},
 	}
 	if p.limit <= 0 {
@@ -75,6 +85,9 @@ func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q Histo
 func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
 	return func(yield func(*Entry, *protocol.Error) bool) {
 		found, scanned, size := 0, 0, 0
+		if p.limiter != nil {
+			defer func() { p.limiter.Worked(p.space.now(), scanWork*(scanned-found)) }()
+		}
 		for je, err := range p.space.journal().Range(ctx, p.space.name, p.query) {
 			if err != nil {
 				yield(nil, errUnreadable())
@@ -101,6 +114,13 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
 
 // Backwards reports whether the newest entry comes first.
 func (p *Page) Backwards() bool { return p.query.Backwards }
+
+// limiterOf returns the buckets of a participant; nil: it has none.
+func (s *Space) limiterOf(id protocol.ParticipantID) Limiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.participantLocked(id).limits()
+}
 
 // checkPosition refuses a position in another log. One beyond the head waits
 // until this gateway has caught up.

@@ -159,6 +159,7 @@ type candidate struct {
 	invite      *protocol.InviteAck
 	proposals   []*parent // that the envelope decides on, if it is of a kind that does
 	judged      bool      // was held against the space's state
+	retry       bool      // was admitted before; its outcome is complete
 }
 
 // admit checks one attempt and puts it among those that wait to be appended.
@@ -172,6 +173,9 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 			return
 		}
 		p.refuse(c, err)
+		return
+	}
+	if c.retry {
 		return
 	}
 	if c.in.Envelope.Kind.IsLive() {
@@ -200,8 +204,7 @@ func (p *publication) sayLive(ctx context.Context, c *candidate) {
 	case taken.envelope.From != p.from.ID:
 		p.refuse(c, duplicate(c.in.Envelope.ID))
 	default:
-		p.refuse(c, nil)
-		p.outcomes[c.index].Seq = taken.envelope.Seq
+		p.answerRetry(c, taken.envelope.Seq)
 	}
 }
 
@@ -221,8 +224,7 @@ func (p *publication) admittedBefore(ctx context.Context, c *candidate, err *pro
 	if lookupErr != nil || e.Envelope.From != p.from.ID {
 		return false
 	}
-	p.refuse(c, nil)
-	p.outcomes[c.index].Seq = e.Envelope.Seq
+	p.answerRetry(c, e.Envelope.Seq)
 	return true
 }
 
@@ -270,7 +272,14 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	if err := p.current(ctx, func() *protocol.Error { return p.authorize(ctx, c) }); err != nil {
 		return err
 	}
-	return p.redact(c)
+	return p.redact(ctx, c)
+}
+
+// answerRetry completes the outcome of an envelope that was admitted before. It
+// stays charged: to answer it takes work too.
+func (p *publication) answerRetry(c *candidate, seq protocol.Seq) {
+	c.retry = true
+	p.outcomes[c.index].Seq = seq
 }
 
 // checkFrom compares who the sender says it is with who it is.
@@ -319,19 +328,42 @@ func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Erro
 	return nil
 }
 
-// redact puts right what is about to become durable. What was taken out of it
-// is told to the operator by rule alone.
-func (p *publication) redact(c *candidate) *protocol.Error {
+// minLookup is the size from which on the id of an envelope is looked up before
+// it is inspected; to inspect a smaller one takes no longer than the lookup.
+const minLookup = 1 << 10
+
+// redact puts right what is about to become durable, at the expense of the
+// sender. The log names the rules for which text was taken out, and no text.
+func (p *publication) redact(ctx context.Context, c *candidate) *protocol.Error {
 	e := &c.draft.Envelope
 	safety := p.space.hub.services.Safety
 	if safety == nil || !safety.Applies(e.Kind) {
 		return nil
 	}
+	if c.in.Envelope.ID != "" && c.in.Size >= minLookup && !e.Kind.IsLive() {
+		switch before, err := p.space.find(ctx, e.ID); {
+		case err != nil: // not found, or for the append to find out
+		case before.envelope.From != p.from.ID:
+			return duplicate(e.ID)
+		default:
+			p.answerRetry(c, before.envelope.Seq)
+			return nil
+		}
+	}
+	limiter := p.from.who.limits()
+	if limiter != nil {
+		if err := limiter.Work(p.now); err != nil {
+			return err
+		}
+	}
 	extra, err := extraOf(e)
 	if err != nil {
 		return err
 	}
-	r, err := safety.Envelope(e.Kind, c.in.Payload, extra)
+	r, err := safety.Envelope(ctx, e.Kind, c.in.Payload, extra)
+	if limiter != nil {
+		limiter.Worked(p.now, r.Work)
+	}
 	if err != nil {
 		return err
 	}
@@ -393,8 +425,6 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 		p.outcomes[c.index].Seq = r.Seq
 		if !r.Retry {
 			p.outcomes[c.index].Invite = c.invite
-		} else if c.reservation != nil {
-			c.reservation.Cancel(p.now)
 		}
 	case errors.Is(r.Err, journal.ErrStale) && !p.space.retired.Load():
 		if err := p.authorize(ctx, c); err != nil {
