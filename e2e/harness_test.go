@@ -54,14 +54,28 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// runNATS serves JetStream as "port,folder" says, every write synced.
+// runNATS serves JetStream as "port,folder" says, every write synced, or as the
+// configuration file of that name says.
 func runNATS(spec string) {
+	if strings.HasSuffix(spec, ".conf") {
+		options, err := server.ProcessConfigFile(spec)
+		if err != nil {
+			panic(err)
+		}
+		options.NoSigs = true
+		serveNATS(options)
+		return
+	}
 	var port int
 	at, dir, _ := strings.Cut(spec, ",")
 	if _, err := fmt.Sscan(at, &port); err != nil {
 		panic(err)
 	}
-	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, SyncAlways: true, NoSigs: true})
+	serveNATS(&server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, SyncAlways: true, NoSigs: true})
+}
+
+func serveNATS(o *server.Options) {
+	s, err := server.NewServer(o)
 	if err != nil {
 		panic(err)
 	}
@@ -186,11 +200,18 @@ type gatewayProc struct {
 
 func startGateway(t *testing.T, configuration string, args ...string) *gatewayProc {
 	t.Helper()
+	g := prepareGateway(t, configuration, args...)
+	g.restart()
+	return g
+}
+
+// prepareGateway writes the configuration of a gateway that start starts.
+func prepareGateway(t *testing.T, configuration string, args ...string) *gatewayProc {
+	t.Helper()
 	dir := t.TempDir()
 	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: filepath.Join(dir, "meup.yaml")}
 	g.configure(configuration)
 	g.args = append([]string{"serve", "--config", g.config, "--listen", g.addr, "--data", filepath.Join(dir, "data")}, args...)
-	g.restart()
 	return g
 }
 
@@ -201,9 +222,25 @@ func (g *gatewayProc) configure(text string) {
 	}
 }
 
-func (g *gatewayProc) restart() {
+// start starts the gateway and does not wait for it.
+func (g *gatewayProc) start() {
 	g.t.Helper()
 	g.process = start(g.t, nil, filepath.Join(bin, "meup-gateway"), g.args...)
+}
+
+// startAgain starts the gateway if it has ended by itself.
+func (g *gatewayProc) startAgain() {
+	g.t.Helper()
+	select {
+	case <-g.done:
+		g.start()
+	default:
+	}
+}
+
+func (g *gatewayProc) restart() {
+	g.t.Helper()
+	g.start()
 	eventually(g.t, "the gateway is ready", func() bool { return get(g.addr, "/readyz", "") == http.StatusOK })
 }
 
@@ -237,7 +274,12 @@ func get(addr, path, token string) int {
 // eventually polls: what is waited for happens in another process.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	within(t, 30*time.Second, what, condition)
+}
+
+func within(t *testing.T, patience time.Duration, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !condition() {
