@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+)
+
+// stopTimeout is how long a gateway may take to end, whatever hangs.
+const stopTimeout = 10 * time.Second
+
+// A NATS that stops answering holds appends and closes; the gateway ends all
+// the same.
+func TestStop_NATSHangs(t *testing.T) {
+	port := freePort(t)
+	nats := startNATS(t, port, t.TempDir())
+	g := startGateway(t, labConfig, "--nats", "nats://127.0.0.1:"+port)
+	g.dial(t, "bob", client.Position{})
+	if code := post(t, g.addr, "alice", `{"kind":"chat","payload":{"message":"before"}}`); code != "" {
+		t.Fatalf("refused: %s", code)
+	}
+	nats.signal(syscall.SIGSTOP)
+	defer nats.signal(syscall.SIGCONT)
+	posted := make(chan string, 1)
+	go func() { // ends when the gateway does
+		posted <- post(t, g.addr, "alice", `{"kind":"chat","payload":{"message":"into the void"}}`)
+	}()
+	g.signal(syscallTerm)
+	if code := g.wait(stopTimeout); code != 0 && code != 1 {
+		t.Errorf("exit code %d", code)
+	}
+	<-posted
+}
+
+// A gateway whose NATS does not answer from the start is stopped at once.
+func TestStop_WhileNATSIsAway(t *testing.T) {
+	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: t.TempDir() + "/meup.yaml"}
+	g.configure(labConfig)
+	g.args = []string{"serve", "--config", g.config, "--listen", g.addr, "--data", t.TempDir(), "--nats", "nats://127.0.0.1:" + freePort(t)}
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		g.process = start(t, nil, bin+"/meup-gateway", g.args...)
+		eventually(t, "the gateway listens", func() bool { return get(g.addr, "/healthz", "") == 200 })
+		g.signal(syscallHup)
+		if get(g.addr, "/readyz", "") != 503 {
+			t.Error("it is ready")
+		}
+		g.signal(s)
+		if code := g.wait(stopTimeout); code != 0 {
+			t.Errorf("%v: exit code %d", s, code)
+		}
+	}
+}
