@@ -3,6 +3,7 @@ package termtext
 import (
 	"fmt"
 	"io"
+	"slices"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -46,7 +47,7 @@ type jsonWriter struct {
 
 // Write passes a part of a JSON text on.
 func (w *jsonWriter) Write(p []byte) (int, error) {
-	text := append(w.rest, p...)
+	text := slices.Concat(w.rest, p)
 	end := len(text)
 	for begin := max(0, len(text)-utf8.UTFMax+1); begin < len(text); begin++ {
 		if utf8.RuneStart(text[begin]) && !utf8.FullRune(text[begin:]) {
@@ -54,7 +55,7 @@ func (w *jsonWriter) Write(p []byte) (int, error) {
 			break
 		}
 	}
-	w.rest = append([]byte(nil), text[end:]...)
+	w.rest = text[end:]
 	if _, err := w.to.Write(JSON(text[:end])); err != nil {
 		return 0, err
 	}
