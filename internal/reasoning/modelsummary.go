@@ -32,7 +32,6 @@ func (s *ModelSummariser) Summarise(ctx context.Context, req SummaryRequest) (st
 			{Role: llm.User, Text: s.ask(req)},
 		},
 		MaxTokens: or(s.MaxTokens, defaultSummaryTokens),
-		Effort:    "low",
 	}, nil)
 	if err != nil {
 		return "", fmt.Errorf("summarise a result of %s: %w", req.Tool, err)

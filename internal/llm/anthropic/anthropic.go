@@ -31,6 +31,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/meup-protocol/meup/internal/llm"
 	"github.com/meup-protocol/meup/internal/llm/llmhttp"
@@ -65,6 +66,7 @@ type Model struct {
 	maxTokens int
 	client    *llmhttp.Client
 	log       *slog.Logger
+	plain     atomic.Bool // the model was found not to think
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -116,13 +118,35 @@ func (m *Model) Provider() string { return provider }
 // Generate asks for an answer; llm.Model says how.
 func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
 	body := build(m.name, m.maxTokens, req, true)
+	if m.plain.Load() {
+		body = withoutThinking(body)
+	}
 	resp, err := m.ask(ctx, body, on)
+	if (body.Thinking != nil || body.OutputConfig != nil) && !hasThinking(body.Messages) && refusesParameter(err) {
+		m.plain.Store(true)
+		return m.ask(ctx, withoutThinking(body), on)
+	}
 	if refusesThinking(err) && hasThinking(body.Messages) {
 		m.log.LogAttrs(ctx, slog.LevelWarn, "the model refuses its earlier thinking, asking without it",
 			slog.String("provider", provider), slog.String("model", m.name))
 		resp, err = m.ask(ctx, build(m.name, m.maxTokens, req, false), on)
 	}
 	return resp, err
+}
+
+// refusesParameter reports whether the model knows no thinking or no effort. A
+// refusal of a message names the message first.
+func refusesParameter(err error) bool {
+	var refusal *llm.Error
+	return errors.As(err, &refusal) && refusal.Status == http.StatusBadRequest &&
+		!strings.HasPrefix(refusal.Message, "messages.") &&
+		(strings.Contains(refusal.Message, "thinking") || strings.Contains(refusal.Message, "effort") || strings.Contains(refusal.Message, "output_config"))
+}
+
+// withoutThinking leaves out the parameters that only models have that think.
+func withoutThinking(body request) request {
+	body.Thinking, body.OutputConfig = nil, nil
+	return body
 }
 
 // refusesThinking reports whether the thinking that was brought back is why

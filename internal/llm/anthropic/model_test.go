@@ -407,3 +407,23 @@ func unmarshal(t testing.TB, raw []byte, v any) {
 		t.Fatalf("%v: %s", err, raw)
 	}
 }
+
+// TestGenerate_ModelWithoutThinking: a model that refuses the parameters of
+// thinking is asked once more without them, and never with them again.
+func TestGenerate_ModelWithoutThinking(t *testing.T) {
+	refusal := reply{status: http.StatusBadRequest, body: []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"thinking: Extra inputs are not permitted"}}`)}
+	s := serve(t, refusal, sse(t, "text.sse"), sse(t, "text.sse"))
+	m := s.model("claude-3-5-haiku-20241022", io.Discard)
+	req := ask("?")
+	req.Effort = "low"
+	for range 2 {
+		if _, err := m.Generate(t.Context(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, body := range s.bodies {
+		if got := bytes.Contains(body, []byte(`"thinking"`)); got != (i == 0) {
+			t.Errorf("request %d has thinking: %v", i, got)
+		}
+	}
+}

@@ -33,10 +33,12 @@ package openai
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/llm"
@@ -71,9 +73,12 @@ type Options struct {
 type Model struct {
 	name     string
 	provider string
-	official bool
 	newID    func() string
 	client   *llmhttp.Client
+
+	// What the server was found to take.
+	newTokens atomic.Bool // max_completion_tokens instead of max_tokens
+	noEffort  atomic.Bool // no reasoning_effort
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -85,7 +90,7 @@ func New(o Options) *Model {
 	}
 	host := hostOf(o.BaseURL)
 	m := &Model{name: o.Model, provider: o.Provider, newID: o.NewID}
-	m.official = host == officialHost || strings.HasSuffix(host, "."+officialHost)
+	m.newTokens.Store(under(host, officialHost) || under(host, "openai.azure.com") || under(host, "services.ai.azure.com"))
 	if m.provider == "" {
 		m.provider = providerAt(host)
 	}
@@ -109,8 +114,39 @@ func (m *Model) Name() string { return m.name }
 // openai-compatible; unless Options say otherwise.
 func (m *Model) Provider() string { return m.provider }
 
-// Generate asks the model; llm.Model has the contract.
+// Generate asks the model; llm.Model has the contract. A server that refuses a
+// parameter that not all servers have is asked once more without it, and from
+// then on.
 func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
+	resp, err := m.ask(ctx, req, on)
+	for range 2 { // parameters that can be refused
+		if !m.adapt(req, err) {
+			break
+		}
+		resp, err = m.ask(ctx, req, on)
+	}
+	return resp, err
+}
+
+// adapt notes which parameter of the request the server has refused. It returns
+// false if err is not about one that can be sent in another way.
+func (m *Model) adapt(req llm.Request, err error) bool {
+	var refusal *llm.Error
+	if !errors.As(err, &refusal) || refusal.Status != http.StatusBadRequest && refusal.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	switch text := refusal.Message; {
+	case req.Effort != "" && !m.noEffort.Load() && (strings.Contains(text, "reasoning_effort") || strings.Contains(text, "reasoning.effort")):
+		m.noEffort.Store(true)
+	case req.MaxTokens > 0 && !m.newTokens.Load() && strings.Contains(text, "max_completion_tokens"):
+		m.newTokens.Store(true)
+	default:
+		return false
+	}
+	return true
+}
+
+func (m *Model) ask(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
 	var resp llm.Response
 	err := m.client.Ask(ctx, "/chat/completions", m.body(req), on, func(s *llmhttp.Stream, on func(llm.Delta)) error {
 		a := newAnswer(m, on)
@@ -138,11 +174,14 @@ func hostOf(base string) string {
 	return strings.ToLower(u.Hostname())
 }
 
+// under reports whether host is domain or below it.
+func under(host, domain string) bool { return host == domain || strings.HasSuffix(host, "."+domain) }
+
 func providerAt(host string) string {
 	for _, p := range []struct{ host, name string }{
 		{officialHost, "openai"}, {"api.deepseek.com", "deepseek"}, {"openrouter.ai", "openrouter"},
 	} {
-		if host == p.host || strings.HasSuffix(host, "."+p.host) {
+		if under(host, p.host) {
 			return p.name
 		}
 	}

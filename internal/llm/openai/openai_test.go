@@ -213,3 +213,57 @@ func TestAtTheSameTime(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestGenerate_RefusedParameters: a server that refuses a parameter is asked once
+// more in another way, and not with that parameter again.
+func TestGenerate_RefusedParameters(t *testing.T) {
+	const (
+		noEffort  = `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort","type":"invalid_request_error"}}`
+		newTokens = `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error"}}`
+	)
+	tests := []struct {
+		name     string
+		refuses  map[string]string // by parameter
+		requests int               // of the first question
+		wrong    bool
+	}{
+		{"takes all", nil, 1, false},
+		{"no effort", map[string]string{"reasoning_effort": noEffort}, 2, false},
+		{"new tokens", map[string]string{"max_tokens": newTokens}, 2, false},
+		{"both", map[string]string{"reasoning_effort": noEffort, "max_tokens": newTokens}, 3, false},
+		{"something else", map[string]string{"messages": `{"error":{"message":"too long"}}`}, 1, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			requests := 0
+			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				requests++
+				var body map[string]any
+				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+					t.Error(err)
+				}
+				for parameter, refusal := range test.refuses {
+					if _, sent := body[parameter]; sent {
+						w.WriteHeader(http.StatusBadRequest)
+						_, _ = io.WriteString(w, refusal)
+						return
+					}
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"fine"},"finish_reason":"stop"}]}`)
+			})
+			req := question
+			req.Effort, req.MaxTokens = "low", 100
+			for i, want := range []int{test.requests, 1} {
+				requests = 0
+				resp, err := m.Generate(t.Context(), req, nil)
+				if (err != nil) != test.wrong || !test.wrong && resp.Message.Text != "fine" {
+					t.Errorf("question %d: %q, %v", i, resp.Message.Text, err)
+				}
+				if requests != want {
+					t.Errorf("question %d took %d requests, want %d", i, requests, want)
+				}
+			}
+		})
+	}
+}

@@ -64,8 +64,7 @@ var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
 func (m *Model) body(req llm.Request) chatRequest {
 	out := chatRequest{
 		Model: m.name, Messages: m.messages(req.Messages),
-		ReasoningEffort: req.Effort,
-		Stream:          true, StreamOptions: &streamOptions{IncludeUsage: true},
+		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
 	}
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, toolOf(t))
@@ -73,9 +72,12 @@ func (m *Model) body(req llm.Request) chatRequest {
 	if len(out.Tools) > 0 { // the choice is refused without any
 		out.ToolChoice = choiceOf(req.Choice)
 	}
+	if !m.noEffort.Load() {
+		out.ReasoningEffort = req.Effort
+	}
 	// OpenAI's reasoning models refuse max_tokens, other servers do not know
 	// its successor.
-	if m.official {
+	if m.newTokens.Load() {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
 		out.MaxTokens = req.MaxTokens

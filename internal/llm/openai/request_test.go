@@ -130,22 +130,23 @@ func TestRequestIsSent(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for base, want := range map[string]struct {
-		provider string
-		official bool
+		provider  string
+		newTokens bool
 	}{
-		"":                               {"openai", true},
-		"https://api.openai.com/v1":      {"openai", true},
-		"https://eu.API.openai.com/v1":   {"openai", true},
-		"https://api.openai.com.evil/v1": {"openai-compatible", false},
-		"https://notapi.openai.com/v1":   {"openai-compatible", false},
-		"https://api.deepseek.com":       {"deepseek", false},
-		"https://openrouter.ai/api/v1":   {"openrouter", false},
-		"http://localhost:1234/v1":       {"openai-compatible", false},
-		"http://\x7f":                    {"openai-compatible", false},
+		"":                                        {"openai", true},
+		"https://api.openai.com/v1":               {"openai", true},
+		"https://eu.API.openai.com/v1":            {"openai", true},
+		"https://api.openai.com.evil/v1":          {"openai-compatible", false},
+		"https://notapi.openai.com/v1":            {"openai-compatible", false},
+		"https://api.deepseek.com":                {"deepseek", false},
+		"https://openrouter.ai/api/v1":            {"openrouter", false},
+		"http://localhost:1234/v1":                {"openai-compatible", false},
+		"http://\x7f":                             {"openai-compatible", false},
+		"https://acme.openai.azure.com/openai/v1": {"openai-compatible", true},
 	} {
 		m := New(Options{BaseURL: base, Model: "m"})
-		if m.Provider() != want.provider || m.official != want.official || m.Name() != "m" {
-			t.Errorf("%q: %s %v", base, m.Provider(), m.official)
+		if m.Provider() != want.provider || m.newTokens.Load() != want.newTokens || m.Name() != "m" {
+			t.Errorf("%q: %s %v", base, m.Provider(), m.newTokens.Load())
 		}
 	}
 	if p := New(Options{Provider: "house"}).Provider(); p != "house" {
