@@ -97,6 +97,9 @@ func (b *Batch) SetMeta(key string, value []byte) {
 	_ = b.pb.Set(metaKey(key), value, nil) // memory only
 }
 
+// DeleteMeta removes a value that SetMeta added.
+func (b *Batch) DeleteMeta(key string) { b.drop(metaKey(key)) }
+
 // set adds a row that counts as an entry's.
 func (b *Batch) set(key, value []byte) {
 	_ = b.pb.Set(key, value, nil) // memory only

@@ -61,6 +61,35 @@ func (d *DB) Meta(key string) ([]byte, error) {
 	return value, err
 }
 
+// ScanMeta calls f with the values whose keys are at least lower and less than
+// upper, in order of the keys or backwards, until f returns false. value is
+// valid during the call only. Err: ErrUnavailable.
+func (d *DB) ScanMeta(lower, upper string, backwards bool, f func(key string, value []byte) bool) error {
+	s, err := d.acquire()
+	if err != nil {
+		return err
+	}
+	defer d.release(s)
+	it, err := s.pdb.NewIter(&pebble.IterOptions{LowerBound: metaKey(lower), UpperBound: metaKey(upper)})
+	if err != nil {
+		return unavailable(err)
+	}
+	begin, next := it.First, it.Next
+	if backwards {
+		begin, next = it.Last, it.Prev
+	}
+	for ok := begin(); ok; ok = next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return first(unavailable(err), closeErr(it))
+		}
+		if !f(string(it.Key()[1:]), value) {
+			break
+		}
+	}
+	return closeErr(it)
+}
+
 // Has reports whether the space has an entry with this Seq. Err:
 // ErrUnavailable.
 func (d *DB) Has(space string, seq protocol.Seq) (bool, error) {

@@ -30,6 +30,7 @@ type pass struct {
 	settled map[idKey]author        // by the proposal
 	state   map[string]protocol.Seq // last state entry by space
 	seq     uint64                  // of the last message
+	guards  guardRows
 
 	out delivery
 }
@@ -146,7 +147,7 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 		return journal.Result{}, err
 	}
 	if known { // and so it needs no check
-		p.s.pins.add(pin{Space: it.space, From: uint64(first.seq / seqsPerBlock), To: it.seq, State: d.entry.State})
+		p.guards.add(it.space, uint64(first.seq/seqsPerBlock), it.seq, d.entry.State)
 		return judgeID(first.seq, first.from, env.From), nil
 	}
 	last, err := p.lastState(it.space)
@@ -159,7 +160,7 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 	if by, settled, err := p.settledBy(it.space, d.entry.Settles); err != nil {
 		return journal.Result{}, err
 	} else if settled {
-		p.s.pins.add(pin{Space: it.space, From: uint64(by.seq / seqsPerBlock), To: it.seq})
+		p.guards.add(it.space, uint64(by.seq/seqsPerBlock), it.seq, d.entry.State)
 		return journal.Result{Err: &journal.SettledError{By: by.from, Seq: by.seq}}, nil
 	}
 	env.Seq = seq
@@ -236,8 +237,8 @@ func (p *pass) commit() error {
 	}
 	next := position{created: s.pos.created, seq: p.seq}
 	p.batch.SetMeta(metaPosition(s.name), next.encode())
-	if data, ok := s.pins.changed(); ok {
-		p.batch.SetMeta(metaPins(s.name), data)
+	if err := p.guards.write(p.db, p.batch); err != nil {
+		return err
 	}
 	if err := p.batch.Commit(false); err != nil {
 		return err

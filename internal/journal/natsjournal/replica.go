@@ -37,7 +37,7 @@ type replica struct {
 var errReplaying = errors.New("the log is being read from NATS")
 
 // replicaFormat is stored in the replica; one of another format is made anew.
-const replicaFormat = "1"
+const replicaFormat = "2"
 
 const metaFormat = "format"
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -148,10 +149,17 @@ func (j *Journal) purgeAll(ctx context.Context) {
 }
 
 // purge removes the blocks of a space without state entries up to (exclusive)
-// a message, as far as the pins allow.
+// a message, as far as the guards allow.
 func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	s := j.streams[j.names.bucket(space)]
-	safe, remove := s.pins.cut(space, below)
+	var safe uint64
+	var remove []uint64
+	if err := j.withReplica(func(db *entrydb.DB) (err error) {
+		safe, remove, err = cut(db, space, below)
+		return err
+	}); err != nil {
+		return fmt.Errorf("read guards: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
 	handle, err := j.js.Stream(ctx, s.name)
@@ -168,8 +176,16 @@ func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	if err != nil {
 		return err
 	}
-	s.pins.purged(space, safe)
-	return nil
+	return j.withReplica(func(db *entrydb.DB) error { return dropGuards(db, space, safe, remove) })
+}
+
+func (j *Journal) withReplica(f func(*entrydb.DB) error) error {
+	db, done, err := j.replica.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f(db)
 }
 
 // isGone recognises the answer to deleting a message that another gateway has

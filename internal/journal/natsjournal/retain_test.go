@@ -150,7 +150,7 @@ func TestPurgeDoesNotReviveDecisions(t *testing.T) {
 	}
 }
 
-// The trap that pins are for: an id is trimmed while its refused retry stays.
+// The trap that guards are for: an id is trimmed while its refused retry stays.
 // Who makes its replica anew must not take the retry for an entry.
 func TestPurgeDoesNotReviveRetries(t *testing.T) {
 	n := startNATS(t)
@@ -192,45 +192,7 @@ func TestPurgeDoesNotReviveRetries(t *testing.T) {
 	}
 }
 
-func TestPins(t *testing.T) {
-	var p pins
-	p.add(pin{Space: "a", From: 10, To: 10}) // within one message
-	p.add(pin{Space: "a", From: 10, To: 20})
-	p.add(pin{Space: "a", From: 20, To: 30}) // overlaps
-	p.add(pin{Space: "b", From: 1, To: 100})
-	p.add(pin{Space: "a", From: 5, To: 40, State: true})
-	for _, test := range []struct{ want, safe uint64 }{{10, 10}, {11, 10}, {30, 10}, {31, 31}, {4, 4}} {
-		if safe, _ := p.cut("a", test.want); safe != test.safe {
-			t.Errorf("cut(%d) = %d, want %d", test.want, safe, test.safe)
-		}
-	}
-	if _, remove := p.cut("a", 6); !slices.Equal(remove, []uint64{40}) {
-		t.Errorf("to delete: %v", remove)
-	}
-	data, ok := p.changed()
-	if _, again := p.changed(); !ok || again {
-		t.Error("changed once, and not more")
-	}
-	var q pins
-	if err := q.load(data); err != nil || !slices.Equal(q.list, p.list) {
-		t.Errorf("loaded %v, %v", q.list, err)
-	}
-	p.purged("a", 31)
-	if len(p.list) != 1 {
-		t.Errorf("left after the purge: %v", p.list)
-	}
-	for i := range uint64(2 * maxPins) {
-		p.add(pin{Space: "c", From: 10 * i, To: 10*i + 5})
-	}
-	if len(p.list) > maxPins {
-		t.Errorf("%d pins", len(p.list))
-	}
-	if safe, _ := p.cut("c", 3); safe != 0 {
-		t.Errorf("a pin got lost: cut at %d", safe)
-	}
-}
-
-func TestPinsSurviveRestart(t *testing.T) {
+func TestGuards_SurviveRestart(t *testing.T) {
 	n := startNATS(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }
@@ -240,8 +202,7 @@ func TestPinsSurviveRestart(t *testing.T) {
 	mustAppend(t, j, "lab", chat("y", "alice"))
 	closeTest(t, j)
 	j = openTest(t, n.url(), keep)
-	s := j.streams[j.names.bucket("lab")]
-	if safe, _ := s.pins.cut("lab", 2); safe != 1 {
-		t.Errorf("cut at %d between an entry and its retry", safe)
+	if safe, _, err := cut(j.replica.db, "lab", 2); safe != 1 || err != nil {
+		t.Errorf("cut at %d between an entry and its retry, %v", safe, err)
 	}
 }

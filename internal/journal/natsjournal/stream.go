@@ -40,7 +40,6 @@ type stream struct {
 	log   *slog.Logger
 
 	commit *committer
-	pins   pins
 
 	health atomic.Pointer[error] // why the stream is not well; nil: it is
 	resync chan struct{}         // open a new feed
@@ -118,11 +117,8 @@ func (s *stream) load() error {
 	if s.pos, err = decodePosition(data); err != nil {
 		return err
 	}
-	if data, err = db.Meta(metaPins(s.name)); err != nil {
-		return err
-	}
 	s.since, s.stalled = trouble{}, 0
-	return s.pins.load(data)
+	return nil
 }
 
 // run follows the stream until ctx ends, however often it has to start anew.
