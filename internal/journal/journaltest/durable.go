@@ -26,8 +26,14 @@ func session(t *testing.T, open func(*testing.T, string) journal.Journal, dir st
 func testReopenKeepsEverything(t *testing.T, open func(*testing.T, string) journal.Journal) {
 	dir := t.TempDir()
 	var want []*journal.Entry
+	var id string
 	for round := range 3 {
 		session(t, open, dir, func(s *subject) {
+			if got := logID(t, s, "lab"); round > 0 && got != id {
+				t.Errorf("round %d: log id %q, was %q", round, got, id)
+			} else {
+				id = got
+			}
 			got := s.read(t, "lab", journal.Query{})
 			if !slices.EqualFunc(got, want, same) {
 				t.Fatalf("round %d: %d entries, want %d, or they differ", round, len(got), len(want))

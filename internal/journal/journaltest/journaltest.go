@@ -50,6 +50,9 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		{"ReadersDuringAppends", testReadersDuringAppends},
 		{"CancelledAppend", testCancelledAppend},
 		{"ClosedJournal", testClosedJournal},
+		{"LogID", testLogID},
+		{"Barrier", testBarrier},
+		{"FailedAppendNamesItsOutcome", testFailedAppendNamesItsOutcome},
 		{"Model", testModel},
 	}
 	for _, test := range tests {

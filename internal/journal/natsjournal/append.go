@@ -128,6 +128,9 @@ func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.
 		}
 		last := results[todo[n-1]].Err
 		todo = todo[n:]
+		if errors.Is(last, journal.ErrOutcomeUnknown) {
+			last = unavailable(errNoAnswer) // what follows was not sent
+		}
 		if errors.Is(last, journal.ErrStale) || errors.Is(last, journal.ErrUnavailable) {
 			for _, i := range todo {
 				results[i].Err = last
@@ -182,14 +185,15 @@ func (j *Journal) await(ctx context.Context, s *stream, u *unit) []journal.Resul
 	case <-ctx.Done():
 		reason = ctx.Err()
 	}
-	u.gone.Store(true)
-	select {
-	case results := <-u.answer: // in the last moment
-		return results
-	default:
-	}
 	results := make([]journal.Result, u.count)
-	refuseFrom(results, 0, unavailable(reason))
+	switch s.commit.abandon(u) {
+	case answered:
+		return <-u.answer
+	case maybeThere:
+		refuseFrom(results, 0, outcomeUnknown(reason))
+	case withdrawn:
+		refuseFrom(results, 0, unavailable(reason))
+	}
 	return results
 }
 

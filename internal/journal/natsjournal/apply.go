@@ -48,6 +48,8 @@ type author struct {
 
 // delivery is what a pass has for the sink and for those who wait.
 type delivery struct {
+	stream  *stream
+	seq     uint64        // of the last message
 	sink    *journal.Sink // nil: nobody followed at that time
 	entries []spaceEntries
 	answers []blockAnswer
@@ -249,9 +251,8 @@ func (p *pass) commit() error {
 	if p.out.sink == nil {
 		p.out.entries = nil
 	}
-	if len(p.out.entries)+len(p.out.answers) > 0 {
-		s.j.deliveries <- p.out // deliver outlives the streams
-	}
+	p.out.stream, p.out.seq = s, p.seq
+	s.j.deliveries <- p.out // deliver outlives the streams
 	return nil
 }
 
@@ -268,5 +269,6 @@ func (j *Journal) deliver() {
 				j.committed(f)
 			}
 		}
+		d.stream.progress.reach(d.seq)
 	}
 }

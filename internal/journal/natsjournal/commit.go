@@ -1,8 +1,8 @@
 package natsjournal
 
 import (
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
@@ -30,7 +30,7 @@ type unit struct {
 	data  []byte // a section, see block.go
 	block []byte // a whole block instead, for a draft so large that it is packed
 
-	gone   atomic.Bool // nobody waits for it any more
+	flight *flight // nil while it is queued; guarded by committer.mu
 	answer chan []journal.Result
 }
 
@@ -50,17 +50,22 @@ type flight struct {
 	id      string // Nats-Msg-Id
 	space   string
 	state   bool
+	since   time.Time
+	settled chan struct{} // closed when somebody has taken it off the table
+
+	// Guarded by committer.mu.
 	units   []*unit
 	drafts  int
 	bytes   int
-	data    []byte // owned by the goroutine that publishes
-	since   time.Time
-	settled chan struct{} // closed when somebody has taken it off the table
+	data    []byte // the block; nil until it is encoded
+	sending bool   // an attempt to publish is under way
+	unknown bool   // an attempt has failed that may have reached the stream
 }
 
 // committer turns units into blocks and keeps count of those under way. Units
 // wait in a queue by space. There are never more of them than calls of Append
-// that wait, so the queues need no bound of their own.
+// that wait, so the queues need no bound of their own: a call that gives up
+// takes its unit with it.
 type committer struct {
 	launch func(*flight) // starts the publishing; it ends with landed
 	nextID func() string
@@ -111,16 +116,75 @@ func (c *committer) landed(f *flight) {
 	c.inFlight--
 	c.offer(q)
 	c.start()
-	if q.inFlight == 0 && len(q.units) == 0 {
+	c.release(q)
+}
+
+// release forgets a queue that nothing waits or flies in.
+func (c *committer) release(q *queue) {
+	if q.inFlight == 0 && len(q.units) == 0 && !q.ready {
 		delete(c.queues, q.space)
 	}
 }
 
+// fate is what abandon found of a unit.
+type fate int
+
+const (
+	withdrawn  fate = iota // it is not in the stream and will not be
+	maybeThere             // it may be in the stream, or get there
+	answered               // its answer is there, or about to be
+)
+
+// abandon withdraws a unit whose caller waits no longer, if it can.
+func (c *committer) abandon(u *unit) fate {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := u.flight
+	if f == nil {
+		if q := c.queues[u.space]; q != nil {
+			q.units = slices.DeleteFunc(q.units, func(o *unit) bool { return o == u })
+			c.release(q)
+		}
+		return withdrawn
+	}
+	if c.flights[f.id] != f {
+		return answered
+	}
+	if f.sending || f.unknown {
+		return maybeThere
+	}
+	f.units = slices.DeleteFunc(f.units, func(o *unit) bool { return o == u })
+	f.drafts -= u.count
+	f.bytes -= len(u.data) + len(u.block)
+	f.data = nil
+	return withdrawn
+}
+
+// beginSend returns the block to publish, whose units cannot be withdrawn from
+// now on; nil if none is left. endSend follows.
+func (c *committer) beginSend(f *flight, limit int) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(f.units) == 0 {
+		return nil
+	}
+	f.sending = true
+	if f.data == nil {
+		f.data = f.encode(limit)
+	}
+	return f.data
+}
+
+// endSend notes whether an attempt may have reached the stream.
+func (c *committer) endSend(f *flight, maybe bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.sending = false
+	f.unknown = f.unknown || maybe
+}
+
 // offer puts a queue in line if it may start a block.
 func (c *committer) offer(q *queue) {
-	for len(q.units) > 0 && q.units[0].gone.Load() {
-		q.units = q.units[1:]
-	}
 	if q.ready || len(q.units) == 0 || q.inFlight >= maxSpaceBlocks {
 		return
 	}
@@ -136,6 +200,7 @@ func (c *committer) start() {
 		q.ready = false
 		f := q.cut(c.target())
 		if f == nil {
+			c.release(q)
 			continue
 		}
 		f.id = c.nextID()
@@ -147,23 +212,21 @@ func (c *committer) start() {
 	}
 }
 
-// cut takes the next block's units from the queue; nil if nobody waits for
-// any of them.
+// cut takes the next block's units from the queue; nil if there are none.
 func (q *queue) cut(target int) *flight {
 	f := &flight{space: q.space, since: time.Now(), settled: make(chan struct{})}
 	for len(q.units) > 0 {
 		u := q.units[0]
-		if !u.gone.Load() {
-			full := f.drafts+u.count > seqsPerBlock || f.bytes+len(u.data) > target
-			if f.drafts > 0 && (full || !u.merges()) {
-				break
-			}
-			f.units = append(f.units, u)
-			f.drafts += u.count
-			f.bytes += len(u.data) + len(u.block)
+		full := f.drafts+u.count > seqsPerBlock || f.bytes+len(u.data) > target
+		if f.drafts > 0 && (full || !u.merges()) {
+			break
 		}
+		u.flight = f
+		f.units = append(f.units, u)
+		f.drafts += u.count
+		f.bytes += len(u.data) + len(u.block)
 		q.units = q.units[1:]
-		if f.drafts > 0 && !u.merges() {
+		if !u.merges() {
 			break
 		}
 	}
@@ -175,16 +238,15 @@ func (q *queue) cut(target int) *flight {
 }
 
 // encode makes the block's bytes.
-func (f *flight) encode(limit int) {
+func (f *flight) encode(limit int) []byte {
 	if f.units[0].block != nil {
-		f.data = f.units[0].block
-		return
+		return f.units[0].block
 	}
 	sections := make([][]byte, len(f.units))
 	for i, u := range f.units {
 		sections[i] = u.data
 	}
-	f.data = encodeDrafts(sections, limit)
+	return encodeDrafts(sections, limit)
 }
 
 // take removes a flight from the table; who gets it answers its units. nil:

@@ -72,24 +72,75 @@ func TestBlocksUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// What nobody waits for any more is not published.
-func TestAbandonedUnits(t *testing.T) {
-	c, launched := committerOf()
-	for range maxSpaceBlocks {
-		c.submit(unitOf("a", 1, 10, false))
-	}
-	gone, kept := unitOf("a", 1, 10, false), unitOf("a", 1, 10, false)
-	c.submit(gone)
-	c.submit(kept)
-	gone.gone.Store(true)
-	for i := 0; i < len(*launched); i++ {
-		c.landed((*launched)[i])
-	}
-	last := (*launched)[len(*launched)-1]
-	if len(*launched) != maxSpaceBlocks+1 || len(last.units) != 1 || last.units[0] != kept {
-		t.Errorf("published: %+v", last.units)
-	}
-	if len(c.queues) > 0 {
-		t.Error("a queue is left behind")
-	}
+// A unit whose caller gave up is withdrawn as long as it cannot have reached
+// the stream, and leaves nothing behind.
+func TestCommitter_Abandon(t *testing.T) {
+	t.Run("queued", func(t *testing.T) {
+		c, launched := committerOf()
+		for range maxSpaceBlocks {
+			c.submit(unitOf("a", 1, 10, false))
+		}
+		gone, kept := unitOf("a", 1, 10, false), unitOf("a", 1, 10, false)
+		c.submit(gone)
+		c.submit(kept)
+		if c.abandon(gone) != withdrawn {
+			t.Error("a queued unit cannot be in the stream")
+		}
+		for i := 0; i < len(*launched); i++ {
+			c.landed((*launched)[i])
+		}
+		last := (*launched)[len(*launched)-1]
+		if len(*launched) != maxSpaceBlocks+1 || len(last.units) != 1 || last.units[0] != kept {
+			t.Errorf("published: %+v", last.units)
+		}
+		if len(c.queues) > 0 {
+			t.Error("a queue is left behind")
+		}
+	})
+	t.Run("queues of many spaces", func(t *testing.T) {
+		c, launched := committerOf()
+		var units []*unit
+		for i := range 1000 {
+			u := unitOf(fmt.Sprint(i), 1, 10, false)
+			units = append(units, u)
+			c.submit(u)
+		}
+		for _, u := range units {
+			c.abandon(u)
+		}
+		for i := 0; i < len(*launched); i++ {
+			c.take((*launched)[i].id)
+			c.landed((*launched)[i])
+		}
+		if len(*launched) != maxStreamBlocks {
+			t.Errorf("%d blocks for units that were given up", len(*launched)-maxStreamBlocks)
+		}
+		if len(c.queues)+len(c.ready)+len(c.flights)+c.inFlight > 0 {
+			t.Errorf("%d queues, %d ready, %d flights are left", len(c.queues), len(c.ready), len(c.flights))
+		}
+	})
+	t.Run("under way", func(t *testing.T) {
+		c, launched := committerOf()
+		for range maxSpaceBlocks {
+			c.submit(unitOf("a", 1, 10, false))
+		}
+		a, b := unitOf("a", 1, 10, false), unitOf("a", 1, 10, false)
+		c.submit(a)
+		c.submit(b)
+		c.landed((*launched)[0])
+		f := (*launched)[maxSpaceBlocks]
+		if c.abandon(a) != withdrawn || len(f.units) != 1 || f.drafts != 1 {
+			t.Errorf("before anything is sent, a unit is withdrawn: %+v", f)
+		}
+		if c.beginSend(f, 1<<20) == nil || c.abandon(b) != maybeThere {
+			t.Error("while it is sent, the outcome is unknown")
+		}
+		c.endSend(f, false)
+		if c.abandon(b) != withdrawn {
+			t.Error("after a refusal, it is not in the stream")
+		}
+		if c.beginSend(f, 1<<20) != nil {
+			t.Error("a block without units is sent")
+		}
+	})
 }

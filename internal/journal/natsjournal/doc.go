@@ -31,7 +31,7 @@
 // What is due is decided by one gateway and done by all: a control block "trim
 // this space below that Seq" is applied like every other. Then the messages
 // are purged from the stream. State entries have a subject of their own that
-// is never purged. See pins for the one trap in this.
+// is never purged. See guard for the one trap in this.
 //
 // # Goroutines
 //

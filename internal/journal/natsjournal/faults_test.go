@@ -22,7 +22,7 @@ import (
 type load struct {
 	stop    chan struct{}
 	wg      sync.WaitGroup
-	failed  atomic.Int64 // appends that were answered with ErrUnavailable
+	failed  atomic.Int64 // appends that were answered with an error
 	ok      atomic.Int64
 	mu      sync.Mutex
 	acked   []string // "seq id"
@@ -55,8 +55,10 @@ func (l *load) append(t *testing.T, j *Journal, space, id string) {
 	case r.Err == nil:
 		l.acked = append(l.acked, fmt.Sprintf("%d %s", r.Seq, id))
 		l.ok.Add(1)
-	case errors.Is(r.Err, journal.ErrUnavailable):
+	case errors.Is(r.Err, journal.ErrOutcomeUnknown):
 		l.unknown[id] = true
+		l.failed.Add(1)
+	case errors.Is(r.Err, journal.ErrUnavailable): // not there, and check holds it to that
 		l.failed.Add(1)
 	default:
 		t.Error(r.Err)

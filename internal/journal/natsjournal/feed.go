@@ -50,6 +50,8 @@ type feed struct {
 	failed    bool
 }
 
+const msgFollowed = "stream is followed"
+
 // openFeed subscribes to the stream from behind the position.
 func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	f := &feed{
@@ -83,7 +85,13 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		_ = sub.Unsubscribe() // only fails on a connection that is closed
 		return nil, fmt.Errorf("follow %s: %w", s.name, err)
 	}
-	f.name = consumer.CachedInfo().Name
+	info := consumer.CachedInfo()
+	f.name = info.Name
+	server := ""
+	if info.Cluster != nil {
+		server = info.Cluster.Leader
+	}
+	s.log.Debug(msgFollowed, "consumer", f.name, "server", server, "after", s.pos.seq)
 	return f, nil
 }
 

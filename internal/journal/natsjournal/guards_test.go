@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -81,6 +82,9 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 			s := &stream{name: "MEUP_00", j: &Journal{
 				replica: &replica{db: db}, deliveries: make(chan delivery, 1), log: testLog(t),
 			}}
+			var drained sync.WaitGroup
+			drained.Go(s.j.deliver)
+			t.Cleanup(func() { close(s.j.deliveries); drained.Wait() })
 			calls := func(id string) block {
 				return block{calls: [][]draft{{{entry: &journal.Entry{Envelope: chat(id, "alice").Envelope}}}}}
 			}

@@ -43,8 +43,12 @@ func (c *checks) ask() {
 		pos := c.s.pos.seq
 		c.workers.Go(func() {
 			var a streamAnswer
-			if a.info, a.err = c.s.info(c.ctx); a.err == nil && a.info.State.LastSeq > pos {
-				a.last, a.err = c.s.lastStored(c.ctx)
+			var handle jetstream.Stream
+			if handle, a.err = c.s.open(c.ctx); a.err == nil {
+				a.info = handle.CachedInfo()
+				if a.info.State.LastSeq > pos {
+					a.last, a.err = c.s.lastStored(c.ctx, handle)
+				}
 			}
 			c.answers <- a
 		})

@@ -1,6 +1,7 @@
 package natsjournal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,28 +192,31 @@ func (j *Journal) notReady() error {
 		}
 		return errDisconnected
 	}
+	var catchingUp error
 	for _, s := range j.streams {
-		if err := s.ill(); err != nil && !errors.Is(err, errCatchingUp) {
+		err := s.healthErr()
+		if err != nil && !errors.Is(err, errCatchingUp) {
 			return err
 		}
+		catchingUp = cmp.Or(catchingUp, err)
 	}
 	if behind > 0 {
 		return fmt.Errorf("%w: %d of %d streams to go", errReplaying, behind, len(j.streams))
 	}
-	return nil
+	return catchingUp
 }
 
-// enter lets an Append begin, which ends with appending.Done.
+// enter lets an Append or Barrier begin, which ends with appending.Done.
 func (j *Journal) enter(space string) error {
 	if space == "" {
-		return errors.New("append: the space has no name")
+		return errors.New("the space has no name")
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch {
 	case j.closed:
 		return unavailable(errClosed)
-	case !j.downSince.IsZero() && time.Since(j.downSince) > j.opts.AppendTimeout:
+	case !j.downSince.IsZero() && time.Since(j.downSince) > j.opts.AppendTimeout && !j.nc.IsConnected():
 		return unavailable(errDisconnected) // it would wait in vain
 	}
 	j.appending.Add(1)
@@ -291,6 +295,3 @@ func (j *Journal) warnReplicas(n int, err error) {
 func jitter(d time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1) + d/4
 }
-
-// Barrier implements [journal.Journal].
-func (j *Journal) Barrier(context.Context, string) error { return nil }

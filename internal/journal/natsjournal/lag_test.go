@@ -1,9 +1,10 @@
 package natsjournal
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -47,22 +48,20 @@ func startClusterWithLines(t *testing.T) ([]*natsServer, lines) {
 func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 	nodes, lines := startClusterWithLines(t)
 	three := func(o *Options) { o.Replicas = 3; o.streams = 1; o.AppendTimeout = 20 * time.Second }
-	a, b := openTest(t, urls(nodes[:1]), three), openTest(t, urls(nodes[1:2]), three)
+	servers := feedServers{testLog(t).Handler(), make(chan string, 1000)}
+	a := openTest(t, urls(nodes[:1]), three)
+	b := openTest(t, urls(nodes[1:2]), func(o *Options) { three(o); o.Logger = slog.New(servers) })
 	ra, rb := record(a), record(b)
 	lines.delay(leadStreamApart(t, nodes, a), time.Second)
 	l := startLoad(t, "lab", a)
 	lagging := 0
 	for i := 0; i < 40 && lagging < 4; i++ {
 		l.more(t, 20)
-		before, _ := consumerOf(t, b)
+		for len(servers.got) > 0 {
+			<-servers.got
+		}
 		signal(b.streams[0].resync)
-		var server string
-		eventually(t, "the stream is followed anew", func() bool {
-			var name string
-			name, server = consumerOf(t, b)
-			return name != "" && name != before
-		})
-		if server == nodes[2].opts.ServerName {
+		if <-servers.got == nodes[2].opts.ServerName {
 			lagging++
 		}
 	}
@@ -99,20 +98,25 @@ func leadStreamApart(t *testing.T, nodes []*natsServer, j *Journal) int {
 	return leader
 }
 
-// consumerOf returns the consumer of the journal's first stream that was made
-// last, and which server delivers its messages.
-func consumerOf(t *testing.T, j *Journal) (name, server string) {
-	t.Helper()
-	handle, err := j.streams[0].open(t.Context())
-	if err != nil {
-		return "", ""
+// feedServers is a log handler that collects which servers deliver to a
+// journal, one after the other.
+type feedServers struct {
+	slog.Handler
+	got chan string
+}
+
+func (h feedServers) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == msgFollowed {
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == "server" {
+				h.got <- a.Value.String()
+			}
+			return true
+		})
 	}
-	var last time.Time
-	consumers := handle.ListConsumers(t.Context())
-	for info := range consumers.Info() {
-		if strings.HasPrefix(info.Name, "gateway-"+j.gateway) && info.Created.After(last) {
-			last, name, server = info.Created, info.Name, info.Cluster.Leader
-		}
-	}
-	return name, server
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h feedServers) WithAttrs(list []slog.Attr) slog.Handler {
+	return feedServers{h.Handler.WithAttrs(list), h.got}
 }

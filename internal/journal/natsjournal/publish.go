@@ -28,10 +28,17 @@ var (
 	errDisconnected = errors.New("not connected to NATS")
 	errClosed       = errors.New("the log is closed")
 	errNoAnswer     = errors.New("no answer from NATS in time")
+	errBehind       = errors.New("this gateway is behind the log")
+	errAbandoned    = errors.New("no caller waits for it")
 )
 
 func unavailable(reason error) error {
 	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
+}
+
+// outcomeUnknown is the error of a draft that may have been appended.
+func outcomeUnknown(reason error) error {
+	return fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, reason)
 }
 
 // publish sends a block until it is known what became of it, or the time is
@@ -39,19 +46,27 @@ func unavailable(reason error) error {
 func (s *stream) publish(f *flight) {
 	defer s.j.publishing.Done()
 	defer s.commit.landed(f)
-	f.encode(s.j.blockLimit())
 	ctx, cancel := context.WithTimeout(s.j.life, s.j.opts.AppendTimeout)
 	defer cancel()
 	reason := s.deliverBlock(ctx, f)
 	if late := s.commit.take(f.id); late != nil {
-		late.refuse(unavailable(reason))
+		if late.unknown {
+			late.refuse(outcomeUnknown(reason))
+		} else {
+			late.refuse(unavailable(reason))
+		}
 	}
 }
 
 // deliverBlock returns when the block has been applied (nil) or when ctx ends.
 func (s *stream) deliverBlock(ctx context.Context, f *flight) error {
 	for {
-		err := s.send(ctx, f)
+		data := s.commit.beginSend(f, s.j.blockLimit())
+		if data == nil {
+			return errAbandoned
+		}
+		err := s.send(ctx, f, data)
+		s.commit.endSend(f, err == nil || !isRefused(err))
 		if err == nil {
 			return s.awaitApplied(ctx, f)
 		}
@@ -66,13 +81,18 @@ func (s *stream) deliverBlock(ctx context.Context, f *flight) error {
 }
 
 // send publishes a block once. nil: the stream has it.
-func (s *stream) send(ctx context.Context, f *flight) error {
+func (s *stream) send(ctx context.Context, f *flight, data []byte) error {
 	if !s.j.nc.IsConnected() {
 		return errDisconnected
 	}
+	if !s.following.Load() {
+		// The answer would not come. This gateway is behind; another one may
+		// not be.
+		return errBehind
+	}
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
-	msg := &nats.Msg{Subject: s.j.names.subject(f.space, f.state), Data: f.data}
+	msg := &nats.Msg{Subject: s.j.names.subject(f.space, f.state), Data: data}
 	_, err := s.j.js.PublishMsg(ctx, msg,
 		jetstream.WithMsgID(f.id), jetstream.WithExpectStream(s.name), jetstream.WithRetryAttempts(0))
 	if err == nil {
@@ -83,6 +103,29 @@ func (s *stream) send(ctx context.Context, f *flight) error {
 		return errNoAnswer
 	}
 	return err
+}
+
+// isRefused reports whether an error of send proves that the stream did not
+// take the block and will not.
+func isRefused(err error) bool {
+	for _, refusal := range []error{
+		errDisconnected, errBehind,
+		nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
+	} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	// Codes that a leader answers with before it asks the other servers.
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case codeNotAvailable, codeNoResources, codeTooLarge, codeOtherStream:
+		return true
+	}
+	return false
 }
 
 // awaitApplied waits until the follower has applied a block that the stream

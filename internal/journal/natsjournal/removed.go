@@ -36,10 +36,10 @@ func (s *stream) proveRemoved(ctx context.Context, from, to uint64) error {
 // lastStored returns the sequence of the last message that the leader has, 0
 // if it has none. The stream's last sequence is greater if its last messages
 // were deleted.
-func (s *stream) lastStored(ctx context.Context) (uint64, error) {
+func (s *stream) lastStored(ctx context.Context, handle jetstream.Stream) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	m, err := s.handle.GetLastMsgForSubject(ctx, s.j.names.all(s.index))
+	m, err := handle.GetLastMsgForSubject(ctx, s.j.names.all(s.index))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return 0, nil

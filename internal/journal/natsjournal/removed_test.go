@@ -49,7 +49,7 @@ func TestProveRemoved(t *testing.T) {
 			}
 		})
 	}
-	if last, err := probe.lastStored(t.Context()); err != nil || last != 5 {
+	if last, err := probe.lastStored(t.Context(), handle); err != nil || last != 5 {
 		t.Errorf("last stored message %d, %v", last, err)
 	}
 

@@ -42,8 +42,13 @@ type stream struct {
 	commit *committer
 
 	health atomic.Pointer[error] // why the stream is not well; nil: it is
-	resync chan struct{}         // open a new feed
-	pokes  chan struct{}         // look whether all is well
+	// following is set while a feed delivers and nothing is known to be missing.
+	following atomic.Bool
+	progress  progress
+	ends      question
+
+	resync chan struct{} // open a new feed
+	pokes  chan struct{} // look whether all is well
 
 	// Owned by run.
 	pos     position
@@ -72,6 +77,7 @@ func newStream(j *Journal, index int) *stream {
 		log:    j.log.With("stream", name),
 		resync: make(chan struct{}, 1),
 		pokes:  make(chan struct{}, 1),
+		ends:   question{turn: make(chan struct{}, 1)},
 	}
 	s.commit = newCommitter(func(f *flight) {
 		j.publishing.Add(1)
@@ -89,8 +95,8 @@ func (s *stream) setHealth(err error) {
 	s.health.Store(&err)
 }
 
-// ill returns why the stream is not well.
-func (s *stream) ill() error {
+// healthErr returns why the stream is not well.
+func (s *stream) healthErr() error {
 	if err := s.health.Load(); err != nil {
 		return fmt.Errorf("stream %s: %w", s.name, *err)
 	}
@@ -118,6 +124,7 @@ func (s *stream) load() error {
 		return err
 	}
 	s.since, s.stalled = trouble{}, 0
+	s.progress.reset(s.pos.seq)
 	return nil
 }
 
@@ -179,6 +186,8 @@ func (s *stream) session(ctx context.Context) error {
 	}
 	s.setHealth(nil)
 	s.j.caughtUp(s)
+	s.following.Store(true)
+	defer s.following.Store(false)
 	return s.read(ctx, f, forever)
 }
 
@@ -188,7 +197,8 @@ func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInf
 	if info.State.LastSeq <= s.pos.seq {
 		return nil
 	}
-	last, err := s.lastStored(ctx)
+	s.setHealth(errCatchingUp)
+	last, err := s.lastStored(ctx, s.handle)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,10 @@ const (
 	codeNoPeers      jetstream.ErrorCode = 10005 // no suitable peers for placement
 	codeNotClustered jetstream.ErrorCode = 10074 // replicas > 1 in non-clustered mode
 	codeNoMessage    jetstream.ErrorCode = 10057 // the message to delete is not there
+	codeNotAvailable jetstream.ErrorCode = 10008 // the cluster has no leader
+	codeNoResources  jetstream.ErrorCode = 10023 // no disk space, say
+	codeTooLarge     jetstream.ErrorCode = 10054 // message exceeds the stream's maximum
+	codeOtherStream  jetstream.ErrorCode = 10060 // another stream has the subject
 )
 
 var (

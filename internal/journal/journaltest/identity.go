@@ -1,0 +1,68 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func testLogID(t *testing.T, s *subject) {
+	id := logID(t, s, "lab")
+	s.must(t, "lab", draft("m-1"))
+	if again := logID(t, s, "lab"); again != id {
+		t.Errorf("the log's id is %q and then %q", id, again)
+	}
+}
+
+func logID(t *testing.T, s *subject, space string) string {
+	t.Helper()
+	id, err := s.LogID(context.Background(), space)
+	if err != nil || id == "" {
+		t.Errorf("LogID of %s = %q, %v", space, id, err)
+	}
+	return id
+}
+
+// testBarrier: after a barrier the sink and the log have what Append has
+// returned to other callers.
+func testBarrier(t *testing.T, s *subject) {
+	var callers sync.WaitGroup
+	for w := range 4 {
+		callers.Go(func() {
+			for i := range 10 {
+				id := protocol.ID(fmt.Sprintf("m-%d-%d", w, i))
+				seq := s.must(t, "lab", draft(id))[0]
+				if err := s.Barrier(context.Background(), "lab"); err != nil {
+					t.Errorf("Barrier: %v", err)
+				}
+				if !s.sunk.has("lab", seq) {
+					t.Errorf("the sink lacks %s after a barrier", id)
+				}
+				if _, err := s.Lookup(context.Background(), "lab", id); err != nil {
+					t.Errorf("Lookup of %s after a barrier: %v", id, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if err := s.Barrier(context.Background(), "a.space.without.entries"); err != nil {
+		t.Errorf("Barrier of a space without entries: %v", err)
+	}
+}
+
+// testFailedAppendNamesItsOutcome: an append that was never begun is known not
+// to be in the log.
+func testFailedAppendNamesItsOutcome(t *testing.T, s *subject) {
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := s.append("lab", draft("m-1"))[0]
+	if !errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown) {
+		t.Errorf("append to a closed journal: %+v", r)
+	}
+}

@@ -1,0 +1,193 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/internal/journal"
+)
+
+// openThrough opens a journal whose connection to the server goes through a
+// proxy.
+func openThrough(t *testing.T, n *natsServer, change func(*Options)) (*Journal, *proxy) {
+	t.Helper()
+	p := startProxy(t, fmt.Sprintf("127.0.0.1:%d", n.opts.Port))
+	j := openTest(t, "nats://"+p.address(), func(o *Options) {
+		o.NATS = []nats.Option{nats.ReconnectWait(10 * time.Millisecond), nats.IgnoreDiscoveredServers()}
+		if change != nil {
+			change(o)
+		}
+	})
+	return j, p
+}
+
+// What another gateway was told to be durable is there after a Barrier, however
+// slow the line is.
+func TestBarrier(t *testing.T) {
+	n := startNATS(t)
+	a := openTest(t, n.url(), nil)
+	b, line := openThrough(t, n, nil)
+	var sunk sync.Map
+	b.Follow(func(_ string, entries []*journal.Entry) {
+		for _, e := range entries {
+			sunk.Store(e.Envelope.ID, true)
+		}
+	}, nil)
+	line.delay.Store(int64(20 * time.Millisecond))
+	for i := range 10 {
+		d := chat(fmt.Sprintf("m-%d", i), "alice")
+		mustAppend(t, a, "lab", d)
+		var callers sync.WaitGroup
+		for range 3 {
+			callers.Go(func() {
+				if err := b.Barrier(t.Context(), "lab"); err != nil {
+					t.Error(err)
+				}
+				if _, ok := sunk.Load(d.Envelope.ID); !ok {
+					t.Errorf("the sink lacks %s", d.Envelope.ID)
+				}
+				if _, err := b.Lookup(t.Context(), "lab", d.Envelope.ID); err != nil {
+					t.Errorf("%s after the barrier: %v", d.Envelope.ID, err)
+				}
+			})
+		}
+		callers.Wait()
+	}
+	if err := b.Barrier(t.Context(), "never.used"); err != nil {
+		t.Errorf("space without entries: %v", err)
+	}
+}
+
+// A gateway that cannot know how far the log goes does not claim to.
+func TestBarrier_WithoutNATS(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.AppendTimeout = 200 * time.Millisecond })
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	n.stop()
+	if err := j.Barrier(t.Context(), "lab"); !errors.Is(err, journal.ErrUnavailable) {
+		t.Errorf("barrier: %v", err)
+	}
+	n.start()
+	eventually(t, "the barrier holds again", func() bool { return j.Barrier(t.Context(), "lab") == nil })
+}
+
+// The last messages of a stream were deleted by hand: nothing to wait for.
+func TestBarrier_DeletedTail(t *testing.T) {
+	n := startNATS(t)
+	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
+	mustAppend(t, j, "lab", chat("a", "alice"))
+	ack, err := j.js.Publish(t.Context(), j.names.subject("lab", false), []byte("garbage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is applied", func() bool { return j.streams[0].progress.at() == ack.Sequence })
+	handle, err := j.streams[0].open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := handle.DeleteMsg(t.Context(), ack.Sequence); err != nil {
+		t.Fatal(err)
+	}
+	late := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
+	if err := late.Barrier(t.Context(), "lab"); err != nil {
+		t.Error(err)
+	}
+	if err := late.Ready(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestQuestion_IsShared(t *testing.T) {
+	q := question{turn: make(chan struct{}, 1)}
+	var asked atomic.Int64
+	free, started := make(chan struct{}), make(chan struct{}, 10)
+	f := func() (uint64, error) {
+		started <- struct{}{}
+		<-free
+		return uint64(asked.Add(1)), nil
+	}
+	var first, later sync.WaitGroup
+	first.Go(func() {
+		if n, err := q.ask(t.Context(), f); n != 1 || err != nil {
+			t.Error(n, err)
+		}
+	})
+	<-started
+	for range 5 { // they come while the first one is asked, and share the second
+		later.Go(func() {
+			if n, err := q.ask(t.Context(), f); n < 2 || err != nil {
+				t.Error(n, err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	later.Go(func() { _, _ = q.ask(ctx, f) })
+	close(free)
+	first.Wait()
+	later.Wait()
+	if n := asked.Load(); n > 7 {
+		t.Errorf("%d questions", n)
+	}
+}
+
+// The error of a failed append tells whether the draft may be in the log.
+func TestAppend_Outcomes(t *testing.T) {
+	n := startNATS(t)
+	j, line := openThrough(t, n, func(o *Options) { o.streams = 1; o.AppendTimeout = 300 * time.Millisecond })
+	mustAppend(t, j, "lab", chat("before", "alice"))
+
+	t.Run("nothing was sent", func(t *testing.T) {
+		n.stop()
+		eventually(t, "it is noticed", func() bool { return !j.nc.IsConnected() })
+		r := j.Append(t.Context(), "lab", []journal.Draft{chat("a", "alice")})[0]
+		if !errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown) {
+			t.Errorf("%+v", r)
+		}
+		n.start()
+		eventually(t, "it works again", func() bool {
+			return j.Append(t.Context(), "other", []journal.Draft{chat("a", "alice")})[0].Err == nil
+		})
+	})
+	t.Run("no answer came", func(t *testing.T) {
+		signal(j.streams[0].resync) // one may be under way after the restart
+		eventually(t, "the stream is followed", func() bool { return len(j.streams[0].resync) == 0 && j.streams[0].following.Load() })
+		line.delay.Store(int64(2 * time.Second))
+		r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]
+		line.delay.Store(0)
+		if !errors.Is(r.Err, journal.ErrOutcomeUnknown) || errors.Is(r.Err, journal.ErrUnavailable) {
+			t.Errorf("%+v", r)
+		}
+		line.cut()
+		var again journal.Result
+		eventually(t, "it works again", func() bool {
+			again = j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]
+			return again.Err == nil
+		})
+		entry, err := j.Lookup(t.Context(), "lab", "b")
+		if err != nil || entry.Envelope.Seq != again.Seq {
+			t.Errorf("sent again: %+v, the log has %+v, %v", again, entry, err)
+		}
+	})
+	t.Run("refused by the stream", func(t *testing.T) {
+		c := j.streams[0].config(1)
+		c.MaxMsgSize = 16
+		if _, err := j.js.UpdateStream(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		r := j.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0]
+		if !errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown) {
+			t.Errorf("%+v", r)
+		}
+	})
+	if got := content(t, j, "lab"); len(got) != 2 {
+		t.Errorf("the log has %q", got)
+	}
+}
