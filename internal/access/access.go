@@ -73,8 +73,10 @@ func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (
 			return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
 		}
 	}
-	room, err := d.Hub.Space(ctx, name)
+	room, err := d.Hub.SpaceFor(ctx, name, identity.Participant)
 	switch {
+	case errors.As(err, &refused):
+		return nil, identity, refused
 	case errors.Is(err, space.ErrNoSpace):
 		return nil, identity, noSpace(name)
 	case err != nil:

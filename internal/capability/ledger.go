@@ -118,6 +118,14 @@ func (l *Ledger) WithConfigured(c Configured) *Ledger {
 	return &next
 }
 
+// WithConfiguredOf returns the state under the configuration of another ledger,
+// which shares what was compiled from it.
+func (l *Ledger) WithConfiguredOf(other *Ledger) *Ledger {
+	next := *l
+	next.configured = other.configured
+	return &next
+}
+
 // Apply returns the state after changes, in the order of the log. They are
 // not checked: they were admitted. A grant of more than its granter holds
 // gives nothing more.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/meup-protocol/meup/internal/auth"
 	"github.com/meup-protocol/meup/internal/capability"
@@ -13,6 +14,7 @@ import (
 
 // spacesOf resolves a space's name by a configuration.
 func spacesOf(cfg *config.Config) func(name string) (*space.Config, bool) {
+	var shared sync.Map // *config.Space to what makes the configuration of its spaces
 	return func(name string) (*space.Config, bool) {
 		if !protocol.ValidSpaceName(name) {
 			return nil, false
@@ -21,13 +23,17 @@ func spacesOf(cfg *config.Config) func(name string) (*space.Config, bool) {
 		if !ok {
 			return nil, false
 		}
-		return spaceConfig(name, s), true
+		named, ok := shared.Load(s)
+		if !ok {
+			named, _ = shared.LoadOrStore(s, spaceConfig(s).Shared())
+		}
+		return named.(func(string) *space.Config)(name), true //nolint:forcetypeassert // the map holds nothing else
 	}
 }
 
-func spaceConfig(name string, s *config.Space) *space.Config {
+func spaceConfig(s *config.Space) *space.Config {
 	out := &space.Config{
-		Name: name, Dialect: s.Dialect, Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly,
+		Pattern: s.Name, Dialect: s.Dialect, Everyone: s.Everyone, DecideExplicitly: s.DecideExplicitly,
 		Participants: make(map[protocol.ParticipantID]space.ParticipantConfig, len(s.Participants)),
 		Invited:      participantConfig(nil, s.Limits),
 	}

@@ -1,8 +1,10 @@
 package space
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -12,7 +14,10 @@ import (
 
 // Config is what an operator has said about one space.
 type Config struct {
-	Name    string
+	Name string
+	// Pattern is the name that the operator has configured, which may be a glob
+	// that Name matches; "": Name itself.
+	Pattern string
 	Dialect protocol.Dialect // of connections that name none
 	// Everyone lets everybody see what is addressed to others; then `to` only
 	// says who should act.
@@ -28,7 +33,31 @@ type Config struct {
 	// Invited is what holds for invited participants, besides what the
 	// invitation grants.
 	Invited ParticipantConfig
+
+	base func() *capability.Ledger // the rights before any state entry, made once
 }
+
+// Shared returns the function that makes the configuration of each space of one
+// pattern. Nothing in them but the name is made for a space of its own, however
+// many participants are configured.
+func (c *Config) Shared() func(name string) *Config {
+	c.base = sync.OnceValue(func() *capability.Ledger { return capability.NewLedger(rightsOf(c)) })
+	return func(name string) *Config {
+		named := *c
+		named.Name = name
+		return &named
+	}
+}
+
+func (c *Config) ledger() *capability.Ledger {
+	if c.base != nil {
+		return c.base()
+	}
+	return capability.NewLedger(rightsOf(c))
+}
+
+// pattern is under which name the operator has configured the space.
+func (c *Config) pattern() string { return cmp.Or(c.Pattern, c.Name) }
 
 // ParticipantConfig is what an operator has said about a participant.
 type ParticipantConfig struct {
@@ -127,6 +156,8 @@ type Services struct {
 	// entries, 8 MiB.
 	RingEntries int
 	RingBytes   int
+	// RingTotal bounds the rings of all spaces together, in bytes; 0: 128 MiB.
+	RingTotal int64
 }
 
 func (s *Services) fill() {
@@ -144,6 +175,9 @@ func (s *Services) fill() {
 	}
 	if s.RingBytes == 0 {
 		s.RingBytes = 8 << 20
+	}
+	if s.RingTotal == 0 {
+		s.RingTotal = 128 << 20
 	}
 }
 

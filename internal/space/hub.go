@@ -20,8 +20,12 @@ type Hub struct {
 	draining atomic.Bool
 	invites  invitations
 
+	spaces    sync.Map // name to *Space; changed under mu
+	buckets   bucketPool
+	creations creations
+	rings     ringBudget
+
 	mu     sync.Mutex
-	spaces map[string]*Space
 	config func(name string) (*Config, bool)
 	// generation counts the configurations, so that a space which is opened
 	// during a reload notices.
@@ -32,7 +36,8 @@ type Hub struct {
 // be replaced with Reload.
 func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
 	services.fill()
-	h := &Hub{services: services, spaces: make(map[string]*Space), config: config}
+	h := &Hub{services: services, config: config}
+	h.rings.max = services.RingTotal
 	services.Journal.Follow(h.deliver, h.replaced)
 	return h
 }
@@ -44,12 +49,18 @@ func (h *Hub) deliver(name string, entries []*journal.Entry) {
 	for _, e := range entries {
 		h.invites.add(name, e)
 	}
-	h.mu.Lock()
-	s := h.spaces[name]
-	h.mu.Unlock()
-	if s != nil {
+	if s := h.lookup(name); s != nil {
 		s.deliver(entries)
+		h.reclaimRings()
 	}
+}
+
+// lookup returns the space of this name, which may still be opening; nil: there
+// is none.
+func (h *Hub) lookup(name string) *Space {
+	s, _ := h.spaces.Load(name)
+	found, _ := s.(*Space)
+	return found
 }
 
 // ErrNoSpace: the configuration has no space of that name.
@@ -59,7 +70,8 @@ var ErrNoSpace = errors.New("no such space")
 // ask. The error is ErrNoSpace, or the log's.
 func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 	h.mu.Lock()
-	s, ok := h.spaces[name]
+	s := h.lookup(name)
+	ok := s != nil
 	if !ok {
 		cfg, found := h.config(name)
 		if !found {
@@ -68,7 +80,7 @@ func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 		}
 		s = h.newSpace(cfg, name)
 		s.generation = h.generation
-		h.spaces[name] = s
+		h.spaces.Store(name, s)
 	}
 	s.used.Store(h.services.Clock().UnixNano())
 	h.mu.Unlock()
@@ -92,7 +104,7 @@ func (h *Hub) newSpace(cfg *Config, name string) *Space {
 		loading:      true,
 		participants: make(map[protocol.ParticipantID]*participant),
 	}
-	s.cfg.Store(cfg)
+	s.state.Store(newState(cfg))
 	s.contexts = newContexts()
 	return s
 }
@@ -111,11 +123,7 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	if err != nil {
 		s.log.Error("open space", "error", err)
 		s.openErr = fmt.Errorf("open space %s: %w", s.name, err)
-		h.mu.Lock()
-		if h.spaces[s.name] == s { // the next one tries again
-			delete(h.spaces, s.name)
-		}
-		h.mu.Unlock()
+		h.spaces.CompareAndDelete(s.name, s) // the next one tries again
 		close(s.opened)
 		return
 	}
@@ -126,6 +134,9 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	s.put(pending)
 	s.deliverMu.Unlock()
 	close(s.opened)
+	if s.retired.Load() {
+		s.closed()
+	}
 	h.mu.Lock()
 	cfg, configured := h.config(s.name)
 	changed := h.generation != s.generation
@@ -177,6 +188,7 @@ func (s *Space) load(ctx context.Context) error {
 		s.contexts.note(e)
 	}
 	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)
+	s.ring.budget = &s.hub.rings
 	return nil
 }
 
@@ -218,18 +230,12 @@ func (s *Space) reconfigure(cfg *Config) {
 	s.deliverMu.Lock()
 	before := s.state.Load()
 	after := before.withConfig(cfg)
-	s.cfg.Store(cfg)
 	s.state.Store(after)
 	s.deliverMu.Unlock()
 
 	s.mu.Lock()
 	for id, p := range s.participants {
-		if make := s.settings(id).NewLimiter; make != nil {
-			l := make(p.limits())
-			p.limiter.Store(&l)
-		} else {
-			p.limiter.Store(nil)
-		}
+		s.hub.buckets.update(p.buckets, s.settings(id).NewLimiter)
 	}
 	s.mu.Unlock()
 	for _, m := range s.members() {
@@ -240,11 +246,9 @@ func (s *Space) reconfigure(cfg *Config) {
 
 // admits reports whether the configuration still lets the participant in.
 func (s *Space) admits(id protocol.ParticipantID) bool {
-	cfg := s.config()
-	if _, ok := cfg.Participants[id]; ok {
-		return true
-	}
-	return s.state.Load().invited(id) || cfg.Guests != nil
+	st := s.state.Load()
+	_, configured := st.cfg.Participants[id]
+	return configured || st.invited(id) || st.cfg.Guests != nil
 }
 
 // Configured reports whether the configuration has a space of this name.
@@ -270,9 +274,7 @@ func (h *Hub) SetRemote(name string, ids []protocol.ParticipantID) {
 }
 
 func (h *Hub) opened(name string) *Space {
-	h.mu.Lock()
-	s := h.spaces[name]
-	h.mu.Unlock()
+	s := h.lookup(name)
 	if s == nil {
 		return nil
 	}
@@ -309,6 +311,7 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 				s.ring.expire(now.Add(-ringAge))
 				h.retire(s, now)
 			}
+			h.creations.sweep(now)
 			last = now
 		}
 	}
@@ -328,10 +331,10 @@ const (
 func (h *Hub) replaced(affected func(space string) bool) {
 	h.mu.Lock()
 	var dropped []*Space
-	for name, s := range h.spaces {
-		if affected(name) {
+	for s := range h.all() {
+		if affected(s.name) {
 			s.retired.Store(true)
-			delete(h.spaces, name)
+			h.spaces.Delete(s.name)
 			dropped = append(dropped, s)
 		}
 	}
@@ -348,6 +351,11 @@ func (h *Hub) replaced(affected func(space string) bool) {
 		for _, c := range s.following() {
 			c.rouse()
 		}
+		select {
+		case <-s.opened:
+			s.closed()
+		default: // open sees that it is retired
+		}
 	}
 }
 
@@ -355,12 +363,14 @@ func (h *Hub) replaced(affected func(space string) bool) {
 // when somebody asks for it.
 func (h *Hub) retire(s *Space, now time.Time) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if s.retired.Load() || len(s.members()) > 0 || now.Sub(time.Unix(0, s.used.Load())) < spaceAge {
+		h.mu.Unlock()
 		return
 	}
 	s.retired.Store(true)
-	delete(h.spaces, s.name)
+	h.spaces.CompareAndDelete(s.name, s)
+	h.mu.Unlock()
+	s.closed()
 	for _, c := range s.following() {
 		c.rouse()
 	}

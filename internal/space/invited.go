@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"sync"
 	"time"
@@ -133,12 +134,17 @@ func (h *Hub) invitationsLoaded() bool {
 	return h.invites.loaded
 }
 
+// all yields the spaces, those that are still opening included, in no order.
+func (h *Hub) all() iter.Seq[*Space] {
+	return func(yield func(*Space) bool) {
+		h.spaces.Range(func(_, s any) bool { return yield(s.(*Space)) }) //nolint:forcetypeassert // the map holds nothing else
+	}
+}
+
 // some returns the spaces that are open, in no order.
 func (h *Hub) some() []*Space {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	list := make([]*Space, 0, len(h.spaces))
-	for _, s := range h.spaces {
+	var list []*Space
+	for s := range h.all() {
 		select {
 		case <-s.opened:
 			if s.openErr == nil {

@@ -27,6 +27,7 @@ func (s *Space) putLive(list ...*Entry) {
 	s.deliverMu.Lock()
 	s.ring.put(list)
 	s.deliverMu.Unlock()
+	s.hub.reclaimRings()
 	s.rouse()
 }
 

@@ -17,6 +17,7 @@ import (
 type ring struct {
 	maxEntries int
 	maxBytes   int
+	budget     *ringBudget // shared with other rings; nil: none
 
 	mu    sync.RWMutex
 	slots []*Entry // circular; the length is a power of two
@@ -65,6 +66,7 @@ func (r *ring) push(e *Entry) {
 	*r.slot(r.next) = e
 	r.next++
 	r.bytes += e.size()
+	r.budget.add(e.size())
 	if e.Envelope.Seq != 0 {
 		if r.byID == nil {
 			r.byID = make(map[protocol.ID]*Entry)
@@ -79,6 +81,7 @@ func (r *ring) evict() {
 	*p = nil
 	r.first++
 	r.bytes -= e.size()
+	r.budget.add(-e.size())
 	if e.Envelope.Seq != 0 {
 		r.floor = e.Envelope.Seq
 		delete(r.byID, e.Envelope.ID)
@@ -93,8 +96,42 @@ func (r *ring) expire(cutoff time.Time) {
 	for r.next > r.first && (*r.slot(r.first)).Envelope.TS.Before(cutoff) {
 		r.evict()
 	}
+	r.halve()
+}
+
+// halve gives back slots that are not used any more.
+func (r *ring) halve() {
 	if held := int(r.next - r.first); len(r.slots) > minSlots && held <= len(r.slots)/4 {
 		r.resize(max(minSlots, len(r.slots)/2))
+	}
+}
+
+// size returns how many bytes the entries count for.
+func (r *ring) size() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.bytes
+}
+
+// shrink lets go of the oldest entries until the others count for no more than
+// some bytes.
+func (r *ring) shrink(bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.next > r.first && r.bytes > bytes {
+		r.evict()
+	}
+	r.halve()
+}
+
+// drop lets go of everything, and of the budget that is shared with others.
+func (r *ring) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.budget.add(-r.bytes)
+	r.budget = nil
+	for r.next > r.first {
+		r.evict()
 	}
 }
 

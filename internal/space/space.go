@@ -21,8 +21,7 @@ type Space struct {
 
 	logID string // of the log that was read when the space was opened
 
-	cfg      atomic.Pointer[Config]
-	state    atomic.Pointer[State]
+	state    atomic.Pointer[State] // who may do what, and the configuration that it was made under
 	contexts *contexts
 	streams  streams
 
@@ -49,22 +48,18 @@ type Space struct {
 	cursors   set[*Cursor]
 }
 
-// participant is somebody who is or was here: what holds across connections.
+// participant is what a space keeps of a participant across its connections.
 type participant struct {
 	id      protocol.ParticipantID
-	limiter atomic.Pointer[Limiter]
+	buckets *buckets
 
 	// Guarded by Space.mu.
 	connections int
 	lastSeen    time.Time
 }
 
-func (p *participant) limits() Limiter {
-	if l := p.limiter.Load(); l != nil {
-		return *l
-	}
-	return nil
-}
+// limits returns the participant's buckets; nil: no limits.
+func (p *participant) limits() Limiter { return p.buckets.get() }
 
 // Name returns the space's name.
 func (s *Space) Name() string { return s.name }
@@ -81,7 +76,7 @@ func (s *Space) Head() protocol.Seq {
 	return head
 }
 
-func (s *Space) config() *Config          { return s.cfg.Load() }
+func (s *Space) config() *Config          { return s.state.Load().cfg }
 func (s *Space) journal() journal.Journal { return s.hub.services.Journal }
 func (s *Space) observer() Observer       { return s.hub.services.Observer }
 func (s *Space) now() time.Time           { return s.hub.services.Clock().UTC() }
@@ -90,11 +85,12 @@ func (s *Space) members() []*Member { return s.connected.all() }
 
 // settings returns what is configured for a participant.
 func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
-	cfg := s.config()
+	st := s.state.Load()
+	cfg := st.cfg
 	if p, ok := cfg.Participants[id]; ok {
 		return p
 	}
-	if s.state.Load().invited(id) || cfg.Guests == nil {
+	if st.invited(id) || cfg.Guests == nil {
 		return cfg.Invited
 	}
 	return *cfg.Guests
@@ -103,10 +99,9 @@ func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
 // Knows reports whether the participant is known here: configured, invited, or
 // a guest who has been here.
 func (s *Space) Knows(id protocol.ParticipantID) bool {
-	if _, ok := s.config().Participants[id]; ok {
-		return true
-	}
-	return s.state.Load().known(id)
+	st := s.state.Load()
+	_, configured := st.cfg.Participants[id]
+	return configured || st.known(id)
 }
 
 // Join brings a connection in: from then on it gets what it may see. The
@@ -289,19 +284,29 @@ func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
 	if len(s.participants) >= maxIdleParticipants {
 		s.forgetIdleLocked()
 	}
-	p := &participant{id: id, lastSeen: s.now()}
-	if make := s.settings(id).NewLimiter; make != nil {
-		l := make(nil)
-		p.limiter.Store(&l)
-	}
+	p := &participant{id: id, lastSeen: s.now(), buckets: s.hub.buckets.acquire(s.bucketKey(id), s.settings(id).NewLimiter)}
 	s.participants[id] = p
 	return p
+}
+
+// closed gives back what a retired space shares with others.
+func (s *Space) closed() {
+	if s.ring != nil { // it was opened
+		s.ring.drop()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.participants {
+		s.hub.buckets.release(p.buckets)
+	}
+	clear(s.participants)
 }
 
 func (s *Space) forgetIdleLocked() {
 	old := s.now().Add(-time.Minute)
 	for id, p := range s.participants {
 		if p.connections == 0 && p.lastSeen.Before(old) {
+			s.hub.buckets.release(p.buckets)
 			delete(s.participants, id)
 		}
 	}

@@ -19,6 +19,7 @@ const KindSystemMember protocol.Kind = "system.member"
 // log, the same on every gateway. A State never changes. Folding an entry
 // returns a new one in O(log n), since its maps share what stays.
 type State struct {
+	cfg    *Config      // in force
 	seq    protocol.Seq // of the last state entry that is folded in
 	ledger *capability.Ledger
 
@@ -44,7 +45,7 @@ type invitation struct {
 }
 
 func newState(cfg *Config) *State {
-	return &State{ledger: capability.NewLedger(rightsOf(cfg))}
+	return &State{cfg: cfg, ledger: cfg.ledger()}
 }
 
 // rightsOf is what the configuration gives, as the ledger asks for it.
@@ -61,7 +62,7 @@ func rightsOf(cfg *Config) capability.Configured {
 
 func (st *State) withConfig(cfg *Config) *State {
 	next := *st
-	next.ledger = st.ledger.WithConfigured(rightsOf(cfg))
+	next.cfg, next.ledger = cfg, st.ledger.WithConfiguredOf(cfg.ledger())
 	return &next
 }
 

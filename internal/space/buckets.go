@@ -1,0 +1,150 @@
+package space
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// bucketKey names what one token can charge. A configured participant and a
+// guest are the same in all spaces of a pattern, and so are their limits; an
+// invitation belongs to one space.
+type bucketKey struct {
+	space       string
+	invited     bool
+	participant protocol.ParticipantID
+}
+
+func (s *Space) bucketKey(id protocol.ParticipantID) bucketKey {
+	st := s.state.Load()
+	if _, configured := st.cfg.Participants[id]; !configured && st.invited(id) {
+		return bucketKey{s.name, true, id}
+	}
+	return bucketKey{st.cfg.pattern(), false, id}
+}
+
+// buckets are the token buckets of one participant, in all the spaces that
+// share them.
+type buckets struct {
+	key     bucketKey
+	mu      sync.Mutex
+	limiter Limiter // nil: no limits
+	users   int     // guarded by bucketPool.mu
+}
+
+func (b *buckets) get() Limiter {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.limiter
+}
+
+// bucketPool holds the buckets in use.
+type bucketPool struct {
+	mu    sync.Mutex
+	byKey map[bucketKey]*buckets
+}
+
+// acquire returns the buckets of a key, made by newLimiter (nil: no limits) for
+// the first space that asks. They must be released.
+func (p *bucketPool) acquire(key bucketKey, newLimiter func(old Limiter) Limiter) *buckets {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.byKey[key]
+	if b == nil {
+		b = &buckets{key: key}
+		if newLimiter != nil {
+			b.limiter = newLimiter(nil)
+		}
+		if p.byKey == nil {
+			p.byKey = make(map[bucketKey]*buckets)
+		}
+		p.byKey[key] = b
+	}
+	b.users++
+	return b
+}
+
+func (p *bucketPool) release(b *buckets) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b.users--; b.users == 0 {
+		delete(p.byKey, b.key)
+	}
+}
+
+// update brings the buckets up to changed limits; their levels stay.
+func (*bucketPool) update(b *buckets, newLimiter func(old Limiter) Limiter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if newLimiter == nil {
+		b.limiter = nil
+		return
+	}
+	b.limiter = newLimiter(b.limiter)
+}
+
+// How many spaces without a log a participant may open by a glob: in a burst,
+// and per second. Each costs memory for as long as it is open.
+const (
+	creationBurst = 128
+	creationRate  = 0.5
+)
+
+// creations counts the spaces that participants have made.
+type creations struct {
+	mu    sync.Mutex
+	byKey map[bucketKey]*allowance
+}
+
+func (c *creations) take(key bucketKey, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.byKey[key]
+	if a == nil {
+		if c.byKey == nil {
+			c.byKey = make(map[bucketKey]*allowance)
+		}
+		a = &allowance{}
+		c.byKey[key] = a
+	}
+	return a.take(now, creationRate, creationBurst)
+}
+
+// sweep drops what is full again.
+func (c *creations) sweep(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, a := range c.byKey {
+		if a.full(now, creationRate) {
+			delete(c.byKey, key)
+		}
+	}
+}
+
+// SpaceFor returns the space of this name for a participant, as Space does. One
+// that a glob makes and that has no log yet is charged to the participant. The
+// error may also be a *protocol.Error: too_many_requests.
+func (h *Hub) SpaceFor(ctx context.Context, name string, who protocol.ParticipantID) (*Space, error) {
+	if h.lookup(name) != nil {
+		return h.Space(ctx, name)
+	}
+	h.mu.Lock()
+	cfg, ok := h.config(name)
+	h.mu.Unlock()
+	if !ok || !strings.Contains(cfg.pattern(), "*") {
+		return h.Space(ctx, name)
+	}
+	_, newest, err := h.services.Journal.Bounds(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if newest == 0 && !h.creations.take(bucketKey{cfg.pattern(), false, who}, h.services.Clock()) {
+		refused := protocol.Errorf(protocol.CodeTooMany, "You make new spaces too fast; wait a moment before the next one.")
+		refused.RetryAfterMS = int64(1000 / creationRate)
+		return nil, refused
+	}
+	return h.Space(ctx, name)
+}
