@@ -195,7 +195,8 @@ type trail struct {
 func (d *dfa) match(text []byte, at, limit int, t *trail) (ok bool, end, work int) {
 	s, loop := d.start(text, at), trail{}
 	for i := at; i < limit; {
-		class, size := uint8(0), 1
+		var class uint8
+		size := 1
 		if b := text[i]; b < utf8.RuneSelf {
 			class = d.ascii[b]
 		} else {
