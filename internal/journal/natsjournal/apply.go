@@ -12,6 +12,7 @@ import (
 // item is a message of a stream as the feed hands it on.
 type item struct {
 	seq   uint64 // in the stream
+	time  int64  // when the stream took it, nanoseconds since 1970
 	space string
 	id    string // Nats-Msg-Id: whose block it is
 	block block
@@ -30,6 +31,8 @@ type pass struct {
 	settled map[idKey]author        // by the proposal
 	state   map[string]protocol.Seq // last state entry by space
 	seq     uint64                  // of the last message
+	time    int64                   // of that message
+	epoch   string                  // if one begins
 	guards  guardRows
 
 	out delivery
@@ -53,6 +56,9 @@ type delivery struct {
 	sink    *journal.Sink // nil: nobody followed at that time
 	entries []spaceEntries
 	answers []blockAnswer
+
+	// replaced, if set, is called for the spaces of the stream, after entries.
+	replaced *journal.Replaced
 }
 
 type spaceEntries struct {
@@ -69,7 +75,7 @@ type blockAnswer struct {
 func (s *stream) newPass() *pass {
 	db := s.j.replica.db
 	return &pass{
-		s: s, db: db, batch: db.NewBatch(), seq: s.pos.seq,
+		s: s, db: db, batch: db.NewBatch(), seq: s.pos.seq, time: s.pos.time,
 		ids: make(map[idKey]author), settled: make(map[idKey]author), state: make(map[string]protocol.Seq),
 	}
 }
@@ -80,7 +86,7 @@ func (s *stream) newPass() *pass {
 func (s *stream) apply(items []item) error {
 	p := s.newPass()
 	for _, it := range items {
-		if it.block.trim == 0 {
+		if it.block.trim == 0 || it.err != nil {
 			err := p.add(it)
 			if errors.Is(err, errNewer) {
 				return errors.Join(err, p.commit())
@@ -88,6 +94,14 @@ func (s *stream) apply(items []item) error {
 			if err != nil {
 				return err // a part of the message may be in the batch
 			}
+			if p.epoch == "" {
+				continue
+			}
+			// What follows belongs to the new epoch.
+			if err := p.commit(); err != nil {
+				return err
+			}
+			p = s.newPass()
 			continue
 		}
 		// A trim is no part of a batch. It comes when everything before it is
@@ -99,7 +113,7 @@ func (s *stream) apply(items []item) error {
 			return err
 		}
 		p = s.newPass()
-		p.seq = it.seq
+		p.seq, p.time = it.seq, it.time
 		p.batch.SetMeta(metaFloor(it.space), appendFloor(it.block.trim))
 	}
 	return p.commit()
@@ -112,7 +126,13 @@ func (p *pass) add(it item) error {
 		return fmt.Errorf("message %d: %w", it.seq, it.err)
 	case it.err != nil:
 		p.s.log.Warn("message is no block and is skipped", "sequence", it.seq, "error", it.err)
-		p.seq = it.seq
+		p.seq, p.time = it.seq, it.time
+		return nil
+	case it.block.reset && p.seq > 0:
+		return p.s.startOver("the loss of the stream's messages was accepted at another gateway")
+	case it.block.epoch != "":
+		p.seq, p.time, p.epoch = it.seq, it.time, it.block.epoch
+		p.batch.SetMeta(metaEpoch(p.s.name), []byte(p.epoch))
 		return nil
 	}
 	var results []journal.Result
@@ -132,7 +152,7 @@ func (p *pass) add(it item) error {
 			results = append(results, r)
 		}
 	}
-	p.seq = it.seq
+	p.seq, p.time = it.seq, it.time
 	p.collect(it, entries, results)
 	return nil
 }
@@ -223,7 +243,7 @@ func (p *pass) settledBy(space string, proposal protocol.ID) (author, bool, erro
 // earlier life of the replica it does not get again; an answer is for those who
 // wait in this process.
 func (p *pass) collect(it item, entries []*journal.Entry, results []journal.Result) {
-	if it.seq > p.s.handed && len(entries) > 0 {
+	if it.seq > p.s.handed && !p.s.announce && len(entries) > 0 {
 		p.out.entries = append(p.out.entries, spaceEntries{it.space, entries})
 	}
 	if p.s.j.isOurs(it.id) {
@@ -237,7 +257,7 @@ func (p *pass) commit() error {
 	if p.seq == s.pos.seq {
 		return nil
 	}
-	next := position{created: s.pos.created, seq: p.seq}
+	next := position{created: s.pos.created, seq: p.seq, time: p.time}
 	p.batch.SetMeta(metaPosition(s.name), next.encode())
 	if err := p.guards.write(p.db, p.batch); err != nil {
 		return err
@@ -246,6 +266,14 @@ func (p *pass) commit() error {
 		return err
 	}
 	s.pos = next
+	if p.epoch != "" {
+		s.epoch = p.epoch
+		s.setLogID()
+		if p.seq > s.handed && !s.announce {
+			s.log.Warn("the stream has lost messages: its spaces have another log now", "sequence", p.seq, "epoch", p.epoch)
+			p.out.replaced = s.j.replaced.Load()
+		}
+	}
 	s.handed = max(s.handed, p.seq)
 	p.out.sink = s.j.sink.Load()
 	if p.out.sink == nil {
@@ -255,6 +283,8 @@ func (p *pass) commit() error {
 	s.j.deliveries <- p.out // deliver outlives the streams
 	return nil
 }
+
+func metaEpoch(stream string) string { return "epoch/" + stream }
 
 // deliver gives the sink what was applied, then answers Append. One goroutine
 // does so for all streams, as the sink may expect.
@@ -268,6 +298,9 @@ func (j *Journal) deliver() {
 				f.answer(a.results)
 				j.committed(f)
 			}
+		}
+		if d.replaced != nil && *d.replaced != nil {
+			(*d.replaced)(d.stream.affects)
 		}
 		d.stream.progress.reach(d.seq)
 	}

@@ -16,10 +16,11 @@ import (
 //
 //	magic    1 byte
 //	version  1 byte
-//	type     1 byte: drafts, packed drafts, trim
+//	type     1 byte: drafts, packed drafts, trim, epoch
 //	body
 //
-// The body of a trim is a Seq. That of drafts is one section for each Append
+// The body of a trim is a Seq. That of an epoch is a byte, 1 if no message before
+// it counts any more, and its name. That of drafts is one section for each Append
 // that they come from: the number of drafts, and for each its Basis, its
 // length and the encoded entry. Numbers are unsigned varints. A packed body is
 // compressed as a whole; that is done where it would not fit otherwise.
@@ -31,6 +32,7 @@ const (
 	typeDrafts = 1
 	typePacked = 2
 	typeTrim   = 3
+	typeEpoch  = 4
 )
 
 // seqsPerBlock is how many drafts a block can have, and the distance of the
@@ -48,10 +50,12 @@ var (
 	errNewer = errors.New("block was written by a later version of the gateway")
 )
 
-// block is the decoded form. Either trim is set or calls.
+// block is the decoded form. One of the fields is set.
 type block struct {
 	calls [][]draft
 	trim  protocol.Seq
+	epoch string
+	reset bool // the epoch begins with an empty log
 }
 
 // draft is a journal.Draft on its way through a stream.
@@ -115,6 +119,15 @@ func encodeTrim(before protocol.Seq) []byte {
 	return binary.AppendUvarint([]byte{blockMagic, blockVersion, typeTrim}, uint64(before))
 }
 
+// encodeEpoch makes a control block that begins an epoch of the stream.
+func encodeEpoch(name string, reset bool) []byte {
+	header := []byte{blockMagic, blockVersion, typeEpoch, 0}
+	if reset {
+		header[blockHeader] = 1
+	}
+	return append(header, name...)
+}
+
 // decodeBlock reads a message. Err: errGarbage, errNewer.
 func decodeBlock(data []byte) (block, error) {
 	if len(data) < blockHeader || data[0] != blockMagic {
@@ -131,6 +144,11 @@ func decodeBlock(data []byte) (block, error) {
 			return block{}, fmt.Errorf("%w: trim", errGarbage)
 		}
 		return block{trim: protocol.Seq(before)}, nil
+	case typeEpoch:
+		if len(body) < 2 {
+			return block{}, fmt.Errorf("%w: epoch", errGarbage)
+		}
+		return block{epoch: string(body[1:]), reset: body[0] != 0}, nil
 	case typePacked:
 		unpacked, err := unpack(body)
 		if err != nil {

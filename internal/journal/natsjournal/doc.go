@@ -26,6 +26,13 @@
 // stream that it covers; a gateway that was killed goes on from there. It can
 // be lost at any time: it is made again from the streams.
 //
+// A gap in what a stream delivers is passed only if the stream proves that the
+// messages were removed. A copy that has what its stream lacks (the stream was
+// made again, or lost its last messages) is kept aside. The log id of a space
+// is the time at which its stream was made and the stream's epoch: a control
+// block that the first gateway publishes that notices a loss. If there is
+// nothing on NATS to go on from, an operator decides ([Options].AcceptLoss).
+//
 // # Retention
 //
 // What is due is decided by one gateway and done by all: a control block "trim

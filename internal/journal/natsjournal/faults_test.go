@@ -258,43 +258,6 @@ func TestReplicaOfAnotherProcessIsLeftAlone(t *testing.T) {
 	mustAppend(t, j, "lab", chat("b", "alice"))
 }
 
-// The position is ahead of what the stream has: the stream was lost, while the
-// gateway ran or before it did.
-func TestStreamMadeAgain(t *testing.T) {
-	for _, running := range []bool{true, false} {
-		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {
-			n := startNATS(t)
-			dir := t.TempDir()
-			keep := func(o *Options) { o.ReplicaDir = dir }
-			j := openTest(t, n.url(), keep)
-			mustAppend(t, j, "lab", chat("a", "alice"), chat("b", "alice"))
-			s := j.streams[j.names.bucket("lab")]
-			other := openTest(t, n.url(), nil)
-			if !running {
-				closeTest(t, j)
-			}
-			if err := other.js.DeleteStream(t.Context(), s.name); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := other.js.CreateStream(t.Context(), s.config(1)); err != nil {
-				t.Fatal(err)
-			}
-			if !running {
-				j = openTest(t, n.url(), keep)
-			}
-			eventually(t, "the old entries are gone", func() bool {
-				_, newest, err := j.Bounds(t.Context(), "lab")
-				return err == nil && newest == 0 && j.Ready() == nil
-			})
-			mustAppend(t, j, "lab", chat("a", "alice"))
-			eventually(t, "the other gateway noticed as well", func() bool {
-				_, newest, err := other.Bounds(t.Context(), "lab")
-				return err == nil && newest > 0 && newest < 2*seqsPerBlock
-			})
-		})
-	}
-}
-
 // A consumer that vanishes on the server is made again where it was.
 func TestLostConsumer(t *testing.T) {
 	n := startNATS(t)
@@ -335,6 +298,9 @@ func TestRepairUnderLoad(t *testing.T) {
 	}
 	l.more(t, 50)
 	l.end()
+	if err := b.Barrier(t.Context(), "lab"); err != nil {
+		t.Fatal(err)
+	}
 	list := content(t, b, "lab")
 	l.check(t, list)
 	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)

@@ -130,16 +130,29 @@ func (f *feed) receive(m *nats.Msg) {
 		return
 	}
 	f.delivered++
-	it := item{seq: md.Sequence.Stream, id: m.Header.Get(jetstream.MsgIDHeader)}
-	space, ok := f.s.j.names.space(f.s.index, m.Subject)
-	if it.space = space; ok {
-		it.block, it.err = decodeBlock(m.Data)
-	} else {
-		it.err = fmt.Errorf("%w: subject of no space", errGarbage)
-	}
+	it := item{seq: md.Sequence.Stream, time: md.Timestamp.UnixNano(), id: m.Header.Get(jetstream.MsgIDHeader)}
+	it.decode(m, f.s.j.names, f.s.index)
 	select {
 	case f.items <- it:
 	case <-f.done:
+	}
+}
+
+// decode reads the block of a message of a stream. An epoch belongs to the
+// stream, everything else to a space.
+func (it *item) decode(m *nats.Msg, n names, index int) {
+	it.block, it.err = decodeBlock(m.Data)
+	if m.Subject == n.epoch(index) {
+		if it.err == nil && it.block.epoch == "" {
+			it.err = fmt.Errorf("%w: no epoch", errGarbage)
+		}
+		return
+	}
+	var ok bool
+	if it.space, ok = n.space(index, m.Subject); !ok {
+		it.err = fmt.Errorf("%w: subject of no space", errGarbage)
+	} else if it.block.epoch != "" {
+		it.err = fmt.Errorf("%w: epoch of a space", errGarbage)
 	}
 }
 

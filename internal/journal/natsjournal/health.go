@@ -63,7 +63,8 @@ func (c *checks) stop() {
 
 // assess draws the conclusions from an answer. An error: a new feed is needed.
 func (s *stream) assess(a streamAnswer, f *feed, c *checks, live bool) error {
-	if a.err == nil && createdTime(a.info.Created) != s.pos.created {
+	if a.err == nil && (a.info.Created.UnixNano() != s.pos.created || a.info.State.LastSeq < s.pos.seq ||
+		a.info.State.Msgs == 0 && s.pos.seq > 0) {
 		return errAgain // the next session finds out what that means
 	}
 	if a.err == nil && a.info.Cluster != nil && a.info.Cluster.Leader == "" {

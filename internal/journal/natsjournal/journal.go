@@ -43,6 +43,8 @@ type Journal struct {
 	streams    []*stream
 	replicas   replicas
 	sink       atomic.Pointer[journal.Sink]
+	replaced   atomic.Pointer[journal.Replaced]
+	logName    string // of the log on NATS; set before any stream is followed
 	deliveries chan delivery
 	counter    atomic.Uint64 // of blocks
 
@@ -166,10 +168,10 @@ func (j *Journal) hangUp() {
 func (j *Journal) Conn() *nats.Conn { return j.nc }
 
 // Follow implements [journal.Journal].
-func (j *Journal) Follow(sink journal.Sink, _ journal.Replaced) { j.sink.Store(&sink) }
-
-// LogID implements [journal.Journal].
-func (j *Journal) LogID(context.Context, string) (string, error) { return j.names.prefix, nil }
+func (j *Journal) Follow(sink journal.Sink, replaced journal.Replaced) {
+	j.replaced.Store(&replaced)
+	j.sink.Store(&sink)
+}
 
 // Ready implements [journal.Journal].
 func (j *Journal) Ready() error {

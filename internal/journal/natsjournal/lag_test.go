@@ -52,7 +52,7 @@ func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 	a := openTest(t, urls(nodes[:1]), three)
 	b := openTest(t, urls(nodes[1:2]), func(o *Options) { three(o); o.Logger = slog.New(servers) })
 	ra, rb := record(a), record(b)
-	lines.delay(leadStreamApart(t, nodes, a), time.Second)
+	lines.delay(leadStreamApart(t, nodes, a), 500*time.Millisecond)
 	l := startLoad(t, "lab", a)
 	lagging := 0
 	for i := 0; i < 40 && lagging < 4; i++ {
@@ -61,6 +61,7 @@ func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 			<-servers.got
 		}
 		signal(b.streams[0].resync)
+		eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
 		if <-servers.got == nodes[2].opts.ServerName {
 			lagging++
 		}

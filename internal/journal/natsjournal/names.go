@@ -37,6 +37,10 @@ func (n names) all(index int) string { return n.root(index) + ">" }
 // purged.
 const stateSuffix = ".state"
 
+// epoch returns where a stream's epochs begin: meup.07.%epoch, which is no
+// encoded name of a space.
+func (n names) epoch(index int) string { return n.root(index) + "%epoch" }
+
 // subject returns where the blocks of a space are published: meup.07.lab, or
 // meup.07.lab.state for those with a state entry.
 func (n names) subject(space string, state bool) string {

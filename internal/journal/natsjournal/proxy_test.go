@@ -15,6 +15,7 @@ type proxy struct {
 	listener net.Listener
 	target   string
 	delay    atomic.Int64 // nanoseconds, each way
+	down     atomic.Bool  // new connections are closed at once
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
@@ -50,7 +51,11 @@ func (p *proxy) address() string { return p.listener.Addr().String() }
 func (p *proxy) route() *url.URL { return &url.URL{Scheme: "nats", Host: p.address()} }
 
 func (p *proxy) serve(in net.Conn) {
-	out, err := net.Dial("tcp", p.target)
+	var out net.Conn
+	err := net.ErrClosed
+	if !p.down.Load() {
+		out, err = net.Dial("tcp", p.target)
+	}
 	if err != nil {
 		_ = in.Close()
 		return

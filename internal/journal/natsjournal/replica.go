@@ -29,7 +29,7 @@ type replica struct {
 
 	mu     sync.Mutex
 	db     *entrydb.DB
-	whole  bool // every stream has caught up once since db was opened
+	whole  chan struct{} // closed when every stream has caught up once since db was opened
 	users  int
 	vacant *sync.Cond // users is 0
 }
@@ -37,14 +37,14 @@ type replica struct {
 var errReplaying = errors.New("the log is being read from NATS")
 
 // replicaFormat is stored in the replica; one of another format is made anew.
-const replicaFormat = "2"
+const replicaFormat = "3"
 
 const metaFormat = "format"
 
 // openReplica opens the replica in dir, or a temporary one. What cannot be
 // read is thrown away. Err: the folder is in use or cannot be written.
 func openReplica(dir string, log *slog.Logger) (*replica, error) {
-	r := &replica{dir: dir, log: log}
+	r := &replica{dir: dir, log: log, whole: make(chan struct{})}
 	r.vacant = sync.NewCond(&r.mu)
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "meup-replica-")
@@ -84,7 +84,8 @@ func (r *replica) open() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.db, r.whole = db, false
+	r.db = db
+	r.reset()
 	return nil
 }
 
@@ -113,7 +114,7 @@ func checkFormat(db *entrydb.DB) error {
 func (r *replica) use() (db *entrydb.DB, done func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.db == nil || !r.whole {
+	if r.db == nil || !r.isWhole() {
 		return nil, nil, unavailable(errReplaying)
 	}
 	r.users++
@@ -132,7 +133,32 @@ func (r *replica) leave() {
 func (r *replica) complete() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.whole = true
+	if !r.isWhole() {
+		close(r.whole)
+	}
+}
+
+// completed returns a channel that is closed when the replica is complete.
+func (r *replica) completed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.whole
+}
+
+func (r *replica) isWhole() bool {
+	select {
+	case <-r.whole:
+		return true
+	default:
+		return false
+	}
+}
+
+// reset notes that the replica is not complete.
+func (r *replica) reset() {
+	if r.isWhole() {
+		r.whole = make(chan struct{})
+	}
 }
 
 // withdraw lets no reader in and waits for those that are there. The streams
@@ -140,22 +166,55 @@ func (r *replica) complete() {
 func (r *replica) withdraw() *entrydb.DB {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.whole = false
+	r.reset()
 	for r.users > 0 {
 		r.vacant.Wait()
 	}
 	return r.db
 }
 
-// wipe makes an empty database in the place of what is there.
+// wipe makes an empty database in the place of one that cannot be read.
 func (r *replica) wipe() error {
+	return r.renew(func() error { return os.RemoveAll(r.path()) })
+}
+
+// setAside renames the database, which is good but of a log that NATS does not
+// have any more, and makes an empty one. It returns the new name.
+func (r *replica) setAside(now time.Time) (string, error) {
+	name := r.path() + ".replaced-" + now.UTC().Format("20060102T150405.000Z")
+	return name, r.renew(func() error {
+		if r.temp {
+			return os.RemoveAll(r.path())
+		}
+		return os.Rename(r.path(), name)
+	})
+}
+
+// logName returns which log the replica is a copy of, if any, and whether it
+// has entries.
+func (r *replica) logName() (name string, hasEntries bool, err error) {
+	data, err := r.db.Meta(metaLog)
+	if err != nil {
+		return "", false, err
+	}
+	spaces, err := r.db.Spaces()
+	return string(data), len(spaces) > 0, err
+}
+
+func (r *replica) setLogName(name string) error {
+	b := r.db.NewBatch()
+	b.SetMeta(metaLog, []byte(name))
+	return b.Commit(false)
+}
+
+func (r *replica) renew(remove func() error) error {
 	if db := r.withdraw(); db != nil {
 		_ = db.Close() // it goes away with all that it could not write
 	}
 	r.mu.Lock()
 	r.db = nil
 	r.mu.Unlock()
-	if err := os.RemoveAll(r.path()); err != nil {
+	if err := remove(); err != nil {
 		return fmt.Errorf("remove the replica: %w", err)
 	}
 	if err := r.open(); err != nil {
@@ -192,13 +251,15 @@ func (r *replica) close() error {
 type position struct {
 	created int64 // nanoseconds since 1970; 0: of no stream yet
 	seq     uint64
+	time    int64 // when the stream took the message seq, nanoseconds since 1970
 }
 
 func metaPosition(stream string) string { return "position/" + stream }
 
 func (p position) encode() []byte {
 	b := binary.AppendVarint(nil, p.created)
-	return binary.AppendUvarint(b, p.seq)
+	b = binary.AppendUvarint(b, p.seq)
+	return binary.AppendVarint(b, p.time)
 }
 
 func decodePosition(b []byte) (position, error) {
@@ -213,8 +274,9 @@ func decodePosition(b []byte) (position, error) {
 	if m <= 0 {
 		return position{}, errors.New("position cannot be read")
 	}
-	return position{created: created, seq: seq}, nil
+	at, k := binary.Varint(b[n+m:])
+	if k <= 0 {
+		return position{}, errors.New("position cannot be read")
+	}
+	return position{created: created, seq: seq, time: at}, nil
 }
-
-// createdTime is how a position remembers when a stream was created.
-func createdTime(t time.Time) int64 { return t.UnixNano() }

@@ -44,6 +44,7 @@ type stream struct {
 	health atomic.Pointer[error] // why the stream is not well; nil: it is
 	// following is set while a feed delivers and nothing is known to be missing.
 	following atomic.Bool
+	logID     atomic.Pointer[string] // of the logs in the stream
 	progress  progress
 	ends      question
 
@@ -51,12 +52,16 @@ type stream struct {
 	pokes  chan struct{} // look whether all is well
 
 	// Owned by run.
-	pos     position
-	handle  jetstream.Stream // as of the last session
-	first   uint64           // the stream's first sequence, as its leader gave it
-	since   trouble
-	stalled uint64 // 1 above the position at the last check, if there was more
-	adapted bool   // its configuration was brought up to date once
+	pos   position
+	epoch string // of the last block that began one
+	// announce is set from when the local copy turned out to be of another log
+	// until the new one is complete. The sink gets nothing meanwhile.
+	announce bool
+	handle   jetstream.Stream // as of the last session
+	first    uint64           // the stream's first sequence, as its leader gave it
+	since    trouble
+	stalled  uint64 // 1 above the position at the last check, if there was more
+	adapted  bool   // its configuration was brought up to date once
 
 	// Up to where the sink has had the entries, of the stream that was created
 	// at that time. It outlives the replica, so that nothing is given twice.
@@ -123,6 +128,10 @@ func (s *stream) load() error {
 	if s.pos, err = decodePosition(data); err != nil {
 		return err
 	}
+	if data, err = db.Meta(metaEpoch(s.name)); err != nil {
+		return err
+	}
+	s.epoch = string(data)
 	s.since, s.stalled = trouble{}, 0
 	s.progress.reset(s.pos.seq)
 	return nil
@@ -163,7 +172,7 @@ func (s *stream) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.identify(info); err != nil {
+	if err := s.identify(ctx, info); err != nil {
 		return err
 	}
 	// Reading everything is work for the whole machine: a few at a time.
@@ -186,6 +195,15 @@ func (s *stream) session(ctx context.Context) error {
 	}
 	s.setHealth(nil)
 	s.j.caughtUp(s)
+	if s.announce {
+		select {
+		case <-s.j.replica.completed():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		s.announceReplaced()
+		s.announce, s.handed = false, s.pos.seq
+	}
 	s.following.Store(true)
 	defer s.following.Store(false)
 	return s.read(ctx, f, forever)
@@ -270,7 +288,7 @@ func (s *stream) take(ctx context.Context, items []item) error {
 		last = it.seq
 	}
 	err := s.apply(items)
-	if err == nil || errors.Is(err, errNewer) {
+	if err == nil || errors.Is(err, errNewer) || errors.Is(err, errReplaced) {
 		return err
 	}
 	return s.replicaFailed(err)

@@ -13,8 +13,8 @@ import (
 const (
 	maxReplicas = 5
 	// missingWait is how long a stream that the replica knows must be gone
-	// before it is made anew: a cluster that starts may not know it yet.
-	missingWait = 10 * time.Second
+	// before it counts as lost: a cluster that starts may not know it yet.
+	missingWait = 5 * time.Second
 	// shorterWait is the same for a stream that ends before the position.
 	shorterWait = 3 * time.Second
 	// peersWait is how long a cluster has to find room for all replicas.
@@ -105,8 +105,13 @@ func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
 
 // create makes the stream. Several gateways may do so at the same time.
 func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
-	if s.pos.seq > 0 && lasts(&s.since.missing) < missingWait {
-		return nil, errMissing
+	if s.pos.seq > 0 {
+		if lasts(&s.since.missing) < missingWait {
+			return nil, errMissing
+		}
+		if !s.j.acceptsLoss() {
+			return nil, fmt.Errorf("%w: the stream is not there, the copy in %s has messages up to %d", errLost, s.j.replica.dir, s.pos.seq)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
@@ -134,6 +139,7 @@ func (s *stream) config(replicas int) jetstream.StreamConfig {
 		Discard:     jetstream.DiscardNew,
 		Duplicates:  dedupWindow,
 		Replicas:    replicas,
+		Metadata:    map[string]string{logMetadata: s.j.logName},
 	}
 }
 
@@ -173,37 +179,6 @@ func (s *stream) adapt(ctx context.Context, info *jetstream.StreamInfo) {
 		return
 	}
 	s.log.Info("stream gets more replicas", "from", info.Config.Replicas, "to", want)
-}
-
-// identify makes sure that this is the stream that the replica was made from.
-func (s *stream) identify(info *jetstream.StreamInfo) error {
-	created := createdTime(info.Created)
-	s.since.missing = time.Time{}
-	switch {
-	case s.pos.created == 0:
-		s.pos = position{created: created}
-	case s.pos.created != created:
-		return s.startOver("the stream was deleted and made again")
-	case info.State.LastSeq < s.pos.seq:
-		// A new leader may be behind for a moment.
-		if lasts(&s.since.shorter) < shorterWait {
-			return errShorter
-		}
-		return s.startOver("the stream lost messages")
-	}
-	s.since.shorter = time.Time{}
-	if s.handedOf != created {
-		s.handedOf, s.handed = created, 0
-	}
-	s.handed = min(s.handed, info.State.LastSeq)
-	return nil
-}
-
-// startOver has the whole replica made anew.
-func (s *stream) startOver(why string) error {
-	err := errors.New(why)
-	s.j.repair(repair{reason: err, stream: s.name, wipe: true})
-	return err
 }
 
 // lasts notes when something began, if it is new, and returns how long it has

@@ -37,6 +37,9 @@ func (j *Journal) repair(r repair) {
 
 // supervise runs the streams and repairs the replica when they cannot use it.
 func (j *Journal) supervise() {
+	if !j.identifyUntilKnown() {
+		return
+	}
 	pause := repairMin
 	for {
 		start := time.Now()
@@ -57,6 +60,29 @@ func (j *Journal) supervise() {
 	}
 }
 
+// identifyUntilKnown runs identifyLog until it succeeds. false: the journal is
+// closed instead.
+func (j *Journal) identifyUntilKnown() bool {
+	for pause := restartMin; ; pause = min(2*pause, restartMax) {
+		err := j.identifyLog(j.life)
+		if err == nil {
+			return true
+		}
+		if errors.Is(err, errAgain) {
+			continue
+		}
+		for _, s := range j.streams {
+			s.setHealth(err)
+		}
+		if errors.Is(err, ErrForeignReplica) || errors.Is(err, errUnsuitable) {
+			j.giveUp(err)
+		}
+		if !j.rest(pause) {
+			return false
+		}
+	}
+}
+
 // rest waits and reports whether to go on.
 func (j *Journal) rest(d time.Duration) bool {
 	select {
@@ -73,6 +99,9 @@ func (j *Journal) runStreams() (r repair, ok bool) {
 	ctx, cancel := context.WithCancel(j.life)
 	defer cancel()
 	var running sync.WaitGroup
+	if err := j.replica.setLogName(j.logName); err != nil {
+		j.repair(repair{reason: err})
+	}
 	for _, s := range j.streams {
 		if err := s.load(); err != nil {
 			j.repair(repair{reason: err, stream: s.name})
@@ -112,12 +141,31 @@ func (j *Journal) mend(r repair) bool {
 			return false
 		}
 	}
+	if r.wipe {
+		if err := j.setAside(r.reason); err != nil {
+			log.Error("replica cannot be made", "error", err)
+			return false
+		}
+		return true
+	}
 	log.Warn("replica is made again from NATS")
 	if err := j.replica.wipe(); err != nil {
 		log.Error("replica cannot be made", "error", err)
 		return false
 	}
 	return true
+}
+
+// setAside keeps a replica that is good but not of the log on NATS, and begins
+// an empty one.
+func (j *Journal) setAside(reason error) error {
+	name, err := j.replica.setAside(time.Now())
+	if err != nil {
+		return err
+	}
+	j.log.Error("the local copy of the log differs from NATS: it is kept aside, and a new one is made from NATS",
+		"reason", reason, "kept", name)
+	return nil
 }
 
 // watch follows the connection and says when readiness changes.

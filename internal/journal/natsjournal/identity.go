@@ -1,0 +1,248 @@
+package natsjournal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+// ErrForeignReplica: the folder has a copy of another log.
+var ErrForeignReplica = errors.New("the data folder belongs to another log")
+
+// errLost means that NATS has less than the local copy and that only an
+// operator can tell which of them is wanted.
+var errLost = errors.New("NATS has lost the log, or a part of it, that the local copy has. " +
+	"Restore the streams of NATS, or accept the loss by a start with --accept-loss, which keeps the copy in a folder of its own")
+
+// errReplaced: the local copy of a stream is not of the stream on NATS.
+var errReplaced = errors.New("the local copy is built anew")
+
+// logMetadata is the metadata of a stream that names the log it is a part of.
+const logMetadata = "meup-log"
+
+const metaLog = "log"
+
+// logName returns the name of the log that a stream is a part of: for streams
+// without metadata, which were made before there was any, the time of their
+// making.
+func logName(info *jetstream.StreamInfo) string {
+	if name := info.Config.Metadata[logMetadata]; name != "" {
+		return name
+	}
+	return strconv.FormatInt(info.Created.UnixNano(), 36)
+}
+
+// identifyLog compares the log on NATS with the local copy, before any stream
+// is followed. It makes the first stream if there is none, so that gateways
+// that start at the same time agree on the log's name.
+func (j *Journal) identifyLog(ctx context.Context) error {
+	if !j.nc.IsConnected() {
+		return errDisconnected
+	}
+	found, err := j.findLog(ctx)
+	if err != nil {
+		return err
+	}
+	mine, hasEntries, err := j.replica.logName()
+	if err != nil {
+		return err
+	}
+	if hasEntries && found != mine {
+		reason := fmt.Errorf("%w: no stream %s is there, and %s has a copy of log %s", errLost, j.names.stream(0), j.replica.dir, mine)
+		if found != "" {
+			reason = fmt.Errorf("%w: %s has a copy of log %s, and NATS at %s has log %s",
+				ErrForeignReplica, j.replica.dir, mine, j.nc.ConnectedUrlRedacted(), found)
+		}
+		if !j.opts.AcceptLoss {
+			return reason
+		}
+		if err := j.setAside(reason); err != nil {
+			return err
+		}
+	}
+	if found == "" {
+		j.logName = nuid.Next()
+		if _, err := j.streams[0].ensure(ctx); err != nil {
+			return err
+		}
+		return errAgain // another gateway may have made it
+	}
+	j.logName = found
+	return j.replica.setLogName(found)
+}
+
+// findLog returns the name of the log on NATS; "" if there is none.
+func (j *Journal) findLog(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
+	defer cancel()
+	name, first := "", j.names.streams
+	list := j.js.ListStreams(ctx, jetstream.WithStreamListSubject(strings.ToLower(j.names.prefix)+".>"))
+	for info := range list.Info() {
+		for i := range first {
+			if info.Config.Name == j.names.stream(i) {
+				name, first = logName(info), i
+			}
+		}
+	}
+	return name, list.Err()
+}
+
+// identify makes sure that this is the stream that the replica was made from,
+// and that it still has what was read of it.
+func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error {
+	created := info.Created.UnixNano()
+	s.since.missing = time.Time{}
+	if name := logName(info); info.Config.Metadata[logMetadata] != "" && name != s.j.logName {
+		return fmt.Errorf("%w: %s has a copy of log %s, and the stream is a part of log %s", ErrForeignReplica, s.j.replica.dir, s.j.logName, name)
+	}
+	if s.pos.seq == 0 {
+		s.announce = s.announce || s.pos.created != 0 && s.pos.created != created
+		s.pos = position{created: created}
+	} else if why, err := s.compare(ctx, info, created); err != nil {
+		return err
+	} else if why != "" {
+		return s.startOver(why)
+	}
+	s.since.shorter = time.Time{}
+	if s.handedOf != created {
+		s.handedOf, s.handed = created, 0
+	}
+	s.setLogID()
+	return nil
+}
+
+// compare returns why the local copy of the stream is not good any more; "" if
+// it is. An error: not now, or not without the operator.
+func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, created int64) (why string, err error) {
+	st := info.State
+	replaced, shorter := s.pos.created != created, st.LastSeq < s.pos.seq
+	if st.Msgs == 0 {
+		// Retention leaves at least its own block, so this is no purge of ours.
+		if !s.j.acceptsLoss() {
+			return "", fmt.Errorf("%w: the stream is empty, the copy in %s has messages up to %d", errLost, s.j.replica.dir, s.pos.seq)
+		}
+		return "the stream is empty, and the loss was accepted", s.publishEpoch(ctx, true)
+	}
+	switch {
+	case replaced:
+		return "the stream was deleted and made again", nil
+	case shorter && lasts(&s.since.shorter) < shorterWait: // a new leader may be behind for a moment
+		return "", errShorter
+	case shorter:
+		return "the stream lost messages", s.publishEpoch(ctx, false)
+	}
+	same, err := s.hasLastRead(ctx)
+	if err != nil || same {
+		return "", err
+	}
+	return "the stream lost messages and has others in their place", s.publishEpoch(ctx, false)
+}
+
+// hasLastRead reports whether the stream has the message that was read last,
+// or may have had it: retention has removed it then.
+func (s *stream) hasLastRead(ctx context.Context) (bool, error) {
+	if s.pos.time == 0 {
+		return true, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	m, err := s.handle.GetMsg(ctx, s.pos.seq)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return true, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, errNoAnswer
+	case err != nil:
+		return false, fmt.Errorf("look at message %d: %w", s.pos.seq, err)
+	}
+	return m.Time.UnixNano() == s.pos.time, nil
+}
+
+// acceptsLoss reports whether the operator has accepted what NATS has lost
+// before this start.
+func (j *Journal) acceptsLoss() bool {
+	select {
+	case <-j.complete:
+		return false
+	default:
+		return j.opts.AcceptLoss
+	}
+}
+
+// startOver has the replica built anew from the streams.
+func (s *stream) startOver(why string) error {
+	s.announce = true
+	err := fmt.Errorf("%w: %s", errReplaced, why)
+	s.j.repair(repair{reason: err, stream: s.name, wipe: true})
+	return err
+}
+
+// publishEpoch begins a new epoch of a stream that has lost messages, unless
+// another gateway has: an epoch that the local copy does not have. reset says
+// that no message before it counts.
+func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*apiWait)
+	defer cancel()
+	subject := s.j.names.epoch(s.index)
+	last, err := s.handle.GetLastMsgForSubject(ctx, subject)
+	var after uint64
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+	case err != nil:
+		return fmt.Errorf("look for the epoch: %w", err)
+	default:
+		if b, err := decodeBlock(last.Data); err == nil && b.epoch != s.epoch {
+			return nil
+		}
+		after = last.Sequence
+	}
+	_, err = s.j.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: encodeEpoch(nuid.Next(), reset)},
+		jetstream.WithExpectStream(s.name), jetstream.WithExpectLastSequencePerSubject(after))
+	var api *jetstream.APIError
+	if errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+		return nil // another gateway was first
+	}
+	if err != nil {
+		return fmt.Errorf("begin a new epoch: %w", err)
+	}
+	return nil
+}
+
+// setLogID publishes the id of the logs in the stream.
+func (s *stream) setLogID() {
+	id := strconv.FormatInt(s.pos.created, 36)
+	if s.epoch != "" {
+		id += "-" + s.epoch
+	}
+	s.logID.Store(&id)
+}
+
+// LogID implements [journal.Journal]. It changes with all spaces of a stream:
+// the stream's time of making and its epoch, which all gateways see.
+func (j *Journal) LogID(_ context.Context, space string) (string, error) {
+	_, done, err := j.replica.use()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	id := j.streams[j.names.bucket(space)].logID.Load()
+	if id == nil {
+		return "", unavailable(errReplaying)
+	}
+	return *id, nil
+}
+
+// announceReplaced passes on that the logs of the stream's spaces are other
+// ones than before. It is called by run, when the replica has the new ones.
+func (s *stream) announceReplaced() {
+	s.j.deliveries <- delivery{stream: s, seq: s.pos.seq, replaced: s.j.replaced.Load()}
+}
+
+func (s *stream) affects(space string) bool { return s.j.names.bucket(space) == s.index }
