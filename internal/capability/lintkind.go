@@ -30,7 +30,7 @@ var knownKinds = []protocol.Kind{
 // Applications' own kinds (x.*) mean something, and so does any reasoning kind.
 func (l *linter) unknownKind(c *Capability) {
 	body := strings.TrimLeft(c.kind.String(), "/^")
-	if body[0] == '!' || slices.ContainsFunc(knownKinds, c.kind.Match) {
+	if strings.HasPrefix(c.kind.String(), "!") || slices.ContainsFunc(knownKinds, c.kind.Match) {
 		return
 	}
 	if strings.HasPrefix(body, "x.") || strings.HasPrefix(body, "x/") || strings.HasPrefix(body, `x\.`) || strings.HasPrefix(body, "*") {
