@@ -55,7 +55,9 @@ func serveCounted(t *testing.T, l access.ConnLimits) *served {
 	t.Cleanup(func() {
 		close(s.leave)
 		_ = server.Close()
-		<-done
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	return s
 }
@@ -166,6 +168,7 @@ func TestConns_IdleClose(t *testing.T) {
 
 // TestHoldBody_NeverSent: nobody waits for a body that no handler reads.
 func TestHoldBody_NeverSent(t *testing.T) {
+	t.Parallel()
 	for _, head := range []string{
 		"Content-Length: 1000\r\n\r\n",
 		"Content-Length: 1000\r\n\r\n{",

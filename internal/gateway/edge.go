@@ -15,7 +15,7 @@ const maxUnauthenticated = 1024
 
 // heavySlots is how many long frames and bodies are decoded and admitted at one
 // time: each takes up to 16 times its bytes until the log has it.
-const heavySlots = 8
+const heavySlots = 4
 
 // connLimits divides the descriptors that the process may have: a quarter is
 // kept for the log and for everything else that opens files, and up to a

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -59,6 +60,7 @@ func tcpDial(t *testing.T, g *meuptest.Gateway, text string) net.Conn {
 // TestUnsentBodies_AreHungUp: no route waits for the body of a client that has
 // no token, and none waits for one that it does not want.
 func TestUnsentBodies_AreHungUp(t *testing.T) {
+	t.Parallel()
 	g := meuptest.Start(t, meuptest.Config)
 	for _, request := range []string{
 		"POST /healthz", "GET /healthz", "GET /metrics", "GET /version", "GET /", "POST /nothing", "PUT /ws?space=lab",
@@ -165,7 +167,9 @@ func TestSideServer_UnsentBodies(t *testing.T) {
 		_ = conn.Close()
 	}
 	_ = server.Close()
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
 }
 
 // TestSilentUpgrades_DoNotBlockJoins: connections that never join displace each
@@ -191,7 +195,7 @@ func TestSilentUpgrades_DoNotBlockJoins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ws.CloseNow() //nolint:errcheck // the test is over
+	defer ws.CloseNow()
 	if err := ws.Write(ctx, websocket.MessageText, []byte(`{"type":"join","space":"lab","token":"alice-token"}`)); err != nil {
 		t.Fatal(err)
 	}

@@ -35,26 +35,27 @@ func isArray(in *bufio.Reader) (bool, error) {
 // is longer than most it keeps nothing. The error is io.EOF behind the array, an
 // errArray, or the body's.
 func (a *arrayReader) next() (element []byte, size int64, err error) {
-	c, err := skipSpace(a.in)
-	if !a.begun && err == nil { // c is the bracket that isArray saw
-		c, err = skipSpace(a.in)
-	} else if err == nil && c == ',' {
-		if c, err = skipSpace(a.in); c == ']' {
-			return nil, 0, errArray{"an element is missing behind a comma"}
-		}
-	} else if err == nil && c != ']' {
-		return nil, 0, errArray{"an array goes on with a comma or ends with a bracket"}
-	}
-	a.begun = true
+	separator, err := skipSpace(a.in)
 	if err != nil {
 		return nil, 0, arrayCut(err)
 	}
-	if c == ']' {
+	switch {
+	case !a.begun: // separator is the bracket that isArray saw
+	case separator == ']':
 		return nil, 0, a.end()
+	case separator != ',':
+		return nil, 0, errArray{"an array goes on with a comma or ends with a bracket"}
 	}
-	if c == ',' {
-		return nil, 0, errArray{"an element is missing before a comma"}
+	c, err := skipSpace(a.in)
+	switch {
+	case err != nil:
+		return nil, 0, arrayCut(err)
+	case c == ']' && !a.begun:
+		return nil, 0, a.end()
+	case c == ']', c == ',':
+		return nil, 0, errArray{"an element is missing beside a comma"}
 	}
+	a.begun = true
 	return a.element(c)
 }
 

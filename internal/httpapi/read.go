@@ -90,7 +90,7 @@ func (p *pageWriter) flush() bool {
 		deadline = p.end
 	}
 	_ = http.NewResponseController(p.w).SetWriteDeadline(deadline) // a recorder in a test has none
-	_, err := p.w.Write(p.buf)
+	_, err := p.w.Write(p.buf)                                     //nolint:gosec // JSON, and its type says so
 	p.buf = p.buf[:0]
 	return err == nil
 }

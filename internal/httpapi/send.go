@@ -194,7 +194,7 @@ func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Re
 	p.finish(w, answers, fault)
 }
 
-var errTooMany = errors.New("Send 1 to 100 envelopes at a time.") //nolint:staticcheck // a sentence of the answer
+var errTooMany = errors.New("not 1 to 100 envelopes")
 
 func asError(err *protocol.Error) error {
 	if err == nil {
@@ -215,7 +215,7 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 		refused = protocol.Errorf(protocol.CodeInvalidJSON, "The array is not well-formed JSON: %s.", array.detail)
 		refused.Detail = array.detail
 	case errors.Is(fault, errTooMany):
-		refused = access.BadRequest(errTooMany.Error())
+		refused = access.BadRequest("Send 1 to 100 envelopes at a time.")
 	default:
 		refused = access.BodyError(fault, p.most)
 	}

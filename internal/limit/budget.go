@@ -37,7 +37,8 @@ type Hold struct {
 // be called.
 func (b *Budget) Take(holder string, n int64) (Hold, bool) {
 	h := Hold{budget: b, holder: holder}
-	return h, h.Grow(n)
+	ok := h.Grow(n)
+	return h, ok
 }
 
 // Grow takes n bytes more, or reports that they are not to be had now.

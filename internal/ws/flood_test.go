@@ -188,8 +188,14 @@ func TestFragments_OfUsualSize(t *testing.T) {
 
 // TestRefused_BytesAreBounded: a connection whose envelopes are refused is closed
 // when they have as many bytes as the participant may send of admitted ones.
+// Then no other connection of the participant costs anything, nor does HTTP.
 func TestRefused_BytesAreBounded(t *testing.T) {
-	g := meuptest.Start(t, `
+	for _, c := range []struct{ name, text string }{
+		{"invalid JSON", strings.Repeat("[", 200_000)},
+		{"invalid payload", `{"kind":"chat","payload":{"a":"` + strings.Repeat("x", 200_000) + `"}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := meuptest.Start(t, `
 limits: {bytes_per_second: 100KiB}
 violations: {max: 0}
 spaces:
@@ -197,57 +203,61 @@ spaces:
     participants:
       alice: {token: alice-token, capabilities: ["*"]}
 `)
-	for _, c := range []struct{ name, text string }{
-		{"invalid JSON", strings.Repeat("[", 200_000)},
-		{"invalid payload", `{"kind":"chat","payload":{"a":"` + strings.Repeat("x", 200_000) + `"}}`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := dialRaw(t, g, "")
-			written := make(chan struct{})
-			go func() { // ends with the connection
-				defer close(written)
-				for range 50 {
-					if _, err := r.Write(frame(textFrame, []byte(c.text))); err != nil {
-						return
-					}
-				}
-			}()
-			refused := 0
-			for {
-				opcode, payload, err := r.read()
-				if err != nil {
-					break
-				}
-				if strings.Contains(string(payload), "system.error") {
-					refused++
-				}
-				if opcode == 8 {
-					if code := binary.BigEndian.Uint16(payload); code != 1008 {
-						t.Errorf("closed with %d", code)
-					}
-					break
+			for i, most := range []int{10, 1} {
+				if refused := floodRefused(t, g, c.text); refused > most || i == 0 && refused == 0 {
+					t.Errorf("connection %d: %d envelopes were refused before the end", i, refused)
 				}
 			}
-			_ = r.Close()
-			<-written
-			if refused < 1 || refused > 10 {
-				t.Errorf("%d envelopes were refused before the end", refused)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/api/spaces/lab/envelopes",
+				strings.NewReader(`{"kind":"chat","payload":{"message":"x"}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Authorization", "Bearer alice-token")
+			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(body), "refused_bytes") {
+				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 		})
 	}
-	// Over HTTP the same participant has to wait.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.HTTP()+"/api/spaces/lab/envelopes", strings.NewReader(`{"kind":"chat","payload":{"message":"x"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer alice-token")
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, _ := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusTooManyRequests || !strings.Contains(string(body), "refused_bytes") {
-		t.Errorf("%d %s", resp.StatusCode, body)
+}
+
+// floodRefused sends a text again and again until the gateway closes with 1008,
+// and returns how many were answered by an error.
+func floodRefused(t *testing.T, g *meuptest.Gateway, text string) (refused int) {
+	t.Helper()
+	r := dialRaw(t, g, "")
+	written := make(chan struct{})
+	go func() { // ends with the connection
+		defer close(written)
+		for range 50 {
+			if _, err := r.Write(frame(textFrame, []byte(text))); err != nil {
+				return
+			}
+		}
+	}()
+	defer func() {
+		_ = r.Close()
+		<-written
+	}()
+	for {
+		opcode, payload, err := r.read()
+		switch {
+		case err != nil:
+			t.Errorf("no close frame: %v", err)
+			return refused
+		case opcode == 8:
+			if code := binary.BigEndian.Uint16(payload); code != 1008 {
+				t.Errorf("closed with %d", code)
+			}
+			return refused
+		case strings.Contains(string(payload), "system.error"):
+			refused++
+		}
 	}
 }

@@ -73,7 +73,9 @@ func (s *session) readLoop(ctx context.Context) error {
 				_ = s.publish(ctx, attempts) // the connection ends anyway
 				return s.readFailed(err)
 			}
-			s.takeSlot(len(frame))
+			if len(frame) > heavyBytes && !s.takeSlot() {
+				return errors.Join(s.publish(ctx, attempts), s.endViolation(errViolations))
+			}
 			a := s.decode(frame)
 			if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemSubscribe {
 				if err := errors.Join(s.publish(ctx, attempts), s.subscribe(a.In)); err != nil {
@@ -196,12 +198,18 @@ func (s *session) end(c space.Closing) {
 }
 
 // takeSlot waits until a long frame may be decoded: what a frame becomes takes
-// many times its bytes until it is published.
-func (s *session) takeSlot(frameBytes int) {
-	if frameBytes > heavyBytes && !s.heavy {
+// many times its bytes until it is published. It reports false for a participant
+// whose refused envelopes have used up their bytes: none of its connections has
+// a long frame decoded then.
+func (s *session) takeSlot() bool {
+	if s.sender.ChargeRefused(0) > 0 {
+		return false
+	}
+	if !s.heavy {
 		s.server.options.Heavy <- struct{}{}
 		s.heavy = true
 	}
+	return true
 }
 
 // giveSlot gives the slot back, before anything waits for the peer.
