@@ -73,8 +73,11 @@ func TestMember_ClosedWhenLogStaysUnreadable(t *testing.T) {
 		bob := r.join(space.JoinOptions{ID: "bob", Since: new(protocol.Seq)})
 		time.Sleep(25 * time.Second)
 		synctest.Wait()
-		if bob.closing != nil {
-			t.Fatalf("closed early: %+v", bob.closing)
+		bob.mu.Lock()
+		early := bob.closing
+		bob.mu.Unlock()
+		if early != nil {
+			t.Fatalf("closed early: %+v", early)
 		}
 		if n := log.reads.Load(); n > 200 {
 			t.Errorf("%d reads of the log in 25 s", n)
