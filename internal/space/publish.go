@@ -419,13 +419,15 @@ func (p *publication) flush(ctx context.Context) {
 }
 
 func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result) {
-	var settled *journal.SettledError
-	switch {
-	case r.Err == nil:
+	if r.Err == nil {
 		p.outcomes[c.index].Seq = r.Seq
 		if !r.Retry {
 			p.outcomes[c.index].Invite = c.invite
 		}
+		return
+	}
+	var settled *journal.SettledError
+	switch {
 	case errors.Is(r.Err, journal.ErrStale) && !p.space.retired.Load():
 		if err := p.authorize(ctx, c); err != nil {
 			p.refuse(c, err)
