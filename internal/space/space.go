@@ -165,7 +165,7 @@ func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 		return nil
 	}
 	m.seq, m.behind = *m.Since, true
-	oldest, newest, err := s.journal().Bounds(ctx, s.name)
+	_, newest, err := s.journal().Bounds(ctx, s.name)
 	if err != nil {
 		return errUnreadable()
 	}
@@ -173,7 +173,8 @@ func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 	if !other && m.seq <= newest {
 		return nil
 	}
-	if oldest, newest, err = s.boundsAfterBarrier(ctx); err != nil {
+	oldest, newest, err := s.boundsAfterBarrier(ctx)
+	if err != nil {
 		return errBehind()
 	}
 	switch {
