@@ -57,6 +57,12 @@ func ValidID(s string) bool {
 	return true
 }
 
+// InvitedPrefix begins the ids of invited participants in a space that trusts an
+// issuer of tokens, and no id that a token of an issuer can name. Otherwise an
+// invitation could take the name of a user of the issuer that has not been in the
+// space yet.
+const InvitedPrefix = "invited:"
+
 // ValidParticipantID reports whether s may name a participant. Besides the
 // characters of an id it may hold '@', '+' and '|', which the subjects of
 // identity providers are made of.

@@ -77,7 +77,7 @@ type Ack struct {
 // InviteAck is the payload of space.invite-ack, which the inviter alone gets.
 type InviteAck struct {
 	ParticipantID ParticipantID `json:"participant_id"`
-	Token         string        `json:"token"`
+	Token         string        `json:"token,omitempty"`      // absent for a guest, whose issuer's token is good again
 	ExpiresAt     string        `json:"expires_at,omitempty"` // RFC 3339
 }
 

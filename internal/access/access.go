@@ -85,12 +85,15 @@ func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (
 	if room.Kicked(identity.Participant) {
 		return nil, identity, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
+	if identity.Via == auth.ViaJWT && room.Invited(identity.Participant) {
+		return nil, identity, protocol.Errorf(protocol.CodeForbidden, "The name in your token belongs to a participant that was invited into this space.")
+	}
 	return room, identity, nil
 }
 
 // As fills in what an identity says about a connection.
 func (d *Door) As(id auth.Identity, o space.JoinOptions) space.JoinOptions {
-	o.ID, o.Expires = id.Participant, id.Expires
+	o.ID, o.Expires, o.VisibleAfter = id.Participant, id.Expires, id.InvitedAt
 	o.Recheck = func() error { return d.Auth.Recheck(id, time.Now()) }
 	return o
 }

@@ -100,7 +100,7 @@ func TestDoorAfterAKick(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	sender, refused := room.Sender(t.Context(), "alice")
+	sender, refused := room.Sender(t.Context(), space.Viewer{ID: "alice"})
 	if refused != nil {
 		t.Fatal(refused)
 	}

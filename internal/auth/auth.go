@@ -34,7 +34,10 @@ type Identity struct {
 	Participant protocol.ParticipantID
 	Space       string    // the space that was asked for
 	Expires     time.Time // the moment the identity ends; zero: never
-	Via         Via
+	// InvitedAt is the position of the invitation in the space's log; 0 for other
+	// sorts of tokens.
+	InvitedAt protocol.Seq
+	Via       Via
 
 	// What Recheck needs: the digest of a token or an invitation, or what a
 	// JWT was accepted under.

@@ -30,9 +30,9 @@ func (i invitations) InvitedTo(hash [32]byte) (space string, expires time.Time, 
 	return found.space, found.expires, ok, nil
 }
 
-func (i invitations) LookupInvite(_ context.Context, space string, hash [32]byte) (protocol.ParticipantID, time.Time, bool, error) {
+func (i invitations) LookupInvite(_ context.Context, space string, hash [32]byte) (auth.Invitation, bool, error) {
 	found, ok := i[hash]
-	return found.id, found.expires, ok && found.space == space, nil
+	return auth.Invitation{Participant: found.id, Expires: found.expires, At: 7}, ok && found.space == space, nil
 }
 
 func staticTable() auth.Table {

@@ -23,10 +23,16 @@ type Invites interface {
 	// grow with the number of spaces. The error is set while the invitations are
 	// not known.
 	InvitedTo(tokenHash [32]byte) (space string, expires time.Time, ok bool, err error)
-	// LookupInvite returns the participant of an open invitation to a space and
-	// when it expires. It may read the space's log: it is called only for tokens
+	// LookupInvite returns an open invitation to a space. It may read the space's log: it is called only for tokens
 	// that InvitedTo has found. The error is that of the log.
-	LookupInvite(ctx context.Context, space string, tokenHash [32]byte) (id protocol.ParticipantID, expires time.Time, ok bool, err error)
+	LookupInvite(ctx context.Context, space string, tokenHash [32]byte) (i Invitation, ok bool, err error)
+}
+
+// Invitation is what the token of an invitation gives.
+type Invitation struct {
+	Participant protocol.ParticipantID
+	Expires     time.Time    // zero: never
+	At          protocol.Seq // of the invitation in the space's log
 }
 
 // Options are what an Authenticator works with. The zero Options are good for
@@ -107,16 +113,16 @@ func (a *Authenticator) invitedTo(hash Digest) (space string, expires time.Time,
 
 // bearerOfInvite is the identity that an invitation gives in its space.
 func (a *Authenticator) bearerOfInvite(ctx context.Context, space string, hash Digest, now time.Time) (Identity, error) {
-	participant, expires, ok, err := a.invites.LookupInvite(ctx, space, hash)
+	i, ok, err := a.invites.LookupInvite(ctx, space, hash)
 	switch {
 	case err != nil:
 		return Identity{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case !ok:
 		return Identity{}, ErrUnknownToken
-	case !expires.IsZero() && !now.Before(expires):
+	case !i.Expires.IsZero() && !now.Before(i.Expires):
 		return Identity{}, fmt.Errorf("invitation: %w", ErrExpired)
 	}
-	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaInvite, hash: hash}, nil
+	return Identity{Participant: i.Participant, Space: space, Expires: i.Expires, InvitedAt: i.At, Via: ViaInvite, hash: hash}, nil
 }
 
 // bearerOfJWT judges a JWT by what the space accepts, and if that is not it by

@@ -68,7 +68,7 @@ func (j *parsedJWT) check(accepts JWT, now time.Time) (protocol.ParticipantID, t
 		return "", time.Time{}, err
 	}
 	id := j.claims.Get(accepts.ParticipantClaim).Text()
-	if !protocol.ValidParticipantID(id) || protocol.ParticipantID(id).IsReserved() {
+	if !protocol.ValidParticipantID(id) || protocol.ParticipantID(id).IsReserved() || strings.HasPrefix(id, protocol.InvitedPrefix) {
 		return "", time.Time{}, fmt.Errorf("%w: the claim %s is not a participant's id", ErrUnknownToken, accepts.ParticipantClaim)
 	}
 	return protocol.ParticipantID(id), expires, nil

@@ -85,7 +85,7 @@ func benchSpace(b *testing.B) (*space.Space, *space.Sender) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sender, refused := s.Sender(b.Context(), "planner")
+	sender, refused := s.Sender(b.Context(), space.Viewer{ID: "planner"})
 	if refused != nil {
 		b.Fatal(refused)
 	}

@@ -248,15 +248,15 @@ func (g *Gateway) has(ctx context.Context, name string, id protocol.ID) (bool, e
 // the state of the space that it names.
 type invites struct{ *space.Hub }
 
-// LookupInvite returns whom an invitation is for.
-func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (protocol.ParticipantID, time.Time, bool, error) {
+// LookupInvite returns the invitation with a token of this digest.
+func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (auth.Invitation, bool, error) {
 	s, err := i.Space(ctx, name)
 	if err != nil {
 		if errors.Is(err, space.ErrNoSpace) {
 			err = nil
 		}
-		return "", time.Time{}, false, err
+		return auth.Invitation{}, false, err
 	}
-	id, expires, ok := s.LookupInvitation(hash)
-	return id, expires, ok, nil
+	found, ok := s.LookupInvitation(hash)
+	return auth.Invitation(found), ok, nil
 }

@@ -25,7 +25,7 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, busy())
 		return
 	}
-	page, refused := v.space.History(r.Context(), v.id, q)
+	page, refused := v.space.History(r.Context(), v.viewer(), q)
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
@@ -135,7 +135,7 @@ func writePage(w http.ResponseWriter, r *http.Request, v visitor, page *space.Pa
 
 // envelope answers with one envelope of the log.
 func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v visitor) {
-	e, refused := v.space.Envelope(r.Context(), v.id, protocol.ID(r.PathValue("id")))
+	e, refused := v.space.Envelope(r.Context(), v.viewer(), protocol.ID(r.PathValue("id")))
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
@@ -264,7 +264,7 @@ func seq(s string) (protocol.Seq, bool) {
 // path.
 func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
 	if r.PathValue("path") == "" {
-		v.writeJSON(w, map[string]any{"contexts": v.space.Contexts(v.id, "")})
+		v.writeJSON(w, map[string]any{"contexts": v.space.Contexts(v.viewer(), "")})
 		return
 	}
 	prefix, ok := protocol.ParseContextPath(r.PathValue("path"), protocol.MaxContextBytes)
@@ -272,7 +272,7 @@ func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeInvalidContext, "%s is not a context path.", strconv.Quote(r.PathValue("path"))))
 		return
 	}
-	for _, c := range v.space.Contexts(v.id, prefix) {
+	for _, c := range v.space.Contexts(v.viewer(), prefix) {
 		if c.Path == prefix {
 			v.writeJSON(w, c)
 			return

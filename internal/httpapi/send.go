@@ -55,7 +55,7 @@ func (s sent) MarshalJSON() ([]byte, error) {
 
 // send admits one envelope or an array of them, in order.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
-	sender, refused := v.space.Sender(r.Context(), v.id)
+	sender, refused := v.space.Sender(r.Context(), v.viewer())
 	if refused == nil {
 		refused = tooManyRefused(sender)
 	}

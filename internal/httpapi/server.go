@@ -182,6 +182,10 @@ type visitor struct {
 	hold  *limit.Hold // the memory that the request takes
 }
 
+func (v visitor) viewer() space.Viewer {
+	return space.Viewer{ID: v.id, VisibleAfter: v.as.InvitedAt}
+}
+
 type spaceHandler func(w http.ResponseWriter, r *http.Request, v visitor)
 
 // inSpace lets the sender of a request into the space that its path names.

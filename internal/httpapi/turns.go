@@ -33,7 +33,7 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
 	if err != nil {
 		writeTurnError(w, err)
 		return
@@ -52,7 +52,7 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
 		s.turnsOf(w, r, v, whole)
 		return
 	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
 	if err == nil {
 		_, err = view.History(r.Context(), whole, 1, 0, view.Viewer)
 	}
@@ -77,7 +77,7 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thre
 		access.WriteError(w, refused)
 		return
 	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
 	if err != nil {
 		writeTurnError(w, err)
 		return
@@ -119,13 +119,13 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 // findTurn returns the turn that an envelope belongs to, and its thread. For a
 // participant that may not see the envelope it does not exist.
 func (s *Server) findTurn(r *http.Request, v visitor, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
-	if _, refused := v.space.Envelope(r.Context(), v.id, id); refused != nil {
+	if _, refused := v.space.Envelope(r.Context(), v.viewer(), id); refused != nil {
 		if refused.Code == protocol.CodeNotFound {
 			return "", nil, turns.ErrUnknown
 		}
 		return "", nil, refused
 	}
-	view, err := s.options.Turns.View(r.Context(), v.space, v.id)
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
 	if err != nil {
 		return "", nil, err
 	}
@@ -237,7 +237,7 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 			continue // he was kicked there, say
 		}
 		v := visitor{space: room, id: identity.Participant, as: identity}
-		view, turnsErr := s.options.Turns.View(r.Context(), room, v.id)
+		view, turnsErr := s.options.Turns.View(r.Context(), room, v.viewer())
 		if turnsErr == nil {
 			_, turnsErr = view.History(r.Context(), thread, 1, 0, view.Viewer)
 		}

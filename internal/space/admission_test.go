@@ -65,7 +65,7 @@ func TestNothingShowsBeforeItIsDurable(t *testing.T) {
 		said := make(chan space.Outcome, 1)
 		go func() { said <- r.say("alice", chat("m1"))[0] }()
 		synctest.Wait()
-		page, refused := r.History(t.Context(), "bob", space.HistoryQuery{})
+		page, refused := r.History(t.Context(), space.Viewer{ID: "bob"}, space.HistoryQuery{})
 		if len(said) > 0 || len(bob.ids()) > 0 || refused != nil || count(t, page) > 0 {
 			t.Fatalf("m1 shows: %d outcomes, delivered %v, history %v, %v", len(said), bob.ids(), page, refused)
 		}
@@ -185,8 +185,8 @@ func TestStateComesBackFromTheLog(t *testing.T) {
 	if o := again.say("dave", chat("d"))[0]; o.Err == nil || o.Err.Code != protocol.CodeKicked {
 		t.Errorf("dave: %+v", o)
 	}
-	if id, _, ok := again.LookupInvitation([32]byte{1}); !ok || id != "eve" {
-		t.Errorf("invitation: %v, %v", id, ok)
+	if i, ok := again.LookupInvitation([32]byte{1}); !ok || i.Participant != "eve" {
+		t.Errorf("invitation: %+v, %v", i, ok)
 	}
 	if !again.Knows("guest") || again.Knows("mallory") {
 		t.Error("who is known has changed")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/capability"
@@ -164,26 +165,41 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 	if err := p.checkIdentityGiven(st, g); err != nil {
 		return err
 	}
+	c.invite = &protocol.InviteAck{ParticipantID: g.Recipient}
+	if st.member(g.Recipient).standing == standingGuest {
+		return nil // its token is the issuer's
+	}
 	token, hash := p.space.hub.services.NewToken()
 	c.draft.Note = []byte(hex.EncodeToString(hash[:]))
-	c.invite = &protocol.InviteAck{ParticipantID: g.Recipient, Token: token}
+	c.invite.Token = token
 	if !g.ExpiresAt.IsZero() {
 		c.invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
 	}
 	return nil
 }
 
-// checkIdentityGiven holds an invitation of somebody who is known already
-// against what that is: the token lets its bearer be the recipient, with all
-// that the recipient holds, so that the inviter must be able to delegate that.
+// checkIdentityGiven checks an invitation against the participant that its token
+// lets the bearer be. The inviter must be able to delegate all that the
+// participant holds, and must not take over an identity that has another owner.
 func (p *publication) checkIdentityGiven(st *State, g capability.Grant) *protocol.Error {
-	if !p.space.Knows(g.Recipient) {
+	id := g.Recipient
+	_, configured := p.space.config().Participants[id]
+	m := st.member(id)
+	switch {
+	case configured && !st.kicked(id):
+		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token; grant capabilities instead.", id)
+	case configured:
+	case m.standing == standingGuest && !st.kicked(id):
+		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token of the issuer; grant capabilities instead.", id)
+	case m.standing == standingInvited && m.inviter != p.from.ID && !st.observes(p.from.ID, p.now):
+		return protocol.Errorf(protocol.CodeCannotDelegate, "%s was invited by %s; only %s or a participant with the capability observe can invite it again.", id, m.inviter, m.inviter)
+	case m.standing == 0 && p.space.config().Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
+		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it must begin with " + protocol.InvitedPrefix,
+			Message: "In this space other names belong to users of its token issuer; choose an id that begins with " + protocol.InvitedPrefix + "."}
+	case m.standing == 0:
 		return nil
 	}
-	if _, configured := p.space.config().Participants[g.Recipient]; configured && !st.kicked(g.Recipient) {
-		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token; grant capabilities instead.", g.Recipient)
-	}
-	g.Capabilities = st.ledger.Effective(g.Recipient, p.now).Capabilities()
+	g.Capabilities = st.ledger.Effective(id, p.now).Capabilities()
 	return st.ledger.CheckGrant(g)
 }
 

@@ -264,7 +264,7 @@ func (t *contexts) openOf(id protocol.ParticipantID) int {
 
 // Contexts returns the tree below prefix ("" is all of it) as far as the
 // participant may see it, oldest first.
-func (s *Space) Contexts(who protocol.ParticipantID, prefix protocol.ContextPath) []*Context {
+func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
 	sight, now := s.SightOf(who), s.now()
 	t := s.contexts
 	t.mu.Lock()

@@ -148,21 +148,36 @@ func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*
 // one another. Shared: read-only.
 func (e *Entry) Thread() []protocol.ParticipantID { return e.thread }
 
-// Sight is what a participant may see at one moment.
+// Viewer is who reads a space.
+type Viewer struct {
+	ID protocol.ParticipantID
+	// VisibleAfter is the position of the invitation by which the viewer is the
+	// participant: of the envelopes up to there it sees only those without
+	// addressees. 0 for viewers with a token of the configuration or the issuer.
+	VisibleAfter protocol.Seq
+}
+
+// Sight is what a viewer may see at one moment.
 type Sight struct {
-	who      protocol.ParticipantID
+	Viewer
 	everyone bool
 	observes bool
 }
 
-// SightOf returns what a participant may see now, by its rights and the
+// SightOf returns what a viewer may see now, by its rights and the
 // configuration.
-func (s *Space) SightOf(who protocol.ParticipantID) Sight {
-	return Sight{who, s.config().Everyone, s.observes(who)}
+func (s *Space) SightOf(who Viewer) Sight {
+	return Sight{who, s.config().Everyone, s.observes(who.ID)}
 }
 
-// Sees reports whether section 1 lets the participant see an envelope of the
-// log that is not hidden; thread is [Entry.Thread].
+// Sees reports whether section 1 lets the viewer see an envelope of the log that
+// is not hidden; thread is [Entry.Thread].
 func (v Sight) Sees(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
-	return len(e.To) == 0 || v.everyone || v.observes || e.From == v.who || e.AddressedTo(v.who) || slices.Contains(thread, v.who)
+	if len(e.To) == 0 || v.everyone || v.observes {
+		return true
+	}
+	if e.Seq != 0 && e.Seq <= v.VisibleAfter {
+		return false
+	}
+	return e.From == v.ID || e.AddressedTo(v.ID) || slices.Contains(thread, v.ID)
 }

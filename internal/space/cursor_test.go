@@ -113,7 +113,7 @@ func TestRangeAndSight(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, who := range []protocol.ParticipantID{"alice", "bob", "carol", "watcher"} {
-			if r.SightOf(who).Sees(e.Envelope, e.Thread()) {
+			if r.SightOf(space.Viewer{ID: who}).Sees(e.Envelope, e.Thread()) {
 				sees[who] = append(sees[who], e.Envelope.ID)
 			}
 		}

@@ -43,7 +43,7 @@ func (p *publication) checkDecision(st *State, c *candidate) *protocol.Error {
 		return nil
 	}
 	x := c.proposals[0]
-	if !p.space.SightOf(p.from.ID).Sees(x.envelope, x.thread) {
+	if !p.space.SightOf(p.from.viewer()).Sees(x.envelope, x.thread) {
 		return p.notDecider(e)
 	}
 	proposed := proposedBy(x.envelope)

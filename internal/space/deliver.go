@@ -38,7 +38,7 @@ func (s *Space) put(entries []*journal.Entry) {
 		s.streams.note(&e.Envelope)
 	}
 	s.ring.put(out)
-	s.closeKicked(before, s.state.Load()) // behind what they still get
+	s.closeRemoved(before, s.state.Load()) // behind what they still get
 	s.rouse()
 }
 
@@ -82,14 +82,18 @@ func recipientOf(e *protocol.Envelope) protocol.ParticipantID {
 	return participantIn(doc.Root(), "recipient")
 }
 
-// closeKicked ends the connections of who was kicked.
-func (s *Space) closeKicked(before, after *State) {
+// closeRemoved ends the connections of participants that were kicked, and those
+// by the token of an invitation that a later one has replaced.
+func (s *Space) closeRemoved(before, after *State) {
 	if before == after {
 		return
 	}
 	for _, m := range s.members() {
-		if after.kicked(m.ID) && !before.kicked(m.ID) {
+		switch {
+		case after.kicked(m.ID) && !before.kicked(m.ID):
 			m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", UpTo: after.seq})
+		case m.VisibleAfter != 0 && after.member(m.ID).at != m.VisibleAfter:
+			m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token was replaced by that of a new invitation", UpTo: after.seq})
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Ex
 // visibleTo reports whether section 1 lets a participant see the entry. The
 // answer is never kept: a reload changes it.
 func (e *Entry) visibleTo(v Sight) bool {
-	return !e.hidden && e.except != v.who && v.Sees(e.Envelope, e.thread)
+	return !e.hidden && e.except != v.ID && v.Sees(e.Envelope, e.thread)
 }
 
 func (e *Entry) isAddressed() bool { return len(e.Envelope.To) > 0 }

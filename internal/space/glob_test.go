@@ -135,7 +135,7 @@ func TestSharedConfig_NothingForEachParticipant(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for i := range spaces {
 		s := in(t, h, fmt.Sprint("team-", i))
-		if _, refused := s.Sender(context.Background(), "p7"); refused != nil {
+		if _, refused := s.Sender(context.Background(), space.Viewer{ID: "p7"}); refused != nil {
 			t.Fatal(refused)
 		}
 	}

@@ -92,7 +92,7 @@ func tokens() func() (string, [32]byte) {
 
 // say publishes frames together, as who.
 func (r *room) say(who protocol.ParticipantID, frames ...string) []space.Outcome {
-	sender, err := r.Sender(context.Background(), who)
+	sender, err := r.Sender(context.Background(), space.Viewer{ID: who})
 	if err != nil {
 		return []space.Outcome{{Err: err}}
 	}

@@ -51,13 +51,13 @@ type Page struct {
 }
 
 // History begins a page of what a participant may see of the log.
-func (s *Space) History(ctx context.Context, who protocol.ParticipantID, q HistoryQuery) (*Page, *protocol.Error) {
+func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page, *protocol.Error) {
 	matcher, refused := q.Filter.Compile()
 	if refused != nil {
 		refused.Code = protocol.CodeBadRequest
 		return nil, refused
 	}
-	limiter := s.limiterOf(who)
+	limiter := s.limiterOf(who.ID)
 	if limiter != nil {
 		if refused := limiter.Work(s.now()); refused != nil {
 			return nil, refused
@@ -143,7 +143,7 @@ func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) *protocol.Er
 
 // Envelope returns an envelope of the log by its id, if the participant may see
 // it. Error: not_found, unavailable.
-func (s *Space) Envelope(ctx context.Context, who protocol.ParticipantID, id protocol.ID) (*Entry, *protocol.Error) {
+func (s *Space) Envelope(ctx context.Context, who Viewer, id protocol.ID) (*Entry, *protocol.Error) {
 	je, err := s.journal().Lookup(ctx, s.name, id)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")

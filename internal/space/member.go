@@ -32,10 +32,15 @@ type JoinOptions struct {
 	Ack     bool          // answer each admitted envelope by system.ack
 	Observe bool          // look on, say nothing
 	Expires time.Time     // of the token; zero: never
+	// VisibleAfter is that of the connection's [Viewer].
+	VisibleAfter protocol.Seq
 	// Recheck reports whether what let the participant in still does, after
 	// the configuration has changed; nil: it does.
 	Recheck func() error
 }
+
+// Viewer returns the member as a viewer.
+func (m *Member) Viewer() Viewer { return Viewer{m.ID, m.VisibleAfter} }
 
 // Member is one connection of a participant: a cursor over the space's log
 // with a filter, and the few frames that are meant for it alone.

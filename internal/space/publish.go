@@ -19,12 +19,16 @@ type Sender struct {
 	// Observe: may say nothing at all.
 	Observe bool
 
-	space *Space
-	who   *participant
+	space        *Space
+	who          *participant
+	visibleAfter protocol.Seq
 }
 
+func (f *Sender) viewer() Viewer { return Viewer{f.ID, f.visibleAfter} }
+
 // Sender returns a sender that has no connection.
-func (s *Space) Sender(ctx context.Context, id protocol.ParticipantID) (*Sender, *protocol.Error) {
+func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, *protocol.Error) {
+	id := from.ID
 	if err := s.admitGuest(ctx, id); err != nil {
 		return nil, err
 	}
@@ -33,12 +37,12 @@ func (s *Space) Sender(ctx context.Context, id protocol.ParticipantID) (*Sender,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &Sender{ID: id, space: s, who: s.participantLocked(id)}, nil
+	return &Sender{ID: id, space: s, who: s.participantLocked(id), visibleAfter: from.VisibleAfter}, nil
 }
 
 // Sender returns the member as a sender.
 func (m *Member) Sender() *Sender {
-	return &Sender{ID: m.ID, Dialect: m.Dialect, Observe: m.Observe, space: m.space, who: m.who}
+	return &Sender{ID: m.ID, Dialect: m.Dialect, Observe: m.Observe, space: m.space, who: m.who, visibleAfter: m.VisibleAfter}
 }
 
 // Limits returns the limits that hold for the sender.

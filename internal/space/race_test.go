@@ -146,7 +146,7 @@ func TestJoiningWhileRightsChange(t *testing.T) {
 	group.Go(func() {
 		for range raceRounds {
 			r.Participants()
-			r.Contexts("alice", "")
+			r.Contexts(space.Viewer{ID: "alice"}, "")
 		}
 	})
 	group.Wait()

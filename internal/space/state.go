@@ -23,11 +23,11 @@ type State struct {
 	seq    protocol.Seq // of the last state entry that is folded in
 	ledger *capability.Ledger
 
-	out         pmap.Map[protocol.ParticipantID, struct{}]  // kicked and not invited since
-	pauses      pmap.Map[protocol.ParticipantID, time.Time] // until when; zero: until resumed
-	members     pmap.Map[protocol.ParticipantID, standing]  // besides the configured ones
-	invitations pmap.Map[string, invitation]                // by the hash of the token
-	expiry      pmap.Map[string, string]                    // hashes of those that end, by pmap.TimeKey
+	out         pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
+	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // until when; zero: until resumed
+	members     pmap.Map[protocol.ParticipantID, membership] // besides the configured ones
+	invitations pmap.Map[string, Invitation]                 // by the hash of the token
+	expiry      pmap.Map[string, string]                     // hashes of those that end, by pmap.TimeKey
 }
 
 // standing says how a participant that the configuration does not name came to
@@ -39,9 +39,20 @@ const (
 	standingInvited
 )
 
-type invitation struct {
-	participant protocol.ParticipantID
-	expires     time.Time // zero: never
+// membership is how a participant came to be known. What concerns invitations is
+// zero for guests.
+type membership struct {
+	standing standing
+	inviter  protocol.ParticipantID // of the first invitation
+	token    string                 // hash of the last invitation's token, the only one that is good
+	at       protocol.Seq           // of the last invitation
+}
+
+// Invitation is what the token of an invitation gives.
+type Invitation struct {
+	Participant protocol.ParticipantID
+	Expires     time.Time    // zero: never
+	At          protocol.Seq // of the invitation; see [Viewer]
 }
 
 func newState(cfg *Config) *State {
@@ -66,13 +77,15 @@ func (st *State) withConfig(cfg *Config) *State {
 	return &next
 }
 
-func (st *State) kicked(id protocol.ParticipantID) bool  { return st.out.Has(id) }
-func (st *State) known(id protocol.ParticipantID) bool   { return st.members.Has(id) }
-func (st *State) invited(id protocol.ParticipantID) bool { return st.standing(id) == standingInvited }
+func (st *State) kicked(id protocol.ParticipantID) bool { return st.out.Has(id) }
+func (st *State) known(id protocol.ParticipantID) bool  { return st.members.Has(id) }
+func (st *State) invited(id protocol.ParticipantID) bool {
+	return st.member(id).standing == standingInvited
+}
 
-func (st *State) standing(id protocol.ParticipantID) standing {
-	s, _ := st.members.Get(id)
-	return s
+func (st *State) member(id protocol.ParticipantID) membership {
+	m, _ := st.members.Get(id)
+	return m
 }
 
 func (st *State) paused(id protocol.ParticipantID, now time.Time) bool {
@@ -133,7 +146,9 @@ func (st *State) fold(e *journal.Entry) error {
 			st.pauses = st.pauses.Delete(id)
 		}
 	case KindSystemMember:
-		st.member(participantIn(payload, "participant_id"), standingGuest)
+		if id := participantIn(payload, "participant_id"); !st.known(id) {
+			st.members = st.members.Set(id, membership{standing: standingGuest})
+		}
 	}
 	return nil
 }
@@ -156,21 +171,46 @@ func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
 	return nil
 }
 
+// invite folds an invitation. The token of an earlier one to the same
+// participant is retired. An invitation without a token lets a guest back in,
+// which has a token of the issuer.
 func (st *State) invite(e *journal.Entry) error {
 	digest, g, err := readInvitation(e)
 	if err != nil {
 		return err
 	}
 	st.dropExpired(e.Envelope.TS)
-	hash := string(digest[:])
-	st.invitations = st.invitations.Set(hash, invitation{g.Recipient, g.ExpiresAt})
+	st.out = st.out.Delete(g.Recipient)
+	if digest == ([32]byte{}) {
+		g.Invitation = false
+		st.ledger = st.ledger.Apply(g)
+		return nil
+	}
+	m, hash := st.member(g.Recipient), string(digest[:])
+	st.retire(m.token)
+	if m.inviter == "" {
+		m.inviter = e.Envelope.From
+	}
+	m.standing, m.token, m.at = standingInvited, hash, e.Envelope.Seq
+	st.members = st.members.Set(g.Recipient, m)
+	st.invitations = st.invitations.Set(hash, Invitation{g.Recipient, g.ExpiresAt, m.at})
 	if !g.ExpiresAt.IsZero() {
 		st.expiry = st.expiry.Set(pmap.TimeKey(g.ExpiresAt, hash), hash)
 	}
-	st.member(g.Recipient, standingInvited)
-	st.out = st.out.Delete(g.Recipient)
 	st.ledger = st.ledger.Apply(g)
 	return nil
+}
+
+// retire drops the invitation whose token has this hash, if there is one.
+func (st *State) retire(hash string) {
+	i, ok := st.invitations.Get(hash)
+	if !ok {
+		return
+	}
+	st.invitations = st.invitations.Delete(hash)
+	if !i.Expires.IsZero() {
+		st.expiry = st.expiry.Delete(pmap.TimeKey(i.Expires, hash))
+	}
 }
 
 // dropExpired drops the invitations that have ended.
@@ -183,10 +223,6 @@ func (st *State) dropExpired(now time.Time) {
 		st.expiry = st.expiry.Delete(key)
 		st.invitations = st.invitations.Delete(hash)
 	}
-}
-
-func (st *State) member(id protocol.ParticipantID, as standing) {
-	st.members = st.members.Set(id, max(as, st.standing(id)))
 }
 
 func (st *State) pause(e *protocol.Envelope, payload protocol.Value) {
@@ -206,11 +242,13 @@ func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
 // Kicked reports whether the participant was removed from the space.
 func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().kicked(id) }
 
-// LookupInvitation returns who was invited with the token of this hash, and
-// until when the token is good (zero: for ever).
-func (s *Space) LookupInvitation(hash [32]byte) (protocol.ParticipantID, time.Time, bool) {
-	i, ok := s.state.Load().invitations.Get(string(hash[:]))
-	return i.participant, i.expires, ok
+// Invited reports whether the participant was invited, rather than configured
+// or a guest.
+func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().invited(id) }
+
+// LookupInvitation returns the invitation whose token has this hash.
+func (s *Space) LookupInvitation(hash [32]byte) (Invitation, bool) {
+	return s.state.Load().invitations.Get(string(hash[:]))
 }
 
 func (s *Space) observes(id protocol.ParticipantID) bool { return s.state.Load().observes(id, s.now()) }

@@ -129,8 +129,8 @@ func processorTime(t testing.TB) time.Duration {
 
 func TestState_DropsExpiredInvitations(t *testing.T) {
 	l := newStateLog(t)
-	for range 1000 {
-		l.add(protocol.KindSpaceInvite, `{"participant_id":"guest","initial_capabilities":["chat"],"ttl_seconds":60}`)
+	for i := range 1000 {
+		l.add(protocol.KindSpaceInvite, fmt.Sprintf(`{"participant_id":"brief-%d","initial_capabilities":["chat"],"ttl_seconds":60}`, i))
 		l.at = l.at.Add(time.Second)
 	}
 	keep := l.invite(0)
@@ -140,7 +140,7 @@ func TestState_DropsExpiredInvitations(t *testing.T) {
 	}
 	st.dropExpired(l.at.Add(time.Hour))
 	hash := hashOf(int(keep.Envelope.Seq))
-	if i, ok := st.invitations.Get(string(hash[:])); !ok || i.participant != "guest-0" || st.invitations.Len() != 1 || st.expiry.Len() != 0 {
+	if i, ok := st.invitations.Get(string(hash[:])); !ok || i.Participant != "guest-0" || st.invitations.Len() != 1 || st.expiry.Len() != 0 {
 		t.Errorf("%d invitations are left, %v", st.invitations.Len(), ok)
 	}
 }

@@ -52,7 +52,7 @@ func TestReload_VisibilityFollows(t *testing.T) {
 			if got["s"] != test.after || got["p"] != test.after || !got["open"] {
 				t.Errorf("delivered %v", got)
 			}
-			page, refused := r.History(t.Context(), "carol", space.HistoryQuery{})
+			page, refused := r.History(t.Context(), space.Viewer{ID: "carol"}, space.HistoryQuery{})
 			if refused != nil {
 				t.Fatal(refused)
 			}
@@ -60,7 +60,7 @@ func TestReload_VisibilityFollows(t *testing.T) {
 				t.Errorf("history has %d entries, want %d", count(t, page), want)
 			}
 			contexts := map[protocol.ContextPath]int{}
-			for _, c := range r.Contexts("carol", "") {
+			for _, c := range r.Contexts(space.Viewer{ID: "carol"}, "") {
 				contexts[c.Path] = c.Counts.Envelopes
 			}
 			if _, sees := contexts["s"]; sees != test.after {

@@ -126,7 +126,7 @@ func TestHistory_ScanIsCutAndCharged(t *testing.T) {
 	}
 	l.worked, l.most = 0, 1<<20
 	query := space.HistoryQuery{Filter: protocol.Filter{Kinds: []string{`/^mcp/`}}}
-	page, refused := r.History(t.Context(), "bob", query)
+	page, refused := r.History(t.Context(), space.Viewer{ID: "bob"}, query)
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -134,11 +134,11 @@ func TestHistory_ScanIsCutAndCharged(t *testing.T) {
 		t.Fatalf("%d entries, more %v, next %d, and charged %d", n, page.HasMore, page.Next, l.worked)
 	}
 	query.Since = page.Next
-	if _, refused = r.History(t.Context(), "bob", query); code(refused) != protocol.CodeRateLimited {
+	if _, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, query); code(refused) != protocol.CodeRateLimited {
 		t.Errorf("a reader that owes: got %v", refused)
 	}
 	l.worked = 0
-	if page, refused = r.History(t.Context(), "bob", query); refused != nil || read(t, page) != 0 || page.HasMore {
+	if page, refused = r.History(t.Context(), space.Viewer{ID: "bob"}, query); refused != nil || read(t, page) != 0 || page.HasMore {
 		t.Errorf("the rest: got more %v, %v", page.HasMore, refused)
 	}
 }

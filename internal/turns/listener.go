@@ -15,7 +15,7 @@ import (
 type Listener struct {
 	tailer *tailer
 	space  *space.Space
-	who    protocol.ParticipantID
+	who    space.Viewer
 	wake   func()
 	sent   protocol.Seq // events up to here were received
 	behind bool         // the log grows faster than it is applied

@@ -91,7 +91,7 @@ func (s *Store) tailer(sp *space.Space) (*tailer, error) {
 // Listen returns a listener for a participant that has received the events up to
 // a Seq. wake is called when there may be more; it must be quick and must not
 // call back. Close must be called.
-func (s *Store) Listen(sp *space.Space, who protocol.ParticipantID, after protocol.Seq, wake func()) (*Listener, error) {
+func (s *Store) Listen(sp *space.Space, who space.Viewer, after protocol.Seq, wake func()) (*Listener, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.tailerLocked(sp)

@@ -63,7 +63,7 @@ func (h *house) space(name string) *space.Space {
 func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 	h.t.Helper()
 	s := h.space(name)
-	sender, refused := s.Sender(context.Background(), who)
+	sender, refused := s.Sender(context.Background(), space.Viewer{ID: who})
 	if refused != nil {
 		h.t.Fatal(refused)
 	}
@@ -92,7 +92,7 @@ func (h *house) turn(name string, n int, answers string) {
 
 // history asks for a page of a thread.
 func history(ctx context.Context, k *turns.Store, s *space.Space, who protocol.ParticipantID, thread protocol.ID, limit int) (*turns.History, error) {
-	v, err := k.View(ctx, s, who)
+	v, err := k.View(ctx, s, space.Viewer{ID: who})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func history(ctx context.Context, k *turns.Store, s *space.Space, who protocol.P
 
 func view(t *testing.T, k *turns.Store, s *space.Space, who protocol.ParticipantID) *turns.View {
 	t.Helper()
-	v, err := k.View(t.Context(), s, who)
+	v, err := k.View(t.Context(), s, space.Viewer{ID: who})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func view(t *testing.T, k *turns.Store, s *space.Space, who protocol.Participant
 
 func listen(t *testing.T, k *turns.Store, s *space.Space, after protocol.Seq, wake func()) *turns.Listener {
 	t.Helper()
-	l, err := k.Listen(s, "alice", after, wake)
+	l, err := k.Listen(s, space.Viewer{ID: "alice"}, after, wake)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestClosed(t *testing.T) {
 	listener := listen(t, k, h.space("lab"), 0, func() {})
 	defer listener.Close()
 	k.Close()
-	if _, err := k.View(t.Context(), h.space("lab"), "alice"); !errors.Is(err, turns.ErrClosed) {
+	if _, err := k.View(t.Context(), h.space("lab"), space.Viewer{ID: "alice"}); !errors.Is(err, turns.ErrClosed) {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -259,7 +259,7 @@ func TestClosed(t *testing.T) {
 	for got := range listener.UpTo(ctx, 1) {
 		t.Errorf("%v", got)
 	}
-	if _, err := k.Listen(h.space("lab"), "alice", 0, func() {}); !errors.Is(err, turns.ErrClosed) {
+	if _, err := k.Listen(h.space("lab"), space.Viewer{ID: "alice"}, 0, func() {}); !errors.Is(err, turns.ErrClosed) {
 		t.Error(err)
 	}
 }

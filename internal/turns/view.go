@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // View is the turns of a space for one participant: its Viewer is the argument of
@@ -18,7 +17,7 @@ type View struct {
 // View returns the turns of a space for a participant, once the log as it is now
 // has been applied, so that a writer finds its own envelopes. Errors: the log's,
 // ctx's, space.ErrRetired, ErrClosed.
-func (s *Store) View(ctx context.Context, sp *space.Space, who protocol.ParticipantID) (*View, error) {
+func (s *Store) View(ctx context.Context, sp *space.Space, who space.Viewer) (*View, error) {
 	for {
 		t, err := s.tailer(sp)
 		if err != nil {
@@ -34,7 +33,7 @@ func (s *Store) View(ctx context.Context, sp *space.Space, who protocol.Particip
 	}
 }
 
-func viewerOf(sp *space.Space, who protocol.ParticipantID) Viewer {
+func viewerOf(sp *space.Space, who space.Viewer) Viewer {
 	sight := sp.SightOf(who)
 	return Viewer{
 		Sees:    func(e *Entry) bool { return sight.Sees(e.Envelope, e.Thread) },
