@@ -199,7 +199,13 @@ func (b *Bucket) Reserve(now time.Time, kind protocol.Kind, size int) (Reservati
 
 // Cancel gives everything back, because the envelope was refused after all. It
 // does so once, and nothing for the zero Reservation.
-func (r *Reservation) Cancel(now time.Time) {
+func (r *Reservation) Cancel(now time.Time) { r.giveBack(now, r.size) }
+
+// CancelKinds gives the tokens of the kinds back and keeps the bytes, because
+// the envelope was a retry of one that was admitted before. It does so once.
+func (r *Reservation) CancelKinds(now time.Time) { r.giveBack(now, 0) }
+
+func (r *Reservation) giveBack(now time.Time, size int) {
 	b := r.bucket
 	if b == nil {
 		return
@@ -208,7 +214,9 @@ func (r *Reservation) Cancel(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.clock(now)
-	r.bytes.giveBack(now, r.size)
+	if size > 0 {
+		r.bytes.giveBack(now, size)
+	}
 	for i := range r.kinds {
 		if k := &r.kinds[i]; k.pattern.Match(r.kind) {
 			k.tokens.giveBack(now, 1)

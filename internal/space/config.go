@@ -94,7 +94,10 @@ type Limiter interface {
 
 // Reservation is what a Limiter has charged and can give back.
 type Reservation interface {
+	// Cancel gives back everything.
 	Cancel(now time.Time)
+	// CancelKinds gives back the tokens of the kinds, not the bytes.
+	CancelKinds(now time.Time)
 }
 
 // Redactor puts payloads right before anything is durable. Its methods may be

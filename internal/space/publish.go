@@ -279,11 +279,15 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	return p.redact(ctx, c)
 }
 
-// answerRetry completes the outcome of an envelope that was admitted before. It
-// stays charged: to answer it takes work too.
+// answerRetry completes the outcome of an envelope that was admitted before. Its
+// bytes stay charged, since answering it takes work too; the buckets of its kind
+// do not.
 func (p *publication) answerRetry(c *candidate, seq protocol.Seq) {
 	c.retry = true
 	p.outcomes[c.index].Seq = seq
+	if c.reservation != nil {
+		c.reservation.CancelKinds(p.now)
+	}
 }
 
 // checkFrom compares who the sender says it is with who it is.
@@ -423,11 +427,12 @@ func (p *publication) flush(ctx context.Context) {
 }
 
 func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result) {
+	if r.Err == nil && r.Retry {
+		p.answerRetry(c, r.Seq)
+		return
+	}
 	if r.Err == nil {
-		p.outcomes[c.index].Seq = r.Seq
-		if !r.Retry {
-			p.outcomes[c.index].Invite = c.invite
-		}
+		p.outcomes[c.index].Seq, p.outcomes[c.index].Invite = r.Seq, c.invite
 		return
 	}
 	var settled *journal.SettledError

@@ -32,6 +32,7 @@ func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ prot
 type ledger struct {
 	worked, most int
 	canceled     int
+	retries      int // for which only the kinds were given back
 }
 
 func (l *ledger) Envelope(time.Time) *protocol.Error { return nil }
@@ -39,6 +40,7 @@ func (l *ledger) Join(time.Time) *protocol.Error     { return nil }
 func (l *ledger) Read(time.Time) *protocol.Error     { return nil }
 func (l *ledger) Worked(_ time.Time, bytes int)      { l.worked += bytes }
 func (l *ledger) Cancel(time.Time)                   { l.canceled++ }
+func (l *ledger) CancelKinds(time.Time)              { l.retries++ }
 
 func (l *ledger) Work(time.Time) *protocol.Error {
 	if l.worked > l.most {
@@ -70,7 +72,7 @@ func longThought(id string) string {
 }
 
 // TestRetry_IsNotInspected: an id that was admitted is answered before the
-// payload is inspected, and the retry stays charged.
+// payload is inspected, and the bytes of the retry stay charged.
 func TestRetry_IsNotInspected(t *testing.T) {
 	r, i, l := openMetered(t, 1<<30)
 	seq := r.must("ann", longThought("x"))
@@ -85,8 +87,8 @@ func TestRetry_IsNotInspected(t *testing.T) {
 	if i.inspected != 1 {
 		t.Errorf("inspected %d times", i.inspected)
 	}
-	if l.canceled != 1 { // of the duplicate, which is refused
-		t.Errorf("%d charges were given back", l.canceled)
+	if l.canceled != 1 || l.retries != 40 { // the duplicate is refused
+		t.Errorf("%d charges were given back, of %d retries the kinds", l.canceled, l.retries)
 	}
 }
 
