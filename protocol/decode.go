@@ -22,6 +22,9 @@ type Inbound struct {
 	doc Doc // what Payload is part of
 }
 
+// Frame returns the frame that the envelope came in.
+func (in *Inbound) Frame() []byte { return in.doc.Root().Raw() }
+
 // Decode reads one frame. When it returns an error, the Inbound holds at most
 // the id, for the answer to name it. Frames decoded share their bytes with the
 // Inbound: the caller gives frame away. contextDepth bounds the segments of a

@@ -170,7 +170,8 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 		return nil // its token is the issuer's
 	}
 	token, hash := p.space.hub.services.NewToken()
-	c.draft.Note = []byte(hex.EncodeToString(hash[:]))
+	c.tokenHash = []byte(hex.EncodeToString(hash[:]))
+	c.draft.Note = c.note()
 	c.invite.Token = token
 	if !g.ExpiresAt.IsZero() {
 		c.invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)

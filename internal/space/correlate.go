@@ -13,6 +13,7 @@ import (
 type parent struct {
 	envelope *protocol.Envelope // shared: read-only; without Seq while it waits to be appended
 	thread   []protocol.ParticipantID
+	spelling spelling
 }
 
 // parents finds the envelopes that e correlates to, each once. Unknown ids are
@@ -57,7 +58,7 @@ func threadOf(parents []*parent) []protocol.ParticipantID {
 func (p *publication) parent(ctx context.Context, id protocol.ID) (parent, error) {
 	for _, c := range p.waiting {
 		if c.draft.Envelope.ID == id {
-			return parent{&c.draft.Envelope, c.draft.Thread}, nil
+			return parent{&c.draft.Envelope, c.draft.Thread, c.spelling}, nil
 		}
 	}
 	x, err := p.space.find(ctx, id)
@@ -73,13 +74,13 @@ func (p *publication) parent(ctx context.Context, id protocol.ID) (parent, error
 // find finds an admitted envelope by its id. Err: ErrNotFound, ErrUnavailable.
 func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
 	if e := s.ring.lookup(id); e != nil {
-		return parent{e.Envelope, e.thread}, nil
+		return parent{e.Envelope, e.thread, readSpelling(e.note)}, nil
 	}
 	e, err := s.journal().Lookup(ctx, s.name, id)
 	if err != nil {
 		return parent{}, err
 	}
-	return parent{&e.Envelope, e.Thread}, nil
+	return parent{&e.Envelope, e.Thread, readSpelling(e.Note)}, nil
 }
 
 // catchUp returns when this gateway has applied everything that was durable

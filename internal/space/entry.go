@@ -19,6 +19,7 @@ type Entry struct {
 	thread []protocol.ParticipantID // senders of what it correlates to
 	except protocol.ParticipantID   // who does not get it (presence, of oneself)
 	hidden bool                     // only gateways see it
+	note   []byte                   // with the spelling of other dialects
 	after  protocol.Seq             // of the last durable entry up to here
 	lives  uint64                   // entries without a Seq before it in the ring
 
@@ -30,7 +31,7 @@ type Entry struct {
 }
 
 func newEntry(e *journal.Entry) *Entry {
-	return &Entry{Envelope: &e.Envelope, thread: e.Thread, hidden: e.Hidden, after: e.Envelope.Seq}
+	return &Entry{Envelope: &e.Envelope, thread: e.Thread, hidden: e.Hidden, note: e.Note, after: e.Envelope.Seq}
 }
 
 // Frame returns the entry as one WebSocket text frame in the dialect. The
@@ -42,6 +43,10 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 	spelled := *e.Envelope
 	if e.spelled != nil {
 		spelled.Payload = e.spelled[d]
+	}
+	if d != protocol.MEUP1 {
+		sp := readSpelling(e.note)
+		sp.apply(&spelled)
 	}
 	f := appendFrame(nil, d, &spelled)
 	e.frames[d].Store(&f) // who makes it at the same time makes the same

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -82,7 +83,11 @@ func readInvitation(e *journal.Entry) (hash [32]byte, g capability.Grant, err er
 	if refused != nil {
 		return hash, g, refused
 	}
-	if n, err := hex.Decode(hash[:], e.Note); err != nil || n != len(hash) && n != 0 {
+	token, _, _ := bytes.Cut(e.Note, []byte{'{'}) // a spelling may follow
+	if len(token) != 0 && len(token) != hex.EncodedLen(len(hash)) {
+		return hash, g, fmt.Errorf("invitation %s has no token", e.Envelope.ID)
+	}
+	if _, err := hex.Decode(hash[:], token); err != nil {
 		return hash, g, fmt.Errorf("invitation %s has no token", e.Envelope.ID)
 	}
 	return hash, g, nil

@@ -12,7 +12,7 @@ import (
 // everything that is in the log already. It returns the head, which is where
 // the envelope stands for an acknowledgement.
 func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
-	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread}
+	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread, Note: d.Note}
 	s.putLive(newEntry(e))
 	head := s.Head()
 	if peers := s.hub.services.Peers; peers != nil {

@@ -164,6 +164,9 @@ type candidate struct {
 	proposals   []*parent // that the envelope decides on, if it is of a kind that does
 	judged      bool      // was held against the space's state
 	retry       bool      // was admitted before; its outcome is complete
+	spelling    spelling  // for clients of other dialects
+	use         int       // of the sender's id: the candidate is the use-th envelope with it
+	tokenHash   []byte    // of an invitation
 }
 
 // admit checks one attempt and puts it among those that wait to be appended.
@@ -198,7 +201,7 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 func (p *publication) sayLive(ctx context.Context, c *candidate) {
 	taken, err := parent{}, journal.ErrNotFound
 	if c.in.Envelope.ID != "" {
-		taken, err = p.space.find(ctx, c.in.Envelope.ID)
+		taken, err = p.space.find(ctx, c.draft.Envelope.ID)
 	}
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
@@ -221,7 +224,7 @@ func duplicate(id protocol.ID) *protocol.Error {
 // sender still had the right to it, say, or by itself, as a revocation of what
 // it has revoked.
 func (p *publication) admittedBefore(ctx context.Context, c *candidate, err *protocol.Error) bool {
-	if !c.judged || err.Code == protocol.CodeUnavailable || c.in.Envelope.ID == "" || p.from.Observe {
+	if !c.judged || err.Code == protocol.CodeUnavailable || c.in.Envelope.ID == "" || p.from.Observe || c.use > 0 {
 		return false
 	}
 	e, lookupErr := p.space.journal().Lookup(ctx, p.space.name, c.in.Envelope.ID)
@@ -269,7 +272,7 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 		}
 		c.reservation = r
 	}
-	if err := p.complete(ctx, c); err != nil {
+	if err := p.complete(ctx, c); err != nil || c.retry {
 		return err
 	}
 	c.judged = true
@@ -322,9 +325,12 @@ func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Erro
 		p.outcomes[c.index].ID = e.ID
 	}
 	c.draft = journal.Draft{Envelope: e, State: e.Kind.ChangesState()}
-	parents, err := p.parents(ctx, &e)
+	parents, err := p.references(ctx, c)
 	if err != nil {
 		return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again.")
+	}
+	if c.retry {
+		return nil
 	}
 	c.draft.Thread = threadOf(parents)
 	if decides(e.Kind) {
@@ -427,6 +433,15 @@ func (p *publication) flush(ctx context.Context) {
 }
 
 func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result) {
+	if c.use > 0 && (r.Retry || errors.Is(r.Err, journal.ErrDuplicateID)) {
+		switch again, err := p.placeAgain(ctx, c); {
+		case err != nil:
+			p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again."))
+			return
+		case again:
+			return
+		}
+	}
 	if r.Err == nil && r.Retry {
 		p.answerRetry(c, r.Seq)
 		return
@@ -465,6 +480,9 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 func (p *publication) outcomeUnknown(c *candidate, cause error) {
 	id := c.draft.Envelope.ID
 	p.space.log.Warn("append envelope", "envelope", id, "error", cause)
+	if c.spelling.ID != "" {
+		id = c.spelling.ID
+	}
 	err := protocol.Errorf(protocol.CodeOutcomeUnknown, "The log failed while it took the envelope, which may have been admitted; send it again with the id %s.", id)
 	err.ID, err.RetryAfterMS = id, 1000
 	p.outcomes[c.index].ID, p.outcomes[c.index].Err = id, err

@@ -1,0 +1,284 @@
+package space
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Clients of the dialects meup/v0.2 and mew/v0.4 count their ids from 1 in each
+// process, so a restarted client uses the ids of its predecessor again. The
+// second envelope with an id NAME is stored as again-2-HASH(NAME), the third as
+// again-3-…: the journal's index of ids finds them all, refuses a number that is
+// taken, and needs nothing more. Clients of those dialects see NAME.
+
+// spelling is what the log keeps beside an envelope for clients of those
+// dialects. In an entry's Note it is JSON, after the hash of an invitation's
+// token.
+type spelling struct {
+	// Sum identifies the frame that the envelope came in.
+	Sum string `json:"sum,omitempty"`
+	// The envelope as those clients see it, where that differs.
+	ID          protocol.ID          `json:"id,omitempty"`
+	Correlation []protocol.ID        `json:"correlation,omitempty"`
+	Context     protocol.ContextPath `json:"context,omitempty"`
+}
+
+const againPrefix = "again-"
+
+// maxReuseChecks bounds how many of the envelopes with an id, the youngest
+// first, are compared with one that has the id too.
+const maxReuseChecks = 8
+
+// reusedID returns the id under which the n-th envelope with an id is stored.
+func reusedID(id protocol.ID, n int) protocol.ID {
+	if n <= 1 {
+		return id
+	}
+	hash := sha256.Sum256([]byte(id))
+	return protocol.ID(againPrefix + strconv.Itoa(n) + "-" + hex.EncodeToString(hash[:16]))
+}
+
+func readSpelling(note []byte) (sp spelling) {
+	if i := bytes.IndexByte(note, '{'); i >= 0 {
+		_ = json.Unmarshal(note[i:], &sp) // the gateway wrote it
+	}
+	return sp
+}
+
+// note returns the Note of the candidate's entry.
+func (c *candidate) note() []byte {
+	if c.spelling.Sum == "" && c.spelling.ID == "" && c.spelling.Correlation == nil && c.spelling.Context == "" {
+		return c.tokenHash
+	}
+	text, err := json.Marshal(c.spelling)
+	if err != nil { // strings marshal
+		return c.tokenHash
+	}
+	return append(bytes.Clone(c.tokenHash), text...)
+}
+
+// apply changes the envelope into what clients of the other dialects see.
+func (sp *spelling) apply(e *protocol.Envelope) {
+	if sp.ID != "" {
+		e.ID = sp.ID
+	}
+	if sp.Correlation != nil {
+		e.Correlation.IDs = sp.Correlation
+	}
+	if sp.Context != "" {
+		e.Context = sp.Context
+	}
+}
+
+// countUses returns how many envelopes have the id, as their senders wrote it.
+func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
+	used := func(n int) (bool, error) {
+		_, err := s.find(ctx, reusedID(id, n))
+		if errors.Is(err, journal.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	high := 1
+	for {
+		ok, err := used(high)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			break
+		}
+		high *= 2
+	}
+	low := high / 2
+	for high-low > 1 {
+		middle := (low + high) / 2
+		ok, err := used(middle)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// place chooses the id under which a candidate of those dialects is stored, if
+// its sender gave one, or answers it as a retry. above is how many uses of the id
+// the journal is known to have.
+func (p *publication) place(ctx context.Context, c *candidate, above int) error {
+	id := c.in.Envelope.ID
+	uses, err := p.space.countUses(ctx, id)
+	if err != nil {
+		return err
+	}
+	uses = max(uses, above)
+	for n := uses; n > max(0, uses-maxReuseChecks); n-- {
+		x, err := p.space.find(ctx, reusedID(id, n))
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if x.envelope.From == p.from.ID && x.spelling.Sum == c.spelling.Sum {
+			p.answerRetry(c, x.envelope.Seq)
+			return nil
+		}
+	}
+	c.use = uses + 1
+	for _, w := range p.waiting { // in the same burst
+		if w.in.Envelope.ID != id || w == c {
+			continue
+		}
+		if c.use = w.use + 1; w.spelling.Sum == c.spelling.Sum {
+			c.use = w.use // the journal finds the retry
+			break
+		}
+	}
+	if c.use > 1 {
+		c.spelling.ID = id
+	}
+	c.draft.Envelope.ID = reusedID(id, c.use)
+	return nil
+}
+
+// placeAgain handles a draft whose id the journal has already. It reports
+// whether another envelope has it: then the candidate waits to be appended under
+// the next one.
+func (p *publication) placeAgain(ctx context.Context, c *candidate) (bool, error) {
+	x, err := p.space.find(ctx, c.draft.Envelope.ID)
+	if err != nil {
+		return false, err
+	}
+	if x.envelope.From == p.from.ID && x.spelling.Sum == c.spelling.Sum {
+		return false, nil
+	}
+	if err := p.place(ctx, c, c.use); err != nil || c.retry {
+		return c.retry, err
+	}
+	c.draft.Note = c.note()
+	p.waiting = append(p.waiting, c)
+	return true, nil
+}
+
+// latest returns the id under which the youngest envelope with an id is stored.
+func (p *publication) latest(ctx context.Context, id protocol.ID) (protocol.ID, error) {
+	for i := len(p.waiting) - 1; i >= 0; i-- {
+		if c := p.waiting[i]; c.in.Envelope.ID == id {
+			return c.draft.Envelope.ID, nil
+		}
+	}
+	uses, err := p.space.countUses(ctx, id)
+	if err != nil {
+		return id, err
+	}
+	return reusedID(id, uses), nil
+}
+
+// references resolves the ids of a candidate and returns the envelopes that it
+// correlates to. A retry is answered.
+func (p *publication) references(ctx context.Context, c *candidate) ([]*parent, error) {
+	if p.from.Dialect != protocol.MEUP1 {
+		if c.in.Envelope.ID != "" {
+			c.spelling.Sum = sumOf(c.in)
+			if err := p.place(ctx, c, 0); err != nil || c.retry {
+				return nil, err
+			}
+		}
+		if err := p.resolve(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	parents, err := p.parents(ctx, &c.draft.Envelope)
+	if err == nil {
+		err = p.spell(ctx, c, parents)
+	}
+	c.draft.Note = c.note()
+	return parents, err
+}
+
+// resolve replaces the ids in a candidate of those dialects by the ids of the
+// youngest envelopes that have them.
+func (p *publication) resolve(ctx context.Context, c *candidate) error {
+	e := &c.draft.Envelope
+	ids := make([]protocol.ID, len(e.Correlation.IDs))
+	for i, id := range e.Correlation.IDs {
+		latest, err := p.latest(ctx, id)
+		if err != nil {
+			return err
+		}
+		ids[i] = latest
+	}
+	if len(ids) > 0 {
+		e.Correlation.IDs = ids
+	}
+	if e.Context != "" {
+		segments := strings.Split(string(e.Context), "/")
+		for i, segment := range segments {
+			latest, err := p.latest(ctx, protocol.ID(segment))
+			if err != nil {
+				return err
+			}
+			segments[i] = string(latest)
+		}
+		e.Context = protocol.ContextPath(strings.Join(segments, "/"))
+	}
+	c.in.Envelope.Correlation, c.in.Envelope.Context = e.Correlation, e.Context
+	return nil
+}
+
+// spell notes how clients of those dialects see the candidate's references, if
+// they lead to envelopes with reused ids.
+func (p *publication) spell(ctx context.Context, c *candidate, parents []*parent) error {
+	e := &c.draft.Envelope
+	for _, x := range parents {
+		if x.spelling.ID == "" {
+			continue
+		}
+		if c.spelling.Correlation == nil {
+			c.spelling.Correlation = append([]protocol.ID(nil), e.Correlation.IDs...)
+		}
+		for i, id := range e.Correlation.IDs {
+			if id == x.envelope.ID {
+				c.spelling.Correlation[i] = x.spelling.ID
+			}
+		}
+	}
+	if !strings.Contains(string(e.Context), againPrefix) {
+		return nil
+	}
+	segments := strings.Split(string(e.Context), "/")
+	for i, segment := range segments {
+		if !strings.HasPrefix(segment, againPrefix) {
+			continue
+		}
+		x, err := p.parent(ctx, protocol.ID(segment))
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		if err == nil && x.spelling.ID != "" {
+			segments[i] = string(x.spelling.ID)
+			c.spelling.Context = protocol.ContextPath(strings.Join(segments, "/"))
+		}
+	}
+	return nil
+}
+
+// sumOf identifies a frame: its bytes, and with them the sender's own ts.
+func sumOf(in *protocol.Inbound) string {
+	sum := sha256.Sum256(in.Frame())
+	return hex.EncodeToString(sum[:16])
+}
