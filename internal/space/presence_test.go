@@ -13,10 +13,10 @@ import (
 )
 
 // run runs the hub until the test ends.
-func (r *room) run() {
+func (r *room) run(every time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { r.hub.Run(ctx, time.Second) })
+	running.Go(func() { r.hub.Run(ctx, every) })
 	r.t.Cleanup(func() { cancel(); running.Wait() })
 }
 
@@ -38,7 +38,7 @@ func TestPresence_FlappingIsBounded(t *testing.T) {
 		t.Run(fmt.Sprint("stays ", stays), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
-				r.run()
+				r.run(time.Second)
 				alice := r.join(space.JoinOptions{ID: "alice"})
 				defer alice.leave()
 				for range 20 { // two seconds
@@ -98,7 +98,7 @@ func TestPresence_MassReconnect(t *testing.T) {
 		cfg := rights{}.config(t)
 		cfg.Guests = &space.ParticipantConfig{}
 		r := openWith(t, cfg, func(s *space.Services) { s.Peers = peers })
-		r.run()
+		r.run(time.Second)
 		var joined []*space.Member
 		for i := range many {
 			m, refused := r.Join(t.Context(), space.JoinOptions{ID: protocol.ParticipantID(fmt.Sprint("g", i))})

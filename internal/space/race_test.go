@@ -3,8 +3,10 @@ package space_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/space"
@@ -159,6 +161,7 @@ func TestJoiningWhileRightsChange(t *testing.T) {
 // order: joins and leaves take turns, and the last word is right.
 func TestPresenceTakesTurns(t *testing.T) {
 	r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
+	r.run(10 * time.Millisecond)
 	alice := r.join(space.JoinOptions{ID: "alice"})
 	defer alice.leave()
 	var group sync.WaitGroup
@@ -170,8 +173,21 @@ func TestPresenceTakesTurns(t *testing.T) {
 		})
 	}
 	group.Wait()
+	gone := func() bool {
+		for _, e := range slices.Backward(alice.got) {
+			if presenceAbout(t, e) == "bob" {
+				return presenceOf(t, e) == protocol.PresenceLeave
+			}
+		}
+		return false
+	}
 	r.must("alice", chat("end"))
 	alice.gets("end")
+	if err := alice.await(gone); err != nil {
+		t.Fatal("bob has left, and nobody was told")
+	}
+	alice.mu.Lock()
+	defer alice.mu.Unlock()
 	want := protocol.PresenceJoin
 	for _, e := range alice.got {
 		if e.Kind != protocol.KindSystemPresence {
