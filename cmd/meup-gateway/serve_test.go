@@ -210,8 +210,19 @@ func TestServe_LogOutOfReach(t *testing.T) {
 	defer server.Close()
 	s.wait(t, "msg=serving address=")
 	s.wait(t, "configuration reloaded")
-	if resp, body := s.get("/readyz"); resp.StatusCode != http.StatusOK {
-		t.Errorf("/readyz: %d %s", resp.StatusCode, body)
+	// The streams may be followed anew after the connection was made.
+	deadline, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for {
+		resp, body := s.get("/readyz")
+		if resp.StatusCode == http.StatusOK {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("/readyz: %d %s", resp.StatusCode, body)
+		}
 	}
 	if err := s.end(); err != nil {
 		t.Error(err)
