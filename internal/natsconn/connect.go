@@ -55,12 +55,12 @@ func defaultOptions(logger *slog.Logger) []nats.Option {
 		nats.Name("meup-gateway"),
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
-		nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
+		nats.ReconnectWait(100 * time.Millisecond),
+		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
 		nats.ReconnectBufSize(-1),
 		nats.Timeout(2 * time.Second),
-		// A network that swallows packets is noticed within 15 s.
-		nats.PingInterval(5 * time.Second),
+		// A network that swallows packets is noticed within 3 s.
+		nats.PingInterval(time.Second),
 		nats.MaxPingsOutstanding(2),
 		nats.ConnectHandler(func(nc *nats.Conn) {
 			logger.Info("connected to NATS", "server", nc.ConnectedServerName())

@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	// heartbeat is how often JetStream says that a consumer with nothing to
-	// deliver is alive, and silence how long it may say nothing.
-	heartbeat = 2 * time.Second
-	silence   = 3 * heartbeat
+	// heartbeat is how often JetStream confirms that a consumer with nothing to
+	// deliver is alive, silence how long nothing may come, and listenEvery how
+	// often that is looked at.
+	heartbeat   = 500 * time.Millisecond
+	silence     = 3 * heartbeat
+	listenEvery = heartbeat / 2
 	// feedItems bounds what is decoded ahead of the stream's goroutine; behind
 	// it, flow control stops JetStream.
 	feedItems = 32
@@ -65,7 +67,9 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 		return nil, fmt.Errorf("subscribe to %s: %w", s.name, err)
 	}
 	f.sub = sub
-	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	// The server that is to deliver may be the one that just died: rather ask
+	// again soon. If the servers are slow, more patience helps.
+	ctx, cancel := context.WithTimeout(ctx, min(apiWait<<s.failures/2, 2*apiWait))
 	defer cancel()
 	consumer, err := s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, jetstream.ConsumerConfig{
 		Name:              consumerName(s.j.gateway, inbox),
@@ -100,17 +104,13 @@ func consumerName(gateway, inbox string) string {
 	return "gateway-" + gateway + "-" + inbox[max(0, len(inbox)-8):]
 }
 
-// close ends the feed. JetStream would forget the consumer by itself; telling
-// it saves it the trouble.
+// close ends the feed. JetStream would forget the consumer by itself; the
+// request saves it the trouble. Nobody waits for the answer: the server of the
+// consumer may be the one that died.
 func (f *feed) close() {
 	close(f.done)
 	_ = f.sub.Unsubscribe() // only fails on a connection that is closed
-	if !f.s.j.nc.IsConnected() {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), apiWait)
-	defer cancel()
-	_ = f.s.j.js.DeleteConsumer(ctx, f.s.name, f.name)
+	_ = f.s.j.nc.Publish("$JS.API.CONSUMER.DELETE."+f.s.name+"."+f.name, nil)
 }
 
 // receive takes what JetStream sends. It is called by the subscription's

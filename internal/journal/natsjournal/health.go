@@ -19,6 +19,7 @@ type checks struct {
 	workers sync.WaitGroup
 
 	ticker  *time.Ticker
+	listen  *time.Ticker
 	asking  bool
 	asked   time.Time
 	answers chan streamAnswer // room for one: there is one question at a time
@@ -31,7 +32,7 @@ type streamAnswer struct {
 }
 
 func (s *stream) newChecks(ctx context.Context) *checks {
-	c := &checks{s: s, ticker: time.NewTicker(checkEvery), answers: make(chan streamAnswer, 1)}
+	c := &checks{s: s, ticker: time.NewTicker(checkEvery), listen: time.NewTicker(listenEvery), answers: make(chan streamAnswer, 1)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -57,6 +58,7 @@ func (c *checks) ask() {
 
 func (c *checks) stop() {
 	c.ticker.Stop()
+	c.listen.Stop()
 	c.cancel()
 	c.workers.Wait()
 }

@@ -121,3 +121,41 @@ func (h feedServers) Handle(ctx context.Context, r slog.Record) error {
 func (h feedServers) WithAttrs(list []slog.Attr) slog.Handler {
 	return feedServers{h.Handler.WithAttrs(list), h.got}
 }
+
+// The server that delivers a stream to a gateway is cut off: the gateway's
+// readers go on from another server. How long that takes is logged.
+func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
+	nodes, lines := startClusterWithLines(t)
+	three := func(o *Options) { o.Replicas = 3; o.streams = 1; o.AppendTimeout = 20 * time.Second }
+	servers := feedServers{testLog(t).Handler(), make(chan string, 1000)}
+	a := openTest(t, urls(nodes[:1]), three)
+	b := openTest(t, urls(nodes[1:2]), func(o *Options) { three(o); o.Logger = slog.New(servers) })
+	leadStreamApart(t, nodes, a) // the last server leads neither the stream nor, most likely, the cluster
+	placed := false
+	for i := 0; i < 40 && !placed; i++ {
+		signal(b.streams[0].resync)
+		eventually(t, "the stream is followed anew", func() bool { return len(servers.got) > 0 })
+		for len(servers.got) > 0 {
+			placed = <-servers.got == nodes[2].opts.ServerName
+		}
+	}
+	if !placed || nodes[2].srv.JetStreamIsLeader() {
+		t.Skip("the consumer was not placed on a server that leads nothing")
+	}
+	mustAppend(t, a, "lab", chat("before", "alice"))
+	if err := b.Barrier(t.Context(), "lab"); err != nil {
+		t.Fatal(err)
+	}
+	ra := record(b)
+	for _, l := range lines {
+		for _, p := range l {
+			p.down.Store(true)
+			p.cut()
+		}
+	}
+	began := time.Now()
+	mustAppend(t, a, "lab", chat("after", "alice"))
+	appended := time.Since(began)
+	eventually(t, "the reader has it", func() bool { return len(ra.got("lab")) == 1 })
+	t.Logf("appended after %s, delivered after %s", appended.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+}

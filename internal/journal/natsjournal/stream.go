@@ -21,7 +21,10 @@ const (
 	passItems = 256
 	// restartMin and restartMax are the pauses before a feed is opened again.
 	restartMin = 50 * time.Millisecond
-	restartMax = 2 * time.Second
+	restartMax = time.Second
+	// catchUpFew is how many messages a stream may be behind without waiting
+	// for its turn.
+	catchUpFew = 256
 )
 
 var (
@@ -50,6 +53,8 @@ type stream struct {
 
 	resync chan struct{} // open a new feed
 	pokes  chan struct{} // look whether all is well
+	// retries ends the pause before the next session.
+	retries chan struct{}
 
 	// Owned by run.
 	pos   position
@@ -60,6 +65,7 @@ type stream struct {
 	handle   jetstream.Stream // as of the last session
 	first    uint64           // the stream's first sequence, as its leader gave it
 	since    trouble
+	failures int    // sessions in a row that ended before they had caught up
 	stalled  uint64 // 1 above the position at the last check, if there was more
 	adapted  bool   // its configuration was brought up to date once
 
@@ -79,10 +85,11 @@ func newStream(j *Journal, index int) *stream {
 	name := j.names.stream(index)
 	s := &stream{
 		j: j, index: index, name: name,
-		log:    j.log.With("stream", name),
-		resync: make(chan struct{}, 1),
-		pokes:  make(chan struct{}, 1),
-		ends:   question{turn: make(chan struct{}, 1)},
+		log:     j.log.With("stream", name),
+		resync:  make(chan struct{}, 1),
+		pokes:   make(chan struct{}, 1),
+		retries: make(chan struct{}, 1),
+		ends:    question{turn: make(chan struct{}, 1)},
 	}
 	s.commit = newCommitter(func(f *flight) {
 		j.publishing.Add(1)
@@ -154,9 +161,11 @@ func (s *stream) run(ctx context.Context) {
 		if s.pos.seq != start || errors.Is(err, errAgain) {
 			pause = restartMin
 		}
+		s.failures = min(s.failures+1, 3)
 		select {
 		case <-ctx.Done():
 		case <-s.resync:
+		case <-s.retries:
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, restartMax)
@@ -175,13 +184,17 @@ func (s *stream) session(ctx context.Context) error {
 	if err := s.identify(ctx, info); err != nil {
 		return err
 	}
-	// Reading everything is work for the whole machine: a few at a time.
-	select {
-	case s.j.catchUp <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	release := func() {}
+	if info.State.LastSeq > s.pos.seq+catchUpFew {
+		// Reading much is work for the whole machine: a few streams at a time.
+		// The others do not wait for them, nor for an answer that is late.
+		select {
+		case s.j.catchUp <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		release = func() { <-s.j.catchUp }
 	}
-	release := func() { <-s.j.catchUp }
 	f, err := s.openFeed(ctx)
 	if err != nil {
 		release()
@@ -194,6 +207,10 @@ func (s *stream) session(ctx context.Context) error {
 		return err
 	}
 	s.setHealth(nil)
+	if s.failures > 0 {
+		s.failures = 0
+		s.j.retryAll()
+	}
 	s.j.caughtUp(s)
 	if s.announce {
 		select {
@@ -245,10 +262,11 @@ func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 			return ctx.Err()
 		case <-s.pokes:
 			checks.ask()
-		case <-checks.ticker.C:
-			if f.isSilent(time.Now()) {
+		case now := <-checks.listen.C:
+			if f.isSilent(now) {
 				return errSilence
 			}
+		case <-checks.ticker.C:
 			checks.ask()
 		case a := <-checks.answers:
 			checks.asking = false

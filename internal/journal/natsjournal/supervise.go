@@ -211,6 +211,14 @@ func (j *Journal) noteConnection(connected bool) {
 	}
 }
 
+// retryAll ends the pauses of the streams that wait to be followed anew: what
+// works for one stream again may work for the others.
+func (j *Journal) retryAll() {
+	for _, s := range j.streams {
+		signal(s.retries)
+	}
+}
+
 // noteReadiness logs a change of readiness and returns what it is now.
 func (j *Journal) noteReadiness(before bool) bool {
 	reason := j.notReady()
