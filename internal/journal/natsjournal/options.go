@@ -55,7 +55,8 @@ type Options struct {
 	// AppendTimeout bounds how long Append waits for NATS.
 	AppendTimeout time.Duration
 
-	// Now is the clock by which entries grow old; nil: time.Now.
+	// Now is the clock by which entries grow old, as far as a
+	// [journal.RetentionClock] follows it; nil: time.Now.
 	Now func() time.Time
 	// Logger is told of what an operator must know; nil: nobody.
 	Logger *slog.Logger
@@ -86,9 +87,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.RetainEvery <= 0 {
 		o.RetainEvery = DefaultRetainEvery
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

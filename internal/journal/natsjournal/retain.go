@@ -54,6 +54,7 @@ func (r *retainer) take() map[string]uint64 {
 func (j *Journal) retain() {
 	next := time.NewTimer(jitter(j.opts.RetainEvery))
 	defer next.Stop()
+	clock, jumped := journal.NewRetentionClock(j.opts.Now, nil), false
 	for {
 		select {
 		case <-j.life.Done():
@@ -61,7 +62,12 @@ func (j *Journal) retain() {
 		case <-j.retainer.wake:
 			j.purgeAll(j.life)
 		case <-next.C:
-			if err := j.propose(j.life); err != nil {
+			now, ahead := clock.Now()
+			if jumps := ahead > journal.ClockJump; jumps != jumped {
+				jumped = jumps
+				j.log.Warn("the system clock jumped; retention follows it slowly", "ahead", ahead)
+			}
+			if err := j.propose(j.life, now); err != nil {
 				j.log.Warn("retention", "error", err)
 			}
 			j.purgeAll(j.life) // what failed before
@@ -72,7 +78,7 @@ func (j *Journal) retain() {
 
 // propose publishes a control block for each space that has too much. If
 // several gateways do, the second finds nothing to do.
-func (j *Journal) propose(ctx context.Context) error {
+func (j *Journal) propose(ctx context.Context, now time.Time) error {
 	if j.opts.Retention == (journal.Retention{}) || j.notReady() != nil {
 		return nil
 	}
@@ -80,7 +86,7 @@ func (j *Journal) propose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plan, err := db.TrimPlan(j.opts.Retention, j.opts.Now())
+	plan, err := db.TrimPlan(j.opts.Retention, now)
 	done()
 	if err != nil {
 		return fmt.Errorf("plan: %w", err)

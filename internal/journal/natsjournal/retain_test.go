@@ -14,10 +14,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+var laterTime = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
 // later is a clock at which the entries of chat are old.
 func later(o *Options) {
 	o.Retention.Age = time.Hour
-	o.Now = func() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
+	o.Now = func() time.Time { return laterTime }
 }
 
 // young makes a draft that is not old for later.
@@ -66,7 +68,7 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	mustAppend(t, a, "gone", chat("m", "alice"))
 	agree(t, "lab", 24, []*Journal{a, b})
 	for _, j := range []*Journal{a, b} { // both at the same time
-		if err := j.propose(t.Context()); err != nil {
+		if err := j.propose(t.Context(), laterTime); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,7 +139,7 @@ func TestPurgeDoesNotReviveDecisions(t *testing.T) {
 	publishRaw(t, a, "lab", decision("r-2", "bob"), young(chat("stays", "alice")))
 	mustAppend(t, a, "lab", young(chat("last", "alice")))
 	agree(t, "lab", 4, []*Journal{a})
-	if err := a.propose(t.Context()); err != nil {
+	if err := a.propose(t.Context(), laterTime); err != nil {
 		t.Fatal(err)
 	}
 	want := agree(t, "lab", 2, []*Journal{a})
@@ -165,7 +167,7 @@ func TestPurgeDoesNotReviveRetries(t *testing.T) {
 	publishRaw(t, a, "lab", late)
 	seqs := mustAppend(t, a, "lab", young(chat("last", "alice")))
 	agree(t, "lab", 5, []*Journal{a})
-	if err := a.propose(t.Context()); err != nil {
+	if err := a.propose(t.Context(), laterTime); err != nil {
 		t.Fatal(err)
 	}
 	want := agree(t, "lab", 2, []*Journal{a})
