@@ -1,7 +1,7 @@
 // Package proposal has the rules for proposed calls: which envelope settles a
 // proposal and how, and which response counts as the answer. The gateway, the
-// turns, the agent and the terminal use them; the page has them in TypeScript,
-// held to the same cases in testdata.
+// turns, the agent and the terminal use them. The cases in testdata are plain JSON,
+// so that an implementation in another language can be held to them.
 package proposal
 
 import (

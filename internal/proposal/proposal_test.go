@@ -19,7 +19,7 @@ func decode(t *testing.T, text []byte) *protocol.Envelope {
 	return &e
 }
 
-// rules reads the cases that the page's implementation is held to as well.
+// rules reads the cases of the rules, which are written for any language.
 func rules(t *testing.T, list string) protocol.Value {
 	t.Helper()
 	text, err := os.ReadFile("testdata/rules.json")

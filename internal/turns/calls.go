@@ -3,6 +3,7 @@ package turns
 import (
 	"slices"
 
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -114,7 +115,8 @@ func (b *builder) explained(env *protocol.Envelope) *thought {
 
 // fulfills reports whether a request fulfills the proposal of a call.
 func (c *call) fulfills(request *item) bool {
-	return request.call && c.proposal && request.env().Correlation.Names(c.it.env().ID)
+	return request.call && c.proposal && request.env().Correlation.Names(c.it.env().ID) &&
+		proposal.Mismatch(c.it.env(), c.it.asks, request.env(), request.asks) == ""
 }
 
 // source is the standing of a participant that answers a call.
@@ -128,11 +130,16 @@ const (
 
 // sourceOf returns the standing of a participant that answers a call: of a
 // request with addressees, they can answer; of one without, any participant can
-// offer an answer. The asker itself can always answer, and so can the proposer of
-// a fulfilled proposal.
+// offer an answer. The asker itself can always answer. The request that fulfills a
+// proposal is answered by its addressee alone.
 func (c *call) sourceOf(from protocol.ParticipantID) source {
 	asked := c.asked()
 	switch {
+	case c.proposal:
+		if asked.AddressedTo(from) {
+			return answerer
+		}
+		return stranger
 	case from == asked.From, from == c.strand.from, asked.AddressedTo(from):
 		return answerer
 	case len(asked.To) == 0:
@@ -152,9 +159,9 @@ func (b *builder) decide(it *item) (ended *strand) {
 		}
 		own := env.From == c.it.env().From
 		switch {
-		case env.Kind == protocol.KindMCPReject && own:
 		case env.Kind == protocol.KindMCPReject && c.proposal:
 			return b.endCall(c, Rejected, it)
+		case env.Kind == protocol.KindMCPReject && own:
 		case env.Kind == protocol.KindMCPReject:
 			return b.answer(c, it)
 		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal && it.text.text == "timeout":

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -30,8 +31,9 @@ type item struct {
 	tool   excerpt // that is called, or that a thought names
 	group  int     // that a thought gives; -1: none
 
-	call       bool // asks for tools/call
-	cancels    bool // takes a request back
+	call       bool          // asks for tools/call
+	asks       proposal.Call // what a call asks for, to compare a request with a proposal
+	cancels    bool          // takes a request back
 	params     json.RawMessage
 	paramBytes int // as they were sent
 
@@ -152,7 +154,7 @@ func (it *item) readNote(p protocol.Value) {
 func (it *item) readCall(p protocol.Value) {
 	switch method := p.Get("method"); {
 	case method.EqualText("tools/call"):
-		it.call = true
+		it.call, it.asks = true, proposal.ReadCall(p)
 		params := p.Get("params")
 		it.tool = excerptOf(params.Get("name").Text(), maxName)
 		it.readParameters(params.Get("arguments"))
