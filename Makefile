@@ -16,6 +16,8 @@ NOSTAMP := -buildvcs=false
 TEST_TIMEOUT ?= 15m
 TEST_P       ?= 2
 FUZZ_SECONDS ?= 8
+CHAOS_TIME   ?= 20m
+ATTACK_TIME  ?= 20s
 BENCH        ?= .
 BENCH_PKGS   ?= ./...
 
@@ -48,6 +50,14 @@ check-web: ## whether the bundle of the web page is what its sources give
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZ_SECONDS (8), two at a time
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+.PHONY: chaos
+chaos: ## the programs under faults for CHAOS_TIME (20m) each: kills, partitions, lagging followers, failing disks; what clients saw is verified
+	$(GO) test $(NOSTAMP) -count 1 -timeout 0 -run 'TestChaos' -v ./e2e -args -chaos $(CHAOS_TIME)
+
+.PHONY: attack
+attack: ## attacks on a gateway, each for ATTACK_TIME (20s), with the bound on the acknowledgements of others
+	$(GO) test $(NOSTAMP) -count 1 -timeout 0 -v ./e2e/attack -args -attack $(ATTACK_TIME) -attack.ack 5ms
 
 .PHONY: bench
 bench: ## the benchmarks: BENCH=pattern BENCH_PKGS=packages
