@@ -84,6 +84,9 @@ func (r *reader) envelope(root Value) *Error {
 
 func (r *reader) field(name string, key, v Value) *Error {
 	e := &r.in.Envelope
+	if r.dialect != MEUP1 && meansAbsent(name, v) {
+		return nil
+	}
 	switch name {
 	case "protocol":
 		return r.protocol(v)
@@ -118,6 +121,18 @@ func (r *reader) field(name string, key, v Value) *Error {
 		return r.unknown(name, key, v)
 	}
 	return nil
+}
+
+// meansAbsent reports whether a field is written as clients of meup/v0.2 and
+// mew/v0.4 write one that they have no value for.
+func meansAbsent(name string, v Value) bool {
+	switch name {
+	case "to", "correlation_id":
+		return v.Type() == TypeNull || v.Type() == TypeArray && v.Len() == 0
+	case "context":
+		return v.Type() == TypeNull
+	}
+	return false
 }
 
 func (r *reader) expect(name string, v Value, want Type) *Error {

@@ -12,11 +12,16 @@ func (r *reader) payload() *Error {
 	if !r.in.Payload.Exists() {
 		e.Payload = []byte("{}")
 		r.in.Payload = emptyObject.Root()
-		return nil
+	} else {
+		e.Payload = r.in.Payload.Raw()
 	}
-	e.Payload = r.in.Payload.Raw()
 	if err := r.foldedFields(); err != nil {
 		return err
+	}
+	if r.dialect != MEUP1 {
+		if err := r.usePayload(translate(e.Kind, r.in.Payload)); err != nil {
+			return err
+		}
 	}
 	if e.Kind != KindChat {
 		return nil
@@ -37,12 +42,19 @@ func (r *reader) chat() *Error {
 		return &Error{Code: CodeInvalidPayload, Path: "/payload/" + chatTextAlias, Detail: "both message and text",
 			Message: "A chat has its text in message or in text, not in both."}
 	}
-	renamed := renameMember(nil, r.in.Envelope.Payload, chatTextAlias, chatText)
-	doc, err := ParseJSON(renamed, MaxDepth)
+	return r.usePayload(renameMember(nil, r.in.Envelope.Payload, chatTextAlias, chatText))
+}
+
+// usePayload replaces the payload, unless text is nil.
+func (r *reader) usePayload(text []byte) *Error {
+	if text == nil {
+		return nil
+	}
+	doc, err := ParseJSON(text, MaxDepth)
 	if err != nil {
 		return Errorf(CodeInvalidJSON, "The payload cannot be read: %v.", err)
 	}
-	r.in.Envelope.Payload, r.in.Payload = renamed, doc.Root()
+	r.in.Envelope.Payload, r.in.Payload = text, doc.Root()
 	return nil
 }
 

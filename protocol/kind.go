@@ -57,6 +57,7 @@ const (
 	KindSystemSubscribe  Kind = "system.subscribe"
 	KindSystemSubscribed Kind = "system.subscribed"
 	KindSystemJoin       Kind = "system.join"
+	KindSystemHeartbeat  Kind = "system.heartbeat" // of clients of MEW
 )
 
 // MaxKindBytes bounds the length of a kind.

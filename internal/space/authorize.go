@@ -26,8 +26,8 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 	if st.kicked(p.from.ID) {
 		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
-	if st.paused(p.from.ID, p.now) && e.Kind != protocol.KindParticipantStatus && e.Kind != protocol.KindMCPResponse {
-		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status and mcp.response alone.")
+	if st.paused(p.from.ID, p.now) && !passesPause(e.Kind) {
+		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status, mcp.response, chat.acknowledge and cancellations alone.")
 	}
 	if err := p.space.streams.check(p.from.ID, e.Kind, c.in.Payload); err != nil {
 		return err
@@ -47,6 +47,16 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 		return p.checkKnown(participantIn(c.in.Payload, "participant_id"))
 	}
 	return nil
+}
+
+// passesPause reports whether a paused participant may send the kind.
+func passesPause(k protocol.Kind) bool {
+	switch k {
+	case protocol.KindParticipantStatus, protocol.KindMCPResponse, protocol.KindChatAcknowledge:
+		return true
+	}
+	_, name := k.Split()
+	return name == "cancel"
 }
 
 // allowed reports whether the sender's capabilities allow the envelope. Beyond

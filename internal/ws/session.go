@@ -82,6 +82,10 @@ func (s *session) readLoop(ctx context.Context) error {
 					return err
 				}
 				attempts = attempts[:0]
+			} else if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Dialect != protocol.MEUP1 {
+				if err := s.heartbeat(a.In); err != nil {
+					return err
+				}
 			} else {
 				attempts = append(attempts, a)
 			}
@@ -269,6 +273,15 @@ func (s *session) endViolation(reason error) error {
 	}
 	s.end(space.Closing{Code: protocol.ClosePolicy, Reason: reason.Error(), UpTo: s.member.Space().Head()})
 	return reason
+}
+
+// heartbeat charges a frame by which a client of MEW keeps its connection; it is
+// not answered.
+func (s *session) heartbeat(in *protocol.Inbound) error {
+	if err := s.member.Space().Charge(s.sender, in); err != nil {
+		return s.refuse(in.Envelope.ID, err)
+	}
+	return nil
 }
 
 func (s *session) subscribe(in *protocol.Inbound) error {

@@ -1,0 +1,128 @@
+package protocol
+
+import "strconv"
+
+// defaultErrorCode stands for an error of a tool that has no JSON-RPC code.
+const defaultErrorCode = -32000
+
+// translate brings a payload that libraries of meup/v0.2 and mew/v0.4 send into
+// the form that section 2 asks for. It returns nil if the payload has it.
+func translate(kind Kind, payload Value) []byte {
+	switch kind {
+	case KindReasoningThought:
+		return translateThought(payload)
+	case KindMCPResponse:
+		return translateError(payload)
+	case KindMCPReject, KindMCPWithdraw:
+		if !payload.Get("reason").Exists() {
+			return appendObject(nil, payload, nil, member{"reason", []byte(`"other"`)})
+		}
+	case KindCapabilityGrant, KindCapabilityRevoke:
+		return translateCapabilities(payload, "capabilities")
+	case KindSpaceInvite:
+		return translateCapabilities(payload, "initial_capabilities")
+	}
+	return nil
+}
+
+// translateThought gives a thought {reasoning, action, actionInput} a message,
+// and the name of the tool that it calls.
+func translateThought(payload Value) []byte {
+	if payload.Get("message").Exists() || payload.Get("content").Exists() {
+		return nil
+	}
+	text := payload.Get("reasoning")
+	if text.Type() != TypeString || text.EqualText("") {
+		text = payload.Get("action")
+	}
+	if text.Type() != TypeString {
+		return nil
+	}
+	added := []member{{"message", text.Raw()}}
+	tool := payload.Get("actionInput").Get("tool")
+	if tool.Type() == TypeString && !payload.Get("tool_name").Exists() {
+		added = append(added, member{"tool_name", tool.Raw()})
+	}
+	return appendObject(nil, payload, nil, added...)
+}
+
+// translateError gives a response's error a JSON-RPC code and a message. A word
+// in place of the code moves to the error's data.
+func translateError(payload Value) []byte {
+	failure := payload.Get("error")
+	code, message := failure.Get("code"), failure.Get("message")
+	var text []byte
+	switch {
+	case failure.Type() == TypeString:
+		text = append(text, `{"code":`...)
+		text = strconv.AppendInt(text, defaultErrorCode, 10)
+		text = append(append(append(text, `,"message":`...), failure.Raw()...), '}')
+	case failure.Type() != TypeObject || code.Type() == TypeNumber && message.Type() == TypeString:
+		return nil
+	default:
+		var added []member
+		without := map[string]bool{}
+		if code.Type() != TypeNumber {
+			without["code"] = true
+			added = append(added, member{"code", strconv.AppendInt(nil, defaultErrorCode, 10)})
+			if code.Type() == TypeString && !failure.Get("data").Exists() {
+				added = append(added, member{"data", append(append([]byte(`{"code":`), code.Raw()...), '}')})
+			}
+		}
+		if message.Type() != TypeString {
+			without["message"] = true
+			added = append(added, member{"message", []byte(`"the tool failed"`)})
+		}
+		text = appendObject(nil, failure, without, added...)
+	}
+	return appendObject(nil, payload, map[string]bool{"error": true}, member{"error", text})
+}
+
+// translateCapabilities takes the ids off the capabilities in a field.
+func translateCapabilities(payload Value, field string) []byte {
+	list, found := payload.Get(field), false
+	text := []byte{'['}
+	for c := range list.Elements {
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		if c.Type() != TypeObject || !c.Get("id").Exists() {
+			text = append(text, c.Raw()...)
+			continue
+		}
+		found = true
+		text = appendObject(text, c, map[string]bool{"id": true})
+	}
+	if !found {
+		return nil
+	}
+	return appendObject(nil, payload, map[string]bool{field: true}, member{field, append(text, ']')})
+}
+
+type member struct {
+	name string
+	raw  []byte
+}
+
+// appendObject appends an object without some of its members and with others.
+func appendObject(dst []byte, object Value, without map[string]bool, added ...member) []byte {
+	dst = append(dst, '{')
+	n := 0
+	next := func() {
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+	}
+	for k, v := range object.Members {
+		if without[k.Text()] {
+			continue
+		}
+		next()
+		dst = append(append(append(dst, k.Raw()...), ':'), v.Raw()...)
+	}
+	for _, m := range added {
+		next()
+		dst = append(append(AppendString(dst, m.name), ':'), m.raw...)
+	}
+	return append(dst, '}')
+}
