@@ -21,6 +21,10 @@ const (
 	cacheBytes    = 2 * memTableCount * memTableBytes
 	levelZeroFile = 8 << 20
 	bloomBits     = 10
+
+	// maxOpenTables is less than the descriptors that a gateway keeps for its
+	// log, so that connections cannot make the log fail.
+	maxOpenTables = 192
 )
 
 func pebbleOptions(g *gate, s *compactionScheduler, log *slog.Logger) *pebble.Options {
@@ -34,6 +38,7 @@ func pebbleOptions(g *gate, s *compactionScheduler, log *slog.Logger) *pebble.Op
 		// slow writers down; they can always be flushed, to memory if need be.
 		L0StopWritesThreshold: math.MaxInt32,
 		FormatMajorVersion:    pebble.FormatNewest,
+		MaxOpenFiles:          maxOpenTables,
 		Merger:                &sumMerger,
 		Logger:                pebbleLogger{g, log},
 	}
