@@ -175,6 +175,7 @@ func backup(t *testing.T, n *natsServer) string {
 // The stream is gone or empty while the local copy has entries: the operator
 // has to decide, and the copy is not touched before.
 func TestStreamLost_OperatorDecides(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, j *Journal, s *stream){
 		"gone": func(t *testing.T, j *Journal, s *stream) {
 			if err := j.js.DeleteStream(t.Context(), s.name); err != nil {
