@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -94,6 +95,20 @@ func TestTwoGatewaysAreOneSpace(t *testing.T) {
 	}
 	if code := post(t, b.addr, "carol", `{"kind":"x.note"}`); code != string(protocol.CodeCapabilityViolation) {
 		t.Fatalf("after the revocation at the other gateway: %q", code)
+	}
+
+	// So does a grant that the other gateway has not applied yet: its revocation
+	// there is judged by the log that contains it.
+	for i := range 40 {
+		grant, at := fmt.Sprintf("grant-%d", i), []*gatewayProc{a, b}
+		body := fmt.Sprintf(`{"id":%q,"kind":"capability.grant","payload":{"recipient":"carol","capabilities":["x.lent"]}}`, grant)
+		if code := post(t, at[i%2].addr, "alice", body); code != "" {
+			t.Fatalf("grant %d: %s", i, code)
+		}
+		body = fmt.Sprintf(`{"id":"take-%d","kind":"capability.revoke","payload":{"recipient":"carol","grant_id":%q}}`, i, grant)
+		if code := post(t, at[1-i%2].addr, "alice", body); code != "" {
+			t.Fatalf("revoke grant %d at the other gateway: %s", i, code)
+		}
 	}
 
 	b.kill()

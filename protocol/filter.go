@@ -59,10 +59,11 @@ func (f Filter) Compile() (*Matcher, *Error) {
 	if m.exclude, err = prefixes("exclude_contexts", f.ExcludeContexts); err != nil {
 		return nil, err
 	}
-	expressions := 0
-	if m.kinds, expressions, err = kindPatterns(f.Kinds); err != nil {
+	kinds, expressions, err := kindPatterns(f.Kinds)
+	if err != nil {
 		return nil, err
 	}
+	m.kinds = kinds
 	if expressions > 0 {
 		m.decided = make(map[Kind]bool)
 	}

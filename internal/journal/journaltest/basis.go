@@ -71,7 +71,7 @@ func testStateAtTheSameTime(t *testing.T, s *subject) {
 			d.State = i%3 == 0
 			drafts = append(drafts, d)
 		}
-		results := s.atOnce("lab", drafts...)
+		results := s.atOnce(drafts...)
 		admitted := last
 		for i, r := range results {
 			if drafts[i].State && r.Err == nil {

@@ -61,7 +61,7 @@ func testDuplicateOfAnotherSender(t *testing.T, s *subject) {
 func testDuplicatesAtTheSameTime(t *testing.T, s *subject) {
 	for i := range 30 {
 		id := protocol.ID(fmt.Sprintf("m-%d", i))
-		results := s.atOnce("lab", draft(id), draft(id, from("bob")))
+		results := s.atOnce(draft(id), draft(id, from("bob")))
 		won := 0
 		for _, r := range results {
 			switch {
@@ -85,7 +85,7 @@ func testDuplicatesAtTheSameTime(t *testing.T, s *subject) {
 func testRetriesAtTheSameTime(t *testing.T, s *subject) {
 	for i := range 30 {
 		id := protocol.ID(fmt.Sprintf("m-%d", i))
-		results := s.atOnce("lab", draft(id), draft(id), draft(id))
+		results := s.atOnce(draft(id), draft(id), draft(id))
 		fresh := 0
 		for _, r := range results {
 			if r.Err != nil || r.Seq != results[0].Seq {
@@ -104,12 +104,12 @@ func testRetriesAtTheSameTime(t *testing.T, s *subject) {
 	}
 }
 
-// atOnce appends every draft in a call of its own, all at the same time.
-func (s *subject) atOnce(space string, drafts ...journal.Draft) []journal.Result {
+// atOnce appends every draft to lab in a call of its own, all at the same time.
+func (s *subject) atOnce(drafts ...journal.Draft) []journal.Result {
 	results := make([]journal.Result, len(drafts))
 	var wg sync.WaitGroup
 	for i, d := range drafts {
-		wg.Go(func() { results[i] = s.append(space, d)[0] })
+		wg.Go(func() { results[i] = s.append("lab", d)[0] })
 	}
 	wg.Wait()
 	return results

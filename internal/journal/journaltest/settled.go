@@ -62,7 +62,7 @@ func testDecisionsAtTheSameTime(t *testing.T, s *subject) {
 		for _, who := range senders {
 			drafts = append(drafts, draft(protocol.ID(fmt.Sprintf("r-%d-%s", round, who)), from(who), settles(proposal)))
 		}
-		results := s.atOnce("lab", drafts...)
+		results := s.atOnce(drafts...)
 		winner := -1
 		for i, r := range results {
 			if r.Err != nil {
