@@ -407,4 +407,22 @@ func TestRequestsOfOthersAreDeclined(t *testing.T) {
 	if res, err := alice.Request(deadline(t), to, "ping", nil, client.RequestOptions{}); err != nil || string(res) != "{}" {
 		t.Errorf("ping: %s, %v", res, err)
 	}
+	// The envelope's id stands in for a JSON-RPC id that a client of MEW leaves out.
+	receipt, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Payload: []byte(`{"method":"ping"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		env, err := alice.Receive(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !env.Correlation.Names(receipt.ID) || env.Kind != protocol.KindMCPResponse {
+			continue
+		}
+		if want := `{"jsonrpc":"2.0","id":"` + string(receipt.ID) + `","result":{}}`; string(env.Payload) != want {
+			t.Errorf("ping without an id: %s, want %s", env.Payload, want)
+		}
+		break
+	}
 }

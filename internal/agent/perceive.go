@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -232,7 +233,10 @@ func (a *Agent) hear(work context.Context, env *protocol.Envelope, taken bool) {
 		if !a.opts.OwnToolsOnly && a.neighbours.renew(env.From, a.opts.Now()) {
 			a.group.Go(func() { a.interview(work, env.From) })
 		}
-	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && len(p.ID) > 0 && !taken:
+	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && p.Method != "" && !strings.HasPrefix(p.Method, "notifications/") && !taken:
+		if len(p.ID) == 0 { // as clients of MEW send it
+			p.ID = protocol.AppendString(nil, string(env.ID))
+		}
 		a.decline(env, p.ID, p.Method)
 	}
 }

@@ -59,7 +59,7 @@ func TestNotForTheBridge(t *testing.T) {
 	for _, draft := range []protocol.Envelope{
 		{Kind: protocol.KindMCPRequest, Payload: []byte(callOf(1, "pid"))},
 		{Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"carol"}, Payload: []byte(callOf(2, "pid"))},
-		{Kind: protocol.KindMCPRequest, To: theBridge, Payload: []byte(`{"method":"tools/call","params":{"name":"pid"}}`)},
+		{Kind: protocol.KindMCPRequest, To: theBridge, Payload: []byte(`{"id":9,"method":"notifications/initialized"}`)},
 		{Kind: protocol.KindMCPRequest, To: theBridge, Payload: []byte(`{"method":"notifications/initialized"}`)},
 		{Kind: protocol.KindMCPProposal, To: theBridge, Payload: []byte(callOf(3, "pid"))},
 		{Kind: protocol.KindChat, To: theBridge, Payload: []byte(`{"message":"hello"}`)},
@@ -72,6 +72,19 @@ func TestNotForTheBridge(t *testing.T) {
 	env := await(t, alice, func(env *protocol.Envelope) bool { return env.From == "files" && env.Seq > 0 })
 	if !env.Correlation.Names(last) || string(env.Payload) != `{"jsonrpc":"2.0","id":4,"result":{}}` {
 		t.Errorf("the bridge says %s", env.Payload)
+	}
+}
+
+// The envelope's id stands in for a JSON-RPC id that a client of MEW leaves out.
+func TestBridge_RequestWithoutID(t *testing.T) {
+	g := meuptest.Start(t, config)
+	_, server := inProcess()
+	employ(t, g, server, setup{})
+	alice := join(t, g, "alice", nil)
+	id := begin(t, alice, `{"method":"ping"}`)
+	env := await(t, alice, func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPResponse })
+	if want := `{"jsonrpc":"2.0","id":"` + string(id) + `","result":{}}`; !env.Correlation.Names(id) || string(env.Payload) != want {
+		t.Errorf("the bridge answers %s, want %s", env.Payload, want)
 	}
 }
 

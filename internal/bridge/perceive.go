@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -73,13 +74,17 @@ func (b *Bridge) take(work context.Context, env *protocol.Envelope) {
 	}
 	rpc := doc.Root()
 	id, method, params := rpc.Get("id"), rpc.Get("method").Text(), rpc.Get("params")
-	if !id.Exists() {
+	if strings.HasPrefix(method, "notifications/") || method == "" && !id.Exists() {
 		if method == "notifications/cancelled" {
 			b.cancelled(env, params)
 		}
-		return // nothing else that is told to a server matters to the bridge
+		return // no other notification matters to the bridge
 	}
-	c := &call{asker: env.From, envelope: env.ID, place: env.Context, id: id.Raw(), method: method, params: params}
+	callID := id.Raw()
+	if !id.Exists() { // as clients of MEW send it
+		callID = protocol.AppendString(nil, string(env.ID))
+	}
+	c := &call{asker: env.From, envelope: env.ID, place: env.Context, id: callID, method: method, params: params}
 	run, known := methods[method]
 	switch {
 	case method == "ping":
