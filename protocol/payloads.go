@@ -79,6 +79,10 @@ type InviteAck struct {
 	ParticipantID ParticipantID `json:"participant_id"`
 	Token         string        `json:"token,omitempty"`      // absent for a guest, whose issuer's token is good again
 	ExpiresAt     string        `json:"expires_at,omitempty"` // RFC 3339
+
+	// For clients of MEW.
+	Status        string `json:"status,omitempty"`         // "created"
+	ConnectionURL string `json:"connection_url,omitempty"` // where the recipient connects
 }
 
 // maxPause bounds a pause; a time.Duration ends at about 292 years.

@@ -62,7 +62,7 @@ func passesPause(k protocol.Kind) bool {
 // allowed reports whether the sender's capabilities allow the envelope. Beyond
 // that, and never against a deny rule, the capability decide allows the decision
 // on a proposal, and clients of MEW may answer a request that another
-// participant has addressed to them (section 9).
+// participant has addressed to them or to all (section 9).
 func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool {
 	rights := st.ledger.Effective(p.from.ID, p.now)
 	d := rights.Decide(c.request())
@@ -79,7 +79,7 @@ func (p *publication) answersForMEW(ctx context.Context, c *candidate) bool {
 	}
 	for _, id := range e.Correlation.IDs {
 		x, err := p.parent(ctx, id)
-		if err != nil || x.envelope.Kind != protocol.KindMCPRequest || x.envelope.From == p.from.ID || !x.envelope.AddressedTo(p.from.ID) {
+		if err != nil || x.envelope.Kind != protocol.KindMCPRequest || x.envelope.From == p.from.ID || len(x.envelope.To) > 0 && !x.envelope.AddressedTo(p.from.ID) {
 			return false
 		}
 	}

@@ -38,6 +38,7 @@ func (s *Space) put(entries []*journal.Entry) {
 		s.streams.note(&e.Envelope)
 	}
 	s.ring.put(out)
+	s.announceInvited(out)
 	s.closeRemoved(before, s.state.Load()) // behind what they still get
 	s.rouse()
 }

@@ -46,22 +46,17 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 	return appendFrame(dst, m.Dialect, m.own(protocol.KindSystemWelcome, "", w))
 }
 
-// capabilitiesOf lists what a participant holds, spelled for the dialect. MEW
-// knows capabilities as objects alone.
+// capabilitiesOf lists what a participant holds, spelled for the dialect.
 func (s *Space) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, now time.Time) []json.RawMessage {
 	ledger := s.state.Load().ledger
 	list := ledger.Display(id, now)
 	if d != protocol.MEUP1 {
 		list = ledger.DisplaySlash(id, now)
 	}
-	out := make([]json.RawMessage, 0, len(list))
-	for _, c := range list {
-		if d == protocol.MEW4 && len(c) > 0 && c[0] == '"' {
-			c = append(append([]byte(`{"kind":`), c...), '}')
-		}
-		out = append(out, c)
+	if d == protocol.MEW4 {
+		return mewCapabilities(list)
 	}
-	return out
+	return append(make([]json.RawMessage, 0, len(list)), list...)
 }
 
 // welcomeSeq is the head of the log as far as this connection is concerned:

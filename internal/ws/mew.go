@@ -33,7 +33,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	}
 	s.joining.Add(-1)
 	if member != nil {
-		s.start(wsConn, c, member)
+		s.start(wsConn, c, member, r)
 	}
 }
 
@@ -156,4 +156,13 @@ func closeCode(c protocol.Code) int {
 		return protocol.CloseInternal
 	}
 	return protocol.ClosePolicy
+}
+
+// dialed returns the address that the client has dialed.
+func dialed(r *http.Request) string {
+	scheme := "ws://"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "wss://"
+	}
+	return scheme + r.Host + "/"
 }

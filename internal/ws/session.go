@@ -36,6 +36,7 @@ type session struct {
 
 	messageLimit int64
 	contextDepth int
+	address      string // of the gateway, as a client of MEW has dialed it
 	violations   Violations
 }
 
@@ -246,6 +247,9 @@ func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
 			s.member.Acknowledge(o.ID, o.Seq)
 		}
 		if o.Invite != nil {
+			if s.member.Dialect == protocol.MEW4 {
+				o.Invite.Status, o.Invite.ConnectionURL = "created", s.address
+			}
 			s.member.Tell(protocol.KindSpaceInviteAck, o.ID, o.Invite)
 		}
 	}

@@ -1,0 +1,103 @@
+package space
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// stepKinds are the kinds that reasoning/step stands for in capabilities, which
+// the matcher of MEW's clients does not know.
+var stepKinds = []protocol.Kind{
+	protocol.KindReasoningThought, protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion,
+}
+
+// mewCapabilities spells capabilities, with slashes, for the matcher of MEW's
+// clients: objects alone, no deny rules, ** for every kind, and the right to
+// answer, which these clients always have.
+func mewCapabilities(list []json.RawMessage) []json.RawMessage {
+	answer := json.RawMessage(`{"kind":"mcp/response"}`)
+	out := make([]json.RawMessage, 0, len(list)+1)
+	answers := false
+	for _, c := range list {
+		doc, err := protocol.ParseJSON(c, protocol.MaxDepth)
+		if err != nil {
+			continue // it was parsed when it was given
+		}
+		v := doc.Root()
+		if v.Get("deny").Bool() {
+			continue
+		}
+		kind := v.Get("kind")
+		if v.Type() == protocol.TypeString {
+			kind = v
+		}
+		kinds := []string{kind.Text()}
+		switch kinds[0] {
+		case "*":
+			kinds[0] = "**"
+		case "reasoning/step":
+			kinds = kinds[:0]
+			for _, k := range stepKinds {
+				kinds = append(kinds, k.Slash())
+			}
+		}
+		for _, k := range kinds {
+			spelled := mewCapability(v, k)
+			answers = answers || bytes.Equal(spelled, answer)
+			out = append(out, spelled)
+		}
+	}
+	if !answers {
+		out = append(out, answer)
+	}
+	return out
+}
+
+// mewCapability returns a capability with another kind.
+func mewCapability(v protocol.Value, kind string) json.RawMessage {
+	out := protocol.AppendString([]byte(`{"kind":`), kind)
+	if v.Type() == protocol.TypeObject {
+		for k, x := range v.Members {
+			if !k.EqualText("kind") {
+				out = append(append(append(append(out, ','), k.Raw()...), ':'), x.Raw()...)
+			}
+		}
+	}
+	return append(out, '}')
+}
+
+// announceInvited notifies MEW's clients, which have no other way to learn it,
+// of participants that were invited. One that does not read is left out.
+func (s *Space) announceInvited(entries []*Entry) {
+	for _, e := range entries {
+		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {
+			continue
+		}
+		_, g, err := readInvitation(&journal.Entry{Envelope: *e.Envelope, Note: e.note})
+		if err != nil {
+			continue // reported by the fold
+		}
+		payload := map[string]any{
+			"event":       "invited",
+			"participant": s.describe(g.Recipient, protocol.MEW4, s.now()),
+			"invited_by":  e.Envelope.From,
+		}
+		if doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth); err == nil && doc.Root().Get("reason").Exists() {
+			payload["reason"] = json.RawMessage(doc.Root().Get("reason").Raw())
+		}
+		for _, m := range s.members() {
+			if m.Dialect == protocol.MEW4 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.SightOf(m.Viewer())) {
+				m.post(m.own(protocol.KindSystemPresence, "", payload))
+			}
+		}
+	}
+}
+
+func (m *Member) controlFull() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.control) > maxControlBytes
+}
