@@ -29,6 +29,7 @@ import (
 //	alice connects QUERY with Origin=https://…  with a header of that name
 //	alice cannot connect QUERY 403 {…}          "nobody" has no token
 //	stranger dials PATH             a connection without token, without space
+//	bob dials PATH with the token   the same with bob's token in the header
 //
 //	alice sends {…}                 a frame, as it stands
 //	alice sends at once {…} {…}     frames in one packet

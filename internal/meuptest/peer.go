@@ -174,10 +174,15 @@ func (c *conversation) cannotConnect(ctx context.Context, who, rest string) erro
 }
 
 func (c *conversation) dials(ctx context.Context, who, path string) error {
+	path, withToken := cutWords(path, "with the token")
 	if path == "" {
 		path = "/"
 	}
-	p, _, err := c.dial(ctx, path, approach{label: who}) //nolint:bodyclose // an upgrade leaves no body
+	a := approach{label: who, header: http.Header{}}
+	if withToken {
+		a.header.Set("Authorization", "Bearer "+c.token(who))
+	}
+	p, _, err := c.dial(ctx, path, a) //nolint:bodyclose // an upgrade leaves no body
 	if err != nil {
 		return err
 	}

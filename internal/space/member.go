@@ -24,7 +24,7 @@ const (
 // JoinOptions say how a connection takes part.
 type JoinOptions struct {
 	ID      protocol.ParticipantID
-	Dialect protocol.Dialect
+	Dialect protocol.Dialect // at first, see Member.Switch
 	Filter  protocol.Filter
 	Since   *protocol.Seq // replay what came after; nil: from now
 	Log     string        // id of the log that Since belongs to; "": not known
@@ -67,6 +67,7 @@ type Member struct {
 
 	matcher  atomic.Pointer[protocol.Matcher]
 	observes atomic.Bool // may see what is addressed to others
+	speaks   atomic.Uint32
 
 	asleep atomic.Bool
 	nudged atomic.Bool
@@ -130,6 +131,16 @@ func (d *Delivery) release() {
 		scratch.Put(&room)
 	}
 	*d = Delivery{}
+}
+
+// Speaks returns the member's dialect: that of JoinOptions until Switch.
+func (m *Member) Speaks() protocol.Dialect { return protocol.Dialect(m.speaks.Load()) }
+
+// Switch changes the member's dialect and sends a fresh welcome in it. A Sender
+// that was made before keeps the old one.
+func (m *Member) Switch(d protocol.Dialect) {
+	m.speaks.Store(uint32(d))
+	m.welcomeAgain()
 }
 
 // Participant returns who the member is.
@@ -291,7 +302,7 @@ func (m *Member) own(kind protocol.Kind, correlation protocol.ID, payload any) *
 // post queues a frame for this member alone.
 func (m *Member) post(e *protocol.Envelope) {
 	m.mu.Lock()
-	m.control = appendFrame(m.control, m.Dialect, e)
+	m.control = appendFrame(m.control, m.Speaks(), e)
 	m.mu.Unlock()
 	m.rouse()
 }
@@ -305,7 +316,7 @@ func (m *Member) Tell(kind protocol.Kind, correlation protocol.ID, payload any) 
 	for len(m.control) > maxControlBytes && m.closing == nil {
 		m.drained.Wait()
 	}
-	m.control = appendFrame(m.control, m.Dialect, e)
+	m.control = appendFrame(m.control, m.Speaks(), e)
 	m.mu.Unlock()
 	m.rouse()
 }

@@ -89,7 +89,7 @@ func (s *Space) announceInvited(entries []*Entry) {
 			payload["reason"] = json.RawMessage(doc.Root().Get("reason").Raw())
 		}
 		for _, m := range s.members() {
-			if m.Dialect == protocol.MEW4 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.SightOf(m.Viewer())) {
+			if m.Speaks() == protocol.MEW4 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.SightOf(m.Viewer())) {
 				m.post(m.own(protocol.KindSystemPresence, "", payload))
 			}
 		}

@@ -42,7 +42,7 @@ func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, *protocol.Err
 
 // Sender returns the member as a sender.
 func (m *Member) Sender() *Sender {
-	return &Sender{ID: m.ID, Dialect: m.Dialect, Observe: m.Observe, space: m.space, who: m.who, visibleAfter: m.VisibleAfter}
+	return &Sender{ID: m.ID, Dialect: m.Speaks(), Observe: m.Observe, space: m.space, who: m.who, visibleAfter: m.VisibleAfter}
 }
 
 // Limits returns the limits that hold for the sender.

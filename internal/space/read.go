@@ -95,7 +95,7 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	}
 	m.space.observer().FromJournal(len(entries))
 	d.Entries = m.sift(entries, 0)
-	if m.Dialect == protocol.MEUP1 {
+	if m.Speaks() == protocol.MEUP1 {
 		encodeTogether(d.Entries)
 	}
 	return true
@@ -127,7 +127,7 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 	}
 	if oldest > 0 && m.seq < oldest-1 {
 		if m.seq > 0 { // it goes out before what it goes on with
-			d.Control = appendFrame(d.Control, m.Dialect, m.expired(oldest))
+			d.Control = appendFrame(d.Control, m.Speaks(), m.expired(oldest))
 		}
 		m.seq = oldest - 1
 	}

@@ -120,6 +120,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	m := &Member{JoinOptions: o, space: s, welcomeDue: true,
 		wake: make(chan struct{}, 1), closed: make(chan struct{})}
 	m.drained = sync.NewCond(&m.mu)
+	m.speaks.Store(uint32(o.Dialect))
 	m.matcher.Store(matcher)
 	if err := s.startCursor(ctx, m); err != nil {
 		return nil, err

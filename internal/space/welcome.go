@@ -27,23 +27,23 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 	w := protocol.Welcome{
 		You: protocol.You{
 			ID:           m.ID,
-			Capabilities: s.capabilitiesOf(m.ID, m.Dialect, now),
+			Capabilities: s.capabilitiesOf(m.ID, m.Speaks(), now),
 			Limits:       s.settings(m.ID).Limits,
 		},
 		Participants: []protocol.Participant{},
 		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
-		Protocol:     m.Dialect.String(),
+		Protocol:     m.Speaks().String(),
 	}
 	for _, id := range s.Present() {
-		if m.Dialect == protocol.MEW4 && id == m.ID {
+		if m.Speaks() == protocol.MEW4 && id == m.ID {
 			continue // MEW lists the others
 		}
-		w.Participants = append(w.Participants, s.describe(id, m.Dialect, now))
+		w.Participants = append(w.Participants, s.describe(id, m.Speaks(), now))
 	}
-	if m.Dialect == protocol.MEW4 {
+	if m.Speaks() == protocol.MEW4 {
 		w.ActiveStreams = &[]any{}
 	}
-	return appendFrame(dst, m.Dialect, m.own(protocol.KindSystemWelcome, "", w))
+	return appendFrame(dst, m.Speaks(), m.own(protocol.KindSystemWelcome, "", w))
 }
 
 // capabilitiesOf lists what a participant holds, spelled for the dialect.

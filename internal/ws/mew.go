@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -33,7 +34,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	}
 	s.joining.Add(-1)
 	if member != nil {
-		s.start(wsConn, c, member, r)
+		s.start(wsConn, c, member, r, false)
 	}
 }
 
@@ -98,6 +99,63 @@ type joinFrame struct {
 	space       string
 	participant protocol.ParticipantID
 	token       string
+}
+
+// withSpace returns a request to /spaces/NAME with a token in its header, as
+// clients of meup/v0.2 send it, as one to /ws?space=NAME; any other as it is.
+func withSpace(r *http.Request) *http.Request {
+	name, found := strings.CutPrefix(r.URL.Path, "/spaces/")
+	q := r.URL.Query()
+	if !found || q.Has("space") || !protocol.ValidSpaceName(name) {
+		return r
+	}
+	if _, _, err := access.Token(r); err != nil {
+		return r
+	}
+	q.Set("space", name)
+	if !q.Has("dialect") {
+		q.Set("dialect", protocol.MEUP2.String())
+	}
+	changed := r.Clone(r.Context())
+	changed.URL.RawQuery = q.Encode()
+	return changed
+}
+
+// switchDialect looks at the first frame of a connection that has named no
+// dialect: a join of MEW's, or an envelope in its dialect, switches to that. It
+// reports whether the frame was the join, which is answered by a fresh welcome or
+// by the error.
+func (s *session) switchDialect(frame []byte) (joined bool, refused *protocol.Error) {
+	if !s.maySwitch {
+		return false, nil
+	}
+	s.maySwitch = false
+	doc, err := protocol.ParseJSON(frame, protocol.MaxDepth)
+	if err != nil {
+		return false, nil // for the decoder to refuse
+	}
+	fields := doc.Root()
+	kind, _ := protocol.ParseKind(fields.Get("kind").Text())
+	join := kind == protocol.KindSystemJoin
+	if join {
+		fields = fields.Get("payload")
+	}
+	join = join || fields.Get("type").EqualText("join")
+	spoken, known := protocol.ParseDialect(doc.Root().Get("protocol").Text())
+	if !join && (!known || spoken != protocol.MEW4) {
+		return false, nil
+	}
+	if join {
+		if id := fields.Get("participantId").Text(); id != "" && id != string(s.member.ID) {
+			return true, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", s.member.ID)
+		}
+		if name := fields.Get("space").Text(); name != "" && name != s.member.Space().Name() {
+			return true, access.BadRequest("This connection is to another space than the join names.")
+		}
+	}
+	s.member.Switch(protocol.MEW4)
+	s.sender = s.member.Sender()
+	return join, nil
 }
 
 // parseJoin reads a join in either of its two forms.

@@ -97,6 +97,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.done.Done()
+	r = withSpace(r)
 	if !r.URL.Query().Has("space") {
 		s.serveMEW(w, r)
 		return
@@ -126,7 +127,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.options.Logger.Debug("upgrade", "participant", identity.Participant, "error", acceptErr)
 		return
 	}
-	s.start(wsConn, c, member, r)
+	s.start(wsConn, c, member, r, !o.DialectNamed)
 }
 
 // admit holds a request against what can be said before anything is known of
@@ -189,9 +190,9 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 
 // start hands the connection to its goroutines. The handler returns: its
 // stack, its request and its buffers are not needed any more.
-func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request) {
+func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
-	if member.Dialect == protocol.MEW4 {
+	if x.maySwitch = maySwitch; maySwitch || member.Speaks() == protocol.MEW4 {
 		x.address = dialed(r)
 	}
 	if s.options.NewViolations != nil {

@@ -36,6 +36,7 @@ type session struct {
 
 	messageLimit int64
 	contextDepth int
+	maySwitch    bool   // the first frame may change the dialect
 	address      string // of the gateway, as a client of MEW has dialed it
 	violations   Violations
 }
@@ -77,13 +78,22 @@ func (s *session) readLoop(ctx context.Context) error {
 			if len(frame) > heavyBytes && !s.takeSlot() {
 				return errors.Join(s.publish(ctx, attempts), s.endViolation(errViolations))
 			}
+			joined, refused := s.switchDialect(frame)
+			if refused != nil {
+				if err := s.refuse("", refused); err != nil {
+					return err
+				}
+			}
+			if joined {
+				break
+			}
 			a := s.decode(frame)
 			if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemSubscribe {
 				if err := errors.Join(s.publish(ctx, attempts), s.subscribe(a.In)); err != nil {
 					return err
 				}
 				attempts = attempts[:0]
-			} else if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Dialect != protocol.MEUP1 {
+			} else if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Speaks() != protocol.MEUP1 {
 				if err := s.heartbeat(a.In); err != nil {
 					return err
 				}
@@ -109,7 +119,7 @@ func (s *session) decode(frame []byte) space.Attempt {
 		return space.Attempt{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
 			"An envelope is a text frame; this was a binary one.")}
 	}
-	in, err := protocol.Decode(frame, s.member.Dialect, s.contextDepth)
+	in, err := protocol.Decode(frame, s.member.Speaks(), s.contextDepth)
 	return space.Attempt{In: in, Err: err}
 }
 
@@ -247,7 +257,7 @@ func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
 			s.member.Acknowledge(o.ID, o.Seq)
 		}
 		if o.Invite != nil {
-			if s.member.Dialect == protocol.MEW4 {
+			if s.member.Speaks() == protocol.MEW4 {
 				o.Invite.Status, o.Invite.ConnectionURL = "created", s.address
 			}
 			s.member.Tell(protocol.KindSpaceInviteAck, o.ID, o.Invite)
@@ -316,7 +326,7 @@ func (s *session) writeLoop(ctx context.Context) {
 		if err := s.member.Next(ctx, &d); err != nil {
 			return
 		}
-		frames = gather(frames[:0], &d, s.member.Dialect)
+		frames = gather(frames[:0], &d, s.member.Speaks())
 		if len(frames) > 0 {
 			if err := s.conn.writeFrames(frames, s.server.options.IdleTimeout); err != nil {
 				_ = s.ws.CloseNow() // the reader notices
