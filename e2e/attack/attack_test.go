@@ -211,7 +211,7 @@ func TestFilters(t *testing.T) {
 			if err != nil {
 				return
 			}
-			defer c.CloseNow() //nolint:errcheck // the end
+			defer c.CloseNow()
 			drain(ctx, c)
 		}),
 	)
@@ -224,7 +224,7 @@ func TestPresence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer watcher.CloseNow() //nolint:errcheck // the end
+	defer watcher.CloseNow()
 	var frames atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -282,7 +282,7 @@ func TestRefusals(t *testing.T) {
 				if err != nil {
 					return
 				}
-				defer c.CloseNow() //nolint:errcheck // the end
+				defer c.CloseNow()
 				go drain(ctx, c)
 				forever(ctx, func(int) {
 					if c.Write(ctx, websocket.MessageText, []byte(body)) != nil {
@@ -348,7 +348,7 @@ func TestSilentUpgrades(t *testing.T) {
 			return
 		}
 		open.Add(1)
-		defer c.CloseNow() //nolint:errcheck // the end
+		defer c.CloseNow()
 		drain(ctx, c)
 	}))
 	t.Logf("%d silent connections", open.Load())

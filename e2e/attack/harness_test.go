@@ -244,7 +244,7 @@ func (g *target) honest(ctx context.Context) ([]time.Duration, error) {
 		}
 		c, err = g.dial(ctx, "honest", "lab", "ack=true&echo=false&kinds=x.none")
 	}
-	defer c.CloseNow() //nolint:errcheck // the end
+	defer c.CloseNow()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	var took []time.Duration

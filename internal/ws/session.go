@@ -88,16 +88,17 @@ func (s *session) readLoop(ctx context.Context) error {
 				break
 			}
 			a := s.decode(frame)
-			if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemSubscribe {
+			switch {
+			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemSubscribe:
 				if err := errors.Join(s.publish(ctx, attempts), s.subscribe(a.In)); err != nil {
 					return err
 				}
 				attempts = attempts[:0]
-			} else if a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Speaks() != protocol.MEUP1 {
+			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Speaks() != protocol.MEUP1:
 				if err := s.heartbeat(a.In); err != nil {
 					return err
 				}
-			} else {
+			default:
 				attempts = append(attempts, a)
 			}
 			size += len(frame)
