@@ -73,10 +73,10 @@ func pageProposals(s *pageStage) {
 	p.sees(saying("article", like("Approved by alice, and done")))
 }
 
-// Taken back, expired, approved with another result: each looks different, in
-// the panel and in the talk.
+// Taken back, expired, approved with another result, decided out of sight: each
+// looks different, in the panel and in the talk.
 func pageFates(s *pageStage) {
-	scout, alice := s.join("scout"), s.join("alice")
+	scout, alice, files := s.join("scout"), s.join("alice"), s.join("guide")
 	propose := func(file string) protocol.ID {
 		return scout.tell(protocol.KindMCPProposal, "", "", fields{"method": "tools/call", "params": fields{"name": "delete_file", "arguments": fields{"path": file}}})
 	}
@@ -85,8 +85,11 @@ func pageFates(s *pageStage) {
 	scout.tell(protocol.KindMCPWithdraw, "", propose("taken.txt"), fields{"reason": "no_longer_needed"})
 	scout.tell(protocol.KindMCPWithdraw, "", propose("late.txt"), fields{"reason": "timeout"})
 	failing := propose("failing.txt")
-	done := alice.tell(protocol.KindMCPRequest, "", failing, fields{"id": 1, "method": "tools/call", "params": fields{"name": "delete_file", "arguments": fields{"path": "other.txt"}}})
-	scout.tell(protocol.KindMCPResponse, "", done, fields{"id": 1, "error": fields{"code": -1, "message": "the disk is gone"}})
+	done := alice.send(protocol.Envelope{
+		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"guide"}, Correlation: protocol.CorrelateTo(failing),
+		Payload: []byte(`{"id": 1, "method": "tools/call", "params": {"name": "delete_file", "arguments": {"path": "other.txt"}}, "edited": true}`),
+	})
+	files.tell(protocol.KindMCPResponse, "", done, fields{"id": 1, "error": fields{"code": -1, "message": "the disk is gone"}})
 	propose("waits.txt")
 	panel := at("tabpanel", "Proposals")
 	for file, words := range map[string]string{
@@ -106,6 +109,24 @@ func pageFates(s *pageStage) {
 	p.misses(panel)
 	p.click(at("button", "Decide").in(room))
 	p.sees(saying("article", like("waits.txt", "Approve Reject…")).in(panel))
+
+	// It names no host: a person chooses one.
+	p.is(at("button", "Approve").in(panel), "disabled", "")
+	p.choose(at("combobox", like("does not name the participant")).in(panel), "guide")
+	p.click(at("button", "Approve").in(panel))
+	p.sees(saying("article", like("waits.txt", "Approved by alice, under way")).in(panel))
+	p.sees(at("tab", "Proposals"))
+
+	// The decision is not visible to bob: his own is refused with the words of the gateway, and closes the card.
+	late := s.visit("bob")
+	late.panel("Proposals")
+	bobs := at("tabpanel", "Proposals")
+	card := saying("article", like("waits.txt", "Approve Reject…")).in(bobs)
+	late.sees(card)
+	late.click(at("button", "Reject…").in(card))
+	late.click(at("button", "Reject").in(bobs))
+	late.sees(saying("article", like("waits.txt", "Decided by alice before")).in(bobs))
+	late.sees(at("tab", "Proposals, 1 to decide")) // failing.txt, whose approval is not visible either
 
 	watcher.panel("Proposals")
 	watcher.sees(saying("article", like("waits.txt", "You may not decide this")))

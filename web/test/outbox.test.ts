@@ -28,6 +28,7 @@ class Stage {
   readonly clock = new FakeClock();
   readonly sent: Envelope[] = [];
   readonly admitted: string[] = [];
+  readonly refused: (readonly [string, string])[] = [];
   up = true;
   state: OutboxState = { items: [], holdFor: 0, durable: true };
   readonly box: Outbox;
@@ -46,6 +47,7 @@ class Stage {
         this.state = s;
       },
       onAdmitted: (id) => this.admitted.push(id),
+      onRefused: (draft, refusal) => this.refused.push([draft.kind, refusal.error]),
     });
     this.box.open(you, "lab", bytes);
     this.box.connected(true);
@@ -133,6 +135,7 @@ test("refusals are told in words, and what was refused can be taken back or trie
   s.gateway("system.error", id, { error: "unknown_participant", message: "" });
   assert.equal(s.box.dismiss(id)?.payload["message"], "x");
   assert.deepEqual(s.state.items, []);
+  assert.deepEqual(s.refused, [["chat", "unknown_participant"], ["chat", "unknown_participant"]]);
 });
 
 test("rate limited: it waits as long as it was told to, and so does what is behind it", () => {

@@ -40,6 +40,7 @@ test("what becomes of a proposal looks different each time", () => {
     p({ status: "rejected" }),
     p({ status: "withdrawn" }),
     p({ status: "expired" }),
+    p({ status: "settled" }),
   ].map(lookOf);
   assert.equal(new Set(looks.map((x) => x.sign)).size, looks.length);
   assert.equal(new Set(looks.map((x) => x.words)).size, looks.length);

@@ -1,11 +1,16 @@
 /** What becomes of proposals, and what is sent to decide on them. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { approve, reject, withdraw } from "../src/core/drafts.js";
 import { parse, stringify } from "../src/core/json.js";
+import { answers, candidates, proposed as readProposal, settles, undecided } from "../src/core/proposal.js";
 import { envelope } from "../src/core/read.js";
 import { Reducer } from "../src/core/reducer.js";
+import { refusal } from "../src/core/sentences.js";
+import { Space } from "../src/core/space.js";
 import type { CallStep, Proposal } from "../src/core/state.js";
 import type { Envelope } from "../src/core/types.js";
 import { Scribe } from "./support.js";
@@ -37,17 +42,19 @@ test("pending, then approved, then done", () => {
 test("approved, but it did not work; with other arguments than proposed", () => {
   const { r, w, id, now } = proposed();
   const params = { name: "delete_file", arguments: { path: "new.log" } };
-  const request = w.say("alice", "mcp.request", { ...CALL, params }, { correlationId: id });
+  r.apply(w.say("alice", "mcp.request", { ...CALL, params }, { to: ["files"], correlationId: id }));
+  assert.equal(now().status, "pending", "it is another call, and does not say so");
+  const request = w.say("alice", "mcp.request", { ...CALL, params, edited: true }, { to: ["files"], correlationId: id });
   r.apply(request);
-  r.apply(w.say("planner", "mcp.response", { error: { code: 1, message: "denied" } }, { correlationId: request.id }));
+  for (const who of ["planner", "alice"]) r.apply(w.say(who, "mcp.response", { result: {} }, { correlationId: request.id }));
+  assert.equal(now().done, false, "only the host answers");
+  r.apply(w.say("files", "mcp.response", { error: { code: 1, message: "denied" } }, { correlationId: request.id }));
   assert.deepEqual([now().status, now().failed, now().summary], ["approved", true, "denied"]);
   assert.deepEqual(now().approvedArgs, { path: "new.log" });
 });
 
 test("rejected, withdrawn and expired are three things", () => {
   const one = proposed();
-  one.r.apply(one.w.say("planner", "mcp.reject", { reason: "disagree" }, { correlationId: one.id }));
-  assert.equal(one.now().status, "pending", "one cannot reject one's own");
   one.r.apply(one.w.say("bob", "mcp.reject", { reason: "unsafe", message: "not on Friday" }, { correlationId: one.id }));
   assert.deepEqual([one.now().status, one.now().decidedBy, one.now().reason, one.now().explanation], ["rejected", "bob", "unsafe", "not on Friday"]);
   const two = proposed();
@@ -96,13 +103,110 @@ test("approving sends exactly what was proposed", () => {
   );
 });
 
-test("what was proposed in private is decided in private", () => {
+test("with its context it expires, unless a decision follows", () => {
+  const r = new Reducer({ fromStart: true });
+  const w = new Scribe();
+  const start = w.say("planner", "reasoning.start");
+  const p = w.say("planner", "mcp.proposal", CALL, { context: start.id });
+  for (const e of [start, p, w.say("planner", "reasoning.conclusion", {}, { context: start.id })]) r.apply(e);
+  const outcome = (): readonly unknown[] => {
+    const step = r.state.blocks.get(start.id)?.steps[0] as CallStep;
+    return [r.state.proposals.get(p.id)?.status, r.state.pending, step.call.outcome, r.state.blocks.get(start.id)?.counts.pending];
+  };
+  assert.deepEqual(outcome(), ["expired", [], "expired", 0]);
+  const request = w.say("alice", "mcp.request", CALL, { to: ["files"], correlationId: p.id });
+  r.apply(request);
+  assert.equal(outcome()[0], "approved");
+  r.apply(w.say("files", "mcp.response", { result: {} }, { correlationId: request.id }));
+  assert.deepEqual(outcome(), ["approved", [], "fulfilled", 0]);
+});
+
+test("an approval goes to the host alone", () => {
   const { now } = proposed({ to: ["alice"], context: "c" });
-  assert.deepEqual(approve(now(), "r").to, ["planner", "alice"]);
+  assert.deepEqual(approve(now(), "r", "files").to, ["files"]);
+  assert.equal(approve(now(), "r", "files").context, "c");
+  assert.deepEqual(approve(proposed({}, { participant_id: "planner" }).now(), "r").to, ["planner"]);
+});
+
+test("a host is chosen among those that are connected", () => {
+  const { r, now } = proposed();
+  const participants = ["planner", "zoe", "files", "alice"].map((id) => ({ id, capabilities: [] }));
+  r.hint({ id: "w", ts: "", from: "system:gateway", kind: "system.welcome", payload: { you: { id: "alice" }, participants, space: { name: "lab", seq: 1 } } });
+  assert.deepEqual(candidates(r.state.participants.values(), now(), "alice"), ["files", "zoe"]);
+});
+
+test("what was proposed in private is rejected in private", () => {
+  const { now } = proposed({ to: ["alice"], context: "c" });
   assert.deepEqual(reject(now(), "unsafe", "no").to, ["planner", "alice"]);
   assert.deepEqual(withdraw(now()).to, ["alice"]);
-  assert.equal(approve(now(), "r").context, "c");
   assert.deepEqual(reject(now(), "").payload, { reason: "other" });
-  const edited = approve(now(), "r", { path: "x" });
-  assert.deepEqual(edited.payload["params"], { name: "delete_file", arguments: { path: "x" } });
+});
+
+test("a decision that is not visible closes a proposal, and stays when the state is made anew", () => {
+  const space = new Space();
+  const w = new Scribe();
+  const start = w.say("planner", "reasoning.start");
+  const p = w.say("planner", "mcp.proposal", CALL, { context: start.id });
+  for (const e of [start, p]) space.receive(e);
+  const step = (): CallStep => space.state.blocks.get(start.id)?.steps[0] as CallStep;
+  assert.equal(undecided(step().call), true);
+  space.settled(p.id, "bob");
+  space.settled("unknown", "bob");
+  for (let i = 0; i < 2; i++) {
+    const { status, decidedBy } = space.state.proposals.get(p.id) as Proposal;
+    assert.deepEqual([status, decidedBy, space.state.pending, undecided(step().call)], ["settled", "bob", [], false]);
+    space.load([{ ...w.say("alice", "chat", { message: "before" }), seq: 0.5 }], true);
+  }
+  space.receive(w.say("bob", "mcp.request", CALL, { to: ["files"], correlationId: p.id }));
+  assert.equal(space.state.proposals.get(p.id)?.status, "approved");
+});
+
+test("a refusal of a decision is told in plain words", () => {
+  assert.equal(refusal({ error: "proposal_settled", message: "bob has decided on this proposal before." }), "This proposal was decided already. bob has decided on this proposal before.");
+  assert.match(refusal({ error: "proposal_mismatch", message: "" }), /^This is not the call that was proposed/);
+});
+
+declare const REPOSITORY: string;
+
+interface Cases {
+  readonly settles: readonly { readonly name: string; readonly proposal: unknown; readonly envelope: unknown; readonly outcome: string }[];
+  readonly answers: readonly { readonly name: string; readonly request: unknown; readonly envelope: unknown; readonly counts: boolean }[];
+}
+
+const cases = parse(readFileSync(join(REPOSITORY, "internal", "proposal", "testdata", "rules.json"), "utf8")) as Cases;
+const read = (v: unknown): Envelope => envelope(v) as Envelope;
+
+test("there are cases of the rules", () => assert.ok(cases.settles.length > 50 && cases.answers.length > 5));
+
+/** What a reducer makes of a case. */
+function reduced(p: Envelope, e: Envelope): string {
+  const r = new Reducer({ fromStart: true });
+  r.apply({ ...p, seq: 1 });
+  r.apply({ ...e, seq: 2 });
+  const { status } = r.state.proposals.get(p.id) as Proposal;
+  return status === "pending" ? "" : status === "approved" ? "fulfilled" : status;
+}
+
+for (const c of cases.settles) {
+  test(`settles: ${c.name}`, () => {
+    const p = read(c.proposal);
+    const e = read(c.envelope);
+    assert.equal(settles(readProposal(p), e), c.outcome || "pending");
+    assert.equal(reduced(p, e), c.outcome);
+  });
+}
+
+for (const c of cases.answers) {
+  test(`answers: ${c.name}`, () => {
+    const request = read(c.request);
+    assert.equal(answers({ id: request.id, to: request.to ?? [] }, read(c.envelope)), c.counts);
+  });
+}
+
+test("a call that nobody could write is not the proposed one", () => {
+  let deep: unknown = 1;
+  for (let i = 0; i < 100_000; i++) deep = [deep];
+  const p = readProposal({ id: "p", ts: "", from: "planner", kind: "mcp.proposal", payload: { method: "m", params: deep } });
+  const e = { id: "e", ts: "", from: "alice", to: ["files"], kind: "mcp.request", correlationId: "p", payload: { method: "m", params: deep } };
+  assert.equal(settles(p, e), "pending");
 });

@@ -1,6 +1,5 @@
 /** What a person can say, as envelopes to be sent. */
 
-import { isObject } from "./read.js";
 import type { Proposal } from "./state.js";
 import type { Capability, ContextPath, Draft, ID, ParticipantID, Payload } from "./types.js";
 
@@ -33,24 +32,18 @@ export function thoughtInside(path: ContextPath, text: string): Draft {
 }
 
 /**
- * Makes the call that was proposed: exactly as it was proposed, unless other
- * arguments are given. It goes to whose tool it is; what was proposed in
- * private stays so.
+ * Makes the call that was proposed, exactly as it was proposed. It goes to the
+ * participant that runs the tool alone: the one that the proposal names, or the
+ * host that is given.
  */
-export function approve(p: Proposal, id: ID, args?: Payload): Draft {
+export function approve(p: Proposal, id: ID, host = p.owner): Draft {
   return {
     kind: "mcp.request",
-    ...addressed(p.owner !== "" ? [p.owner] : circle(p)),
+    to: [host],
     correlationId: p.id,
     ...(p.context !== "" && { context: p.context }),
-    payload: { jsonrpc: "2.0", id, method: p.method, ...paramsOf(p, args) },
+    payload: { jsonrpc: "2.0", id, method: p.method, ...(p.params !== undefined && { params: p.params }) },
   };
-}
-
-function paramsOf(p: Proposal, args: Payload | undefined): Payload {
-  if (args === undefined) return p.params === undefined ? {} : { params: p.params };
-  if (p.method !== "tools/call") return { params: args };
-  return { params: { ...(isObject(p.params) ? p.params : {}), name: p.tool, arguments: args } };
 }
 
 /** Says no. `words` may say more than the reason does. */

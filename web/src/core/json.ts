@@ -58,6 +58,16 @@ function write(v: unknown, depth: number): string {
   return "{" + parts.join(",") + "}";
 }
 
+/** A text that is the same for equal values: members in order, numbers in one spelling. Throws for what is nested too deeply. */
+export function canonical(v: unknown, depth = 0): string {
+  if (depth > MAX_DEPTH) throw new RangeError("nested too deeply to be compared");
+  if (v instanceof ExactNumber || typeof v === "number") return digits(String(v));
+  if (typeof v !== "object" || v === null) return JSON.stringify(v) ?? "null";
+  if (Array.isArray(v)) return "[" + v.map((x) => canonical(x, depth + 1)).join(",") + "]";
+  const members = Object.entries(v).map(([key, x]) => JSON.stringify(key) + ":" + canonical(x, depth + 1));
+  return "{" + members.sort().join(",") + "}";
+}
+
 /** Whether a double says the same number as the text. */
 function holds(text: string, n: number): boolean {
   return Number.isFinite(n) && digits(text) === digits(String(n));

@@ -54,6 +54,8 @@ export interface OutboxOptions {
   readonly onChange: (s: OutboxState) => void;
   /** An envelope is in the log. */
   readonly onAdmitted?: (id: ID, seq: number) => void;
+  /** The gateway has refused it, and trying again is of no use. */
+  readonly onRefused?: (draft: Draft, refusal: Refusal) => void;
 }
 
 /** Bounds: envelopes that wait, and that are on their way at once. */
@@ -178,6 +180,7 @@ export class Outbox {
       this.postpone(item, refusal);
       return;
     }
+    this.o.onRefused?.(item.draft, refusal);
     this.update(item.id, { status: "refused", note: inWords(refusal), refusal });
     this.flush();
   }

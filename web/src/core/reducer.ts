@@ -8,10 +8,11 @@
  * envelope contains makes it throw.
  */
 
+import { closesContext } from "./proposal.js";
 import { correlations } from "./read.js";
 import type { SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
-import { type Envelope, GATEWAY } from "./types.js";
+import { type Envelope, GATEWAY, type ID, type ParticipantID } from "./types.js";
 import { acceptNamed, respond } from "./reduce/answers.js";
 import { enter, rootOf, settle } from "./reduce/blocks.js";
 import { aboutChat, say } from "./reduce/chat.js";
@@ -19,7 +20,7 @@ import { type Ctx, type Logged, answered } from "./reduce/context.js";
 import { Live } from "./reduce/live.js";
 import { note } from "./reduce/notices.js";
 import * as people from "./reduce/people.js";
-import { decide, propose, request } from "./reduce/proposals.js";
+import { decide, lapse, propose, request, settledBy } from "./reduce/proposals.js";
 import { grant, revoke } from "./reduce/rights.js";
 import { cancel, conclude, saidInside, start, think } from "./reduce/steps.js";
 import { closeStream, growStream, openStream } from "./reduce/streams.js";
@@ -81,6 +82,7 @@ export class Reducer {
     if (e.env.from !== GATEWAY) people.hear(c, e);
     acceptNamed(c, e);
     const opened = dispatch(c, e);
+    if (closesContext(e.env.kind)) lapse(c, e);
     if (context !== undefined) settle(c, context);
     this.place(e, opened);
     note(c, e);
@@ -119,6 +121,7 @@ export class Reducer {
       grants: t.grants,
       roots: t.roots,
       pending: t.pending,
+      settled: live.settled,
       refusals: live.refusals,
       oldest: this.oldest || t.oldest,
       head: t.head,
@@ -131,6 +134,14 @@ export class Reducer {
   /** How many messages there are, without a publication. */
   get messages(): number {
     return this.c.t.messages.size;
+  }
+
+  /** Notes that somebody has decided a proposal, though the decision may not be visible. */
+  settled(proposal: ID, by: ParticipantID): void {
+    const { t, live } = this.c;
+    t.version++;
+    live.decided(proposal, by);
+    settledBy(this.c, proposal, by);
   }
 
   /** Says what of the log is held without holes. */

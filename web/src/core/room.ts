@@ -10,6 +10,7 @@ import { newID } from "./ids.js";
 import { Outbox, type OutboxState, type Storage } from "./outbox.js";
 import { Space, type SpaceOptions } from "./space.js";
 import type { SpaceState } from "./state.js";
+import { str } from "./read.js";
 import { ServerClock, parseTime } from "./time.js";
 import { type Draft, type Envelope, GATEWAY, type ID, type Millis, type Refusal } from "./types.js";
 
@@ -83,6 +84,9 @@ export class Room {
       newID,
       today: this.o.today ?? Date.now,
       transmit: (frame) => this.connection.transmit(frame),
+      onRefused: (draft, refusal) => {
+        if (refusal.error === "proposal_settled" && typeof draft.correlationId === "string") this.space.settled(draft.correlationId, str(refusal.by));
+      },
       onChange: (s) => {
         this.outgoing = s;
         this.changed();

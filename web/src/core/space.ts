@@ -13,7 +13,7 @@ import { contextPath, correlations, field, str, weigh } from "./read.js";
 import type { Logged } from "./reduce/context.js";
 import { Live, Reducer, logged } from "./reducer.js";
 import type { SpaceState } from "./state.js";
-import type { Envelope } from "./types.js";
+import type { Envelope, ID, ParticipantID } from "./types.js";
 
 export interface SpaceOptions {
   /** Messages that are held while the page follows the end; 0 stands for 2,000. */
@@ -126,6 +126,11 @@ export class Space {
       this.insert(sorted, this.older !== wasOlder);
     }
     this.trim();
+  }
+
+  /** A decision of one's own on a proposal was refused, since somebody has decided it. */
+  settled(proposal: ID, by: ParticipantID): void {
+    this.reducer.settled(proposal, by);
   }
 
   /** The log begins where the gateway says it does; before that nothing can be loaded. */

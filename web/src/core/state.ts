@@ -248,7 +248,8 @@ export interface Call {
   readonly reason: string;
 }
 
-export type ProposalStatus = "pending" | "approved" | "rejected" | "withdrawn" | "expired";
+/** `settled`: somebody has decided it in a way that is not visible here. */
+export type ProposalStatus = "pending" | "approved" | "rejected" | "withdrawn" | "expired" | "settled";
 
 /** A call that somebody may not make and asks others to make. */
 export interface Proposal extends Versioned {
@@ -267,6 +268,8 @@ export interface Proposal extends Versioned {
   readonly owner: ParticipantID;
   readonly rationale: string;
   readonly status: ProposalStatus;
+  /** It expired with its context: a decision may follow, or was not visible here. */
+  readonly lapsed: boolean;
   /** Who approved, rejected or withdrew it. */
   readonly decidedBy: ParticipantID;
   readonly decidedAt: Millis | null;
@@ -383,6 +386,8 @@ export interface SpaceState extends Versioned {
   /** Proposals that nobody has decided, oldest first; the length is for the badge. */
   readonly pending: readonly ID[];
   /** The youngest refusals, at most 50. */
+  /** Proposals that refusals of one's own decisions show as decided, and who decided them. */
+  readonly settled: ReadonlyMap<ID, ParticipantID>;
   readonly refusals: readonly RefusalNote[];
   /** Of what is loaded without holes: from `oldest` to `head`. 0: nothing. */
   readonly oldest: number;

@@ -120,6 +120,8 @@ export interface Refusal {
   readonly attempted_kind?: string;
   readonly your_capabilities?: readonly Capability[];
   readonly oldest_seq?: number;
+  /** Of proposal_settled: the participant that has decided. */
+  readonly by?: ParticipantID;
 }
 
 /** Close codes of the WebSocket. */

@@ -6,6 +6,7 @@ import type { Call, CallStep, Step } from "../core/state.js";
 import { callDuration } from "../core/time.js";
 import type { Outcome, ParticipantID } from "../core/types.js";
 import { look } from "../core/json.js";
+import { undecided } from "../core/proposal.js";
 import { author, spoken } from "./author.js";
 import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
@@ -26,7 +27,8 @@ const OUTCOMES: Readonly<Record<Outcome, string>> = {
 
 /** What became of a call, in a word or two. */
 export function outcomeWord(c: Call, over = false): string {
-  if (c.outcome === "pending") return c.proposed ? "waits for a decision" : over ? "no answer came" : "runs";
+  if (undecided(c)) return "waits for a decision";
+  if (c.outcome === "pending") return c.proposed ? `decided by ${spoken(c.decidedBy)}` : over ? "no answer came" : "runs";
   return c.failed && c.outcome !== "error" ? `${OUTCOMES[c.outcome]}, failed` : OUTCOMES[c.outcome];
 }
 
@@ -35,7 +37,7 @@ export function outcomeMark(c: Call, over = false): TemplateResult {
   const word = outcomeWord(c, over);
   if (c.outcome === "pending" && (c.proposed || !over)) {
     return c.proposed
-      ? html`<span class="mark wait" role="img" aria-label=${word} title=${word}>${icon("decide")}</span>`
+      ? html`<span class="mark ${undecided(c) ? "wait" : "quiet"}" role="img" aria-label=${word} title=${word}>${icon("decide")}</span>`
       : html`<span class="spinner" role="img" aria-label=${word} title=${word}></span>`;
   }
   const good = !c.failed && (c.outcome === "success" || c.outcome === "fulfilled");
@@ -122,6 +124,7 @@ function resultText(v: unknown): string {
 function result(desk: SpaceDesk, c: Call): TemplateResult | typeof nothing {
   if (c.outcome === "pending") {
     if (!c.proposed) return nothing;
+    if (!undecided(c)) return html`<p class="call-result">Decided by ${spoken(c.decidedBy)}.</p>`;
     return html`<p class="call-result wait">Waits for a decision. <button class="words" @click=${() => desk.open("proposals", { id: c.id })}>Decide</button></p>`;
   }
   const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${spoken(c.decidedBy)}` : c.proposed ? `Approved by ${spoken(c.decidedBy)}` : "";

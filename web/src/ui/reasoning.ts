@@ -7,6 +7,7 @@
 import { type PropertyValues, type TemplateResult, html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { cancelReasoning } from "../core/drafts.js";
+import { undecided } from "../core/proposal.js";
 import type { Block } from "../core/state.js";
 import type { ParticipantID } from "../core/types.js";
 import { oneLine } from "../core/read.js";
@@ -106,7 +107,7 @@ export class ReasoningBlock extends Light {
   /** What there is in it, for who has not opened it. */
   private counts(): TemplateResult | typeof nothing {
     const { calls, errors } = this.block.counts;
-    const waiting = this.block.counts.pending === 0 ? 0 : this.block.steps.filter((s) => s.type === "call" && s.call.proposed && s.call.outcome === "pending").length;
+    const waiting = this.block.counts.pending === 0 ? 0 : this.block.steps.filter((s) => s.type === "call" && undecided(s.call)).length;
     if (calls === 0 && waiting === 0) return nothing;
     return html`<span class="reasoning-counts">
       ${calls > 0 ? html`<span>${calls === 1 ? "1 call" : `${calls} calls`}</span>` : nothing}

@@ -51,7 +51,7 @@ function notice(desk: SpaceDesk, n: Notice): TemplateResult {
   return html`<div class="row notice" role="note" data-id=${n.id}><span class="time">${clock(n.at)}</span> <span>${author(n.from)} ${longText(n.text)}</span> ${raw(desk, n.envelope)}</div>`;
 }
 
-const STATUS = { pending: "waits for a decision", approved: "approved", rejected: "rejected", withdrawn: "taken back", expired: "not decided in time" } as const;
+const STATUS = { pending: "waits for a decision", approved: "approved", rejected: "rejected", withdrawn: "taken back", expired: "not decided in time", settled: "decided" } as const;
 
 function proposal(desk: SpaceDesk, p: Proposal): TemplateResult {
   const open = p.status === "pending";

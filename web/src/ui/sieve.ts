@@ -1,6 +1,7 @@
 /** What of a space passes a view. What waits for a decision and what names oneself always does. */
 
 import { type KindGroup, leads, selects, wordsOf } from "../core/filter.js";
+import { undecided } from "../core/proposal.js";
 import type { Block, CallStep, Message, Notice, Proposal, SpaceState, Step } from "../core/state.js";
 import { EVERYTHING, type View } from "./panel.js";
 
@@ -54,7 +55,7 @@ function reaches(state: SpaceState, view: View, b: Block): boolean {
 export function passes(view: View, s: Step): boolean {
   if (!narrows(view)) return true;
   if (s.type === "block") return !view.conclusionsOnly && (selects(view, s.path) || leads(view, s.path));
-  if (s.type === "call" && s.call.outcome === "pending" && s.call.proposed) return true;
+  if (s.type === "call" && undecided(s.call)) return true;
   if (view.conclusionsOnly) return false;
   if (view.kinds.length === 0) return true;
   return view.kinds.includes(s.type === "call" ? (s.call.proposed ? "proposals" : "calls") : s.type === "said" ? "chat" : "reasoning");

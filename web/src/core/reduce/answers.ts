@@ -3,6 +3,7 @@
  * (internal/turns/calls.go), held to the same cases in its testdata.
  */
 
+import { answers } from "../proposal.js";
 import { field, str } from "../read.js";
 import type { ContextPath, ID, Outcome, ParticipantID } from "../types.js";
 import { rootOf, settle } from "./blocks.js";
@@ -15,9 +16,11 @@ const MAX_OFFERERS = 2;
 
 type Source = "stranger" | "offerer" | "answerer";
 
-/** The standing of a participant that answers a call. */
-function sourceOf(call: Noted, from: ParticipantID): Source {
-  const asked = call.asked;
+/** The standing of the sender of an answer to a call. */
+function sourceOf(call: Noted, e: Logged): Source {
+  const { asked } = call;
+  const { from } = e.env;
+  if (call.proposed) return asked !== null && answers(asked, e.env) ? "answerer" : "stranger";
   if (from === call.from || from === asked?.from || asked?.to.includes(from) === true) return "answerer";
   return asked !== null && asked.to.length === 0 ? "offerer" : "stranger";
 }
@@ -26,7 +29,7 @@ function sourceOf(call: Noted, from: ParticipantID): Source {
 export function respond(c: Ctx, e: Logged): void {
   for (const id of e.references) {
     const call = callOf(c, id);
-    if (call === null || call.asked?.id !== id || sourceOf(call, e.env.from) === "stranger") continue;
+    if (call === null || call.asked?.id !== id || sourceOf(call, e) === "stranger") continue;
     answer(c, call, e);
     return;
   }
@@ -34,7 +37,7 @@ export function respond(c: Ctx, e: Logged): void {
 
 /** Adds a response to a call, or the rejection of a request. */
 export function answer(c: Ctx, call: Noted, e: Logged): void {
-  const source = sourceOf(call, e.env.from);
+  const source = sourceOf(call, e);
   if (source === "answerer") endBy(c, call, e, false);
   if (source !== "offerer" || (call.outcome !== "pending" && !call.assumed)) return;
   c.t.offers.set(e.env.id, { call: call.id, answer: e });

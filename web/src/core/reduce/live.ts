@@ -25,6 +25,8 @@ export class Live {
   /** The head of the log when a participant's absence was noticed. */
   private readonly absent = new Map<ParticipantID, number>();
   private absentByDefault = 0;
+  /** Proposals that others have decided, as refusals of one's own decisions show, and who decided them. */
+  readonly settled = new Map<ID, ParticipantID>();
   private readonly texts = new Map<ID, string>();
 
   /** Takes the list of a welcome. */
@@ -93,6 +95,12 @@ export class Live {
   /** Forgets what was said on a stream, since the whole is there. */
   settle(stream: ID): void {
     this.texts.delete(stream);
+  }
+
+  /** Notes who has decided a proposal. */
+  decided(proposal: ID, by: ParticipantID): void {
+    if (this.settled.size >= MAX_HELD) this.settled.delete(this.settled.keys().next().value as ID);
+    this.settled.set(proposal, by);
   }
 
   refuse(note: RefusalNote): void {

@@ -2,8 +2,9 @@
 
 import { field, obj, recipients, str, textOf } from "../read.js";
 import { look } from "../json.js";
+import { decision, fulfills, settles } from "../proposal.js";
 import type { ProposalStatus } from "../state.js";
-import type { ID } from "../types.js";
+import type { ID, ParticipantID } from "../types.js";
 import { answer } from "./answers.js";
 import { settle } from "./blocks.js";
 import { type Noted, begin, callOf, edit, end, quiet } from "./calls.js";
@@ -29,6 +30,7 @@ export function propose(c: Ctx, e: Logged): void {
     owner: str(field(e.env.payload, "participant_id")),
     rationale: call.rationale,
     status: "pending",
+    lapsed: false,
     decidedBy: "",
     decidedAt: null,
     reason: "",
@@ -42,15 +44,17 @@ export function propose(c: Ctx, e: Logged): void {
     version: 0,
   });
   c.t.wait(e.env.id, true);
+  const by = c.live.settled.get(e.env.id);
+  if (by !== undefined) settledBy(c, e.env.id, by);
 }
 
-/** Whether a request fulfils a proposal; if so, it is noted. */
+/** Whether a request fulfills a proposal; if so, it is noted. */
 export function fulfil(c: Ctx, e: Logged): boolean {
-  const method = str(field(e.env.payload, "method"));
   for (const id of e.references) {
-    const call = callOf(c, id);
-    if (call === null || !call.proposed || call.id !== id || call.method !== method) continue;
-    if (call.asked === null && call.outcome === "pending") approve(c, e, call);
+    const p = c.t.proposals.get(id);
+    const call = p === undefined || !fulfills(p, e.env) ? null : callOf(c, id);
+    if (call === null || !call.proposed || call.id !== id) continue;
+    if (call.asked === null && open(call)) approve(c, e, call);
     return true;
   }
   return false;
@@ -59,6 +63,7 @@ export function fulfil(c: Ctx, e: Logged): boolean {
 function approve(c: Ctx, e: Logged, call: Noted): void {
   c.t.callAt.set(e.env.id, { path: call.context, call: call.id });
   const asked = { id: e.env.id, from: e.env.from, to: recipients(e.env) };
+  if (call.outcome !== "pending") reopen(c, call);
   edit(c, call, (old) => ({ ...old, asked, decidedBy: e.env.from }));
   decideOn(c, e, call.id, "approved");
   const p = c.t.edit(c.t.proposals, call.id);
@@ -69,14 +74,22 @@ function approve(c: Ctx, e: Logged, call: Noted): void {
   if (!same(args, p.args)) p.approvedArgs = args ?? null;
 }
 
+/** Takes back that a call has expired with its context. */
+function reopen(c: Ctx, call: Noted): void {
+  edit(c, call, (old) => ({ ...old, outcome: "pending", assumed: false, endedAt: null, durationMs: null }));
+  const b = c.t.edit(c.t.blocks, call.context);
+  if (b !== undefined) b.counts = { ...b.counts, pending: b.counts.pending + 1 };
+}
+
 function same(a: unknown, b: unknown): boolean {
   return look(a ?? {}) === look(b ?? {});
 }
 
 function decideOn(c: Ctx, e: Logged, id: ID, status: ProposalStatus): void {
   const p = c.t.edit(c.t.proposals, id);
-  if (p === undefined || p.status !== "pending") return;
+  if (p === undefined || (p.status !== "pending" && p.status !== "settled" && !p.lapsed)) return;
   p.status = status;
+  p.lapsed = false;
   p.decidedBy = e.env.from;
   p.decidedAt = e.at;
   c.t.wait(id, false);
@@ -86,13 +99,48 @@ function decideOn(c: Ctx, e: Logged, id: ID, status: ProposalStatus): void {
 export function decide(c: Ctx, e: Logged): void {
   for (const id of e.references) {
     const call = callOf(c, id);
-    if (call === null || call.id !== id || (call.proposed && (call.outcome !== "pending" || call.asked !== null))) continue;
-    const own = call.from === e.env.from;
-    const reason = str(field(e.env.payload, "reason"));
-    if (e.env.kind === "mcp.reject" && !own && !call.proposed) answer(c, call, e);
-    else if (e.env.kind === "mcp.reject" && !own) finish(c, e, call, "rejected", reason);
-    else if (e.env.kind === "mcp.withdraw" && own && call.proposed) finish(c, e, call, reason === "timeout" ? "expired" : "withdrawn", reason);
+    if (call === null || call.id !== id || (call.proposed && (!open(call) || call.asked !== null))) continue;
+    if (!call.proposed) {
+      if (e.env.kind === "mcp.reject" && call.from !== e.env.from) answer(c, call, e);
+      continue;
+    }
+    const status = decision(call.from, e.env);
+    if (status !== "pending" && status !== "fulfilled") finish(c, e, call, status, str(field(e.env.payload, "reason")));
   }
+}
+
+/** Whether a decision still counts; the end of a context is no decision. */
+function open(call: Noted): boolean {
+  return call.outcome === "pending" || (call.outcome === "expired" && call.assumed);
+}
+
+/** Lets undecided proposals expire with their context. */
+export function lapse(c: Ctx, e: Logged): void {
+  for (const id of c.t.pending) {
+    const p = c.t.proposals.get(id);
+    const call = p === undefined || settles(p, e.env) !== "expired" ? null : callOf(c, id);
+    if (call === null) continue;
+    end(c, call, e, "expired", { assumed: true });
+    const changed = c.t.edit(c.t.proposals, id);
+    if (changed === undefined) continue;
+    changed.status = "expired";
+    changed.lapsed = true;
+    changed.decidedAt = e.at;
+    c.t.wait(id, false);
+  }
+}
+
+/** Notes that somebody has decided a proposal, by the refusal of a decision of one's own. The decision itself may not be visible. */
+export function settledBy(c: Ctx, id: ID, by: ParticipantID): void {
+  const call = callOf(c, id);
+  if (call?.proposed !== true || call.id !== id || !open(call) || call.decidedBy !== "") return;
+  edit(c, call, (old) => ({ ...old, decidedBy: by }));
+  const p = c.t.edit(c.t.proposals, id);
+  if (p === undefined) return;
+  p.status = "settled";
+  p.lapsed = false;
+  p.decidedBy = by;
+  c.t.wait(id, false);
 }
 
 function finish(c: Ctx, e: Logged, call: Noted, status: "rejected" | "withdrawn" | "expired", reason: string): void {

@@ -70,12 +70,11 @@ export class InviteForm extends PanelElement {
   }
 
   private taken(g: { readonly name: string; readonly token: string }): TemplateResult {
-    return html`<div class="card stack" role="group" aria-label="The invitation's token">
-      <p>${who(g.name)} gets in with this token. It is shown this once.</p>
-      ${g.token === "" ? html`<p class="warning">The gateway gave no token. Invite again.</p>` : html`<pre class="token" tabindex="0">${g.token}</pre>`}
+    return html`<div class="card stack" role="group" aria-label=${g.token === "" ? "Invited again" : "The invitation's token"}>
+      ${g.token === "" ? html`<p>${who(g.name)} may come in again, with the way of signing in that it had before. There is no new token.</p>` : html`<p>${who(g.name)} gets in with this token. It is shown this once.</p><pre class="token" tabindex="0">${g.token}</pre>`}
       <div class="row">
         ${g.token === "" ? nothing : html`<button class="button main take" @click=${() => void copy(this.desk, g.token, "The token is copied.")}>Copy the token</button>`}
-        <button class="button" @click=${() => (this.given = null)}>Done, forget it</button>
+        <button class="button" @click=${() => (this.given = null)}>${g.token === "" ? "Done" : "Done, forget it"}</button>
       </div>
     </div>`;
   }

@@ -3,8 +3,9 @@
 import { LitElement, type TemplateResult, html, nothing } from "lit";
 import { approve, withdraw } from "../../core/drafts.js";
 import { newID } from "../../core/ids.js";
+import { candidates } from "../../core/proposal.js";
 import type { Proposal, SpaceState } from "../../core/state.js";
-import type { Draft } from "../../core/types.js";
+import type { Draft, ParticipantID } from "../../core/types.js";
 import { lookalikes, suspicious } from "../../core/unicode.js";
 import { define } from "../light.js";
 import type { Desk } from "../panel.js";
@@ -30,6 +31,7 @@ export class ProposalCard extends LitElement {
     rejecting: { state: true },
     busy: { state: true },
     trouble: { state: true },
+    host: { state: true },
     all: { state: true },
   };
   static override styles = [shared, parts, cardStyles];
@@ -44,6 +46,8 @@ export class ProposalCard extends LitElement {
   declare private busy: boolean;
   declare private trouble: string;
   declare private all: boolean;
+  /** The participant that is chosen to run the tool, where the proposal names none. */
+  declare private host: string;
 
   protected override render(): TemplateResult {
     const p = this.proposal;
@@ -101,15 +105,32 @@ export class ProposalCard extends LitElement {
 
   private others(p: Proposal): TemplateResult {
     const { desk } = this;
-    const call = desk.may("mcp.request");
-    const no = desk.may("mcp.reject");
+    const decide = desk.may("decide");
+    const call = decide || desk.may("mcp.request");
+    const no = decide || desk.may("mcp.reject");
+    const host = p.owner || this.chosenHost(p);
     if (!call && !no) return html`<p class="quiet">You may not decide this: your rights include neither calling tools nor rejecting proposals.</p>`;
-    return html`<div class="row">
-        ${call ? html`<button class="button main" ?disabled=${this.busy} @click=${() => void this.send(approve(p, newID()))}>${this.busy ? "Sending…" : "Approve"}</button>` : nothing}
+    return html`${call && p.owner === "" ? this.hosts(p, host) : nothing}
+      <div class="row">
+        ${call ? html`<button class="button main" ?disabled=${this.busy || host === ""} @click=${() => void this.send(approve(p, newID(), host))}>${this.busy ? "Sending…" : "Approve"}</button>` : nothing}
         ${no ? html`<button class="button bad" ?disabled=${this.busy} @click=${() => (this.rejecting = true)}>Reject…</button>` : nothing}
-        ${call && desk.may("capability.grant") ? html`<button class="words small" @click=${() => desk.open("operator", offer(p))}>Allow it for a while…</button>` : nothing}
+        ${desk.may("mcp.request") && desk.may("capability.grant") ? html`<button class="words small" @click=${() => desk.open("operator", offer(p))}>Allow it for a while…</button>` : nothing}
       </div>
-      <p class="faint">${consequence(p, call, no)}</p>`;
+      <p class="faint">${consequence(host, call, no)}</p>`;
+  }
+
+  /** The participant that was chosen to run the tool, while it is connected; "" for none. */
+  private chosenHost(p: Proposal): ParticipantID {
+    return candidates(this.state.participants.values(), p, this.desk.you).includes(this.host) ? this.host : "";
+  }
+
+  private hosts(p: Proposal, host: ParticipantID): TemplateResult {
+    return html`<label class="field-label">The proposal does not name the participant that runs this tool. Who runs it?
+      <select @change=${(e: Event) => (this.host = (e.target as HTMLSelectElement).value)}>
+        <option value="" .selected=${host === ""}>Choose a participant</option>
+        ${candidates(this.state.participants.values(), p, this.desk.you).map((id) => html`<option value=${id} .selected=${id === host}>${who(id)}</option>`)}
+      </select>
+    </label>`;
   }
 
   private readonly stopRejecting = (): void => {
@@ -137,9 +158,9 @@ function offer(p: Proposal): Readonly<Record<string, string>> {
 }
 
 /** In whose name the call is made, and who carries it out. */
-function consequence(p: Proposal, call: boolean, no: boolean): string {
+function consequence(host: ParticipantID, call: boolean, no: boolean): string {
   if (!call) return "You may reject it. Approving it takes the right to call tools.";
-  const whom = p.owner === "" ? `${who(p.from)} carries it out` : `it goes to ${who(p.owner)}`;
+  const whom = host === "" ? "it goes to the participant that you choose" : `it goes to ${who(host)}`;
   return `Approving makes exactly this call in your name; ${whom}.${no ? "" : " You may not reject it."}`;
 }
 

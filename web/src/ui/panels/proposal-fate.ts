@@ -29,7 +29,9 @@ export function lookOf(p: Proposal): Look {
     case "withdrawn":
       return { tone: "quiet", sign: "reply", words: `Taken back${by}` };
     case "expired":
-      return { tone: "wait", sign: "time", words: "Nobody decided in time" };
+      return { tone: "wait", sign: "time", words: p.lapsed ? "The reasoning ended before a decision was seen" : "Nobody decided in time" };
+    case "settled":
+      return { tone: "quiet", sign: "people", words: `Decided${by} before` };
   }
 }
 

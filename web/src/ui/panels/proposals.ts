@@ -50,10 +50,11 @@ export class Proposals extends PanelElement {
   /** Those that wait and are older than what is held. */
   private older(): readonly Proposal[] {
     if (!this.state.hasOlder || this.desk.past) return [];
-    this.book ??= new Book(this.desk.space, ["mcp.proposal", "mcp.request", "mcp.reject", "mcp.withdraw"]);
+    this.book ??= new Book(this.desk.space, ["mcp.proposal", "mcp.request", "mcp.reject", "mcp.withdraw", "reasoning.conclusion", "reasoning.cancel"]);
     if (this.state.oldest > 0 && this.book.trouble === "") void this.book.load(this.state.oldest, () => this.requestUpdate());
     const known = this.book.with(this.desk.envelopes);
-    return known === null ? [] : known.pending.flatMap((id) => (this.state.proposals.has(id) ? [] : (known.proposals.get(id) ?? [])));
+    const { proposals, settled } = this.state;
+    return known === null ? [] : known.pending.flatMap((id) => (proposals.has(id) || settled.has(id) ? [] : (known.proposals.get(id) ?? [])));
   }
 
   private none(): TemplateResult {

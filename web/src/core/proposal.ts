@@ -1,0 +1,111 @@
+/**
+ * The rules for proposed calls: which envelope settles a proposal and how, and
+ * which response counts as the answer. They are those of the gateway
+ * (internal/proposal), held to the same cases in its testdata.
+ */
+
+import { canonical } from "./json.js";
+import { correlations, field, isObject, obj, recipients, str } from "./read.js";
+import type { Call, Participant } from "./state.js";
+import type { ContextPath, Envelope, ID, ParticipantID } from "./types.js";
+
+/** A proposed call, as far as the rules need it. */
+export interface Proposed {
+  readonly id: ID;
+  readonly from: ParticipantID;
+  readonly context: ContextPath;
+  readonly method: string;
+  readonly params: unknown;
+  /** The participant that runs the tool; "" if the proposal does not name it. */
+  readonly owner: ParticipantID;
+}
+
+/** How a proposal is settled; "pending": it is not. */
+export type Settled = "pending" | "fulfilled" | "rejected" | "withdrawn" | "expired";
+
+/** Reads the call of a proposal. */
+export function proposed(p: Envelope): Proposed {
+  return {
+    id: p.id,
+    from: p.from,
+    context: p.context ?? "",
+    method: str(field(p.payload, "method")),
+    params: field(p.payload, "params"),
+    owner: str(field(p.payload, "participant_id")),
+  };
+}
+
+/** How an envelope that follows the proposal settles it. */
+export function settles(p: Proposed, e: Envelope): Settled {
+  if (closesContext(e.kind)) return ends(e, p.context) ? "expired" : "pending";
+  if (e.kind === "mcp.request") return fulfills(p, e) ? "fulfilled" : "pending";
+  return correlations(e).includes(p.id) ? decision(p.from, e) : "pending";
+}
+
+/**
+ * Whether a request fulfills the proposal. It comes from another participant,
+ * goes to the one that runs the tool, and is the proposed call or declares that
+ * it is edited. It goes to the proposer only if the proposal names it as the host.
+ */
+export function fulfills(p: Proposed, e: Envelope): boolean {
+  const [to = "", ...others] = recipients(e);
+  if (e.kind !== "mcp.request" || !correlations(e).includes(p.id) || e.from === p.from) return false;
+  if (to === "" || others.length > 0 || (to === p.from && p.owner !== p.from)) return false;
+  if (field(e.payload, "edited") === true) return true;
+  return (p.owner === "" || p.owner === to) && sameCall(p, str(field(e.payload, "method")), field(e.payload, "params"));
+}
+
+/** How a rejection or a withdrawal settles a proposal that it names. */
+export function decision(proposer: ParticipantID, e: Envelope): Settled {
+  if (e.kind === "mcp.reject") return "rejected";
+  if (e.kind !== "mcp.withdraw" || e.from !== proposer) return "pending";
+  return str(field(e.payload, "reason")) === "timeout" ? "expired" : "withdrawn";
+}
+
+/** Whether a response counts as the answer to the request that fulfills a proposal: only from its addressee. */
+export function answers(request: { readonly id: ID; readonly to: readonly ParticipantID[] }, e: Envelope): boolean {
+  return e.kind === "mcp.response" && correlations(e).includes(request.id) && request.to.includes(e.from);
+}
+
+/** The participants that can run the tool of a proposal that does not name its host: those that are connected, but neither the proposer nor oneself. */
+export function candidates(participants: Iterable<Participant>, p: Proposed, you: ParticipantID): readonly ParticipantID[] {
+  return [...participants].flatMap((x) => (x.present && x.id !== p.from && x.id !== you ? [x.id] : [])).sort();
+}
+
+/** Whether a call waits until somebody decides on it. */
+export function undecided(call: Call): boolean {
+  return call.proposed && call.outcome === "pending" && call.decidedBy === "";
+}
+
+function sameCall(p: Proposed, method: string, params: unknown): boolean {
+  if (method !== p.method || method === "") return false;
+  try {
+    return canonicalParams(method, params) === canonicalParams(method, p.params);
+  } catch {
+    return false; // nested more deeply than a gateway admits
+  }
+}
+
+/**
+ * The parameters, the same for equal calls. Metadata of the sender (_meta) is
+ * no part of the call, and a tool that is called without arguments is called
+ * with none.
+ */
+function canonicalParams(method: string, params: unknown): string {
+  if (params !== undefined && !isObject(params)) return canonical(params);
+  const { _meta, ...rest } = obj(params);
+  return canonical(method === "tools/call" ? { arguments: {}, ...rest } : rest);
+}
+
+/** Whether a kind ends a context. */
+export function closesContext(kind: string): boolean {
+  return kind === "reasoning.conclusion" || kind === "reasoning.cancel";
+}
+
+/** Whether an envelope closes a context or one around it. A cancel from outside names contexts by the ids of their starts. */
+function ends(e: Envelope, path: ContextPath): boolean {
+  if (e.context !== undefined) return path === e.context || path.startsWith(`${e.context}/`);
+  if (e.kind !== "reasoning.cancel" || path === "") return false;
+  const named = correlations(e);
+  return path.split("/").some((id) => named.includes(id));
+}
