@@ -32,7 +32,11 @@ func (m *model) grant(args string) {
 			return
 		}
 	}
-	m.ask("Granting", protocol.Envelope{Kind: protocol.KindCapabilityGrant, Payload: grantPayload(who, raw, ttl)}, nil)
+	m.ask("Granting", protocol.Envelope{
+		// Clients of MEW take a grant without addressees for their own.
+		Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{protocol.ParticipantID(who)},
+		Payload: grantPayload(who, raw, ttl),
+	}, nil)
 }
 
 func grantPayload(who string, capability json.RawMessage, ttl time.Duration) json.RawMessage {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,6 +174,9 @@ func TestRefusalsAndRights(t *testing.T) {
 	y.enters("/grant mute chat 10m")
 	y.sees("alice gives mute: talk for 10 minutes")
 	x.sees("alice gives mute: talk")
+	if to := addressees(t, g, protocol.KindCapabilityGrant); !slices.Equal(to, []protocol.ParticipantID{"mute"}) {
+		t.Errorf("the grant is addressed to %v", to) // clients of MEW take one without addressees for their own
+	}
 	x.types(enter)
 	x.sees("you · turn 1")
 	y.sees("may I speak?")
@@ -183,6 +188,30 @@ func TestRefusalsAndRights(t *testing.T) {
 	y.sees("No grant to mute")
 	x.enters("and now?")
 	x.sees("✗ Not sent: ")
+}
+
+// addressees returns whom the only envelope of a kind is addressed to.
+func addressees(t *testing.T, g *meuptest.Gateway, kind protocol.Kind) []protocol.ParticipantID {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.HTTP()+"/api/spaces/lab/envelopes?kinds="+string(kind), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer alice-token")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var page struct {
+		Envelopes []struct {
+			To []protocol.ParticipantID `json:"to"`
+		} `json:"envelopes"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil || len(page.Envelopes) != 1 {
+		t.Fatalf("%d envelopes of %s, %v", len(page.Envelopes), kind, err)
+	}
+	return page.Envelopes[0].To
 }
 
 func TestNothingTypedIsLost(t *testing.T) {

@@ -235,6 +235,6 @@ test("what a person can say", () => {
   assert.deepEqual(chat("hi", { to: ["bob"], replyTo: "m1", format: "markdown" }), { kind: "chat", to: ["bob"], correlationId: "m1", payload: { message: "hi", format: "markdown" } });
   assert.deepEqual(cancelQuestion("q", ""), { kind: "chat.cancel", correlationId: "q", payload: {} });
   assert.deepEqual(cancelReasoning("a/b", "stop"), { kind: "reasoning.cancel", context: "a/b", payload: { reason: "stop" } });
-  assert.deepEqual(grant("bob", ["chat"], 60, ""), { kind: "capability.grant", payload: { recipient: "bob", capabilities: ["chat"], ttl_seconds: 60 } });
+  assert.deepEqual(grant("bob", ["chat"], 60, ""), { kind: "capability.grant", to: ["bob"], payload: { recipient: "bob", capabilities: ["chat"], ttl_seconds: 60 } });
   assert.deepEqual(pause(["bob"]), { kind: "participant.pause", to: ["bob"], payload: {} });
 });

@@ -77,10 +77,11 @@ export function callTool(who: ParticipantID, id: ID, name: string, args: Payload
   return { kind: "mcp.request", to: [who], payload: { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } } };
 }
 
-/** Gives rights; `seconds` 0: until they are taken back. */
+/** Gives rights; `seconds` 0: until they are taken back. Clients of MEW take a grant without addressees for their own. */
 export function grant(recipient: ParticipantID, capabilities: readonly Capability[], seconds: number, reason: string): Draft {
   return {
     kind: "capability.grant",
+    to: [recipient],
     payload: { recipient, capabilities, ...(seconds > 0 && { ttl_seconds: seconds }), ...(reason !== "" && { reason }) },
   };
 }
