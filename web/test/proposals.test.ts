@@ -53,6 +53,13 @@ test("approved, but it did not work; with other arguments than proposed", () => 
   assert.deepEqual(now().approvedArgs, { path: "new.log" });
 });
 
+test("arguments in another order are the ones proposed", () => {
+  const proposal = { params: { name: "move", arguments: { from: "a", to: "b" } } };
+  const { r, w, id, now } = proposed({}, proposal);
+  r.apply(w.say("alice", "mcp.request", { method: "tools/call", params: { arguments: { to: "b", from: "a" }, name: "move" } }, { to: ["files"], correlationId: id }));
+  assert.deepEqual([now().status, now().approvedArgs], ["approved", undefined]);
+});
+
 test("rejected, withdrawn and expired are three things", () => {
   const one = proposed();
   one.r.apply(one.w.say("bob", "mcp.reject", { reason: "unsafe", message: "not on Friday" }, { correlationId: one.id }));

@@ -1,7 +1,7 @@
 /** Proposals: who asked for a call, and what became of that. */
 
 import { field, obj, recipients, str, textOf } from "../read.js";
-import { look } from "../json.js";
+import { canonical } from "../json.js";
 import { decision, fulfills, settles } from "../proposal.js";
 import type { ProposalStatus } from "../state.js";
 import type { ID, ParticipantID } from "../types.js";
@@ -82,7 +82,11 @@ function reopen(c: Ctx, call: Noted): void {
 }
 
 function same(a: unknown, b: unknown): boolean {
-  return look(a ?? {}) === look(b ?? {});
+  try {
+    return canonical(a ?? {}) === canonical(b ?? {});
+  } catch {
+    return false; // nested too deeply to be compared
+  }
 }
 
 function decideOn(c: Ctx, e: Logged, id: ID, status: ProposalStatus): void {
