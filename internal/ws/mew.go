@@ -124,15 +124,15 @@ func withSpace(r *http.Request) *http.Request {
 // switchDialect looks at the first frame of a connection that has named no
 // dialect: a join of MEW's, or an envelope in its dialect, switches to that. It
 // reports whether the frame was the join, which is answered by a fresh welcome or
-// by the error.
-func (s *session) switchDialect(frame []byte) (joined bool, refused *protocol.Error) {
+// refused. The error ends the connection.
+func (s *session) switchDialect(frame []byte) (joined bool, err error) {
 	if !s.maySwitch {
 		return false, nil
 	}
 	s.maySwitch = false
-	doc, err := protocol.ParseJSON(frame, protocol.MaxDepth)
-	if err != nil {
-		return false, nil // for the decoder to refuse
+	doc, parseErr := protocol.ParseJSON(frame, protocol.MaxDepth)
+	if parseErr != nil {
+		return false, nil //nolint:nilerr // for the decoder to refuse
 	}
 	fields := doc.Root()
 	kind, _ := protocol.ParseKind(fields.Get("kind").Text())
@@ -147,10 +147,10 @@ func (s *session) switchDialect(frame []byte) (joined bool, refused *protocol.Er
 	}
 	if join {
 		if id := fields.Get("participantId").Text(); id != "" && id != string(s.member.ID) {
-			return true, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", s.member.ID)
+			return true, s.refuse("", protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", s.member.ID))
 		}
 		if name := fields.Get("space").Text(); name != "" && name != s.member.Space().Name() {
-			return true, access.BadRequest("This connection is to another space than the join names.")
+			return true, s.refuse("", access.BadRequest("This connection is to another space than the join names."))
 		}
 	}
 	s.member.Switch(protocol.MEW4)

@@ -78,13 +78,9 @@ func (s *session) readLoop(ctx context.Context) error {
 			if len(frame) > heavyBytes && !s.takeSlot() {
 				return errors.Join(s.publish(ctx, attempts), s.endViolation(errViolations))
 			}
-			joined, refused := s.switchDialect(frame)
-			if refused != nil {
-				if err := s.refuse("", refused); err != nil {
-					return err
-				}
-			}
-			if joined {
+			if joined, err := s.switchDialect(frame); err != nil {
+				return err
+			} else if joined {
 				break
 			}
 			a := s.decode(frame)
