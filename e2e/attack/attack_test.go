@@ -367,6 +367,7 @@ func TestForgedFulfillment(t *testing.T) {
 		{"a ping to itself", "mallory", `{"kind":"mcp.request","to":["mallory"],"correlationId":"p-1","payload":{"jsonrpc":"2.0","id":1,"method":"ping"}}`, "proposal_mismatch"},
 		{"another call", "owner", `{"kind":"mcp.request","to":["host"],"correlationId":"p-1","payload":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"b"}}}}`, "proposal_mismatch"},
 		{"to the proposer", "owner", `{"kind":"mcp.request","to":["agent"],"correlationId":"p-1",` + call, "proposal_mismatch"},
+		{"to itself", "owner", `{"kind":"mcp.request","to":["owner"],"correlationId":"p-1",` + call, "proposal_mismatch"},
 		{"the proposed call", "owner", `{"kind":"mcp.request","to":["host"],"correlationId":"p-1",` + call, ""},
 		{"a second decision", "honest", `{"kind":"mcp.request","to":["host"],"correlationId":"p-1",` + call, "proposal_settled"},
 		{"a late rejection", "honest", `{"kind":"mcp.reject","correlationId":"p-1","payload":{"reason":"policy"}}`, "proposal_settled"},

@@ -75,7 +75,8 @@ func CallOf(e *protocol.Envelope) Call { return ReadCall(root(e)) }
 // Mismatch returns why a request that names a proposal does not fulfill it, as a
 // sentence; "" if it does. It must come from another participant, go to the one
 // that runs the tool, and be the proposed call or declare that it is edited. It
-// goes to the proposer only if the proposal names the proposer as the host.
+// goes to the proposer, or back to its own sender, only if the proposal names
+// that participant as the host: otherwise the sender could answer itself.
 func Mismatch(p *protocol.Envelope, proposed Call, r *protocol.Envelope, requested Call) string {
 	switch {
 	case r.From == p.From:
@@ -84,6 +85,8 @@ func Mismatch(p *protocol.Envelope, proposed Call, r *protocol.Envelope, request
 		return "Address the request to the one participant that runs the tool."
 	case r.To[0] == p.From && proposed.Host != p.From:
 		return "Address the request to the participant that runs the tool, not to the proposer."
+	case r.To[0] == r.From && proposed.Host != r.From:
+		return "Address the request to the participant that runs the tool, not to yourself."
 	case requested.Edited:
 		return ""
 	case proposed.Host != "" && r.To[0] != proposed.Host:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 )
 
@@ -42,13 +43,20 @@ func (j *Journal) loadMeta() error {
 	if err != nil {
 		return fmt.Errorf("open the mark of acknowledged entries: %w", err)
 	}
-	lost := known && acknowledged > j.appended
-	if lost && !j.opt.AcceptLoss {
-		return errors.Join(fmt.Errorf("%d entries were acknowledged and the log holds %d of them: the end of the log is missing or damaged, %d entries are lost; "+
-			"restore the folder from a backup, or accept the loss (--accept-loss)", acknowledged, j.appended, acknowledged-j.appended), m.file.Close())
+	var loss error
+	switch {
+	case known && acknowledged > j.appended:
+		loss = fmt.Errorf("%d entries were acknowledged and the log holds %d of them: the end of the log is missing or damaged, %d entries are lost",
+			acknowledged, j.appended, acknowledged-j.appended)
+	case !known && value != nil: // the mark is as old as the number in the store
+		loss = fmt.Errorf("the file %s is missing or damaged, so that it is unknown whether the log, which holds %d entries, is complete", markFile, j.appended)
 	}
+	if loss != nil && !j.opt.AcceptLoss {
+		return errors.Join(fmt.Errorf("%w; restore the folder from a backup, or accept the loss (--accept-loss)", loss), m.file.Close())
+	}
+	lost := loss != nil
 	if lost {
-		j.log.Warn("the log has lost acknowledged entries; going on as a new log", "lost", acknowledged-j.appended, "kept", j.appended)
+		j.log.Warn("going on as a new log", "reason", loss)
 	}
 	if id == nil || lost {
 		id = []byte(uuid.NewString())
@@ -60,7 +68,21 @@ func (j *Journal) loadMeta() error {
 	}
 	j.logID, j.mark = string(id), m
 	j.writeMark()
+	if known {
+		return nil
+	}
+	if err := errors.Join(m.sync(), syncDir(j.db.FS(), j.db.Dir())); err != nil {
+		return errors.Join(fmt.Errorf("create the mark of acknowledged entries: %w", err), m.file.Close())
+	}
 	return nil
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // writeMark stores how many entries were acknowledged. An old mark is valid, so

@@ -45,12 +45,13 @@ export function settles(p: Proposed, e: Envelope): Settled {
 /**
  * Whether a request fulfills the proposal. It comes from another participant,
  * goes to the one that runs the tool, and is the proposed call or declares that
- * it is edited. It goes to the proposer only if the proposal names it as the host.
+ * it is edited. It goes to the proposer, or back to its own sender, only if the
+ * proposal names that participant as the host.
  */
 export function fulfills(p: Proposed, e: Envelope): boolean {
   const [to = "", ...others] = recipients(e);
   if (e.kind !== "mcp.request" || !correlations(e).includes(p.id) || e.from === p.from) return false;
-  if (to === "" || others.length > 0 || (to === p.from && p.owner !== p.from)) return false;
+  if (to === "" || others.length > 0 || ((to === p.from || to === e.from) && p.owner !== to)) return false;
   if (field(e.payload, "edited") === true) return true;
   return (p.owner === "" || p.owner === to) && sameCall(p, str(field(e.payload, "method")), field(e.payload, "params"));
 }
