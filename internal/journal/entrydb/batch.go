@@ -21,6 +21,7 @@ type Batch struct {
 
 	bytes    int64 // by how much the rows of all entries grow
 	key, val []byte
+	ref      []byte // value of the rows that lead to the entry in val
 }
 
 var errNoSeq = errors.New("the entry has no seq")
@@ -42,16 +43,20 @@ func (b *Batch) Put(space string, e *journal.Entry) error {
 	b.set(b.key, b.val)
 
 	b.key = idKey(b.key[:0], space, env.ID)
-	b.val = binary.AppendUvarint(b.val[:0], uint64(env.Seq))
-	b.set(b.key, b.val)
+	b.ref = binary.AppendUvarint(b.ref[:0], uint64(env.Seq))
+	b.set(b.key, b.ref)
 	if e.Settles != "" {
 		b.key = settledKey(b.key[:0], space, e.Settles)
-		b.set(b.key, b.val)
+		b.set(b.key, b.ref)
 	}
 
 	b.markers(space, e, func(key []byte) { b.set(key, nil) })
 	return nil
 }
+
+// Encoded returns the encoding of the entry that Put added last. It is valid
+// until the next Put.
+func (b *Batch) Encoded() []byte { return b.val }
 
 // markers calls f with the keys of the rows of e that have no value.
 func (b *Batch) markers(space string, e *journal.Entry, f func(key []byte)) {

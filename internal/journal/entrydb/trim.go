@@ -18,8 +18,23 @@ const trimChunk = 10_000
 // see Bounds. It must not run twice at the same time for one space. Err:
 // ErrUnavailable; what was dropped until then stays dropped.
 func (d *DB) Trim(space string, before protocol.Seq) (n int, err error) {
+	return d.TrimWith(space, before, TrimHooks{})
+}
+
+// TrimHooks are called by TrimWith.
+type TrimHooks struct {
+	// Dropped is called with the encoding of each entry that is dropped, which
+	// is valid during the call only.
+	Dropped func(encoded []byte)
+	// Commit is called with each batch that drops entries, after Dropped was
+	// called for them, and may add meta values.
+	Commit func(*Batch)
+}
+
+// TrimWith is Trim with hooks; nil ones are not called.
+func (d *DB) TrimWith(space string, before protocol.Seq, hooks TrimHooks) (n int, err error) {
 	for {
-		dropped, more, err := d.trimSome(space, before)
+		dropped, more, err := d.trimSome(space, before, hooks)
 		n += dropped
 		if err != nil {
 			return n, fmt.Errorf("trim %s below %d: %w", space, before, err)
@@ -31,18 +46,21 @@ func (d *DB) Trim(space string, before protocol.Seq) (n int, err error) {
 }
 
 // trimSome drops a chunk; more reports whether there may be others.
-func (d *DB) trimSome(space string, before protocol.Seq) (n int, more bool, err error) {
+func (d *DB) trimSome(space string, before protocol.Seq, hooks TrimHooks) (n int, more bool, err error) {
 	s, err := d.acquire()
 	if err != nil {
 		return 0, false, err
 	}
-	t := &trimmer{space: space, batch: d.NewBatch(), contexts: map[protocol.ContextPath]struct{}{}}
+	t := &trimmer{space: space, dropped: hooks.Dropped, batch: d.NewBatch(), contexts: map[protocol.ContextPath]struct{}{}}
 	more, err = t.collect(s, before)
 	d.release(s)
 	if err != nil || t.n == 0 {
 		return 0, false, err
 	}
 	t.dropRanges()
+	if hooks.Commit != nil {
+		hooks.Commit(t.batch)
+	}
 	// Unsynced: entries that come back after a crash are dropped again.
 	return t.n, more, t.batch.Commit(false)
 }
@@ -51,9 +69,10 @@ func (d *DB) trimSome(space string, before protocol.Seq) (n int, more bool, err 
 // whole ranges, which costs the store one record each; ids, which are in no
 // order, go one by one.
 type trimmer struct {
-	space string
-	batch *Batch
-	n     int
+	space   string
+	batch   *Batch
+	dropped func(encoded []byte)
+	n       int
 
 	first, last protocol.Seq // of what is dropped
 	kept        []*journal.Entry
@@ -98,6 +117,9 @@ func (t *trimmer) add(it *pebble.Iterator) error {
 	if e.State {
 		t.kept = append(t.kept, e)
 		return nil
+	}
+	if t.dropped != nil {
+		t.dropped(value)
 	}
 	b, env := t.batch, &e.Envelope
 	b.bytes -= b.rowBytes(t.space, e, len(value))

@@ -3,6 +3,8 @@ package entrydb
 import (
 	"errors"
 	"maps"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -150,4 +152,35 @@ func TestTrimPlan(t *testing.T) {
 	// What age drops counts towards the bytes.
 	wantPlan(t, d, journal.Retention{Age: 35 * time.Second, Bytes: size(t, d) - 1}, now,
 		map[string]protocol.Seq{"b": 21})
+}
+
+// The hooks get every entry that is dropped, and no other, and each batch.
+func TestTrimWith_Hooks(t *testing.T) {
+	d := open(t, Options{})
+	var want []string
+	for seq := protocol.Seq(1); seq <= trimChunk+10; seq++ {
+		e := entry(seq)
+		if seq == 5 {
+			e = entry(seq, state)
+		} else {
+			want = append(want, string(journal.AppendEntry(nil, e)))
+		}
+		put(t, d, "lab", e)
+	}
+	put(t, d, "lab", entry(trimChunk+11))
+	var got []string
+	batches := 0
+	n, err := d.TrimWith("lab", trimChunk+11, TrimHooks{
+		Dropped: func(encoded []byte) { got = append(got, string(encoded)) },
+		Commit: func(b *Batch) {
+			batches++
+			b.SetMeta("dropped", []byte(strconv.Itoa(len(got))))
+		},
+	})
+	if err != nil || n != len(want) || !slices.Equal(got, want) {
+		t.Errorf("%d dropped, hook called for %d, want %d; %v", n, len(got), len(want), err)
+	}
+	if meta, err := d.Meta("dropped"); err != nil || string(meta) != strconv.Itoa(n) || batches != 2 {
+		t.Errorf("meta %q after %d batches, %v", meta, batches, err)
+	}
 }

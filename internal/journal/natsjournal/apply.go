@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/protocol"
@@ -32,7 +34,9 @@ type pass struct {
 	state   map[string]protocol.Seq // last state entry by space
 	seq     uint64                  // of the last message
 	time    int64                   // of that message
-	epoch   string                  // if one begins
+	digest  digest                  // of all entries up to it
+	marks   []mark
+	epoch   string // if one begins
 	guards  guardRows
 
 	out delivery
@@ -75,7 +79,7 @@ type blockAnswer struct {
 func (s *stream) newPass() *pass {
 	db := s.j.replica.db
 	return &pass{
-		s: s, db: db, batch: db.NewBatch(), seq: s.pos.seq, time: s.pos.time,
+		s: s, db: db, batch: db.NewBatch(), seq: s.pos.seq, time: s.pos.time, digest: s.pos.digest,
 		ids: make(map[idKey]author), settled: make(map[idKey]author), state: make(map[string]protocol.Seq),
 	}
 }
@@ -113,7 +117,7 @@ func (s *stream) apply(items []item) error {
 			return err
 		}
 		p = s.newPass()
-		p.seq, p.time = it.seq, it.time
+		p.reach(it)
 		p.batch.SetMeta(metaFloor(it.space), appendFloor(it.block.trim))
 	}
 	return p.commit()
@@ -126,12 +130,13 @@ func (p *pass) add(it item) error {
 		return fmt.Errorf("message %d: %w", it.seq, it.err)
 	case it.err != nil:
 		p.s.log.Warn("message is no block and is skipped", "sequence", it.seq, "error", it.err)
-		p.seq, p.time = it.seq, it.time
+		p.reach(it)
 		return nil
 	case it.block.reset && p.seq > 0:
 		return p.s.startOver("the loss of the stream's messages was accepted at another gateway")
 	case it.block.epoch != "":
-		p.seq, p.time, p.epoch = it.seq, it.time, it.block.epoch
+		p.reach(it)
+		p.epoch = it.block.epoch
 		p.batch.SetMeta(metaEpoch(p.s.name), []byte(p.epoch))
 		return nil
 	}
@@ -152,9 +157,17 @@ func (p *pass) add(it item) error {
 			results = append(results, r)
 		}
 	}
-	p.seq, p.time = it.seq, it.time
+	p.reach(it)
 	p.collect(it, entries, results)
 	return nil
+}
+
+// reach notes that a message was applied.
+func (p *pass) reach(it item) {
+	p.seq, p.time = it.seq, it.time
+	if it.seq%markEvery == 0 && it.block.epoch == "" && it.seq >= p.s.comparable {
+		p.marks = append(p.marks, mark{it.seq, p.digest})
+	}
 }
 
 // judge decides on a draft and takes it in if it is good. This is the rule that
@@ -189,6 +202,7 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 	if err := p.batch.Put(it.space, d.entry); err != nil {
 		return journal.Result{}, err
 	}
+	p.digest = p.digest.add(p.s.hasher.sum(it.space, p.batch.Encoded()))
 	p.ids[idKey{it.space, env.ID}] = author{seq, env.From}
 	if d.entry.Settles != "" {
 		p.settled[idKey{it.space, d.entry.Settles}] = author{seq, env.From}
@@ -257,7 +271,7 @@ func (p *pass) commit() error {
 	if p.seq == s.pos.seq {
 		return nil
 	}
-	next := position{created: s.pos.created, seq: p.seq, time: p.time}
+	next := position{created: s.pos.created, seq: p.seq, time: p.time, digest: p.digest}
 	p.batch.SetMeta(metaPosition(s.name), next.encode())
 	if err := p.guards.write(p.db, p.batch); err != nil {
 		return err
@@ -274,6 +288,7 @@ func (p *pass) commit() error {
 			p.out.replaced = s.j.replaced.Load()
 		}
 	}
+	s.noteMarks(p.marks)
 	s.handed = max(s.handed, p.seq)
 	p.out.sink = s.j.sink.Load()
 	if p.out.sink == nil {
@@ -282,6 +297,23 @@ func (p *pass) commit() error {
 	p.out.stream, p.out.seq = s, p.seq
 	s.j.deliveries <- p.out // deliver outlives the streams
 	return nil
+}
+
+// noteMarks publishes the digest at the position, and those before it, to the
+// auditor, unless it may differ from that of another gateway for a good reason.
+func (s *stream) noteMarks(passed []mark) {
+	if s.pos.seq >= s.comparable && s.pos.seq > 0 {
+		s.marks.note(*s.logID.Load(), passed, mark{s.pos.seq, s.pos.digest})
+	}
+}
+
+// settle makes the stream comparable from the end of info on, which was asked
+// for after the last gap: the trims of all gaps come before that.
+func (s *stream) settle(info *jetstream.StreamInfo) {
+	if s.comparable == notComparable {
+		s.comparable = info.State.LastSeq
+		s.noteMarks(nil)
+	}
 }
 
 func metaEpoch(stream string) string { return "epoch/" + stream }

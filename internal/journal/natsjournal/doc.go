@@ -33,6 +33,22 @@
 // block that the first gateway publishes that notices a loss. If there is
 // nothing on NATS to go on from, an operator decides ([Options].AcceptLoss).
 //
+// # Comparing replicas
+//
+// The position of a stream includes the digest of the entries that the replica
+// has of it: a sum of hashes, from which a trim subtracts. Gateways publish
+// their digests to each other ([auditor]) and compare those at equal positions.
+// Two that differ do not show which one is wrong, so both verify themselves: a
+// second [Journal] in the same process makes a copy from the streams while the
+// first goes on. If the copies differ, the second one takes the place of the
+// replica. The streams start again from its positions, which the sink has
+// passed, so no reader misses an entry; those of the streams that differed are
+// notified as of a replaced log.
+//
+// Digests are not comparable everywhere. A gateway that finds messages purged
+// lacks the entries that others drop only at the trim behind them. After a gap
+// it therefore compares nothing before the end that the stream had then.
+//
 // # Retention
 //
 // What is due is decided by one gateway and done by all: a control block "trim
@@ -50,6 +66,7 @@
 //	supervise      one: starts the streams, repairs the replica
 //	watch          one: connection, readiness
 //	retain         one: retention
+//	audit          one: compares replicas; verifies and replaces this one
 //
 // All of them end with [Journal.Close].
 package natsjournal

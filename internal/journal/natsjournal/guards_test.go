@@ -79,7 +79,7 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = db.Close() })
-			s := &stream{name: "MEUP_00", j: &Journal{
+			s := &stream{name: "MEUP_00", comparable: notComparable, j: &Journal{
 				replica: &replica{db: db}, deliveries: make(chan delivery, 1), log: testLog(t),
 			}}
 			var drained sync.WaitGroup

@@ -27,6 +27,7 @@ type checks struct {
 
 type streamAnswer struct {
 	info *jetstream.StreamInfo
+	gaps int    // that were passed when it was asked
 	last uint64 // of the messages that the stream has, if it goes on after the position
 	err  error
 }
@@ -41,9 +42,9 @@ func (s *stream) newChecks(ctx context.Context) *checks {
 func (c *checks) ask() {
 	if now := time.Now(); !c.asking && now.Sub(c.asked) >= checkAgain/2 {
 		c.asking, c.asked = true, now
-		pos := c.s.pos.seq
+		pos, gaps := c.s.pos.seq, c.s.gaps
 		c.workers.Go(func() {
-			var a streamAnswer
+			a := streamAnswer{gaps: gaps}
 			var handle jetstream.Stream
 			if handle, a.err = c.s.open(c.ctx); a.err == nil {
 				a.info = handle.CachedInfo()
@@ -79,6 +80,9 @@ func (s *stream) assess(a streamAnswer, f *feed, c *checks, live bool) error {
 	}
 	if live {
 		s.setHealth(nil)
+	}
+	if a.gaps == s.gaps {
+		s.settle(a.info)
 	}
 	c.ticker.Reset(checkEvery)
 	if a.last <= s.pos.seq || len(f.items) > 0 {

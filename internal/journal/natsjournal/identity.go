@@ -50,6 +50,9 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if o := j.opts.copyOf; o != "" && found != o {
+		return fmt.Errorf("%w: NATS has log %q, and the copy is one of log %s", ErrForeignReplica, found, o)
+	}
 	mine, hasEntries, err := j.replica.logName()
 	if err != nil {
 		return err

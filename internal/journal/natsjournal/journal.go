@@ -52,6 +52,7 @@ type Journal struct {
 	repairs  chan repair
 	hopeless chan error // why the journal will never be ready
 	retainer retainer
+	auditor  *auditor
 
 	life context.Context // ends when Close has waited for every Append
 	end  context.CancelFunc
@@ -131,7 +132,11 @@ func (j *Journal) start() {
 	j.answering.Go(j.deliver)
 	j.supervising.Go(j.supervise)
 	j.supervising.Go(j.watch)
-	j.supervising.Go(j.retain)
+	if j.opts.copyOf == "" {
+		j.auditor = newAuditor(j)
+		j.supervising.Go(j.retain)
+		j.supervising.Go(j.auditor.audit)
+	}
 }
 
 // Close implements [journal.Journal]: it waits for every Append, at most for

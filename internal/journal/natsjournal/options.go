@@ -65,7 +65,12 @@ type Options struct {
 	// must not block.
 	OnCommit func(drafts, bytes int, took time.Duration)
 
-	streams int // tests make fewer of them
+	streams     int // tests make fewer of them
+	auditEvery  time.Duration
+	verifyAgain time.Duration
+	// copyOf makes the journal a second copy of a log: it makes no streams, and
+	// neither retains nor compares anything.
+	copyOf string
 }
 
 // withDefaults returns the options with nothing left open.
@@ -90,6 +95,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.auditEvery == 0 {
+		o.auditEvery = defaultAuditEvery
+	}
+	if o.verifyAgain == 0 {
+		o.verifyAgain = defaultVerifyAgain
 	}
 	if o.streams == 0 {
 		o.streams = streamCount

@@ -37,7 +37,8 @@ type replica struct {
 var errReplaying = errors.New("the log is being read from NATS")
 
 // replicaFormat is stored in the replica; one of another format is made anew.
-const replicaFormat = "3"
+// It also changes with the encoding of entries: digests cover that.
+const replicaFormat = "4"
 
 const metaFormat = "format"
 
@@ -62,6 +63,7 @@ func openReplica(dir string, log *slog.Logger) (*replica, error) {
 		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, ErrReplicaInUse, err)
 	}
 	r.lock = lock
+	_ = os.RemoveAll(r.secondDir()) // of a run that was killed; tried again before the next one
 	if err := r.open(); err != nil {
 		log.Warn("replica cannot be read and is made again from NATS", "folder", r.dir, "error", err)
 		if err := r.wipe(); err != nil {
@@ -252,6 +254,8 @@ type position struct {
 	created int64 // nanoseconds since 1970; 0: of no stream yet
 	seq     uint64
 	time    int64 // when the stream took the message seq, nanoseconds since 1970
+	// digest is of the entries that the replica has of the stream.
+	digest digest
 }
 
 func metaPosition(stream string) string { return "position/" + stream }
@@ -259,7 +263,7 @@ func metaPosition(stream string) string { return "position/" + stream }
 func (p position) encode() []byte {
 	b := binary.AppendVarint(nil, p.created)
 	b = binary.AppendUvarint(b, p.seq)
-	return binary.AppendVarint(b, p.time)
+	return p.digest.append(binary.AppendVarint(b, p.time))
 }
 
 func decodePosition(b []byte) (position, error) {
@@ -275,8 +279,8 @@ func decodePosition(b []byte) (position, error) {
 		return position{}, errors.New("position cannot be read")
 	}
 	at, k := binary.Varint(b[n+m:])
-	if k <= 0 {
+	if k <= 0 || len(b) != n+m+k+digestBytes {
 		return position{}, errors.New("position cannot be read")
 	}
-	return position{created: created, seq: seq, time: at}, nil
+	return position{created: created, seq: seq, time: at, digest: decodeDigest(b[n+m+k:])}, nil
 }

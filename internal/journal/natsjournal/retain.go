@@ -110,7 +110,12 @@ func (j *Journal) publishTrim(ctx context.Context, space string, before protocol
 // trim applies a control block. The database must have everything before it,
 // and nothing behind it.
 func (s *stream) trim(it item) error {
-	n, err := s.j.replica.db.Trim(it.space, it.block.trim)
+	// The digest and what it covers change in one batch, or a trim that is
+	// interrupted would leave it wrong.
+	n, err := s.j.replica.db.TrimWith(it.space, it.block.trim, entrydb.TrimHooks{
+		Dropped: func(encoded []byte) { s.pos.digest = s.pos.digest.sub(s.hasher.sum(it.space, encoded)) },
+		Commit:  func(b *entrydb.Batch) { b.SetMeta(metaPosition(s.name), s.pos.encode()) },
+	})
 	if err != nil {
 		return err
 	}

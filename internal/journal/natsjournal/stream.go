@@ -49,6 +49,7 @@ type stream struct {
 	following atomic.Bool
 	logID     atomic.Pointer[string] // of the logs in the stream
 	progress  progress
+	marks     marks
 	ends      question
 
 	resync chan struct{} // open a new feed
@@ -62,12 +63,18 @@ type stream struct {
 	// announce is set from when the local copy turned out to be of another log
 	// until the new one is complete. The sink gets nothing meanwhile.
 	announce bool
-	handle   jetstream.Stream // as of the last session
-	first    uint64           // the stream's first sequence, as its leader gave it
-	since    trouble
-	failures int    // sessions in a row that ended before they had caught up
-	stalled  uint64 // 1 above the position at the last check, if there was more
-	adapted  bool   // its configuration was brought up to date once
+	hasher   entryHasher
+	// comparable is from which position on the digest is that of all gateways.
+	// Behind a gap it is not at once: the messages were purged because of a
+	// trim that comes later in the stream.
+	comparable uint64
+	gaps       int              // passed so far
+	handle     jetstream.Stream // as of the last session
+	first      uint64           // the stream's first sequence, as its leader gave it
+	since      trouble
+	failures   int    // sessions in a row that ended before they had caught up
+	stalled    uint64 // 1 above the position at the last check, if there was more
+	adapted    bool   // its configuration was brought up to date once
 
 	// Up to where the sink has had the entries, of the stream that was created
 	// at that time. It outlives the replica, so that nothing is given twice.
@@ -140,6 +147,8 @@ func (s *stream) load() error {
 	}
 	s.epoch = string(data)
 	s.since, s.stalled = trouble{}, 0
+	s.comparable = notComparable
+	s.marks.clear()
 	s.progress.reset(s.pos.seq)
 	return nil
 }
@@ -184,6 +193,7 @@ func (s *stream) session(ctx context.Context) error {
 	if err := s.identify(ctx, info); err != nil {
 		return err
 	}
+	s.settle(info)
 	release := func() {}
 	if info.State.LastSeq > s.pos.seq+catchUpFew {
 		// Reading much is work for the whole machine: a few streams at a time.
@@ -241,7 +251,10 @@ func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInf
 }
 
 // forever is a sequence that no stream reaches.
-const forever = math.MaxUint64
+const (
+	forever       = math.MaxUint64
+	notComparable = math.MaxUint64
+)
 
 // read applies what the feed delivers until the position is at a sequence. An
 // error: a new feed is needed.
@@ -302,6 +315,10 @@ func (s *stream) take(ctx context.Context, items []item) error {
 		}
 		if err := s.proveRemoved(ctx, last+1, it.seq); err != nil {
 			return err
+		}
+		if it.seq > last+1 {
+			s.comparable = notComparable
+			s.gaps++
 		}
 		last = it.seq
 	}

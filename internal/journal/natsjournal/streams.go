@@ -105,6 +105,9 @@ func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
 
 // create makes the stream. Several gateways may do so at the same time.
 func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
+	if s.j.opts.copyOf != "" {
+		return nil, errMissing
+	}
 	if s.pos.seq > 0 {
 		if lasts(&s.since.missing) < missingWait {
 			return nil, errMissing

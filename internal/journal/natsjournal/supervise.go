@@ -3,6 +3,7 @@ package natsjournal
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -25,6 +26,12 @@ type repair struct {
 	reason error
 	stream string // where it was noticed
 	wipe   bool   // it is wrong, not only damaged
+
+	// second is the path of a second copy that is to take the place of the
+	// replica; it has these positions, and these streams differed.
+	second    string
+	positions []position
+	differs   map[int]bool
 }
 
 // repair stops all streams and has the replica repaired. It does not wait.
@@ -140,6 +147,14 @@ func (j *Journal) mend(r repair) bool {
 			log.Warn("replica cannot be written", "error", err)
 			return false
 		}
+	}
+	if r.second != "" {
+		defer func() { _ = os.RemoveAll(j.replica.secondDir()) }() // tried again before the next one
+		if err := j.adopt(r); err != nil {
+			log.Error("the second copy of the log is not used", "error", err)
+			return j.replica.db != nil
+		}
+		return true
 	}
 	if r.wipe {
 		if err := j.setAside(r.reason); err != nil {

@@ -1,0 +1,306 @@
+package natsjournal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// defaultAuditEvery is the pause between two reports of a gateway.
+	defaultAuditEvery = 5 * time.Second
+	// defaultVerifyAgain is how long a stream is not verified again.
+	defaultVerifyAgain = 10 * time.Minute
+	// auditAll is how many reports there are for one with the unchanged streams.
+	auditAll = 12
+	// auditQueue bounds the reports that wait; further ones are dropped.
+	auditQueue = 64
+	// auditConfirm is how many reports in a row of one gateway must differ.
+	auditConfirm = 2
+	// maxSuspicions bounds the differences that are not confirmed yet.
+	maxSuspicions = 1024
+	// verifyWait bounds each wait of a verification for a common position.
+	verifyWait = time.Minute
+	// verifyPoll is how often a common position is looked for.
+	verifyPoll = 50 * time.Millisecond
+)
+
+var errDiverged = errors.New("the local copy differs from the stream")
+
+// report is what gateways send each other: the digests of their copies.
+type report struct {
+	Format  string         `json:"format"` // other formats are not comparable
+	Gateway string         `json:"gateway"`
+	Streams []streamReport `json:"streams"`
+}
+
+type streamReport struct {
+	Index int    `json:"index"`
+	Log   string `json:"log"`
+	Marks []mark `json:"marks"`
+}
+
+// auditor compares the copy of this gateway with those of the others. A
+// difference does not tell which copy is wrong, so each gateway that sees one
+// makes a second copy from NATS, and replaces its own if that differs.
+type auditor struct {
+	j        *Journal
+	incoming chan report
+
+	// Owned by audit.
+	round      int
+	sent       map[int]mark // the last head sent, by stream
+	suspicions map[suspect]suspicion
+	verified   map[int]time.Time
+
+	// For tests.
+	compared      atomic.Int64 // marks that were equal
+	verifications atomic.Int64
+}
+
+// suspect is a pair of copies of a stream: this one and a gateway's.
+type suspect struct {
+	stream  int
+	gateway string
+}
+
+type suspicion struct {
+	count int
+	last  time.Time
+}
+
+func newAuditor(j *Journal) *auditor {
+	return &auditor{
+		j: j, incoming: make(chan report, auditQueue), sent: make(map[int]mark),
+		suspicions: make(map[suspect]suspicion), verified: make(map[int]time.Time),
+	}
+}
+
+// audit sends and compares reports until the journal is closed.
+func (a *auditor) audit() {
+	sub, err := a.j.nc.Subscribe(a.j.names.audit(), a.receive)
+	if err != nil {
+		a.j.log.Warn("copies of the log are not compared", "error", err)
+		return
+	}
+	defer func() { _ = sub.Unsubscribe() }() // only fails on a closed connection
+	ticker := time.NewTicker(a.j.opts.auditEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-a.j.life.Done():
+			return
+		case <-ticker.C:
+			a.send()
+		case r := <-a.incoming:
+			for _, s := range r.Streams {
+				a.compare(r.Gateway, s)
+			}
+		}
+	}
+}
+
+// receive is called by nats.go with each report. It does not block.
+func (a *auditor) receive(m *nats.Msg) {
+	var r report
+	if json.Unmarshal(m.Data, &r) != nil || r.Format != replicaFormat || r.Gateway == a.j.gateway {
+		return
+	}
+	select {
+	case a.incoming <- r:
+	default: // another one follows
+	}
+}
+
+// send publishes the digests of the streams that have changed or that are
+// suspected, and of all streams now and then.
+func (a *auditor) send() {
+	suspected := make(map[int]bool)
+	for k, s := range a.suspicions {
+		if time.Since(s.last) > 2*auditAll*a.j.opts.auditEvery { // the gateway has gone
+			delete(a.suspicions, k)
+			continue
+		}
+		suspected[k.stream] = true
+	}
+	r := report{Format: replicaFormat, Gateway: a.j.gateway}
+	all := a.round%auditAll == 0
+	a.round++
+	for i, s := range a.j.streams {
+		log, list := s.marks.latest()
+		if log == "" {
+			continue
+		}
+		head := list[len(list)-1]
+		if all || suspected[i] || a.sent[i] != head {
+			r.Streams = append(r.Streams, streamReport{i, log, list})
+			a.sent[i] = head
+		}
+	}
+	if len(r.Streams) == 0 {
+		return
+	}
+	data, err := json.Marshal(r)
+	if err == nil {
+		err = a.j.nc.Publish(a.j.names.audit(), data)
+	}
+	if err != nil {
+		a.j.log.Debug("report is not sent", "error", err)
+	}
+}
+
+// compare compares a gateway's digests with those of this copy, and verifies
+// this copy when they differ repeatedly.
+func (a *auditor) compare(gateway string, r streamReport) {
+	if r.Index < 0 || r.Index >= len(a.j.streams) {
+		return
+	}
+	s := a.j.streams[r.Index]
+	theirs, mine, ok := s.marks.compare(r.Log, r.Marks)
+	if !ok {
+		return
+	}
+	key := suspect{r.Index, gateway}
+	if mine == theirs.Digest {
+		a.compared.Add(1)
+		delete(a.suspicions, key)
+		return
+	}
+	if len(a.suspicions) >= maxSuspicions {
+		clear(a.suspicions)
+	}
+	n := a.suspicions[key].count + 1
+	a.suspicions[key] = suspicion{n, time.Now()}
+	if n < auditConfirm {
+		return
+	}
+	if last, ok := a.verified[r.Index]; ok && time.Since(last) < a.j.opts.verifyAgain {
+		return
+	}
+	s.log.Error("the copies of a stream differ between gateways: this one is compared with a second copy from NATS",
+		"sequence", theirs.Seq, "digest", mine, "other_gateway", gateway, "other_digest", theirs.Digest)
+	a.verifications.Add(1)
+	if err := a.verify(s); err != nil && a.j.life.Err() == nil {
+		s.log.Error("the copy of a stream is not verified", "error", err)
+	}
+	a.verified[r.Index] = time.Now()
+	clear(a.suspicions)
+}
+
+// verify makes a second copy of the log from NATS and compares it with this
+// one, which serves meanwhile. If the stream differs, the second copy takes
+// the place of the first.
+func (a *auditor) verify(s *stream) error {
+	j := a.j
+	dir := j.replica.secondDir()
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove an earlier second copy: %w", err)
+	}
+	second, err := Open(j.life, Options{
+		Conn: j.nc, Prefix: j.opts.Prefix, Replicas: j.opts.Replicas, ReplicaDir: dir,
+		Logger: j.log.With("copy", "second"), streams: j.opts.streams, copyOf: j.logName,
+	})
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	differs, err := a.compareCopies(s, second)
+	err = errors.Join(err, second.Close()) // its streams stand still now
+	if err == nil && differs[s.index] {
+		return a.replace(s, second, differs)
+	}
+	if err == nil {
+		s.log.Warn("this gateway's copy of the stream is right: another gateway's is wrong")
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// compareCopies returns the streams of the journal that differ from a second
+// copy. It waits until s can be compared.
+func (a *auditor) compareCopies(s *stream, second *Journal) (differs map[int]bool, err error) {
+	ctx, cancel := context.WithTimeout(a.j.life, verifyWait)
+	defer cancel()
+	ticker := time.NewTicker(verifyPoll)
+	defer ticker.Stop()
+	for {
+		differs = make(map[int]bool)
+		comparable := false
+		for i, own := range a.j.streams {
+			log, list := second.streams[i].marks.latest()
+			theirs, mine, ok := own.marks.compare(log, list)
+			comparable = comparable || ok && own == s
+			if ok && mine != theirs.Digest {
+				differs[i] = true
+				own.log.Error("the copy of a stream differs from NATS", "sequence", theirs.Seq, "digest", mine, "right_digest", theirs.Digest)
+			}
+		}
+		if comparable {
+			return differs, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("no common position: %w", ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}
+
+// replace has the local copy replaced by the second one, which is closed. The
+// sink must have everything that the second copy has: it would never get it
+// otherwise.
+func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) error {
+	ctx, cancel := context.WithTimeout(a.j.life, verifyWait)
+	defer cancel()
+	r := repair{reason: errDiverged, stream: s.name, second: second.replica.path()}
+	for i, own := range a.j.streams {
+		pos := second.streams[i].pos
+		if err := own.progress.wait(ctx, pos.seq); err != nil {
+			return fmt.Errorf("wait for message %d of %s: %w", pos.seq, own.name, errors.Join(err, os.RemoveAll(second.replica.dir)))
+		}
+		r.positions = append(r.positions, pos)
+	}
+	r.differs = differs
+	a.j.repair(r)
+	return nil
+}
+
+// adopt puts the second copy in the place of the replica. The streams do not
+// run. Only those that differed are announced as replaced: the others go on.
+func (j *Journal) adopt(r repair) error {
+	for i, s := range j.streams {
+		if p := r.positions[i]; p.seq > s.handed || p.seq > 0 && p.created != s.handedOf {
+			return fmt.Errorf("the second copy is ahead of this one at %s", s.name)
+		}
+	}
+	if err := j.replica.adopt(r.second); err != nil {
+		return err
+	}
+	for i, s := range j.streams {
+		s.announce = s.announce || r.differs[i]
+	}
+	j.log.Error("the local copy of the log differed from NATS and was replaced by a second copy", "stream", r.stream)
+	return nil
+}
+
+// audit returns the subject of reports: meup.audit.
+func (n names) audit() string { return strings.ToLower(n.prefix) + ".audit" }
+
+// secondDir is the folder of a second copy.
+func (r *replica) secondDir() string { return filepath.Join(r.dir, "second") }
+
+// adopt replaces the database by the one at path.
+func (r *replica) adopt(path string) error {
+	return r.renew(func() error {
+		if err := os.RemoveAll(r.path()); err != nil {
+			return err
+		}
+		return os.Rename(path, r.path())
+	})
+}

@@ -1,0 +1,201 @@
+package natsjournal
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// audited compares often.
+func audited(o *Options) { o.auditEvery = 20 * time.Millisecond }
+
+// sameDigest waits until all journals have the same digest of a space's stream
+// at the same position, and returns it.
+func sameDigest(t *testing.T, space string, journals ...*Journal) mark {
+	t.Helper()
+	head := func(j *Journal) (m mark) {
+		if log, list := j.streams[j.names.bucket(space)].marks.latest(); log != "" {
+			m = list[len(list)-1]
+		}
+		return m
+	}
+	var want mark
+	eventually(t, "the digests are the same", func() bool {
+		want = head(journals[0])
+		return want.Seq > 0 && !slices.ContainsFunc(journals, func(j *Journal) bool { return head(j) != want })
+	})
+	return want
+}
+
+// Retries, duplicates, stale drafts, decisions, trims and a gateway that starts
+// from a purged stream: the digests agree, so no copy is verified.
+func TestAudit_CopiesAgree(t *testing.T) {
+	t.Parallel()
+	n := startNATS(t)
+	a, b := openTest(t, n.url(), audited), openTest(t, n.url(), audited)
+	journals := []*Journal{a, b}
+	for round := range 3 {
+		var wg sync.WaitGroup
+		for w := range 4 {
+			j := journals[w%2]
+			wg.Go(func() {
+				for i := range 60 {
+					id := fmt.Sprintf("%d-%d", round, i)
+					settles := chat(fmt.Sprintf("s-%s-%d", id, w), "alice")
+					settles.Settles = protocol.ID("p-" + id)
+					stale := chat(fmt.Sprintf("stale-%s-%d", id, w), "bob")
+					stale.Basis = 0
+					j.Append(t.Context(), "lab", []journal.Draft{
+						chat("m-"+id, []string{"alice", "bob"}[i%2]), settles, chat(fmt.Sprintf("y-%s-%d", id, w), "bob"),
+						grant(fmt.Sprintf("g-%s-%d", id, w), 1<<52), stale,
+					})
+				}
+			})
+		}
+		wg.Wait()
+		if err := a.publishTrim(t.Context(), "lab", boundsOf(t, a, "lab").newest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sameDigest(t, "lab", journals...)
+	eventually(t, "the stream is purged", func() bool { return messages(t, a, "lab", false) < 20 })
+	c := openTest(t, n.url(), audited) // reads what is left
+	mustAppend(t, c, "lab", chat("last", "alice"))
+	journals = append(journals, c)
+	sameDigest(t, "lab", journals...)
+	for i, j := range journals {
+		before := j.auditor.compared.Load()
+		eventually(t, "it is compared", func() bool { return j.auditor.compared.Load() > before+4 })
+		if v := j.auditor.verifications.Load(); v > 0 {
+			t.Errorf("gateway %d verified its copy %d times", i, v)
+		}
+	}
+}
+
+// skipMessage brings a closed replica behind the last message of a space's
+// stream without applying it.
+func skipMessage(t *testing.T, tool *Journal, dir, space string) {
+	t.Helper()
+	s := tool.streams[tool.names.bucket(space)]
+	handle, err := s.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := handle.GetMsg(t.Context(), handle.CachedInfo().State.LastSeq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changeRows(t, dir, func(db *entrydb.DB, b *entrydb.Batch) {
+		data, err := db.Meta(metaPosition(s.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := decodePosition(data)
+		if err != nil || p.seq+1 != last.Sequence {
+			t.Fatalf("position %+v before %d, %v", p, last.Sequence, err)
+		}
+		p.seq, p.time = last.Sequence, last.Time.UnixNano()
+		b.SetMeta(metaPosition(s.name), p.encode())
+	})
+}
+
+// changeRows writes to the replica of a closed journal.
+func changeRows(t *testing.T, dir string, change func(*entrydb.DB, *entrydb.Batch)) {
+	t.Helper()
+	db, err := entrydb.Open(entrydb.Options{Dir: filepath.Join(dir, "db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBatch()
+	change(db, b)
+	if err := b.Commit(true); err != nil {
+		t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A copy that lacks a message, or has an entry that no message has, is found
+// and replaced; the other gateway finds that its own is right.
+func TestAudit_WrongCopyIsReplaced(t *testing.T) {
+	t.Parallel()
+	for name, tamper := range map[string]func(t *testing.T, tool *Journal, dir string){
+		"skipped message": func(t *testing.T, tool *Journal, dir string) { skipMessage(t, tool, dir, "lab") },
+		"other entry": func(t *testing.T, tool *Journal, dir string) {
+			s := tool.streams[tool.names.bucket("lab")]
+			skipMessage(t, tool, dir, "lab")
+			changeRows(t, dir, func(db *entrydb.DB, b *entrydb.Batch) {
+				e := chat("b", "mallory")
+				entry := &journal.Entry{Envelope: e.Envelope}
+				data, _ := db.Meta(metaPosition(s.name))
+				p, _ := decodePosition(data)
+				entry.Envelope.Seq = protocol.Seq(p.seq) * seqsPerBlock
+				if err := b.Put("lab", entry); err != nil {
+					t.Fatal(err)
+				}
+				p.digest = p.digest.add(new(entryHasher).sum("lab", b.Encoded()))
+				b.SetMeta(metaPosition(s.name), p.encode())
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNATS(t)
+			dir := t.TempDir()
+			keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
+			a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)
+			mustAppend(t, a, "lab", chat("a", "alice"))
+			mustAppend(t, a, "x", chat("a", "alice")) // of the other stream
+			agree(t, "lab", 1, []*Journal{a, b})
+			closeTest(t, b)
+			mustAppend(t, a, "lab", chat("b", "alice"))
+			tamper(t, a, dir)
+			b = openTest(t, n.url(), keep)
+			r := record(b)
+			var replaced, other atomic.Int64
+			count := func(affected func(string) bool) {
+				if affected("lab") {
+					replaced.Add(1)
+				}
+				if affected("x") {
+					other.Add(1)
+				}
+			}
+			f := journal.Replaced(count)
+			b.replaced.Store(&f)
+			mustAppend(t, b, "lab", chat("c", "alice"))
+			sent := 0
+			eventually(t, "the copy is replaced", func() bool {
+				sent++ // the other stream's readers and senders go on meanwhile
+				mustAppend(t, []*Journal{a, b}[sent%2], "x", chat(fmt.Sprintf("x-%d", sent), "alice"))
+				return replaced.Load() == 1
+			})
+			mustAppend(t, b, "lab", chat("d", "alice"))
+			agree(t, "lab", 4, []*Journal{a, b})
+			want := agree(t, "x", 1+sent, []*Journal{a, b})
+			eventually(t, "all of the other stream is delivered", func() bool { return len(r.got("x")) >= sent })
+			if got := r.got("x"); !slices.Equal(got, want[1:]) || other.Load() > 0 {
+				t.Errorf("delivered %d of %d, or in another order; %d notifications", len(got), sent, other.Load())
+			}
+			sameDigest(t, "lab", a, b)
+			eventually(t, "the right copy is compared, too", func() bool { return a.auditor.verifications.Load() == 1 })
+			compared := b.auditor.compared.Load()
+			eventually(t, "copies are compared again", func() bool { return b.auditor.compared.Load() > compared })
+			if v := b.auditor.verifications.Load(); v != 1 {
+				t.Errorf("%d verifications", v)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "second")); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
