@@ -9,5 +9,5 @@ var j=globalThis,R=j.ShadowRoot&&(j.ShadyCSS===void 0||j.ShadyCSS.nativeShadow)&
 `)+s+"]";if(!B(e))return Pt(e);let r=Object.entries(e).filter(([,i])=>i!==void 0);return r.length===0?"{}":`{
 `+r.map(([i,o])=>`${n}${JSON.stringify(i)}: ${It(o,t+1)}`).join(`,
 `)+s+"}"}export{Bt as a,tt as b,Se as c,b as d,u as e,Ee as f,x as g,$ as h,He as i,ee as j,Pt as k,Ct as l,Nt as m,kt as n,re as o,Ie as p,Le as q,ie as r,B as s,oe as t,at as u,ae as v,Be as w,ze as x,le as y,Je as z,he as A,We as B,qe as C,Ve as D,ce as E,lt as F,J as G,ht as H,Ge as I,Xe as J,Lt as K,Dt as L,nn as M,me as N,sn as O,rn as P,on as Q,It as R};
-/*! For license information please see /assets/chunk-SNE42TEI.js.LEGAL.txt */
-//# sourceMappingURL=/assets/chunk-SNE42TEI.js.map
+/*! For license information please see /assets/chunk-7OGQ7NWK.js.LEGAL.txt */
+//# sourceMappingURL=/assets/chunk-7OGQ7NWK.js.map
