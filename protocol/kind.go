@@ -167,7 +167,7 @@ func (k Kind) NeedsCorrelation() bool {
 	return false
 }
 
-// IsReserved reports whether only the gateway may send the kind, in whatever
+// IsReserved reports whether only the gateway may send the kind, in any
 // case it is written.
 func (k Kind) IsReserved() bool {
 	namespace, _, _ := strings.Cut(string(k), ".")

@@ -236,7 +236,7 @@ func TestServe_StopWhileTheLogIsOutOfReach(t *testing.T) {
 	}
 }
 
-// A file that nobody writes to holds whoever opens it, like a disk that does
+// A pipe without a writer blocks the process that opens it, like a disk that does
 // not answer.
 func TestServe_StopWhileTheDiskHangs(t *testing.T) {
 	data := t.TempDir()

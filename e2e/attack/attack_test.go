@@ -354,7 +354,7 @@ func TestSilentUpgrades(t *testing.T) {
 	t.Logf("%d silent connections", open.Load())
 }
 
-// TestForgedFulfillment: nobody but the participant that a request was addressed
+// TestForgedFulfillment: no one but the participant that a request was addressed
 // to answers for a proposal, and only the proposed call fulfills it.
 func TestForgedFulfillment(t *testing.T) {
 	g := startTarget(t, manyFiles)

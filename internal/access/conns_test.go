@@ -166,7 +166,7 @@ func TestConns_IdleClose(t *testing.T) {
 	isClosed(t, s.dial("127.0.0.1", ""))
 }
 
-// TestHoldBody_NeverSent: nobody waits for a body that no handler reads.
+// TestHoldBody_NeverSent: no goroutine waits for a body that no handler reads.
 func TestHoldBody_NeverSent(t *testing.T) {
 	t.Parallel()
 	for _, head := range []string{

@@ -32,7 +32,7 @@ func (b toolbox) find(name string) tool {
 }
 
 // toolbox collects the tools that can be called now. The agent's own tools keep
-// their names. A tool of another participant keeps its name only if nobody else
+// their names. A tool of another participant keeps its name only if no one else
 // offers one of that name; otherwise each of them is qualified by its owner, so
 // that no participant can take the name of another one's tool. The tools of
 // others are left out for private questions, whose content would reach them in
@@ -57,7 +57,7 @@ type offeredTool struct {
 }
 
 // addOffered adds the tools of other participants under names that are unique
-// whatever the others call theirs.
+// independent of the names that the others choose.
 func (b *toolbox) addOffered(offered []offeredTool) {
 	claims := make(map[string]int, len(offered))
 	for _, t := range offered {

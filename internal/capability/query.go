@@ -142,7 +142,7 @@ func (q *query) judge(s *Set) finding {
 // grants from before a position whose granters held it in turn. depth is the
 // number of grants that the walk has followed.
 //
-// A right is only ever derived from older ones, so the walk ends and nobody
+// A right is only ever derived from older ones, so the walk ends and no one
 // holds a right in a circle. Having more time or a shorter way can only help,
 // which is what lets one finding stand for others.
 func (q *query) find(p protocol.ParticipantID, before uint64, depth int) finding {

@@ -8,7 +8,7 @@ import (
 )
 
 // arrayReader takes a JSON array apart while it arrives. Of its elements it
-// knows no more than where they end: whoever decodes them finds out whether
+// finds only where they end: the decoder finds out whether
 // they are JSON.
 type arrayReader struct {
 	in    *bufio.Reader

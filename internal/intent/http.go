@@ -66,7 +66,7 @@ type handler struct {
 type route struct {
 	method string
 	open   bool // without a token, a version, a body and a place
-	health bool // for everyone, by whatever name
+	health bool // for everyone, under any Host
 	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
 }
 

@@ -60,7 +60,7 @@ func learn(steps []reasoning.Record, box toolbox) *knowledge {
 }
 
 // retryable reports whether a call that ended so may succeed when it is made
-// again: its tool failed. Nobody is asked again for a permission.
+// again: its tool failed. A permission is not asked for again.
 func retryable(o reasoning.Outcome) bool { return o == "" || o == reasoning.Failure }
 
 // signature is the same for two calls that ask for the same, however their

@@ -2,7 +2,7 @@
 // which Set and Delete return a changed copy in O(log n), sharing the rest.
 //
 // It is a treap, a search tree that is balanced by random priorities. The
-// priority of a key is a hash of it under a seed of the process, so nobody
+// priority of a key is a hash of it under a seed of the process, so no one
 // outside can choose keys that unbalance the tree.
 package pmap
 

@@ -67,7 +67,7 @@ var encodes = byteSet("\\%&\xef")
 // Traits are what the bytes of a text can begin.
 const (
 	mayEncode = 1 << iota // an encoded character
-	mayHide               // a character that nobody sees
+	mayHide               // an invisible character
 )
 
 var traits = func() (t [256]uint8) {

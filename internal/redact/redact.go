@@ -2,7 +2,7 @@
 //
 // A text is read as it is, and once more as a reader or a program takes it:
 // decoded (escapes, percent encoding, entities, fullwidth forms), without
-// characters that nobody sees, with broken lines joined, and with one layer of
+// invisible characters, with broken lines joined, and with one layer of
 // base64 or hexadecimal removed. Each reading knows where its bytes are in the
 // text. One pass looks for the keywords of all rules; a rule runs only near its
 // keywords, and a [Budget] bounds the work of all of them. The package does no

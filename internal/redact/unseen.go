@@ -2,7 +2,7 @@ package redact
 
 import "unicode/utf8"
 
-// suspects are the bytes that characters which nobody sees begin with.
+// suspects are the first bytes of invisible characters.
 var suspects = func() (s [256]bool) {
 	for c := range 0x20 {
 		s[c] = c != '\t' && c != '\n' && c != '\r'
@@ -33,7 +33,7 @@ func splitsWord(text []byte) bool {
 	return false
 }
 
-// Visible returns a text without characters that nobody sees and without
+// Visible returns a text without invisible characters and without
 // sequences for a terminal.
 func Visible(text []byte) []byte {
 	for i := range text {
@@ -53,7 +53,7 @@ func Unseen(text []byte) int {
 	return unseenOne(text)
 }
 
-// stripped returns a reading without what nobody sees.
+// stripped returns a reading without invisible characters.
 func stripped(of *reading, text []byte, much unseen) *reading {
 	r := &reading{text: make([]byte, 0, len(text)), of: of}
 	r.copied(0)

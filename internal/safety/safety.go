@@ -57,7 +57,7 @@ type Pipeline struct {
 	found  func(stage, rule string)
 	stages []stage
 	rules  map[string]bool // by name
-	shown  *Pipeline       // of leaks alone, which masks whatever it finds
+	shown  *Pipeline       // of leaks alone, which masks every finding
 }
 
 // New returns the pipeline that a configuration asks for. It is an error if an

@@ -12,7 +12,7 @@ func between(r, first, last rune) bool { return r >= first && r <= last }
 
 // sanitizer is the stage that finds text that a reader, above all a model,
 // could take for something else: tokens of chat templates, forged turns,
-// orders to forget earlier text, characters that nobody sees. It marks the
+// orders to forget earlier text, invisible characters. It marks the
 // words and leaves them readable: [marked:RULE …], and [removed:RULE] for
 // hidden text. Nothing is escaped; a < b && c stays so.
 type sanitizer struct {

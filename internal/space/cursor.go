@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrRetired: the space was closed on this gateway because nobody used it, or
+// ErrRetired: the space was closed on this gateway because it was not used, or
 // because its log was replaced. Ask the hub for the space again.
 var ErrRetired = errors.New("the space was closed on this gateway")
 

@@ -18,7 +18,7 @@ import (
 
 // invitations is an index of all spaces' invitations by the digest of their
 // tokens. It is kept apart from the state of the spaces so that a token can be
-// judged without opening one: whoever presents a token is unknown until then.
+// judged without opening one: the client is not authenticated until then.
 //
 // It is a hint. A token that is not in it is no invitation; of one that is, the
 // state of its space decides whether it still holds.

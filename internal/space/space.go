@@ -139,7 +139,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 }
 
 // chargeJoin counts a connection against what the participant may open in a
-// time, whatever becomes of it.
+// time, admitted or not.
 func (s *Space) chargeJoin(id protocol.ParticipantID) *protocol.Error {
 	s.mu.Lock()
 	limiter := s.participantLocked(id).limits()

@@ -25,7 +25,7 @@ type State struct {
 
 	out         pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
 	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // until when; zero: until resumed
-	members     pmap.Map[protocol.ParticipantID, membership] // besides the configured ones
+	members     pmap.Map[protocol.ParticipantID, membership] // without the configured ones
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
 	expiry      pmap.Map[string, string]                     // hashes of those that end, by pmap.TimeKey
 }

@@ -70,7 +70,7 @@ func (c *conn) silence(now time.Duration) time.Duration {
 	return now - time.Duration(c.lastRead.Load())
 }
 
-// Bounds of what a peer may send besides content: control frames, the heads of
+// Bounds of what a peer may send in addition to content: control frames, the heads of
 // frames. Small frames without content cost as much as messages, which are
 // charged.
 const (

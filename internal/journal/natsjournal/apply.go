@@ -238,7 +238,7 @@ func (p *pass) lookup(space string, id protocol.ID) (author, bool, error) {
 	return author{seq, from}, ok, nil
 }
 
-// settledBy returns who settled a proposal, if anybody did; nobody settles "".
+// settledBy returns who settled a proposal, "" if it is open.
 func (p *pass) settledBy(space string, proposal protocol.ID) (author, bool, error) {
 	if proposal == "" {
 		return author{}, false, nil

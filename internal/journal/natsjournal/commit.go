@@ -51,7 +51,7 @@ type flight struct {
 	space   string
 	state   bool
 	since   time.Time
-	settled chan struct{} // closed when somebody has taken it off the table
+	settled chan struct{} // closed when it has been withdrawn
 
 	// Guarded by committer.mu.
 	units   []*unit

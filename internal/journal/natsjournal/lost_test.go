@@ -59,7 +59,7 @@ func remake(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	}
 }
 
-// The stream was deleted and somebody wrote a new one, while the gateway ran
+// The stream was deleted and a new one was written, while the gateway ran
 // or before it did.
 func TestStreamReplaced(t *testing.T) {
 	for _, running := range []bool{true, false} {
