@@ -18,7 +18,7 @@ var kinds = text(
 	protocol.KindParticipantShutdown,
 	protocol.KindStreamRequest, protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose,
 	protocol.KindSystemWelcome, protocol.KindSystemPresence, protocol.KindSystemAck, protocol.KindSystemError,
-	protocol.KindSystemSubscribe, protocol.KindSystemSubscribed, protocol.KindSystemJoin,
+	protocol.KindSystemSubscribe, protocol.KindSystemSubscribed, protocol.KindSystemHeartbeat, protocol.KindSystemJoin,
 )
 
 // codes are those of sections 4 and 5; a test holds them against the protocol.
@@ -28,6 +28,7 @@ var codes = text(
 	protocol.CodeIdentityMismatch, protocol.CodeReservedKind, protocol.CodeUnknownParticipant,
 	protocol.CodeDuplicateID, protocol.CodeCapabilityViolation, protocol.CodeRateLimited,
 	protocol.CodeCannotDelegate, protocol.CodeNotProposer, protocol.CodePaused,
+	protocol.CodeOutcomeUnknown, protocol.CodeProposalMismatch, protocol.CodeProposalSettled,
 	protocol.CodeCursorExpired, protocol.CodeUnavailable,
 	protocol.CodeBadRequest, protocol.CodeUnauthorized, protocol.CodeForbidden, protocol.CodeKicked,
 	protocol.CodeNotFound, protocol.CodeNotAllowed, protocol.CodeTooMany, protocol.CodeShuttingDown, protocol.CodeInternal,
