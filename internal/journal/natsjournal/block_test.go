@@ -129,6 +129,7 @@ func FuzzDecodeBlock(f *testing.F) {
 	f.Add(encodeDrafts([][]byte{section(chat("a", "alice"), grant("b", 7))}, 1<<20))
 	f.Add(encodeDrafts([][]byte{section(chat("a", "alice"))}, 0))
 	f.Add(encodeTrim(12))
+	f.Add(encodeEpoch("e", true))
 	f.Add([]byte{blockMagic, blockVersion, typeDrafts, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := decodeBlock(data)
@@ -142,8 +143,14 @@ func FuzzDecodeBlock(f *testing.F) {
 		for _, call := range b.calls {
 			total += len(call)
 		}
-		if (total == 0) == (b.trim == 0) || total > seqsPerBlock {
-			t.Errorf("%d drafts and trim %d", total, b.trim)
+		kinds := 0
+		for _, is := range []bool{total > 0, b.trim > 0, b.epoch != ""} {
+			if is {
+				kinds++
+			}
+		}
+		if kinds != 1 || total > seqsPerBlock {
+			t.Errorf("%d drafts, trim %d and epoch %q", total, b.trim, b.epoch)
 		}
 	})
 }
