@@ -79,15 +79,19 @@ func (b *Bucket) clock(now time.Time) time.Time {
 	return b.latest
 }
 
-// Envelope charges a frame, whatever becomes of it. Error: rate_limited.
-func (b *Bucket) Envelope(now time.Time) *protocol.Error {
+// Envelope charges a frame, admitted or not. Error: rate_limited.
+func (b *Bucket) Envelope(now time.Time) *protocol.Error { return b.takeOne(now, &b.envelopes, "rate") }
+
+// takeOne takes a token of one of the buckets, which an update replaces under the
+// lock, or refuses by the name of the limit.
+func (b *Bucket) takeOne(now time.Time, from *tokens, limit string) *protocol.Error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.clock(now)
-	if wait := b.envelopes.wait(now, 1); wait > 0 {
-		return refusal("rate", "", wait)
+	if wait := from.wait(now, 1); wait > 0 {
+		return refusal(limit, "", wait)
 	}
-	b.envelopes.take(now, 1)
+	from.take(now, 1)
 	return nil
 }
 
@@ -101,29 +105,15 @@ const (
 
 // Join charges one connection that is opened. Error: rate_limited.
 func (b *Bucket) Join(now time.Time) *protocol.Error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now = b.clock(now)
-	if wait := b.joins.wait(now, 1); wait > 0 {
-		e := refusal("rate", "", wait)
+	e := b.takeOne(now, &b.joins, "rate")
+	if e != nil {
 		e.Message = fmt.Sprintf("You open connections faster than your limit allows; try again in %d ms.", e.RetryAfterMS)
-		return e
 	}
-	b.joins.take(now, 1)
-	return nil
+	return e
 }
 
 // Read charges a request that reads. Error: rate_limited.
-func (b *Bucket) Read(now time.Time) *protocol.Error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now = b.clock(now)
-	if wait := b.reads.wait(now, 1); wait > 0 {
-		return refusal("requests", "", wait)
-	}
-	b.reads.take(now, 1)
-	return nil
-}
+func (b *Bucket) Read(now time.Time) *protocol.Error { return b.takeOne(now, &b.reads, "requests") }
 
 // Refused charges the bytes of envelopes that were refused, on credit, and
 // returns how long the sender has to keep quiet; 0: it may go on.
