@@ -40,14 +40,16 @@ func later(calls []reasoning.Call) []wire.TraceItem {
 	return []wire.TraceItem{{Step: "later", Detail: "Also wanted: " + strings.Join(names, ", ") + ". Ask again behind this one."}}
 }
 
+// sentences joins texts. A text that an earlier one contains is left out:
+// models give the same reason before a call and in it.
 func sentences(parts ...string) string {
-	var out []string
+	var out string
 	for _, p := range parts {
-		if p = strings.TrimSpace(p); p != "" {
-			out = append(out, p)
+		if p = strings.TrimSpace(p); !strings.Contains(out, p) {
+			out = strings.TrimSpace(out + " " + p)
 		}
 	}
-	return strings.Join(out, " ")
+	return out
 }
 
 // traceOf says what led to a planner's decision.

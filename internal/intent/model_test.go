@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -66,6 +67,35 @@ func TestModelDecides(t *testing.T) {
 		}
 	}
 	keyIsNowhere(t, log, out)
+}
+
+func TestReasoning_NoSentenceTwice(t *testing.T) {
+	long, err := json.Marshal(strings.Repeat("word ", 4000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readAll := `,"history":[{"tool":"grep","args":{"p":"auth"},"result":` + string(long) + `}]}`
+	for name, test := range map[string]struct {
+		body, want string
+		turns      []llmtest.Turn
+	}{
+		"answer": {withModel + `}`, "The answer is 42.", []llmtest.Turn{{Text: "The answer is 42."}}},
+		"answer that was written again": {withModel + readAll, "The answer is 42.",
+			[]llmtest.Turn{{Text: "The answer is 42."}, {Text: "The answer is 42."}}},
+		"thought before it": {withModel + readAll, "I have read it. The answer is 42.",
+			[]llmtest.Turn{{Text: "I have read it."}, {Text: "The answer is 42."}}},
+		"call": {withModel + `}`, "I look for logins.",
+			[]llmtest.Turn{{Text: "I look for logins.", Calls: args(`{"query":"login","rationale":"I look for logins."}`)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := llmtest.Start(t, llmtest.Turns(test.turns...))
+			s, _ := asks(t, server, Options{})
+			out, err := decide(t, s, test.body)
+			if err != nil || out.Reasoning != test.want {
+				t.Errorf("%v, %+v", err, out)
+			}
+		})
+	}
 }
 
 func traceSteps(out *wire.AgentIntentResponse) string {

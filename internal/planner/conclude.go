@@ -63,6 +63,16 @@ func firstSentence(text string) string {
 	return cut(oneLine(sentenceOf(first)), maxConclusion)
 }
 
+// apart returns the part of a thought that the conclusion does not repeat. Of a
+// draft of the answer, which begins with the conclusion, that is nothing.
+func apart(thought, conclusion string) string {
+	thought = strings.TrimSpace(thought)
+	if firstSentence(thought) == conclusion {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimSuffix(thought, conclusion))
+}
+
 // sentenceOf cuts a line behind its first sentence. A full stop ends one when
 // a space and no small letter follow, so that "e.g. this" does not.
 func sentenceOf(s string) string {

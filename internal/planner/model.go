@@ -222,8 +222,11 @@ func (t *turn) use(r *reading) {
 // everything whole, and has it written anew where it has not.
 func (t *turn) answer(ctx context.Context, resp *llm.Response) error {
 	if !whole(t.d.Shown) && resp.Stop != llm.StopRefusal {
-		t.d.Thought = cut(strings.TrimSpace(resp.Message.Text), maxReason)
-		return t.write(ctx, ready)
+		if err := t.write(ctx, ready); err != nil {
+			return err
+		}
+		t.d.Thought = cut(apart(resp.Message.Text, t.d.Conclusion), maxReason)
+		return nil
 	}
 	return t.finish(resp)
 }

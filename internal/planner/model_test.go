@@ -402,6 +402,24 @@ func TestModelSeesResultsWholeForTheAnswer(t *testing.T) {
 	}
 }
 
+// A planning turn that is the answer already is not a thought about it too.
+func TestModel_DraftOfTheAnswerIsNoThought(t *testing.T) {
+	s := planner.State{Steps: []reasoning.Record{record(0, "read_file", `{"path":"a.md"}`, strings.Repeat("word ", 4000))}}
+	for draft, thought := range map[string]string{
+		"The answer is 42.":             "",
+		"The answer is 42. I am sure.":  "",
+		"Now I know. The answer is 42.": "Now I know.",
+		"I have read the file.":         "I have read the file.",
+	} {
+		t.Run(draft, func(t *testing.T) {
+			d, _ := decide(t, s, text(draft), text("The answer is 42."))
+			if d.Answer != "The answer is 42." || d.Conclusion != d.Answer || d.Thought != thought {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
+
 func shows(req llm.Request, what string) bool {
 	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return strings.Contains(m.Text, what) })
 }

@@ -172,7 +172,7 @@ func decided(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 			return Decision{}, fmt.Errorf("%w: it finishes without a text", ErrRemote)
 		}
 		d.Action, d.Conclusion = reasoning.Finish, firstSentence(d.Answer)
-		d.Thought = cut(strings.TrimSpace(resp.Reasoning), maxNarrative)
+		d.Thought = cut(apart(resp.Reasoning, d.Conclusion), maxNarrative)
 		return d, nil
 	}
 	t := s.named(resp.ToolName)

@@ -95,6 +95,14 @@ func TestRemoteRequest(t *testing.T) {
 	}
 }
 
+func TestRemote_ReasonThatIsTheAnswerIsNoThought(t *testing.T) {
+	r, _ := remote(t, says(`{"status":"ok","finish":true,"final_text":"It is so. And so.","reasoning":"It is so."}`))
+	d, err := r.Next(t.Context(), planner.State{Question: "Is it so?", MaxSteps: 5})
+	if err != nil || d.Conclusion != "It is so." || d.Thought != "" {
+		t.Errorf("%v, %+v", err, d)
+	}
+}
+
 // TestRemoteCountsCalls: the service counts calls, and steps have any number.
 func TestRemoteCountsCalls(t *testing.T) {
 	for _, test := range []struct {
