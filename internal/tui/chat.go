@@ -18,6 +18,12 @@ const (
 	maxWaiting = 100 // messages
 )
 
+// maxRequests bounds the envelopes in progress that are no messages. The client
+// sends 64 at a time: there is always a place for a message.
+const maxRequests = 60
+
+var errTooManyRequests = errors.New("too many commands wait for the gateway; try again when it has answered")
+
 // delivery is how far a message has come.
 type delivery int
 
@@ -76,6 +82,10 @@ func (m *model) ask(what string, env protocol.Envelope, otherwise func()) {
 }
 
 func (m *model) askAs(id protocol.ID, r request, env protocol.Envelope) {
+	if len(m.outbox.asked) >= maxRequests {
+		m.askedFor(r, errTooManyRequests)
+		return
+	}
 	env.ID = id
 	m.outbox.asked[id] = r
 	m.do(send{env})

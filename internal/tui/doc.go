@@ -19,7 +19,8 @@
 //
 //	receive   one; takes envelopes from the client                ends with the session's context
 //	pump      one; hands events to the face, and the time          ends with the session's context
-//	effects   one for each, at most maxEffects                     end with their call
+//	effects   one for each: a message and maxRequests other        end with their call
+//	          sends, maxReads and maxTurnReads reads
 //
 // Run waits for all of them. Of the libraries' own it cannot wait for the reader
 // of keys if one comes in the moment of leaving, nor for the reader of a pipe.

@@ -95,6 +95,49 @@ func TestTooManyMessages(t *testing.T) {
 	}
 }
 
+// TestRequests_TooMany: a command that finds no place is refused with a reason,
+// and a message is sent all the same.
+func TestRequests_TooMany(t *testing.T) {
+	s := newStage(t, false)
+	for range maxRequests + 1 {
+		s.play("> /grant guide chat")
+	}
+	s.play("> hello")
+	if sent := strings.Count(s.done.String(), `"kind":"capability.grant"`); sent != maxRequests || len(s.model.outbox.asked) != maxRequests {
+		t.Errorf("%d were sent, %d are waited for", sent, len(s.model.outbox.asked))
+	}
+	if !strings.Contains(s.done.String(), `"message":"hello"`) {
+		t.Error("the message was not sent")
+	}
+	if got := s.plain.String(); strings.Count(got, "Granting did not work: too many commands wait") != 1 {
+		t.Error(got)
+	}
+}
+
+// TestStep_UsesTheWholeWidth: a step that fits into a line is not broken or cut.
+func TestStep_UsesTheWholeWidth(t *testing.T) {
+	v := newView(false)
+	for _, text := range []string{strings.Repeat("x", 26), strings.Repeat("日", 13)} {
+		for _, open := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%.3s, open %t", text, open), func(t *testing.T) {
+				got := v.step(step{text: text}, open, 30)
+				if len(got) != 1 || width(got[0]) != 30 || !strings.HasSuffix(got[0], text) {
+					t.Errorf("%q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestPairs_AlignByCells: the second column begins in the same cell below wide
+// characters.
+func TestPairs_AlignByCells(t *testing.T) {
+	out := newView(false).own("· ", lines{left: []string{"abcd", "日本"}, right: []string{"|", "|"}}, 80, func(s ...string) string { return s[0] })
+	if a, b := strings.Index(out[0], "|"), strings.Index(out[1], "|"); width(out[0][:a]) != width(out[1][:b]) {
+		t.Errorf("%q", out)
+	}
+}
+
 func TestCompletion(t *testing.T) {
 	s := newStage(t, false)
 	s.step(`{"id":"p1","from":"guide","kind":"mcp.proposal","context":"c-1/c-2","payload":{"method":"x"},"seq":11}`)
@@ -188,7 +231,7 @@ func TestTurnsOfOthers(t *testing.T) {
 	}
 	s := newStage(t, false)
 	before := len(s.model.scroll.blocks)
-	failed := turnRead{asked: readTurn{envelope: "a", agent: "guide", show: true}, err: errTooMuch}
+	failed := turnRead{asked: readTurn{envelope: "a", agent: "guide", show: true}, err: errTooManyReads}
 	s.model.apply(failed)
 	if len(s.model.scroll.blocks) != before {
 		t.Error("what others say among themselves fails aloud")

@@ -35,12 +35,15 @@ func (l *lines) Write(b []byte) (int, error) {
 	return l.written.Write(b)
 }
 
-func openPlain(t *testing.T, g *meuptest.Gateway, who string) *lines {
+func openPlain(t *testing.T, g *meuptest.Gateway, who string, adapt ...func(*tui.Options)) *lines {
 	t.Helper()
 	r, w := io.Pipe()
 	l := &lines{t: t, in: w, ended: make(chan error, 1), changed: make(chan struct{})}
 	opts := options(t, g, who)
 	opts.In, opts.Out = r, l
+	for _, change := range adapt {
+		change(&opts)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { l.ended <- tui.Run(ctx, opts) }()
 	t.Cleanup(func() {

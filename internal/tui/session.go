@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,12 +14,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is under way.
+// Bounds of what is in progress. Sends are bounded by the outbox alone, so that
+// no read can hold up a message.
 const (
-	maxEffects = 64  // calls at the same time
-	maxBatch   = 256 // events given to the face at once
-	tickEvery  = 100 * time.Millisecond
-	askFor     = 20 * time.Second // for one call of the API
+	maxReads     = 16  // that the person asked for
+	maxTurnReads = 48  // that the terminal makes by itself
+	maxBatch     = 256 // events given to the face at once
+	tickEvery    = 100 * time.Millisecond
+	askFor       = 20 * time.Second // for one call of the API
 )
 
 // session is the way between a model and the space.
@@ -32,8 +35,9 @@ type session struct {
 	group  sync.WaitGroup
 
 	events chan event
-	under  int         // effects under way; of the face's goroutine
-	busy   atomic.Bool // somebody thinks: the time is of interest
+	// The effects in progress; of the face's goroutine.
+	sends, reads, turnReads int
+	busy                    atomic.Bool // somebody thinks: the time is of interest
 
 	mu     sync.Mutex
 	state  []client.State // that are not taken yet, the last few
@@ -186,47 +190,64 @@ func (s *session) carryOut() (left bool) {
 	}
 }
 
+// begin starts an effect, or refuses a read if too many are in progress.
 func (s *session) begin(e effect) {
-	if s.under >= maxEffects {
-		s.model.apply(tooMuch(e))
+	count, limit := s.inProgress(e)
+	if *count >= limit {
+		s.model.apply(refusedRead(e))
 		return
 	}
-	s.under++
-	s.group.Go(func() { s.post(finished{s.perform(e)}) })
+	*count++
+	s.group.Go(func() { s.post(finished{e, s.perform(e)}) })
 }
 
-// finished is what became of an effect.
-type finished struct{ event }
+// inProgress returns the counter of the effects of a sort, and its limit.
+func (s *session) inProgress(e effect) (count *int, limit int) {
+	switch e.(type) {
+	case send:
+		return &s.sends, math.MaxInt
+	case readTurn:
+		return &s.turnReads, maxTurnReads
+	}
+	return &s.reads, maxReads
+}
+
+// finished is the result of an effect.
+type finished struct {
+	effect effect
+	event  event
+}
 
 // take gives an event to the model.
 func (s *session) take(e event) {
 	if f, ok := e.(finished); ok {
-		s.under--
+		count, _ := s.inProgress(f.effect)
+		*count--
 		e = f.event
 	}
 	s.model.apply(e)
 }
 
-// idle reports whether nothing is under way and nothing waits to be sent.
-func (s *session) idle() bool { return s.under == 0 && s.model.outbox.unsent() == 0 }
+// idle reports whether nothing is in progress and nothing waits to be sent.
+func (s *session) idle() bool {
+	return s.sends+s.reads+s.turnReads == 0 && s.model.outbox.unsent() == 0
+}
 
-var errTooMuch = errors.New("too much is under way; try again in a moment")
+var errTooManyReads = errors.New("too many reads are in progress; try again in a moment")
 
-// tooMuch is the event of an effect for which there was no place.
-func tooMuch(e effect) event {
+// refusedRead is the event of a read for which there was no place.
+func refusedRead(e effect) event {
 	switch e := e.(type) {
-	case send:
-		return answered{e.env.ID, errTooMuch}
 	case readTurn:
-		return turnRead{asked: e, err: errTooMuch}
+		return turnRead{asked: e, err: errTooManyReads}
 	case readHistory:
-		return historyRead{asked: e, err: errTooMuch}
+		return historyRead{asked: e, err: errTooManyReads}
 	case export:
-		return exported{file: e.file, err: errTooMuch}
+		return exported{file: e.file, err: errTooManyReads}
 	case readGrants:
-		return grantsRead{asked: e, err: errTooMuch}
+		return grantsRead{asked: e, err: errTooManyReads}
 	case readPeople:
-		return peopleRead{err: errTooMuch}
+		return peopleRead{err: errTooManyReads}
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (v *view) lines(m *model, b *block, cells int) []string {
 func (v *view) own(sign string, b lines, cells int, paint func(...string) string) []string {
 	var out []string
 	put := func(text, indent string) {
-		room := max(cells-width(sign)-len(indent), 1)
+		room := max(cells-width(sign)-width(indent), 1)
 		for i, part := range wrap(text, room) {
 			begin := more
 			if len(out) == 0 {
@@ -82,7 +82,7 @@ func (v *view) own(sign string, b lines, cells int, paint func(...string) string
 		case right == "":
 			put(body, indent)
 		case cells >= 72:
-			put(fmt.Sprintf("%-*s %s", column, body, right), indent)
+			put(body+strings.Repeat(" ", max(column-width(body), 0)+1)+right, indent)
 		default:
 			put(body, indent)
 			put(right, indent+"  ")

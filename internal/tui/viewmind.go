@@ -54,7 +54,7 @@ func (v *view) mind(m *model, d *mind, cells int) []string {
 // takes. Of one that grows the end is shown.
 func (v *view) step(s step, open bool, cells int) []string {
 	const sign, indent = "  • ", "  " + bar
-	inner := max(cells-len(indent), 1)
+	inner := max(cells-width(indent), 1)
 	text := strings.TrimSpace(termtext.Text(s.text))
 	if text == "" {
 		return nil
