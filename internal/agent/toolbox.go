@@ -91,5 +91,6 @@ func (b *toolbox) add(name string, where tool, t mcptools.Tool) {
 	b.tools[name] = where
 	b.plannable = append(b.plannable, planner.Tool{
 		Name: name, Description: t.Description, InputSchema: t.InputSchema, ReadOnly: t.ReadOnly, Hinted: t.Hinted,
+		Host: string(where.owner) + "/" + t.Server,
 	})
 }

@@ -171,10 +171,13 @@ func (r *ruling) words() string {
 	return r.q.text
 }
 
-// pathFor is the file that the question names, as it is known, or a root for a
-// tool that lists.
+// pathFor returns the file that the question names, under its path if the host
+// of the tool has listed it, or a root for a tool that lists.
 func (r *ruling) pathFor(t *Tool) string {
 	if len(r.q.files) > 0 {
+		if t.Host != r.box.host {
+			return r.q.files[0]
+		}
 		for _, p := range r.known.files() {
 			if sameFile(p, r.q.files[0]) {
 				return p

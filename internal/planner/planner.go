@@ -26,6 +26,9 @@ type Tool struct {
 	// nobody has said anything.
 	ReadOnly bool `json:"-"`
 	Hinted   bool `json:"-"`
+	// Host identifies the server that runs the tool. What one tool of a host
+	// returns (a path, say) is for the tools of the same host.
+	Host string `json:"-"`
 }
 
 // Decider decides the next step. Rules, *Model and *Remote do; all may be used

@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// toolbox is what the rules can do with the tools that there are.
+// toolbox sorts tools by role. The file tools all belong to one host: a path
+// that one host lists means nothing, or another file, to the next.
 type toolbox struct {
-	roots  *Tool  // tells which folders may be looked into
+	host   string // of the file tools
+	roots  *Tool  // lists the allowed folders
 	list   *Tool  // lists a folder
 	read   *Tool  // reads a file
 	search *Tool  // finds files by a glob below a folder
-	query  []Tool // anything else
-	unsafe int    // tools that may change something, which the rules leave alone
+	query  []Tool // all others
+	unsafe int    // tools that may change something; the rules never call them
 }
 
 // changing are the verbs of tools that do more than look.
@@ -20,10 +22,30 @@ var changing = wordSet(`add append apply approve archive book buy cancel change 
 	disable drop edit enable erase exec execute insert install invite kick kill merge modify move patch pay post publish purge push put
 	remove rename replace reset restart restore run save send set start stop submit transfer truncate uninstall update upload write`)
 
-// sortTools finds out what each tool is good for, by what it is called and by
-// what it takes.
+// sortTools sorts tools by their names and schemas. The file tools are those of
+// the first host that can both list and read.
 func sortTools(tools []Tool) toolbox {
-	var box toolbox
+	var first *toolbox
+	for i := range tools {
+		if slices.ContainsFunc(tools[:i], func(t Tool) bool { return t.Host == tools[i].Host }) {
+			continue
+		}
+		box := sortToolsOf(tools[i].Host, tools)
+		if box.files() {
+			return box
+		}
+		if first == nil {
+			first = &box
+		}
+	}
+	if first == nil {
+		return toolbox{}
+	}
+	return *first
+}
+
+func sortToolsOf(host string, tools []Tool) toolbox {
+	box := toolbox{host: host}
 	for i := range tools {
 		if safe(&tools[i]) {
 			box.put(&tools[i])
@@ -40,6 +62,8 @@ func (b *toolbox) put(t *Tool) {
 	s := parseSchema(t.InputSchema)
 	switch {
 	case has(parts, "deprecated") || strings.Contains(t.Description, "DEPRECATED"):
+	case t.Host != b.host:
+		b.query = append(b.query, *t)
 	case b.roots == nil && has(parts, "list") && has(parts, "allowed", "roots") && len(s.Required) == 0:
 		b.roots = t
 	case b.list == nil && listsFolder(parts) && s.fills(pathParam):
