@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -12,8 +13,10 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Cancel writes the result JobCanceled, unless there is another one, takes the
-// job out of the queue, and tells the worker that may have it.
+// Cancel cancels a job that is queued or processing, which it is until its
+// callback is delivered or given up. Of a job without a result it writes
+// JobCanceled as the result; of one with a result it writes that the callback is
+// canceled. Then it takes the job out of the queue and notifies the workers.
 func (c *queueClient) Cancel(ctx context.Context, correlationID string) (bool, error) {
 	if err := wire.CheckCorrelationID(correlationID); err != nil {
 		return false, fmt.Errorf("cancel job: %w", err)
@@ -28,35 +31,72 @@ func (c *queueClient) Cancel(ctx context.Context, correlationID string) (bool, e
 	return found, err
 }
 
+// cancellations bounds how often a cancellation is written of a job whose
+// result changes meanwhile.
+const cancellations = 3
+
 func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 	s, err := c.open(ctx)
 	if err != nil {
 		return false, err
 	}
-	waiting, err := s.jobs.GetLastMsgForSubject(ctx, c.names.Job(j.key))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return c.wasCanceled(ctx, s, j) // settled, or never submitted
+	for range cancellations {
+		// The job first: what is settled in between has its result by then.
+		waiting, err := s.jobs.GetLastMsgForSubject(ctx, c.names.Job(j.key))
+		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
+			return false, c.explain(err)
+		}
+		r, seq, err := c.result(ctx, s, j)
+		switch {
+		case err != nil:
+			return false, err
+		case r != nil && r.Canceled():
+			return true, nil // before, perhaps by this call, whose answer was lost
+		case waiting == nil:
+			return false, nil // settled, or never submitted
+		}
+		var was wire.QueueJob
+		_ = json.Unmarshal(waiting.Data, &was)
+		request := wire.Digest(was.Payload)
+		switch {
+		case r == nil:
+			r = &wire.QueueResult{Type: was.Type, CorrelationID: j.id, Request: request, State: wire.JobCanceled, Finished: c.opts.Now().UTC()}
+		case was.CallbackURL() == "":
+			return false, nil // settled, and about to be acknowledged
+		case r.Request == request:
+			r.CallbackCanceled = true
+		default:
+			r = nil // the result is another request's; this one is only told so
+		}
+		if r != nil {
+			if there, err := c.replace(ctx, j, r, seq); err != nil {
+				return false, err
+			} else if there {
+				continue
+			}
+		}
+		// Should that fail, the worker that gets the job finds the result.
+		_ = s.jobs.DeleteMsg(ctx, waiting.Sequence)
+		return true, c.notify(j)
 	}
-	if err != nil {
-		return false, c.explain(err)
-	}
-	there, err := c.writeCanceled(ctx, j, waiting.Data)
-	if err != nil {
-		return false, err
-	}
-	if there {
-		return c.wasCanceled(ctx, s, j)
-	}
-	// Should that fail, the worker that gets the job finds the result.
-	_ = s.jobs.DeleteMsg(ctx, waiting.Sequence)
-	return true, c.notify(j)
+	return false, &APIError{Status: http.StatusServiceUnavailable, Message: "The job changes again and again. Try again later."}
 }
 
-// wasCanceled reports whether the job was canceled before: whoever does so
-// twice, or again since an answer was lost, is told the same.
-func (c *queueClient) wasCanceled(ctx context.Context, s *store, j *job) (bool, error) {
-	r, err := c.look(ctx, s, j)
-	return r != nil && r.State == wire.JobCanceled, err
+// result returns the job's result and its place in the stream; nil and 0 if
+// there is none.
+func (c *queueClient) result(ctx context.Context, s *store, j *job) (*wire.QueueResult, uint64, error) {
+	msg, err := s.results.GetLastMsgForSubject(ctx, c.names.Result(j.key))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, c.explain(err)
+	}
+	r := decodeResult(msg.Data, j)
+	if r == nil {
+		return nil, 0, fmt.Errorf("the result of job %s cannot be read", j.id)
+	}
+	return r, msg.Sequence, nil
 }
 
 func (c *queueClient) notify(j *job) error {
@@ -66,17 +106,16 @@ func (c *queueClient) notify(j *job) error {
 	return nil
 }
 
-// writeCanceled writes the result, or reports that there is one.
-func (c *queueClient) writeCanceled(ctx context.Context, j *job, submitted []byte) (there bool, err error) {
-	var was wire.QueueJob
-	_ = json.Unmarshal(submitted, &was)
-	data, err := json.Marshal(&wire.QueueResult{Type: was.Type, CorrelationID: j.id, Request: wire.Digest(was.Payload), State: wire.JobCanceled, Finished: c.opts.Now().UTC()})
+// replace writes a result in place of the one at seq, of none if that is 0, or
+// reports that there is another one.
+func (c *queueClient) replace(ctx context.Context, j *job, r *wire.QueueResult, seq uint64) (there bool, err error) {
+	data, err := json.Marshal(r)
 	if err != nil {
 		return false, err
 	}
 	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.names.Result(j.key), Data: data},
 		jetstream.WithExpectStream(c.names.ResultsStream()),
-		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
+		jetstream.WithExpectLastSequencePerSubject(seq), jetstream.WithRetryAttempts(0))
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == codeWrongSequence {
 		return true, nil

@@ -154,16 +154,9 @@ func (c *queueClient) same(ctx context.Context, s *store, j *job) (bool, error) 
 
 // look returns the job's result, or nil if there is none.
 func (c *queueClient) look(ctx context.Context, s *store, j *job) (*wire.QueueResult, error) {
-	msg, err := s.results.GetLastMsgForSubject(ctx, c.names.Result(j.key))
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, nil //nolint:nilnil // there is none, and nothing went wrong
-	}
-	if err != nil {
-		return nil, c.explain(err)
-	}
-	r := decodeResult(msg.Data, j)
-	if r == nil {
-		return nil, fmt.Errorf("the result of job %s cannot be read", j.id)
+	r, _, err := c.result(ctx, s, j)
+	if r == nil || err != nil {
+		return nil, err
 	}
 	return j.own(r)
 }

@@ -22,8 +22,9 @@ type Jobs interface {
 	// and returns the job's id. The error is a *Fault of 503 when there are too
 	// many.
 	Submit(ctx context.Context, r *wire.AgentIntentRequest) (jobID string, err error)
-	// Cancel ends the jobs of a correlation id that wait or are being worked
-	// on, and reports whether there were any. Nothing is posted for them.
+	// Cancel ends the jobs of a correlation id that are queued, being decided,
+	// or whose callback is not delivered yet, and posts nothing more for them. It
+	// reports whether there was such a job, or one that was canceled before.
 	Cancel(ctx context.Context, correlationID string) (bool, error)
 }
 
@@ -68,6 +69,9 @@ type Background struct {
 	closing bool
 	running sync.WaitGroup
 	jobs    map[string]map[*job]struct{} // by correlation id
+	// canceled and canceledBefore are correlation ids whose jobs were canceled,
+	// the last Most of them at least.
+	canceled, canceledBefore map[string]struct{}
 }
 
 type job struct {
@@ -91,7 +95,7 @@ func NewBackground(o BackgroundOptions) *Background {
 		o.NewID = uuid.NewString
 	}
 	b := &Background{
-		o: o, jobs: make(map[string]map[*job]struct{}),
+		o: o, jobs: make(map[string]map[*job]struct{}), canceled: make(map[string]struct{}),
 		slots:   make(chan struct{}, o.Most),
 		bytes:   newRoom(o.Bytes),
 		workers: make(chan struct{}, o.Workers),
@@ -153,6 +157,8 @@ func (b *Background) add(j *job) bool {
 			b.jobs[id] = make(map[*job]struct{})
 		}
 		b.jobs[id][j] = struct{}{}
+		delete(b.canceled, id)
+		delete(b.canceledBefore, id)
 	}
 	return true
 }
@@ -168,13 +174,22 @@ func (b *Background) remove(j *job) {
 }
 
 // Cancel ends the jobs of a correlation id.
-func (b *Background) Cancel(_ context.Context, correlationID string) (bool, error) {
+func (b *Background) Cancel(_ context.Context, id string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for j := range b.jobs[correlationID] {
+	if len(b.jobs[id]) == 0 {
+		_, last := b.canceled[id]
+		_, before := b.canceledBefore[id]
+		return last || before, nil
+	}
+	for j := range b.jobs[id] {
 		j.cancel()
 	}
-	return len(b.jobs[correlationID]) > 0, nil
+	if len(b.canceled) >= b.o.Most {
+		b.canceled, b.canceledBefore = make(map[string]struct{}), b.canceled
+	}
+	b.canceled[id] = struct{}{}
+	return true, nil
 }
 
 // run decides and posts what was decided. The request is let go before that:

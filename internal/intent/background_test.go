@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,8 +95,33 @@ func TestCancel(t *testing.T) {
 	if len(p.all()) != 0 || len(d.begun) != 0 || len(b.jobs) != 0 {
 		t.Errorf("posted %+v, begun %d, left %v", p.all(), len(d.begun), b.jobs)
 	}
-	if ok, _ := b.Cancel(t.Context(), "running"); ok {
-		t.Error("an ended job was cancelled")
+}
+
+// The ids of canceled jobs are kept for those who ask twice, and no more of
+// them than twice the bound on jobs.
+func TestCancel_RemembersTheLastJobs(t *testing.T) {
+	d := &blocking{begun: make(chan string, 100)}
+	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, Most: 4})
+	id := func(i int) string { return "job " + strconv.Itoa(i) }
+	for i := range 50 {
+		for ok := false; !ok; { // the one before gives its place back when it ends
+			_, err := b.Submit(t.Context(), asyncRequest(id(i)))
+			ok = err == nil
+		}
+		if ok, _ := b.Cancel(t.Context(), id(i)); !ok {
+			t.Fatalf("%s was not canceled", id(i))
+		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.canceled) + len(b.canceledBefore); n > 8 {
+		t.Errorf("%d ids are kept", n)
+	}
+	for i, want := range map[int]bool{0: false, 46: true, 49: true} {
+		if ok, _ := b.Cancel(t.Context(), id(i)); ok != want {
+			t.Errorf("%s: %v", id(i), ok)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -23,6 +24,19 @@ type QueueJob struct {
 	CorrelationID string          `json:"correlation_id"`
 	Submitted     time.Time       `json:"submitted"`
 	Payload       json.RawMessage `json:"payload"` // AgentIntentRequest or WorkflowIntentRequest
+}
+
+// CallbackURL returns the URL that the job's result is posted to; empty: none.
+func (j *QueueJob) CallbackURL() string {
+	if j.Type != JobAgentIntent || !bytes.Contains(j.Payload, []byte(`"callback_url"`)) {
+		return ""
+	}
+	var fields map[string]json.RawMessage // not a struct, which would fold the case of keys
+	var address string
+	if json.Unmarshal(j.Payload, &fields) != nil || json.Unmarshal(fields["callback_url"], &address) != nil {
+		return ""
+	}
+	return address
 }
 
 // JobState is what became of a job.
@@ -50,7 +64,14 @@ type QueueResult struct {
 	// answered.
 	Status int        `json:"status,omitempty"`
 	Error  *ErrorBody `json:"error,omitempty"`
+	// CallbackCanceled: the job was canceled after the result was written and
+	// before its callback was delivered. The result stays what it is.
+	CallbackCanceled bool `json:"callback_canceled,omitempty"`
 }
+
+// Canceled reports whether the job was canceled, before it had a result or
+// before its callback was delivered.
+func (r *QueueResult) Canceled() bool { return r.State == JobCanceled || r.CallbackCanceled }
 
 // What QueueResult.Error can have for a code besides those of HTTP.
 const (
@@ -140,8 +161,8 @@ func (n QueueNames) Result(key string) string { return n.subject("result", key) 
 // written. Nobody else should publish there.
 func (n QueueNames) Done(key string) string { return n.subject("done", key) }
 
-// Canceled is the subject on which workers are told, with an empty message,
-// that the result JobCanceled was written.
+// Canceled is the subject of notices to the workers, which are empty messages:
+// the job was canceled.
 func (n QueueNames) Canceled(key string) string { return n.subject("canceled", key) }
 
 func (n QueueNames) subject(kind, key string) string {

@@ -1,9 +1,9 @@
 package queue
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"sync"
 	"time"
@@ -68,18 +68,27 @@ func (q *Queue) finish(ctx context.Context, h *held, j *job, r *wire.QueueResult
 }
 
 // post posts a result and ends the job. When ctx ends it is left to another
-// process.
+// process. A cancellation stops the post.
 func (q *Queue) post(ctx context.Context, h *held, id, address string, body *wire.Callback) {
-	within, cancel := context.WithTimeout(ctx, q.opts.JobTimeout)
-	defer cancel()
-	err := q.opts.Callback(within, address, body)
+	canceled, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	q.running.begin(h, cancel)
+	err := context.Cause(canceled)
+	if err == nil {
+		within, stop := context.WithTimeout(canceled, q.opts.JobTimeout)
+		defer stop()
+		err = q.opts.Callback(within, address, body)
+	}
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case err == nil:
+	case errors.Is(context.Cause(canceled), errCanceled):
+		q.log.Info("callback canceled", "correlation_id", id)
+	case ctx.Err() != nil:
 		q.log.Warn("callback is left to another worker", "correlation_id", id, "error", err)
 		q.running.remove(h)
 		_ = h.msg.Nak() // or AckWait passes
 		return
-	case err != nil:
+	default:
 		q.log.Warn("callback not delivered", "correlation_id", id, "error", err)
 	}
 	q.acknowledge(h, id)
@@ -100,13 +109,13 @@ func (q *Queue) postLater(h *held, id string, attempts int, r *wire.QueueResult)
 	_ = h.msg.NakWithDelay(min(time.Second<<min(max(attempts-1, 0), 6), time.Minute)) // or AckWait passes
 }
 
-// callback is what is to be posted of a job, and where; nil: nothing. Whoever
-// canceled a job does not wait for it.
+// callback returns what is to be posted of a job, and where; nil: nothing, as of
+// a job that was canceled.
 func (q *Queue) callback(j *job, r *wire.QueueResult) (address string, body *wire.Callback) {
-	if q.opts.Callback == nil || r.State == wire.JobCanceled {
+	if q.opts.Callback == nil || r.Canceled() {
 		return "", nil
 	}
-	if address = callbackURL(j); address == "" {
+	if address = j.CallbackURL(); address == "" {
 		return "", nil
 	}
 	body = &wire.Callback{JobID: j.CorrelationID, CorrelationID: j.CorrelationID}
@@ -120,19 +129,6 @@ func (q *Queue) callback(j *job, r *wire.QueueResult) (address string, body *wir
 		return "", nil
 	}
 	return address, body
-}
-
-// callbackURL is where the result of a job is to be posted; empty: nowhere.
-func callbackURL(j *job) string {
-	if j.Type != wire.JobAgentIntent || !bytes.Contains(j.Payload, []byte(`"callback_url"`)) {
-		return ""
-	}
-	var fields map[string]json.RawMessage // not a struct, which would fold the case of keys
-	var address string
-	if json.Unmarshal(j.Payload, &fields) != nil || json.Unmarshal(fields["callback_url"], &address) != nil {
-		return ""
-	}
-	return address
 }
 
 func hostOf(address string) string {

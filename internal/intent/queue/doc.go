@@ -34,6 +34,10 @@
 // again later and its result is found. Who dies or stops in between leaves the
 // callback to another process, which posts it, perhaps again.
 //
+// A cancellation ends a job at any time before it is acknowledged. Of a job with
+// a result the result stays; that its callback is canceled is written into it,
+// and the worker that posts the callback is notified, or sees it soon.
+//
 // A correlation id stands for one request. A result says which (wire.Digest),
 // and another request of the same id is refused.
 //
@@ -61,7 +65,7 @@
 //	work     Options.Workers of them: take a job, decide, write, acknowledge
 //	post     up to Options.Posters: post a callback, acknowledge
 //	beat     one: tells JetStream which jobs are being worked on
-//	watch    one: looks whether they were canceled meanwhile
+//	watch    one: looks whether they, or their callbacks, were canceled meanwhile
 //	status   one: the line for operators
 //
 // All of them end with [Queue.Run].

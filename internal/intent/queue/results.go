@@ -68,8 +68,8 @@ func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 	return nil, fmt.Errorf("write result: %w", err)
 }
 
-// there says whose result is there in place of r: r itself, when the answer to
-// an earlier attempt was lost, or that of whoever canceled.
+// there returns the result that is there in place of r: r itself, when the
+// answer to an earlier attempt was lost, or that of a cancellation.
 func (q *Queue) there(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
 	was, err := q.look(ctx, j.key)
 	switch {
@@ -79,7 +79,7 @@ func (q *Queue) there(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 		return was, nil
 	case was != nil && was.State == r.State && was.Finished.Equal(r.Finished) && bytes.Equal(was.Result, r.Result):
 		q.count(r.State)
-		return r, nil
+		return was, nil // its callback may have been canceled meanwhile
 	}
 	return nil, errThere
 }

@@ -2,6 +2,9 @@ package queue
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,9 +25,9 @@ type held struct {
 	key string
 	msg jetstream.Msg
 
-	cancel   context.CancelCauseFunc // nil while nothing is being decided
-	canceled bool                    // somebody canceled it
-	posting  bool                    // it has its result
+	cancel  context.CancelCauseFunc // ends the decision or the callback; nil before both
+	ended   error                   // errCanceled or errThere; nil: nothing ended it
+	posting bool                    // it has its result
 }
 
 func (r *running) add(h *held) {
@@ -45,34 +48,39 @@ func (r *running) remove(h *held) {
 	}
 }
 
-// begin says how to end a decision that begins.
+// begin sets what ends the decision or the callback that begins.
 func (r *running) begin(h *held, cancel context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.cancel = cancel; h.canceled {
-		cancel(errCanceled)
+	if h.cancel = cancel; h.ended != nil {
+		cancel(h.ended)
 	}
 }
 
-// end ends a job's decision, now or when it begins.
-func (r *running) end(key string) {
+// end ends a job for a cause: errCanceled its decision or its callback, errThere
+// its decision alone.
+func (r *running) end(key string, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.jobs[key]
-	if h == nil || h.posting {
+	if h == nil || h.posting && !errors.Is(cause, errCanceled) {
 		return
 	}
-	h.canceled = true
+	h.ended = cause
 	if h.cancel != nil {
-		h.cancel(errCanceled)
+		h.cancel(cause)
 	}
 }
 
-// post says that a job's callback is being posted from now on.
+// post says that a job has its result and its callback is next. Of what ended
+// the job before, a cancellation alone holds for the callback.
 func (r *running) post(h *held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.posting = true
+	if !errors.Is(h.ended, errCanceled) {
+		h.ended = nil
+	}
 }
 
 // posts reports whether a job's callback is being posted.
@@ -94,23 +102,17 @@ func (r *running) messages() []jetstream.Msg {
 	return list
 }
 
-// undecided returns the keys of those that have no result yet.
-func (r *running) undecided() []string {
+// keys returns those of all jobs.
+func (r *running) keys() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var keys []string
-	for key, h := range r.jobs {
-		if !h.posting {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+	return slices.Collect(maps.Keys(r.jobs))
 }
 
-// onCanceled is called by the connection when somebody has canceled a job.
+// onCanceled handles the notice that a job was canceled.
 func (q *Queue) onCanceled(msg *nats.Msg) {
 	q.counts.canceled.Add(1)
-	q.running.end(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:])
+	q.running.end(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:], errCanceled)
 }
 
 // beat tells JetStream that the jobs are being worked on.
@@ -124,15 +126,19 @@ func (q *Queue) beat(ctx context.Context) {
 	})
 }
 
-// watch looks for results that others have written, since a notice can get
-// lost. It waits for answers, which beat cannot.
+// watch looks for cancellations and for results of other workers, since a
+// notice can get lost. It waits for answers, which beat cannot.
 func (q *Queue) watch(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
 		ctx, cancel := context.WithTimeout(ctx, max(q.opts.AckWait/3, time.Second))
 		defer cancel()
-		for _, key := range q.running.undecided() {
-			if r, err := q.look(ctx, key); err == nil && r != nil {
-				q.running.end(key)
+		for _, key := range q.running.keys() {
+			switch r, err := q.look(ctx, key); {
+			case err != nil || r == nil:
+			case r.Canceled():
+				q.running.end(key, errCanceled)
+			default:
+				q.running.end(key, errThere)
 			}
 		}
 	})
