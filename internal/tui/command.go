@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // command is what is typed with a slash in front.
@@ -22,6 +23,7 @@ const (
 	inspection   = "Inspection"
 	decisions    = "Decisions"
 	rights       = "Rights"
+	control      = "Participants"
 	program      = "Program"
 )
 
@@ -40,6 +42,14 @@ func commands() []command {
 		{"/reject", "[N|ID] REASON", "say no to a proposed call", decisions, (*model).reject},
 		{"/grant", "WHO CAPABILITY [TTL]", "give a right, for a time such as 10m", rights, (*model).grant},
 		{"/revoke", "WHO|GRANT", "take back one grant, or all to somebody", rights, (*model).revoke},
+		{"/status", "WHO", "ask a participant for its status", control, controls(protocol.KindParticipantRequestStatus)},
+		{"/pause", "WHO [TIME] [REASON]", "stop a participant, until /resume or for a time", control, (*model).pause},
+		{"/resume", "WHO [REASON]", "end a pause", control, controls(protocol.KindParticipantResume)},
+		{"/forget", "WHO [newest] [N]", "drop its N oldest entries, or its newest", control, (*model).forget},
+		{"/compact", "WHO [REASON]", "shorten its memory", control, controls(protocol.KindParticipantCompact)},
+		{"/clear", "WHO [REASON]", "empty its memory", control, controls(protocol.KindParticipantClear)},
+		{"/restart", "WHO [REASON]", "start it again, with an empty memory", control, controls(protocol.KindParticipantRestart)},
+		{"/shutdown", "WHO [REASON]", "end it", control, controls(protocol.KindParticipantShutdown)},
 		{"/help", "", "this list", program, func(m *model, _ string) { m.help() }},
 		{"/quit", "", "leave the space", program, func(m *model, _ string) { m.quit() }},
 	}

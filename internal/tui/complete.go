@@ -45,11 +45,13 @@ func (m *model) options(before, word string) []string {
 			list = append(list, "@"+string(p.ID))
 		}
 		return list
+	case len(command) > 1 && command[0] == "/forget":
+		return []string{"oldest", "newest"}
 	case len(command) != 1:
 		return nil
 	}
 	switch command[0] {
-	case "/to", "/grant", "/revoke":
+	case "/to", "/grant", "/revoke", "/status", "/pause", "/resume", "/forget", "/compact", "/clear", "/restart", "/shutdown":
 		for _, p := range m.people.here {
 			list = append(list, string(p.ID))
 		}

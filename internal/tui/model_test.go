@@ -143,7 +143,7 @@ func TestCompletion(t *testing.T) {
 	s.step(`{"id":"p1","from":"guide","kind":"mcp.proposal","context":"c-1/c-2","payload":{"method":"x"},"seq":11}`)
 	for text, want := range map[string]string{
 		"/he":            "/help  [/help]",
-		"/re":            "/re [/reasoning /reject /revoke]",
+		"/re":            "/re [/reasoning /reject /restart /resume /revoke]",
 		"/nothing":       "/nothing []",
 		"hello @g":       "hello @guide  [@guide]",
 		"hello gu":       "hello gu []",
@@ -151,6 +151,11 @@ func TestCompletion(t *testing.T) {
 		"/grant b":       "/grant bob  [bob]",
 		"/grant bob c":   "/grant bob c []",
 		"/approve ":      "/approve 1  [1]",
+		"/pau":           "/pause  [/pause]",
+		"/pause g":       "/pause guide  [guide]",
+		"/shutdown b":    "/shutdown bob  [bob]",
+		"/forget bob n":  "/forget bob newest  [newest]",
+		"/clear bob x":   "/clear bob x []",
 		"/context c":     "/context c-1/c-2  [c-1/c-2]",
 		"/reasoning ":    "/reasoning all  [all]",
 		"two\nlines @bo": "two\nlines @bob  [@bob]",

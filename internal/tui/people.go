@@ -107,10 +107,11 @@ func (m *model) tellState(env *protocol.Envelope) {
 		m.say(noticeBlock, from+" invites "+p.Participant+".")
 	case protocol.KindSpaceKick:
 		m.say(noticeBlock, from+" removes "+p.Participant+because(p.Reason)+".")
-	case protocol.KindParticipantPause:
-		m.say(noticeBlock, from+" pauses "+names(env.To)+because(p.Reason)+".")
-	case protocol.KindParticipantResume:
-		m.say(noticeBlock, from+" lets "+names(env.To)+" go on.")
+	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantForget, protocol.KindParticipantCompact,
+		protocol.KindParticipantClear, protocol.KindParticipantRestart, protocol.KindParticipantShutdown:
+		m.showControl(env)
+	case protocol.KindParticipantStatus, protocol.KindParticipantCompactDone:
+		m.showStatus(env)
 	}
 }
 

@@ -169,3 +169,25 @@ func TestNotJoining(t *testing.T) {
 		t.Error("options without an API were taken")
 	}
 }
+
+// TestControl_Agent: a real agent answers for its status and ends when it is
+// asked to.
+func TestControl_Agent(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(config, `"stream/*", "mcp/*"]`, `"stream/*", "mcp/*", participant.status]`, 1))
+	c := dial(t, g, "guide")
+	ended := make(chan error, 1)
+	a := agent.New(agent.Options{Space: c, Tools: handbook(t), Planner: calling("Nothing.")})
+	go func() { ended <- a.Run(deadline(t)) }()
+	l := openPlain(t, g, "alice")
+	l.sees("You are alice in lab.")
+	l.enters("/status guide")
+	l.sees("* guide: idle.")
+	l.enters("/pause guide 10m lunch")
+	l.sees("* alice pauses guide for 10 minutes (lunch).")
+	l.enters("/status guide")
+	l.sees("paused true")
+	l.enters("/shutdown guide")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

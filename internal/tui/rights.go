@@ -69,6 +69,8 @@ var kindsInWords = map[string]string{
 	"capability/*": "give and take rights", "capability/grant": "give rights", "capability/revoke": "take rights",
 	"space/*": "invite and remove", "space/invite": "invite", "space/kick": "remove participants",
 	"participant/*": "pause and steer participants", "participant/status": "tell its status",
+	"participant/pause": "pause participants", "participant/resume": "resume participants", "participant/request-status": "ask participants for their status",
+	"participant/restart": "restart participants", "participant/shutdown": "shut participants down",
 }
 
 func kindInWords(kind string) string {

@@ -243,7 +243,7 @@ func TestUnknownCommandsAndCompletion(t *testing.T) {
 	x.types(ctrlC)
 	x.sees("› Say something")
 	x.types("/re" + tab)
-	x.sees("/reasoning  /reject  /revoke")
+	x.sees("/reasoning  /reject  /restart  /resume  /revoke")
 	x.types("a" + tab)
 	x.types("7")
 	x.sees("› /reasoning 7")
