@@ -330,20 +330,31 @@ func TestPageBesideTheAPI(t *testing.T) {
 	if resp := b.expect(405, "", "POST", "/", "", nil); resp.Header.Get("Allow") != "GET" {
 		t.Errorf("Allow %q", resp.Header.Get("Allow"))
 	}
-	for _, path := range []string{"/", "/assets/main-ABCDEF23.js", "/anything"} { // a MEW client upgrades on any path
-		conn, _, err := websocket.Dial(t.Context(), "ws://"+b.g.Addr()+path, nil)
-		if err != nil {
-			t.Errorf("upgrade on %s: %v", path, err)
-			continue
-		}
-		join := `{"type": "join", "space": "lab", "participantId": "bob", "token": "bob-secret-token"}`
-		if err := conn.Write(t.Context(), websocket.MessageText, []byte(join)); err != nil {
-			t.Fatal(err)
-		}
-		if _, frame, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(frame), "system/welcome") {
-			t.Errorf("join on %s: %s, %v", path, frame, err)
-		}
-		_ = conn.CloseNow()
+	b.quiet()
+}
+
+// TestUpgrade_AnyPath: a client of MEW upgrades on any path, also on one that
+// serves something else.
+func TestUpgrade_AnyPath(t *testing.T) {
+	b := newBrowser(t)
+	for _, path := range []string{
+		"/", "/assets/main-ABCDEF23.js", "/anything", "/ws", "/healthz", "/readyz", "/metrics", "/version",
+		"/api/spaces", "/api/session", "/api/spaces/lab/envelopes", "/api/chat/history",
+	} {
+		t.Run(path, func(t *testing.T) {
+			conn, _, err := websocket.Dial(t.Context(), "ws://"+b.g.Addr()+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.CloseNow()
+			join := `{"type": "join", "space": "lab", "participantId": "bob", "token": "bob-secret-token"}`
+			if err := conn.Write(t.Context(), websocket.MessageText, []byte(join)); err != nil {
+				t.Fatal(err)
+			}
+			if _, frame, err := conn.Read(t.Context()); err != nil || !strings.Contains(string(frame), "system/welcome") {
+				t.Errorf("join: %s, %v", frame, err)
+			}
+		})
 	}
 	b.quiet()
 }

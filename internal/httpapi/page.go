@@ -1,10 +1,6 @@
 package httpapi
 
-import (
-	"net/http"
-
-	"github.com/meup-protocol/meup/internal/access"
-)
+import "net/http"
 
 // Page is the web page and the files that belong to it.
 type Page interface {
@@ -13,15 +9,11 @@ type Page interface {
 	Has(path string) bool
 }
 
-// page serves a file of the page. Clients of the MEW protocol upgrade on any
-// path, those of the page among them.
+// page serves a file of the page.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case access.HasToken(r.Header["Upgrade"], "websocket"):
-		s.other(w, r)
-	case !s.options.Page.Has(r.URL.Path):
+	if !s.options.Page.Has(r.URL.Path) {
 		notFound(w, r)
-	default:
-		s.options.Page.ServeHTTP(w, r)
+		return
 	}
+	s.options.Page.ServeHTTP(w, r)
 }

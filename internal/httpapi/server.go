@@ -118,7 +118,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if origin := r.Header.Get("Origin"); origin != "" && !s.allowOrigin(w, r, origin) {
 		return
 	}
+	if r.URL.Path == "/ws" || isUpgrade(r) {
+		s.options.WS.ServeHTTP(w, r)
+		return
+	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// isUpgrade reports whether a request opens a WebSocket connection. Clients of
+// the MEW protocol do so on any path, those of the API among them.
+func isUpgrade(r *http.Request) bool {
+	return access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != ""
 }
 
 // allowOrigin answers what a browser asks before it lets a page of another
@@ -142,13 +152,8 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin stri
 	return false
 }
 
-// other serves what no route names: upgrades on any path, and the rest is not
-// found.
+// other rejects requests that no route matches.
 func (s *Server) other(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/ws" || access.HasToken(r.Header["Upgrade"], "websocket") {
-		s.options.WS.ServeHTTP(w, r)
-		return
-	}
 	if allow := s.allowed(r); allow != "" {
 		w.Header().Set("Allow", allow)
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotAllowed, "%s takes %s.", r.URL.Path, allow))
