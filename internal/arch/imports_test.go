@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 	"internal/redact":            {},
 	"internal/safety":            {"protocol", "internal/redact"},
 	"internal/safety/safetytest": {},
-	"internal/turns":             {"protocol", "internal/proposal", "internal/space"},
+	"internal/turns":             {"protocol", "internal/answers", "internal/proposal", "internal/space"},
+	"internal/answers":           {"protocol"},
 	"internal/transcript":        {"protocol", "internal/turns"},
 
 	// The log.

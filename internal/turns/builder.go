@@ -1,10 +1,12 @@
 package turns
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -160,7 +162,7 @@ func (b *builder) addChat(it *item) (ended *strand) {
 // enter records that an item is in a context, whether that was opened or not.
 func (b *builder) enter(path protocol.ContextPath, it *item) {
 	c := b.context(path, it)
-	if c.opener == "" && opens(it.env().Kind) {
+	if c.opener == "" && answers.Opens(it.env().Kind) {
 		c.opener = it.env().From
 		b.addAgent(c.opener)
 	}
@@ -222,16 +224,22 @@ func (b *builder) closeContexts(it *item) (ended *strand) {
 	return ended
 }
 
+// closeContext closes a context, and those below it that its opener left open.
 func (b *builder) closeContext(c *span, it *item) (ended *strand) {
 	if c == nil || c.closed != nil {
 		return nil
 	}
 	b.open--
 	c.closed, c.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
-	if s := b.strands[strandKey{c.path, c.opener}]; s != nil {
-		return b.continueStep(s, -1)
+	for _, inner := range b.contexts {
+		if inner.opener == c.opener && inner.path != c.path && inner.path.Within(c.path) {
+			ended = cmp.Or(b.closeContext(inner, it), ended)
+		}
 	}
-	return nil
+	if s := b.strands[strandKey{c.path, c.opener}]; s != nil {
+		ended = cmp.Or(b.continueStep(s, -1), ended)
+	}
+	return ended
 }
 
 func (b *builder) strand(path protocol.ContextPath, from protocol.ParticipantID) *strand {

@@ -15,7 +15,9 @@
 // "Nothing" is no correlation, or a correlation to an envelope in no thread.
 // An envelope that correlates to one in a thread belongs to that thread, and an
 // envelope in a context belongs where its context does. In an array of
-// correlations the first known one counts, those in threads before others.
+// correlations the first known one counts, those in threads before others. An id
+// of no known envelope may be the name of a context. A chat or a new context
+// without a correlation belongs to the question that package answers finds.
 // Envelopes of the gateway itself belong to no thread.
 //
 // The first chat of a thread begins turn 1. Every later top-level chat begins

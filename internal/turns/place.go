@@ -3,6 +3,7 @@ package turns
 import (
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -13,14 +14,21 @@ func (t *Tracker) place(e *Entry, it *item) (ref, bool) {
 	if env.From == protocol.Gateway {
 		return ref{}, false
 	}
+	question, taken := t.question(env)
 	if env.Context != "" {
-		return t.placeInside(e)
+		return t.placeInside(e, question, taken)
+	}
+	if taken && env.Kind == protocol.KindChat {
+		return question, true
 	}
 	found, ok := t.answered(env)
 	switch env.Kind {
 	case protocol.KindChat:
 		return t.placeChat(e, it, found, ok), true
 	case protocol.KindReasoningStart:
+		if !ok {
+			found, ok = question, taken
+		}
 		if !ok {
 			found = t.beginJob(env.ID, e)
 		}
@@ -35,9 +43,20 @@ func (t *Tracker) place(e *Entry, it *item) (ref, bool) {
 	return found, ok
 }
 
+// question returns where the chat belongs that a chat answers, or that a context
+// is opened for, by the rules of package answers.
+func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
+	id := t.answers.Apply(env)
+	if id == "" {
+		return ref{}, false
+	}
+	at, known := t.chats.get(string(id))
+	return at, known && t.alive(at)
+}
+
 // placeInside places an entry in a context. An unknown context belongs where the
-// first entry in it correlates to.
-func (t *Tracker) placeInside(e *Entry) (ref, bool) {
+// first entry in it correlates to, else to the question that it is opened for.
+func (t *Tracker) placeInside(e *Entry, question ref, taken bool) (ref, bool) {
 	env := e.Envelope
 	root, _, _ := strings.Cut(string(env.Context), "/")
 	at, known := t.contexts.get(root)
@@ -45,16 +64,22 @@ func (t *Tracker) placeInside(e *Entry) (ref, bool) {
 		return ref{}, false
 	}
 	if !known {
-		if at, known = t.answered(env); !known && !opens(env.Kind) {
+		if at, known = t.answered(env); !known {
+			at, known = question, taken
+		}
+		if !known && !answers.Opens(env.Kind) {
 			return ref{}, false
 		}
 		if !known {
 			at = t.beginJob(protocol.ID(root), e)
 		}
 		t.contexts.put(root, at)
-		if opens(env.Kind) {
+		if answers.Opens(env.Kind) {
 			t.reasons(env.From, at)
 		}
+	}
+	if env.Context.Depth() > 1 {
+		t.contexts.put(nestedName(env.Context.Last()), at)
 	}
 	if env.Kind == protocol.KindReasoningStart {
 		t.reasons(env.From, at)
@@ -62,27 +87,18 @@ func (t *Tracker) placeInside(e *Entry) (ref, bool) {
 	return at, true
 }
 
-// opens reports whether the sender of a kind in a context without an opener
-// counts as its opener.
-func opens(k protocol.Kind) bool {
-	switch k {
-	case protocol.KindMCPRequest, protocol.KindMCPProposal:
-		return true
-	}
-	return k.IsReasoning() && k != protocol.KindReasoningCancel
-}
+// nestedName is the key of a nested context in the table of contexts.
+func nestedName(name string) string { return "/" + name }
 
 // answered returns where the first correlated envelope belongs that is known;
-// one in a thread comes before one in a job.
+// one in a thread comes before one in a job. An id of no known envelope may be
+// the name of a context.
 func (t *Tracker) answered(env *protocol.Envelope) (found ref, ok bool) {
 	for i, id := range env.Correlation.IDs {
 		if i == protocol.MaxCorrelations {
 			break
 		}
-		at, known := t.chats.get(string(id))
-		if !known {
-			at, known = t.others.get(string(id))
-		}
+		at, known := t.find(id)
 		if !known || !t.alive(at) {
 			continue
 		}
@@ -94,6 +110,22 @@ func (t *Tracker) answered(env *protocol.Envelope) (found ref, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+// find returns where the envelope with an id belongs, or the context with that
+// name: an outermost one, else the last nested one that was written into.
+func (t *Tracker) find(id protocol.ID) (ref, bool) {
+	at, known := t.chats.get(string(id))
+	if !known {
+		at, known = t.others.get(string(id))
+	}
+	if !known {
+		at, known = t.contexts.get(string(id))
+	}
+	if !known {
+		at, known = t.contexts.get(nestedName(string(id)))
+	}
+	return at, known
 }
 
 // decides reports whether the sender calls a tool for another participant's chat

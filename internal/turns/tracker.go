@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -76,8 +77,9 @@ type Tracker struct {
 	head     protocol.Seq // of the last entry applied
 	chats    refs         // by the id of a chat
 	others   refs         // by the id of any other envelope
-	contexts refs         // by the first segment of a path
-	agents   refs         // participants that opened contexts; the values are unused
+	contexts refs         // by the first segment of a path, and by nestedName of the last
+	answers  *answers.Tracker
+	agents   refs // participants that opened contexts; the values are unused
 	index    index
 	cache    cache
 }
@@ -98,7 +100,8 @@ func NewTracker(o Options) *Tracker {
 	}
 	return &Tracker{
 		opts: o, chats: newRefs(o.IDs), others: newRefs(o.IDs), contexts: newRefs(o.IDs/4 + 1), agents: newRefs(4096),
-		index: newIndex(o.IndexBytes), cache: newCache(o.CacheBytes),
+		answers: answers.NewTracker(),
+		index:   newIndex(o.IndexBytes), cache: newCache(o.CacheBytes),
 	}
 }
 

@@ -1,0 +1,278 @@
+// Package answers finds the question that a chat answers, or that a context is
+// opened for, where no correlation names it. Clients of MEW acknowledge a chat
+// and correlate nothing else to it. The turns, the terminal and "meup send --wait"
+// use this package; section 8 of docs/protocol.md states its rules, and the page
+// has them in TypeScript, held to the cases in internal/turns/testdata.
+package answers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of a Tracker. Each table keeps at least as many entries, at most twice
+// as many, and drops the oldest.
+const (
+	maxChats    = 1024
+	maxContexts = 1024
+	maxTakers   = 256
+	maxTasks    = 8 // of each participant; the oldest is dropped
+)
+
+// Tracker follows the envelopes of one space in the order of its log. It is used
+// by one goroutine.
+type Tracker struct {
+	chats    recent[protocol.ID, chat]
+	contexts recent[string, struct{}] // outermost ones
+	takers   recent[protocol.ParticipantID, *taker]
+	last     protocol.ID // the last chat if it is a question to all that nobody has taken
+}
+
+// NewTracker returns a Tracker of an empty log.
+func NewTracker() *Tracker {
+	return &Tracker{
+		chats:    recent[protocol.ID, chat]{max: maxChats},
+		contexts: recent[string, struct{}]{max: maxContexts},
+		takers:   recent[protocol.ParticipantID, *taker]{max: maxTakers},
+	}
+}
+
+// chat is a chat outside of contexts.
+type chat struct {
+	from   protocol.ParticipantID
+	answer bool // it answers a question, so that it is none itself
+}
+
+// taker is a participant with the questions that it has to answer, oldest first
+// and one of each asker at most.
+type taker struct {
+	taken []task
+	asked []task // addressed to it, and neither taken nor answered
+}
+
+// task is a question to one participant.
+type task struct {
+	question protocol.ID
+	asker    protocol.ParticipantID
+	context  string // the outermost context that was opened for it; "": none
+}
+
+// Apply adds the next envelope. Of a chat it returns the question that the chat
+// answers, and of an envelope that opens an outermost context the question that
+// its sender takes by that. It returns "" if there is none, or if a correlation
+// names it that no rule of this package is needed for.
+func (t *Tracker) Apply(env *protocol.Envelope) (question protocol.ID) {
+	switch {
+	case env.From == protocol.Gateway:
+	case env.Kind == protocol.KindChat && env.Context == "":
+		return t.addChat(env)
+	case env.Kind == protocol.KindChatAcknowledge:
+		t.acknowledge(env)
+	default:
+		if name := opened(env); name != "" {
+			return t.open(env, name)
+		}
+	}
+	return ""
+}
+
+// opened returns the outermost context that an envelope opens if that is not
+// open yet; "": it opens none.
+func opened(env *protocol.Envelope) string {
+	switch {
+	case env.Context != "" && Opens(env.Kind):
+		name, _, _ := strings.Cut(string(env.Context), "/")
+		return name
+	case env.Kind == protocol.KindReasoningStart:
+		return string(env.ID)
+	}
+	return ""
+}
+
+// Opens reports whether the sender of a kind in a context without an opener
+// counts as its opener.
+func Opens(k protocol.Kind) bool {
+	switch k {
+	case protocol.KindMCPRequest, protocol.KindMCPProposal:
+		return true
+	}
+	return k.IsReasoning() && k != protocol.KindReasoningCancel
+}
+
+// addChat returns the question that a chat answers.
+func (t *Tracker) addChat(env *protocol.Envelope) protocol.ID {
+	w, known := t.takers.get(env.From)
+	if !known {
+		w = new(taker)
+	}
+	var question protocol.ID
+	answer := false
+	for _, id := range env.Correlation.IDs {
+		c, isChat := t.chats.get(id)
+		answer = answer || isChat && !c.answer && c.from != env.From
+		if done := w.answer(id, isChat); question == "" {
+			question = done
+		}
+	}
+	if len(env.Correlation.IDs) == 0 {
+		question = w.answerUnnamed(env)
+	}
+	answer = answer || question != ""
+	t.chats.put(env.ID, chat{env.From, answer})
+	t.last = ""
+	if !answer {
+		t.ask(env)
+	}
+	return question
+}
+
+// ask notes a question for those that it is addressed to.
+func (t *Tracker) ask(env *protocol.Envelope) {
+	if len(env.To) == 0 {
+		t.last = env.ID
+	}
+	for _, id := range env.To {
+		if id != env.From {
+			w := t.taker(id)
+			w.asked = add(w.asked, task{question: env.ID, asker: env.From})
+		}
+	}
+}
+
+// acknowledge lets the sender of an acknowledgement take the questions that it
+// names.
+func (t *Tracker) acknowledge(env *protocol.Envelope) {
+	for _, id := range env.Correlation.IDs {
+		if c, known := t.chats.get(id); known && !c.answer && c.from != env.From {
+			t.take(env.From, task{question: id, asker: c.from})
+		}
+	}
+}
+
+// open lets the opener of an outermost context take the chat that it correlates
+// to, or without a correlation the question that it is about to answer.
+func (t *Tracker) open(env *protocol.Envelope, name string) protocol.ID {
+	if _, known := t.contexts.get(name); known {
+		return ""
+	}
+	t.contexts.put(name, struct{}{})
+	for _, id := range env.Correlation.IDs {
+		if c, known := t.chats.get(id); known && c.from != env.From {
+			t.take(env.From, task{id, c.from, name})
+			return id
+		}
+	}
+	if len(env.Correlation.IDs) > 0 {
+		return ""
+	}
+	if w, known := t.takers.get(env.From); known {
+		if k, ok := w.next(); ok {
+			t.take(env.From, task{k.question, k.asker, name})
+			return k.question
+		}
+	}
+	// A start inside its own, new context is from a client that names contexts and
+	// correlates only its answer to them.
+	question := t.last
+	c, known := t.chats.get(question)
+	if env.Kind != protocol.KindReasoningStart || env.Context == "" || !known || c.from == env.From {
+		return ""
+	}
+	t.take(env.From, task{question, c.from, name})
+	return question
+}
+
+// take makes a question the one of its asker that a participant is to answer.
+func (t *Tracker) take(who protocol.ParticipantID, k task) {
+	if t.last == k.question {
+		t.last = ""
+	}
+	w := t.taker(who)
+	same := func(x task) bool { return x.question == k.question }
+	if i := slices.IndexFunc(w.taken, same); i >= 0 && k.context == "" {
+		k.context = w.taken[i].context
+	}
+	w.asked = slices.DeleteFunc(w.asked, same)
+	w.taken = add(w.taken, k)
+}
+
+func (t *Tracker) taker(id protocol.ParticipantID) *taker {
+	w, known := t.takers.get(id)
+	if !known {
+		w = new(taker)
+	}
+	t.takers.put(id, w)
+	return w
+}
+
+// next returns the question that a context without a correlation is opened for:
+// the last one taken that has no context, else the last one asked.
+func (w *taker) next() (task, bool) {
+	for _, k := range slices.Backward(w.taken) {
+		if k.context == "" {
+			return k, true
+		}
+	}
+	if len(w.asked) == 0 {
+		return task{}, false
+	}
+	return w.asked[len(w.asked)-1], true
+}
+
+// answer removes the question that a chat correlates to, by its id or, if that is
+// no chat's, by the name of the context that was opened for it. It returns the
+// question if it was taken.
+func (w *taker) answer(id protocol.ID, isChat bool) (question protocol.ID) {
+	named := func(k task) bool { return k.question == id || !isChat && k.context == string(id) }
+	if i := slices.IndexFunc(w.taken, named); i >= 0 {
+		question = w.taken[i].question
+	}
+	w.taken, w.asked = slices.DeleteFunc(w.taken, named), slices.DeleteFunc(w.asked, named)
+	return question
+}
+
+// answerUnnamed returns the taken question that a chat without a correlation
+// answers, and removes it: the last one of a participant that the chat is addressed
+// to, or the only one if it is addressed to all.
+func (w *taker) answerUnnamed(env *protocol.Envelope) protocol.ID {
+	for i, k := range slices.Backward(w.taken) {
+		if env.AddressedTo(k.asker) || len(env.To) == 0 && len(w.taken) == 1 {
+			w.taken = slices.Delete(w.taken, i, i+1)
+			return k.question
+		}
+	}
+	return ""
+}
+
+// add appends a task in the place of the one of the same asker.
+func add(list []task, k task) []task {
+	list = slices.DeleteFunc(list, func(x task) bool { return x.asker == k.asker })
+	if len(list) == maxTasks {
+		list = slices.Delete(list, 0, 1)
+	}
+	return append(list, k)
+}
+
+// recent is a table of two generations: when the younger one is full, the older
+// one is dropped.
+type recent[K comparable, V any] struct {
+	max        int
+	young, old map[K]V
+}
+
+func (r *recent[K, V]) get(key K) (V, bool) {
+	v, known := r.young[key]
+	if !known {
+		v, known = r.old[key]
+	}
+	return v, known
+}
+
+func (r *recent[K, V]) put(key K, value V) {
+	if r.young == nil || len(r.young) >= r.max {
+		r.young, r.old = make(map[K]V), r.young
+	}
+	r.young[key] = value
+}

@@ -1,0 +1,33 @@
+package answers
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// TestTracker_Bounds: tables and lists keep their bounds whatever is sent.
+func TestTracker_Bounds(t *testing.T) {
+	tr := NewTracker()
+	for i := range 10 * maxChats {
+		id, asker := protocol.ID(fmt.Sprint("q", i)), protocol.ParticipantID(fmt.Sprint("p", i%700))
+		tr.Apply(&protocol.Envelope{ID: id, From: asker, To: []protocol.ParticipantID{"agent", asker + "x"}, Kind: protocol.KindChat})
+		if i%2 == 0 {
+			tr.Apply(&protocol.Envelope{From: "agent", Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(id)})
+		}
+		tr.Apply(&protocol.Envelope{ID: "s" + id, From: asker, Kind: protocol.KindReasoningStart})
+	}
+	for name, n := range map[string][2]int{
+		"chats": {len(tr.chats.young) + len(tr.chats.old), 2 * maxChats}, "contexts": {len(tr.contexts.young) + len(tr.contexts.old), 2 * maxContexts},
+		"takers": {len(tr.takers.young) + len(tr.takers.old), 2 * maxTakers},
+	} {
+		if n[0] > n[1] {
+			t.Errorf("%d %s, want at most %d", n[0], name, n[1])
+		}
+	}
+	w, _ := tr.takers.get("agent")
+	if len(w.taken) != maxTasks || len(w.asked) != maxTasks {
+		t.Errorf("%d taken and %d asked, want %d each", len(w.taken), len(w.asked), maxTasks)
+	}
+}
