@@ -80,20 +80,20 @@ func (a *Agent) prepare(p *problem, box toolbox, step reasoning.Record) []action
 	return actions
 }
 
-// newRequest is the mcp.request of a call. One of the agent's own tools names
-// no recipient, so that everybody sees it, unless the question is private.
+// newRequest returns the mcp.request of a call. It is addressed to the participant
+// that runs the tool, which for the agent's own tools is the agent: tool hosts
+// of mew/v0.4 execute a request without a recipient.
 func (a *Agent) newRequest(x *action) protocol.Envelope {
 	id := a.opts.NewID()
 	request := protocol.Envelope{
 		ID: id, Kind: protocol.KindMCPRequest, Context: x.p.path, Correlation: protocol.CorrelateTo(x.thought.ID),
 		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, field{"method", "tools/call"}, field{"params", x.params()}),
 	}
-	switch {
-	case x.tool.owner != "":
-		request.To = []protocol.ParticipantID{x.tool.owner}
-	case len(x.p.q.private) > 0:
-		request.To = []protocol.ParticipantID{a.you}
+	host := x.tool.owner
+	if host == "" {
+		host = a.you
 	}
+	request.To = []protocol.ParticipantID{host}
 	return request
 }
 
@@ -148,10 +148,11 @@ func (a *Agent) callOff(p *problem, admitted []*action) {
 	}
 }
 
-// response answers the request of one of the agent's own tools.
+// response answers the request of one of the agent's own tools. It is a
+// broadcast unless the question is private.
 func (x *action) response(answer field) protocol.Envelope {
 	return protocol.Envelope{
-		Kind: protocol.KindMCPResponse, Context: x.p.path, To: x.request.To,
+		Kind: protocol.KindMCPResponse, Context: x.p.path, To: x.p.q.private,
 		Correlation: protocol.CorrelateTo(x.request.ID),
 		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", x.request.ID}, answer),
 	}

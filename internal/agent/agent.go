@@ -11,14 +11,12 @@
 //	  reasoning.conclusion
 //	chat                  at top level, the answer to the question
 //
-// A tool is called only once its request is admitted: what the gateway does not
-// let the agent ask for does not happen, and its refusal is a result like any
-// other. The requests name no recipient. The agent serves them itself, and to
-// address them to itself would hide them from everybody else in a space where
-// envelopes are for those they are addressed to; the point is that everybody
-// sees them. A question that was put to the agent alone is the exception: what
-// follows from it goes to the asker alone, the calls to the agent itself, which
-// the asker still sees, since they answer what answers the question.
+// A tool is called only once its request is admitted. A refusal by the gateway
+// is a result like any other. A request is addressed to the participant that
+// runs the tool, which is the agent itself for the tools of its own servers. The
+// asker receives it all the same, since it correlates to the question through
+// its thought. What follows from a question that was addressed to the agent goes
+// to those who took part in that chat; everything else is a broadcast.
 //
 // Goroutines: Run's own reads the space and never waits for anything else, so
 // that a cancellation is always heard; one for each question, at most
