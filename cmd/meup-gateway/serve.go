@@ -57,7 +57,7 @@ exit code 0.`,
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "configuration file (required)")
 	fl.BoolVar(&f.watch, "watch", false, "reload when the file changes")
-	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start although the log lacks envelopes that were acknowledged")
+	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start although the log lacks envelopes that were acknowledged, or is damaged")
 	setting := func(name, usage string) { f.settings[name] = fl.String(name, "", usage) }
 	setting("listen", "address to listen on, host:port")
 	setting("data", "folder of the embedded log; :memory: keeps nothing")

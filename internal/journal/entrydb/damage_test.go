@@ -1,12 +1,17 @@
 package entrydb
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -67,6 +72,109 @@ func newest(t *testing.T, dir, pattern string) string {
 		t.Fatalf("no %s: %v", pattern, err)
 	}
 	return files[len(files)-1]
+}
+
+// TestOpen_CutDamage damages a write-ahead log before its end: the database
+// opens with the batches before the damage, keeps the files as they were, and
+// takes entries again.
+func TestOpen_CutDamage(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir)
+	file := newest(t, dir, "*.log")
+	overwrite(t, file)
+	damaged := readFile(t, file)
+	later := filepath.Join(dir, "999999.log") // its batches build on those that are lost
+	if err := os.WriteFile(later, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrDamagedWAL) || !strings.Contains(err.Error(), file) {
+		t.Fatalf("error is %v", err)
+	}
+
+	d, err := Open(Options{Dir: dir, CutDamage: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last, err := d.Bounds("lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first != 1 || last < 250 || last >= 1000 || last%50 != 0 { // 5 batches are in a table, 15 in the log
+		t.Errorf("the database has entries %d to %d", first, last)
+	}
+	put(t, d, "lab", entry(last+1))
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{filepath.Base(file), filepath.Base(later)} {
+		if kept := readFile(t, newest(t, dir, "damaged-*/"+name)); !bytes.Equal(kept, damaged) {
+			t.Errorf("%s was not kept as it was", name)
+		}
+	}
+	d = open(t, Options{Dir: dir})
+	if _, got, err := d.Bounds("lab"); err != nil || got != last+1 {
+		t.Errorf("opened again, it ends at %d: %v", got, err)
+	}
+}
+
+// TestOpen_CutDamageInterrupted makes each operation fail that changes the disk
+// while a log is cut: the entries before the damage are not lost by that.
+func TestOpen_CutDamageInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir)
+	overwrite(t, newest(t, dir, "*.log"))
+	want := lastAfterCut(t, inMemory(t, dir))
+	failures := 0
+	for n := int64(0); ; n++ {
+		fs := inMemory(t, dir)
+		var f faults
+		f.fail(afterWrites(n, false))
+		d, err := Open(Options{Dir: memoryDir, FS: errorfs.Wrap(fs, &f), CutDamage: true})
+		if err == nil {
+			_ = d.Close() // the disk may have failed in the background
+			break
+		}
+		failures++
+		if got := lastAfterCut(t, fs); got != want {
+			t.Fatalf("failure %d: the database ends at %d, want %d", n, got, want)
+		}
+	}
+	if failures < 10 {
+		t.Errorf("only %d operations failed", failures)
+	}
+}
+
+// inMemory returns a copy of a folder as memoryDir of a file system in memory.
+func inMemory(t *testing.T, dir string) vfs.FS {
+	t.Helper()
+	fs := vfs.NewMem()
+	if _, err := vfs.Clone(vfs.Default, fs, dir, memoryDir); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+// lastAfterCut returns the end of a database that was opened with CutDamage.
+func lastAfterCut(t *testing.T, fs vfs.FS) protocol.Seq {
+	t.Helper()
+	d, err := Open(Options{Dir: memoryDir, FS: fs, CutDamage: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, last, err := d.Bounds("lab")
+	if err := errors.Join(err, d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+func readFile(t *testing.T, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // What was closed needs its log no more.

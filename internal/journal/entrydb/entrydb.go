@@ -21,6 +21,10 @@ type Options struct {
 	// FS holds the folder; nil is the file system of the machine, or a new one
 	// in memory if Dir is empty.
 	FS vfs.FS
+	// CutDamage opens a database whose write-ahead log is damaged before its
+	// end. What follows the damage is lost; the damaged files are kept in a
+	// folder beside it.
+	CutDamage bool
 	// Logger is told of what an operator must look at; nil: nobody.
 	Logger *slog.Logger
 }
@@ -73,6 +77,9 @@ func Open(o Options) (*DB, error) {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	s, err := d.openStore()
+	if damage := new(damagedWAL); o.CutDamage && errors.As(err, &damage) {
+		s, err = d.openCut(damage.path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +132,9 @@ func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 func explain(err error, g *gate) error {
 	switch {
 	case pebble.IsCorruptionError(err):
+		if _, ok := isWAL(g, g.lastRead()); ok {
+			return &damagedWAL{g.lastRead(), err}
+		}
 		return fmt.Errorf("the store is damaged, look at %s: %w", g.lastRead(), err)
 	case isLocked(err):
 		return fmt.Errorf("another process has it open: %w", err)

@@ -1,8 +1,10 @@
 package pebblejournal
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +19,10 @@ import (
 func killed(t *testing.T, n int) string {
 	t.Helper()
 	living, dir := t.TempDir(), t.TempDir()
-	j := open(t, Options{Dir: living})
+	if err := open(t, Options{Dir: living}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	j := open(t, Options{Dir: living}) // Pebble's first write-ahead log has no offsets that prove damage
 	for i := range n {
 		if r := j.one("lab", fmt.Sprintf("m-%d", i)); r.Err != nil {
 			t.Fatal(r.Err)
@@ -56,7 +61,7 @@ func content(t *testing.T, file string) []byte {
 // was killed. What is left reads like the log of a crash; the mark shows that it
 // lacks acknowledged entries.
 func TestOpen_LostTail(t *testing.T) {
-	const n = 100
+	const n = 500 // more than a block of the write-ahead log
 	write := func(t *testing.T, file string, data []byte) {
 		t.Helper()
 		if err := os.WriteFile(file, data, 0o600); err != nil {
@@ -76,6 +81,14 @@ func TestOpen_LostTail(t *testing.T) {
 		{"last byte", func(t *testing.T, dir string) {
 			data := content(t, newestWAL(t, dir))
 			data[len(data)-1] ^= 1
+			write(t, newestWAL(t, dir), data)
+		}, false},
+		{"middle", func(t *testing.T, dir string) {
+			data, err := os.ReadFile(newestWAL(t, dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[len(content(t, newestWAL(t, dir)))/4] ^= 1
 			write(t, newestWAL(t, dir), data)
 		}, false},
 		{"missing", func(t *testing.T, dir string) {
@@ -106,7 +119,7 @@ func TestOpen_LostTail(t *testing.T) {
 			write(t, filepath.Join(dir, markFile), []byte("meup acknowledged"))
 		}, false},
 		{"mark damaged", func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, markFile), []byte("meup acknowledged 00000000000000000100 00000000\n"))
+			write(t, filepath.Join(dir, markFile), []byte("meup acknowledged 00000000000000000500 00000000\n"))
 		}, false},
 	}
 	for _, test := range tests {
@@ -129,9 +142,12 @@ func TestOpen_LostTail(t *testing.T) {
 			if err == nil {
 				t.Fatalf("opened with %d of %d entries", len(read(t, j, "lab")), n)
 			}
-			reason := "100 entries were acknowledged"
-			if strings.HasPrefix(test.name, "mark") {
-				reason = "holds 100 entries"
+			reason := "500 entries were acknowledged"
+			switch {
+			case strings.HasPrefix(test.name, "mark"):
+				reason = "holds 500 entries"
+			case test.name == "middle":
+				reason = filepath.Base(newestWAL(t, dir)) + " is damaged before its end"
 			}
 			for _, part := range []string{reason, "--accept-loss", dir} {
 				if !strings.Contains(err.Error(), part) {
@@ -139,6 +155,9 @@ func TestOpen_LostTail(t *testing.T) {
 				}
 			}
 			acceptLoss(t, dir)
+			if kept, err := filepath.Glob(filepath.Join(dir, "damaged-*", "*.log")); err != nil || (len(kept) > 0) != (test.name == "middle") {
+				t.Errorf("kept %q: %v", kept, err)
+			}
 		})
 	}
 }
@@ -149,7 +168,11 @@ func acceptLoss(t *testing.T, dir string) {
 	t.Helper()
 	var ids []string
 	for _, accept := range []bool{true, false} {
-		j := open(t, Options{Dir: dir, AcceptLoss: accept})
+		var log bytes.Buffer
+		j := open(t, Options{Dir: dir, AcceptLoss: accept, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if accept && !strings.Contains(log.String(), "entries are lost") && !strings.Contains(log.String(), "it is unknown") {
+			t.Errorf("the loss is not logged: %s", log.String())
+		}
 		id, err := j.LogID(context.Background(), "lab")
 		if err != nil {
 			t.Fatal(err)

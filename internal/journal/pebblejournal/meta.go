@@ -17,6 +17,9 @@ const (
 	appendedKey = "appended" // entries ever appended, written with each batch
 )
 
+// remedies is what an operator can do about a log that has lost entries.
+const remedies = "restore the folder from a backup, or accept the loss (--accept-loss)"
+
 // markSyncEvery is how old the mark can be after a power cut.
 const markSyncEvery = time.Second
 
@@ -52,7 +55,7 @@ func (j *Journal) loadMeta() error {
 		loss = fmt.Errorf("the file %s is missing or damaged, so that it is unknown whether the log, which holds %d entries, is complete", markFile, j.appended)
 	}
 	if loss != nil && !j.opt.AcceptLoss {
-		return errors.Join(fmt.Errorf("%w; restore the folder from a backup, or accept the loss (--accept-loss)", loss), m.file.Close())
+		return errors.Join(fmt.Errorf("%w; %s", loss, remedies), m.file.Close())
 	}
 	lost := loss != nil
 	if lost {

@@ -123,7 +123,10 @@ func Open(o Options) (*Journal, error) {
 	if o.OnCommit == nil {
 		o.OnCommit = func(int, int, time.Duration) {}
 	}
-	db, err := entrydb.Open(entrydb.Options{Dir: o.Dir, FS: o.FS, Logger: o.Logger})
+	db, err := entrydb.Open(entrydb.Options{Dir: o.Dir, FS: o.FS, CutDamage: o.AcceptLoss, Logger: o.Logger})
+	if errors.Is(err, entrydb.ErrDamagedWAL) {
+		return nil, fmt.Errorf("%w; %s", err, remedies)
+	}
 	if err != nil {
 		return nil, err
 	}
