@@ -29,7 +29,8 @@ type Options struct {
 
 	// Discard throws away what is received, for programs that only send and
 	// make requests: nothing waits to be taken, and Receive returns nothing but
-	// the end.
+	// the end. The token of an invitation, which comes as space.invite-ack, is
+	// lost too.
 	Discard bool
 
 	// InFlight bounds the envelopes that are sent and not yet answered;

@@ -110,7 +110,8 @@ func TestSend(t *testing.T) {
 	e := envelope("", "chat", "", "", `{"message":"hello","n":1.00}`)
 	e.From, e.To, e.Extra = "somebody else", []protocol.ParticipantID{"bob"}, []byte(`"x":[1, 2]`)
 	e.Correlation = protocol.Correlation{IDs: []protocol.ID{"p", "q"}, Array: true}
-	id, seq, err := c.Send(deadline(t), "lab", e)
+	sent, err := c.Send(deadline(t), "lab", e)
+	id, seq := sent.ID, sent.Seq
 	if err != nil || id == "" || seq == 0 {
 		t.Fatalf("%s %d %v", id, seq, err)
 	}
@@ -124,18 +125,41 @@ func TestSend(t *testing.T) {
 		t.Errorf("%+v %s %s", got, got.Payload, got.Extra)
 	}
 	e.ID = id
-	if _, again, err := c.Send(deadline(t), "lab", e); err != nil || again != seq {
-		t.Errorf("sent again: %d, %v", again, err)
+	if again, err := c.Send(deadline(t), "lab", e); err != nil || again != sent {
+		t.Errorf("sent again: %+v, %v", again, err)
+	}
+}
+
+// TestSend_Invitation: the receipt has the token, which opens the space, and
+// the receipt of a retry has none.
+func TestSend_Invitation(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	c := ask(t, g, "alice")
+	e := envelope("i1", "space.invite", "", "", `{"participant_id":"dora","initial_capabilities":["chat"],"ttl_seconds":600}`)
+	sent, err := c.Send(deadline(t), "lab", e)
+	if err != nil || sent.Token == "" || sent.ExpiresAt == "" {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	dora, err := api.New(api.Options{URL: g.HTTP(), Token: sent.Token})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(dora.Close)
+	if _, err := dora.Send(deadline(t), "lab", envelope("", "chat", "", "", `{"message":"hello"}`)); err != nil {
+		t.Error(err)
+	}
+	if again, err := c.Send(deadline(t), "lab", e); err != nil || again != (api.Receipt{ID: sent.ID, Seq: sent.Seq}) {
+		t.Errorf("sent again: %+v, %v", again, err)
 	}
 }
 
 func TestRefusals(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	wrong := envelope("", "reasoning.conclusion", "", "", `[]`)
-	if _, _, err := ask(t, g, "alice").Send(deadline(t), "lab", wrong); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
+	if _, err := ask(t, g, "alice").Send(deadline(t), "lab", wrong); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
 		t.Errorf("form: %v", err)
 	}
-	_, _, err := ask(t, g, "planner").Send(deadline(t), "lab", envelope("", "mcp.request", "", "", `{"method":"tools/list"}`))
+	_, err := ask(t, g, "planner").Send(deadline(t), "lab", envelope("", "mcp.request", "", "", `{"method":"tools/list"}`))
 	var status *api.StatusError
 	var refusal *protocol.Error
 	if !errors.As(err, &status) || status.Status != 403 || !errors.As(err, &refusal) || refusal.AttemptedKind == "" || len(refusal.YourCapabilities) == 0 {
@@ -280,8 +304,8 @@ func TestSend_OutcomeUnknownIsSentAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	id, seq, err := c.Send(deadline(t), "lab", envelope("", "chat", "", "", `{"message":"x"}`))
-	if err != nil || seq != 7 || len(ids) != 2 || ids[0] != string(id) || ids[1] != string(id) {
-		t.Errorf("%s at %d, %v; sent %v", id, seq, err, ids)
+	sent, err := c.Send(deadline(t), "lab", envelope("", "chat", "", "", `{"message":"x"}`))
+	if id := string(sent.ID); err != nil || sent.Seq != 7 || len(ids) != 2 || ids[0] != id || ids[1] != id {
+		t.Errorf("%+v, %v; sent %v", sent, err, ids)
 	}
 }

@@ -14,6 +14,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
+// Receipt is the gateway's answer to an envelope that it has admitted.
+type Receipt struct {
+	ID  protocol.ID  `json:"id"`
+	Seq protocol.Seq `json:"seq"`
+	// Token lets the invited participant join. The gateway sends it once: it is
+	// empty for other kinds than space.invite, for a retried invitation, and for
+	// a user of the space's issuer, who has a token already.
+	Token     string `json:"token,omitempty"`
+	ExpiresAt string `json:"expires_at,omitempty"` // of the token, RFC 3339; "": never
+}
+
 // Send puts an envelope into the log of a space and returns where it stands
 // there. ID may be empty: then it is given one. From, TS and Seq are not looked
 // at. An envelope whose outcome the gateway does not know is sent again under the
@@ -23,17 +34,17 @@ import (
 //
 // Errors: a *protocol.Error for a draft whose form is wrong, without asking the
 // gateway; a *StatusError for a refusal.
-func (c *Client) Send(ctx context.Context, space string, e protocol.Envelope) (protocol.ID, protocol.Seq, error) {
+func (c *Client) Send(ctx context.Context, space string, e protocol.Envelope) (Receipt, error) {
 	if e.ID == "" {
 		e.ID = protocol.ID(uuid.Must(uuid.NewV7()).String())
 	}
 	for attempt := 1; ; attempt++ {
-		seq, err := c.send(ctx, space, &e)
+		receipt, err := c.send(ctx, space, &e)
 		if err == nil {
-			return e.ID, seq, nil
+			return receipt, nil
 		}
 		if attempt == sendAttempts || !errors.Is(err, errOutcomeUnknown) || !pause(ctx, err) {
-			return e.ID, 0, fmt.Errorf("send %s: %w", e.Kind, err)
+			return Receipt{ID: e.ID}, fmt.Errorf("send %s: %w", e.Kind, err)
 		}
 	}
 }
@@ -61,27 +72,26 @@ func pause(ctx context.Context, cause error) bool {
 	}
 }
 
-func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (protocol.Seq, error) {
+func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (Receipt, error) {
 	draft := encodeDraft(e)
 	if _, refused := protocol.Decode(bytes.Clone(draft), protocol.MEUP1, protocol.MaxContextBytes); refused != nil {
-		return 0, refused
+		return Receipt{}, refused
 	}
 	r, err := c.request(ctx, http.MethodPost, inSpace(space, "envelopes"), nil, bytes.NewReader(draft))
 	if err != nil {
-		return 0, err
+		return Receipt{}, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	body, _, err := c.do(r)
 	if err != nil {
-		return 0, err
+		return Receipt{}, err
 	}
-	var receipt struct {
-		Seq protocol.Seq `json:"seq"`
-	}
+	receipt := Receipt{}
 	if err := json.Unmarshal(body, &receipt); err != nil {
-		return 0, fmt.Errorf("read receipt: %w", err)
+		return Receipt{}, fmt.Errorf("read receipt: %w", err)
 	}
-	return receipt.Seq, nil
+	receipt.ID = e.ID
+	return receipt, nil
 }
 
 // encodeDraft spells what a sender may say: without from, which the token

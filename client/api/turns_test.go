@@ -160,7 +160,7 @@ func TestTranscriptThatIsHidden(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := ask(t, g, "alice")
 	for _, id := range []protocol.ID{"q1", "q1.md"} {
-		if _, _, err := c.Send(deadline(t), "lab", protocol.Envelope{ID: id, Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`)}); err != nil {
+		if _, err := c.Send(deadline(t), "lab", protocol.Envelope{ID: id, Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}

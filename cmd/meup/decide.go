@@ -89,11 +89,11 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	if err != nil {
 		return err
 	}
-	id, seq, err := asker.Send(c.Context(), t.space, e)
+	sent, err := asker.Send(c.Context(), t.space, e)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", id, seq)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
 	return err
 }
 

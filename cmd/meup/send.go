@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -41,7 +42,9 @@ func newSend(a *app) *cobra.Command {
 		Long: `send puts a chat message into a space and prints its id and its place in the
 log: ID SEQ. The text is that of the arguments, of --file, or of standard input,
 which - names, too.
-With --kind and --payload it sends any other envelope.
+With --kind and --payload it sends any other envelope. The answer to an
+invitation (space.invite) has two lines more: the token of the invited
+participant, which the gateway sends once, and when it expires.
 
 With --wait it prints the answer instead: the first chat of the main
 conversation that correlates to the message and comes from somebody else. With
@@ -54,7 +57,8 @@ the gateway does not let this token in.`,
 		Example: `  meup send 'what is in the docs folder?'
   meup send --wait --reasoning --to guide 'what is in the docs folder?'
   git diff | meup send --wait --timeout 5m
-  meup send --kind reasoning/thought --context ctx-1 --payload '{"message":"hm"}'`,
+  meup send --kind reasoning/thought --context ctx-1 --payload '{"message":"hm"}'
+  meup send --kind space.invite --payload '{"participant_id":"dora","initial_capabilities":["chat"],"ttl_seconds":3600}'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return finish(c.Context(), runSend(c, a, &f, args))
 		},
@@ -67,7 +71,7 @@ the gateway does not let this token in.`,
 	fl.StringVar(&f.id, "id", "", "its id; sending the same again under one id is safe (default: a new one)")
 	fl.StringVar(&f.kind, "kind", "chat", "kind of envelope")
 	fl.StringVar(&f.payload, "payload", "", "payload as a JSON object, instead of a text")
-	fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}, and "answer" with --wait`)
+	fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}, "token" of an invitation, and "answer" with --wait`)
 	fl.BoolVar(&f.wait, "wait", false, "wait for the answer and print it")
 	fl.BoolVar(&f.reasoning, "reasoning", false, "with --wait: what was reasoned, on standard error")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer")
@@ -94,22 +98,37 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 		return err
 	}
 	defer asker.Close()
-	id, seq, err := asker.Send(c.Context(), t.space, draft)
+	sent, err := asker.Send(c.Context(), t.space, draft)
 	if err != nil {
 		return err
 	}
-	if f.json {
-		return newEncoder(c.OutOrStdout()).Encode(receipt{ID: id, Seq: seq})
+	if draft.Kind == protocol.KindSpaceInvite && sent.Token == "" {
+		warn(c.ErrOrStderr(), "no token: the gateway sends it once, with the first answer to this invitation; to get one, invite again under another id")
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", id, seq)
-	return err
+	return printReceipt(c.OutOrStdout(), receipt{Receipt: sent}, f.json)
 }
 
 // receipt is what send --json prints.
 type receipt struct {
-	ID     protocol.ID        `json:"id"`
-	Seq    protocol.Seq       `json:"seq"`
+	api.Receipt
 	Answer *protocol.Envelope `json:"answer,omitempty"`
+}
+
+// printReceipt prints ID SEQ, and the token of an invitation on lines of its
+// own.
+func printReceipt(out io.Writer, r receipt, asJSON bool) error {
+	if asJSON {
+		return newEncoder(out).Encode(r)
+	}
+	text := fmt.Sprintf("%s %d\n", r.ID, r.Seq)
+	if r.Token != "" {
+		text += "token: " + r.Token + "\n"
+	}
+	if r.ExpiresAt != "" {
+		text += "expires_at: " + r.ExpiresAt + "\n"
+	}
+	_, err := io.WriteString(out, text)
+	return err
 }
 
 // check finds what cannot be meant together.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasontext"
 	"github.com/meup-protocol/meup/internal/termtext"
@@ -41,7 +42,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 		return late(ctx, err, "no answer to %s within %s", r.ID, f.timeout)
 	}
 	if f.json {
-		err = newEncoder(c.OutOrStdout()).Encode(receipt{ID: r.ID, Seq: r.Seq, Answer: answer})
+		err = newEncoder(c.OutOrStdout()).Encode(receipt{Receipt: api.Receipt{ID: r.ID, Seq: r.Seq}, Answer: answer})
 	} else {
 		_, err = fmt.Fprintln(c.OutOrStdout(), termtext.Text(chatText(answer)))
 	}
