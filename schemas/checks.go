@@ -1,6 +1,10 @@
 package schemas
 
-import "github.com/meup-protocol/meup/protocol"
+import (
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
 
 // The checks of the fields. Each accepts a part of what the schema accepts:
 // what is written in an unusual way (a number as 1e0, an id with escapes) is
@@ -13,6 +17,16 @@ func text(v protocol.Value) bool { return v.Type() == protocol.TypeString }
 func boolean(v protocol.Value) bool { return v.Type() == protocol.TypeBool }
 
 func participantID(v protocol.Value) bool { return protocol.ValidParticipantID(v.Text()) }
+
+// timestamp accepts a time as [time.RFC3339Nano] writes it.
+func timestamp(v protocol.Value) bool {
+	s, plain := v.Plain()
+	if !plain {
+		return false
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(s))
+	return err == nil && t.Format(time.RFC3339Nano) == string(s)
+}
 
 func array(v protocol.Value) bool { return v.Type() == protocol.TypeArray }
 

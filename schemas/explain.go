@@ -99,7 +99,7 @@ func explainLeaf(root *jsonschema.Schema, payload protocol.Value, leaf *jsonsche
 		f.detail, f.advice = "expected a string that is not empty", schema.Description
 	case "minItems":
 		f.detail, f.advice = "expected a list that is not empty", schema.Description
-	case "pattern":
+	case "pattern", "format":
 		f.detail = "expected " + schema.Description
 	case "minimum", "maximum", "exclusiveMinimum":
 		f.detail, f.advice = "expected a number "+interval(schema), schema.Description

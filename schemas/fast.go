@@ -101,7 +101,7 @@ var shapes = map[protocol.Kind]shape{
 		all:    []string{"method"},
 	},
 	protocol.KindMCPProposal: {
-		fields: []field{{"method", filled}, {"params", params}, {"id", idNumber}, {"participant_id", participantID}},
+		fields: []field{{"method", filled}, {"params", params}, {"id", idNumber}, {"participant_id", participantID}, {"expires_at", timestamp}},
 		all:    []string{"method"},
 	},
 	protocol.KindMCPResponse: {

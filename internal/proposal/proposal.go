@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -34,16 +35,20 @@ type Call struct {
 	Host protocol.ParticipantID
 	// Edited: the request declares that it differs from the proposed call.
 	Edited bool
+	// ExpiresAt is when a proposed call can no longer be made; zero: never.
+	ExpiresAt time.Time
 
 	sum [sha256.Size]byte // of the method and the parameters, by value
 }
 
 // ReadCall reads the payload of a request or a proposal.
 func ReadCall(payload protocol.Value) Call {
+	expires, _ := time.Parse(time.RFC3339, payload.Get("expires_at").Text()) // the schema requires a time
 	return Call{
-		Host:   protocol.ParticipantID(payload.Get("participant_id").Text()),
-		Edited: payload.Get("edited").Bool(),
-		sum:    sha256.Sum256(canonicalCall(payload)),
+		Host:      protocol.ParticipantID(payload.Get("participant_id").Text()),
+		Edited:    payload.Get("edited").Bool(),
+		ExpiresAt: expires,
+		sum:       sha256.Sum256(canonicalCall(payload)),
 	}
 }
 
@@ -68,6 +73,9 @@ func canonicalCall(payload protocol.Value) []byte {
 	slices.Sort(members)
 	return append(out, strings.Join(members, ",")...)
 }
+
+// Expired reports whether the time of a proposed call is over.
+func (c Call) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
 
 // CallOf reads the call of an envelope.
 func CallOf(e *protocol.Envelope) Call { return ReadCall(root(e)) }

@@ -48,7 +48,11 @@ func (p *publication) checkDecision(st *State, c *candidate) *protocol.Error {
 	}
 	proposed := proposedBy(x.envelope)
 	if e.Kind == protocol.KindMCPRequest {
-		if why := proposal.Mismatch(x.envelope, proposal.ReadCall(proposed), e, proposal.ReadCall(c.in.Payload)); why != "" {
+		call := proposal.ReadCall(proposed)
+		if call.Expired(p.now) {
+			return mismatch("The proposal has expired; its call can no longer be made.")
+		}
+		if why := proposal.Mismatch(x.envelope, call, e, proposal.ReadCall(c.in.Payload)); why != "" {
 			return mismatch(why)
 		}
 	}
