@@ -170,5 +170,11 @@ func pageLinks(s *pageStage) {
 // follow opens a link within the space, as somebody does who was sent it.
 func (p *webPage) follow(place string) {
 	p.t.Helper()
-	webtest.Eval[bool](p.Tab, fmt.Sprintf("(location.hash = %q, true)", "#/space/lab/"+place))
+	p.address("#/space/lab/" + place)
+}
+
+// address changes the part of the page's address that names the space and the place in it.
+func (p *webPage) address(hash string) {
+	p.t.Helper()
+	webtest.Eval[bool](p.Tab, fmt.Sprintf("(location.hash = %q, true)", hash))
 }

@@ -133,3 +133,25 @@ func pageFates(s *pageStage) {
 	watcher.misses(at("button", "Approve"))
 	watcher.misses(at("button", "Reject…"))
 }
+
+// An approval in the log ends the wait at once, in the block, in the panel and
+// for everyone who sees it: the tool may take its time.
+func pageDecisionCounts(s *pageStage) {
+	scout, host := s.join("scout"), s.join("guide")
+	in := scout.reason(s.join("alice").say("Which one?"), "Finding out")
+	scout.tell(protocol.KindMCPProposal, in, "", fields{
+		"method": "tools/call", "participant_id": "guide", "params": fields{"name": "read_text_file", "arguments": fields{"path": "a.md"}},
+	})
+	p := s.visit("alice")
+	b := block("scout")
+	p.sees(saying("button", like("1 to decide")).in(b))
+	p.panel("Proposals")
+	p.click(at("button", "Approve").in(at("article", "scout proposes read_text_file")))
+	request := host.hears("the approved call", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
+	p.misses(saying("button", like("to decide")).in(b))
+	p.sees(saying("listitem", like("read_text_file")).in(b))
+	p.sees(at("tab", "Proposals"))
+	p.sees(saying("article", like("Approved by alice, under way")))
+	host.tell(protocol.KindMCPResponse, in, request.ID, fields{"result": fields{"content": []any{}}})
+	p.sees(saying("article", like("Approved by alice, and done")))
+}

@@ -86,6 +86,41 @@ func pageTabs(s *pageStage) {
 	other.sees(at("textbox", "Token"))
 }
 
+// The address of another space opens that space, and everything in the page
+// belongs to it.
+func pageOtherSpace(s *pageStage) {
+	p := s.newPage()
+	p.Open(s.address())
+	p.fill(at("textbox", "Token"), "rover-token-for-tests")
+	p.click(at("button", "Sign in"))
+	p.click(at("link", "lab*"))
+	p.live()
+	p.says("This is the lab.")
+	p.fill(composer, "a draft for the lab")
+	p.panel("Participants")
+
+	den := at("textbox", "Message to den")
+	p.address("#/space/den")
+	p.live()
+	p.misses(said("This is the lab."))
+	p.value(den, "")
+	p.fill(den, "This is the den.")
+	p.enter()
+	p.value(den, "")
+	p.sees(own("This is the den."))
+
+	p.Do(chromedp.NavigateBack())
+	p.live()
+	p.sees(own("This is the lab."))
+	p.misses(said("This is the den."))
+	p.value(composer, "a draft for the lab")
+	p.sees(at("tabpanel", "Participants"))
+	p.address("#/")
+	p.click(at("link", "den*"))
+	p.live()
+	p.sees(own("This is the den."))
+}
+
 // A link with a code signs one browser in, once, and does not stay in the
 // address.
 func pageCode(s *pageStage) {

@@ -41,6 +41,10 @@ spaces:
       watcher: {token: watcher-token-for-tests, capabilities: []}
       slow: {token: slow-token-for-tests, capabilities: [chat], limits: {rate: 0.5, burst: 1}}
       rich: {token: rich-token-for-tests, capabilities: [chat, mcp.request, {kind: chat, payload: {message: "forbidden*"}, deny: true}]}
+      rover: {token: rover-token-for-tests, capabilities: [chat]}
+  den:
+    participants:
+      rover: {token: rover-token-for-tests, capabilities: [chat]}
 `
 
 // TestPage opens the page of a real gateway in a real browser, one for all.
@@ -63,6 +67,7 @@ func TestPage(t *testing.T) {
 		{"the preference is kept", pagePreference},
 		{"proposals are decided", pageProposals},
 		{"what became of proposals", pageFates},
+		{"a decision counts before the tool answers", pageDecisionCounts},
 		{"filters", pageFilters},
 		{"search", pageSearch},
 		{"an envelope as it was sent", pageRaw},
@@ -78,6 +83,7 @@ func TestPage(t *testing.T) {
 		{"the gateway is killed", pageReconnect},
 		{"signing in and out", pageSignIn},
 		{"two tabs", pageTabs},
+		{"from one space to another", pageOtherSpace},
 		{"a link with a code", pageCode},
 	} {
 		t.Run(test.name, func(t *testing.T) {

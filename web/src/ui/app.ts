@@ -1,6 +1,7 @@
 /** The page: who is signed in, and which space is open. */
 
 import { type TemplateResult, html } from "lit";
+import { keyed } from "lit/directives/keyed.js";
 import { Api, ApiError } from "../core/api.js";
 import { type Link, format, parse } from "../core/links.js";
 import type { Session } from "../core/types.js";
@@ -149,7 +150,8 @@ export class App extends Light {
       ></meup-sign-in>`;
     }
     if (link === null || desk === null) return html`<meup-spaces .session=${session} @sign-out=${() => void this.signOut()}></meup-spaces>`;
-    return html`<meup-space-page .desk=${desk} .session=${session} .place=${link} @sign-out=${() => void this.signOut()}></meup-space-page>`;
+    // A desk has its own element: that and those within it subscribe to the desk when they are connected.
+    return html`${keyed(desk, html`<meup-space-page .desk=${desk} .session=${session} .place=${link} @sign-out=${() => void this.signOut()}></meup-space-page>`)}`;
   }
 
   protected override updated(): void {
