@@ -95,6 +95,14 @@ test("Markdown of any depth and length is drawn", () => {
   assert.doesNotThrow(() => read(markdown("# " + "x".repeat(150_000))));
 });
 
+test("headings leave out no level", () => {
+  const levels = (text: string): readonly string[] => tags(markdown(text)).filter((x) => /^h\d$/.test(x));
+  assert.deepEqual(levels("## a\n\n#### b\n\n# c\n\n### d"), ["h3", "h4", "h3", "h4"]);
+  assert.deepEqual(levels("###### a\n\n> ## b\n\n- ### c"), ["h3", "h3", "h4"]);
+  assert.deepEqual(levels("# a\n\n## b\n\n### c\n\n#### d"), ["h3", "h4", "h5", "h5"]);
+  assert.match(read(markdown("#### a")), /<h3 class=‹h3›>/);
+});
+
 test("of very long Markdown a part is drawn, and the rest as it is written, which is said", () => {
   const drawn = read(markdown("**start**\n\n" + "some words\n".repeat(3000) + "**end**"));
   assert.match(drawn, /<strong>‹start›<\/strong>/);

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
@@ -70,13 +71,18 @@ func TestLooks(t *testing.T) {
 	b := webtest.Start(t)
 	s := Perform(t, 700*time.Millisecond)
 	empty := New(t, "ada", "ben")
+	spaces := meuptest.Start(t, `spaces:
+  lab: {participants: {ada: {token: ada-token, capabilities: [chat]}}}
+  review: {participants: {ada: {token: ada-token, capabilities: [chat]}}}
+  "team-*": {participants: {ada: {token: ada-token, capabilities: [chat]}}}
+`)
 	seen := make(map[string][]string)
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
 			picture := func(tab *webtest.Tab, name string) {
 				t.Helper()
 				shoot(t, tab, filepath.Join(artefacts, l.name+"-"+name+".png"))
-				for _, v := range violations(tab, axe) {
+				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
 					seen[v] = append(seen[v], l.name+" "+name)
 				}
 			}
@@ -85,6 +91,12 @@ func TestLooks(t *testing.T) {
 			door.Open(s.Gateway.HTTP() + "/")
 			door.Text("meup-sign-in h1")
 			picture(door, "sign-in")
+
+			chooser := b.Private(t)
+			l.with(chooser, 1)
+			chooser.Open(spaces.HTTP() + "/#code=" + spaces.Gateway().NewLoginCode("ada-token"))
+			chooser.Text("meup-spaces .space-list")
+			picture(chooser, "spaces")
 
 			nobody := b.Private(t)
 			l.with(nobody, 1)
@@ -121,8 +133,40 @@ func TestLooks(t *testing.T) {
 		})
 	}
 	for _, v := range slices.Sorted(maps.Keys(seen)) {
-		t.Errorf("axe, in %d pictures (%s …): %s", len(seen[v]), seen[v][0], v)
+		t.Errorf("in %d pictures (%s …): %s", len(seen[v]), seen[v][0], v)
 	}
+}
+
+// misfits returns the controls and headings of the page itself, without what
+// participants wrote, that break within a word or do not fit their box or the window.
+func misfits(tab *webtest.Tab) []string {
+	return webtest.Eval[[]string](tab, `(() => {
+		const out = [];
+		const own = "button, .button, .words, .chip, .tab, summary, label, legend, select, h1, h2, h3, h4, th";
+		const visit = (root) => {
+			for (const e of root.querySelectorAll("*")) {
+				if (e.shadowRoot) visit(e.shadowRoot);
+				if (!e.matches(own) || e.closest(".prose, .step-text, .unseen, [hidden]") || !e.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) continue;
+				const name = e.localName + "." + e.className + " " + JSON.stringify(e.textContent.trim().replace(/\s+/g, " ").slice(0, 60));
+				const words = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+				for (let n = words.nextNode(); n !== null; n = words.nextNode()) {
+					for (const m of n.data.matchAll(/[^\s-]+/g)) {
+						const r = document.createRange();
+						r.setStart(n, m.index);
+						r.setEnd(n, m.index + m[0].length);
+						if (new Set([...r.getClientRects()].map((x) => Math.round(x.top))).size > 1) out.push("breaks within a word: " + name);
+					}
+				}
+				const clips = getComputedStyle(e).overflow !== "visible";
+				if (!clips && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1) out.push("wider than its box: " + name);
+			}
+		};
+		visit(document);
+		for (const e of [document.documentElement, document.querySelector(".talk"), document.querySelector(".panel-body"), document.querySelector(".rail")]) {
+			if (e !== null && e.scrollWidth > e.clientWidth + 1) out.push("scrolls sideways: " + e.localName + "." + e.className);
+		}
+		return out;
+	})()`)
 }
 
 // openBlock opens a block and brings it to the top.

@@ -10,7 +10,7 @@ import (
 // who may do nothing but look.
 func Perform(t testing.TB, pace time.Duration) *Stage {
 	t.Helper()
-	s := NewWith(t, []string{"ben", "planner", "scout", "files"}, map[string][]string{"ada": {"*", "observe"}, "guest": {"observe"}})
+	s := NewWith(t, []string{"ben", "planner", "scout", "files"}, map[string][]string{"ada": {"*", "observe"}, "guest": {"observe"}, "lena": {"chat"}})
 	s.play(pace)
 	return s
 }
@@ -23,6 +23,7 @@ func (s *Stage) play(pace time.Duration) {
 	s.t.Helper()
 	s.Join("ben", "planner", "scout", "files")
 	s.tools()
+	s.minutes()
 	s.release(pace)
 	s.decisions(pace)
 	s.open(pace)
@@ -71,6 +72,11 @@ func (s *Stage) tools() {
 	}
 	s.Say("planner", Envelope{"id": "list", "kind": "mcp.request", "to": []string{"files"}, "payload": map[string]any{"id": 1, "method": "tools/list"}})
 	s.Say("files", Envelope{"id": "listed", "kind": "mcp.response", "correlationId": "list", "payload": map[string]any{"id": 1, "result": map[string]any{"tools": list}}})
+}
+
+// minutes is a message with headings that skip levels, from a participant that is not connected.
+func (s *Stage) minutes() {
+	s.Say("lena", Markdown("minutes", "## Minutes\n\n1. 2.4 is next\n\n#### Open\n\n- limits\n\n# Next week\n\nNo meeting."))
 }
 
 // release is a question, how planner thinks about it, and the answer.

@@ -75,7 +75,8 @@ export class Conversation extends Light {
     const { desk } = this;
     const drawn = this.window.of(this.all, this.following);
     const atEnd = this.window.atEnd;
-    return html`<div class="talk" role="log" aria-label=${`What is said in ${desk.space}`} aria-live="off" tabindex="0" ${ref(this.box)}>
+    return html`<h2 class="unseen">Messages</h2>
+      <div class="talk" role="log" aria-label=${`What is said in ${desk.space}`} aria-live="off" tabindex="0" ${ref(this.box)}>
         <div class="talk-content" ${ref(this.content)}>
           ${this.head()}
           <div class="rows">${repeat(drawn, (r) => r.key, (r) => drawRow(desk, r))}</div>

@@ -27,24 +27,25 @@ export function markdown(text: string): unknown {
 
 function whole(text: string): unknown {
   try {
-    return blocks(lex(neutral(text)), 0);
+    return blocks(lex(neutral(text)), 0, []);
   } catch {
     return plain(text);
   }
 }
 
-function blocks(tokens: readonly Token[], depth: number): unknown[] {
-  return tokens.map((t) => block(t, depth));
+/** `open` are the depths of the headings above, see heading. */
+function blocks(tokens: readonly Token[], depth: number, open: number[]): unknown[] {
+  return tokens.map((t) => block(t, depth, open));
 }
 
-function block(t: Token, depth: number): unknown {
+function block(t: Token, depth: number, open: number[]): unknown {
   if (depth > DEEPEST) return t.raw;
   switch (t.type) {
     case "space":
     case "def":
       return nothing;
     case "heading":
-      return heading((t as Tokens.Heading).depth, inline((t as Tokens.Heading).tokens, depth));
+      return heading((t as Tokens.Heading).depth, inline((t as Tokens.Heading).tokens, depth), open);
     case "paragraph":
       return html`<p>${inline((t as Tokens.Paragraph).tokens, depth)}</p>`;
     case "text":
@@ -52,9 +53,9 @@ function block(t: Token, depth: number): unknown {
     case "code":
       return code(t as Tokens.Code);
     case "blockquote":
-      return html`<blockquote>${blocks((t as Tokens.Blockquote).tokens, depth + 1)}</blockquote>`;
+      return html`<blockquote>${blocks((t as Tokens.Blockquote).tokens, depth + 1, open)}</blockquote>`;
     case "list":
-      return list(t as Tokens.List, depth);
+      return list(t as Tokens.List, depth, open);
     case "table":
       return table(t as Tokens.Table, depth);
     case "hr":
@@ -66,10 +67,16 @@ function block(t: Token, depth: number): unknown {
   }
 }
 
-/** Headings of a message stand below those of the page. */
-function heading(depth: number, words: unknown): TemplateResult {
-  if (depth <= 1) return html`<h3 class="h1">${words}</h3>`;
-  return depth === 2 ? html`<h4 class="h2">${words}</h4>` : html`<h5 class="h3">${words}</h5>`;
+/**
+ * Headings look as they are written and nest without gaps: the first ones of a
+ * text have level 3, below the page's own, and no level is left out.
+ */
+function heading(depth: number, words: unknown, open: number[]): TemplateResult {
+  while (open.length > 0 && (open[open.length - 1] as number) >= depth) open.pop();
+  open.push(depth);
+  const look = `h${Math.min(depth, 3)}`;
+  if (open.length === 1) return html`<h3 class=${look}>${words}</h3>`;
+  return open.length === 2 ? html`<h4 class=${look}>${words}</h4>` : html`<h5 class=${look}>${words}</h5>`;
 }
 
 function code(t: Tokens.Code): TemplateResult {
@@ -77,11 +84,11 @@ function code(t: Tokens.Code): TemplateResult {
   return html`<pre tabindex="0" data-language=${language}><code>${visible(t.text)}</code></pre>`;
 }
 
-function list(t: Tokens.List, depth: number): TemplateResult {
+function list(t: Tokens.List, depth: number, open: number[]): TemplateResult {
   const items = t.items.map((x) => {
     const box = x.task ? html`<input type="checkbox" disabled ?checked=${x.checked === true} aria-label=${x.checked === true ? "done" : "open"} />` : nothing;
     const inner = x.tokens.filter((y) => (y.type as string) !== "checkbox");
-    return html`<li class=${x.task ? "task" : ""}>${box}${blocks(inner, depth + 1)}</li>`;
+    return html`<li class=${x.task ? "task" : ""}>${box}${blocks(inner, depth + 1, open)}</li>`;
   });
   return t.ordered ? html`<ol start=${t.start === "" ? 1 : t.start}>${items}</ol>` : html`<ul>${items}</ul>`;
 }

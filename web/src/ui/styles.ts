@@ -70,6 +70,7 @@ export const shared = css`
     align-items: center;
     justify-content: center;
     gap: var(--space-2);
+    flex: none;
     min-height: 2rem;
     padding: 0 var(--space-3);
     border: 1px solid var(--line);
@@ -77,6 +78,7 @@ export const shared = css`
     background: var(--raised);
     font-size: var(--text-s);
     font-weight: 500;
+    white-space: nowrap;
   }
   .button:hover:not(:disabled) {
     border-color: var(--edge);
@@ -95,6 +97,9 @@ export const shared = css`
   .button:disabled {
     color: var(--faint);
     cursor: default;
+  }
+  .button.main:disabled {
+    background: var(--sunk);
   }
   .words {
     color: var(--accent);

@@ -41,7 +41,9 @@ export class Participants extends PanelElement {
         background: var(--accent-soft);
       }
       .away .monogram {
-        opacity: 0.75;
+        border: 1px dashed var(--edge);
+        background: none;
+        color: var(--faint);
       }
       .about {
         display: grid;

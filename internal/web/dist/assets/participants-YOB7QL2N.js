@@ -1,4 +1,4 @@
-import{a as P}from"/assets/chunk-ZIUEBST3.js";import{e as g}from"/assets/chunk-NJAQP5P2.js";import{a as x}from"/assets/chunk-NVPWSKKJ.js";import"/assets/chunk-W3EWVAKW.js";import{a as k}from"/assets/chunk-QJMMF7PZ.js";import"/assets/chunk-G43XG7NS.js";import{a as W,d as v,e as c,f as _,l as E}from"/assets/chunk-WCJFCYDB.js";import{g as h,h as S,j as T}from"/assets/chunk-CSYRDBI5.js";import{H as A,I as R,J as L,L as f,P as u,a as b,b as s,e as o,n as l}from"/assets/chunk-7OGQ7NWK.js";function Y(a){let t=[],e=l(a.rate),n=l(a.burst);e!==null&&t.push(`${F(e)}${n===null?"":`, ${n.toLocaleString()} at once`}.`);for(let m of Array.isArray(a.kinds)?a.kinds.slice(0,32):[]){let w=l(m.rate);w!==null&&t.push(`Of ${A(String(m.kind))}: ${F(w).toLowerCase()}, ${(l(m.burst)??0).toLocaleString()} at once.`)}let r=l(a.bytes_per_second);r!==null&&t.push(`${M(r)} a second.`);let d=l(a.message_bytes);d!==null&&t.push(`${M(d)} in one message.`);let i=l(a.connections);i!==null&&t.push(`${c(i,"connection")} at the same time.`);let p=l(a.open_contexts);p!==null&&t.push(`${c(p,"line")} of reasoning open at the same time.`);let y=l(a.context_depth);return y!==null&&t.push(`Lines of reasoning within one another up to ${y} deep.`),t}function F(a){return a>=1||a<=0?`${c(a,"envelope")} a second`:`An envelope every ${Math.round(1/a)} seconds`}function M(a){if(a<1024)return c(a,"byte");let t=a/(1024*1024);return t>=1?`${N(t)} MiB`:`${N(a/1024)} KiB`}function N(a){return a.toLocaleString(void 0,{maximumFractionDigits:1})}var q=50,C=3,$=class extends h{static properties={...h.properties,everybody:{state:!0}};static styles=[W,E,b`
+import{a as P}from"/assets/chunk-ZIUEBST3.js";import{f as g}from"/assets/chunk-77AMIFWK.js";import{a as x}from"/assets/chunk-NVPWSKKJ.js";import"/assets/chunk-W3EWVAKW.js";import{a as k}from"/assets/chunk-QJMMF7PZ.js";import"/assets/chunk-G43XG7NS.js";import{a as W,d as v,e as c,f as _,l as E}from"/assets/chunk-KRSC2ZRI.js";import{g as h,h as S,j as T}from"/assets/chunk-CSYRDBI5.js";import{H as A,I as R,J as L,L as f,P as u,a as b,b as s,e as o,n as l}from"/assets/chunk-7OGQ7NWK.js";function Y(a){let t=[],e=l(a.rate),n=l(a.burst);e!==null&&t.push(`${F(e)}${n===null?"":`, ${n.toLocaleString()} at once`}.`);for(let m of Array.isArray(a.kinds)?a.kinds.slice(0,32):[]){let w=l(m.rate);w!==null&&t.push(`Of ${A(String(m.kind))}: ${F(w).toLowerCase()}, ${(l(m.burst)??0).toLocaleString()} at once.`)}let r=l(a.bytes_per_second);r!==null&&t.push(`${M(r)} a second.`);let d=l(a.message_bytes);d!==null&&t.push(`${M(d)} in one message.`);let i=l(a.connections);i!==null&&t.push(`${c(i,"connection")} at the same time.`);let p=l(a.open_contexts);p!==null&&t.push(`${c(p,"line")} of reasoning open at the same time.`);let y=l(a.context_depth);return y!==null&&t.push(`Lines of reasoning within one another up to ${y} deep.`),t}function F(a){return a>=1||a<=0?`${c(a,"envelope")} a second`:`An envelope every ${Math.round(1/a)} seconds`}function M(a){if(a<1024)return c(a,"byte");let t=a/(1024*1024);return t>=1?`${N(t)} MiB`:`${N(a/1024)} KiB`}function N(a){return a.toLocaleString(void 0,{maximumFractionDigits:1})}var q=50,C=3,$=class extends h{static properties={...h.properties,everybody:{state:!0}};static styles=[W,E,b`
       li {
         display: grid;
         gap: var(--space-2);
@@ -15,7 +15,9 @@ import{a as P}from"/assets/chunk-ZIUEBST3.js";import{e as g}from"/assets/chunk-N
         background: var(--accent-soft);
       }
       .away .monogram {
-        opacity: 0.75;
+        border: 1px dashed var(--edge);
+        background: none;
+        color: var(--faint);
       }
       .about {
         display: grid;
@@ -62,4 +64,4 @@ import{a as P}from"/assets/chunk-ZIUEBST3.js";import{e as g}from"/assets/chunk-N
       ${t.envelopes===0&&!n?o:s`<button class="words small" aria-pressed=${n?"true":"false"} @click=${()=>this.only(t.id,n)}>Show only what ${u(t.id)} says</button>`}
       ${t.tools.length===0?o:s`<button class="words small" @click=${()=>e.open("tools",{id:t.id})}>${c(t.tools.length,"tool")}</button>`}
     </div>`}only(t,e){let{view:n}=this.desk,r={...n,from:e?[]:[t]};this.desk.setView(P(r)?r:S),this.requestUpdate()}updated(){let t=this.params?.id;if(this.shownFor===this.params||t===void 0)return;let e=this.renderRoot.querySelector(`li[data-id="${CSS.escape(t)}"]`);e!==null&&(this.shownFor=this.params,e.scrollIntoView({block:"nearest"}))}};T("meup-participants",$);export{$ as Participants};
-//# sourceMappingURL=/assets/participants-SO5IUSL2.js.map
+//# sourceMappingURL=/assets/participants-YOB7QL2N.js.map

@@ -66,6 +66,7 @@ import{k as d,n as p,o as u}from"/assets/chunk-CSYRDBI5.js";import{E as i,F as s
     align-items: center;
     justify-content: center;
     gap: var(--space-2);
+    flex: none;
     min-height: 2rem;
     padding: 0 var(--space-3);
     border: 1px solid var(--line);
@@ -73,6 +74,7 @@ import{k as d,n as p,o as u}from"/assets/chunk-CSYRDBI5.js";import{E as i,F as s
     background: var(--raised);
     font-size: var(--text-s);
     font-weight: 500;
+    white-space: nowrap;
   }
   .button:hover:not(:disabled) {
     border-color: var(--edge);
@@ -91,6 +93,9 @@ import{k as d,n as p,o as u}from"/assets/chunk-CSYRDBI5.js";import{E as i,F as s
   .button:disabled {
     color: var(--faint);
     cursor: default;
+  }
+  .button.main:disabled {
+    background: var(--sunk);
   }
   .words {
     color: var(--accent);
@@ -321,4 +326,4 @@ import{k as d,n as p,o as u}from"/assets/chunk-CSYRDBI5.js";import{E as i,F as s
     cursor: default;
   }
 `;export{f as a,z as b,$ as c,D as d,q as e,T as f,S as g,P as h,v as i,R as j,j as k,I as l};
-//# sourceMappingURL=/assets/chunk-WCJFCYDB.js.map
+//# sourceMappingURL=/assets/chunk-KRSC2ZRI.js.map
