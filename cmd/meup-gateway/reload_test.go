@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,5 +26,42 @@ func TestFaultsInTheLog(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Count(got, "level=") != 1 || (err != nil) != strings.Contains(want, "ERROR") {
 			t.Errorf("%s: %v\n%s", text, err, got)
 		}
+	}
+}
+
+// TestReload_Tokens: a reload takes a changed token file, and names token_file
+// where a token is sought in a variable that the process does not have.
+func TestReload_Tokens(t *testing.T) {
+	const first, second = "alice-has-this-token", "alice-has-another-token"
+	dir := t.TempDir()
+	file, tokens := filepath.Join(dir, "meup.yaml"), filepath.Join(dir, "alice.token")
+	const config = "data: ':memory:'\nspaces:\n  lab:\n    participants:\n      alice: {token_file: alice.token, capabilities: [chat]}\n"
+	writeFile(t, file, config)
+	writeFile(t, tokens, first+"\n")
+	s := startServeFile(t, file, nil)
+	s.wait(t, "msg=serving address=")
+	expect := func(token string, status int) {
+		t.Helper()
+		if resp, body := s.getAs(token, "/api/spaces/lab/envelopes"); resp.StatusCode != status {
+			t.Errorf("%s: %d %s", token, resp.StatusCode, body)
+		}
+	}
+	expect(first, http.StatusOK)
+
+	writeFile(t, tokens, second+"\n")
+	hangUp(t)
+	s.wait(t, "configuration reloaded")
+	expect(first, http.StatusUnauthorized)
+	expect(second, http.StatusOK)
+
+	writeFile(t, file, config+"      bob: {token_env: MEUP_TEST_UNSET_TOKEN, capabilities: [chat]}\n")
+	hangUp(t)
+	if line := s.wait(t, `msg="configuration fault"`); !strings.Contains(line, "MEUP_TEST_UNSET_TOKEN") || !strings.Contains(line, "use token_file, which a reload reads again") {
+		t.Errorf("reported: %s", line)
+	}
+	s.wait(t, "the configuration was not reloaded")
+	expect(second, http.StatusOK)
+	if err := s.end(); err != nil {
+		t.Error(err)
 	}
 }

@@ -46,8 +46,10 @@ environment over the file.
 The gateway listens at once. Until its log is open, /healthz answers 200 and
 everything else 503; /readyz answers 200 from then on.
 
-SIGHUP (and with --watch a change of the file) reloads the file and the TLS
-certificate; a faulty one changes nothing and is reported. SIGTERM ends the
+SIGHUP (and with --watch a change of the file) reloads the file, the token files
+and the TLS certificate; a faulty one changes nothing and is reported. The
+environment is that of the start: a participant that is added later needs
+token_file, token_sha256 or token. SIGTERM ends the
 gateway in good order: no new connections, everything admitted is delivered,
 exit code 0.`,
 		Example: "  meup-gateway serve --config meup.yaml\n  meup-gateway serve --config meup.yaml --listen 127.0.0.1:9000 --data :memory:",

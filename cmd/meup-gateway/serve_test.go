@@ -134,9 +134,18 @@ func (s *serving) end() error {
 // get asks the gateway and returns the response and its body.
 func (s *serving) get(path string) (*http.Response, string) {
 	s.t.Helper()
+	return s.getAs("", path)
+}
+
+// getAs is get with a token.
+func (s *serving) getAs(token, path string) (*http.Response, string) {
+	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.addr+path, nil)
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	transport := &http.Transport{DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(req)

@@ -50,7 +50,7 @@ func (r *resolver) tokenEnv(v textValue) (hash [32]byte, ok bool) {
 	}
 	token, found := r.env(v.value)
 	if !found {
-		r.errorf(v.place, "the environment variable %s is not set; set it to the participant's token", v.value)
+		r.errorf(v.place, "the environment variable %s is not set; set it before the gateway starts, or use token_file, which a reload reads again", v.value)
 		return hash, false
 	}
 	return r.tokenText(v.place, "the token in "+v.value, token)
