@@ -76,6 +76,7 @@ type contexts struct {
 	byLast map[string]protocol.ContextPath // by the last segment: the id of the start
 	order  []protocol.ContextPath          // by first appearance
 	open   map[protocol.ParticipantID]int
+	nested map[string]int // how many contexts lie below an outermost one
 }
 
 func newContexts() *contexts {
@@ -83,6 +84,7 @@ func newContexts() *contexts {
 		byPath: make(map[protocol.ContextPath]*Context),
 		byLast: make(map[string]protocol.ContextPath),
 		open:   make(map[protocol.ParticipantID]int),
+		nested: make(map[string]int),
 	}
 }
 
@@ -156,6 +158,9 @@ func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
 	t.byPath[path] = c
 	t.byLast[path.Last()] = path
 	t.order = append(t.order, path)
+	if root, _, nested := strings.Cut(string(path), "/"); nested {
+		t.nested[root]++
+	}
 	return c
 }
 
@@ -171,6 +176,11 @@ func (t *contexts) evict() {
 	if t.byLast[c.Path.Last()] == c.Path {
 		delete(t.byLast, c.Path.Last())
 	}
+	if root, _, nested := strings.Cut(string(c.Path), "/"); nested {
+		if t.nested[root]--; t.nested[root] == 0 {
+			delete(t.nested, root)
+		}
+	}
 	t.order = slices.Delete(t.order, at, at+1)
 }
 
@@ -183,10 +193,27 @@ func (t *contexts) closed(c *Context) {
 	}
 }
 
+// end closes a context, and those below it that its opener left open: a client
+// that names its contexts itself opens one with its start that it never uses.
 func (t *contexts) end(c *Context, e *protocol.Envelope) {
-	if c.State != ContextReasoning {
+	if c.State == ContextReasoning {
+		t.endOne(c, e)
+	}
+	root, _, _ := strings.Cut(string(c.Path), "/")
+	if t.nested[root] == 0 {
 		return
 	}
+	for _, path := range t.order {
+		if !path.Within(c.Path) {
+			continue
+		}
+		if inner := t.byPath[path]; inner.Opener == c.Opener && inner.State == ContextReasoning {
+			t.endOne(inner, e)
+		}
+	}
+}
+
+func (t *contexts) endOne(c *Context, e *protocol.Envelope) {
 	c.State = ContextConcluded
 	if e.Kind == protocol.KindReasoningCancel {
 		c.State = ContextCancelled
@@ -194,6 +221,22 @@ func (t *contexts) end(c *Context, e *protocol.Envelope) {
 	ended := wireTime{e.TS}
 	c.Ended = &ended
 	t.closed(c)
+}
+
+// named returns the opener of the context with a name, and the thread of the
+// envelope that opened it. An outermost context comes before nested ones, the
+// youngest of those before others.
+func (t *contexts) named(name protocol.ID) (opener protocol.ParticipantID, thread []protocol.ParticipantID, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.byPath[protocol.ContextPath(name)]
+	if c == nil {
+		c = t.byPath[t.byLast[string(name)]]
+	}
+	if c == nil {
+		return "", nil, false
+	}
+	return c.Opener, c.start.thread, true
 }
 
 // cancelByCorrelation takes a cancel from outside, which names the context by

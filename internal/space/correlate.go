@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -17,7 +18,7 @@ type parent struct {
 }
 
 // parents finds the envelopes that e correlates to, each once. Unknown ids are
-// left out.
+// left out, unless they are names of contexts.
 func (p *publication) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
 	var found []*parent
 	for i, id := range e.Correlation.IDs {
@@ -25,15 +26,35 @@ func (p *publication) parents(ctx context.Context, e *protocol.Envelope) ([]*par
 			continue
 		}
 		x, err := p.parent(ctx, id)
+		known := err == nil
 		if errors.Is(err, journal.ErrNotFound) {
-			continue
+			x, known = p.namedContext(id)
+			err = nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, &x)
+		if known {
+			found = append(found, &x)
+		}
 	}
 	return found, nil
+}
+
+// namedContext finds the context with a name, among those of the space and of the
+// envelopes that wait. Of the envelope that opened it, it returns only the sender
+// and the thread: a name widens who sees an envelope, and decides nothing.
+func (p *publication) namedContext(name protocol.ID) (parent, bool) {
+	if opener, thread, ok := p.space.contexts.named(name); ok {
+		return parent{envelope: &protocol.Envelope{From: opener}, thread: thread}, true
+	}
+	for _, c := range p.waiting {
+		root, _, _ := strings.Cut(string(c.draft.Envelope.Context), "/")
+		if root == string(name) || c.draft.Envelope.Context.Last() == string(name) {
+			return parent{envelope: &protocol.Envelope{From: p.from.ID}, thread: c.draft.Thread}, true
+		}
+	}
+	return parent{}, false
 }
 
 // threadOf names the senders of the parents and of their own threads.

@@ -226,18 +226,18 @@ func (b *builder) closeContexts(it *item) (ended *strand) {
 
 // closeContext closes a context, and those below it that its opener left open.
 func (b *builder) closeContext(c *span, it *item) (ended *strand) {
-	if c == nil || c.closed != nil {
+	if c == nil {
 		return nil
 	}
-	b.open--
-	c.closed, c.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
-	for _, inner := range b.contexts {
-		if inner.opener == c.opener && inner.path != c.path && inner.path.Within(c.path) {
-			ended = cmp.Or(b.closeContext(inner, it), ended)
+	for _, x := range b.contexts {
+		if x.closed != nil || x.opener != c.opener || !x.path.Within(c.path) {
+			continue
 		}
-	}
-	if s := b.strands[strandKey{c.path, c.opener}]; s != nil {
-		ended = cmp.Or(b.continueStep(s, -1), ended)
+		b.open--
+		x.closed, x.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
+		if s := b.strands[strandKey{x.path, x.opener}]; s != nil {
+			ended = cmp.Or(b.continueStep(s, -1), ended)
+		}
 	}
 	return ended
 }

@@ -1,0 +1,134 @@
+package space_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// openContexts are the contexts of a tree that are not closed.
+func openContexts(tree []*space.Context) (open []protocol.ContextPath) {
+	for _, c := range tree {
+		if c.State != space.ContextConcluded && c.State != space.ContextCancelled {
+			open = append(open, c.Path)
+		}
+		open = append(open, openContexts(c.Children)...)
+	}
+	return open
+}
+
+func TestContexts_ClosedWithTheOneAround(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		frames [][2]string // sender, frame
+		open   []protocol.ContextPath
+	}{
+		{"start inside its own context", [][2]string{
+			{"agent", `{"id": "s", "kind": "reasoning.start", "context": "reason-900"}`},
+			{"agent", `{"kind": "reasoning.conclusion", "context": "reason-900"}`},
+		}, nil},
+		{"nested and deeper", [][2]string{
+			{"agent", `{"id": "c", "kind": "reasoning.start"}`},
+			{"agent", `{"id": "d", "kind": "reasoning.start", "context": "c"}`},
+			{"agent", `{"id": "e", "kind": "reasoning.start", "context": "c/d"}`},
+			{"agent", `{"kind": "reasoning.cancel", "context": "c/d"}`},
+		}, []protocol.ContextPath{"c"}},
+		{"of another participant", [][2]string{
+			{"agent", `{"id": "c", "kind": "reasoning.start"}`},
+			{"alice", `{"id": "d", "kind": "reasoning.start", "context": "c"}`},
+			{"agent", `{"kind": "reasoning.conclusion", "context": "c"}`},
+		}, []protocol.ContextPath{"c/d"}},
+		{"of a like name", [][2]string{
+			{"agent", `{"id": "c", "kind": "reasoning.start"}`},
+			{"agent", `{"id": "cd", "kind": "reasoning.start"}`},
+			{"agent", `{"id": "x", "kind": "reasoning.start", "context": "cd"}`},
+			{"agent", `{"kind": "reasoning.cancel", "correlationId": "c"}`},
+		}, []protocol.ContextPath{"cd", "cd/x"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := open(t, rights{"alice": {"*"}, "agent": {"*"}}, nil)
+			for _, f := range test.frames {
+				r.must(protocol.ParticipantID(f[0]), f[1])
+			}
+			if got := openContexts(r.Contexts(space.Viewer{ID: "alice"}, "")); !slices.Equal(got, test.open) {
+				t.Errorf("open are %v, want %v", got, test.open)
+			}
+		})
+	}
+}
+
+// TestContexts_LeftOpenCostNoLimit: contexts that were opened by a start inside
+// its own context do not count once that is concluded.
+func TestContexts_LeftOpenCostNoLimit(t *testing.T) {
+	cfg := rights{"agent": {"*"}}.config(t)
+	agent := cfg.Participants["agent"]
+	agent.Limits.OpenContexts = 2
+	cfg.Participants["agent"] = agent
+	r := openWith(t, cfg, nil)
+	for range 5 {
+		r.must("agent", `{"kind": "reasoning.start", "context": "reason"}`)
+		r.must("agent", `{"kind": "reasoning.conclusion", "context": "reason"}`)
+	}
+}
+
+// TestCorrelate_NameOfContext: the opener of a context sees what correlates to its
+// name, and no one else does by that.
+func TestCorrelate_NameOfContext(t *testing.T) {
+	answer := `{"id": "w", "to": ["bob"], "kind": "chat", "correlationId": "reason-900", "payload": {"message": "no"}}`
+	start := `{"id": "s", "kind": "reasoning.start", "context": "reason-900", "correlationId": "q"}`
+	ask := func(r *room) { r.must("alice", `{"id": "q", "kind": "chat", "payload": {"message": "deploy?"}}`) }
+	for _, test := range []struct {
+		name string
+		say  func(r *room)
+		sees []protocol.ParticipantID
+	}{
+		{"one after the other", func(r *room) { ask(r); r.must("agent", start); r.must("agent", answer) }, []protocol.ParticipantID{"agent", "alice", "bob"}},
+		{"in one request", func(r *room) { ask(r); r.say("agent", start, answer) }, []protocol.ParticipantID{"agent", "alice", "bob"}},
+		{"by another participant", func(r *room) { ask(r); r.must("agent", start); r.must("carol", answer) }, []protocol.ParticipantID{"agent", "alice", "bob", "carol"}},
+		{"from inside", func(r *room) {
+			r.must("alice", `{"kind": "reasoning.thought", "context": "x/reason-900", "payload": {"message": "hm"}}`)
+			r.must("agent", answer)
+		}, []protocol.ParticipantID{"agent", "alice", "bob"}},
+		{"that is the id of an envelope", func(r *room) {
+			r.must("carol", `{"id": "reason-900", "kind": "chat", "payload": {"message": "hm"}}`)
+			r.must("alice", `{"kind": "reasoning.thought", "context": "reason-900", "payload": {"message": "hm"}}`)
+			r.must("agent", answer)
+		}, []protocol.ParticipantID{"agent", "bob", "carol"}},
+		{"of no context", func(r *room) { ask(r); r.must("agent", answer) }, []protocol.ParticipantID{"agent", "bob"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := open(t, rights{"alice": {"*"}, "agent": {"*"}, "bob": {"*"}, "carol": {"*"}}, nil)
+			test.say(r)
+			var got []protocol.ParticipantID
+			for _, id := range []protocol.ParticipantID{"agent", "alice", "bob", "carol"} {
+				page, err := r.History(t.Context(), space.Viewer{ID: id}, space.HistoryQuery{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for e, err := range page.Entries(t.Context()) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e.Envelope.ID == "w" {
+						got = append(got, id)
+					}
+				}
+			}
+			if !slices.Equal(got, test.sees) {
+				t.Errorf("the answer is seen by %v, want %v", got, test.sees)
+			}
+		})
+	}
+}
+
+// TestCorrelate_NameDecidesNothing: a request that correlates to the name of a
+// context whose first envelope is a proposal does not fulfill that.
+func TestCorrelate_NameDecidesNothing(t *testing.T) {
+	r := open(t, rights{"alice": {"*"}, "agent": {"*"}, "tools": {"*"}}, nil)
+	call := `"payload": {"method": "tools/call", "params": {"name": "delete"}}`
+	r.must("agent", `{"id": "p", "kind": "mcp.proposal", "context": "plan", `+call+`}`)
+	r.must("alice", `{"to": ["tools"], "kind": "mcp.request", "correlationId": "plan", "payload": {"method": "tools/call", "params": {"name": "other"}}}`)
+	r.must("alice", `{"to": ["tools"], "kind": "mcp.request", "correlationId": "p", `+call+`}`) // the first decision
+}
