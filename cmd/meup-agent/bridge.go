@@ -143,6 +143,7 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 		return err
 	}
 	defer func() { _ = c.Close() }()
+	warnMissing(log, c.Welcome().You.Capabilities, bridgeNeeds...)
 	return bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, Version: program.Version(version), Logger: log}).Run(ctx)
 }
 

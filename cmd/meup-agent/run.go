@@ -25,11 +25,11 @@ told to end: by SIGTERM or SIGINT, or by participant.shutdown. What it has begun
 then is closed with reasoning.cancel.
 
 The token comes from the environment variable MEUP_TOKEN, from another one that
---token-env names, or from the file --token-file. The agent's capabilities must
-allow it chat, reasoning/*, mcp.request and mcp.response; with stream/* its
-thoughts are seen while they grow. A tool call that they do not allow becomes an
-mcp.proposal, if they allow that, and the agent waits until somebody makes the
-call, or says no.
+--token-env names, or from the file --token-file. The agent uses the capabilities
+chat, reasoning/*, mcp.request, mcp.response, mcp.proposal, mcp.withdraw,
+stream/* and participant.status; it logs a warning for each that it does not
+have. A tool call that they do not allow becomes an mcp.proposal, and the agent
+waits until another participant makes the call or rejects it.
 
 Without --model, --reasoner and a key in the environment (OPENAI_API_KEY,
 ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, MEUP_MODEL_KEY) it
@@ -106,6 +106,10 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer func() { _ = c.Close() }()
+	warnMissing(log, c.Welcome().You.Capabilities, agentNeeds...)
+	if f.proposalTimeout > 0 {
+		warnMissing(log, c.Welcome().You.Capabilities, proposalNeeds...)
+	}
 	return agent.New(agent.Options{
 		Space: c, Tools: tools, Planner: thinker.Planner, Approach: thinker.Approach, Instructions: instructions,
 		Name: f.name, Answer: agent.Mode(f.answer), CatchUp: agent.CatchUp(f.catchUp),

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"log/slog"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// need is a capability that a program uses, and what it cannot do without it.
+type need struct {
+	capability string
+	kinds      []protocol.Kind // that it has to allow
+	without    string
+}
+
+var agentNeeds = []need{
+	{"chat", []protocol.Kind{protocol.KindChat}, "questions are not answered"},
+	{"reasoning/*", []protocol.Kind{
+		protocol.KindReasoningStart, protocol.KindReasoningThought, protocol.KindReasoningConclusion, protocol.KindReasoningCancel,
+	}, "questions are given up"},
+	{"mcp.request", []protocol.Kind{protocol.KindMCPRequest}, "no tool can be called"},
+	{"mcp.response", []protocol.Kind{protocol.KindMCPResponse}, "results of its own tools are not shared"},
+	{"stream/*", []protocol.Kind{protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose}, "thoughts are not sent while they grow"},
+	{"participant.status", []protocol.Kind{protocol.KindParticipantStatus}, "requests for its status are not answered"},
+}
+
+// proposalNeeds are those of an agent that proposes calls.
+var proposalNeeds = []need{
+	{"mcp.proposal", []protocol.Kind{protocol.KindMCPProposal}, "calls that it may not make are given up instead of proposed"},
+	{"mcp.withdraw", []protocol.Kind{protocol.KindMCPWithdraw}, "proposals stay open after it has given up"},
+}
+
+var bridgeNeeds = []need{
+	{"mcp.response", []protocol.Kind{protocol.KindMCPResponse}, "requests are not answered"},
+	{"mcp.request", []protocol.Kind{protocol.KindMCPRequest}, "notifications of the server are not passed on"},
+	{"participant.status", []protocol.Kind{protocol.KindParticipantStatus}, "requests for its status are not answered"},
+}
+
+// warnMissing logs which of the needed capabilities a participant does not
+// have. One with conditions counts as held.
+func warnMissing(log *slog.Logger, held []json.RawMessage, needs ...need) {
+	for _, n := range needs {
+		for _, kind := range n.kinds {
+			if !mayAllow(held, kind) {
+				log.Warn("capability missing", "capability", n.capability, "without", n.without)
+				break
+			}
+		}
+	}
+}
+
+// mayAllow reports whether capabilities allow some envelope of a kind.
+func mayAllow(held []json.RawMessage, kind protocol.Kind) bool {
+	allowed := false
+	for _, raw := range held {
+		c := struct {
+			Kind                 string
+			Payload, To, Context json.RawMessage
+			Deny                 bool
+		}{}
+		if json.Unmarshal(raw, &c.Kind) != nil && json.Unmarshal(raw, &c) != nil {
+			continue
+		}
+		pattern, err := protocol.ParseKindPattern(c.Kind)
+		switch {
+		case err != nil || !pattern.Match(kind):
+		case !c.Deny:
+			allowed = true
+		case c.Payload == nil && c.To == nil && c.Context == nil:
+			return false
+		}
+	}
+	return allowed
+}

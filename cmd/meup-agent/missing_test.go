@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestWarnMissing(t *testing.T) {
+	const all = "chat reasoning/* mcp.request mcp.response stream/* participant.status mcp.proposal mcp.withdraw"
+	for name, c := range map[string]struct {
+		held, missing string
+	}{
+		"everything":         {`["*"]`, ""},
+		"nothing":            {`[]`, all},
+		"by slash":           {`["chat","reasoning/*","mcp/*","stream/*","participant/status"]`, ""},
+		"with conditions":    {`["chat","reasoning/*",{"kind":"mcp.*","payload":{"method":"x"}},"stream/*","participant.*"]`, ""},
+		"steps alone":        {`["chat","reasoning/step","mcp/*","stream/*","participant.status"]`, "reasoning/*"},
+		"some are denied":    {`["*",{"kind":"mcp.request","payload":{"method":"x"},"deny":true}]`, ""},
+		"all are denied":     {`["*",{"kind":"mcp.request","deny":true}]`, "mcp.request"},
+		"no proposals":       {`["chat","reasoning/*","mcp.request","mcp.response"]`, "stream/* participant.status mcp.proposal mcp.withdraw"},
+		"of a later version": {`["*",{"kind":["chat"]},7]`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var held []json.RawMessage
+			if err := json.Unmarshal([]byte(c.held), &held); err != nil {
+				t.Fatal(err)
+			}
+			var log bytes.Buffer
+			warnMissing(slog.New(slog.NewTextHandler(&log, nil)), held, append(agentNeeds[:len(agentNeeds):len(agentNeeds)], proposalNeeds...)...)
+			var got []string
+			for _, found := range regexp.MustCompile(`level=WARN msg="capability missing" capability=(\S+) without="`).FindAllStringSubmatch(log.String(), -1) {
+				got = append(got, found[1])
+			}
+			if strings.Join(got, " ") != c.missing || strings.Count(log.String(), "\n") != len(got) {
+				t.Errorf("warned of %s:\n%s", got, &log)
+			}
+		})
+	}
+}
+
+// TestRun_MissingCapabilities: the program states them when it starts, and does
+// not name the capability to propose if it is not to propose.
+func TestRun_MissingCapabilities(t *testing.T) {
+	g := meuptest.Start(t, strings.Replace(config, `"mcp/*"]`, `mcp.request, mcp.response, "stream/*"]`, 1))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, c := range map[string]struct {
+		args []string
+		want int
+	}{
+		"proposing":     {nil, 3},
+		"not proposing": {[]string{"--proposal-timeout", "0"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = alice.Close() }()
+			p := start(t, g, "helper-token", c.args...)
+			await(ctx, t, alice, func(env *protocol.Envelope) bool {
+				return env.Kind == protocol.KindSystemPresence && strings.Contains(string(env.Payload), `"helper"`)
+			})
+			if _, err := alice.Send(ctx, protocol.Envelope{Kind: protocol.KindParticipantShutdown, To: []protocol.ParticipantID{"helper"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Wait(); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Count(p.said(), `msg="capability missing"`); got != c.want || strings.Contains(p.said(), "mcp.proposal") != (c.want > 1) {
+				t.Errorf("%d warnings:\n%s", got, p.said())
+			}
+		})
+	}
+}
