@@ -3,15 +3,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/internal/earlysignal"
 	"github.com/meup-protocol/meup/internal/termtext"
 )
 
@@ -20,7 +18,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 // run is the program; its result is the exit code: 0 when all went well, 1
 // when not, 2 when it was called wrongly.
 func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := earlysignal.StopContext()
 	defer stop()
 	root := newRoot()
 	root.SetArgs(args)
@@ -55,6 +53,11 @@ durable, ordered log.
 Begin with: meup-gateway demo`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRun: func(c *cobra.Command, _ []string) {
+			if c.Name() != "serve" { // the others have nothing to reload
+				earlysignal.ResetHangup()
+			}
+		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(newServe(), newDemo(), newCheck(), newExplain(), newToken(), newExport(), newVersion())

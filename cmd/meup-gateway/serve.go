@@ -11,14 +11,13 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"os/signal"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/earlysignal"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/internal/program"
@@ -109,9 +108,6 @@ func (f serveFlags) override(cfg *config.Config) error {
 // serve runs a gateway until ctx ends, the listener fails, or the log cannot be
 // opened.
 func serve(ctx context.Context, f serveFlags, w io.Writer) error {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP) // first: unhandled, it ends the process
-	defer signal.Stop(hup)
 	privatedir.Umask()
 	cfg, err := f.load(printFaults(w))
 	if err != nil {
@@ -138,7 +134,7 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	}
 	defer side()
 	log.Info("listening", "address", l.Addr().String(), "version", version)
-	reload, stop := reloads(hup, f, log)
+	reload, stop := reloads(earlysignal.Hangup(), f, log)
 	defer stop()
 	return serveUntilDone(ctx, &server{gateway: g, listener: l, cfg: cfg, flags: f, log: log}, reload)
 }

@@ -102,6 +102,7 @@ var mayImport = map[string][]string{
 	"internal/mind":                  {"client/reasoner", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry"},
 	"internal/agent":                 {"protocol", "client", "internal/llm", "internal/mcptools", "internal/planner", "internal/proposal", "internal/reasoning", "internal/redact", "internal/telemetry"},
 	"internal/privatedir":            {},
+	"internal/earlysignal":           {},
 	"internal/termtext":              {},
 	"internal/proposal":              {"protocol"},
 	"internal/reasontext":            {"protocol", "client/api", "internal/termtext"},

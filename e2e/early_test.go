@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// maxEarlyPackages bounds how many packages of the gateway are initialized
+// before it receives signals, of more than 300.
+const maxEarlyPackages = 45
+
+// TestSignal_BeforeMain sends signals while the packages of the gateway are
+// initialized: SIGHUP does not end it, and SIGTERM ends it in good order.
+func TestSignal_BeforeMain(t *testing.T) {
+	g := prepareGateway(t, labConfig)
+	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) {
+			for range 5 {
+				cmd := exec.Command(filepath.Join(bin, "meup-gateway"), g.args...)
+				cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1") // a line for each package
+				out, err := cmd.StderrPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				initialized, serving := signalEarly(cmd.Process, bufio.NewScanner(out), s)
+				if err := cmd.Wait(); err != nil {
+					t.Errorf("after an early %v: %v", s, err)
+				}
+				if initialized == 0 || initialized > maxEarlyPackages {
+					t.Errorf("%d packages were initialized before the signals, want 1 to %d", initialized, maxEarlyPackages)
+				}
+				if want := s == syscall.SIGHUP; serving != want {
+					t.Errorf("after an early %v: serving is %t, want %t", s, serving, want)
+				}
+			}
+		})
+	}
+}
+
+// signalEarly sends a signal as soon as the process receives signals, and
+// SIGTERM when it serves. It returns how many packages had been initialized by
+// the first, and whether the process served.
+func signalEarly(p *os.Process, lines *bufio.Scanner, s syscall.Signal) (initialized int, serving bool) {
+	packages := 0
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case strings.HasPrefix(line, "init "):
+			packages++
+			if strings.Contains(line, "/earlysignal ") {
+				initialized = packages
+				_ = p.Signal(s)
+			}
+		case strings.Contains(line, "msg=serving "):
+			serving = true
+			_ = p.Signal(syscall.SIGTERM)
+		}
+	}
+	return initialized, serving
+}
