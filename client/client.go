@@ -116,6 +116,9 @@ func joinURL(target *url.URL, opts Options) *url.URL {
 	if opts.NoEcho {
 		q.Set("echo", "false")
 	}
+	if opts.ServesTools {
+		q.Set("serves", protocol.ServesTools)
+	}
 	u.RawQuery = q.Encode()
 	return &u
 }

@@ -26,6 +26,9 @@ type Options struct {
 	// Observe opens a connection that only watches: it may send nothing, and
 	// its filter holds without exception.
 	Observe bool
+	// ServesTools declares that the client answers tools/list and tools/call;
+	// the gateway shows it to the other participants.
+	ServesTools bool
 
 	// Discard throws away what is received, for programs that only send and
 	// make requests: nothing waits to be taken, and Receive returns nothing but

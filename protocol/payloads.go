@@ -55,7 +55,13 @@ type SpaceInfo struct {
 type Participant struct {
 	ID           ParticipantID     `json:"id"`
 	Capabilities []json.RawMessage `json:"capabilities"`
+	// Serves names what the participant has declared to serve when it connected.
+	Serves []string `json:"serves,omitempty"`
 }
+
+// ServesTools is the value of Serves for participants that answer tools/list and
+// tools/call.
+const ServesTools = "tools"
 
 // Presence is the payload of system.presence.
 type Presence struct {

@@ -152,7 +152,7 @@ func dialBridge(parent context.Context, f *bridgeFlags, token string, log *slog.
 	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
 	defer cancel()
 	c, err := client.Dial(ctx, client.Options{
-		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true, NoEcho: true,
+		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true, NoEcho: true, ServesTools: true,
 		// What is said around the bridge is none of its business. Work, and
 		// whatever names it, passes every filter.
 		Filter:  protocol.Filter{Kinds: []string{"participant.*"}},

@@ -73,6 +73,8 @@ func (o *ConnectOptions) set(name string, values []string) *protocol.Error {
 			o.Join.Filter.From = append(o.Join.Filter.From, protocol.ParticipantID(id))
 		}
 		return nil
+	case "serves":
+		o.Join.Tools, ok = true, value == protocol.ServesTools
 	case "dialect":
 		o.Join.Dialect, ok = protocol.ParseDialect(value)
 		o.DialectNamed = true
@@ -95,6 +97,7 @@ var parameterTypes = map[string]string{
 	"echo":    "true or false",
 	"observe": "true or false",
 	"main":    "true or false",
+	"serves":  protocol.ServesTools,
 	"dialect": "one of " + strings.Join(protocol.DialectNames(), ", "),
 }
 

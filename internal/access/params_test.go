@@ -34,6 +34,7 @@ func TestParseConnect(t *testing.T) {
 		"space=lab&ack=&echo=true":   {Join: space.JoinOptions{Ack: true}},
 		"space=lab&echo=false":       {Join: space.JoinOptions{NoEcho: true}},
 		"space=lab&observe=true":     {Join: space.JoinOptions{Observe: true}},
+		"space=lab&serves=tools":     {Join: space.JoinOptions{Tools: true}},
 		"space=lab&observe=false":    {},
 		"space=lab&main=true":        {Join: space.JoinOptions{Filter: protocol.Filter{Contexts: []string{""}}}},
 		"space=lab&main=false":       {},

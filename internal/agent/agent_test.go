@@ -46,10 +46,23 @@ func deadline(t *testing.T) context.Context {
 
 func join(t *testing.T, g *meuptest.Gateway, who string, since ...protocol.Seq) *client.Client {
 	t.Helper()
-	opts := client.Options{URL: g.URL("lab"), Token: who + "-token", Backoff: client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond}}
+	var opts client.Options
 	if len(since) > 0 {
 		opts.Since = client.After(since[0])
 	}
+	return dial(t, g, who, opts)
+}
+
+// joinHost joins as a participant that serves tools.
+func joinHost(t *testing.T, g *meuptest.Gateway, who string) *client.Client {
+	t.Helper()
+	return dial(t, g, who, client.Options{ServesTools: true})
+}
+
+func dial(t *testing.T, g *meuptest.Gateway, who string, opts client.Options) *client.Client {
+	t.Helper()
+	opts.URL, opts.Token = g.URL("lab"), who+"-token"
+	opts.Backoff = client.Backoff{Min: time.Millisecond, Max: 20 * time.Millisecond}
 	c, err := client.Dial(deadline(t), opts)
 	if err != nil {
 		t.Fatal(err)

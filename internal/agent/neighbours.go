@@ -19,8 +19,9 @@ const (
 	maxOffered    = 256              // tools of one participant
 	maxToolBytes  = 1 << 20          // of their names, descriptions and schemas
 	listTime      = 10 * time.Second // for one participant to list its tools
-	// listPatience is how long a question waits for lists that are on their
-	// way. People, who have no tools, do not answer at all.
+	// listPatience bounds how long a question waits for the lists of participants
+	// that serve tools. It does not wait for the others, most of which are people
+	// and never answer.
 	listPatience = time.Second
 	// relistPause is the least time between two requests for the tools of one
 	// participant, however often it announces that they have changed.
@@ -41,6 +42,7 @@ type offer struct {
 	settled chan struct{}
 	tools   []mcptools.Tool // of before, until settled
 	here    bool
+	serves  bool // it has declared that it serves tools
 	asking  bool // a goroutine asks it, or pauses before it may ask again
 	changed bool // it came or announced a change while asking
 	silent  int  // times it has not answered
@@ -55,67 +57,80 @@ const maxSilent = 2
 func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	present := make(map[protocol.ParticipantID]bool, len(here))
+	present, serves := make(map[protocol.ParticipantID]bool, len(here)), make(map[protocol.ParticipantID]bool)
 	for _, p := range here {
-		present[p.ID] = true
+		present[p.ID], serves[p.ID] = true, servesTools(p)
 	}
 	before := make(map[protocol.ParticipantID]bool, len(n.offers))
 	for id, o := range n.offers {
-		before[id], o.here = o.here, present[id]
+		before[id], o.here, o.serves = o.here, present[id], serves[id]
 	}
 	var ask []protocol.ParticipantID
-	for _, p := range here {
-		if p.ID != you && !before[p.ID] && mayAnswer(p.Capabilities) && n.beginLocked(p.ID, now) {
-			ask = append(ask, p.ID)
+	for _, declared := range []bool{true, false} { // hosts first: there is room for maxNeighbours
+		for _, p := range here {
+			if p.ID == you || before[p.ID] || serves[p.ID] != declared || !declared && !mayAnswer(p.Capabilities) {
+				continue
+			}
+			if n.beginLocked(p.ID, declared, now) {
+				ask = append(ask, p.ID)
+			}
 		}
 	}
 	return ask
 }
 
+func servesTools(p protocol.Participant) bool { return slices.Contains(p.Serves, protocol.ServesTools) }
+
 // renew reports whether a participant that says so itself is to be asked again.
 func (n *neighbours) renew(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	serves := false
 	if o := n.offers[id]; o != nil {
-		o.silent = 0
+		o.silent, serves = 0, o.serves
 	}
-	return n.beginLocked(id, now)
+	return n.beginLocked(id, serves, now)
 }
 
 // beginLocked begins to ask a participant, unless that is under way or of no
 // use.
-func (n *neighbours) beginLocked(id protocol.ParticipantID, now time.Time) bool {
+func (n *neighbours) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
 	o := n.offers[id]
 	switch {
-	case o == nil && len(n.offers) >= maxNeighbours && !n.evictLocked():
+	case o == nil && len(n.offers) >= maxNeighbours && !n.evictLocked(serves):
 		return false
 	case o == nil:
 		o = &offer{here: true}
 	case o.asking:
 		o.changed = true
 		return false
-	case o.silent >= maxSilent:
+	case !serves && o.silent >= maxSilent:
 		return false
 	}
 	if n.offers == nil {
 		n.offers = make(map[protocol.ParticipantID]*offer)
 	}
-	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, here: o.here, asking: true, silent: o.silent}
+	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, here: o.here, serves: serves, asking: true, silent: o.silent}
 	return true
 }
 
-// evictLocked makes room: of those who have left, the one who was asked longest
-// ago is forgotten. It reports whether there was one.
-func (n *neighbours) evictLocked() bool {
+// evictLocked makes room: of the participants that have left it removes the one
+// that was asked longest ago. A participant that serves tools also displaces one
+// that does not. It reports whether there was one.
+func (n *neighbours) evictLocked(serves bool) bool {
 	var oldest protocol.ParticipantID
 	for id, o := range n.offers {
-		if !o.here && !o.asking && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
+		if (!o.here || serves && !o.known()) && !o.asking && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
 			oldest = id
 		}
 	}
 	delete(n.offers, oldest)
 	return oldest != ""
 }
+
+// known reports whether the participant is known to serve tools: it has declared
+// so, or has listed some before.
+func (o *offer) known() bool { return o.serves || len(o.tools) > 0 }
 
 func isClosed(c chan struct{}) bool {
 	select {
@@ -133,7 +148,7 @@ func (n *neighbours) again(id protocol.ParticipantID, now time.Time) bool {
 	defer n.mu.Unlock()
 	o := n.offers[id]
 	o.asking = false
-	return o.here && o.changed && n.beginLocked(id, now)
+	return o.here && o.changed && n.beginLocked(id, o.serves, now)
 }
 
 // settle ends the asking. Silent: there was no answer.
@@ -174,14 +189,14 @@ func (n *neighbours) forget(id protocol.ParticipantID) {
 	}
 }
 
-// wait returns when those who were asked a moment ago have answered, or did
-// not.
+// wait returns when the participants that are known to serve tools, and were
+// asked less than listPatience ago, have answered or listPatience is over.
 func (n *neighbours) wait(ctx context.Context, now time.Time) {
 	n.mu.Lock()
 	var open []chan struct{}
 	patience := time.Duration(0)
 	for _, o := range n.offers {
-		if left := listPatience - now.Sub(o.since); left > 0 {
+		if left := listPatience - now.Sub(o.since); left > 0 && o.here && o.known() {
 			open, patience = append(open, o.settled), max(patience, left)
 		}
 	}

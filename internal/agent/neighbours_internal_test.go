@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/mcptools"
@@ -162,5 +163,72 @@ func TestToolbox_NamesOfOthers(t *testing.T) {
 				t.Errorf("%d tools under %d names", len(test.own)+len(offered), len(b.tools))
 			}
 		})
+	}
+}
+
+func host(id protocol.ParticipantID) protocol.Participant {
+	return protocol.Participant{ID: id, Serves: []string{protocol.ServesTools}}
+}
+
+// A question waits for the lists of participants that are known to serve tools,
+// for listPatience at most, and not for those of other participants.
+func TestNeighbours_WaitForHostsOnly(t *testing.T) {
+	some := []mcptools.Tool{{Name: "read"}}
+	tests := []struct {
+		name   string
+		here   []protocol.Participant
+		before func(*neighbours)
+		want   time.Duration
+	}{
+		{"nobody", nil, nil, 0},
+		{"people", guests(0, 3), nil, 0},
+		{"a silent host", append(guests(0, 3), host("files")), nil, listPatience},
+		{"a host that answers", append(guests(0, 3), host("files")), func(n *neighbours) {
+			time.AfterFunc(listPatience/4, func() { n.settle("files", some, false) })
+		}, listPatience / 4},
+		{"one that has listed tools before and announces a change", guests(0, 1), func(n *neighbours) {
+			n.settle("guest0", some, false)
+			n.again("guest0", time.Now())
+			n.renew("guest0", time.Now())
+		}, listPatience},
+		{"one that never listed tools and announces a change", guests(0, 1), func(n *neighbours) {
+			n.settle("guest0", nil, false)
+			n.again("guest0", time.Now())
+			n.renew("guest0", time.Now())
+		}, 0},
+		{"a host that has left", []protocol.Participant{host("files")}, func(n *neighbours) { n.meet("planner", nil, time.Now()) }, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var n neighbours
+				n.meet("planner", test.here, time.Now())
+				if test.before != nil {
+					test.before(&n)
+				}
+				began := time.Now()
+				n.wait(t.Context(), time.Now())
+				if waited := time.Since(began); waited != test.want {
+					t.Errorf("waited %s, want %s", waited, test.want)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+func TestNeighbours_HostsComeFirst(t *testing.T) {
+	var n neighbours
+	asked := n.meet("planner", append(guests(0, maxNeighbours), host("early")), time.Unix(0, 0))
+	if len(asked) != maxNeighbours || asked[0] != "early" {
+		t.Fatalf("asked %d, the first is %s", len(asked), asked[0])
+	}
+	for _, id := range asked {
+		n.settle(id, nil, true)
+		n.again(id, time.Unix(0, 0))
+	}
+	asked = n.meet("planner", append(guests(0, maxNeighbours), host("early"), host("late")), time.Unix(1, 0))
+	if !slices.Contains(asked, "late") || n.offers["early"] == nil || len(n.offers) > maxNeighbours {
+		t.Errorf("asked %v, %d are kept", asked, len(n.offers))
 	}
 }

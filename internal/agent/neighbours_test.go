@@ -96,7 +96,7 @@ func counting(ctx context.Context, s planner.State) (planner.Decision, error) {
 
 func TestCallsTheToolsOfOthers(t *testing.T) {
 	g := meuptest.Start(t, config)
-	k := keep(t, join(t, g, "carol"), text("42 sheep"))
+	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
 	<-k.listed
@@ -129,7 +129,7 @@ func TestToolsThatCameLater(t *testing.T) {
 	if text := decode(t, last(first))["message"]; text != "no sheep" {
 		t.Errorf("answer %q", text)
 	}
-	k := keep(t, join(t, g, "carol"), text("7"))
+	k := keep(t, joinHost(t, g, "carol"), text("7"))
 	<-k.listed
 	// The question follows as soon as the newcomer is known to be there.
 	for {
@@ -149,7 +149,7 @@ func TestToolsThatCameLater(t *testing.T) {
 
 func TestOwnToolsOnly(t *testing.T) {
 	g := meuptest.Start(t, config)
-	keep(t, join(t, g, "carol"), text("42 sheep"))
+	keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{OwnToolsOnly: true, Planner: deciding(counting)})
 	all := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
@@ -160,7 +160,7 @@ func TestOwnToolsOnly(t *testing.T) {
 
 func TestNeighbourThatHangs(t *testing.T) {
 	g := meuptest.Start(t, config)
-	silent := keep(t, join(t, g, "carol"), func(json.RawMessage) string { return "" })
+	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Planner: deciding(counting), ToolTimeout: 50 * time.Millisecond})
 	<-silent.listed
@@ -176,7 +176,7 @@ func TestNeighbourThatHangs(t *testing.T) {
 
 func TestNeighbourThatLeaves(t *testing.T) {
 	g := meuptest.Start(t, config)
-	silent := keep(t, join(t, g, "carol"), func(json.RawMessage) string { return "" })
+	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
 	<-silent.listed
@@ -191,7 +191,7 @@ func TestNeighbourThatLeaves(t *testing.T) {
 
 func TestNeighbourIsToldOfACancellation(t *testing.T) {
 	g := meuptest.Start(t, config)
-	silent := keep(t, join(t, g, "carol"), func(json.RawMessage) string { return "" })
+	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
 	<-silent.listed
@@ -206,7 +206,7 @@ func TestNeighbourIsToldOfACancellation(t *testing.T) {
 
 func TestAsksForToolsOnceItMay(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`, `[chat, "reasoning/*"]`, 1))
-	k := keep(t, join(t, g, "carol"), text("42 sheep"))
+	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
 	first := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))

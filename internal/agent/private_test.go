@@ -18,7 +18,7 @@ func TestPrivateQuestionsDoNotReachTheToolsOfOthers(t *testing.T) {
 		{true, "success | 42 sheep\n"},
 	} {
 		g := meuptest.Start(t, config)
-		k := keep(t, join(t, g, "carol"), text("42 sheep"))
+		k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 		alice := join(t, g, "alice")
 		employ(t, g, "planner", agent.Options{Planner: deciding(counting), PrivateToNeighbours: test.allowed})
 		<-k.listed

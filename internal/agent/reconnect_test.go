@@ -42,7 +42,7 @@ func TestMeetsWhoCameWhileItsConnectionWasLost(t *testing.T) {
 	})
 	g.Restart()
 	<-lost
-	k := keep(t, join(t, g, "carol"), text("42 sheep"))
+	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 	close(there)
 	select {
 	case <-k.listed:

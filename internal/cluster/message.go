@@ -22,6 +22,7 @@ const (
 type RosterEntry struct {
 	ID          protocol.ParticipantID `json:"id"`
 	Connections int                    `json:"n"`
+	Tools       bool                   `json:"tools,omitempty"` // it has declared that it serves tools
 }
 
 // beat is the content of a heartbeat. The version of a gateway's rosters grows

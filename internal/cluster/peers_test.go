@@ -86,7 +86,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 func roster(entries ...any) []RosterEntry {
 	var here []RosterEntry
 	for i := 0; i < len(entries); i += 2 {
-		here = append(here, RosterEntry{protocol.ParticipantID(entries[i].(string)), entries[i+1].(int)})
+		here = append(here, RosterEntry{ID: protocol.ParticipantID(entries[i].(string)), Connections: entries[i+1].(int)})
 	}
 	return here
 }
@@ -136,9 +136,9 @@ func TestOnRoster(t *testing.T) {
 			t.Fatalf("not told %s", want)
 		}
 	}
-	next("old[{alice 1}]")
+	next("old[{alice 1 false}]")
 	a.SetRoster("new", roster("alice", 2))
-	next("new[{alice 2}]")
+	next("new[{alice 2 false}]")
 	a.SetRoster("new", roster("alice", 2)) // no change
 	a.SetRoster("new", nil)
 	next("new[]")
@@ -240,7 +240,7 @@ func TestLargeRosters(t *testing.T) {
 	a := join(t, connect(t, url))
 	var here []RosterEntry
 	for i := range 3*partEntries + 10 {
-		here = append(here, RosterEntry{protocol.ParticipantID(fmt.Sprintf("p-%05d", i)), 1})
+		here = append(here, RosterEntry{ID: protocol.ParticipantID(fmt.Sprintf("p-%05d", i)), Connections: 1})
 	}
 	b := join(t, connect(t, url))
 	a.SetRoster("lab", here)

@@ -189,15 +189,17 @@ func (t *table) tick(now time.Time) (changed []string, gone []string, lost bool)
 // union adds up what the gateways have in a space, sorted by id; nil if none
 // has anybody.
 func (t *table) union(space string) []RosterEntry {
-	count := make(map[protocol.ParticipantID]int)
+	sum := make(map[protocol.ParticipantID]RosterEntry)
 	for _, p := range t.peers {
 		for _, e := range p.rosters[space] {
-			count[e.ID] += e.Connections
+			e.Connections += sum[e.ID].Connections
+			e.Tools = e.Tools || sum[e.ID].Tools
+			sum[e.ID] = e
 		}
 	}
 	var here []RosterEntry
-	for id, n := range count {
-		here = append(here, RosterEntry{ID: id, Connections: n})
+	for _, e := range sum {
+		here = append(here, e)
 	}
 	sortRoster(here)
 	return here

@@ -156,3 +156,14 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+func TestTable_UnionOfTools(t *testing.T) {
+	tab := newTable(expiry)
+	tab.with("a", start, "lab", []RosterEntry{{ID: "files", Connections: 1}})
+	tab.with("b", start, "lab", []RosterEntry{{ID: "files", Connections: 2, Tools: true}})
+	tab.with("c", start, "lab", []RosterEntry{{ID: "files", Connections: 1}})
+	want := []RosterEntry{{ID: "files", Connections: 4, Tools: true}}
+	if got := tab.union("lab"); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

@@ -20,7 +20,6 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/internal/space"
-	"github.com/meup-protocol/meup/protocol"
 )
 
 // InMemory is the data folder that keeps nothing.
@@ -152,7 +151,7 @@ type clusterLink struct {
 
 func (c *clusterLink) attach(hub *space.Hub) {
 	c.peers.Subscribe(hub.ReceiveLive)
-	c.peers.OnRoster(func(name string, there []cluster.RosterEntry) { hub.SetRemote(name, ids(there)) })
+	c.peers.OnRoster(func(name string, there []cluster.RosterEntry) { hub.SetRemote(name, connected(there)) })
 }
 
 // Publish sends a live message to the other gateways.
@@ -161,21 +160,21 @@ func (c *clusterLink) Publish(name string, message []byte) error {
 }
 
 // SetRoster says who is connected to this gateway.
-func (c *clusterLink) SetRoster(name string, here []protocol.ParticipantID) {
+func (c *clusterLink) SetRoster(name string, here []space.Connected) {
 	roster := make([]cluster.RosterEntry, len(here))
-	for i, id := range here {
-		roster[i] = cluster.RosterEntry{ID: id, Connections: 1}
+	for i, p := range here {
+		roster[i] = cluster.RosterEntry{ID: p.ID, Connections: 1, Tools: p.Tools}
 	}
 	c.peers.SetRoster(name, roster)
 }
 
 // Remote returns who is connected to the other gateways.
-func (c *clusterLink) Remote(name string) []protocol.ParticipantID { return ids(c.peers.Remote(name)) }
+func (c *clusterLink) Remote(name string) []space.Connected { return connected(c.peers.Remote(name)) }
 
-func ids(roster []cluster.RosterEntry) []protocol.ParticipantID {
-	list := make([]protocol.ParticipantID, len(roster))
+func connected(roster []cluster.RosterEntry) []space.Connected {
+	list := make([]space.Connected, len(roster))
 	for i, r := range roster {
-		list[i] = r.ID
+		list[i] = space.Connected{ID: r.ID, Tools: r.Tools}
 	}
 	return list
 }

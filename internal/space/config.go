@@ -126,9 +126,9 @@ type Peers interface {
 	// Publish sends a message to the other gateways, at most once.
 	Publish(space string, message []byte) error
 	// SetRoster says who is connected to this gateway.
-	SetRoster(space string, here []protocol.ParticipantID)
+	SetRoster(space string, here []Connected)
 	// Remote returns who is connected to the other gateways.
-	Remote(space string) []protocol.ParticipantID
+	Remote(space string) []Connected
 }
 
 // Observer counts what happens. Its methods may be called concurrently and

@@ -267,9 +267,9 @@ func (h *Hub) ReceiveLive(name string, message []byte) {
 }
 
 // SetRemote takes who is connected to a space at the other gateways.
-func (h *Hub) SetRemote(name string, ids []protocol.ParticipantID) {
+func (h *Hub) SetRemote(name string, there []Connected) {
 	if s := h.opened(name); s != nil {
-		s.setRemote(ids)
+		s.setRemote(there)
 	}
 }
 

@@ -31,6 +31,7 @@ type JoinOptions struct {
 	NoEcho  bool          // leave out the participant's own envelopes
 	Ack     bool          // answer each admitted envelope by system.ack
 	Observe bool          // look on, say nothing
+	Tools   bool          // the participant has declared that it serves tools
 	Expires time.Time     // of the token; zero: never
 	// VisibleAfter is that of the connection's [Viewer].
 	VisibleAfter protocol.Seq

@@ -82,7 +82,7 @@ func (s *Space) announceInvited(entries []*Entry) {
 		}
 		payload := map[string]any{
 			"event":       "invited",
-			"participant": s.describe(g.Recipient, protocol.MEW4, s.now()),
+			"participant": s.describe(Connected{ID: g.Recipient}, protocol.MEW4, s.now()),
 			"invited_by":  e.Envelope.From,
 		}
 		if doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth); err == nil && doc.Root().Get("reason").Exists() {

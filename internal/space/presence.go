@@ -61,7 +61,8 @@ func (a *allowance) full(now time.Time, rate float64) bool {
 }
 
 func (s *Space) isPresentLocked(id protocol.ParticipantID) bool {
-	return s.remote[id] || s.hereLocked(id)
+	_, remote := s.remote[id]
+	return remote || s.hereLocked(id)
 }
 
 func (s *Space) hereLocked(id protocol.ParticipantID) bool {
@@ -105,10 +106,10 @@ func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *Entry 
 	a.present = present
 	if present {
 		s.log.Debug("participant joined", "participant", id)
-		return s.presenceEntry(protocol.PresenceJoin, id, now)
+		return s.presenceEntryLocked(protocol.PresenceJoin, id, now)
 	}
 	s.log.Debug("participant left", "participant", id)
-	return s.presenceEntry(protocol.PresenceLeave, id, now)
+	return s.presenceEntryLocked(protocol.PresenceLeave, id, now)
 }
 
 // announceDue announces what had to wait, and forgets participants that are
@@ -139,12 +140,12 @@ func (s *Space) announceDue(now time.Time) {
 	}
 }
 
-func (s *Space) presenceEntry(event string, id protocol.ParticipantID, now time.Time) *Entry {
+func (s *Space) presenceEntryLocked(event string, id protocol.ParticipantID, now time.Time) *Entry {
 	var spelled [protocol.DialectCount]json.RawMessage
 	var e protocol.Envelope
 	for d := range spelled {
 		var err error
-		p := protocol.Presence{Event: event, Participant: s.describe(id, protocol.Dialect(d), now)}
+		p := protocol.Presence{Event: event, Participant: s.describe(s.connectedLocked(id), protocol.Dialect(d), now)}
 		if e, err = protocol.FromGateway(s.hub.newID(), protocol.KindSystemPresence, now, p); err != nil {
 			s.log.Error("encode presence", "participant", id, "error", err)
 			return nil
@@ -172,34 +173,33 @@ func (s *Space) reportRosterLocked(now time.Time) {
 	if s.retired.Load() && s.hub.opened(s.name) != nil {
 		return // a space that was opened after this one reports
 	}
-	var here []protocol.ParticipantID
+	var here []Connected
 	for id, p := range s.participants {
 		if p.connections > 0 {
-			here = append(here, id)
+			here = append(here, Connected{id, p.toolHosts > 0})
 		}
 	}
-	slices.Sort(here)
 	s.hub.services.Peers.SetRoster(s.name, here)
 }
 
 // setRemote takes who is connected to the other gateways, and announces those
 // who came or went there.
-func (s *Space) setRemote(ids []protocol.ParticipantID) {
-	remote := make(map[protocol.ParticipantID]bool, len(ids))
-	for _, id := range ids {
-		remote[id] = true
+func (s *Space) setRemote(there []Connected) {
+	remote := make(map[protocol.ParticipantID]Connected, len(there))
+	for _, c := range there {
+		remote[c.ID] = c
 	}
 	s.mu.Lock()
 	before := s.remote
 	s.remote = remote
 	var went []protocol.ParticipantID
-	for _, id := range ids {
-		if !before[id] {
-			s.presenceChangedLocked(id)
+	for _, c := range there {
+		if _, known := before[c.ID]; !known {
+			s.presenceChangedLocked(c.ID)
 		}
 	}
 	for id := range before {
-		if !remote[id] && !s.hereLocked(id) {
+		if _, stays := remote[id]; !stays && !s.hereLocked(id) {
 			went = append(went, id)
 		}
 	}

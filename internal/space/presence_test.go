@@ -2,7 +2,9 @@ package space_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,18 +78,18 @@ func TestPresence_FlappingIsBounded(t *testing.T) {
 type rosters struct {
 	mu            sync.Mutex
 	calls, listed int
-	last          []protocol.ParticipantID
+	last          []space.Connected
 }
 
 func (p *rosters) Publish(string, []byte) error { return nil }
 
-func (p *rosters) SetRoster(_ string, here []protocol.ParticipantID) {
+func (p *rosters) SetRoster(_ string, here []space.Connected) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls, p.listed, p.last = p.calls+1, p.listed+len(here), here
 }
 
-func (p *rosters) Remote(string) []protocol.ParticipantID { return nil }
+func (p *rosters) Remote(string) []space.Connected { return nil }
 
 // A mass reconnect reports the roster now and then, and not as a whole for each
 // participant.
@@ -127,6 +129,58 @@ func TestPresence_MassReconnect(t *testing.T) {
 		defer peers.mu.Unlock()
 		if len(peers.last) != 0 {
 			t.Errorf("%d participants are left", len(peers.last))
+		}
+	})
+}
+
+// A participant is shown to serve tools while one of its connections has
+// declared so, at any gateway.
+func TestPresence_Serves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		peers := &rosters{}
+		cfg := rights{"alice": {"*"}, "files": {"mcp.response"}, "afar": {"mcp.response"}}.config(t)
+		r := openWith(t, cfg, func(s *space.Services) { s.Peers = peers })
+		r.run(time.Second)
+		alice := r.join(space.JoinOptions{ID: "alice"})
+		defer alice.leave()
+		serving := func(want string) {
+			t.Helper()
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			var got []string
+			for _, p := range r.Participants() {
+				got = append(got, fmt.Sprint(p.ID, p.Serves))
+			}
+			if fmt.Sprint(got) != want {
+				t.Errorf("participants %v, want %s", got, want)
+			}
+		}
+		plain := r.join(space.JoinOptions{ID: "files"})
+		serving("[alice[] files[]]")
+		host := r.join(space.JoinOptions{ID: "files", Tools: true})
+		serving("[alice[] files[tools]]")
+		peers.mu.Lock()
+		if !slices.Contains(peers.last, space.Connected{ID: "files", Tools: true}) {
+			t.Errorf("the other gateways were told %v", peers.last)
+		}
+		peers.mu.Unlock()
+		host.leave()
+		serving("[alice[] files[]]")
+		plain.leave()
+		r.hub.SetRemote(r.Name(), []space.Connected{{ID: "afar", Tools: true}})
+		serving("[afar[tools] alice[]]")
+		var joined protocol.Presence
+		alice.mu.Lock()
+		for _, e := range alice.got {
+			if e.Kind == protocol.KindSystemPresence && presenceAbout(t, e) == "afar" {
+				if err := json.Unmarshal(e.Payload, &joined); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		alice.mu.Unlock()
+		if !slices.Equal(joined.Participant.Serves, []string{protocol.ServesTools}) {
+			t.Errorf("the presence is %+v", joined)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -41,7 +42,7 @@ type Space struct {
 
 	mu           sync.Mutex // memory work only
 	participants map[protocol.ParticipantID]*participant
-	remote       map[protocol.ParticipantID]bool // connected to other gateways
+	remote       map[protocol.ParticipantID]Connected // connected to other gateways
 	presence     presence
 
 	connected set[*Member]
@@ -55,6 +56,7 @@ type participant struct {
 
 	// Guarded by Space.mu.
 	connections int
+	toolHosts   int // connections that have declared to serve tools
 	lastSeen    time.Time
 }
 
@@ -246,8 +248,13 @@ func (s *Space) enter(m *Member) *protocol.Error {
 		m.seq, m.pos = head, pos
 	}
 	s.connected.add(m)
-	if p.connections == 1 {
+	if m.Tools {
+		p.toolHosts++
+	}
+	if p.connections == 1 || m.Tools && p.toolHosts == 1 {
 		s.rosterChangedLocked()
+	}
+	if p.connections == 1 {
 		s.presenceChangedLocked(m.ID)
 	}
 	return nil
@@ -262,9 +269,14 @@ func (s *Space) Leave(m *Member) {
 	}
 	m.who.connections--
 	m.who.lastSeen = s.now()
-	last := m.who.connections == 0 && !s.remote[m.ID]
-	if m.who.connections == 0 {
+	if m.Tools {
+		m.who.toolHosts--
+	}
+	if m.who.connections == 0 || m.Tools && m.who.toolHosts == 0 {
 		s.rosterChangedLocked()
+	}
+	last := !s.isPresentLocked(m.ID)
+	if m.who.connections == 0 {
 		s.presenceChangedLocked(m.ID)
 	}
 	s.mu.Unlock()
@@ -314,22 +326,34 @@ func (s *Space) forgetIdleLocked() {
 	}
 }
 
+// Connected is a participant with a connection.
+type Connected struct {
+	ID    protocol.ParticipantID
+	Tools bool // it has declared that it serves tools
+}
+
 // Present returns the participants with a connection, here or at another
 // gateway, sorted.
-func (s *Space) Present() []protocol.ParticipantID {
+func (s *Space) Present() []Connected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []protocol.ParticipantID
+	var list []Connected
 	for id, p := range s.participants {
-		if p.connections > 0 && !s.remote[id] {
-			list = append(list, id)
+		if _, remote := s.remote[id]; p.connections > 0 && !remote {
+			list = append(list, s.connectedLocked(id))
 		}
 	}
 	for id := range s.remote {
-		list = append(list, id)
+		list = append(list, s.connectedLocked(id))
 	}
-	slices.Sort(list)
+	slices.SortFunc(list, func(a, b Connected) int { return cmp.Compare(a.ID, b.ID) })
 	return list
+}
+
+// connectedLocked describes a participant over all gateways.
+func (s *Space) connectedLocked(id protocol.ParticipantID) Connected {
+	p := s.participants[id]
+	return Connected{ID: id, Tools: s.remote[id].Tools || p != nil && p.toolHosts > 0}
 }
 
 // IsPresent reports whether the participant has a connection anywhere.

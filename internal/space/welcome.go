@@ -8,15 +8,19 @@ import (
 )
 
 // describe returns how a participant is shown in a dialect.
-func (s *Space) describe(id protocol.ParticipantID, d protocol.Dialect, now time.Time) protocol.Participant {
-	return protocol.Participant{ID: id, Capabilities: s.capabilitiesOf(id, d, now)}
+func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protocol.Participant {
+	p := protocol.Participant{ID: c.ID, Capabilities: s.capabilitiesOf(c.ID, d, now)}
+	if c.Tools {
+		p.Serves = []string{protocol.ServesTools}
+	}
+	return p
 }
 
 // Participants describes who is connected, in the dialect meup/v0.1.
 func (s *Space) Participants() []protocol.Participant {
 	list := []protocol.Participant{}
-	for _, id := range s.Present() {
-		list = append(list, s.describe(id, protocol.MEUP1, s.now()))
+	for _, c := range s.Present() {
+		list = append(list, s.describe(c, protocol.MEUP1, s.now()))
 	}
 	return list
 }
@@ -34,11 +38,11 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
 		Protocol:     m.Speaks().String(),
 	}
-	for _, id := range s.Present() {
-		if m.Speaks() == protocol.MEW4 && id == m.ID {
+	for _, c := range s.Present() {
+		if m.Speaks() == protocol.MEW4 && c.ID == m.ID {
 			continue // MEW lists the others
 		}
-		w.Participants = append(w.Participants, s.describe(id, m.Speaks(), now))
+		w.Participants = append(w.Participants, s.describe(c, m.Speaks(), now))
 	}
 	if m.Speaks() == protocol.MEW4 {
 		w.ActiveStreams = &[]any{}
