@@ -46,9 +46,9 @@ With --kind and --payload it sends any other envelope. The answer to an
 invitation (space.invite) has two lines more: the token of the invited
 participant, which the gateway sends once, and when it expires.
 
-With --wait it prints the answer instead: the first chat of the main
-conversation that correlates to the message and comes from somebody else. With
---reasoning the tools that the agent called for it, and why, stand on standard
+With --wait it prints the answer instead: the first chat of another participant
+in the main conversation that correlates to the message, or that answers it
+without a correlation after an acknowledgement, as MEW agents do. With --reasoning the tools that the agent called for it, and why, stand on standard
 error.
 
 Exit codes: 0 admitted, with --wait answered; 1 refused or failed; 2 called

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasontext"
 	"github.com/meup-protocol/meup/internal/termtext"
@@ -27,7 +28,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 	ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
 	defer cancel()
 	opts := t.dialOptions(c)
-	opts.Filter = protocol.Filter{Contexts: []string{""}, Kinds: []string{string(protocol.KindChat)}}
+	opts.Filter = protocol.Filter{Kinds: []string{string(protocol.KindChat), string(protocol.KindChatAcknowledge), "reasoning/*"}}
 	member, err := dial(ctx, opts)
 	if err != nil {
 		return late(ctx, err, "no connection within %s", f.timeout)
@@ -63,9 +64,10 @@ func late(ctx context.Context, err error, format string, args ...any) error {
 	return err
 }
 
-// awaitAnswer receives until somebody else answers the message in the main
+// awaitAnswer receives until another participant answers the message in the main
 // conversation.
 func awaitAnswer(ctx context.Context, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
+	tracker := answers.NewTracker()
 	for {
 		e, err := member.Receive(ctx)
 		var gap *client.GapError
@@ -75,7 +77,8 @@ func awaitAnswer(ctx context.Context, member *client.Client, id protocol.ID) (*p
 		if err != nil {
 			return nil, err
 		}
-		if e.Kind == protocol.KindChat && e.Context == "" && e.From != member.You() && e.Correlation.Names(id) {
+		question := tracker.Apply(&e)
+		if e.Kind == protocol.KindChat && e.Context == "" && e.From != member.You() && (question == id || e.Correlation.Names(id)) {
 			return &e, nil
 		}
 	}

@@ -106,7 +106,7 @@ var mayImport = map[string][]string{
 	"internal/termtext":              {},
 	"internal/proposal":              {"protocol"},
 	"internal/reasontext":            {"protocol", "client/api", "internal/termtext"},
-	"internal/tui":                   {"protocol", "client", "client/api", "internal/proposal", "internal/reasontext", "internal/termtext"},
+	"internal/tui":                   {"protocol", "client", "client/api", "internal/answers", "internal/proposal", "internal/reasontext", "internal/termtext"},
 
 	"internal/arch": {},
 }

@@ -112,6 +112,10 @@ func (m *model) think(env *protocol.Envelope) {
 			return
 		}
 		b = m.newMind(env, protocol.ContextPath(rootOf(env.Context)))
+		b.mind.question = env.Correlation.First()
+		if env.Kind == protocol.KindReasoningStart { // a client that names its contexts itself
+			b.mind.start = env.TS
+		}
 	}
 	b.mind.goOn(env, m.people.isHere(b.mind.agent))
 	b.mind.add(env)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/reasontext"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -20,6 +21,7 @@ type model struct {
 
 	people  people
 	threads threads
+	answers *answers.Tracker
 	minds   minds
 	work    proposals
 	scroll  scrollback
@@ -51,7 +53,7 @@ type model struct {
 func newModel(w protocol.Welcome, opts Options) *model {
 	m := &model{
 		space: w.Space.Name, you: w.You.ID, now: opts.Now, newID: opts.NewID, head: w.Space.Seq,
-		threads: newThreads(), minds: newMinds(), work: newProposals(), outbox: newOutbox(),
+		threads: newThreads(), answers: answers.NewTracker(), minds: newMinds(), work: newProposals(), outbox: newOutbox(),
 	}
 	if !opts.NoColor {
 		m.style = reasontext.Colours()
@@ -104,6 +106,9 @@ func (m *model) take(e event) {
 // receive takes in an envelope.
 func (m *model) receive(env *protocol.Envelope) {
 	m.skew.note(m.now(), env.TS)
+	if q := m.answers.Apply(env); q != "" && !env.Correlation.Names(q) {
+		env.Correlation.IDs = append([]protocol.ID{q}, env.Correlation.IDs...) // shown as if it named the question
+	}
 	switch {
 	case env.Kind == protocol.KindSystemWelcome:
 		m.rewelcome(env)

@@ -88,7 +88,17 @@ func (t *threads) note(env *protocol.Envelope) *thread {
 		p.thread.root = env.ID
 	}
 	t.put(env.ID, place{p.thread, env.From})
+	t.putName(rootOf(env.Context), p, env.From)
+	t.putName(protocol.ID(env.Context.Last()), p, env.From)
 	return p.thread
+}
+
+// putName notes where a context is, under its name: a correlation to the name leads
+// to the first envelope in the context.
+func (t *threads) putName(name protocol.ID, p place, from protocol.ParticipantID) {
+	if _, known := t.at(name); name != "" && !known {
+		t.put(name, place{p.thread, from})
+	}
 }
 
 // rootOf is the id of the outermost context of a path.
