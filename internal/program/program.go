@@ -59,7 +59,6 @@ func Run(root *cobra.Command, args []string) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
