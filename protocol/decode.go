@@ -30,6 +30,13 @@ func (in *Inbound) Frame() []byte { return in.doc.Root().Raw() }
 // Inbound: the caller gives frame away. contextDepth bounds the segments of a
 // context.
 func Decode(frame []byte, d Dialect, contextDepth int) (*Inbound, *Error) {
+	if IsStreamFrame(frame, d) {
+		text, err := envelopeOf(frame)
+		if err != nil {
+			return &Inbound{Size: len(frame)}, err
+		}
+		frame = text
+	}
 	r := reader{in: &Inbound{Size: len(frame)}, dialect: d, contextDepth: contextDepth}
 	if err := r.frame(frame); err != nil {
 		return &Inbound{Envelope: Envelope{ID: r.in.Envelope.ID}, Size: len(frame)}, err

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,8 +19,11 @@ func (r *reader) payload() *Error {
 	if err := r.foldedFields(); err != nil {
 		return err
 	}
+	if r.dialect == MEW4 && addressesGateway(e.Kind) {
+		e.To = slices.DeleteFunc(e.To, func(id ParticipantID) bool { return id == gatewayAlias || id == Gateway })
+	}
 	if r.dialect != MEUP1 {
-		if err := r.usePayload(translate(e.Kind, r.in.Payload)); err != nil {
+		if err := r.usePayload(translate(e, r.in.Payload)); err != nil {
 			return err
 		}
 	}
@@ -87,6 +91,14 @@ var decisiveFields = map[Kind][]string{
 	KindCapabilityRevoke: {"recipient", "capabilities", "grant_id"},
 	KindSpaceInvite:      {"participant_id", "initial_capabilities", "ttl_seconds"},
 	KindSpaceKick:        {"participant_id"},
+
+	KindStreamRequest:     {"target"},
+	KindStreamOpen:        {"stream_id"},
+	KindStreamData:        {"stream_id"},
+	KindStreamClose:       {"stream_id"},
+	KindStreamGrantWrite:  {"stream_id", "participant_id"},
+	KindStreamRevokeWrite: {"stream_id", "participant_id"},
+	KindStreamTransfer:    {"stream_id", "new_owner"},
 }
 
 var paramFields = []string{"name", "arguments", "uri"}

@@ -35,6 +35,15 @@ const (
 	CodeProposalSettled     Code = "proposal_settled"
 )
 
+// The codes that mew/v0.4 has for streams.
+const (
+	CodeUnauthorizedStreamWrite Code = "unauthorized_stream_write"
+	CodeStreamNotFound          Code = "stream_not_found"
+	CodeTargetNotFound          Code = "target_not_found"
+	CodeParticipantNotFound     Code = "participant_not_found"
+	CodeInvalidOperation        Code = "invalid_operation"
+)
+
 // The codes of a request that was refused as a whole (section 4).
 const (
 	CodeBadRequest   Code = "bad_request"
@@ -62,9 +71,11 @@ type Error struct {
 	AttemptedKind    string            `json:"attempted_kind,omitempty"`
 	YourCapabilities []json.RawMessage `json:"your_capabilities,omitzero"`
 	OldestSeq        Seq               `json:"oldest_seq,omitempty"`
-	ID               ID                `json:"id,omitempty"`  // outcome_unknown: the id to retry with
-	By               ParticipantID     `json:"by,omitempty"`  // proposal_settled: who decided
-	Seq              Seq               `json:"seq,omitempty"` // proposal_settled: position of that decision
+	ID               ID                `json:"id,omitempty"`        // outcome_unknown: the id to retry with
+	By               ParticipantID     `json:"by,omitempty"`        // proposal_settled: who decided
+	Seq              Seq               `json:"seq,omitempty"`       // proposal_settled: position of that decision
+	StreamID         string            `json:"stream_id,omitempty"` // unauthorized_stream_write
+	Targets          []ParticipantID   `json:"targets,omitempty"`   // target_not_found: those that are not known
 }
 
 // MarshalJSON writes the fields that section 5 gives the code; those that say
@@ -111,14 +122,14 @@ func (e *Error) RetryAfter() time.Duration {
 func (c Code) HTTPStatus() int {
 	switch c {
 	case CodeInvalidJSON, CodeInvalidEnvelope, CodeInvalidPayload, CodeInvalidContext,
-		CodeUnsupportedProtocol, CodeUnknownParticipant, CodeBadRequest:
+		CodeUnsupportedProtocol, CodeUnknownParticipant, CodeBadRequest, CodeTargetNotFound, CodeInvalidOperation:
 		return 400
 	case CodeUnauthorized:
 		return 401
 	case CodeCapabilityViolation, CodeReservedKind, CodeIdentityMismatch, CodeCannotDelegate,
-		CodeNotProposer, CodePaused, CodeForbidden, CodeKicked, CodeProposalMismatch:
+		CodeNotProposer, CodePaused, CodeForbidden, CodeKicked, CodeProposalMismatch, CodeUnauthorizedStreamWrite:
 		return 403
-	case CodeNotFound:
+	case CodeNotFound, CodeStreamNotFound, CodeParticipantNotFound:
 		return 404
 	case CodeNotAllowed:
 		return 405

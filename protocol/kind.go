@@ -50,6 +50,14 @@ const (
 	KindStreamData    Kind = "stream.data"
 	KindStreamClose   Kind = "stream.close"
 
+	// Of mew/v0.4: requests of a stream's owner, and the gateway's answers.
+	KindStreamGrantWrite   Kind = "stream.grant-write"
+	KindStreamRevokeWrite  Kind = "stream.revoke-write"
+	KindStreamTransfer     Kind = "stream.transfer-ownership"
+	KindStreamWriteGranted Kind = "stream.write-granted"
+	KindStreamWriteRevoked Kind = "stream.write-revoked"
+	KindStreamTransferred  Kind = "stream.ownership-transferred"
+
 	KindSystemWelcome    Kind = "system.welcome"
 	KindSystemPresence   Kind = "system.presence"
 	KindSystemAck        Kind = "system.ack"
@@ -171,7 +179,15 @@ func (k Kind) NeedsCorrelation() bool {
 // case it is written.
 func (k Kind) IsReserved() bool {
 	namespace, _, _ := strings.Cut(string(k), ".")
-	return strings.EqualFold(namespace, "system") || strings.EqualFold(string(k), string(KindSpaceInviteAck))
+	if strings.EqualFold(namespace, "system") {
+		return true
+	}
+	for _, reserved := range []Kind{KindSpaceInviteAck, KindStreamWriteGranted, KindStreamWriteRevoked, KindStreamTransferred} {
+		if strings.EqualFold(string(k), string(reserved)) {
+			return true
+		}
+	}
+	return false
 }
 
 // IsLive reports whether the kind is delivered to those who are connected and

@@ -5,10 +5,21 @@ import "strconv"
 // defaultErrorCode stands for an error of a tool that has no JSON-RPC code.
 const defaultErrorCode = -32000
 
+// gatewayAlias is how clients of mew/v0.4 address the gateway about streams.
+const gatewayAlias ParticipantID = "gateway"
+
 // translate brings a payload that libraries of meup/v0.2 and mew/v0.4 send into
 // the form that section 2 asks for. It returns nil if the payload has it.
-func translate(kind Kind, payload Value) []byte {
-	switch kind {
+func translate(e *Envelope, payload Value) []byte {
+	switch e.Kind {
+	case KindStreamRequest:
+		if payload.Get("target").Type() == TypeNull {
+			return appendObject(nil, payload, map[string]bool{"target": true})
+		}
+	case KindStreamClose: // of the stream that the gateway has opened by the envelope that it names
+		if !payload.Get("stream_id").Exists() && len(e.Correlation.IDs) > 0 {
+			return appendObject(nil, payload, nil, member{"stream_id", AppendString(nil, string(e.Correlation.IDs[0]))})
+		}
 	case KindReasoningThought:
 		return translateThought(payload)
 	case KindMCPResponse:
@@ -23,6 +34,15 @@ func translate(kind Kind, payload Value) []byte {
 		return translateCapabilities(payload, "initial_capabilities")
 	}
 	return nil
+}
+
+// addressesGateway reports whether the kind may name the gateway in to.
+func addressesGateway(k Kind) bool {
+	switch k {
+	case KindStreamRequest, KindStreamClose, KindStreamGrantWrite, KindStreamRevokeWrite, KindStreamTransfer:
+		return true
+	}
+	return false
 }
 
 // translateThought gives a thought {reasoning, action, actionInput} a message,

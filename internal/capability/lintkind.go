@@ -24,6 +24,7 @@ var knownKinds = []protocol.Kind{
 	protocol.KindParticipantCompactDone, protocol.KindParticipantClear, protocol.KindParticipantRestart,
 	protocol.KindParticipantShutdown,
 	protocol.KindStreamRequest, protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose,
+	protocol.KindStreamGrantWrite, protocol.KindStreamRevokeWrite, protocol.KindStreamTransfer,
 }
 
 // unknownKind reports patterns that select no kind that means anything.

@@ -17,6 +17,8 @@ var kinds = text(
 	protocol.KindParticipantCompactDone, protocol.KindParticipantClear, protocol.KindParticipantRestart,
 	protocol.KindParticipantShutdown,
 	protocol.KindStreamRequest, protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose,
+	protocol.KindStreamGrantWrite, protocol.KindStreamRevokeWrite, protocol.KindStreamTransfer,
+	protocol.KindStreamWriteGranted, protocol.KindStreamWriteRevoked, protocol.KindStreamTransferred,
 	protocol.KindSystemWelcome, protocol.KindSystemPresence, protocol.KindSystemAck, protocol.KindSystemError,
 	protocol.KindSystemSubscribe, protocol.KindSystemSubscribed, protocol.KindSystemHeartbeat, protocol.KindSystemJoin,
 )
@@ -30,6 +32,8 @@ var codes = text(
 	protocol.CodeCannotDelegate, protocol.CodeNotProposer, protocol.CodePaused,
 	protocol.CodeOutcomeUnknown, protocol.CodeProposalMismatch, protocol.CodeProposalSettled,
 	protocol.CodeCursorExpired, protocol.CodeUnavailable,
+	protocol.CodeUnauthorizedStreamWrite, protocol.CodeStreamNotFound, protocol.CodeTargetNotFound,
+	protocol.CodeParticipantNotFound, protocol.CodeInvalidOperation,
 	protocol.CodeBadRequest, protocol.CodeUnauthorized, protocol.CodeForbidden, protocol.CodeKicked,
 	protocol.CodeNotFound, protocol.CodeNotAllowed, protocol.CodeTooMany, protocol.CodeShuttingDown, protocol.CodeInternal,
 )

@@ -40,6 +40,7 @@ import (
 //
 //	alice gets {…}                  the next frame has (at least) this; presence and acks are skipped
 //	alice gets text …               the next frame has these bytes in it
+//	alice gets {"raw": "#…#…"}      the next frame is this stream data of mew/v0.4
 //	alice waits for {…}             the same, whatever comes before
 //	alice has her ack for ID        an ack for that id has come, or comes next
 //	alice sees presence {…}         the next frame, presence among them, has this

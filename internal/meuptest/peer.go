@@ -278,7 +278,9 @@ func (p *peer) next(ctx context.Context, expected string, presence bool) ([]byte
 			return nil, nil, err
 		}
 		var got map[string]any
-		if err := decode(frame, &got); err != nil {
+		if len(frame) > 0 && frame[0] == '#' { // stream data of mew/v0.4
+			got = map[string]any{"raw": string(frame)}
+		} else if err := decode(frame, &got); err != nil {
 			return nil, nil, fmt.Errorf("frame %s: %w", frame, err)
 		}
 		kind, _ := got["kind"].(string)

@@ -29,7 +29,7 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 	if st.paused(p.from.ID, p.now) && !passesPause(e.Kind) {
 		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status, mcp.response, chat.acknowledge and cancellations alone.")
 	}
-	if err := p.space.streams.check(p.from.ID, e.Kind, c.in.Payload); err != nil {
+	if err := p.checkStream(c); err != nil {
 		return err
 	}
 	switch e.Kind {
@@ -59,21 +59,31 @@ func passesPause(k protocol.Kind) bool {
 	return name == "cancel"
 }
 
+// request is the envelope as capabilities see it.
+func (c *candidate) request() *capability.Request {
+	e := &c.in.Envelope
+	return &capability.Request{Kind: e.Kind, Payload: c.in.Payload, To: e.To, Context: e.Context}
+}
+
 // allowed reports whether the sender's capabilities allow the envelope. Beyond
 // that, and never against a deny rule, the capability decide allows the decision
 // on a proposal, and clients of MEW may answer a request that another
-// participant has addressed to them or to all (section 9).
+// participant has addressed to them or to all, and write into streams whose owner
+// lets them (section 9).
 func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool {
 	rights := st.ledger.Effective(p.from.ID, p.now)
 	d := rights.Decide(c.request())
 	if d.Allowed || d.By != nil && d.By.Deny() {
 		return d.Allowed
 	}
-	return p.grantsDecision(rights, c) || p.answersForMEW(ctx, c)
+	return p.grantsDecision(rights, c) || p.allowedForMEW(ctx, c)
 }
 
-func (p *publication) answersForMEW(ctx context.Context, c *candidate) bool {
+func (p *publication) allowedForMEW(ctx context.Context, c *candidate) bool {
 	e := &c.in.Envelope
+	if p.from.Dialect == protocol.MEW4 && e.Kind == protocol.KindStreamData {
+		return true // checkStream looks at the writers of the stream
+	}
 	if p.from.Dialect != protocol.MEW4 || e.Kind != protocol.KindMCPResponse {
 		return false
 	}
@@ -258,33 +268,4 @@ func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
 		}
 	}
 	return nil
-}
-
-// leaveTimeout bounds the append of the entries that a participant's leaving
-// makes.
-const leaveTimeout = time.Second
-
-// closeStreamsOf ends the streams of a participant that has left. They have no
-// owner from then on, even if the log does not take that they are closed.
-func (s *Space) closeStreamsOf(id protocol.ParticipantID) {
-	open := s.streams.of(id)
-	if len(open) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
-	defer cancel()
-	drafts := make([]journal.Draft, 0, len(open))
-	for _, stream := range open {
-		e, err := protocol.FromGateway(s.hub.newID(), protocol.KindStreamClose, s.now(),
-			map[string]any{"stream_id": stream, "reason": "its owner left"})
-		if err != nil {
-			s.log.Error("encode the close of a stream", "stream", stream, "error", err)
-			continue
-		}
-		drafts = append(drafts, journal.Draft{Envelope: e})
-	}
-	if err := s.record(ctx, drafts...); err != nil {
-		s.log.Warn("close streams whose owner left", "participant", id, "streams", len(open), "error", err)
-	}
-	s.streams.drop(id, open)
 }

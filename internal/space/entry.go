@@ -19,9 +19,12 @@ type Entry struct {
 	thread []protocol.ParticipantID // senders of what it correlates to
 	except protocol.ParticipantID   // who does not get it (presence, of oneself)
 	hidden bool                     // only gateways see it
-	note   []byte                   // with the spelling of other dialects
-	after  protocol.Seq             // of the last durable entry up to here
-	lives  uint64                   // entries without a Seq before it in the ring
+	// targeted: only its addressees and observers see it, whatever the space's
+	// visibility.
+	targeted bool
+	note     []byte       // with the spelling of other dialects
+	after    protocol.Seq // of the last durable entry up to here
+	lives    uint64       // entries without a Seq before it in the ring
 
 	// spelled is the payload in each dialect, where they differ by more than
 	// the name of a chat's text; nil: it is the Envelope's.
@@ -31,7 +34,8 @@ type Entry struct {
 }
 
 func newEntry(e *journal.Entry) *Entry {
-	return &Entry{Envelope: &e.Envelope, thread: e.Thread, hidden: e.Hidden, note: e.Note, after: e.Envelope.Seq}
+	return &Entry{Envelope: &e.Envelope, thread: e.Thread, hidden: e.Hidden, note: e.Note, after: e.Envelope.Seq,
+		targeted: e.Envelope.Kind == protocol.KindStreamData && readSpelling(e.Note).Targeted}
 }
 
 // Frame returns the entry as one WebSocket text frame in the dialect. The
@@ -39,6 +43,10 @@ func newEntry(e *journal.Entry) *Entry {
 func (e *Entry) Frame(d protocol.Dialect) []byte {
 	if f := e.frames[d].Load(); f != nil {
 		return *f
+	}
+	if f := e.streamFrame(d); f != nil {
+		e.frames[d].Store(&f)
+		return f
 	}
 	spelled := *e.Envelope
 	if e.spelled != nil {
@@ -51,6 +59,19 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 	f := appendFrame(nil, d, &spelled)
 	e.frames[d].Store(&f) // who makes it at the same time makes the same
 	return f
+}
+
+// streamFrame returns stream data as the dialect has it, if that is not an
+// envelope.
+func (e *Entry) streamFrame(d protocol.Dialect) []byte {
+	if d != protocol.MEW4 || e.Envelope.Kind != protocol.KindStreamData {
+		return nil
+	}
+	raw, ok := protocol.AppendStreamFrame(nil, e.Envelope.Payload)
+	if !ok {
+		return nil
+	}
+	return frame.AppendText(nil, func(dst []byte) []byte { return append(dst, raw...) })
 }
 
 func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
@@ -67,7 +88,10 @@ func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Ex
 // visibleTo reports whether section 1 lets a participant see the entry. The
 // answer is never kept: a reload changes it.
 func (e *Entry) visibleTo(v Sight) bool {
-	return !e.hidden && e.except != v.ID && v.Sees(e.Envelope, e.thread)
+	if e.hidden || e.except == v.ID || e.targeted && !v.observes && !e.Envelope.AddressedTo(v.ID) {
+		return false
+	}
+	return v.Sees(e.Envelope, e.thread)
 }
 
 func (e *Entry) isAddressed() bool { return len(e.Envelope.To) > 0 }

@@ -186,6 +186,9 @@ func (s *Space) load(ctx context.Context) error {
 	slices.Reverse(recent)
 	for _, e := range recent {
 		s.contexts.note(e)
+		if s.hub.services.Peers != nil { // otherwise the owner of every stream has left
+			s.streams.note(&e.Envelope)
+		}
 	}
 	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)
 	s.ring.budget = &s.hub.rings

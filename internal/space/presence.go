@@ -209,6 +209,6 @@ func (s *Space) setRemote(there []Connected) {
 	}
 	s.mu.Unlock()
 	for _, id := range went {
-		s.streams.drop(id, s.streams.of(id))
+		s.streams.drop(s.streams.ownedBy(id))
 	}
 }

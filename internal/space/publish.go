@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/capability"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -175,6 +174,10 @@ type candidate struct {
 func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 	c := &candidate{index: i, in: a.In}
 	p.outcomes[i].ID = a.In.Envelope.ID
+	answered := p.from.answersStream(a.In.Envelope.Kind) != ""
+	if answered || a.In.Envelope.Kind.IsLive() {
+		p.flush(ctx) // what was sent before it decides whether it is allowed
+	}
 	if err := p.check(ctx, c, a.Err); err != nil {
 		if p.admittedBefore(ctx, c, err) {
 			return
@@ -186,12 +189,11 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 		return
 	}
 	if c.in.Envelope.Kind.IsLive() {
-		p.flush(ctx)
 		p.sayLive(ctx, c)
 		return
 	}
 	p.waiting = append(p.waiting, c)
-	if c.draft.State {
+	if c.draft.State || answered {
 		p.flush(ctx)
 	}
 }
@@ -332,6 +334,9 @@ func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Erro
 	if c.retry {
 		return nil
 	}
+	if e.Kind == protocol.KindStreamData {
+		p.addressData(c)
+	}
 	c.draft.Thread = threadOf(parents)
 	if decides(e.Kind) {
 		c.proposals = proposalsAmong(parents)
@@ -448,6 +453,9 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 	}
 	if r.Err == nil {
 		p.outcomes[c.index].Seq, p.outcomes[c.index].Invite = r.Seq, c.invite
+		if err := p.answerStream(ctx, c); err != nil {
+			p.refuse(c, err)
+		}
 		return
 	}
 	var settled *journal.SettledError
@@ -486,10 +494,4 @@ func (p *publication) outcomeUnknown(c *candidate, cause error) {
 	err := protocol.Errorf(protocol.CodeOutcomeUnknown, "The log failed while it took the envelope, which may have been admitted; send it again with the id %s.", id)
 	err.ID, err.RetryAfterMS = id, 1000
 	p.outcomes[c.index].ID, p.outcomes[c.index].Err = id, err
-}
-
-// request is the envelope as capabilities see it.
-func (c *candidate) request() *capability.Request {
-	e := &c.in.Envelope
-	return &capability.Request{Kind: e.Kind, Payload: c.in.Payload, To: e.To, Context: e.Context}
 }

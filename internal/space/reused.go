@@ -30,6 +30,10 @@ type spelling struct {
 	ID          protocol.ID          `json:"id,omitempty"`
 	Correlation []protocol.ID        `json:"correlation,omitempty"`
 	Context     protocol.ContextPath `json:"context,omitempty"`
+	// To: as those clients see it, where nobody else sees addressees.
+	To []protocol.ParticipantID `json:"to,omitempty"`
+	// Targeted is [Entry.targeted], for the other gateways.
+	Targeted bool `json:"targeted,omitempty"`
 }
 
 const againPrefix = "again-"
@@ -55,15 +59,16 @@ func readSpelling(note []byte) (sp spelling) {
 }
 
 // note returns the Note of the candidate's entry.
-func (c *candidate) note() []byte {
-	if c.spelling.Sum == "" && c.spelling.ID == "" && c.spelling.Correlation == nil && c.spelling.Context == "" {
-		return c.tokenHash
+func (c *candidate) note() []byte { return c.spelling.note(c.tokenHash) }
+
+// note returns the Note of an entry with this spelling, behind the hash of a
+// token.
+func (sp *spelling) note(tokenHash []byte) []byte {
+	text, err := json.Marshal(sp)
+	if err != nil || len(text) <= len("{}") { // strings marshal
+		return tokenHash
 	}
-	text, err := json.Marshal(c.spelling)
-	if err != nil { // strings marshal
-		return c.tokenHash
-	}
-	return append(bytes.Clone(c.tokenHash), text...)
+	return append(bytes.Clone(tokenHash), text...)
 }
 
 // apply changes the envelope into what clients of the other dialects see.
@@ -76,6 +81,9 @@ func (sp *spelling) apply(e *protocol.Envelope) {
 	}
 	if sp.Context != "" {
 		e.Context = sp.Context
+	}
+	if len(e.To) == 0 {
+		e.To = sp.To
 	}
 }
 

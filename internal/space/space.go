@@ -283,7 +283,7 @@ func (s *Space) Leave(m *Member) {
 
 	s.observer().Connections(-1)
 	if last {
-		s.closeStreamsOf(m.ID)
+		s.leaveStreams(m.ID)
 	}
 }
 

@@ -45,7 +45,7 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 		w.Participants = append(w.Participants, s.describe(c, m.Speaks(), now))
 	}
 	if m.Speaks() == protocol.MEW4 {
-		w.ActiveStreams = &[]any{}
+		w.ActiveStreams = s.activeStreams(s.SightOf(m.Viewer()))
 	}
 	return appendFrame(dst, m.Speaks(), m.own(protocol.KindSystemWelcome, "", w))
 }

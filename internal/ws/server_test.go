@@ -93,6 +93,54 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
+// TestBinaryMessages_AreRefused whatever their length.
+func TestBinaryMessages_AreRefused(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	bob := dial(t, g.URL("lab"), &websocket.DialOptions{HTTPHeader: bearer("bob")})
+	read(t, bob)
+	for _, size := range []int{1, 100_000} {
+		frame := fmt.Sprintf(`{"id": "m%d", "kind": "chat", "payload": {"message": %q}}`, size, strings.Repeat("x", size))
+		if err := bob.Write(t.Context(), websocket.MessageBinary, []byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+		if id, kind := read(t, bob); kind != "system.error" {
+			t.Errorf("a binary message of %d bytes: got %s %s", len(frame), kind, id)
+		}
+	}
+}
+
+// TestStreamFrames_OfAnyLength: raw frames of a client of MEW come back as they
+// were sent, up to the limit of messages.
+func TestStreamFrames_OfAnyLength(t *testing.T) {
+	g := meuptest.Start(t, meuptest.Config)
+	mew := dial(t, strings.Replace(g.URL("lab"), "?", "?dialect=mew/v0.4&", 1), &websocket.DialOptions{HTTPHeader: bearer("alice")})
+	read(t, mew)
+	send(t, mew, `{"id": "o", "kind": "stream/open", "payload": {"stream_id": "s"}}`)
+	read(t, mew)
+	for _, size := range []int{0, 1, 5_000, 100_000, 1<<20 - 3} {
+		frame := "#s#" + strings.Repeat("x", size)
+		send(t, mew, frame)
+		if got := readRaw(t, mew); got != frame {
+			t.Fatalf("a frame of %d bytes came back as %.40q", len(frame), got)
+		}
+	}
+	send(t, mew, "#s#"+strings.Repeat("x", 1<<20))
+	if _, kind := read(t, mew); kind != "system/error" {
+		t.Errorf("a frame above the limit: got %s", kind)
+	}
+}
+
+func readRaw(t *testing.T, ws *websocket.Conn) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, frame, err := ws.Read(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(frame)
+}
+
 // TestFragmentsAndPings: a message may come in fragments, with pings between
 // them; a ping is answered with its own payload.
 func TestFragmentsAndPings(t *testing.T) {

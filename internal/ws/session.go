@@ -135,7 +135,8 @@ func (s *session) refreshLimits() {
 
 var errTooLarge = errors.New("message too large")
 
-// read returns the next message in memory of its own; nil for a binary one.
+// read returns the next message in memory of its own; nil for a binary one that
+// is not stream data.
 func (s *session) read(ctx context.Context) ([]byte, error) {
 	typ, message, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -148,19 +149,23 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 	block := blocks.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
 	defer blocks.Put(block)
 	n, err := io.ReadFull(r, *block)
-	if err == nil {
-		return s.readLarge(r, (*block)[:n])
+	var frame []byte
+	switch {
+	case err == nil:
+		frame, err = s.readLarge(r, (*block)[:n])
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		frame, err = append(make([]byte, 0, n), (*block)[:n]...), nil
 	}
-	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil {
 		return nil, err
 	}
-	if s.frameBytes = n; int64(n) > s.messageLimit {
+	if s.frameBytes = len(frame); int64(len(frame)) > s.messageLimit {
 		return nil, errTooLarge
 	}
-	if typ != websocket.MessageText {
+	if typ != websocket.MessageText && !protocol.IsStreamFrame(frame, s.member.Speaks()) {
 		return nil, nil
 	}
-	return append(make([]byte, 0, n), (*block)[:n]...), nil
+	return frame, nil
 }
 
 // readLarge reads on when a message is longer than a block.
@@ -172,9 +177,6 @@ func (s *session) readLarge(r io.Reader, begun []byte) ([]byte, error) {
 	rest, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
 		return nil, err
-	}
-	if int64(len(rest)) >= limit {
-		return nil, errTooLarge
 	}
 	return append(append(make([]byte, 0, len(begun)+len(rest)), begun...), rest...), nil
 }

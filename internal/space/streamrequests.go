@@ -1,0 +1,216 @@
+package space
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// streamAnswers are the kinds by which the gateway answers requests about streams.
+var streamAnswers = map[protocol.Kind]protocol.Kind{
+	protocol.KindStreamRequest:     protocol.KindStreamOpen,
+	protocol.KindStreamGrantWrite:  protocol.KindStreamWriteGranted,
+	protocol.KindStreamRevokeWrite: protocol.KindStreamWriteRevoked,
+	protocol.KindStreamTransfer:    protocol.KindStreamTransferred,
+}
+
+// answersStream returns the kind of the gateway's answer to an envelope; "" if it
+// does not answer it. A stream.request in other dialects is for participants.
+func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
+	if k == protocol.KindStreamRequest && f.Dialect != protocol.MEW4 {
+		return ""
+	}
+	return streamAnswers[k]
+}
+
+// checkStream refuses what the sender may not do to a stream.
+func (p *publication) checkStream(c *candidate) *protocol.Error {
+	kind, payload := c.in.Envelope.Kind, c.in.Payload
+	id := payload.Get("stream_id").Text()
+	s, open := p.space.streams.get(id)
+	mew := p.from.Dialect == protocol.MEW4
+	switch kind {
+	case protocol.KindStreamRequest:
+		if mew {
+			return p.checkStreamRequest(c)
+		}
+		return nil
+	case protocol.KindStreamOpen:
+		if !open {
+			return p.checkStreamOpen(id)
+		}
+	case protocol.KindStreamData:
+		if slices.Contains(s.writers, p.from.ID) || !open && !mew {
+			return nil
+		}
+		if mew {
+			err := protocol.Errorf(protocol.CodeUnauthorizedStreamWrite, "You may not write into this stream, or it is not open.")
+			err.StreamID = id[:min(len(id), maxStreamID)]
+			return err
+		}
+	case protocol.KindStreamClose:
+		if !open {
+			return nil
+		}
+	case protocol.KindStreamGrantWrite, protocol.KindStreamRevokeWrite, protocol.KindStreamTransfer:
+		return p.checkStreamOwner(c, &s, open)
+	default:
+		return nil
+	}
+	if s.owner != p.from.ID {
+		return protocol.Errorf(protocol.CodeIdentityMismatch, "The stream %s is %s's.", id, s.owner)
+	}
+	return nil
+}
+
+func (p *publication) checkStreamRequest(c *candidate) *protocol.Error {
+	var unknown []protocol.ParticipantID
+	for _, id := range targetsIn(c.in.Payload) {
+		if !p.space.Knows(id) {
+			unknown = append(unknown, id)
+		}
+	}
+	if len(unknown) > 0 {
+		err := protocol.Errorf(protocol.CodeTargetNotFound, "This space does not know all of these targets; no stream was opened.")
+		err.Targets = unknown
+		return err
+	}
+	return p.checkStreamQuota(len(c.in.Envelope.Payload))
+}
+
+func (p *publication) checkStreamOpen(id string) *protocol.Error {
+	if len(id) > maxStreamID {
+		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/stream_id", Detail: "at most 256 bytes",
+			Message: "The id of a stream may have at most 256 bytes."}
+	}
+	return p.checkStreamQuota(0)
+}
+
+func (p *publication) checkStreamQuota(bytes int) *protocol.Error {
+	waiting := 0
+	for _, c := range p.waiting {
+		if c.in.Envelope.Kind == protocol.KindStreamOpen {
+			waiting++
+		}
+	}
+	if p.space.streams.admits(p.from.ID, waiting, bytes) {
+		return nil
+	}
+	err := protocol.Errorf(protocol.CodeRateLimited, "Too many streams are open, of yours or in this space; close some first.")
+	err.Limit, err.RetryAfterMS = "open_streams", 1000
+	return err
+}
+
+// checkStreamOwner refuses a grant, a revocation or a transfer.
+func (p *publication) checkStreamOwner(c *candidate, s *stream, open bool) *protocol.Error {
+	whom := participantIn(c.in.Payload, "participant_id")
+	switch kind := c.in.Envelope.Kind; {
+	case !open:
+		return protocol.Errorf(protocol.CodeStreamNotFound, "No such stream is open.")
+	case s.owner != p.from.ID && p.from.Dialect != protocol.MEW4:
+		return protocol.Errorf(protocol.CodeIdentityMismatch, "The stream is %s's.", s.owner)
+	case s.owner != p.from.ID:
+		return protocol.Errorf(protocol.CodeUnauthorized, "The stream is %s's; only its owner can do this.", s.owner)
+	case kind == protocol.KindStreamGrantWrite && !p.space.Knows(whom):
+		return protocol.Errorf(protocol.CodeParticipantNotFound, "This space knows no participant of that id.")
+	case kind == protocol.KindStreamRevokeWrite && whom == s.owner:
+		return protocol.Errorf(protocol.CodeInvalidOperation, "The owner of a stream always may write; transfer or close it instead.")
+	case kind == protocol.KindStreamTransfer && !p.space.IsPresent(participantIn(c.in.Payload, "new_owner")):
+		return protocol.Errorf(protocol.CodeParticipantNotFound, "The new owner is not connected to this space.")
+	}
+	return nil
+}
+
+// addressData addresses stream data to the targets of its stream. A raw frame,
+// which has neither addressees nor a context, gets those of the stream.
+func (p *publication) addressData(c *candidate) {
+	s, open := p.space.streams.get(c.in.Payload.Get("stream_id").Text())
+	if !open {
+		return
+	}
+	e, mew := &c.draft.Envelope, p.from.Dialect == protocol.MEW4
+	switch {
+	case len(s.targets) > 0:
+		e.To, c.spelling.Targeted = s.targets, true
+		c.draft.Note = c.note()
+	case mew && len(e.To) == 0:
+		e.To = s.audience()
+	}
+	if mew && e.Context == "" {
+		e.Context = s.opened.Context
+	}
+	c.in.Envelope.To, c.in.Envelope.Context = e.To, e.Context
+}
+
+// answerStream answers an admitted request about a stream, to all that may see
+// the stream. The id of a stream that the gateway opens is that of its
+// stream.open, so that no id is ever given twice.
+func (p *publication) answerStream(ctx context.Context, c *candidate) *protocol.Error {
+	request, kind := &c.draft.Envelope, p.from.answersStream(c.draft.Envelope.Kind)
+	if kind == "" {
+		return nil
+	}
+	fields, err := fieldsOf(request.Payload)
+	if err != nil {
+		return errUnanswered()
+	}
+	id := p.space.hub.newID()
+	sp := spelling{Context: c.spelling.Context}
+	owner := p.from.ID
+	var to []protocol.ParticipantID
+	if kind == protocol.KindStreamOpen {
+		if len(targetsIn(c.in.Payload)) == 0 {
+			delete(fields, "target")
+		}
+		fields["stream_id"], fields["encoding"] = id, "text"
+		fields["owner"], fields["authorized_writers"] = owner, []protocol.ParticipantID{owner}
+		if to = request.To; len(to) > 0 {
+			to = with(to, owner)
+		}
+		sp.To = []protocol.ParticipantID{owner}
+	} else {
+		s, open := p.space.streams.get(c.in.Payload.Get("stream_id").Text())
+		if !open {
+			return protocol.Errorf(protocol.CodeStreamNotFound, "The stream was closed.")
+		}
+		fields["authorized_writers"] = s.writers
+		if kind == protocol.KindStreamTransferred {
+			fields["previous_owner"], owner = owner, s.owner
+		}
+		to = s.audience()
+	}
+	answer, err := protocol.FromGateway(id, kind, p.space.now(), fields)
+	if err != nil {
+		return errUnanswered()
+	}
+	answer.To, answer.Context, answer.Correlation = to, request.Context, protocol.CorrelateTo(request.ID)
+	if c.spelling.ID != "" {
+		sp.Correlation = []protocol.ID{c.spelling.ID}
+	}
+	draft := journal.Draft{Envelope: answer, Note: sp.note(nil), Thread: with(c.draft.Thread, p.from.ID)}
+	if err := p.space.record(ctx, draft); err != nil {
+		p.space.log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
+		return errUnanswered()
+	}
+	if !p.space.IsPresent(owner) { // it left meanwhile
+		p.space.leaveStreams(owner)
+	}
+	return nil
+}
+
+func errUnanswered() *protocol.Error {
+	return protocol.Errorf(protocol.CodeUnavailable, "The log cannot take the answer to this request now; send it again under another id.")
+}
+
+func fieldsOf(payload json.RawMessage) (map[string]any, error) {
+	var raw map[string]json.RawMessage
+	err := json.Unmarshal(payload, &raw)
+	fields := make(map[string]any, len(raw)+4)
+	for name, value := range raw {
+		fields[name] = value
+	}
+	return fields, err
+}
