@@ -39,9 +39,10 @@ func newExport() *cobra.Command {
 		Use:   "export --space S (--data DIR | --config FILE | --gateway URL)",
 		Short: "Writes a space or one thread of it as JSON Lines, Markdown or traces",
 		Long: `export writes what is in the log of a space to standard output, or to a file.
-With --data it reads the folder of a gateway that does not run, and all that is
-in it; with --gateway it asks a running one and writes what the token's
-participant may see. Progress goes to standard error.
+With --gateway it asks a running gateway and writes what the token's participant
+may see. With --data or --config it reads the folder of a gateway that is
+stopped, and all that is in it: a running one keeps its folder to itself.
+Progress goes to standard error.
 
 The formats:
   jsonl  the envelopes, one a line, in the order of the log. Characters that a
@@ -70,8 +71,8 @@ left.`,
 	fl := c.Flags()
 	fl.StringVar(&f.space, "space", "", "space to export (required)")
 	fl.StringVar(&f.thread, "thread", "", "this thread alone")
-	fl.StringVar(&f.config, "config", "", "the gateway's configuration, whose rules and secrets are used for --data")
-	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a gateway that does not run")
+	fl.StringVar(&f.config, "config", "", "configuration of a stopped gateway, whose folder, rules and secrets are used")
+	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a stopped gateway")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
 	fl.StringVar(&f.format, "format", formatLines, "jsonl, md or otel")
@@ -86,7 +87,7 @@ func (f *exportFlags) check() error {
 	case !protocol.ValidSpaceName(f.space):
 		return &usageError{errors.New("--space must name a space")}
 	case f.data == "" && f.config == "" && f.gateway == "":
-		return &usageError{errors.New("give one of --data and --gateway")}
+		return &usageError{errors.New("give one of --gateway (of a running gateway), --config and --data (of a stopped one)")}
 	case f.data != "" && f.gateway != "":
 		return &usageError{errors.New("give one of --data and --gateway, not both")}
 	case f.config != "" && f.gateway != "":

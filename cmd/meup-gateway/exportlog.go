@@ -15,6 +15,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/internal/journal/entrydb"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/safety"
@@ -49,8 +50,11 @@ func openFolder(ctx context.Context, f *exportFlags, warnings io.Writer) (export
 	}
 	log := program.TextLogger(warnings, slog.LevelWarn)
 	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Logger: log})
+	if errors.Is(err, entrydb.ErrInUse) {
+		return nil, fmt.Errorf("a gateway that runs has the log in %s open: export from it with --gateway URL and --token-env NAME in place of --config and --data, or stop it first", data)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open the log (a running gateway holds it; use --gateway then): %w", err)
+		return nil, fmt.Errorf("open the log: %w", err)
 	}
 	if err := knows(ctx, j, data, f.space); err != nil {
 		return nil, errors.Join(err, j.Close())

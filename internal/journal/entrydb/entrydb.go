@@ -126,6 +126,9 @@ func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 	return pebble.Open(dir, o)
 }
 
+// ErrInUse: the store is open already, usually in a gateway that runs.
+var ErrInUse = errors.New("another process has it open")
+
 // explain puts what an operator can do something about into words. Pebble does
 // not always say which file it was reading; while it opens, it reads one after
 // the other.
@@ -137,7 +140,7 @@ func explain(err error, g *gate) error {
 		}
 		return fmt.Errorf("the store is damaged, look at %s: %w", g.lastRead(), err)
 	case isLocked(err):
-		return fmt.Errorf("another process has it open: %w", err)
+		return fmt.Errorf("%w: %w", ErrInUse, err)
 	}
 	return err
 }
