@@ -45,6 +45,27 @@ func (m *pacedModel) script(r llmtest.Request) llmtest.Turn {
 	return llmtest.Turn{Hang: m.last, Text: "It listens on port 8080."}
 }
 
+// Thoughts and conclusions are Markdown, whole in the steps and as a line in the preview.
+func pageThoughtMarkdown(s *pageStage) {
+	scout := s.join("scout")
+	in := scout.reason(s.join("alice").say("What now?"), "Making a **plan**")
+	scout.think(in, "**First** look at `a_b`:\n\n1. read it\n2. change it")
+	p := s.visit("alice")
+	b := block("scout")
+	p.sees(saying("listitem", like("First look at a_b")).in(b))
+	p.until("no marks in the preview", `!eyes.text(`+b.find()+`).includes("**")`)
+	scout.think(in, "# Changed\n\n<b>not bold</b> and *done*")
+	scout.conclude(in, "It is **done**.")
+	scout.answer(protocol.ID(in), "Done.")
+	p.is(head(b, "Thought for "), "aria-expanded", "false")
+	p.click(head(b, "Thought for "))
+	p.sees(saying("listitem", "read it").in(b))
+	p.sees(saying("heading", "Changed").in(b))
+	p.sees(saying("listitem", like("<b>not bold</b> and done")).in(b))
+	p.until("strong words", `[...`+b.find()+`.querySelectorAll("strong")].map((x) => x.textContent).join() === "plan,First,done"`)
+	p.until("no marks", `!/[*`+"`"+`#]/.test(eyes.text(`+b.find()+`))`)
+}
+
 // Every state of a block of the real agent, and the same after a reload.
 func pageBlocksLive(s *pageStage) {
 	m := &pacedModel{first: make(chan struct{}), second: make(chan struct{}), last: make(chan struct{}), words: make(chan struct{})}

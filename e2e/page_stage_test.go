@@ -62,6 +62,7 @@ func TestPage(t *testing.T) {
 		{"a person stops an agent", pageStop},
 		{"a block in which nobody reasons yet", pageIdleBlock},
 		{"two agents at once", pageTwoAgents},
+		{"Markdown in thoughts", pageThoughtMarkdown},
 		{"a person's choice wins", pageToggles},
 		{"the end of the talk", pageFollows},
 		{"the preference is kept", pagePreference},

@@ -6,7 +6,8 @@ import { nothing } from "lit";
 import { Frugal, MOST_WORK, lex } from "../src/ui/lexer.js";
 import { markdown } from "../src/ui/markdown.js";
 import { author, spoken } from "../src/ui/author.js";
-import { anchor, initials, plain, pretty, safeUrl, thought } from "../src/ui/text.js";
+import { thought } from "../src/ui/prose.js";
+import { anchor, brief, initials, plain, pretty, safeUrl } from "../src/ui/text.js";
 import { longText } from "../src/ui/words.js";
 
 /** A drawing as it would be written; what came from outside stands between ‹ and ›. */
@@ -128,8 +129,25 @@ test("entities are the characters that they name, and make no element", () => {
   assert.match(read(markdown("a &lt;b&gt; &amp;amp; &#x202E;c")), /a <b> &amp; c/);
 });
 
-test("thoughts have code between backquotes", () => {
-  assert.match(read(thought("run `rm -rf` now")), /<code>‹rm -rf›<\/code>/);
+test("a line of a thought has its code and its emphasis, and no marks of lists and headings", () => {
+  assert.match(read(brief("run `rm -rf` now")), /<code>‹rm -rf›<\/code>/);
+  assert.match(read(brief("**Plan**: look at `a_b*`")), /<strong>‹Plan›<\/strong>‹: look at ›<code>‹a_b\*›<\/code>/);
+  assert.equal(read(brief("## Plan")), "‹Plan›");
+  assert.equal(read(brief("- read_file and write_file")), "‹read_file and write_file›");
+  assert.equal(read(brief("2 * 3 ** 4 ** 5")), "‹2 * 3 ** 4 ** 5›");
+  assert.deepEqual(tags(brief("<b>**<i>**`<u>`")), ["strong", "code"]);
+});
+
+test("thoughts are Markdown, and what has no marks of it is text", () => {
+  for (const text of ["**bold**", "`code`", "a\n- b", "1. first", "# Title", "| a |\n|---|", "~~no~~", "_so_", "[x](https://x.test)", "a\n---", "a &amp; b", "> q"]) {
+    assert.match(read(thought(text)), /<meup-prose/, text);
+  }
+  for (const text of ["plain", "a-b and 1.5", "one\ntwo", "see https://x.test/", "A & B", "50% (or so)!"]) assert.doesNotMatch(read(thought(text)), /<meup-prose/, text);
+});
+
+test("lines of a thought stay lines", () => {
+  assert.match(read(markdown("one\ntwo", true)), /‹one›<br \/>‹two›/);
+  assert.doesNotMatch(read(markdown("one\ntwo")), /<br/);
 });
 
 test("long numbers survive being made pretty", async () => {

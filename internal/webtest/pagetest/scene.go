@@ -95,7 +95,7 @@ func (s *Stage) release(pace time.Duration) {
 	pause(2 * pace)
 	s.Say("files", toolResult("c-2", in, "412 passed, 0 failed, 3 skipped"))
 	s.Say("planner",
-		reasons("o-1", "observation", in, map[string]any{"message": "All checks pass. One point is open, and it is about words: the new limits have to be announced."}),
+		reasons("o-1", "observation", in, map[string]any{"message": "All checks pass. **One point is open**, and it is about words:\n\n1. announce the new limits\n2. point to `docs/protocol.md`"}),
 		Envelope{"id": "r-notes", "kind": "reasoning.start", "context": in, "payload": map[string]any{"message": "Do the notes mention the limits?"}},
 		reasons("t-3", "thought", inner, map[string]any{"message": "If the notes have a section about limits, nothing is missing."}),
 		toolCall("c-3", inner, "t-3", "read_file", map[string]any{"path": "CHANGELOG.md"}))

@@ -12,7 +12,8 @@ import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
 import { Light, define } from "./light.js";
 import { raw } from "./raw.js";
-import { plain, pretty, thought, verbatim, who } from "./text.js";
+import { thought } from "./prose.js";
+import { plain, pretty, verbatim, who } from "./text.js";
 import { longText } from "./words.js";
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
@@ -62,7 +63,7 @@ export class CallView extends Light {
     const c = this.step.call;
     const open = this.open;
     return html`<div class="call" data-outcome=${c.outcome}>
-      ${c.rationale === "" || this.bare ? nothing : html`<p class="step-text why">${longText(c.rationale, thought)}</p>`}
+      ${c.rationale === "" || this.bare ? nothing : html`<div class="step-text why">${thought(c.rationale)}</div>`}
       <button class="call-line" aria-expanded=${open ? "true" : "false"} @click=${this.toggle}>
         ${outcomeMark(c, this.over)}
         <code class="tool">${who(c.tool)}</code>

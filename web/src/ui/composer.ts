@@ -15,7 +15,7 @@ import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
 import { Light, define } from "./light.js";
 import { draft, keepDraft } from "./prefs.js";
-import { initials, who } from "./text.js";
+import { brief, initials, who } from "./text.js";
 
 export class Composer extends Light {
   static override properties = {
@@ -115,7 +115,7 @@ export class Composer extends Light {
     if (this.replyTo === null) return nothing;
     const m = this.desk.state.messages.get(this.replyTo);
     return html`<p class="reply-chip">
-      ${icon("reply")} <span><b>${m === undefined ? "Reply" : who(m.from)}</b> ${m === undefined ? nothing : oneLine(neutral(m.text), 90)}</span>
+      ${icon("reply")} <span><b>${m === undefined ? "Reply" : who(m.from)}</b> ${m === undefined ? nothing : m.format === "markdown" ? brief(oneLine(m.text, 90)) : oneLine(neutral(m.text), 90)}</span>
       <button type="button" class="icon-button" aria-label="Do not reply to it" @click=${() => (this.replyTo = null)}>${icon("close")}</button>
     </p>`;
   }

@@ -64,7 +64,7 @@ export class Frugal extends Tokenizer {
   }
 }
 
-/** The tokens of a text. */
-export function lex(text: string, tokenizer = new Frugal()): readonly Token[] {
-  return new Lexer({ gfm: true, tokenizer }).lex(text);
+/** The tokens of a text; with `breaks` its lines stay lines. */
+export function lex(text: string, tokenizer = new Frugal(), breaks = false): readonly Token[] {
+  return new Lexer({ gfm: true, breaks, tokenizer }).lex(text);
 }

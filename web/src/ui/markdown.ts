@@ -15,19 +15,19 @@ const MOST = 20_000;
 /** Nested more deeply, a quotation or list is text. */
 const DEEPEST = 12;
 
-/** Draws a text; the text itself where it is too long, or if it cannot be read. */
-export function markdown(text: string): unknown {
-  if (text.length <= MOST) return whole(text);
+/** Draws a text; the text itself where it is too long, or if it cannot be read. With `breaks` its lines stay lines. */
+export function markdown(text: string, breaks = false): unknown {
+  if (text.length <= MOST) return whole(text, breaks);
   const line = text.lastIndexOf("\n", MOST);
   const cut = line > MOST / 2 ? line + 1 : MOST;
-  return html`${whole(text.slice(0, cut))}
+  return html`${whole(text.slice(0, cut), breaks)}
     <p class="faint">The rest is long and is shown as it is written.</p>
     <div class="prose plain">${plain(text.slice(cut))}</div>`;
 }
 
-function whole(text: string): unknown {
+function whole(text: string, breaks: boolean): unknown {
   try {
-    return blocks(lex(neutral(text)), 0, []);
+    return blocks(lex(neutral(text), undefined, breaks), 0, []);
   } catch {
     return plain(text);
   }

@@ -10,7 +10,7 @@ import { icon } from "./icons.js";
 import { Light, define } from "./light.js";
 import "./prose.js";
 import { raw, redaction } from "./raw.js";
-import { initials, who } from "./text.js";
+import { brief, initials, who } from "./text.js";
 import { clock, longText, moment } from "./words.js";
 
 export class MessageView extends Light {
@@ -67,8 +67,8 @@ export class MessageView extends Light {
   private reply(): TemplateResult | typeof nothing {
     const { quote, lone } = this;
     if (quote !== null) {
-      const text = quote.format === "markdown" ? quote.text.replace(/[*_`#>|]+/g, "") : quote.text;
-      const words = oneLine(neutral(text), 140);
+      const line = oneLine(neutral(quote.text), 140);
+      const words = quote.format === "markdown" ? brief(line) : line;
       return html`<button class="quote" @click=${() => void this.desk.goTo(quote.id)}>
         <span class="quote-author">${quote.from === this.desk.you ? "You" : spoken(quote.from)}</span> ${words}
       </button>`;

@@ -9,7 +9,8 @@ import { author } from "./author.js";
 import type { SpaceDesk } from "./desk.js";
 import { passes } from "./sieve.js";
 import { outcomeMark, sameThought } from "./call.js";
-import { plain, thought, who } from "./text.js";
+import { thought } from "./prose.js";
+import { brief, plain, who } from "./text.js";
 
 /** How much of the end of a growing text. */
 const MOST_GROWING = 4000;
@@ -20,7 +21,7 @@ const MOST = 6;
 export function preview(desk: SpaceDesk, b: Block): TemplateResult {
   const steps = latest(b, desk);
   if (steps.length === 0) {
-    return html`<p class="preview-line">${b.message === "" ? "…" : plain(oneLine(b.message, 320))}</p>`;
+    return html`<p class="preview-line">${b.message === "" ? "…" : brief(oneLine(b.message, 320))}</p>`;
   }
   return html`<ul class="preview-steps">${repeat(steps, (s) => s.key, (s, i) => html`<li class="preview-line">${line(desk, b, s, sameThought(steps[i - 1], s))}</li>`)}</ul>`;
 }
@@ -53,7 +54,7 @@ function line(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult
       return html`${outcomeMark(s.call)}
         <span>
           ${by}
-          ${s.call.rationale === "" || bare ? html`<code>${who(s.call.tool)}</code>` : html`${thought(oneLine(s.call.rationale, 160))} <code>${who(s.call.tool)}</code>`}
+          ${s.call.rationale === "" || bare ? html`<code>${who(s.call.tool)}</code>` : html`${brief(oneLine(s.call.rationale, 160))} <code>${who(s.call.tool)}</code>`}
           ${s.call.summary === "" ? nothing : html`<span class="faint"> → ${plain(oneLine(s.call.summary, 100))}</span>`}
           ${s.call.durationMs === null ? nothing : html`<span class="faint"> ${callDuration(s.call.durationMs)}</span>`}
         </span>`;
@@ -61,11 +62,11 @@ function line(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateResult
       const child = desk.shown.blocks.get(s.path);
       const running = child?.status === "reasoning";
       return html`${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="dot" aria-hidden="true"></span>`}
-        <span>${by}${thought(oneLine(s.rationale || child?.message || "A part of it", 160))}</span>`;
+        <span>${by}${brief(oneLine(s.rationale || child?.message || "A part of it", 160))}</span>`;
     }
     case "said":
-      return html`<span class="dot" aria-hidden="true"></span><span>${author(s.from)}: ${plain(oneLine(s.text, 200))}</span>`;
+      return html`<span class="dot" aria-hidden="true"></span><span>${author(s.from)}: ${brief(oneLine(s.text, 200))}</span>`;
     default:
-      return html`<span class="dot" aria-hidden="true"></span><span class=${s.growing ? "growing" : ""}>${by}${thought(s.growing ? s.text.slice(-MOST_GROWING) : oneLine(s.text || s.questions.join(" "), 320))}</span>`;
+      return html`<span class="dot" aria-hidden="true"></span><span class=${s.growing ? "growing" : ""}>${by}${s.growing ? thought(s.text.slice(-MOST_GROWING)) : brief(oneLine(s.text || s.questions.join(" "), 320), plain)}</span>`;
   }
 }

@@ -1,4 +1,4 @@
-/** The text of a message: plain, or Markdown as soon as what draws it is there. */
+/** The text of a message or a thought: plain, or Markdown as soon as what draws it is there. */
 
 import { type TemplateResult, html } from "lit";
 import { Light, define } from "./light.js";
@@ -12,10 +12,12 @@ let loading: Promise<Markdown> | null = null;
 
 /** Longer Markdown is drawn in part at first; a cut may fall into a table, which is then text. */
 export class Prose extends Light {
-  static override properties = { text: { attribute: false }, format: { attribute: false }, failed: { state: true } };
+  static override properties = { text: { attribute: false }, format: { attribute: false }, breaks: { attribute: false }, failed: { state: true } };
 
   declare text: string;
   declare format: "plain" | "markdown";
+  /** The lines of Markdown stay lines. */
+  declare breaks: boolean | undefined;
   declare private failed: boolean;
 
   protected override render(): TemplateResult {
@@ -25,7 +27,7 @@ export class Prose extends Light {
       return html`<div class="prose plain" dir="auto">${plain(this.text.slice(0, 6000))}</div>`;
     }
     const { markdown } = loaded;
-    return html`<div class="prose" dir="auto">${longText(this.text, markdown)}</div>`;
+    return html`<div class="prose" dir="auto">${longText(this.text, (s) => markdown(s, this.breaks === true))}</div>`;
   }
 
   private async load(): Promise<void> {
@@ -41,3 +43,10 @@ export class Prose extends Light {
 }
 
 define("meup-prose", Prose);
+
+const MARKS = /[`*_~#>|\\]|\]\(|&#?\w+;|^\s*(?:[-+]|\d{1,9}[.)])\s|^\s*(?:-{2,}|={2,})\s*$/mu;
+
+/** A thought. Its kinds have no format: it is Markdown if it has any mark of it, and otherwise text. */
+export function thought(text: string): unknown {
+  return MARKS.test(text) ? html`<meup-prose .text=${text} .format=${"markdown"} .breaks=${true}></meup-prose>` : longText(text);
+}

@@ -20,7 +20,7 @@ import { keepToggles } from "./prefs.js";
 import { pulse } from "./pulse.js";
 import { MOST_ABOUT, ending, stepList } from "./steps.js";
 import { preview } from "./preview.js";
-import { plain } from "./text.js";
+import { brief } from "./text.js";
 
 export class ReasoningBlock extends Light {
   static override properties = { desk: { attribute: false }, block: { attribute: false }, owner: { attribute: false }, drawing: { attribute: false }, wide: { state: true } };
@@ -82,7 +82,7 @@ export class ReasoningBlock extends Light {
           ${running ? html`<span class="spinner" aria-hidden="true"></span>` : html`<span class="chevron" aria-hidden="true">${icon("chevron")}</span>`}
           <span class="reasoning-title" ${ref(this.heading)}>${blockTitle(b, this.desk.now())}</span>
           ${b.opener === "" || b.opener === this.owner ? nothing : html`<span>${author(b.opener)}</span>`}
-          ${b.depth > 0 ? html`<span class="reasoning-about">${plain(oneLine(b.message, MOST_ABOUT))}</span>` : nothing}
+          ${b.depth > 0 ? html`<span class="reasoning-about">${brief(oneLine(b.message, MOST_ABOUT))}</span>` : nothing}
           ${this.counts()}
         </button>
         ${running && this.desk.may("reasoning.cancel") && !this.desk.past

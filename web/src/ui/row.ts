@@ -8,6 +8,7 @@ import { argsLine } from "./call.js";
 import type { SpaceDesk } from "./desk.js";
 import { icon } from "./icons.js";
 import "./message.js";
+import { thought } from "./prose.js";
 import { raw } from "./raw.js";
 import "./reasoning.js";
 import type { Row } from "./rows.js";
@@ -59,7 +60,7 @@ function proposal(desk: SpaceDesk, p: Proposal): TemplateResult {
     <span class="mark ${open ? "wait" : "quiet"}">${icon("decide")}</span>
     <div>
       <p>${author(p.from)} proposes <code>${who(p.tool)}</code> <span class="chip ${open ? "wait" : ""}">${STATUS[p.status]}${p.decidedBy === "" ? "" : ` by ${spoken(p.decidedBy)}`}</span> <span class="time">${clock(p.at)}</span> ${raw(desk, p.id)}</p>
-      ${p.rationale === "" ? nothing : html`<p class="step-text">${longText(p.rationale)}</p>`}
+      ${p.rationale === "" ? nothing : html`<div class="step-text">${thought(p.rationale)}</div>`}
       <p class="call-args">${argsLine(p.args, 160)}</p>
       ${p.done && p.summary !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(oneLine(p.summary, 200))}</p>` : nothing}
       ${open ? html`<button class="words" @click=${() => desk.open("proposals", { id: p.id })}>Decide</button>` : nothing}

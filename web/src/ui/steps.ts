@@ -11,7 +11,8 @@ import { sameThought } from "./call.js";
 import { raw, redaction } from "./raw.js";
 import { longText, percent } from "./words.js";
 import { passes } from "./sieve.js";
-import { plain, thought as thoughtText } from "./text.js";
+import { thought as thoughtText } from "./prose.js";
+import { plain } from "./text.js";
 
 /** How much of what a nested block is about stands in its heading; the whole of a longer text is its first step. */
 export const MOST_ABOUT = 300;
@@ -26,7 +27,7 @@ export function stepList(desk: SpaceDesk, b: Block): TemplateResult {
   const steps = b.steps.filter((s) => passes(desk.view, s));
   const bare = new Set(steps.filter((s, i) => sameThought(steps[i - 1], s)));
   return html`<ol class="steps">
-    ${b.message !== "" && (b.depth === 0 || b.message.length > MOST_ABOUT) ? html`<li class="step aim"><span class="step-text">${longText(b.message, thoughtText)}</span>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
+    ${b.message !== "" && (b.depth === 0 || b.message.length > MOST_ABOUT) ? html`<li class="step aim"><div class="step-text">${thoughtText(b.message)}</div>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
     ${b.droppedSteps > 0 ? html`<li class="step faint">${b.droppedSteps} older steps are no longer held here.</li>` : nothing}
     ${repeat(batches(steps), (x) => x.key, (x) => batch(desk, b, x, bare))}
     ${steps.length === 0 && b.message === "" && b.conclusion === null ? html`<li class="step faint">Nothing was written down.</li>` : nothing}
@@ -74,12 +75,12 @@ function drawStep(desk: SpaceDesk, b: Block, s: Step, bare: boolean): TemplateRe
       return html`<meup-call .desk=${desk} .step=${s} .owner=${b.opener} .over=${b.status !== "reasoning"} .bare=${bare}></meup-call>`;
     case "block": {
       const child = desk.shown.blocks.get(s.path);
-      if (child === undefined) return html`<p class="step-text">${longText(s.rationale)}</p>`;
-      return html`${s.rationale === "" || s.rationale === child.message ? nothing : html`<p class="step-text">${longText(s.rationale)}</p>`}
+      if (child === undefined) return html`<div class="step-text">${thoughtText(s.rationale)}</div>`;
+      return html`${s.rationale === "" || s.rationale === child.message ? nothing : html`<div class="step-text">${thoughtText(s.rationale)}</div>`}
         <meup-reasoning .desk=${desk} .block=${child} .owner=${b.opener} .drawing=${desk.drawing}></meup-reasoning>`;
     }
     case "said":
-      return html`<p class="step-label">${author(s.from)} said</p><div class="step-text">${longText(s.text, thoughtText)}</div>`;
+      return html`<p class="step-label">${author(s.from)} said</p><div class="step-text"><meup-prose .text=${s.text} .format=${s.format}></meup-prose></div>`;
     default:
       return thought(desk, b, s);
   }
@@ -98,9 +99,9 @@ function thought(desk: SpaceDesk, b: Block, s: ThoughtStep): TemplateResult {
           ${s.raw ? html`<span class="chip" title="The model's own thinking">raw</span>` : nothing}
         </p>`
       : nothing}
-    <div class=${s.growing ? "step-text growing" : "step-text"}>${longText(s.text, thoughtText)}</div>
-    ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${longText(q)}</li>`)}</ul>`}
-    ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${longText(e)}</li>`)}</ul>`}
+    <div class=${s.growing ? "step-text growing" : "step-text"}>${thoughtText(s.text)}</div>
+    ${s.questions.length === 0 ? nothing : html`<ul class="step-points">${s.questions.map((q) => html`<li>${thoughtText(q)}</li>`)}</ul>`}
+    ${s.evidence.length === 0 ? nothing : html`<ul class="step-points evidence" aria-label="Evidence">${s.evidence.map((e) => html`<li>${thoughtText(e)}</li>`)}</ul>`}
     ${redaction(s.redacted)} ${s.id === "" ? nothing : raw(desk, s.id)}`;
 }
 
@@ -118,10 +119,10 @@ function conclusion(desk: SpaceDesk, b: Block, c: Conclusion): TemplateResult {
   const said = c.text !== "" && c.text.trim() !== answer.trim();
   return html`<div class="ending conclusion">
     <p class="step-label">Conclusion${c.by === b.opener ? nothing : html` of ${author(c.by)}`}${c.confidence === null ? nothing : html` <span class="faint">${percent(c.confidence)}</span>`} ${raw(desk, c.id)}</p>
-    ${said ? html`<div class="step-text">${longText(c.text, thoughtText)}</div>` : c.decision === "" && answer !== "" ? html`<p class="faint">The answer below.</p>` : nothing}
-    ${c.decision === "" ? nothing : html`<p class="step-text"><b>Decision</b> ${longText(c.decision)}</p>`}
-    ${c.recommendation === "" ? nothing : html`<p class="step-text"><b>Recommendation</b> ${longText(c.recommendation)}</p>`}
-    ${c.keyFactors.length === 0 ? nothing : html`<ul class="step-points" aria-label="Key factors">${c.keyFactors.map((f) => html`<li>${longText(f)}</li>`)}</ul>`}
+    ${said ? html`<div class="step-text">${thoughtText(c.text)}</div>` : c.decision === "" && answer !== "" ? html`<p class="faint">The answer below.</p>` : nothing}
+    ${c.decision === "" ? nothing : html`<div class="step-text named"><b>Decision</b> ${thoughtText(c.decision)}</div>`}
+    ${c.recommendation === "" ? nothing : html`<div class="step-text named"><b>Recommendation</b> ${thoughtText(c.recommendation)}</div>`}
+    ${c.keyFactors.length === 0 ? nothing : html`<ul class="step-points" aria-label="Key factors">${c.keyFactors.map((f) => html`<li>${thoughtText(f)}</li>`)}</ul>`}
     ${redaction(c.redacted)}
   </div>`;
 }

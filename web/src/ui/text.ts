@@ -29,11 +29,14 @@ export function plain(text: string): unknown {
   return parts;
 }
 
-/** Prose in which what stands between backquotes is code: thoughts are written like that. */
-export function thought(text: string): unknown {
-  if (!text.includes("`")) return plain(text);
-  const parts = text.split(/(`[^`\n]{1,300}`)/u);
-  return parts.map((x) => (x.length > 2 && x.startsWith("`") && x.endsWith("`") ? html`<code>${visible(x.slice(1, -1))}</code>` : plain(x)));
+/** A line of Markdown: code, strong words, and no mark of a heading, list or quotation; links only if `prose` makes them. */
+export function brief(text: string, prose: (s: string) => unknown = (s) => s): unknown {
+  const line = neutral(text).replace(/^\s*(?:#{1,6}|[-*+>]|\d{1,9}[.)])\s+/u, "");
+  if (!/`|\*\*/u.test(line)) return prose(line);
+  return line.split(/(`[^`\n]{1,300}`|\*\*[^\s*](?:[^*\n]{0,300}[^\s*])?\*\*)/u).map((x) => {
+    if (x.length > 2 && x.startsWith("`") && x.endsWith("`")) return html`<code>${visible(x.slice(1, -1))}</code>`;
+    return x.length > 4 && x.startsWith("**") && x.endsWith("**") ? html`<strong>${x.slice(2, -2)}</strong>` : prose(x);
+  });
 }
 
 /** An address without what ends the sentence around it. */

@@ -11,7 +11,7 @@ import { define } from "../light.js";
 import type { Desk } from "../panel.js";
 import { shared } from "../styles.js";
 import { mark, spoken } from "../author.js";
-import { pretty, thought, who } from "../text.js";
+import { brief, plain, pretty, who } from "../text.js";
 import { longText } from "../words.js";
 import { exact, goButton, monogram, parts, rawButton, refused, when } from "./parts.js";
 import { cardStyles } from "./proposal-style.js";
@@ -58,7 +58,7 @@ export class ProposalCard extends LitElement {
         ${when(p.at)}
       </header>
       <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>
-      ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, thought)}</p>`} ${this.warnings(p)} ${this.args(p)}
+      ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${this.args(p)}
       ${p.to.length === 0 ? nothing : html`<p class="faint">Said to ${p.to.map((x) => (x === this.desk.you ? "you" : spoken(x))).join(", ")} alone.</p>`}
       ${p.status === "pending" ? nothing : fate(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.trouble ?? "")}
       <footer class="row">${goButton(this.desk, p.id)}<span class="grow"></span>${rawButton(this.desk, p.id)}</footer>

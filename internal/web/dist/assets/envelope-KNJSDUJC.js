@@ -1,4 +1,4 @@
-import{a as b}from"/assets/chunk-G43XG7NS.js";import{a as x,b as a,c as l,i as n,j as S,l as q}from"/assets/chunk-KRSC2ZRI.js";import{g as d,j as $,o as T}from"/assets/chunk-CSYRDBI5.js";import{P as g,R as y,a as u,b as s,e as o,m,r as f,s as v,t as k,v as r,w}from"/assets/chunk-7OGQ7NWK.js";var A=5e4,I=32,h=class extends d{static properties={...d.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[x,q,u`
+import{a as b}from"/assets/chunk-G43XG7NS.js";import{a as x,b as a,c as l,i as n,j as S,l as q}from"/assets/chunk-E5LNYIV6.js";import{g as d,j as $,o as T}from"/assets/chunk-SRANVCBR.js";import{P as g,R as y,a as u,b as s,e as o,m,r as f,s as v,t as k,v as r,w}from"/assets/chunk-EZPMOHX2.js";var A=5e4,I=32,h=class extends d{static properties={...d.properties,held:{state:!0},whole:{state:!0},missing:{state:!0},all:{state:!0}};static styles=[x,q,u`
       dl {
         display: grid;
         grid-template-columns: auto minmax(0, 1fr);
@@ -39,4 +39,4 @@ import{a as b}from"/assets/chunk-G43XG7NS.js";import{a as x,b as a,c as l,i as n
       ${t.context===void 0?o:s`<dt>Context</dt><dd><button class="words" @click=${()=>{n(this.desk,t.context??"")}}>${a(t.context)}</button></dd>`}
       ${i.length===0?o:s`<dt>About</dt><dd class="stack">${i.map(c=>s`<button class="words" @click=${()=>this.show(c)}>${a(c)}</button>`)}</dd>`}
     </dl>`}};$("meup-envelope",h);export{h as EnvelopePanel};
-//# sourceMappingURL=/assets/envelope-JNDJFYVD.js.map
+//# sourceMappingURL=/assets/envelope-KNJSDUJC.js.map

@@ -1,4 +1,4 @@
-import{k as d,n as p,o as u}from"/assets/chunk-CSYRDBI5.js";import{E as i,F as s,P as c,Q as l,a as o,b as a,e as n}from"/assets/chunk-7OGQ7NWK.js";var f=o`
+import{k as d,n as p,o as u}from"/assets/chunk-SRANVCBR.js";import{E as i,F as s,P as c,Q as l,a as o,b as a,e as n}from"/assets/chunk-EZPMOHX2.js";var f=o`
   :host {
     display: block;
     font: var(--text-m) / 1.55 var(--font);
@@ -326,4 +326,4 @@ import{k as d,n as p,o as u}from"/assets/chunk-CSYRDBI5.js";import{E as i,F as s
     cursor: default;
   }
 `;export{f as a,z as b,$ as c,D as d,q as e,T as f,S as g,P as h,v as i,R as j,j as k,I as l};
-//# sourceMappingURL=/assets/chunk-KRSC2ZRI.js.map
+//# sourceMappingURL=/assets/chunk-E5LNYIV6.js.map

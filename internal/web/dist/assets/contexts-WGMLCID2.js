@@ -1,4 +1,4 @@
-import{a as m}from"/assets/chunk-ZIUEBST3.js";import"/assets/chunk-W3EWVAKW.js";import{g as x}from"/assets/chunk-G43XG7NS.js";import{a as k,e as a,i as S,l as T}from"/assets/chunk-KRSC2ZRI.js";import{f as w,g as h,h as p,j as y,k as b}from"/assets/chunk-CSYRDBI5.js";import{C as v,G as $,P as u,a as f,b as s,e as l}from"/assets/chunk-7OGQ7NWK.js";var O=f`
+import{a as m}from"/assets/chunk-H5JUJ5AH.js";import"/assets/chunk-MTRC2KP5.js";import{g as x}from"/assets/chunk-G43XG7NS.js";import{a as k,e as a,i as S,l as T}from"/assets/chunk-E5LNYIV6.js";import{f as w,g as h,h as p,j as y,k as b}from"/assets/chunk-SRANVCBR.js";import{C as v,G as $,P as u,a as f,b as s,e as l}from"/assets/chunk-EZPMOHX2.js";var O=f`
   .in-force {
     padding: var(--space-2) var(--space-3);
     border-radius: var(--round-m);
@@ -106,4 +106,4 @@ import{a as m}from"/assets/chunk-ZIUEBST3.js";import"/assets/chunk-W3EWVAKW.js";
       </div>
       ${c&&t.children.length>0?s`<ul>${t.children.map(N=>this.node(N))}</ul>`:l}
     </li>`}fold(t){let e=new Set(this.closed);e.delete(t)||e.add(t),this.closed=e}flip(t,e){let n=this.desk.view,i=t==="contexts"?"exclude":"contexts",c=n[t].includes(e)?n[t].filter(r=>r!==e):[...n[t].filter(r=>r!==""),e];this.set({[t]:c,[i]:n[i].filter(r=>r!==e)})}set(t){let e={...this.desk.view,...t};this.desk.setView(m(e)?e:p),this.tick++}};function R(o){return v($(o.message||o.approach||o.conclusion?.text||o.id),90)}function j(o){let t=[];o.contexts.length===1&&o.contexts[0]===""?t.push("only the main conversation"):o.contexts.length>0&&t.push(`only ${a(o.contexts.length,"context")}`),o.exclude.length>0&&t.push(`without ${a(o.exclude.length,"context")}`),o.conclusionsOnly&&t.push("starts and conclusions alone"),o.from.length>0&&t.push(`only what ${o.from.map(u).join(", ")} ${o.from.length===1?"says":"say"}`),o.kinds.length>0&&t.push(`only ${o.kinds.join(", ")}`),o.text.trim()!==""&&t.push("only what has certain words");let e=t.join(", ");return`${e.charAt(0).toUpperCase()}${e.slice(1)}.`}y("meup-contexts",g);export{g as Contexts};
-//# sourceMappingURL=/assets/contexts-XO44GXDC.js.map
+//# sourceMappingURL=/assets/contexts-WGMLCID2.js.map

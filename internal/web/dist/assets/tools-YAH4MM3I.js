@@ -1,4 +1,4 @@
-import{a as $}from"/assets/chunk-SGJEBKMS.js";import{a as f,h as g}from"/assets/chunk-WC643RJW.js";import{a as k,b as c,e as b,f as d,k as x,l as T}from"/assets/chunk-KRSC2ZRI.js";import{d as v,g as n,j as y,l as p}from"/assets/chunk-CSYRDBI5.js";import{P as l,R as w,a as h,b as t,e as o}from"/assets/chunk-7OGQ7NWK.js";var P=200,m=class extends n{static properties={...n.properties,text:{state:!0},asked:{state:!0},trouble:{state:!0}};static styles=[k,T,h`
+import{a as $}from"/assets/chunk-BGXXBCPF.js";import{a as f,h as g}from"/assets/chunk-WC643RJW.js";import{a as k,b as c,e as b,f as d,k as x,l as T}from"/assets/chunk-E5LNYIV6.js";import{d as v,g as n,j as y,l as p}from"/assets/chunk-SRANVCBR.js";import{P as l,R as w,a as h,b as t,e as o}from"/assets/chunk-EZPMOHX2.js";var P=200,m=class extends n{static properties={...n.properties,text:{state:!0},asked:{state:!0},trouble:{state:!0}};static styles=[k,T,h`
       .owner {
         margin: var(--space-5) 0 var(--space-2);
       }
@@ -44,4 +44,4 @@ import{a as $}from"/assets/chunk-SGJEBKMS.js";import{a as f,h as g}from"/assets/
             ${this.asked.has(a.id)?t`<span class="faint" role="status">Asked. No answer yet.</span>`:t`<button class="button small" aria-label=${`Ask ${l(a.id)} for its tools`} @click=${()=>{this.ask(a.id)}}>Ask</button>`}
           </li>`)}
       </ul>`:t`<p class="quiet section">You may not ask the others for their tools.</p>`}async ask(e){this.trouble="";let a=await this.desk.send(g(e,f()));a.ok?this.asked=new Set([...this.asked,e]):this.trouble=a.refusal}};y("meup-tools",m);export{m as Tools};
-//# sourceMappingURL=/assets/tools-SJMOGPYY.js.map
+//# sourceMappingURL=/assets/tools-YAH4MM3I.js.map
