@@ -86,8 +86,31 @@ test("somebody else's answer, and an answer to something else, change nothing", 
   const s = new Stage();
   const { question, path } = s.asked();
   s.say("critic", "chat", { message: "I know" }, { correlationId: question });
-  s.say("planner", "chat", { message: "by the way" });
+  s.say("planner", "chat", { message: "by the way" }, { to: ["critic"] });
   assert.equal(s.block(path).status, "reasoning");
+});
+
+test("an answer that correlates to nothing, of a client that acknowledges alone", () => {
+  const s = new Stage();
+  const question = s.say("alice", "chat", { message: "why?" }).id;
+  s.say("planner", "chat.acknowledge", {}, { correlationId: question });
+  const path = s.say("planner", "reasoning.start", { message: "Looking" }).id;
+  assert.equal(s.block(path).question, question);
+  const answer = s.say("planner", "chat", { message: "so" }, { to: ["alice"] }).id;
+  assert.deepEqual([s.block(path).answer, s.space.state.messages.get(answer)?.replyTo], [answer, question]);
+  const more = s.say("planner", "chat", { message: "and by the way" }, { to: ["alice"] }).id;
+  assert.equal(s.space.state.messages.get(more)?.replyTo, null);
+});
+
+test("a context that its start names, and an answer that correlates to its name", () => {
+  const s = new Stage();
+  const question = s.say("alice", "chat", { message: "why?" }, { to: ["planner"] }).id;
+  const start = s.say("planner", "reasoning.start", {}, { context: "reason-900" }).id;
+  assert.equal(s.block("reason-900").question, question);
+  s.say("planner", "reasoning.conclusion", {}, { context: "reason-900" });
+  assert.equal(s.block("reason-900/" + start).status, "complete", "closed with the one around it");
+  const answer = s.say("planner", "chat", { message: "so" }, { correlationId: "reason-900" }).id;
+  assert.deepEqual([s.block("reason-900").status, s.block("reason-900").answer], ["complete", answer]);
 });
 
 test("an answer that correlates to the reasoning answers the question", () => {

@@ -7,7 +7,7 @@ import test from "node:test";
 import { isObject } from "../src/core/read.js";
 import { Reducer } from "../src/core/reducer.js";
 import type { Call, SpaceState } from "../src/core/state.js";
-import type { Decision, Envelope, History } from "../src/core/types.js";
+import type { Decision, Envelope, History, ID, Turn } from "../src/core/types.js";
 
 declare const REPOSITORY: string;
 const CASES = join(REPOSITORY, "internal", "turns", "testdata");
@@ -20,8 +20,8 @@ function archive(name: string): Map<string, string> {
   return files;
 }
 
-/** The log as a participant gets it. */
-function logOf(text: string, viewer: string): readonly Envelope[] {
+/** The log as a participant gets it; without one, all of it. */
+function logOf(text: string, viewer?: string): readonly Envelope[] {
   const threads = new Map<string, ReadonlySet<string>>();
   const out: Envelope[] = [];
   let seq = 0;
@@ -35,7 +35,7 @@ function logOf(text: string, viewer: string): readonly Envelope[] {
     const correlated = env.correlationId === undefined ? [] : [env.correlationId].flat();
     const thread = new Set(correlated.flatMap((id) => [...(threads.get(id) ?? [])]));
     const to = env.to === undefined ? [] : [env.to].flat();
-    if (to.length === 0 || env.from === viewer || to.includes(viewer) || thread.has(viewer)) out.push(env);
+    if (viewer === undefined || to.length === 0 || env.from === viewer || to.includes(viewer) || thread.has(viewer)) out.push(env);
     threads.set(env.id, new Set([...thread, env.from]));
   }
   return out;
@@ -52,9 +52,27 @@ function decisions(h: History): readonly Decision[] {
   return h.turns.flatMap((t) => (t.reasonings ?? (t.reasoning === undefined ? [] : [t.reasoning])).flatMap((r) => r.tool_decisions));
 }
 
+/** The page shows the answer and the reasoning of a turn with its question. `begun` are the messages that begin turns. */
+function answered(s: SpaceState, turn: Turn, begun: ReadonlySet<ID>): void {
+  const m = s.messages.get(turn.message_id);
+  if (m === undefined) return; // a job is about no message
+  const replies = m.replies.flatMap((id) => s.messages.get(id) ?? []).filter((x) => x.from !== m.from && !begun.has(x.id));
+  if (turn.response === null) assert.equal(replies.length, 0, `${m.id} is not answered`);
+  else assert.ok(replies.some((x) => x.from === turn.response_from && x.text === turn.response), `no answer to ${m.id}`);
+  for (const r of turn.reasonings ?? (turn.reasoning === undefined ? [] : [turn.reasoning])) {
+    for (const { context } of r.tool_decisions) {
+      if (context === "") continue;
+      let at = s.messages.get(s.blocks.get(context.split("/", 1)[0] as string)?.question ?? "");
+      while (at !== undefined && at.id !== m.id) at = s.messages.get(at.replyTo ?? "");
+      assert.ok(at !== undefined, `context ${context} is not below ${m.id}`);
+    }
+  }
+}
+
 let compared = 0;
 for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
   const files = archive(name);
+  const begun = new Set([...files.values()].flatMap((text) => [...text.matchAll(/"message_id": "(.+)"/g)].map((x) => x[1] as string)));
   for (const [question, text] of files) {
     const viewer = /^history \S+ as (\S+)$/.exec(question)?.[1];
     const parsed: unknown = viewer === undefined || !text.startsWith("{") ? null : JSON.parse(text);
@@ -73,6 +91,9 @@ for (const name of readdirSync(CASES).filter((n) => n.endsWith(".txtar"))) {
         assert.deepEqual(got, { id: d.call_id, outcome: d.outcome, answeredBy: d.answered_by ?? "", decidedBy: d.decided_by ?? "" });
         compared++;
       }
+      const whole = new Reducer({ fromStart: true });
+      for (const env of logOf(files.get("log") ?? "")) whole.apply(env); // the gateway reads turns from all of the log
+      for (const turn of (parsed as unknown as History).turns) answered(whole.state, turn, begun);
     });
   }
 }

@@ -14,15 +14,16 @@ import type { SpaceState } from "./state.js";
 import { parseTime } from "./time.js";
 import { type Envelope, GATEWAY, type ID, type ParticipantID } from "./types.js";
 import { acceptNamed, respond } from "./reduce/answers.js";
-import { enter, rootOf, settle } from "./reduce/blocks.js";
+import { rootOf, settle } from "./reduce/blocks.js";
 import { aboutChat, say } from "./reduce/chat.js";
 import { type Ctx, type Logged, answered } from "./reduce/context.js";
 import { Live } from "./reduce/live.js";
 import { note } from "./reduce/notices.js";
 import * as people from "./reduce/people.js";
 import { decide, lapse, propose, request, settledBy } from "./reduce/proposals.js";
+import { question } from "./reduce/questions.js";
 import { grant, revoke } from "./reduce/rights.js";
-import { cancel, conclude, saidInside, start, think } from "./reduce/steps.js";
+import { cancel, conclude, saidInside, start, think, within } from "./reduce/steps.js";
 import { closeStream, growStream, openStream } from "./reduce/streams.js";
 import { Tables } from "./reduce/tables.js";
 
@@ -78,10 +79,11 @@ export class Reducer {
   private reduce(e: Logged): void {
     const { c } = this;
     const { context } = e.env;
-    if (context !== undefined) enter(c, context, e);
+    const taken = question(c, e);
+    if (context !== undefined) within(c, context, e, taken);
     if (e.env.from !== GATEWAY) people.hear(c, e);
     acceptNamed(c, e);
-    const opened = dispatch(c, e);
+    const opened = dispatch(c, e, taken);
     if (closesContext(e.env.kind)) lapse(c, e);
     if (context !== undefined) settle(c, context);
     this.place(e, opened);
@@ -174,11 +176,11 @@ export function logged(env: Envelope): Logged {
 }
 
 /** Gives an envelope to the part that it concerns. Returns the context that it opens, if it does. */
-function dispatch(c: Ctx, e: Logged): string {
+function dispatch(c: Ctx, e: Logged, taken: ID): string {
   const { kind, context } = e.env;
   switch (kind) {
     case "chat":
-      if (context === undefined) say(c, e);
+      if (context === undefined) say(c, e, taken);
       else saidInside(c, e);
       break;
     case "chat.acknowledge":
@@ -186,7 +188,7 @@ function dispatch(c: Ctx, e: Logged): string {
       aboutChat(c, e);
       break;
     case "reasoning.start":
-      return start(c, e);
+      return start(c, e, taken);
     case "reasoning.conclusion":
       conclude(c, e);
       break;

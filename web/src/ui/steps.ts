@@ -24,7 +24,7 @@ interface Batch {
 }
 
 export function stepList(desk: SpaceDesk, b: Block): TemplateResult {
-  const steps = b.steps.filter((s) => passes(desk.view, s));
+  const steps = b.steps.filter((s) => passes(desk.view, s) && !hollow(desk, s));
   const bare = new Set(steps.filter((s, i) => sameThought(steps[i - 1], s)));
   return html`<ol class="steps">
     ${b.message !== "" && (b.depth === 0 || b.message.length > MOST_ABOUT) ? html`<li class="step aim"><div class="step-text">${thoughtText(b.message)}</div>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
@@ -32,6 +32,12 @@ export function stepList(desk: SpaceDesk, b: Block): TemplateResult {
     ${repeat(batches(steps), (x) => x.key, (x) => batch(desk, b, x, bare))}
     ${steps.length === 0 && b.message === "" && b.conclusion === null ? html`<li class="step faint">Nothing was written down.</li>` : nothing}
   </ol>`;
+}
+
+/** Whether a step is a context that was closed without anything in it: a start inside a context that it names itself opens one. */
+function hollow(desk: SpaceDesk, s: Step): boolean {
+  const child = s.type === "block" ? desk.shown.blocks.get(s.path) : undefined;
+  return child?.status === "complete" && child.steps.length === 0 && child.message === "" && child.conclusion === null;
 }
 
 /** Puts together what follows one another and has the same number. */

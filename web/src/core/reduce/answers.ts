@@ -59,10 +59,15 @@ export function acceptNamed(c: Ctx, e: Logged): void {
   }
 }
 
+/** Accepts offers because a context of the asker was closed, and with it those below that the asker has opened. */
+export function acceptWithin(c: Ctx, who: ParticipantID, path: ContextPath): void {
+  accept(c, who, (call) => call.context === path || (call.context.startsWith(`${path}/`) && c.t.blocks.get(call.context)?.opener === who));
+}
+
 /**
- * Accepts offers because the asker has continued in a context: with a thought
- * (of a batch, if group says so), or since the context was closed. Calls of the
- * same batch still wait, and those with several offers stay as they are.
+ * Accepts offers because the asker has continued in a context with a thought (of
+ * a batch, if group says so). Calls of the same batch still wait, and those with
+ * several offers stay as they are.
  */
 export function acceptIn(c: Ctx, who: ParticipantID, path: ContextPath, group: number | null): void {
   accept(c, who, (call) => call.context === path && (group === null || call.batch !== group));

@@ -170,7 +170,17 @@ function statusOf(c: Ctx, b: Block): BlockStatus {
   if (b.opener === "" && !closed) return "idle";
   if (closed && (answered || b.references.length === 0 || b.depth > 0)) return "complete";
   if (closed || answered) return "collapsed";
+  if (closedAround(c, b)) return "complete";
   return left(c, b) ? "stopped" : "reasoning";
+}
+
+/** Whether its opener has concluded a context around it, which closes what is left open within. */
+function closedAround(c: Ctx, b: Block): boolean {
+  for (let path = b.parent; path !== null; path = parentOf(path)) {
+    const around = c.t.blocks.get(path);
+    if (around?.opener === b.opener && around.conclusion !== null) return true;
+  }
+  return false;
 }
 
 /** Whether nobody goes on with an open block. */

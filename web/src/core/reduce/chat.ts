@@ -2,18 +2,18 @@
 
 import { field, recipients, strings, textOf } from "../read.js";
 import type { Block, Message } from "../state.js";
-import type { Millis } from "../types.js";
+import type { ID, Millis } from "../types.js";
 import { acceptBelow } from "./answers.js";
 import { attach, rootOf, settle } from "./blocks.js";
-import { type Ctx, type Logged, answered, closing } from "./context.js";
+import { type Ctx, type Logged, answered, closing, find } from "./context.js";
 import { merge, unsay } from "./streams.js";
 import type { Mut } from "./tables.js";
 
-/** A chat outside of contexts. */
-export function say(c: Ctx, e: Logged): void {
+/** A chat outside of contexts. `taken` is the question that it answers without naming it. */
+export function say(c: Ctx, e: Logged, taken: ID): void {
   const grown = merge(c, e);
   if (grown !== null) unsay(c, grown.key);
-  const replyTo = answered(c.t, e.references)?.message ?? null;
+  const replyTo = taken || (answered(c.t, e.references)?.message ?? null);
   const question = replyTo === null ? undefined : c.t.edit(c.t.messages, replyTo);
   const m = c.t.add(c.t.messages, e.env.id, newMessage(e, question, grown?.at ?? e.at));
   c.t.line({ type: "message", key: m.id, seq: m.seq, at: m.at });
@@ -52,7 +52,7 @@ function newMessage(e: Logged, question: Message | undefined, begunAt: Millis): 
 function answer(c: Ctx, m: Mut<Message>, question: Message | undefined): void {
   const paths = [...(question?.blocks ?? []), ...m.references.flatMap((id) => c.t.awaiting.get(id) ?? [])];
   for (const id of m.references) {
-    const own = rootOf(c.t.where.get(id)?.path ?? "");
+    const own = rootOf(find(c.t, id)?.path ?? "");
     if (own !== "" && c.t.blocks.get(own)?.question === null) paths.push(own); // it answers what nobody asked
   }
   for (const path of new Set(paths)) {

@@ -22,11 +22,18 @@ export interface Logged {
   readonly references: readonly ID[];
 }
 
+/** Where the envelope with an id belongs, or the context with that name: an outermost one, else the last nested one that was written into. */
+export function find(t: Tables, id: ID): Where | undefined {
+  const w = t.where.get(id);
+  const path = w !== undefined ? "" : t.blocks.get(id)?.parent === null ? id : t.names.get(id);
+  return path === undefined || path === "" ? w : { path, message: t.blocks.get(path.split("/", 1)[0] ?? "")?.question ?? null };
+}
+
 /** The first correlation that is known here; one that leads to a message comes before others. */
 export function answered(t: Tables, references: readonly ID[]): Where | null {
   let found: Where | null = null;
   for (const id of references) {
-    const w = t.where.get(id);
+    const w = find(t, id);
     if (w === undefined) continue;
     const message = w.message ?? t.blocks.get(w.path.split("/", 1)[0] ?? "")?.question ?? null;
     if (message !== null) return { path: w.path, message };

@@ -4,14 +4,14 @@ import { arr, bool, count, field, obj, oneLine, share, str, strings, textOf } fr
 import { look } from "../json.js";
 import type { Block, Step, ThoughtStep } from "../state.js";
 import type { ContextPath, ID, Payload } from "../types.js";
-import { acceptIn } from "./answers.js";
-import { attach, child, ensure, insertStep, replaceStep, settle, take } from "./blocks.js";
+import { acceptIn, acceptWithin } from "./answers.js";
+import { attach, child, ensure, enter, insertStep, opens, replaceStep, rootOf, settle, take } from "./blocks.js";
 import { type Ctx, type Logged, answered, closing } from "./context.js";
 import { merge } from "./streams.js";
 import type { Mut } from "./tables.js";
 
-/** reasoning.start: opens a context, at top level or in another. */
-export function start(c: Ctx, e: Logged): ContextPath {
+/** reasoning.start: opens a context, at top level or in another. `taken` is the question that it is for without naming it. */
+export function start(c: Ctx, e: Logged, taken: ID): ContextPath {
   const outside = e.env.context ?? "";
   const path = child(outside, e.env.id);
   if (path === "") return "";
@@ -26,20 +26,35 @@ export function start(c: Ctx, e: Logged): ContextPath {
   b.lastSeq = e.seq;
   b.counts = { ...b.counts, envelopes: b.counts.envelopes + 1 };
   take(c, b, e.env.from);
-  if (outside === "") question(c, b, e);
+  if (outside === "") belong(c, b, e, taken);
   else explain(c, b, outside, e);
   settle(c, path);
   return path;
 }
 
 /** Finds the message that an outermost block answers, or remembers what it waits for. */
-function question(c: Ctx, b: Mut<Block>, e: Logged): void {
-  const at = answered(c.t, e.references);
-  if (at?.message != null) {
-    attach(c, b, at.message);
+function belong(c: Ctx, b: Mut<Block>, e: Logged, taken: ID): void {
+  c.t.placed.set(b.path, true);
+  const message = answered(c.t, e.references)?.message ?? taken;
+  if (message !== "") {
+    attach(c, b, message);
     return;
   }
   for (const id of e.references) c.t.awaiting.set(id, [...(c.t.awaiting.get(id) ?? []), b.path]);
+}
+
+/**
+ * Places an envelope in a context. An outermost one that nobody has opened by a
+ * start belongs where the first envelope in it correlates to, else to the
+ * question that this takes.
+ */
+export function within(c: Ctx, path: ContextPath, e: Logged, taken: ID): void {
+  const b = enter(c, path, e);
+  if (b.parent !== null) c.t.names.set(b.id, path);
+  const root = rootOf(path);
+  const outermost = c.t.placed.has(root) ? undefined : c.t.edit(c.t.blocks, root);
+  if (outermost === undefined || (!opens(e.env.kind) && answered(c.t, e.references) === null)) return;
+  belong(c, outermost, e, taken);
 }
 
 /** The thought that led to a context within becomes its rationale, and gives it its place. */
@@ -128,7 +143,7 @@ export function conclude(c: Ctx, e: Logged): void {
   const b = inside(c, e);
   if (b?.conclusion !== null || b.cancelled !== null) return;
   b.conclusion = readConclusion(e, e.env.payload);
-  acceptIn(c, b.opener, b.path, null);
+  acceptWithin(c, b.opener, b.path);
 }
 
 function readConclusion(e: Logged, p: Payload): Block["conclusion"] {
@@ -152,7 +167,7 @@ export function cancel(c: Ctx, e: Logged): void {
     const b = c.t.edit(c.t.blocks, path);
     if (b?.conclusion === null && b.cancelled === null) {
       b.cancelled = closing(e);
-      acceptIn(c, b.opener, path, null);
+      acceptWithin(c, b.opener, path);
     }
     settle(c, path);
   }

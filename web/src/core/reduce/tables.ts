@@ -20,6 +20,7 @@ import type {
 } from "../state.js";
 import type { ContextPath, ID, ParticipantID } from "../types.js";
 import type { Logged } from "./context.js";
+import type { Task } from "./questions.js";
 
 export type Mut<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -84,12 +85,25 @@ export class Tables {
   readonly unfinished = new Map<ParticipantID, readonly ContextPath[]>();
   /** Blocks whose question is not loaded, by what they answer. */
   readonly awaiting = new Map<ID, readonly ContextPath[]>();
+  /** Nested contexts by their names, the last that was written into. */
+  readonly names = new Map<ID, ContextPath>();
+  /** Outermost contexts that are known to belong to a question, or to none. */
+  readonly placed = new Map<ContextPath, true>();
+  /** Outermost contexts that somebody has opened, with or without a start. */
+  readonly opened = new Map<ContextPath, true>();
+  /** Chats outside of contexts that answer a question, and are none themselves. */
+  readonly answers = new Map<ID, true>();
+  /** What participants have taken to answer, and what they were asked; oldest first, one of each asker. */
+  readonly taken = new Map<ParticipantID, readonly Task[]>();
+  readonly asked = new Map<ParticipantID, readonly Task[]>();
   /** Highest seq heard of a participant. */
   readonly heard = new Map<ParticipantID, number>();
 
   timeline: readonly TimelineItem[] = [];
   roots: readonly ContextPath[] = [];
   pending: readonly ID[] = [];
+  /** The last chat, if it is a question to all that nobody has taken. */
+  lastQuestion: ID = "";
   oldest = 0;
   head = 0;
   version = 0;
@@ -176,6 +190,7 @@ export class Tables {
     t.timeline = this.timeline;
     t.roots = this.roots;
     t.pending = this.pending;
+    t.lastQuestion = this.lastQuestion;
     t.oldest = this.oldest;
     t.head = this.head;
     t.version = this.version;
@@ -201,5 +216,11 @@ const MAPS = [
   "numberings",
   "unfinished",
   "awaiting",
+  "names",
+  "placed",
+  "opened",
+  "answers",
+  "taken",
+  "asked",
   "heard",
 ] as const satisfies readonly (keyof Tables)[];
