@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/program"
@@ -110,9 +113,14 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	if f.proposalTimeout > 0 {
 		warnMissing(log, c.Welcome().You.Capabilities, proposalNeeds...)
 	}
+	history, err := openHistory(f.gateway, token)
+	if err != nil {
+		return err
+	}
+	defer history.Close()
 	return agent.New(agent.Options{
 		Space: c, Tools: tools, Planner: thinker.Planner, Approach: thinker.Approach, Instructions: instructions,
-		Name: f.name, Answer: agent.Mode(f.answer), CatchUp: agent.CatchUp(f.catchUp),
+		Name: f.name, Answer: agent.Mode(f.answer), CatchUp: agent.CatchUp(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,
 		MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
@@ -124,15 +132,23 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 func dial(parent context.Context, f *runFlags, token string, log *slog.Logger) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
 	defer cancel()
-	opts := client.Options{
+	c, err := client.Dial(ctx, client.Options{
 		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true,
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
-	}
-	if f.catchUp != string(agent.CatchUpOff) {
-		opts.Since = client.After(0)
-	}
-	c, err := client.Dial(ctx, opts)
+	})
 	return c, whyNotJoined(parent, ctx, f.connectTimeout, err)
+}
+
+// openHistory returns a client of the gateway's HTTP API, whose routes are beside
+// its socket.
+func openHistory(socket, token string) (*api.Client, error) {
+	u, err := url.Parse(socket)
+	if err != nil {
+		return nil, fmt.Errorf("parse --gateway: %w", err)
+	}
+	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
+	return api.New(api.Options{URL: u.String(), Token: token})
 }
 
 // whyNotJoined tells what ended the waiting for a gateway, from an error of the

@@ -37,6 +37,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/mcptools"
 	"github.com/meup-protocol/meup/internal/planner"
 	"github.com/meup-protocol/meup/internal/redact"
@@ -65,6 +66,11 @@ type Tools interface {
 	Call(ctx context.Context, name string, args json.RawMessage) (mcptools.Result, error)
 }
 
+// History is what the agent needs of an *api.Client.
+type History interface {
+	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
+}
+
 // Planner decides the next step of a question.
 type Planner interface {
 	Next(ctx context.Context, s planner.State) (planner.Decision, error)
@@ -84,10 +90,11 @@ type Options struct {
 	Approach string
 	// Instructions are the operator's, for planners that heed them.
 	Instructions string
-	// CatchUp says what is done about what was asked before the agent came and
-	// is still without an answer; empty stands for CatchUpOff. With the others
-	// the client must have been dialled from the beginning.
+	// CatchUp selects the questions from before the agent joined that are
+	// answered; empty stands for CatchUpOff. The others need History.
 	CatchUp CatchUp
+	// History reads the log of the space; an *api.Client does.
+	History History
 	// ShowThinking shares a model's raw thinking too.
 	ShowThinking bool
 	// OwnToolsOnly does without the tools that other participants offer.
@@ -182,12 +189,13 @@ type Agent struct {
 	log   *slog.Logger
 	you   protocol.ParticipantID
 	space string
+	head  protocol.Seq // of the log when the agent joined
+	logID string
 	mask  func(string) string
 
 	// Owned by the goroutine of Run.
 	attention *attention
 	talk      talk
-	backlog   *backlog // nil once it has caught up
 
 	life    context.Context           // ends with Run
 	endBy   atomic.Pointer[time.Time] // when everything must be said, once it does
@@ -216,7 +224,7 @@ func New(opts Options) *Agent {
 	welcome := opts.Space.Welcome()
 	you := welcome.You.ID
 	a := &Agent{
-		opts: opts, you: you, space: welcome.Space.Name,
+		opts: opts, you: you, space: welcome.Space.Name, head: welcome.Space.Seq, logID: welcome.Space.Log,
 		log:       opts.Logger.With("participant", you),
 		attention: newAttention(you, opts),
 		talk:      talk{you: you},
@@ -224,9 +232,6 @@ func New(opts Options) *Agent {
 		freed:     make(chan struct{}, 1),
 		replies:   make(chan protocol.Envelope, maxReplies),
 		running:   make(map[protocol.ID]*question),
-	}
-	if opts.CatchUp != CatchUpOff {
-		a.backlog = newBacklog(opts.CatchUp, welcome.Space.Seq, opts.Now())
 	}
 	leaks, err := redact.Default()
 	if err != nil { // the rules are the program's own
@@ -255,9 +260,12 @@ func (a *Agent) Run(ctx context.Context) error {
 	}()
 	a.group.Go(func() { a.sendReplies(work) })
 	a.meet(work)
+	if a.opts.CatchUp != CatchUpOff && a.opts.History != nil {
+		a.catchUp(ctx, work)
+	}
 	a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
 	for {
-		env, err := a.receive(ctx)
+		env, err := a.opts.Space.Receive(ctx)
 		var gap *client.GapError
 		switch {
 		case err == nil:
@@ -274,18 +282,4 @@ func (a *Agent) Run(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// receive returns the next envelope, and the end of the backlog on the way.
-func (a *Agent) receive(ctx context.Context) (protocol.Envelope, error) {
-	if a.backlog == nil {
-		return a.opts.Space.Receive(ctx)
-	}
-	quiet, cancel := context.WithTimeout(ctx, backlogQuiet)
-	defer cancel()
-	env, err := a.opts.Space.Receive(quiet)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return protocol.Envelope{}, nil // perceive finds that nothing came
-	}
-	return env, err
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/docserver"
 	"github.com/meup-protocol/meup/internal/mcptools"
@@ -72,10 +73,13 @@ func dial(t *testing.T, g *meuptest.Gateway, who string, opts client.Options) *c
 }
 
 // employ runs an agent until the test, or the returned function, ends it.
-func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options, since ...protocol.Seq) (stop func()) {
+func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (stop func()) {
 	t.Helper()
-	c := join(t, g, who, since...)
+	c := join(t, g, who)
 	opts.Space = c
+	if opts.CatchUp != "" && opts.History == nil {
+		opts.History = historyOf(t, g, who)
+	}
 	opts.Logger = slog.New(slog.NewTextHandler(testLog{t}, nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -95,6 +99,16 @@ func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options, s
 	}
 	t.Cleanup(stop)
 	return stop
+}
+
+func historyOf(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
+	t.Helper()
+	c, err := api.New(api.Options{URL: g.HTTP(), Token: who + "-token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
 
 type testLog struct{ t *testing.T }

@@ -159,7 +159,7 @@ func TestOldQuestions(t *testing.T) {
 	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(withdrawn)})
 	_ = ghost.Close()
 
-	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAll}, 0)
+	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAll})
 	fourth := ask(t, alice, "hello")
 	counts := make(map[protocol.ID]int)
 	closed := false

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -39,25 +40,28 @@ func ParseCatchUp(s string) (CatchUp, error) {
 }
 
 const (
-	// maxBacklog bounds the old questions that are answered; older ones are
-	// left.
+	// maxBacklog bounds the old questions that are answered: the youngest.
 	maxBacklog = 64
 	// maxAge bounds how old they may be with CatchUpAuto.
 	maxAge = time.Hour
-	// backlogQuiet is how long nothing comes until the agent finds out whether
-	// there is more: the end of the log may be an envelope that it may not see.
-	backlogQuiet = time.Second
+	// recentEntries is how much of the log is read to catch up: the youngest
+	// entries, and ownEntries up to the agent's last envelope. CatchUpAll reads
+	// all of it.
+	recentEntries = 2000
+	ownEntries    = 1000
+	// searchPages bounds the pages of history in which the agent's last envelope
+	// is searched for; the gateway scans up to 10,000 entries for a page.
+	searchPages = 5
+	pageEntries = 1000
+	// catchUpTime bounds reading the log.
+	catchUpTime = 30 * time.Second
 )
 
-// backlog is what was said before the agent came, while it is being read.
+// backlog collects what was left open in the log before the agent joined.
 type backlog struct {
-	head   protocol.Seq // where it ends
-	all    bool         // CatchUpAll
-	oldest time.Time    // of what is answered
-	spoken bool         // the agent has said something in this space before
-	asked  bool         // an envelope is on its way that comes behind all of it
-	mute   atomic.Bool  // it was refused
-	done   bool
+	all    bool      // CatchUpAll
+	oldest time.Time // of the questions that are answered
+	spoken bool      // the agent has sent something to this space before
 
 	chats []oldChat // questions without an answer, oldest first
 	// What the agent itself has begun and not ended, by what ended it would be.
@@ -75,9 +79,9 @@ type oldChat struct {
 	spoken bool
 }
 
-func newBacklog(how CatchUp, head protocol.Seq, now time.Time) *backlog {
+func newBacklog(how CatchUp, now time.Time) *backlog {
 	return &backlog{
-		head: head, all: how == CatchUpAll, oldest: now.Add(-maxAge), done: head == 0,
+		all: how == CatchUpAll, oldest: now.Add(-maxAge),
 		contexts:  make(map[protocol.ContextPath]protocol.Envelope),
 		requests:  make(map[protocol.ID]protocol.Envelope),
 		proposals: make(map[protocol.ID]protocol.Envelope),
@@ -86,17 +90,8 @@ func newBacklog(how CatchUp, head protocol.Seq, now time.Time) *backlog {
 	}
 }
 
-// note takes in one envelope and reports whether it is an old one; done is set
-// once there are no more.
-func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *attention) bool {
-	if env.Kind == "" {
-		return true // nothing came for a while
-	}
-	if env.Seq == 0 || env.Seq > b.head {
-		b.done = env.Seq != 0
-		return false
-	}
-	b.done = env.Seq == b.head
+// note adds one entry of the log.
+func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *attention) {
 	if env.From == you {
 		b.spoken = true
 		b.noteOwn(env, you)
@@ -118,19 +113,18 @@ func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *at
 	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw, protocol.KindMCPResponse:
 		b.noteCall(env, you)
 	}
-	return true
 }
 
-// noteCall keeps what is asked of the agent, and forgets what was decided and
-// answered.
+// noteCall adds a request to the agent, and removes what an envelope settles: a
+// proposal by the same rule as while the agent waits for it, a request that the
+// agent has to answer by its own response alone.
 func (b *backlog) noteCall(env *protocol.Envelope, you protocol.ParticipantID) {
-	response := env.Kind == protocol.KindMCPResponse
 	for _, id := range env.Correlation.IDs {
-		delete(b.proposals, id)
-		if response {
-			delete(b.requests, id)
+		if p, open := b.proposals[id]; open && proposal.Settles(&p, env) != proposal.Pending {
+			delete(b.proposals, id)
 		}
-		if response && env.From == you {
+		if env.Kind == protocol.KindMCPResponse && env.From == you {
+			delete(b.requests, id)
 			delete(b.waiting, id)
 		}
 	}
@@ -188,9 +182,9 @@ func (b *backlog) leftovers() []protocol.Envelope {
 			Payload: object(field{"jsonrpc", "2.0"}, field{"id", requestID(&request)}, field{"error", rpcFault{rpcCancelled, why}}),
 		})
 	}
-	for id, proposal := range b.proposals {
+	for id, p := range b.proposals {
 		out = append(out, protocol.Envelope{
-			Kind: protocol.KindMCPWithdraw, To: proposal.To, Context: proposal.Context, Correlation: protocol.CorrelateTo(id), Seq: proposal.Seq,
+			Kind: protocol.KindMCPWithdraw, To: p.To, Context: p.Context, Correlation: protocol.CorrelateTo(id), Seq: p.Seq,
 			Payload: object(field{"reason", "no_longer_needed"}),
 		})
 	}
@@ -218,31 +212,82 @@ func requestID(env *protocol.Envelope) json.RawMessage {
 	return rpc.ID
 }
 
-// silence is what to do when nothing has come for a while: to say something
-// that only the agent itself hears, since what comes before it is old. Where it
-// may not, the silence has to do.
-func (a *Agent) silence(work context.Context) {
-	b := a.backlog
-	if b.mute.Load() {
-		b.done = true
+// readBacklog reads from the log what catching up needs. With CatchUpAuto that is
+// a bounded number of entries, however long the log is: the youngest ones, and
+// those up to the agent's last envelope, where it may have left things open.
+func (a *Agent) readBacklog(ctx context.Context) (*backlog, error) {
+	b := newBacklog(a.opts.CatchUp, a.opts.Now())
+	if b.all {
+		return b, a.readEntries(ctx, b, 0, a.head)
 	}
-	if b.asked {
-		return
+	last, err := a.lastOwn(ctx)
+	if err != nil {
+		return nil, err
 	}
-	b.asked = true
-	a.group.Go(func() {
-		err := a.say(work, protocol.Envelope{
-			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{a.you}, Payload: object(field{"status", "catching up"}),
-		})
-		b.mute.Store(err != nil)
-	})
+	recent, own := a.head-min(a.head, recentEntries), last-min(last, ownEntries)
+	switch {
+	case last == 0:
+	case last < recent:
+		if err := a.readEntries(ctx, b, own, last); err != nil {
+			return nil, err
+		}
+	default:
+		recent = min(recent, own)
+	}
+	return b, a.readEntries(ctx, b, recent, a.head)
 }
 
-// catchUp ends the backlog: what the agent left open when it went is closed,
-// and what is still without an answer is answered.
-func (a *Agent) catchUp(work context.Context) {
-	b := a.backlog
-	a.backlog = nil
+// lastOwn returns the position of the agent's last envelope; 0: none was found.
+func (a *Agent) lastOwn(ctx context.Context) (protocol.Seq, error) {
+	q := api.EnvelopeQuery{From: []protocol.ParticipantID{a.you}, Descending: true, Limit: 1, Log: a.logID, Before: a.head + 1}
+	for range searchPages {
+		page, err := a.opts.History.Envelopes(ctx, a.space, q)
+		switch {
+		case err != nil:
+			return 0, err
+		case len(page.Envelopes) > 0:
+			return page.Envelopes[0].Seq, nil
+		case !page.HasMore:
+			return 0, nil
+		}
+		q.Before = page.Next
+	}
+	return 0, nil
+}
+
+// readEntries reads the entries after since up to upTo.
+func (a *Agent) readEntries(ctx context.Context, b *backlog, since, upTo protocol.Seq) error {
+	q := api.EnvelopeQuery{Since: since, Before: upTo + 1, Limit: pageEntries, Log: a.logID}
+	for {
+		page, err := a.opts.History.Envelopes(ctx, a.space, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Envelopes {
+			env := &page.Envelopes[i]
+			a.attention.note(env, a.opts.Space.Welcome)
+			a.talk.note(env)
+			b.note(env, a.you, a.attention)
+		}
+		if !page.HasMore {
+			return nil
+		}
+		q.Since = page.Next
+	}
+}
+
+// catchUp closes what the agent left open when it ended, and answers questions
+// that have no answer.
+func (a *Agent) catchUp(ctx, work context.Context) {
+	reading, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	b, err := a.readBacklog(reading)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.log.Warn("the log cannot be read: old questions are not answered", "err", err)
+		}
+		return
+	}
 	rest, wanted := b.leftovers(), b.wanted()
 	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
 	for _, env := range b.waiting {

@@ -1,13 +1,16 @@
 package agent_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
@@ -52,7 +55,7 @@ func TestWhatWasLeftOpenIsEnded(t *testing.T) {
 	)
 	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPReject, Context: "whole", Correlation: protocol.CorrelateTo("idea-done"), Payload: []byte(`{"reason":"no"}`)})
 
-	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAuto, Tools: tools(t, handbook), OwnToolsOnly: true}, 0)
+	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAuto, Tools: tools(t, handbook), OwnToolsOnly: true})
 	marker := ask(t, alice, "are you back?")
 	all := conversation(t, alice, answersTo(question, marker))
 	all = append(all, idle(t, alice, "planner")...)
@@ -127,11 +130,7 @@ func TestWhichOldQuestionsAreAnswered(t *testing.T) {
 			leave(t, g, answer)
 
 			now := func() time.Time { return time.Now().Add(test.later) }
-			var since []protocol.Seq
-			if test.how != agent.CatchUpOff {
-				since = append(since, 0)
-			}
-			employ(t, g, "planner", agent.Options{CatchUp: test.how, Now: now, OwnToolsOnly: true}, since...)
+			employ(t, g, "planner", agent.Options{CatchUp: test.how, Now: now, OwnToolsOnly: true})
 			asked["new"] = ask(t, alice, "hello")
 			var wanted []protocol.ID
 			for name := range strings.FieldsSeq(test.want) {
@@ -155,14 +154,81 @@ func TestWhichOldQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// The last thing in the log may be what the agent may not see: the backlog ends
-// nevertheless.
-func TestTheBacklogEndsWhereNothingMoreComes(t *testing.T) {
-	g := meuptest.Start(t, strings.Replace(config, "  lab:\n", "  lab:\n    visibility: addressed\n", 1))
-	alice, carol := join(t, g, "alice"), join(t, g, "carol")
-	leave(t, g, client.Chat("Good morning."))
+// entries counts what the agent reads of the log.
+type entries struct {
+	*api.Client
+	read, pages atomic.Int64
+}
+
+func (e *entries) Envelopes(ctx context.Context, space string, q api.EnvelopeQuery) (*api.Envelopes, error) {
+	page, err := e.Client.Envelopes(ctx, space, q)
+	if err == nil {
+		e.read.Add(int64(len(page.Envelopes)))
+		e.pages.Add(1)
+	}
+	return page, err
+}
+
+// Catching up reads a bounded number of entries, however long the log is, and
+// closes what the agent left open before them.
+func TestAgent_CatchUpIsBounded(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	fill := func(n int) {
+		t.Helper()
+		pending := make([]*client.Pending, n)
+		for i := range pending {
+			var err error
+			if pending[i], err = alice.SendAsync(deadline(t), protocol.Envelope{Kind: "x.tick"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range pending {
+			if _, err := p.Wait(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill(3000)
 	question := ask(t, alice, "hello")
-	ask(t, carol, "not for the planner", "alice")
-	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAuto, OwnToolsOnly: true}, 0)
-	conversation(t, alice, answerTo(question))
+	leave(t, g, protocol.Envelope{ID: "open", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(question)})
+	fill(3000)
+	history := &entries{Client: historyOf(t, g, "planner")}
+	reader := join(t, g, "carol")
+	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAuto, OwnToolsOnly: true, History: history})
+	all := conversation(t, reader, answerTo(question))
+	if !slices.ContainsFunc(all, func(env protocol.Envelope) bool {
+		return env.From == "planner" && env.Kind == protocol.KindReasoningCancel && env.Context == "open"
+	}) {
+		t.Errorf("the context stays open\n%s", script(all))
+	}
+	if read, pages := history.read.Load(), history.pages.Load(); read > 3001 || pages > 6 {
+		t.Errorf("read %d entries in %d pages of a log of 6,000", read, pages)
+	}
+}
+
+// A request for a tool of the agent stays open until the agent's own response,
+// and a proposal until it is settled.
+func TestAgent_ResponsesOfOthersCloseNothing(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	call := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{}}}`)
+	leave(t, g,
+		protocol.Envelope{ID: "whole", Kind: protocol.KindReasoningStart},
+		protocol.Envelope{ID: "call", Kind: protocol.KindMCPRequest, Context: "whole", Payload: call},
+		protocol.Envelope{ID: "idea", Kind: protocol.KindMCPProposal, Context: "whole", Payload: []byte(`{"method":"tools/call","params":{"name":"x","arguments":{}}}`)},
+	)
+	result := []byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPResponse, Correlation: protocol.CorrelateTo("call"), Payload: result})
+	send(t, alice, protocol.Envelope{Kind: protocol.KindMCPResponse, Correlation: protocol.CorrelateTo("idea"), Payload: result})
+	reader := join(t, g, "carol")
+	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAuto, OwnToolsOnly: true})
+	all := conversation(t, reader, func(env *protocol.Envelope) bool {
+		return env.Kind == protocol.KindReasoningCancel && env.Context == "whole"
+	})
+	for _, id := range []protocol.ID{"call", "idea"} {
+		if !slices.ContainsFunc(all, func(env protocol.Envelope) bool { return env.From == "planner" && env.Correlation.Names(id) }) {
+			t.Errorf("%s stays open\n%s", id, script(all))
+		}
+	}
 }

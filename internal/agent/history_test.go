@@ -117,7 +117,7 @@ func TestHistoryIsReadFromTheLog(t *testing.T) {
 	ask(t, alice, "my name is Alice")
 	leave(t, g, client.Chat("Good morning."))
 	memory := &remembering{}
-	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, CatchUp: agent.CatchUpAuto}, 0)
+	employ(t, g, "planner", agent.Options{Planner: memory, OwnToolsOnly: true, CatchUp: agent.CatchUpAuto})
 	conversation(t, alice, answerTo(ask(t, alice, "what is my name?")))
 	if got, want := memory.before("what is my name?"), lines("user| alice: my name is Alice", "assistant| Good morning."); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

@@ -23,9 +23,6 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 	mine := env.From == a.you && a.own.heard(env.ID)
 	a.attention.note(env, a.opts.Space.Welcome)
 	a.talk.note(env)
-	if a.backlog != nil && a.remember(work, env) {
-		return goOn
-	}
 	taken := !mine && a.inbox.deliver(env)
 	switch env.Kind {
 	case protocol.KindSystemWelcome: // the rights may be others now
@@ -52,19 +49,6 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 		}
 	}
 	return goOn
-}
-
-// remember takes in an envelope while the agent catches up, and reports whether
-// it is an old one.
-func (a *Agent) remember(work context.Context, env *protocol.Envelope) bool {
-	if env.Kind == "" {
-		a.silence(work)
-	}
-	old := a.backlog.note(env, a.you, a.attention)
-	if a.backlog.done {
-		a.catchUp(work)
-	}
-	return old
 }
 
 // take begins to answer a question, or says that there are too many.

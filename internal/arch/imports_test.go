@@ -100,7 +100,7 @@ var mayImport = map[string][]string{
 	"internal/intent":                {"client/reasoner/wire", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry", "schemas"},
 	"internal/intent/queue":          {"client/reasoner/wire", "internal/intent", "internal/natsconn"},
 	"internal/mind":                  {"client/reasoner", "internal/llm", "internal/llm/models", "internal/planner", "internal/reasoning", "internal/telemetry"},
-	"internal/agent":                 {"protocol", "client", "internal/llm", "internal/mcptools", "internal/planner", "internal/proposal", "internal/reasoning", "internal/redact", "internal/telemetry"},
+	"internal/agent":                 {"protocol", "client", "client/api", "internal/llm", "internal/mcptools", "internal/planner", "internal/proposal", "internal/reasoning", "internal/redact", "internal/telemetry"},
 	"internal/privatedir":            {},
 	"internal/earlysignal":           {},
 	"internal/termtext":              {},
