@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,14 +162,30 @@ func (c *chaos) kill(ctx context.Context, g *gatewayProc) {
 	g.start()
 }
 
-// terminate ends a gateway in good order and starts it again.
+// terminate ends a gateway in good order and starts it again. A gateway that
+// cannot open its log is about to end by itself, with another exit code, and one
+// that has logged nothing cannot receive signals yet.
 func (c *chaos) terminate(ctx context.Context, g *gatewayProc) {
+	eventually(c.t, "the gateway runs", func() bool { return g.log.String() != "" })
 	g.signal(syscall.SIGTERM)
-	if code := g.wait(15 * time.Second); code != 0 {
+	if code := g.wait(15 * time.Second); code != 0 && !strings.Contains(g.log.String(), "meup-gateway: open the log: ") {
 		c.w.violation("exit code %d after SIGTERM", code)
 	}
 	c.pause(ctx, time.Second)
 	g.start()
+}
+
+// revive starts a gateway again that has ended because its disk was full.
+func (c *chaos) revive(g *gatewayProc) {
+	eventually(c.t, "the gateway is ready or has ended", func() bool {
+		select {
+		case <-g.done:
+			return true
+		default:
+			return get(g.addr, "/readyz", "") == http.StatusOK
+		}
+	})
+	g.startAgain()
 }
 
 // TestChaos_EmbeddedLog runs one gateway on its own disk, which is killed,
@@ -190,7 +207,7 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 	}
 	if mounted {
 		faults = append(faults,
-			fault{"full disk", func(ctx context.Context) { fill(); c.pause(ctx, 2*time.Second); free() }},
+			fault{"full disk", func(ctx context.Context) { fill(); c.pause(ctx, 2*time.Second); free(); c.revive(g) }},
 			fault{"flickering disk", func(ctx context.Context) {
 				for range 10 {
 					fill()
@@ -198,6 +215,7 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 					free()
 					c.pause(ctx, 100*time.Millisecond)
 				}
+				c.revive(g)
 			}},
 			fault{"kill on a full disk", func(ctx context.Context) {
 				fill()
@@ -205,7 +223,7 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 				g.start()
 				c.pause(ctx, time.Second)
 				free()
-				g.startAgain()
+				c.revive(g)
 			}},
 		)
 	} else {

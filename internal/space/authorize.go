@@ -21,7 +21,7 @@ func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Err
 	c.draft.Basis = st.seq
 	e := &c.in.Envelope
 	if !p.allowed(ctx, st, c) {
-		return p.violation(e.Kind)
+		return p.violation(st, e.Kind)
 	}
 	if st.kicked(p.from.ID) {
 		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
@@ -96,13 +96,13 @@ func (p *publication) allowedForMEW(ctx context.Context, c *candidate) bool {
 	return true
 }
 
-func (p *publication) violation(kind protocol.Kind) *protocol.Error {
+func (p *publication) violation(st *State, kind protocol.Kind) *protocol.Error {
 	err := protocol.Errorf(protocol.CodeCapabilityViolation, "Your capabilities do not allow this %s.", p.from.Dialect.SpellKind(kind))
 	if p.from.Observe {
 		err.Message = "This connection observes; it may send system.subscribe alone."
 	}
 	err.AttemptedKind = p.from.Dialect.SpellKind(kind)
-	err.YourCapabilities = p.space.capabilitiesOf(p.from.ID, p.from.Dialect, p.now)
+	err.YourCapabilities = st.capabilitiesOf(p.from.ID, p.from.Dialect, p.now)
 	return err
 }
 

@@ -167,7 +167,7 @@ type Sight struct {
 // SightOf returns what a viewer may see now, by its rights and the
 // configuration.
 func (s *Space) SightOf(who Viewer) Sight {
-	return Sight{who, s.config().Everyone, s.observes(who.ID)}
+	return s.state.Load().sight(who, s.now())
 }
 
 // Sees reports whether section 1 lets the viewer see an envelope of the log that

@@ -44,7 +44,7 @@ func (p *publication) checkDecision(st *State, c *candidate) *protocol.Error {
 	}
 	x := c.proposals[0]
 	if !p.space.SightOf(p.from.viewer()).Sees(x.envelope, x.thread) {
-		return p.notDecider(e)
+		return p.notDecider(st, e)
 	}
 	proposed := proposedBy(x.envelope)
 	if e.Kind == protocol.KindMCPRequest {
@@ -60,7 +60,7 @@ func (p *publication) checkDecision(st *State, c *candidate) *protocol.Error {
 	if mayDecide(rights, x.envelope, proposed) || !p.space.config().DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
 		return nil
 	}
-	return p.notDecider(e)
+	return p.notDecider(st, e)
 }
 
 // checkProposer lets a proposal be withdrawn by its proposer alone.
@@ -115,8 +115,8 @@ func mismatch(message string) *protocol.Error {
 	return protocol.Errorf(protocol.CodeProposalMismatch, "%s", message)
 }
 
-func (p *publication) notDecider(e *protocol.Envelope) *protocol.Error {
-	err := p.violation(e.Kind)
+func (p *publication) notDecider(st *State, e *protocol.Envelope) *protocol.Error {
+	err := p.violation(st, e.Kind)
 	err.Message = "You may not decide on this proposal: none of your capabilities for decide matches it."
 	return err
 }

@@ -1,6 +1,8 @@
 package space
 
 import (
+	"context"
+
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -12,10 +14,71 @@ func (s *Space) deliver(entries []*journal.Entry) {
 	s.deliverMu.Lock()
 	defer s.deliverMu.Unlock()
 	if s.loading {
-		s.pending = append(s.pending, entries...)
+		s.keepPending(entries)
 		return
 	}
 	s.put(entries)
+}
+
+// maxPending and maxPendingBytes, of payloads, bound what is kept of the entries
+// that become durable while a space is being opened.
+const (
+	maxPending      = 1024
+	maxPendingBytes = 4 << 20
+)
+
+// keepPending keeps entries until the space is open. When they are too many,
+// none is kept: the log has them.
+func (s *Space) keepPending(entries []*journal.Entry) {
+	for _, e := range entries {
+		s.pendingBytes += len(e.Envelope.Payload)
+	}
+	if len(s.pending)+len(entries) > maxPending || s.pendingBytes > maxPendingBytes {
+		s.pending, s.pendingBytes = nil, 0
+		s.dropped = entries[len(entries)-1].Envelope.Seq
+		return
+	}
+	s.pending = append(s.pending, entries...)
+}
+
+// startDelivery ends the opening: the pending entries are put after those that
+// were read. While some of them were dropped, it returns false, and the log has
+// to be read on.
+func (s *Space) startDelivery() bool {
+	s.deliverMu.Lock()
+	defer s.deliverMu.Unlock()
+	if s.Head() < s.dropped && !s.retired.Load() {
+		// The first of these may have been read, too; put leaves them out.
+		return false
+	}
+	s.loading = false
+	s.put(s.pending)
+	s.pending = nil
+	return true
+}
+
+// readBatch is how many entries are put at once when the log is read on.
+const readBatch = 256
+
+// readOn puts what the log has after the head.
+func (s *Space) readOn(ctx context.Context) error {
+	batch := make([]*journal.Entry, 0, readBatch)
+	put := func() {
+		s.deliverMu.Lock()
+		s.put(batch)
+		s.deliverMu.Unlock()
+		batch = batch[:0]
+	}
+	for e, err := range s.journal().Range(ctx, s.name, journal.Query{After: s.Head()}) {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, e); len(batch) == readBatch {
+			put()
+		}
+	}
+	put()
+	return nil
 }
 
 func (s *Space) put(entries []*journal.Entry) {
@@ -104,20 +167,21 @@ func (s *Space) closeRemoved(before, after *State) {
 func (s *Space) refreshRights(before, after *State, recipient protocol.ParticipantID) {
 	now := s.now()
 	for _, m := range s.members() {
-		m.refreshObserves()
+		m.refreshSight()
 		if m.ID == recipient || !before.sameRights(after, m.ID, now) {
 			m.welcomeAgain()
 		}
 	}
 }
 
-// refreshObserves notes whether the member may see what is addressed to others
-// now. Several that change the state may call it at the same time: whoever is
-// last has looked at what the last one has made.
-func (m *Member) refreshObserves() {
+// refreshSight notes what the member may see now. Several that change the state
+// may call it at the same time: the last one to store has looked at the state
+// that the last one has made.
+func (m *Member) refreshSight() {
 	for {
 		st := m.space.state.Load()
-		m.observes.Store(st.observes(m.ID, m.space.now()))
+		sight := st.sight(m.Viewer(), m.space.now())
+		m.sight.Store(&sight)
 		if m.space.state.Load() == st {
 			return
 		}

@@ -117,9 +117,13 @@ const (
 )
 
 // open reads what the log holds of a space. What becomes durable meanwhile is
-// kept aside and delivered behind it.
+// kept aside and delivered after it, or read from the log when it is too much.
 func (h *Hub) open(ctx context.Context, s *Space) {
-	err := s.load(context.WithoutCancel(ctx))
+	ctx = context.WithoutCancel(ctx)
+	err := s.load(ctx)
+	for err == nil && !s.startDelivery() {
+		err = s.readOn(ctx)
+	}
 	if err != nil {
 		s.log.Error("open space", "error", err)
 		s.openErr = fmt.Errorf("open space %s: %w", s.name, err)
@@ -127,12 +131,6 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 		close(s.opened)
 		return
 	}
-	s.deliverMu.Lock()
-	s.loading = false
-	pending := s.pending
-	s.pending = nil
-	s.put(pending)
-	s.deliverMu.Unlock()
 	close(s.opened)
 	if s.retired.Load() {
 		s.closed()
@@ -234,6 +232,9 @@ func (s *Space) reconfigure(cfg *Config) {
 	before := s.state.Load()
 	after := before.withConfig(cfg)
 	s.state.Store(after)
+	for _, m := range s.members() { // before the next envelope is delivered
+		m.refreshSight()
+	}
 	s.deliverMu.Unlock()
 
 	s.mu.Lock()
@@ -390,7 +391,7 @@ func (s *Space) expire(last, now time.Time) {
 			continue
 		}
 		if grantsEnded && !sameList(state.ledger.Display(m.ID, last), state.ledger.Display(m.ID, now)) {
-			m.refreshObserves()
+			m.refreshSight()
 			m.welcomeAgain()
 		}
 	}

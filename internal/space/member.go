@@ -66,9 +66,9 @@ type Member struct {
 	failing      time.Time // since when the journal cannot be read; zero: it can
 	retryAt      time.Time // when the journal is read again; zero: at once
 
-	matcher  atomic.Pointer[protocol.Matcher]
-	observes atomic.Bool // may see what is addressed to others
-	speaks   atomic.Uint32
+	matcher atomic.Pointer[protocol.Matcher]
+	sight   atomic.Pointer[Sight] // of one state; see refreshSight
+	speaks  atomic.Uint32
 
 	asleep atomic.Bool
 	nudged atomic.Bool

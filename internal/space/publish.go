@@ -259,7 +259,7 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 		return err
 	}
 	if p.from.Observe {
-		return p.violation(e.Kind)
+		return p.violation(s.state.Load(), e.Kind)
 	}
 	if err := p.current(ctx, func() *protocol.Error { return s.checkNames(p.from, c.in) }); err != nil {
 		return err

@@ -206,3 +206,48 @@ func TestPresenceTakesTurns(t *testing.T) {
 		t.Error("bob has left, and nobody was told")
 	}
 }
+
+// TestReload_ConfigAndRightsTogether reloads between two configurations under
+// each of which carol may see what is addressed to bob: by the visibility, and
+// by her capabilities. A reader that mixed the two would miss it.
+func TestReload_ConfigAndRightsTogether(t *testing.T) {
+	byVisibility := rights{"alice": {"*"}, "bob": {"*"}, "carol": {"chat"}}.config(t)
+	byVisibility.Everyone = true
+	byRights := rights{"alice": {"*"}, "bob": {"*"}, "carol": {"chat", "observe"}}.config(t)
+	r := openWith(t, byVisibility, nil)
+	carol := r.join(space.JoinOptions{ID: "carol"})
+	const secret = `{"to": ["bob"], "kind": "chat", "payload": {"message": "to bob"}}`
+	r.must("alice", secret)
+	sent := 1
+	for range raceRounds / 10 {
+		var group sync.WaitGroup
+		group.Go(func() {
+			for _, cfg := range []*space.Config{byRights, byVisibility, byRights, byVisibility, byRights, byVisibility} {
+				r.hub.Reload(func(name string) (*space.Config, bool) { return cfg, name == cfg.Name })
+			}
+		})
+		group.Go(func() {
+			for range 20 {
+				r.must("alice", secret)
+				sent++
+			}
+		})
+		group.Go(func() {
+			for range 20 {
+				page, refused := r.History(t.Context(), space.Viewer{ID: "carol"}, space.HistoryQuery{Limit: 1})
+				if refused != nil {
+					t.Error(refused)
+				} else if count(t, page) != 1 {
+					t.Error("carol does not see an envelope to bob in the history")
+				}
+			}
+		})
+		group.Wait()
+	}
+	r.must("alice", chat("end"))
+	carol.gets("end")
+	if got := len(carol.ids()) - 1; got != sent {
+		t.Errorf("carol was sent %d of %d envelopes to bob", got, sent)
+	}
+	carol.leave()
+}

@@ -36,7 +36,7 @@ func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 // the position first on.
 func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
 	matcher := m.matcher.Load()
-	sight := Sight{m.Viewer(), m.space.config().Everyone, m.observes.Load()}
+	sight := *m.sight.Load()
 	out := entries[:0]
 	for i, e := range entries {
 		switch seq := e.Envelope.Seq; {

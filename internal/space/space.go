@@ -37,8 +37,12 @@ type Space struct {
 	openErr error
 
 	deliverMu sync.Mutex // orders what enters the ring
-	pending   []*journal.Entry
-	loading   bool
+
+	// While the space is being opened; guarded by deliverMu.
+	loading      bool
+	pending      []*journal.Entry // durable since, without a gap after the first
+	pendingBytes int
+	dropped      protocol.Seq // the last entry that was not kept in pending
 
 	mu           sync.Mutex // memory work only
 	participants map[protocol.ParticipantID]*participant
@@ -87,7 +91,10 @@ func (s *Space) members() []*Member { return s.connected.all() }
 
 // settings returns what is configured for a participant.
 func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
-	st := s.state.Load()
+	return s.state.Load().settings(id)
+}
+
+func (st *State) settings(id protocol.ParticipantID) ParticipantConfig {
 	cfg := st.cfg
 	if p, ok := cfg.Participants[id]; ok {
 		return p
@@ -124,6 +131,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	m.drained = sync.NewCond(&m.mu)
 	m.speaks.Store(uint32(o.Dialect))
 	m.matcher.Store(matcher)
+	m.refreshSight()
 	if err := s.startCursor(ctx, m); err != nil {
 		return nil, err
 	}
@@ -132,7 +140,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	}
 	s.observer().Connections(1)
 	// What has changed while the member came in has not seen it.
-	m.refreshObserves()
+	m.refreshSight()
 	if s.Kicked(m.ID) {
 		m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", Now: true})
 	}

@@ -97,6 +97,11 @@ func (st *State) observes(id protocol.ParticipantID, now time.Time) bool {
 	return st.ledger.Effective(id, now).Observes()
 }
 
+// sight returns what a viewer may see, by its rights and the configuration.
+func (st *State) sight(who Viewer, now time.Time) Sight {
+	return Sight{who, st.cfg.Everyone, st.observes(who.ID, now)}
+}
+
 // sameRights reports whether a participant holds the same in both states.
 func (st *State) sameRights(other *State, id protocol.ParticipantID, now time.Time) bool {
 	return sameList(st.ledger.Display(id, now), other.ledger.Display(id, now))

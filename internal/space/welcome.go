@@ -9,7 +9,7 @@ import (
 
 // describe returns how a participant is shown in a dialect.
 func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protocol.Participant {
-	p := protocol.Participant{ID: c.ID, Capabilities: s.capabilitiesOf(c.ID, d, now)}
+	p := protocol.Participant{ID: c.ID, Capabilities: s.state.Load().capabilitiesOf(c.ID, d, now)}
 	if c.Tools {
 		p.Serves = []string{protocol.ServesTools}
 	}
@@ -28,11 +28,12 @@ func (s *Space) Participants() []protocol.Participant {
 // appendWelcome appends the member's welcome as it is now.
 func (m *Member) appendWelcome(dst []byte) []byte {
 	s, now := m.space, m.space.now()
+	st := s.state.Load()
 	w := protocol.Welcome{
 		You: protocol.You{
 			ID:           m.ID,
-			Capabilities: s.capabilitiesOf(m.ID, m.Speaks(), now),
-			Limits:       s.settings(m.ID).Limits,
+			Capabilities: st.capabilitiesOf(m.ID, m.Speaks(), now),
+			Limits:       st.settings(m.ID).Limits,
 		},
 		Participants: []protocol.Participant{},
 		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
@@ -51,11 +52,10 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 }
 
 // capabilitiesOf lists what a participant holds, spelled for the dialect.
-func (s *Space) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, now time.Time) []json.RawMessage {
-	ledger := s.state.Load().ledger
-	list := ledger.Display(id, now)
+func (st *State) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, now time.Time) []json.RawMessage {
+	list := st.ledger.Display(id, now)
 	if d != protocol.MEUP1 {
-		list = ledger.DisplaySlash(id, now)
+		list = st.ledger.DisplaySlash(id, now)
 	}
 	if d == protocol.MEW4 {
 		return mewCapabilities(list)
