@@ -255,12 +255,10 @@ func (g *gateways) Follow(sink journal.Sink, _ journal.Replaced) {
 	}, nil)
 }
 
-// gatewayPeers are the other gateways, as one of two sees them.
+// gatewayPeers are the other gateways, as one of two sees them. It knows no rosters.
 type gatewayPeers struct {
 	all   *gateways
 	index int
-	mu    sync.Mutex
-	here  []protocol.ParticipantID
 }
 
 func (p *gatewayPeers) other() *space.Hub {
@@ -279,13 +277,8 @@ func (p *gatewayPeers) Publish(name string, message []byte) error {
 	return nil
 }
 
-func (p *gatewayPeers) SetRoster(_ string, here []protocol.ParticipantID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.here = here
-}
-
-func (p *gatewayPeers) Remote(string) []protocol.ParticipantID { return nil }
+func (p *gatewayPeers) SetRoster(string, []space.Connected) {}
+func (p *gatewayPeers) Remote(string) []space.Connected     { return nil }
 
 // TestStreams_BetweenGateways: a space that another gateway opens later has the
 // streams of the log, and data for a target reaches it there alone.
@@ -312,7 +305,7 @@ func TestStreams_BetweenGateways(t *testing.T) {
 		t.Fatal(request[0].Err)
 	}
 	second := gateway(1)
-	second.hub.SetRemote("lab", []protocol.ParticipantID{"own"})
+	second.hub.SetRemote("lab", []space.Connected{{ID: "own"}})
 	agg := second.join(space.JoinOptions{ID: "agg", Dialect: protocol.MEW4})
 	bob := second.join(space.JoinOptions{ID: "bob", Dialect: protocol.MEW4})
 	defer agg.leave()
