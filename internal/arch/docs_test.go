@@ -42,7 +42,8 @@ func tryExample(t *testing.T, text []byte) {
 	if !isEnvelope {
 		return
 	}
-	in, refused := protocol.Decode(text, protocol.MEUP1, protocol.DefaultContextDepth)
+	dialect, _ := protocol.ParseDialect(doc.Root().Get("protocol").Text()) // the default where there is none
+	in, refused := protocol.Decode(text, dialect, protocol.DefaultContextDepth)
 	if refused == nil && !in.Envelope.Kind.IsReserved() {
 		refused = schemas.Payload(in.Envelope.Kind, in.Payload)
 	}
