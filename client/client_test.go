@@ -96,6 +96,29 @@ func TestRequestTakesTheResponseOfThoseItAsked(t *testing.T) {
 	}
 }
 
+// TestRequest_WithoutAddressees: a response of any participant would be taken for
+// the answer.
+func TestRequest_WithoutAddressees(t *testing.T) {
+	g := newFaultyGateway(t)
+	g.onFrame = func(_ *fakeConn, env *protocol.Envelope) bool {
+		g.append(*env)
+		g.append(protocol.Envelope{ID: "forged", From: "mallory", Kind: protocol.KindMCPResponse,
+			Correlation: protocol.CorrelateTo(env.ID), Payload: []byte(`{"result":"forged"}`)})
+		return false
+	}
+	c := g.dial(t, nil)
+	for name, to := range map[string][]protocol.ParticipantID{"nil": nil, "empty": {}} {
+		t.Run(name, func(t *testing.T) {
+			if res, err := c.Request(deadline(t), to, "tools/list", nil, client.RequestOptions{}); !errors.Is(err, client.ErrNoAddressees) {
+				t.Errorf("result %s, %v", res, err)
+			}
+		})
+	}
+	if got := g.entries(); len(got) != 0 {
+		t.Errorf("%d envelopes were sent", len(got))
+	}
+}
+
 func TestRequestGivenUpIsCancelled(t *testing.T) {
 	g := newFaultyGateway(t)
 	c := g.dial(t, nil)
@@ -182,7 +205,7 @@ func TestCloseWakesEverybody(t *testing.T) {
 	go func() { _, err := c.Send(t.Context(), message(1)); errs <- err }()
 	go func() { _, err := c.Receive(t.Context()); errs <- err }()
 	go func() {
-		_, err := c.Request(t.Context(), nil, "ping", nil, client.RequestOptions{})
+		_, err := c.Request(t.Context(), []protocol.ParticipantID{"tools"}, "ping", nil, client.RequestOptions{})
 		errs <- err
 	}()
 	if err := c.Close(); err != nil {

@@ -17,6 +17,8 @@ var (
 	// ErrInterrupted: the connection was lost behind an envelope that is kept
 	// nowhere (stream.data), so that it cannot be sent again safely.
 	ErrInterrupted = errors.New("connection lost")
+	// ErrNoAddressees: a request names no participant whose response counts.
+	ErrNoAddressees = errors.New("no addressees: name the participants whose response counts")
 )
 
 // CloseError says that the gateway closed the connection for good: codes 1008,

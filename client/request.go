@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -32,14 +33,18 @@ type call struct {
 	err  error
 }
 
-// Request sends an mcp.request and returns the result of the mcp.response that
-// names it. A response counts only if it comes from one of those the request is
-// addressed to; without any, the first one from anybody does.
+// Request sends an mcp.request to the participants in to and returns the result of
+// the first mcp.response of one of them. Others' responses are ignored, so to must
+// not be empty: a request to all is one that its sender has to choose the answer
+// of. Send such a request with Send, and read the responses with Receive.
 //
-// Errors: *RPCError when the response is one, *protocol.Error when the gateway
-// refuses the request. When ctx ends before the response, the same participants
-// are told with MCP's notifications/cancelled, and ctx's error is returned.
+// Errors: ErrNoAddressees, *RPCError when the response is one, *protocol.Error when
+// the gateway refuses the request. When ctx ends before the response, the same
+// participants are sent MCP's notifications/cancelled, and ctx's error is returned.
 func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, method string, params any, opts RequestOptions) (json.RawMessage, error) {
+	if len(to) == 0 {
+		return nil, fmt.Errorf("request %s: %w", method, ErrNoAddressees)
+	}
 	id := newID()
 	draft, err := requestDraft(id, to, method, params, opts)
 	if err != nil {
@@ -117,7 +122,7 @@ func (c *Client) responded(env *protocol.Envelope) {
 	c.mu.Lock()
 	var w *call
 	for _, id := range env.Correlation.IDs {
-		if x := c.calls[id]; x != nil && x.expects(env.From) {
+		if x := c.calls[id]; x != nil && slices.Contains(x.to, env.From) {
 			w = x
 			delete(c.calls, id)
 			break
@@ -140,15 +145,6 @@ func (c *Client) responded(env *protocol.Envelope) {
 		w.res = body.Result
 	}
 	close(w.done)
-}
-
-func (w *call) expects(from protocol.ParticipantID) bool {
-	for _, id := range w.to {
-		if id == from {
-			return true
-		}
-	}
-	return len(w.to) == 0
 }
 
 // failCalls ends every call when the client ends.
