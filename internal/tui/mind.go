@@ -38,7 +38,7 @@ type mind struct {
 
 	steps   []step
 	dropped int // steps before those
-	calls   map[protocol.ID]string
+	calls   map[protocol.ID]call
 
 	asked bool // for its reasoning, when it was cancelled
 	open  bool // all steps are shown
@@ -50,6 +50,21 @@ type step struct {
 	text    string
 	context protocol.ContextPath
 	stream  string // on which it grows, until it comes as a whole; "": it does not
+}
+
+// call is a request in a context, or a proposal of one.
+type call struct {
+	tool     string
+	from     protocol.ParticipantID
+	to       []protocol.ParticipantID
+	proposed bool
+}
+
+// isAnswered reports whether a response of a participant may end the call: of its
+// sender, of an addressee, and of any participant if it has no addressees. A
+// proposal has no response; the request that fulfills it has.
+func (c call) isAnswered(by protocol.ParticipantID) bool {
+	return !c.proposed && (by == c.from || len(c.to) == 0 || slices.Contains(c.to, by))
 }
 
 // minds are those who think, and who thought of late.
@@ -140,7 +155,7 @@ func (m *model) beginThinking(env *protocol.Envelope) {
 func (m *model) newMind(env *protocol.Envelope, path protocol.ContextPath) *block {
 	p, _ := m.threads.at(env.ID)
 	b := &block{kind: thoughtBlock, context: path, mind: &mind{
-		agent: env.From, path: path, thread: p.thread, last: env.TS, open: m.minds.all, calls: make(map[protocol.ID]string),
+		agent: env.From, path: path, thread: p.thread, last: env.TS, open: m.minds.all, calls: make(map[protocol.ID]call),
 	}}
 	m.minds.add(b)
 	return m.show(b)

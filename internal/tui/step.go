@@ -107,7 +107,7 @@ func (d *mind) call(env *protocol.Envelope, form string) string {
 		return ""
 	}
 	if len(d.calls) < maxSteps {
-		d.calls[env.ID] = name
+		d.calls[env.ID] = call{tool: name, from: env.From, to: env.To, proposed: env.Kind == protocol.KindMCPProposal}
 	}
 	return fmt.Sprintf(form, name)
 }
@@ -133,10 +133,11 @@ func toolOf(raw json.RawMessage) string {
 
 // result says what came of a call.
 func (d *mind) result(env *protocol.Envelope) string {
-	name := d.calls[env.Correlation.First()]
-	if name == "" {
+	c, known := d.calls[env.Correlation.First()]
+	if !known || !c.isAnswered(env.From) {
 		return ""
 	}
+	name := c.tool
 	p := payload[struct {
 		Error *struct {
 			Message string `json:"message"`
