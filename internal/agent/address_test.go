@@ -25,7 +25,7 @@ func TestAgent_OwnCallsAreAddressed(t *testing.T) {
 		private    bool
 		bystander  []protocol.Kind // calls and results that carol receives
 	}{
-		{"addressed", false, []protocol.Kind{response}},
+		{"addressed", false, []protocol.Kind{request, response}},
 		{"addressed", true, nil},
 		{"everyone", false, []protocol.Kind{request, response}},
 		{"everyone", true, []protocol.Kind{request, response}},

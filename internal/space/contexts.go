@@ -108,10 +108,10 @@ func (t *contexts) note(e *journal.Entry) {
 		c = t.add(env.Context, e)
 		c.Implicit = true
 	}
-	if c.Implicit && c.start.isAddressed() && len(env.To) == 0 {
+	if c.Implicit && c.start.isAddressed() && !isAddressed(env, e.Thread) {
 		c.start = about(e) // without a start, the first broadcast decides who knows of it
 	}
-	if len(env.To) > 0 {
+	if isAddressed(env, e.Thread) {
 		c.addressed.add(env)
 	} else {
 		c.Counts.add(env)

@@ -61,7 +61,7 @@ func (p *publication) namedContext(name protocol.ID) (parent, bool) {
 func threadOf(parents []*parent) []protocol.ParticipantID {
 	var thread []protocol.ParticipantID
 	add := func(id protocol.ParticipantID) {
-		if id != protocol.Gateway && !slices.Contains(thread, id) {
+		if id != protocol.Gateway && id != anybody && !slices.Contains(thread, id) {
 			thread = append(thread, id)
 		}
 	}
@@ -72,6 +72,23 @@ func threadOf(parents []*parent) []protocol.ParticipantID {
 		}
 	}
 	return thread
+}
+
+// anybody in a thread makes an addressed envelope visible to all participants. It
+// is no valid participant id.
+const anybody protocol.ParticipantID = "*"
+
+// recordsOwnCall reports whether e is a request that its sender addresses to
+// itself alone, explained by a thought of its own that is not addressed. Such a
+// request records a call for the space; the recipient only keeps other tool hosts
+// from executing it.
+func recordsOwnCall(e *protocol.Envelope, parents []*parent) bool {
+	if e.Kind != protocol.KindMCPRequest || len(e.To) != 1 || e.To[0] != e.From {
+		return false
+	}
+	return slices.ContainsFunc(parents, func(x *parent) bool {
+		return x.envelope.Kind == protocol.KindReasoningThought && x.envelope.From == e.From && len(x.envelope.To) == 0
+	})
 }
 
 // parent finds an envelope by its id: among those that wait, in the ring, in

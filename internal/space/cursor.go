@@ -173,7 +173,7 @@ func (s *Space) SightOf(who Viewer) Sight {
 // Sees reports whether section 1 lets the viewer see an envelope of the log that
 // is not hidden; thread is [Entry.Thread].
 func (v Sight) Sees(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
-	if len(e.To) == 0 || v.everyone || v.observes {
+	if !isAddressed(e, thread) || v.everyone || v.observes {
 		return true
 	}
 	if e.Seq != 0 && e.Seq <= v.VisibleAfter {

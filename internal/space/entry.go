@@ -94,7 +94,12 @@ func (e *Entry) visibleTo(v Sight) bool {
 	return v.Sees(e.Envelope, e.thread)
 }
 
-func (e *Entry) isAddressed() bool { return len(e.Envelope.To) > 0 }
+// isAddressed reports whether some participants may not see the entry.
+func (e *Entry) isAddressed() bool { return isAddressed(e.Envelope, e.thread) }
+
+func isAddressed(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
+	return len(e.To) > 0 && !slices.Contains(thread, anybody)
+}
 
 // encodeTogether makes the default frames of entries in one block of memory,
 // so that a writer who wants all of them writes one slice.

@@ -338,6 +338,9 @@ func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Erro
 		p.addressData(c)
 	}
 	c.draft.Thread = threadOf(parents)
+	if recordsOwnCall(&e, parents) {
+		c.draft.Thread = append(c.draft.Thread, anybody)
+	}
 	if decides(e.Kind) {
 		c.proposals = proposalsAmong(parents)
 	}

@@ -1,6 +1,8 @@
 package space_test
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/space"
@@ -70,5 +72,45 @@ func TestReload_VisibilityFollows(t *testing.T) {
 				t.Errorf("figures of the public context count %d envelopes, want %d", contexts["open"], want)
 			}
 		})
+	}
+}
+
+func TestVisibility_CallsOfOwnTools(t *testing.T) {
+	const request = `"kind": "mcp.request", "payload": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "look"}}`
+	cfg := rights{"agent": {"*"}, "bob": {"*"}, "carol": {"*"}}.config(t)
+	r := openWith(t, cfg, nil)
+	live, refused := r.Join(t.Context(), space.JoinOptions{ID: "carol"})
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	defer r.Leave(live)
+	defer live.MarkClosed()
+	r.must("agent", `{"id": "public", "kind": "reasoning.thought", "context": "c", "payload": {"message": "x"}}`)
+	r.must("agent", `{"id": "private", "kind": "reasoning.thought", "context": "c", "to": ["bob"], "payload": {"message": "x"}}`)
+	want := map[protocol.ID]bool{"public": true, "own": true, "end": true}
+	for id, rest := range map[string]string{
+		"own":          `"to": ["agent"], "correlationId": "public", `,
+		"own, private": `"to": ["agent"], "correlationId": "private", `,
+		"no thought":   `"to": ["agent"], `,
+		"another":      `"to": ["bob"], "correlationId": "public", `,
+		"with another": `"to": ["agent", "bob"], "correlationId": "public", `,
+	} {
+		r.must("agent", `{"id": "`+strings.NewReplacer(", ", "-", " ", "-").Replace(id)+`", `+rest+request+`}`)
+	}
+	r.must("bob", `{"id": "by-bob", "to": ["bob"], "correlationId": "public", `+request+`}`)
+	r.must("agent", `{"id": "inherits-nothing", "kind": "chat", "to": ["bob"], "correlationId": "own", "payload": {"message": "x"}}`)
+	r.must("agent", `{"id": "end", "kind": "chat", "payload": {"message": "x"}}`)
+	got := map[protocol.ID]bool{}
+	var d space.Delivery
+	for !got["end"] {
+		if err := live.Next(t.Context(), &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range d.Entries {
+			got[e.Envelope.ID] = true
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("a bystander received %v, want %v", got, want)
 	}
 }
