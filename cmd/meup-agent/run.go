@@ -123,7 +123,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		Name: f.name, Answer: agent.Mode(f.answer), CatchUp: agent.CatchUp(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,
-		MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
+		ContextTokens: f.think.contextTokens, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,
 	}).Run(ctx)
 }
 

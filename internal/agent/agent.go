@@ -110,6 +110,9 @@ type Options struct {
 	ToolTimeout     time.Duration // for another participant's answer; 0 stands for 30 s
 	ProposalTimeout time.Duration // until a proposal expires; 0 stands for 5 min
 
+	// ContextTokens is the model's window, for the agent's status; 0: not known.
+	ContextTokens int
+
 	MaxSteps     int // steps with tools for a question; 0 stands for the planner's own
 	MaxDepth     int // of problems within problems; 0 stands for 2, below 0 for none
 	MaxQuestions int // answered at the same time; 0 stands for 4

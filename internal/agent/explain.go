@@ -47,7 +47,7 @@ func explain(cause error) string {
 		return "what I decide with cannot be reached"
 	}
 	for _, plain := range []error{
-		errShutdown, errTakenOver, errPlannerFailed,
+		errShutdown, errRestarted, errTakenOver, errPlannerFailed,
 		planner.ErrRefused, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
 	} {
 		if errors.Is(cause, plain) {

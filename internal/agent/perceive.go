@@ -43,7 +43,7 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
 		a.hear(work, env, taken)
-	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantRequestStatus, protocol.KindParticipantShutdown:
+	default:
 		if env.AddressedTo(a.you) && env.From != a.you {
 			return a.obey(env)
 		}
@@ -171,33 +171,6 @@ func reasonOf(env *protocol.Envelope) string {
 	return cut(p.Reason, 500)
 }
 
-// obey does what somebody asks of the agent as a participant.
-func (a *Agent) obey(env *protocol.Envelope) verdict {
-	switch env.Kind {
-	case protocol.KindParticipantShutdown:
-		return shutdown
-	case protocol.KindParticipantPause:
-		a.gate.close(pauseOf(env))
-	case protocol.KindParticipantResume:
-		a.gate.open()
-	case protocol.KindParticipantRequestStatus:
-		a.reply(protocol.Envelope{
-			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{env.From},
-			Correlation: protocol.CorrelateTo(env.ID), Payload: a.status(),
-		})
-	}
-	return goOn
-}
-
-// pauseOf returns how long a pause is to last; 0 means until it is ended.
-func pauseOf(env *protocol.Envelope) time.Duration {
-	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
-	if err != nil {
-		return 0
-	}
-	return protocol.PauseDuration(doc.Root())
-}
-
 // hear takes in what others say of their tools and ask of the agent's. Taken:
 // it answers a proposal that somebody here waits for.
 func (a *Agent) hear(work context.Context, env *protocol.Envelope, taken bool) {
@@ -237,20 +210,6 @@ func (a *Agent) decline(env *protocol.Envelope, id json.RawMessage, method strin
 		Correlation: protocol.CorrelateTo(env.ID),
 		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", id}, answer),
 	})
-}
-
-func (a *Agent) status() json.RawMessage {
-	a.mu.Lock()
-	contexts := make([]protocol.ContextPath, 0, len(a.running))
-	for _, q := range a.running {
-		contexts = append(contexts, q.paths()...)
-	}
-	a.mu.Unlock()
-	state := "idle"
-	if len(contexts) > 0 {
-		state = "reasoning"
-	}
-	return object(field{"status", state}, field{"contexts", contexts}, field{"paused", a.gate.closed()})
 }
 
 // reply sends a short answer behind those that wait already.

@@ -27,9 +27,22 @@ func (t *talk) note(env *protocol.Envelope) {
 		return
 	}
 	t.said = append(t.said, *env)
-	if len(t.said) > maxTalk {
-		t.said = slices.Delete(t.said, 0, len(t.said)-maxTalk)
+	t.drop(len(t.said) - maxTalk)
+}
+
+// drop removes the n oldest messages.
+func (t *talk) drop(n int) { t.said = slices.Delete(t.said, 0, max(0, n)) }
+
+// bytesPerToken is what a token has in English text, about.
+const bytesPerToken = 4
+
+// tokens estimates the tokens of the conversation.
+func (t *talk) tokens() int {
+	bytes := 0
+	for i := range t.said {
+		bytes += min(len(chatText(&t.said[i])), maxSaying)
 	}
+	return (bytes + bytesPerToken - 1) / bytesPerToken
 }
 
 // before is what was said before a question, as far as those have heard it who
