@@ -354,9 +354,10 @@ func TestComingBackGoesOn(t *testing.T) {
 }
 
 // TestWatchingOthers: the reasoning stands below every answer that comes while
-// one watches, and below none of before.
+// one watches, and below none of before. Calls are addressed, so that watchers see
+// them where everything is visible to everyone.
 func TestWatchingOthers(t *testing.T) {
-	g := meuptest.Start(t, config)
+	g := meuptest.Start(t, strings.Replace(config, "  lab:\n", "  lab:\n    visibility: everyone\n", 1))
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
 	x := open(t, g, "alice", 80, 50, nil)
 	x.sees("here: guide")

@@ -19,7 +19,7 @@ var (
 		protocol.KindReasoningThought, protocol.KindReasoningThought, protocol.KindReasoningConclusion, protocol.KindReasoningCancel,
 		protocol.KindMCPRequest, protocol.KindMCPRequest, protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPResponse,
 		protocol.KindMCPResponse, protocol.KindMCPProposal, protocol.KindMCPReject, protocol.KindMCPWithdraw,
-		protocol.KindChatCancel, protocol.KindReasoningObservation, "stream.open", "x.other",
+		protocol.KindChatCancel, protocol.KindReasoningObservation, "stream.open", "x.other", protocol.KindChatAcknowledge,
 	}
 )
 
@@ -39,7 +39,7 @@ func drawLog(t *rapid.T) *memoryLog {
 		for range rapid.SampledFrom([]int{0, 1, 1, 1, 2}).Draw(t, "answers") {
 			if n := len(log.entries); n > 0 {
 				back := rapid.SampledFrom([]int{1, 1, 2, 3, 5, 30, 1000}).Draw(t, "back")
-				id := protocol.ID("unknown")
+				id := rapid.SampledFrom([]protocol.ID{"unknown", "implicit", "deep"}).Draw(t, "name")
 				if back <= n {
 					id = log.entries[n-back].Envelope.ID
 				}
