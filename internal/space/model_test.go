@@ -367,13 +367,29 @@ func (l *naiveLog) sees(o space.JoinOptions, e *journal.Entry) bool {
 		return false
 	}
 	named := slices.Contains(env.To, o.ID)
-	if !l.everyone && len(env.To) > 0 && !named && env.From != o.ID && o.ID != "seer" && !l.thread(env)[o.ID] {
+	if !l.everyone && len(env.To) > 0 && !named && env.From != o.ID && o.ID != "seer" && !l.thread(env)[o.ID] && !l.ownCall(env) {
 		return false
 	}
 	if !o.Observe && (named || strings.HasPrefix(string(env.Kind), "mcp.")) {
 		return true
 	}
 	return passes(&o.Filter, env)
+}
+
+// ownCall reports whether a request is addressed to its sender alone, and
+// explained by a public thought of the sender.
+func (l *naiveLog) ownCall(env *protocol.Envelope) bool {
+	if env.Kind != protocol.KindMCPRequest || len(env.To) != 1 || env.To[0] != env.From {
+		return false
+	}
+	for _, id := range env.Correlation.IDs {
+		thought := l.byID[id]
+		if thought != nil && thought.Envelope.Seq < env.Seq && thought.Envelope.Kind == protocol.KindReasoningThought &&
+			thought.Envelope.From == env.From && len(thought.Envelope.To) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // thread names the senders of what an envelope correlates to. What was not in
