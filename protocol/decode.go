@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -54,6 +56,7 @@ type reader struct {
 func (r *reader) frame(frame []byte) *Error {
 	doc := &r.in.doc
 	if syntax := doc.parse(frame, MaxDepth); syntax != nil {
+		r.in.Envelope.ID = readID(frame)
 		return &Error{Code: CodeInvalidJSON, Path: syntax.Path, Detail: syntax.Error(),
 			Message: "The frame is not one well-formed JSON object: " + syntax.Detail + "."}
 	}
@@ -61,6 +64,35 @@ func (r *reader) frame(frame []byte) *Error {
 		return invalid("", "object", "An envelope is a JSON object, not "+article(t)+".")
 	}
 	return r.envelope(doc.Root())
+}
+
+// readID returns the id in a frame that is not well-formed, for the answer to
+// name it; "" if it cannot be read, or is there twice.
+func readID(frame []byte) ID {
+	fields := json.NewDecoder(bytes.NewReader(frame))
+	if start, err := fields.Token(); err != nil || start != json.Delim('{') {
+		return ""
+	}
+	var id ID
+	for fields.More() {
+		key, err := fields.Token()
+		if err != nil {
+			break
+		}
+		var value json.RawMessage
+		if err := fields.Decode(&value); err != nil {
+			break
+		}
+		if key != "id" {
+			continue
+		}
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil || id != "" || !ValidID(text) {
+			return ""
+		}
+		id = ID(text)
+	}
+	return id
 }
 
 func (r *reader) envelope(root Value) *Error {

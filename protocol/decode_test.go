@@ -9,6 +9,38 @@ import (
 	"time"
 )
 
+func TestDecode_IDOfMalformedFrame(t *testing.T) {
+	for frame, id := range map[string]ID{
+		`{"id":"a","kind":"x.y","payload":{"n":1,"n":2}}`:                                                  "a",
+		`{"kind":"x.y","payload":{"n":1,"n":2},"id":"a"}`:                                                  "a",
+		`{"id":"a","payload":{"n":NaN}}`:                                                                   "a",
+		`{"id":"a","payload":{"s":"\ud800"}}`:                                                              "a",
+		"{\"id\":\"a\",\"payload\":{\"s\":\"\xff\"}}":                                                      "a",
+		`{"id":"a","payload":{"l":` + strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth) + `}}`: "a",
+		`{"id":"a"} {}`:              "a",
+		`{"id":"a"`:                  "a",
+		`{"\u0069d":"a"} x`:          "a",
+		`{"id":"a","id":"a"}`:        "",
+		`{"id":"a","kind":1,"id":2}`: "",
+		`{"id":5,"n":1,"n":1}`:       "",
+		`{"id":"a b","n":1,"n":1}`:   "",
+		`{"payload":{"id":"a"},`:     "",
+		`{"payload":{,"id":"a"}`:     "",
+		`["id","a"`:                  "",
+		``:                           "",
+	} {
+		t.Run(frame, func(t *testing.T) {
+			in, err := Decode([]byte(frame), MEUP1, 5)
+			if err == nil || err.Code != CodeInvalidJSON {
+				t.Fatalf("got error %v, want invalid_json", err)
+			}
+			if in.Envelope.ID != id {
+				t.Errorf("got id %q, want %q", in.Envelope.ID, id)
+			}
+		})
+	}
+}
+
 func TestDecode(t *testing.T) {
 	frame := `{"protocol":"meup/v0.1","id":"e-1","ts":"2026-01-01T00:00:00Z","from":"alice","to":["bob","carol","bob"],` +
 		`"kind":"mcp/request","correlationId":["t1","t2"],"context":"r1/r2","payload":{"method":"tools/list"},"seq":12,"hops":3}`
