@@ -165,6 +165,9 @@ func (p *publication) answerStream(ctx context.Context, c *candidate) *protocol.
 		if len(targetsIn(c.in.Payload)) == 0 {
 			delete(fields, "target")
 		}
+		for _, name := range []string{"requestId", "participantId", "authorizedWriters", "created"} {
+			delete(fields, name) // MEW's own gateway has these for itself
+		}
 		fields["stream_id"], fields["encoding"] = id, "text"
 		fields["owner"], fields["authorized_writers"] = owner, []protocol.ParticipantID{owner}
 		if to = request.To; len(to) > 0 {
