@@ -252,22 +252,28 @@ func (a *auditor) compareCopies(s *stream, second *Journal) (differs map[int]boo
 	}
 }
 
-// replace has the local copy replaced by the second one, which is closed. The
+// replace has the local copy replaced by the second one, which is closed, and
+// waits for it: the next verification makes its copy in the same folder. The
 // sink must have everything that the second copy has: it would never get it
 // otherwise.
 func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) error {
 	ctx, cancel := context.WithTimeout(a.j.life, verifyWait)
 	defer cancel()
-	r := repair{reason: errDiverged, stream: s.name, second: second.replica.path()}
+	defer func() { _ = os.RemoveAll(second.replica.dir) }() // tried again before the next one
+	r := repair{reason: errDiverged, stream: s.name, second: second.replica.path(), done: make(chan struct{})}
 	for i, own := range a.j.streams {
 		pos := second.streams[i].pos
 		if err := own.progress.wait(ctx, pos.seq); err != nil {
-			return fmt.Errorf("wait for message %d of %s: %w", pos.seq, own.name, errors.Join(err, os.RemoveAll(second.replica.dir)))
+			return fmt.Errorf("wait for message %d of %s: %w", pos.seq, own.name, err)
 		}
 		r.positions = append(r.positions, pos)
 	}
 	r.differs = differs
 	a.j.repair(r)
+	select {
+	case <-r.done:
+	case <-a.j.life.Done(): // the supervisor ends, too
+	}
 	return nil
 }
 

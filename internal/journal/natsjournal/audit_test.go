@@ -1,7 +1,10 @@
 package natsjournal
 
 import (
+	"context"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -125,7 +128,7 @@ func changeRows(t *testing.T, dir string, change func(*entrydb.DB, *entrydb.Batc
 }
 
 // A copy that lacks a message, or has an entry that no message has, is found
-// and replaced; the other gateway finds that its own is right.
+// and replaced; the other gateway keeps its own.
 func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 	t.Parallel()
 	for name, tamper := range map[string]func(t *testing.T, tool *Journal, dir string){
@@ -187,15 +190,150 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 				t.Errorf("delivered %d of %d, or in another order; %d notifications", len(got), sent, other.Load())
 			}
 			sameDigest(t, "lab", a, b)
-			eventually(t, "the right copy is compared, too", func() bool { return a.auditor.verifications.Load() == 1 })
 			compared := b.auditor.compared.Load()
 			eventually(t, "copies are compared again", func() bool { return b.auditor.compared.Load() > compared })
 			if v := b.auditor.verifications.Load(); v != 1 {
 				t.Errorf("%d verifications", v)
 			}
+			if v := a.auditor.verifications.Load(); v > 1 { // its copy is right: nothing to find, if it looks at all
+				t.Errorf("%d verifications of the right copy", v)
+			}
 			if left, _ := filepath.Glob(filepath.Join(dir, "second")); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}
 		})
+	}
+}
+
+// Three gateways on three servers: the copy of one differs, and a server is
+// stopped while it is verified. The other two keep their copies, the wrong one
+// is replaced, and all agree in the end.
+func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
+	nodes := startCluster(t)
+	dir := t.TempDir()
+	three := func(o *Options) {
+		audited(o)
+		o.Replicas, o.AppendTimeout, o.verifyAgain = 3, 20*time.Second, 100*time.Millisecond
+	}
+	keep := func(o *Options) { three(o); o.ReplicaDir = dir }
+	a, b, c := openTest(t, urls(nodes), three), openTest(t, urls(nodes), three), openTest(t, urls(nodes), keep)
+	mustAppend(t, a, "lab", chat("a", "alice"))
+	mustAppend(t, a, "x", chat("a", "alice")) // of the other stream
+	agree(t, "lab", 1, []*Journal{a, b, c})
+	closeTest(t, c)
+	mustAppend(t, a, "lab", chat("b", "alice"))
+	skipMessage(t, a, dir, "lab")
+	c = openTest(t, urls(nodes), keep)
+	mustAppend(t, b, "lab", chat("c", "alice"))
+	eventually(t, "the copy is verified", func() bool { return c.auditor.verifications.Load() > 0 })
+
+	leader := streamLeader(t, a, nodes, "lab")
+	leader.stop()
+	l := &load{unknown: make(map[string]bool)}
+	for i := range 20 {
+		l.append(t, []*Journal{a, b, c}[i%3], "lab", fmt.Sprintf("during-%d", i))
+	}
+	leader.start()
+	n := 0
+	eventually(t, "the copies are the same", func() bool {
+		if !ready(a, "lab") || !ready(b, "lab") || !ready(c, "lab") {
+			return false // a copy is being replaced
+		}
+		n = len(content(t, a, "lab"))
+		return n >= 3+len(l.acked) && slices.Equal(content(t, a, "lab"), content(t, b, "lab")) && slices.Equal(content(t, a, "lab"), content(t, c, "lab"))
+	})
+	agree(t, "lab", n, []*Journal{a, b, c})
+	sameDigest(t, "lab", a, b, c)
+	for i, j := range []*Journal{a, b, c} {
+		compared := j.auditor.compared.Load()
+		eventually(t, "copies are compared again", func() bool { return j.auditor.compared.Load() > compared })
+		aside, err := filepath.Glob(j.replica.path() + ".replaced-*")
+		if err != nil || len(aside) > 0 {
+			t.Errorf("gateway %d kept a copy aside: %q %v", i, aside, err)
+		}
+	}
+}
+
+// ready reports whether a space can be read.
+func ready(j *Journal, space string) bool {
+	for _, err := range j.Range(context.Background(), space, journal.Query{}) {
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// streamLeader returns the server that leads the stream of a space.
+func streamLeader(t *testing.T, j *Journal, nodes []*natsServer, space string) *natsServer {
+	t.Helper()
+	handle, err := j.js.Stream(t.Context(), j.names.stream(j.names.bucket(space)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader := handle.CachedInfo().Cluster.Leader
+	return nodes[slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == leader })]
+}
+
+// TestAudit_KilledWhileVerifying ends a gateway while it makes a second copy:
+// the next one finds the difference again and replaces the copy, and nothing of
+// the interrupted verification is left.
+func TestAudit_KilledWhileVerifying(t *testing.T) {
+	n := startNATS(t)
+	dir := t.TempDir()
+	keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
+	a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)
+	mustAppend(t, a, "lab", chat("a", "alice"))
+	agree(t, "lab", 1, []*Journal{a, b})
+	closeTest(t, b)
+	mustAppend(t, a, "lab", chat("b", "alice"))
+	skipMessage(t, a, dir, "lab")
+	b = openTest(t, n.url(), keep)
+	mustAppend(t, a, "lab", chat("c", "alice"))
+	second := filepath.Join(dir, "second")
+	for range 3 {
+		eventually(t, "a second copy is made", func() bool {
+			found, _ := filepath.Glob(filepath.Join(second, "db", "MANIFEST-*"))
+			return len(found) > 0 || b.auditor.verifications.Load() > 0
+		})
+		killed := filepath.Join(t.TempDir(), "replica")
+		copyKilled(t, dir, killed)
+		closeTest(t, b)
+		dir = killed
+		b = openTest(t, n.url(), keep)
+	}
+	mustAppend(t, a, "lab", chat("d", "alice"))
+	eventually(t, "the copy is replaced", func() bool { return ready(b, "lab") && len(content(t, b, "lab")) == 4 })
+	agree(t, "lab", 4, []*Journal{a, b})
+	sameDigest(t, "lab", a, b)
+	eventually(t, "the second copy is gone", func() bool {
+		left, _ := filepath.Glob(filepath.Join(dir, "second"))
+		return len(left) == 0
+	})
+}
+
+// copyKilled copies the folder of a replica that is in use: what a gateway
+// leaves that is killed. Files that come and go meanwhile may be missing.
+func copyKilled(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // it has gone
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil //nolint:nilerr // it has gone
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

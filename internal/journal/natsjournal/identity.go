@@ -114,7 +114,11 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 		return s.startOver(why)
 	}
 	s.since.shorter = time.Time{}
-	if s.handedOf != created {
+	switch {
+	case s.handedOf == 0:
+		// What the replica had when the journal was opened is not for the sink.
+		s.handedOf, s.handed = created, s.pos.seq
+	case s.handedOf != created:
 		s.handedOf, s.handed = created, 0
 	}
 	s.setLogID()

@@ -3,7 +3,6 @@ package natsjournal
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"time"
 
@@ -32,6 +31,13 @@ type repair struct {
 	second    string
 	positions []position
 	differs   map[int]bool
+	done      chan struct{} // closed when nothing uses the second copy any more; may be nil
+}
+
+func (r *repair) finish() {
+	if r.done != nil {
+		close(r.done)
+	}
 }
 
 // repair stops all streams and has the replica repaired. It does not wait.
@@ -39,6 +45,7 @@ func (j *Journal) repair(r repair) {
 	select {
 	case j.repairs <- r:
 	default: // one is on its way; if it was the wrong one, this comes again
+		r.finish()
 	}
 }
 
@@ -58,12 +65,14 @@ func (j *Journal) supervise() {
 		if time.Since(start) > calm {
 			pause = repairMin
 		}
-		for j.rest(pause) {
-			pause = min(2*pause, repairMax)
-			if j.mend(r) {
-				break
+		for mended := false; !mended; {
+			if !j.rest(pause) {
+				return // the replica may be closed
 			}
+			pause = min(2*pause, repairMax)
+			mended = j.mend(r)
 		}
+		r.finish()
 	}
 }
 
@@ -128,7 +137,8 @@ func (j *Journal) runStreams() (r repair, ok bool) {
 	cancel()
 	running.Wait()
 	select {
-	case <-j.repairs: // of the same trouble
+	case same := <-j.repairs: // of the same trouble
+		same.finish()
 	default:
 	}
 	return r, ok
@@ -149,7 +159,6 @@ func (j *Journal) mend(r repair) bool {
 		}
 	}
 	if r.second != "" {
-		defer func() { _ = os.RemoveAll(j.replica.secondDir()) }() // tried again before the next one
 		if err := j.adopt(r); err != nil {
 			log.Error("the second copy of the log is not used", "error", err)
 			return j.replica.db != nil
