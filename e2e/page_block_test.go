@@ -158,7 +158,7 @@ func (g *guest) thought(start *protocol.Envelope) int {
 func (p *webPage) opensWhole(b spot) {
 	p.t.Helper()
 	p.is(head(b, "Thought for "), "aria-expanded", "true")
-	for _, words := range []string{"I look for the port in all documents.", "2 at the same time", "Now the rest.", "Conclusion"} {
+	for _, words := range []string{"I look for the port in all documents.", "2 in parallel", "Now the rest.", "Conclusion"} {
 		p.sees(saying("group", like(words)).in(room))
 	}
 	p.sees(at("button", like("done", "list_directory")).in(b))

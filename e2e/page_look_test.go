@@ -41,12 +41,12 @@ func pageFilters(s *pageStage) {
 	everything := p.read(room)
 	p.panel("Contexts")
 	p.sees(at("heading", "* contexts"))
-	p.click(at("checkbox", "Only the main conversation"))
+	p.click(at("checkbox", "Main conversation only"))
 	p.misses(block("scout"))
 	p.misses(block("guide"))
 	p.sees(said("They are under the mat."))
-	p.sees(saying("log", like("Not everything is shown.")))
-	p.click(at("checkbox", "Only the main conversation"))
+	p.sees(saying("log", like("Some messages are hidden.")))
+	p.click(at("checkbox", "Main conversation only"))
 	p.sees(block("scout"))
 
 	p.click(at("button", "Only this").in(at("group", "Asking the neighbours")))
@@ -54,30 +54,30 @@ func pageFilters(s *pageStage) {
 	p.misses(said("Thank you both."))
 	p.sees(block("guide"))
 	p.is(at("button", "Only this").in(at("group", "Asking the neighbours")), "aria-pressed", "true")
-	p.click(at("button", "Show everything").in(room))
+	p.click(at("button", "Show all").in(room))
 	p.sees(block("scout"))
 	p.is(at("button", "Only this").in(at("group", "Asking the neighbours")), "aria-pressed", "false")
 
-	p.click(at("button", "Leave out").in(at("group", "Looking for the keys")))
+	p.click(at("button", "Hide").in(at("group", "Looking for the keys")))
 	p.misses(block("scout"))
 	p.sees(block("guide"))
-	p.click(at("button", "Show everything").in(room))
+	p.click(at("button", "Show all").in(room))
 	p.until("everything is as it was", "eyes.text("+room.find()+") === "+quote(everything))
 
-	p.click(at("checkbox", "Of each context only its start and conclusion"))
+	p.click(at("checkbox", "Starts and conclusions only"))
 	p.sees(said("Thank you both."))
 	p.click(head(block("guide"), "Thought for "))
 	p.sees(saying("group", like("Under the mat.")).in(room))
 	p.until("the steps are left out", `!eyes.text(`+room.find()+`).includes("Somebody has seen them.")`)
-	p.click(at("button", "Show everything").in(room))
+	p.click(at("button", "Show all").in(room))
 	p.sees(saying("listitem", "Somebody has seen them.*").in(room))
 
 	p.panel("Participants")
-	p.click(at("button", "Show only what guide says"))
+	p.click(at("button", "Show only messages of guide"))
 	p.misses(block("scout"))
 	p.misses(said("Thank you both."))
 	p.sees(said("They are under the mat."))
-	p.click(at("button", "Show only what guide says"))
+	p.click(at("button", "Show only messages of guide"))
 	p.sees(said("Thank you both."))
 }
 
@@ -88,7 +88,7 @@ func pageSearch(s *pageStage) {
 	p.keys("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	panel := at("tabpanel", "Search")
 	p.sees(panel)
-	words := at("searchbox", "Words to look for")
+	words := at("searchbox", "Search for")
 	p.until("the field has the keyboard", words.find()+" === eyes.active()")
 	p.keys("pencils")
 	p.sees(saying("status", "1 result").in(panel))
@@ -101,7 +101,7 @@ func pageSearch(s *pageStage) {
 	p.sees(saying("status", "1 result").in(panel))
 	p.sees(at("button", like("You", "Where are the keys?")).in(panel))
 	p.fill(words, "unicorns")
-	p.sees(saying("status", "Nothing found").in(panel))
+	p.sees(saying("status", "No results").in(panel))
 }
 
 // inView is an expression: whether a place is to be seen without scrolling.
@@ -115,9 +115,9 @@ func pageRaw(s *pageStage) {
 	p := s.visit("alice")
 	thanks := said("Thank you both.")
 	p.focus(at("link", "*").in(thanks)) // what one can do with a message appears
-	p.click(at("button", "Show the envelope").in(thanks))
+	p.click(at("button", "Show envelope").in(thanks))
 	panel := at("tabpanel", "Envelope")
-	p.sees(saying("tabpanel", like("As the gateway keeps it.")))
+	p.sees(saying("tabpanel", like("As stored by the gateway.")))
 	text := p.read(at("code", "The envelope as JSON").in(panel))
 	for _, want := range []string{`"id": "` + string(ids["thanks"]) + `"`, `"from": "alice"`, `"protocol": "meup/v0.1"`, `"correlationId": "` + string(ids["answer"]) + `"`, `"message": "Thank you both."`} {
 		if !strings.Contains(text, want) {
@@ -126,13 +126,13 @@ func pageRaw(s *pageStage) {
 	}
 	p.click(at("button", string(ids["answer"])).in(panel))
 	p.sees(saying("code", like("They are not in the drawer.")).in(panel))
-	p.click(at("button", "Back to the one before").in(panel))
+	p.click(at("button", "Back").in(panel))
 	p.sees(saying("code", like("Thank you both.")).in(panel))
-	p.click(at("button", "Close the panel").in(at("complementary", "Panels")))
+	p.click(at("button", "Close panel").in(at("complementary", "Panels")))
 	p.misses(panel)
 
 	p.click(head(block("scout"), "Thought for "))
-	p.click(at("button", "Show the envelope").in(saying("listitem", "They may be in the drawer.*").in(room)))
+	p.click(at("button", "Show envelope").in(saying("listitem", "They may be in the drawer.*").in(room)))
 	p.sees(saying("code", like(string(ids["thought"]), "reasoning.thought")))
 }
 
@@ -161,7 +161,7 @@ func pageLinks(s *pageStage) {
 	p.follow("c/" + string(ids["context"]))
 	p.until("it is in view", inView(block("scout")))
 	p.follow("m/nobody-has-said-that")
-	p.sees(saying("status", "What the address points to is not to be found here."))
+	p.sees(saying("status", "Not found in this space"))
 	if at := webtest.Eval[string](p.Tab, "location.hash"); at != "#/space/lab/m/nobody-has-said-that" {
 		s.Errorf("the address is %s", at)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // nothingToWrite is what stands in the composer's place.
-const nothingToWrite = "You may look at this space, but not write in it."
+const nothingToWrite = "You can read this space, but not post in it."
 
 // Who may only look gets nothing to write with.
 func pageObserver(s *pageStage) {
@@ -26,7 +26,7 @@ func pageObserver(s *pageStage) {
 	p.sees(head(block("scout"), "Reasoning · "))
 	p.misses(at("button", "Stop"))
 	p.panel("Participants")
-	p.sees(saying("listitem", like("watcher", "(you)", "May do nothing but look.")))
+	p.sees(saying("listitem", like("watcher", "(you)", "May only read.")))
 }
 
 // An operator gives a right for a time and takes it back; it holds at once for
@@ -34,14 +34,14 @@ func pageObserver(s *pageStage) {
 func pageGrants(s *pageStage) {
 	p, watcher := s.visit("alice"), s.visit("watcher")
 	panel := p.panel("Operator")
-	p.unfold("Give a right")
-	p.choose(at("combobox", "To whom"), "watcher")
-	p.choose(at("combobox", "What they may do"), "Something else")
-	p.fill(at("textbox", "A kind, or a capability as JSON"), `["chat", "capability.grant"]`)
-	p.choose(at("combobox", "For how long"), "5 minutes")
-	p.fill(at("textbox", "Why (everybody can read it)"), "for the meeting")
-	p.click(at("button", "Give").in(panel))
-	p.sees(saying("listitem", like("watcher", "by you", "May say something in the conversation.", "for the meeting", "ends in ")).in(panel))
+	p.unfold("Grant access")
+	p.choose(at("combobox", "Participant"), "watcher")
+	p.choose(at("combobox", "Access"), "Other")
+	p.fill(at("textbox", "Kind, or capability as JSON"), `["chat", "capability.grant"]`)
+	p.choose(at("combobox", "Duration"), "5 minutes")
+	p.fill(at("textbox", "Reason (visible to everyone)"), "for the meeting")
+	p.click(at("button", "Grant access").in(at("form", "*").in(panel)))
+	p.sees(saying("listitem", like("watcher", "by you", "May send chat messages.", "for the meeting", "ends in ")).in(panel))
 	watcher.sees(composer)
 	watcher.says("I can speak.")
 	p.sees(said("I can speak."))
@@ -50,9 +50,9 @@ func pageGrants(s *pageStage) {
 	s.join("watcher").tell(protocol.KindCapabilityGrant, "", "", fields{"recipient": "slow", "capabilities": []string{"chat"}})
 	below := saying("listitem", like("watcher", "slow by watcher")).in(panel)
 	p.sees(below)
-	p.click(at("button", "Take back what watcher was given"))
+	p.click(at("button", "Revoke the grant to watcher"))
 	p.sees(saying("group", like("1 grant that came from it may end with it.")))
-	p.click(at("button", "Take back").in(at("group", "Take back")))
+	p.click(at("button", "Revoke").in(at("group", "Revoke")))
 	watcher.until("nothing to write with", "eyes.page().includes("+quote(nothingToWrite)+")")
 	p.misses(below)
 	p.sees(saying("group", "2 grants no longer in force*").in(panel))
@@ -67,15 +67,15 @@ func pageCannotGive(s *pageStage) {
 	s.join("watcher")
 	p := s.visit("lead")
 	panel := p.panel("Operator")
-	p.misses(at("button", "Invite somebody").in(panel))
-	p.unfold("Give a right")
-	p.click(at("button", "Give").in(panel))
-	p.sees(saying("alert", "Say to whom.").in(panel))
-	p.choose(at("combobox", "To whom"), "watcher")
-	p.choose(at("combobox", "What they may do"), "Call all tools")
-	p.click(at("button", "Give").in(panel))
-	p.sees(saying("alert", like("You cannot give what you do not hold yourself.")).in(panel))
-	p.until("nothing came of it", `eyes.page().includes("No right that was given here is in force.")`)
+	p.misses(at("button", "Invite a participant").in(panel))
+	p.unfold("Grant access")
+	p.click(at("button", "Grant access").in(at("form", "*").in(panel)))
+	p.sees(saying("alert", "Choose a participant.").in(panel))
+	p.choose(at("combobox", "Participant"), "watcher")
+	p.choose(at("combobox", "Access"), "Call all tools")
+	p.click(at("button", "Grant access").in(at("form", "*").in(panel)))
+	p.sees(saying("alert", like("You cannot grant access that you do not have.")).in(panel))
+	p.until("nothing came of it", `eyes.page().includes("No active grants.")`)
 }
 
 // An operator removes somebody, and invites somebody else, whose token works.
@@ -84,21 +84,21 @@ func pageKickAndInvite(s *pageStage) {
 	panel := p.panel("Operator")
 	p.unfold("Pause or remove")
 	p.click(at("button", "Remove watcher").in(panel))
-	p.fill(at("textbox", "Why (everybody can read it)").in(saying("form", like("Every connection of watcher is closed"))), "enough")
+	p.fill(at("textbox", "Reason (visible to everyone)").in(saying("form", like("All connections of watcher are closed"))), "enough")
 	watcher.Expect("WebSocket connection to")
 	watcher.Expect("403")
-	p.click(at("button", "Remove watcher").in(saying("form", like("Every connection of watcher is closed"))))
+	p.click(at("button", "Remove watcher").in(saying("form", like("All connections of watcher are closed"))))
 	watcher.until("it is said", `eyes.page().includes("You were removed from this space.") && eyes.page().includes("Removed")`)
 	p.sees(saying("note", like("alice removed “watcher”: enough")).in(room))
 
-	p.unfold("Invite somebody")
+	p.unfold("Invite a participant")
 	p.fill(at("textbox", "Name").in(panel), "newcomer")
 	p.click(at("button", "Invite").in(panel))
 	token := p.read(at("code", "*").in(at("group", "The invitation's token")))
 	if !regexp.MustCompile(`^\S{16,}$`).MatchString(token) {
 		s.Fatalf("the token is %q", token)
 	}
-	p.click(at("button", "Done, forget it"))
+	p.click(at("button", "Done"))
 	p.until("it is forgotten", "!eyes.page().includes("+quote(token)+")")
 	newcomer := s.newPage()
 	newcomer.Open(s.address())

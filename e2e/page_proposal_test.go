@@ -36,20 +36,20 @@ func pageProposals(s *pageStage) {
 
 	p.says("Which port is it?")
 	b := block("guide")
-	p.sees(saying("button", like("1 to decide")).in(b))
-	p.sees(at("tab", "Proposals, 1 to decide"))
-	other.sees(at("tab", "Proposals, 1 to decide"))
+	p.sees(saying("button", like("1 awaiting approval")).in(b))
+	p.sees(at("tab", "Proposals, 1 awaiting approval"))
+	other.sees(at("tab", "Proposals, 1 awaiting approval"))
 	p.panel("Proposals")
-	p.sees(at("heading", "1 call to decide"))
+	p.sees(at("heading", "1 awaiting approval"))
 	if text := p.read(card); !strings.Contains(text, `"path": "networking.md"`) || !strings.Contains(text, "The port is written there.") {
 		s.Errorf("the card says %q", text)
 	}
 	p.click(at("button", "Approve").in(card))
-	p.sees(saying("article", like("Approved by alice, and done", "# Networking")).in(at("tabpanel", "Proposals")))
+	p.sees(saying("article", like("Approved by alice, done", "# Networking")).in(at("tabpanel", "Proposals")))
 	p.sees(at("tab", "Proposals"))
 	other.sees(at("tab", "Proposals"))
 	p.sees(said("It came to this:", "8080"))
-	p.misses(saying("button", like("to decide")).in(b))
+	p.misses(saying("button", like("awaiting approval")).in(b))
 	p.is(head(b, "Thought for "), "aria-expanded", "false")
 	p.click(head(b, "Thought for "))
 	p.sees(at("button", like("approved and done", "read_text_file")).in(b))
@@ -58,8 +58,8 @@ func pageProposals(s *pageStage) {
 	second := saying("article", like("wants to call", "Approve Reject…"))
 	p.sees(second)
 	p.click(at("button", "Reject…").in(second))
-	p.choose(at("combobox", "Why not?"), "It is not safe")
-	p.fill(at("textbox", "What guide should know"), "the file is private")
+	p.choose(at("combobox", "Reason"), "Unsafe")
+	p.fill(at("textbox", "Message to guide"), "the file is private")
 	p.click(at("button", "Reject"))
 	p.sees(saying("article", like("Rejected by alice", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
 	p.sees(said("It came to this:", "rejected by alice: unsafe"))
@@ -67,10 +67,10 @@ func pageProposals(s *pageStage) {
 
 	p.reload()
 	p.panel("Proposals")
-	p.sees(at("heading", "Nothing waits for a decision"))
+	p.sees(at("heading", "No proposals awaiting approval"))
 	p.counts(2, card)
 	p.sees(saying("article", like("Rejected by alice", "unsafe: the file is private")))
-	p.sees(saying("article", like("Approved by alice, and done")))
+	p.sees(saying("article", like("Approved by alice, done")))
 }
 
 // Taken back, expired, approved with another result, decided out of sight: each
@@ -93,28 +93,28 @@ func pageFates(s *pageStage) {
 	propose("waits.txt")
 	panel := at("tabpanel", "Proposals")
 	for file, words := range map[string]string{
-		"taken.txt":   "Taken back by scout",
-		"late.txt":    "Nobody decided in time",
-		"failing.txt": "Approved by alice, but it did not work",
+		"taken.txt":   "Withdrawn by scout",
+		"late.txt":    "Expired: no decision in time",
+		"failing.txt": "Approved by alice, failed",
 		"waits.txt":   "Approve Reject…",
 	} {
 		p.sees(saying("article", like(file, words)).in(panel))
 	}
-	p.sees(saying("article", like("With other arguments than those proposed", "other.txt", "the disk is gone")).in(panel))
-	for _, words := range []string{"taken back by scout", "not decided in time", "approved by alice", "waits for a decision"} {
+	p.sees(saying("article", like("Approved with different arguments", "other.txt", "the disk is gone")).in(panel))
+	for _, words := range []string{"withdrawn by scout", "expired", "approved by alice", "awaiting approval"} {
 		p.sees(saying("log", like("scout proposes delete_file", words)))
 	}
-	p.sees(at("tab", "Proposals, 1 to decide"))
-	p.click(at("button", "Close the panel"))
+	p.sees(at("tab", "Proposals, 1 awaiting approval"))
+	p.click(at("button", "Close panel"))
 	p.misses(panel)
-	p.click(at("button", "Decide").in(room))
+	p.click(at("button", "Review").in(room))
 	p.sees(saying("article", like("waits.txt", "Approve Reject…")).in(panel))
 
 	// It names no host: a person chooses one.
 	p.is(at("button", "Approve").in(panel), "disabled", "")
 	p.choose(at("combobox", like("does not name the participant")).in(panel), "guide")
 	p.click(at("button", "Approve").in(panel))
-	p.sees(saying("article", like("waits.txt", "Approved by alice, under way")).in(panel))
+	p.sees(saying("article", like("waits.txt", "Approved by alice, running")).in(panel))
 	p.sees(at("tab", "Proposals"))
 
 	// The decision is not visible to bob: his own is refused with the words of the gateway, and closes the card.
@@ -125,11 +125,11 @@ func pageFates(s *pageStage) {
 	late.sees(card)
 	late.click(at("button", "Reject…").in(card))
 	late.click(at("button", "Reject").in(bobs))
-	late.sees(saying("article", like("waits.txt", "Decided by alice before")).in(bobs))
-	late.sees(at("tab", "Proposals, 1 to decide")) // failing.txt, whose approval is not visible either
+	late.sees(saying("article", like("waits.txt", "Already decided by alice")).in(bobs))
+	late.sees(at("tab", "Proposals, 1 awaiting approval")) // failing.txt, whose approval is not visible either
 
 	watcher.panel("Proposals")
-	watcher.sees(saying("article", like("waits.txt", "You may not decide this")))
+	watcher.sees(saying("article", like("waits.txt", "You cannot decide this")))
 	watcher.misses(at("button", "Approve"))
 	watcher.misses(at("button", "Reject…"))
 }
@@ -144,14 +144,14 @@ func pageDecisionCounts(s *pageStage) {
 	})
 	p := s.visit("alice")
 	b := block("scout")
-	p.sees(saying("button", like("1 to decide")).in(b))
+	p.sees(saying("button", like("1 awaiting approval")).in(b))
 	p.panel("Proposals")
 	p.click(at("button", "Approve").in(at("article", "scout proposes read_text_file")))
 	request := host.hears("the approved call", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
-	p.misses(saying("button", like("to decide")).in(b))
+	p.misses(saying("button", like("awaiting approval")).in(b))
 	p.sees(saying("listitem", like("read_text_file")).in(b))
 	p.sees(at("tab", "Proposals"))
-	p.sees(saying("article", like("Approved by alice, under way")))
+	p.sees(saying("article", like("Approved by alice, running")))
 	host.tell(protocol.KindMCPResponse, in, request.ID, fields{"result": fields{"content": []any{}}})
-	p.sees(saying("article", like("Approved by alice, and done")))
+	p.sees(saying("article", like("Approved by alice, done")))
 }

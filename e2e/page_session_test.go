@@ -36,7 +36,7 @@ func pageSignIn(s *pageStage) {
 	token := at("textbox", "Token")
 	p.fill(token, "nobodys-token-for-tests")
 	p.enter()
-	p.sees(saying("alert", like("That did not sign you in")))
+	p.sees(saying("alert", like("Sign-in failed")))
 	p.value(token, "")
 	p.signIn("alice")
 	p.says("I am here.")
@@ -146,7 +146,7 @@ func pageCode(s *pageStage) {
 	again := s.newPage()
 	again.Expect("the server responded with a status of 401 (Unauthorized) http://" + addr + "/api/session")
 	again.Open(found[0])
-	again.sees(saying("alert", like("That did not sign you in", "the link was used before")))
+	again.sees(saying("alert", like("Sign-in failed", "the link was already used")))
 	again.until("the address has no code", `!location.href.includes("code")`)
 }
 
@@ -167,10 +167,10 @@ func pageReconnect(s *pageStage) {
 	unsent := at("article", "Your message, not sent yet").in(room)
 	p.sees(saying("article", like("On its way.", "Sending…")).in(room))
 	s.g.kill()
-	p.until("it says so", `/\b(Lost|Reconnecting)\b/.test(eyes.page()) && eyes.page().includes("Connect now")`)
+	p.until("it says so", `/\b(Disconnected|Reconnecting)\b/.test(eyes.page()) && eyes.page().includes("Reconnect now")`)
 	p.fill(composer, "Typed meanwhile.")
 	p.enter()
-	p.sees(saying("article", like("Typed meanwhile.", "Waits for the connection")).in(room))
+	p.sees(saying("article", like("Typed meanwhile.", "Waiting for the connection")).in(room))
 	p.counts(2, unsent)
 
 	s.g.restart()

@@ -41,12 +41,12 @@ func pageBlocksEnd(s *pageStage) {
 	second := guide.reason(alice.say("And who answers that?"), "I begin")
 	p.sees(head(other, "Reasoning · "))
 	alice.tell(protocol.KindReasoningCancel, second, "", fields{"reason": "no need"})
-	called := p.read(head(other, "Cancelled after "))
+	called := p.read(head(other, "Canceled after "))
 
 	p.reload()
 	p.sees(head(b, title))
 	p.click(head(other, called))
-	p.sees(saying("group", like("Cancelled by alice: no need")).in(room))
+	p.sees(saying("group", like("Canceled by alice: no need")).in(room))
 	p.until("nothing that runs", `document.querySelector("[role=log] .spinner") === null`)
 }
 
@@ -82,7 +82,7 @@ func pageStop(s *pageStage) {
 	p.says("Think about it.")
 	b := block("guide")
 	p.click(at("button", "Stop").in(b))
-	p.sees(head(b, "Cancelled after "))
+	p.sees(head(b, "Canceled after "))
 	p.sees(said("*stopped*"))
 	p.until("nothing that runs", `document.querySelector("[role=log] .spinner") === null`)
 	p.misses(at("button", "Stop").in(b))

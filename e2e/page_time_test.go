@@ -20,16 +20,16 @@ func pageTimeline(s *pageStage) {
 	p := s.visit("alice")
 	p.sees(said("It was cold."))
 	now := p.read(room)
-	panel := p.panel("Time line")
-	slider := at("slider", "Moment").in(panel)
-	p.sees(saying("status", "Live: the talk shows what is happening now.").in(panel))
+	panel := p.panel("Timeline")
+	slider := at("slider", "Position").in(panel)
+	p.sees(saying("status", "Live").in(panel))
 
 	p.focus(slider)
 	p.keys(kb.Home)
-	p.sees(saying("status", like("the talk shows the past")).in(panel))
+	p.sees(saying("status", like("Viewing the past")).in(panel))
 	p.misses(composer)
 	p.until("nothing was said yet", `!eyes.text(`+room.find()+`).includes("What was it like?")`)
-	on := at("button", "One envelope on").in(panel)
+	on := at("button", "Next envelope").in(panel)
 	p.click(on)
 	p.sees(said("What was it like?"))
 	p.misses(block("scout"))
@@ -45,15 +45,15 @@ func pageTimeline(s *pageStage) {
 	p.click(at("button", "Play").in(panel))
 	p.sees(said("It was cold."))
 	p.sees(head(block("scout"), "Thought for "))
-	p.click(at("button", "Back to now").in(panel))
+	p.click(at("button", "Return to live").in(panel))
 	p.sees(said("This is new."))
-	p.sees(saying("status", "Live: the talk shows what is happening now.").in(panel))
+	p.sees(saying("status", "Live").in(panel))
 	p.until("now is as it was", fmt.Sprintf("eyes.text(%s).startsWith(%s)", room.find(), quote(now)))
 	p.says("And this, too.")
 
 	// A moment by the slider, and back by the line above the talk.
 	webtest.Eval[bool](p.Tab, `(() => { const e = `+slider.find()+`; e.value = "1"; e.dispatchEvent(new Event("input", { bubbles: true, composed: true })); return true; })()`)
 	p.misses(said("It was cold."))
-	p.click(at("button", "Back to now")) // the first one there is
+	p.click(at("button", "Return to live")) // the first one there is
 	p.sees(said("And this, too."))
 }

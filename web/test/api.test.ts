@@ -54,7 +54,7 @@ test("numbers that a double cannot hold arrive as they were", async () => {
 test("refusals: the gateway's own, a proxy's, none at all", async () => {
   const own = await refused(429, '{"error":"too_many_requests","message":"Slow down."}', { "Retry-After": "7" });
   assert.deepEqual([own.status, own.refusal.error, own.refusal.retry_after_ms, own.passing], [429, "too_many_requests", 7000, true]);
-  assert.match(own.message, /Slow down\. Again possible in 7s/);
+  assert.match(own.message, /Slow down\. Try again in 7s/);
   const proxy = await refused(502, "<html>Bad Gateway</html>");
   assert.deepEqual([proxy.refusal.error, proxy.passing], ["unavailable", true]);
   assert.equal((await refused(401, "[]")).signedOut, true);

@@ -141,7 +141,7 @@ test("cancelled from inside and from outside, once", () => {
   const two = s.asked().path;
   s.say("alice", "reasoning.cancel", {}, { correlationId: [two, "nothing"] });
   assert.equal(s.block(two).status, "cancelled");
-  assert.equal(blockTitle(s.block(two), 0), "Cancelled after 1s");
+  assert.equal(blockTitle(s.block(two), 0), "Canceled after 1s");
 });
 
 test("stopped while its opener is away, and going on when it is back", () => {

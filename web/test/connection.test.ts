@@ -159,10 +159,10 @@ test("a refusal before the welcome is asked for over HTTP and told in words", as
   const cases: readonly [string, string, RegExp][] = [
     ["unauthorized", "expired", /not signed in/],
     ["kicked", "kicked", /removed/],
-    ["forbidden", "refused", /may not enter/],
-    ["not_found", "refused", /no such/],
+    ["forbidden", "refused", /no access/],
+    ["not_found", "refused", /Not found/],
     ["too_many_requests", "lost", /Too many/],
-    ["unavailable", "lost", /cannot keep/],
+    ["unavailable", "lost", /cannot store/],
   ];
   for (const [error, phase, words] of cases) {
     const s = new Stage(0);

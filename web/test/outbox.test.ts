@@ -129,7 +129,7 @@ test("refusals are told in words, and what was refused can be taken back or trie
   const id = s.say("x");
   assert.equal(s.box.dismiss(id), null, "it is on its way");
   s.gateway("system.error", id, { error: "unknown_participant", message: "zoe is not known." });
-  assert.equal(s.state.items[0]?.note, "Nobody of that name is known here. zoe is not known.");
+  assert.equal(s.state.items[0]?.note, "Unknown participant. zoe is not known.");
   s.box.again(id);
   assert.deepEqual(s.sent.map((e) => e.id), [id, id]);
   s.gateway("system.error", id, { error: "unknown_participant", message: "" });
@@ -144,7 +144,7 @@ test("rate limited: it waits as long as it was told to, and so does what is behi
   s.gateway("system.error", id, { error: "rate_limited", message: "", limit: "rate", retry_after_ms: 3000 });
   s.say("two");
   assert.equal(s.state.holdFor, 3000);
-  assert.match(s.state.items[0]?.note ?? "", /Again possible in 3s/);
+  assert.match(s.state.items[0]?.note ?? "", /Try again in 3s/);
   s.clock.pass(2999);
   assert.deepEqual(s.texts, ["one"]);
   s.clock.pass(1);

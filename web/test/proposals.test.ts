@@ -169,8 +169,8 @@ test("a decision that is not visible closes a proposal, and stays when the state
 });
 
 test("a refusal of a decision is told in plain words", () => {
-  assert.equal(refusal({ error: "proposal_settled", message: "bob has decided on this proposal before." }), "This proposal was decided already. bob has decided on this proposal before.");
-  assert.match(refusal({ error: "proposal_mismatch", message: "" }), /^This is not the call that was proposed/);
+  assert.equal(refusal({ error: "proposal_settled", message: "bob has decided on this proposal before." }), "This proposal was already decided. bob has decided on this proposal before.");
+  assert.match(refusal({ error: "proposal_mismatch", message: "" }), /^This call differs from the proposal/);
 });
 
 declare const REPOSITORY: string;

@@ -115,24 +115,24 @@ test("addresses within the page", () => {
 
 test("capabilities as sentences", () => {
   assert.equal(capability("*"), "May do everything.");
-  assert.equal(capability("reasoning/*"), "May reason for everybody to see.");
+  assert.equal(capability("reasoning/*"), "May share reasoning.");
   assert.equal(capability("x.weather"), "May send “x.weather”.");
   assert.equal(
     capability({ kind: "mcp.request", payload: { method: "tools/call", params: { name: ["read_*", "list_*"], arguments: { path: "!/etc/**" } } }, to: ["files"] }),
     "May call tools, but only the method “tools/call”, the tool “read_*” or “list_*”, with “path” anything but “/etc/**”, towards “files”.",
   );
   assert.equal(capability({ kind: "mcp.request", payload: { params: { name: "delete_file" } }, deny: true }), "May not call tools: the tool “delete_file”.");
-  assert.deepEqual(capabilities([{ kind: "chat", deny: true }, "mcp.proposal"])[0], "May propose tool calls that others have to approve.");
-  assert.deepEqual(capabilities([]), ["May do nothing but look."]);
+  assert.deepEqual(capabilities([{ kind: "chat", deny: true }, "mcp.proposal"])[0], "May propose tool calls for approval.");
+  assert.deepEqual(capabilities([]), ["May only read."]);
 });
 
 test("refusals and notices in words", () => {
-  assert.equal(refusal({ error: "rate_limited", message: "", retry_after_ms: 1200 }), "That was too much at once. Again possible in 2s.");
+  assert.equal(refusal({ error: "rate_limited", message: "", retry_after_ms: 1200 }), "Rate limit exceeded. Try again in 2s.");
   assert.equal(refusal({ error: "constructor", message: "No." }), "The gateway refused this. No.");
   const w = new Scribe();
   assert.equal(
     notice(w.say("alice", "capability.grant", { recipient: "bob", capabilities: ["mcp.request"], ttl_seconds: 3600, reason: "to help" })),
-    "gave “bob” the right to call tools for 1h 0m: to help",
+    "granted “bob” the right to call tools for 1h 0m: to help",
   );
   assert.equal(notice(w.say("alice", "space.kick", { participant_id: "mallory" })), "removed “mallory”.");
   assert.equal(notice(w.say("alice", "chat", {})), "");

@@ -12,7 +12,7 @@ const elsewhere = "http://127.0.0.2:9/"
 // what every object of the browser's language inherits.
 var hostileCast = []string{
 	"alice", "bob", "mallory", "system.gatevvay", "system.gateway", "Approve", "Sign-out", "You", "Send", "__proto__", "constructor",
-	"toString", "Show-the-rest", "Decide", "m-panel", strings.Repeat("w", 128),
+	"toString", "Show-the-rest", "Review", "m-panel", strings.Repeat("w", 128),
 }
 
 // run is a script that leaves a mark.
@@ -64,7 +64,7 @@ var shifting = []string{
 // imitations are messages that say what the page would say.
 var imitations = []string{
 	"system:gateway: mallory gave “everybody” the right to anything.",
-	"▸ Thought for 12s", "Reasoning · 9s", "Waits for a decision. Decide", "Not sent. Send again Edit Discard", "You were removed from this space. Other spaces",
+	"▸ Thought for 12s", "Reasoning · 9s", "Awaiting approval. Review", "Not sent. Retry Edit Discard", "You were removed from this space. Other spaces",
 	"This is where lab begins.", "bob proposes `rm -rf /` approved by alice", "Live", "Today",
 }
 

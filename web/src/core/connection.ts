@@ -211,14 +211,14 @@ export class Connection {
   /** Takes the first frame; false if the connection is of no use. */
   private welcome(env: Envelope): boolean {
     if (env.kind !== "system.welcome" || env.from !== GATEWAY) {
-      this.hangUp("The gateway did not say who we are.");
+      this.hangUp("The gateway sent no identity.");
       return false;
     }
     const you = str(field(obj(env.payload["you"]), "id"));
     if (this.you !== "" && you !== this.you) {
       // What waits to be said is not said in somebody else's name.
       this.drop(Close.Normal);
-      this.end("refused", `Somebody else is signed in here by now: ${you}. Load the page again to go on as ${you}.`);
+      this.end("refused", `${you} has signed in with this browser. Reload the page to continue as ${you}.`);
       return false;
     }
     this.you = you;
@@ -249,7 +249,7 @@ export class Connection {
       this.cursor = 0;
       this.behind = 0;
     }
-    this.hangUp(`The gateway's log ends at ${head}, before what was received already.`);
+    this.hangUp(`The gateway's log ends at ${head}, before messages already received.`);
     return false;
   }
 
@@ -280,7 +280,7 @@ export class Connection {
     this.stopTimer();
     const draft: Draft = { kind: "system.subscribe", payload: {} };
     this.socket?.send(stringify({ id: PROBE + String(++this.probes), ...draft }));
-    this.stopTimer = this.o.clock.after(ANSWER, () => this.hangUp("The gateway was not heard of any more."));
+    this.stopTimer = this.o.clock.after(ANSWER, () => this.hangUp("The gateway stopped responding."));
   }
 
   /** Gives a connection up from this side. */
@@ -314,15 +314,15 @@ export class Connection {
     const said = reason === "" ? "" : ` ${reason}`;
     switch (code) {
       case Close.TokenExpired:
-        return this.end("expired", `You are not signed in any more.${said}`);
+        return this.end("expired", `Your session has ended.${said}`);
       case Close.Kicked:
         return this.end("kicked", `You were removed from this space.${said}`);
       case Close.Policy:
-        return this.end("refused", `The gateway has ended the connection: too much was refused.${said}`);
+        return this.end("refused", `The gateway closed the connection: too many rejected messages.${said}`);
       case Close.GoingAway:
-        return this.retry(`The gateway is going down.${said}`, 0);
+        return this.retry(`The gateway is shutting down.${said}`, 0);
       case Close.TooBig:
-        return this.retry(`A message was too long.${said}`, 0);
+        return this.retry(`A message was too large.${said}`, 0);
     }
     if (was) this.retry(`The connection was lost.${said}`, 0);
     else void this.ask();
@@ -339,7 +339,7 @@ export class Connection {
       refused = null;
     }
     if (mine !== this.probes || this.phase !== "lost" || this.socket !== null) return;
-    if (refused === null) return this.retry("The gateway cannot be reached.", 0);
+    if (refused === null) return this.retry("The gateway is unreachable.", 0);
     const words = inWords(refused);
     switch (refused.error) {
       case "unauthorized":

@@ -113,7 +113,7 @@ export class Outbox {
 
   private check(id: ID, draft: Draft): Refusal | null {
     if (this.items.length >= MAX_ITEMS) {
-      return { error: "rate_limited", message: "Too much waits to be sent already.", limit: "outbox" };
+      return { error: "rate_limited", message: "Too many unsent messages.", limit: "outbox" };
     }
     let frame: string;
     try {
@@ -123,7 +123,7 @@ export class Outbox {
     }
     const bytes = new TextEncoder().encode(frame).length;
     if (bytes <= this.messageBytes) return null;
-    return { error: "message_too_large", message: `It has ${bytes} bytes, and ${this.messageBytes} are allowed.`, limit: this.messageBytes };
+    return { error: "message_too_large", message: `${bytes} bytes; the limit is ${this.messageBytes}.`, limit: this.messageBytes };
   }
 
   /** Sends what was refused, or waits, once more, under the same id. */

@@ -205,8 +205,8 @@ export class Room {
   }
 
   private gap(g: Gap): void {
-    if (g.reset) this.space.reset("This space has a new log. What was said before is gone.");
-    else this.space.gap(`What was said between the ${g.after}th and the ${g.oldest}th entry is no longer kept.`);
+    if (g.reset) this.space.reset("The log of this space was replaced. Earlier messages are gone.");
+    else this.space.gap(`Messages between entries ${g.after} and ${g.oldest} are no longer available.`);
   }
 
   private changed(): void {

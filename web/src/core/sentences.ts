@@ -7,39 +7,39 @@ import type { Capability, CapabilityRule, Envelope, Payload, Refusal } from "./t
 
 const KINDS: Readonly<Record<string, string>> = {
   "*": "do everything",
-  observe: "see what is addressed to others",
-  chat: "say something in the conversation",
-  "chat.*": "talk, and acknowledge or call off questions",
+  observe: "see messages addressed to others",
+  chat: "send chat messages",
+  "chat.*": "chat, and acknowledge or cancel questions",
   "chat.acknowledge": "acknowledge messages",
-  "chat.cancel": "call off questions",
+  "chat.cancel": "cancel questions",
   "mcp.*": "call, answer and propose tool calls",
   "mcp.request": "call tools",
   "mcp.response": "answer tool calls",
-  "mcp.proposal": "propose tool calls that others have to approve",
-  "mcp.withdraw": "take proposals back",
+  "mcp.proposal": "propose tool calls for approval",
+  "mcp.withdraw": "withdraw proposals",
   "mcp.reject": "reject proposals",
-  "reasoning.*": "reason for everybody to see",
-  "reasoning.start": "begin to reason",
-  "reasoning.step": "think within a line of reasoning",
+  "reasoning.*": "share reasoning",
+  "reasoning.start": "start reasoning",
+  "reasoning.step": "add reasoning steps",
   "reasoning.thought": "share thoughts",
-  "reasoning.conclusion": "conclude a line of reasoning",
-  "reasoning.cancel": "stop a line of reasoning",
-  "stream.*": "show thoughts while they grow",
-  "capability.*": "give rights to others and take them back",
-  "capability.grant": "give others rights that one holds",
-  "capability.revoke": "take rights back",
+  "reasoning.conclusion": "conclude reasoning",
+  "reasoning.cancel": "cancel reasoning",
+  "stream.*": "stream text while it is written",
+  "capability.*": "grant and revoke access",
+  "capability.grant": "grant its own access to others",
+  "capability.revoke": "revoke access",
   "space.*": "invite participants and remove them",
   "space.invite": "invite participants",
   "space.kick": "remove participants",
-  decide: "decide on proposals",
-  "participant.*": "pause, resume and ask participants",
+  decide: "approve and reject proposals",
+  "participant.*": "pause, resume and query participants",
   "participant.pause": "pause participants",
-  "participant.resume": "let paused participants go on",
-  "participant.status": "tell its status",
-  "participant.request-status": "ask participants for their status",
+  "participant.resume": "resume participants",
+  "participant.status": "report its status",
+  "participant.request-status": "request the status of participants",
   "participant.restart": "restart participants",
   "participant.shutdown": "shut participants down",
-  "x.*": "use the kinds of applications",
+  "x.*": "send application kinds",
 };
 
 /** A capability as a sentence: "May call tools, but only read_*." */
@@ -54,7 +54,7 @@ export function capability(c: Capability): string {
 
 /** The capabilities as sentences, what is forbidden last. */
 export function capabilities(list: readonly Capability[]): readonly string[] {
-  if (list.length === 0) return ["May do nothing but look."];
+  if (list.length === 0) return ["May only read."];
   const denied = (c: Capability): boolean => typeof c !== "string" && c.deny === true;
   return [...list.filter((c) => !denied(c)), ...list.filter(denied)].map(capability);
 }
@@ -109,36 +109,36 @@ function quoted(s: string): string {
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  invalid_json: "This could not be read.",
-  invalid_envelope: "This has not the form of an envelope.",
-  invalid_payload: "What this kind requires is missing or wrong.",
-  message_too_large: "This is too long to be sent.",
-  unsupported_protocol: "The gateway speaks another version of the protocol.",
-  invalid_context: "There can be no such context.",
-  identity_mismatch: "This would have been in somebody else's name.",
-  reserved_kind: "Only the gateway may say that.",
-  unknown_participant: "Nobody of that name is known here.",
-  duplicate_id: "Somebody else has used this id already.",
-  capability_violation: "You are not allowed to do that here.",
-  rate_limited: "That was too much at once.",
-  cannot_delegate: "You cannot give what you do not hold yourself.",
-  not_proposer: "Only who proposed something can take it back.",
-  proposal_mismatch: "This is not the call that was proposed, or it does not go to the participant that runs the tool.",
-  proposal_settled: "This proposal was decided already.",
-  paused: "You are paused, and cannot send until somebody lets you go on.",
-  cursor_expired: "Older messages are no longer kept.",
-  unavailable: "The gateway cannot keep anything at this moment.",
-  outcome_unknown: "It is not known whether this was sent. It is sent again.",
-  bad_request: "The gateway did not understand the request.",
-  unauthorized: "You are not signed in, or no longer.",
-  forbidden: "You may not enter this space.",
+  invalid_json: "Invalid JSON.",
+  invalid_envelope: "Invalid envelope.",
+  invalid_payload: "Invalid payload: a required field is missing or wrong.",
+  message_too_large: "The message is too large.",
+  unsupported_protocol: "The gateway uses another protocol version.",
+  invalid_context: "Invalid context.",
+  identity_mismatch: "The sender is not the signed-in participant.",
+  reserved_kind: "Only the gateway may send this kind.",
+  unknown_participant: "Unknown participant.",
+  duplicate_id: "This id is already in use.",
+  capability_violation: "You are not allowed to do this.",
+  rate_limited: "Rate limit exceeded.",
+  cannot_delegate: "You cannot grant access that you do not have.",
+  not_proposer: "Only the proposer can withdraw a proposal.",
+  proposal_mismatch: "This call differs from the proposal, or does not go to the participant that runs the tool.",
+  proposal_settled: "This proposal was already decided.",
+  paused: "You are paused and cannot send.",
+  cursor_expired: "Older messages are no longer available.",
+  unavailable: "The gateway cannot store messages at the moment.",
+  outcome_unknown: "It is unknown whether this was sent. Retrying.",
+  bad_request: "Invalid request.",
+  unauthorized: "You are not signed in.",
+  forbidden: "You have no access to this space.",
   kicked: "You were removed from this space.",
-  not_found: "There is no such thing here.",
-  method_not_allowed: "The gateway does not take this here.",
-  too_many_requests: "Too many connections or attempts.",
-  shutting_down: "The gateway is going down.",
-  offline: "The gateway cannot be reached.",
-  bad_answer: "The answer could not be read. Something between you and the gateway may have changed it.",
+  not_found: "Not found.",
+  method_not_allowed: "Method not allowed.",
+  too_many_requests: "Too many requests or connections.",
+  shutting_down: "The gateway is shutting down.",
+  offline: "The gateway is unreachable.",
+  bad_answer: "The response could not be read. A proxy may have changed it.",
 };
 
 /** A refusal in words: what it is, what the gateway says about it, when to try again. */
@@ -146,7 +146,7 @@ export function refusal(r: Refusal): string {
   const known = Object.hasOwn(REFUSALS, r.error) ? (REFUSALS[r.error] as string) : "The gateway refused this.";
   const said = oneLine(str(r.message), 300);
   const wait = num(r.retry_after_ms);
-  const again = wait !== null && wait > 0 ? ` Again possible in ${duration(Math.ceil(wait / 1000))}.` : "";
+  const again = wait !== null && wait > 0 ? ` Try again in ${duration(Math.ceil(wait / 1000))}.` : "";
   return known + (said === "" || said === known ? "" : " " + said) + again;
 }
 
@@ -158,9 +158,9 @@ export function notice(e: Envelope): string {
   const why = reason === "" ? "." : `: ${reason}`;
   switch (e.kind) {
     case "capability.grant":
-      return `gave ${whom} ${rights(field(p, "capabilities"))}${ttl(p)}${why}`;
+      return `granted ${whom} ${rights(field(p, "capabilities"))}${ttl(p)}${why}`;
     case "capability.revoke":
-      return `took rights back from ${whom}${why}`;
+      return `revoked access of ${whom}${why}`;
     case "space.invite":
       return `invited ${whom}${why}`;
     case "space.kick":
@@ -168,7 +168,7 @@ export function notice(e: Envelope): string {
     case "participant.pause":
       return `paused ${whom}${why}`;
     case "participant.resume":
-      return `let ${whom} go on${why}`;
+      return `resumed ${whom}${why}`;
     case "participant.shutdown":
       return `shut ${whom} down${why}`;
     case "participant.restart":
@@ -186,7 +186,7 @@ function rights(v: unknown): string {
   const n = arr(v).length;
   const first = arr(v)[0];
   if (n === 1) return `the right to ${activity(str(isObject(first) ? field(first, "kind") : first))}`;
-  return `${n} rights`;
+  return `${n} capabilities`;
 }
 
 function ttl(p: Payload): string {

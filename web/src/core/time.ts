@@ -77,7 +77,7 @@ export function blockTitle(block: Block, now: Millis): string {
     case "stopped":
       return `Stopped after ${told(seconds)}`;
     case "cancelled":
-      return `Cancelled after ${told(seconds)}`;
+      return `Canceled after ${told(seconds)}`;
     default:
       return `Thought for ${told(seconds)}`;
   }

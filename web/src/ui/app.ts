@@ -87,7 +87,7 @@ export class App extends Light {
       this.signedIn(await how());
       this.tabs.postMessage("in");
     } catch (err) {
-      this.trouble = err instanceof ApiError && err.signedOut ? "That did not sign you in: the token is not known here, or the link was used before." : words(err);
+      this.trouble = err instanceof ApiError && err.signedOut ? "Sign-in failed: the token is unknown, or the link was already used." : words(err);
     } finally {
       this.busy = false;
     }

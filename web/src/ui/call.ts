@@ -17,19 +17,19 @@ import { plain, pretty, verbatim, who } from "./text.js";
 import { longText } from "./words.js";
 
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
-  pending: "runs",
+  pending: "running",
   success: "done",
   fulfilled: "approved and done",
   error: "failed",
   rejected: "rejected",
-  withdrawn: "taken back",
-  expired: "nobody decided",
+  withdrawn: "withdrawn",
+  expired: "expired",
 };
 
 /** What became of a call, in a word or two. */
 export function outcomeWord(c: Call, over = false): string {
-  if (undecided(c)) return "waits for a decision";
-  if (c.outcome === "pending") return c.proposed ? `decided by ${spoken(c.decidedBy)}` : over ? "no answer came" : "runs";
+  if (undecided(c)) return "awaiting approval";
+  if (c.outcome === "pending") return c.proposed ? `decided by ${spoken(c.decidedBy)}` : over ? "no response" : "running";
   return c.failed && c.outcome !== "error" ? `${OUTCOMES[c.outcome]}, failed` : OUTCOMES[c.outcome];
 }
 
@@ -126,7 +126,7 @@ function result(desk: SpaceDesk, c: Call): TemplateResult | typeof nothing {
   if (c.outcome === "pending") {
     if (!c.proposed) return nothing;
     if (!undecided(c)) return html`<p class="call-result">Decided by ${spoken(c.decidedBy)}.</p>`;
-    return html`<p class="call-result wait">Waits for a decision. <button class="words" @click=${() => desk.open("proposals", { id: c.id })}>Decide</button></p>`;
+    return html`<p class="call-result wait">Awaiting approval. <button class="words" @click=${() => desk.open("proposals", { id: c.id })}>Review</button></p>`;
   }
   const decided = c.decidedBy === "" ? "" : c.outcome === "rejected" ? `Rejected by ${spoken(c.decidedBy)}` : c.proposed ? `Approved by ${spoken(c.decidedBy)}` : "";
   const reason = c.reason === "" ? "" : `${decided === "" ? outcomeWord(c) : ""}: ${oneLine(c.reason, 160)}`;

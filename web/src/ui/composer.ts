@@ -80,7 +80,7 @@ export class Composer extends Light {
     const { desk } = this;
     const s = desk.state;
     if (s.you === null) return html`<div class="composer"><div class="composer-box" aria-hidden="true"><textarea rows="1" disabled></textarea></div></div>`;
-    if (!desk.may("chat")) return html`<div class="composer"><p class="composer-none">You may look at this space, but not write in it.</p></div>`;
+    if (!desk.may("chat")) return html`<div class="composer"><p class="composer-none">You can read this space, but not post in it.</p></div>`;
     const named = this.named();
     const open = this.offered.length > 0;
     return html`<form class="composer" @submit=${this.submit}>
@@ -105,7 +105,7 @@ export class Composer extends Light {
       </div>
       <div class="composer-foot">
         ${named.length === 0
-          ? html`<span class="hint">Enter sends, Shift-Enter begins a line, @ names somebody</span>`
+          ? html`<span class="hint">Enter to send, Shift+Enter for a new line, @ to mention</span>`
           : html`<label class="only-to"><input type="checkbox" .checked=${this.onlyTo} @change=${(e: Event) => (this.onlyTo = (e.target as HTMLInputElement).checked)} /> Only to ${named.map(who).join(", ")}</label>`}
       </div>
     </form>`;
@@ -116,7 +116,7 @@ export class Composer extends Light {
     const m = this.desk.state.messages.get(this.replyTo);
     return html`<p class="reply-chip">
       ${icon("reply")} <span><b>${m === undefined ? "Reply" : who(m.from)}</b> ${m === undefined ? nothing : m.format === "markdown" ? brief(oneLine(m.text, 90)) : oneLine(neutral(m.text), 90)}</span>
-      <button type="button" class="icon-button" aria-label="Do not reply to it" @click=${() => (this.replyTo = null)}>${icon("close")}</button>
+      <button type="button" class="icon-button" aria-label="Cancel reply" @click=${() => (this.replyTo = null)}>${icon("close")}</button>
     </p>`;
   }
 
@@ -124,7 +124,7 @@ export class Composer extends Light {
     return html`<ul class="mentions" id="mention-list" role="listbox" aria-label="Participants">
       ${this.offered.map(
         (p, i) => html`<li id=${`mention-${i}`} role="option" aria-selected=${i === this.active ? "true" : "false"} @mousedown=${(e: Event) => this.pick(e, p)}>
-          <span class="monogram ${p.agent ? "agent" : ""}" aria-hidden="true">${initials(p.id)}</span> ${who(p.id)} ${p.present ? nothing : html`<span class="faint">not here</span>`}
+          <span class="monogram ${p.agent ? "agent" : ""}" aria-hidden="true">${initials(p.id)}</span> ${who(p.id)} ${p.present ? nothing : html`<span class="faint">offline</span>`}
         </li>`,
       )}
     </ul>`;

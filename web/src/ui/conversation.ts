@@ -76,7 +76,7 @@ export class Conversation extends Light {
     const drawn = this.window.of(this.all, this.following);
     const atEnd = this.window.atEnd;
     return html`<h2 class="unseen">Messages</h2>
-      <div class="talk" role="log" aria-label=${`What is said in ${desk.space}`} aria-live="off" tabindex="0" ${ref(this.box)}>
+      <div class="talk" role="log" aria-label=${`Messages in ${desk.space}`} aria-live="off" tabindex="0" ${ref(this.box)}>
         <div class="talk-content" ${ref(this.content)}>
           ${this.head()}
           <div class="rows">${repeat(drawn, (r) => r.key, (r) => drawRow(desk, r))}</div>
@@ -92,33 +92,33 @@ export class Conversation extends Light {
     const { room } = desk;
     const s = desk.shown;
     const filtered = narrows(desk.view)
-      ? html`<p class="page-line">Not everything is shown. <button class="words" @click=${() => desk.setView(EVERYTHING)}>Show everything</button></p>`
+      ? html`<p class="page-line">Some messages are hidden. <button class="words" @click=${() => desk.setView(EVERYTHING)}>Show all</button></p>`
       : nothing;
     if (!this.window.atStart) return filtered;
-    if (room.isLoading) return html`${filtered}<p class="page-line"><span class="spinner" aria-hidden="true"></span> Loading what was said before…</p>`;
+    if (room.isLoading) return html`${filtered}<p class="page-line"><span class="spinner" aria-hidden="true"></span> Loading earlier messages…</p>`;
     if (room.historyTrouble !== "") {
-      return html`${filtered}<p class="page-line">${room.historyTrouble} <button class="words" @click=${() => void room.loadOlder()}>Try again</button></p>`;
+      return html`${filtered}<p class="page-line">${room.historyTrouble} <button class="words" @click=${() => void room.loadOlder()}>Retry</button></p>`;
     }
     if (s.hasOlder && s.head > 0 && !desk.past) {
-      return html`${filtered}<p class="page-line"><button class="words" @click=${() => void room.loadOlder()}>Load what was said before</button></p>`;
+      return html`${filtered}<p class="page-line"><button class="words" @click=${() => void room.loadOlder()}>Load earlier messages</button></p>`;
     }
     if (this.all.length === 0 && s.you !== null) return html`${filtered}${this.welcome()}`;
     const gap = s.gap === "" ? nothing : html`<p class="page-line">${s.gap}</p>`;
-    return s.hasOlder ? filtered : html`${filtered}${gap}<p class="page-line">This is where ${desk.space} begins.</p>`;
+    return s.hasOlder ? filtered : html`${filtered}${gap}<p class="page-line">This is the beginning of ${desk.space}.</p>`;
   }
 
   private welcome(): TemplateResult {
     const others = [...this.desk.shown.participants.values()].filter((p) => p.present && p.id !== this.desk.you);
     return html`<div class="nothing-yet">
-      <h2>Nothing was said yet</h2>
-      <p>${others.length === 0 ? "Nobody else is here at the moment." : html`Here now: ${others.map((p) => p.id).join(", ")}.`} ${this.desk.may("chat") ? "Say something, or ask." : ""}</p>
+      <h2>No messages yet</h2>
+      <p>${others.length === 0 ? "No one else is online." : html`Online: ${others.map((p) => p.id).join(", ")}.`} ${this.desk.may("chat") ? "Send a message to start." : ""}</p>
     </div>`;
   }
 
   private button(): TemplateResult | typeof nothing {
     if (this.following && this.window.atEnd) return nothing;
     const fresh = this.fresh();
-    return html`<button class="to-end" @click=${() => this.toEnd()}>${icon("down")} ${fresh === 0 ? html`<span class="unseen">To the end</span>` : html`<span>${fresh} new</span>`}</button>`;
+    return html`<button class="to-end" @click=${() => this.toEnd()}>${icon("down")} ${fresh === 0 ? html`<span class="unseen">Jump to latest</span>` : html`<span>${fresh} new</span>`}</button>`;
   }
 
   /** How many lines have come since the end was last seen. */

@@ -11,16 +11,16 @@ export async function fetchAny(path: string): Promise<unknown> {
     response = await fetch(path, { credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(20_000) });
     text = await response.text();
   } catch {
-    throw new Error("The gateway cannot be reached.");
+    throw new Error("The gateway is unreachable.");
   }
   let value: unknown = text;
   if ((response.headers.get("Content-Type") ?? "").includes("json")) {
     try {
       value = parse(text);
     } catch {
-      throw new Error("The answer could not be read.");
+      throw new Error("The response could not be read.");
     }
   }
   if (response.ok) return value;
-  throw new Error(str(field(obj(value), "message")) || `The gateway answered with ${response.status}.`);
+  throw new Error(str(field(obj(value), "message")) || `The gateway responded with ${response.status}.`);
 }

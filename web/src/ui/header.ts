@@ -11,7 +11,7 @@ import { keepToggles } from "./prefs.js";
 import { initials, who } from "./text.js";
 
 const PREFERENCES: readonly (readonly [Preference, string, string])[] = [
-  ["automatic", "Automatic", "Open while it runs, closed when it is over"],
+  ["automatic", "Automatic", "Open while running, closed when done"],
   ["open", "Open", "Always open"],
   ["closed", "Closed", "Always closed"],
 ];
@@ -30,7 +30,7 @@ export class Header extends Light {
       <div class="head-where">
         <h1>${this.spaces()}</h1>
         <meup-link-state .desk=${desk} .tick=${this.tick}></meup-link-state>
-        ${here > 0 ? html`<button class="head-here" @click=${() => desk.open("participants")}>${here} here</button>` : nothing}
+        ${here > 0 ? html`<button class="head-here" @click=${() => desk.open("participants")}>${here} online</button>` : nothing}
       </div>
       <div class="head-who">
         <button class="icon-button head-find" title="Search (Ctrl-K)" aria-label="Search" @click=${() => desk.open("search")}>${icon("search")}</button>

@@ -23,7 +23,7 @@ export class LinkState extends Light {
   protected override render(): TemplateResult {
     const c = this.desk.room.connectionState;
     return html`<span class="link-state" data-phase=${c.phase} title=${c.reason || nothing}><span class="link-dot" aria-hidden="true"></span>${words(c, performance.now() - this.desk.heardAt)}</span>
-      <span class="unseen" role="status">${c.phase === "live" ? "Connected" : c.phase === "lost" ? "The connection is lost" : ""}</span>`;
+      <span class="unseen" role="status">${c.phase === "live" ? "Connected" : c.phase === "lost" ? "Disconnected" : ""}</span>`;
   }
 
   protected override updated(): void {
@@ -45,7 +45,7 @@ function words(c: ConnectionState, since: number): string {
     case "catching up":
       return "Catching up";
     case "lost": {
-      if (c.retryIn === null) return "Lost";
+      if (c.retryIn === null) return "Disconnected";
       const left = Math.ceil((c.retryIn - since) / 1000);
       return left <= 0 ? "Reconnecting" : `Reconnecting in ${duration(left)}`;
     }

@@ -21,7 +21,7 @@ export function markdown(text: string, breaks = false): unknown {
   const line = text.lastIndexOf("\n", MOST);
   const cut = line > MOST / 2 ? line + 1 : MOST;
   return html`${whole(text.slice(0, cut), breaks)}
-    <p class="faint">The rest is long and is shown as it is written.</p>
+    <p class="faint">The rest of this message is shown as plain text.</p>
     <div class="prose plain">${plain(text.slice(cut))}</div>`;
 }
 

@@ -46,7 +46,7 @@ export class MessageView extends Light {
       <div class="message-main">
         ${this.head(m)} ${this.reply()}
         <div class=${m.growing ? "bubble growing" : "bubble"}><meup-prose .text=${m.text} .format=${m.format}></meup-prose></div>
-        ${m.cancelled === null ? nothing : html`<p class="message-note">Called off by ${spoken(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
+        ${m.cancelled === null ? nothing : html`<p class="message-note">Canceled by ${spoken(m.cancelled.by)}${m.cancelled.reason === "" ? "" : html`: ${longText(m.cancelled.reason)}`}</p>`}
         ${m.acknowledged.length === 0 ? nothing : html`<p class="message-note">Seen by ${m.acknowledged.map(spoken).join(", ")}</p>`} ${redaction(m.redacted)}
       </div>
       ${m.growing ? nothing : this.actions(m)}
@@ -74,13 +74,13 @@ export class MessageView extends Light {
       </button>`;
     }
     if (lone === null || lone === undefined) return nothing;
-    return html`<button class="quote" @click=${() => void this.desk.goTo(lone)}>Answers something earlier</button>`;
+    return html`<button class="quote" @click=${() => void this.desk.goTo(lone)}>Reply to an earlier message</button>`;
   }
 
   private actions(m: Message): TemplateResult {
     return html`<div class="actions" role="group" aria-label="Message">
       ${this.desk.may("chat") ? html`<button class="icon-button" title="Reply" aria-label="Reply" @click=${() => this.desk.emit("reply", { to: m.id })}>${icon("reply")}</button>` : nothing}
-      <button class="icon-button" title="Copy the link" aria-label="Copy the link" @click=${() => void this.copy(m.id)}>${icon("link")}</button>
+      <button class="icon-button" title="Copy link" aria-label="Copy link" @click=${() => void this.copy(m.id)}>${icon("link")}</button>
       ${raw(this.desk, m.id)}
     </div>`;
   }
@@ -88,10 +88,10 @@ export class MessageView extends Light {
   private async copy(id: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(this.desk.link(id));
-      this.desk.say("The link is copied.");
+      this.desk.say("Link copied");
     } catch {
       location.hash = this.desk.address(id);
-      this.desk.say("The link is in the address bar.");
+      this.desk.say("The link is in the address bar");
     }
   }
 }

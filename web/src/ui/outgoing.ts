@@ -14,11 +14,11 @@ export function outgoing(desk: SpaceDesk): TemplateResult | typeof nothing {
 
 function one(desk: SpaceDesk, x: Outgoing): TemplateResult {
   const text = str(obj(x.draft.payload)["message"]);
-  return html`<article class="message pending" data-own="true" data-status=${x.status} data-id=${x.id} aria-label=${x.status === "refused" ? "Your message, refused" : "Your message, not sent yet"}>
+  return html`<article class="message pending" data-own="true" data-status=${x.status} data-id=${x.id} aria-label=${x.status === "refused" ? "Your message, rejected" : "Your message, not sent yet"}>
     <div class="message-main">
       ${x.draft.to === undefined ? nothing : html`<header class="message-head"><span class="chip accent">to ${x.draft.to.map(who).join(", ")}</span></header>`}
       <div class="bubble"><div class="prose plain">${plain(text)}</div></div>
-      ${x.status === "refused" ? refused(desk, x) : html`<p class="message-note">${x.note === "" ? (x.status === "sent" ? "Sending…" : "Waits for the connection") : plain(x.note)}</p>`}
+      ${x.status === "refused" ? refused(desk, x) : html`<p class="message-note">${x.note === "" ? (x.status === "sent" ? "Sending…" : "Waiting for the connection") : plain(x.note)}</p>`}
     </div>
   </article>`;
 }
@@ -27,7 +27,7 @@ function refused(desk: SpaceDesk, x: Outgoing): TemplateResult {
   return html`<div class="refusal" role="alert">
     <p>Not sent. ${plain(x.note)}</p>
     <p class="refusal-acts">
-      <button class="words" @click=${() => desk.room.again(x.id)}>Send again</button>
+      <button class="words" @click=${() => desk.room.again(x.id)}>Retry</button>
       <button class="words" @click=${() => edit(desk, x.id)}>Edit</button>
       <button class="words" @click=${() => desk.room.dismiss(x.id)}>Discard</button>
     </p>

@@ -6,7 +6,7 @@ import { longText } from "./words.js";
 
 /** The way to the envelope itself. */
 export function raw(desk: SpaceDesk, id: string): TemplateResult {
-  return html`<button class="raw-link" title="Show the envelope" aria-label="Show the envelope" @click=${() => desk.open("envelope", { id })}>{ }</button>`;
+  return html`<button class="raw-link" title="Show envelope" aria-label="Show envelope" @click=${() => desk.open("envelope", { id })}>{ }</button>`;
 }
 
 /** Says that something was masked. */

@@ -112,7 +112,7 @@ export class ReasoningBlock extends Light {
     return html`<span class="reasoning-counts">
       ${calls > 0 ? html`<span>${calls === 1 ? "1 call" : `${calls} calls`}</span>` : nothing}
       ${errors > 0 ? html`<span class="bad">${errors} failed</span>` : nothing}
-      ${waiting > 0 ? html`<span class="wait">${waiting} to decide</span>` : nothing}
+      ${waiting > 0 ? html`<span class="wait">${waiting} awaiting approval</span>` : nothing}
     </span>`;
   }
 

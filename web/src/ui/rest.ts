@@ -12,7 +12,7 @@ export class Rest extends Light {
 
   protected override render(): TemplateResult | unknown {
     if (this.open) return this.draw(this.text);
-    return html`<button class="words" @click=${() => (this.open = true)}>Show the rest (${this.text.length.toLocaleString()} characters)</button>`;
+    return html`<button class="words" @click=${() => (this.open = true)}>Show more (${this.text.length.toLocaleString()} characters)</button>`;
   }
 }
 

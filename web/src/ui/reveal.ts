@@ -14,7 +14,7 @@ export async function reveal(desk: SpaceDesk, talk: Conversation, place: string)
   if (found === null) return false;
   const row = talk.rowOf((r) => holds(r, found));
   if (row === undefined || !(await talk.bring(row.key))) {
-    desk.say("That is not shown at the moment. A filter may hide it.");
+    desk.say("Hidden by a filter");
     return false;
   }
   desk.openBlocks(found.open);

@@ -36,7 +36,7 @@ export function drawRow(desk: SpaceDesk, r: Row): TemplateResult {
         </div>
       </div>`;
     case "call":
-      return html`<div class="row aside" data-id=${r.step.call.id}><p class="aside-head">${author(r.step.from)} calls a tool <span class="time">${clock(r.step.at)}</span></p><meup-call .desk=${desk} .step=${r.step} .owner=${r.step.from}></meup-call></div>`;
+      return html`<div class="row aside" data-id=${r.step.call.id}><p class="aside-head">${author(r.step.from)} called a tool <span class="time">${clock(r.step.at)}</span></p><meup-call .desk=${desk} .step=${r.step} .owner=${r.step.from}></meup-call></div>`;
     case "proposal":
       return proposal(desk, r.proposal);
     case "notice":
@@ -52,7 +52,7 @@ function notice(desk: SpaceDesk, n: Notice): TemplateResult {
   return html`<div class="row notice" role="note" data-id=${n.id}><span class="time">${clock(n.at)}</span> <span>${author(n.from)} ${longText(n.text)}</span> ${raw(desk, n.envelope)}</div>`;
 }
 
-const STATUS = { pending: "waits for a decision", approved: "approved", rejected: "rejected", withdrawn: "taken back", expired: "not decided in time", settled: "decided" } as const;
+const STATUS = { pending: "awaiting approval", approved: "approved", rejected: "rejected", withdrawn: "withdrawn", expired: "expired", settled: "decided" } as const;
 
 function proposal(desk: SpaceDesk, p: Proposal): TemplateResult {
   const open = p.status === "pending";
@@ -63,7 +63,7 @@ function proposal(desk: SpaceDesk, p: Proposal): TemplateResult {
       ${p.rationale === "" ? nothing : html`<div class="step-text">${thought(p.rationale)}</div>`}
       <p class="call-args">${argsLine(p.args, 160)}</p>
       ${p.done && p.summary !== "" ? html`<p class="call-result ${p.failed ? "bad" : ""}">${plain(oneLine(p.summary, 200))}</p>` : nothing}
-      ${open ? html`<button class="words" @click=${() => desk.open("proposals", { id: p.id })}>Decide</button>` : nothing}
+      ${open ? html`<button class="words" @click=${() => desk.open("proposals", { id: p.id })}>Review</button>` : nothing}
     </div>
   </div>`;
 }

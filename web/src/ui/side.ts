@@ -36,7 +36,7 @@ export class Side extends Light {
         : html`<div class="panel" role="tabpanel" id="panel" aria-label=${open.title}>
             <header class="panel-head">
               <h2>${open.title}</h2>
-              <button class="icon-button" title="Close" aria-label="Close the panel" @click=${() => this.show("")}>${icon("close")}</button>
+              <button class="icon-button" title="Close" aria-label="Close panel" @click=${() => this.show("")}>${icon("close")}</button>
             </header>
             <div class="panel-body" ${ref(this.place)}>${this.trouble === "" ? nothing : html`<p class="page-line" role="alert">${this.trouble}</p>`}</div>
           </div>`}
@@ -103,7 +103,7 @@ export class Side extends Light {
     try {
       await panel.load();
     } catch {
-      if (this.shown === id) this.trouble = "This part of the page could not be loaded. Load the page again once the gateway is there.";
+      if (this.shown === id) this.trouble = "This panel could not be loaded. Reload the page when the gateway is reachable.";
       return;
     }
     if (this.shown !== id || this.place.value === undefined) return;

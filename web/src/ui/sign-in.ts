@@ -15,11 +15,11 @@ export class SignIn extends Light {
       <form class="door-card" @submit=${this.submit}>
         <p class="door-mark" aria-hidden="true">meup</p>
         <h1>Sign in</h1>
-        <p class="door-words">A space where people and agents think aloud. Use the token that you were given.</p>
+        <p class="door-words">A shared space for people and agents. Enter your access token.</p>
         <label for="token">Token</label>
         <input class="field" id="token" name="token" type="password" autocomplete="off" autocapitalize="none" spellcheck="false" required autofocus aria-describedby=${this.trouble === "" ? nothing : "trouble"} />
         ${this.trouble === "" ? nothing : html`<p class="door-trouble" id="trouble" role="alert">${this.trouble}</p>`}
-        <label class="door-remember"><input type="checkbox" name="remember" /> Stay signed in on this computer for 30 days</label>
+        <label class="door-remember"><input type="checkbox" name="remember" /> Stay signed in for 30 days</label>
         <button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Signing in…" : "Sign in"}</button>
       </form>
     </main>`;

@@ -95,7 +95,7 @@ export class SpacePage extends Light {
     const link = this.pending;
     this.pending = null;
     if (link === null || link.type === "space") return;
-    if (!(await this.desk.goTo(link.type === "message" ? link.id : link.path))) this.desk.say("What the address points to is not to be found here.");
+    if (!(await this.desk.goTo(link.type === "message" ? link.id : link.path))) this.desk.say("Not found in this space");
   }
 
   protected override render(): TemplateResult {
@@ -126,12 +126,12 @@ export class SpacePage extends Light {
     const { desk } = this;
     const c = desk.room.connectionState;
     const { holdFor, durable, items } = desk.outbox;
-    if (desk.past) return html`<p class="banner past">This is how it once was. <button class="words" @click=${() => desk.showPast(null)}>Back to now</button></p>`;
-    if (c.phase === "lost") return html`<p class="banner wait">${c.reason} <button class="words" @click=${() => desk.room.wake()}>Connect now</button></p>`;
+    if (desk.past) return html`<p class="banner past">You are viewing the past. <button class="words" @click=${() => desk.showPast(null)}>Return to live</button></p>`;
+    if (c.phase === "lost") return html`<p class="banner wait">${c.reason} <button class="words" @click=${() => desk.room.wake()}>Reconnect now</button></p>`;
     if (c.phase === "expired") return html`<p class="banner bad">${c.reason} <button class="words" @click=${() => this.dispatchEvent(new CustomEvent("sign-out", { bubbles: true }))}>Sign in again</button></p>`;
     if (c.phase === "kicked" || c.phase === "refused") return html`<p class="banner bad" role="alert">${c.reason} <a href="#/">Other spaces</a></p>`;
-    if (holdFor > 1000) return html`<p class="banner wait">You were too fast. What you said goes out in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
-    if (!durable && items.length > 0) return html`<p class="banner wait">This browser keeps nothing: what was not sent is lost when the page is closed.</p>`;
+    if (holdFor > 1000) return html`<p class="banner wait">Sending too fast. Your message will be sent in ${duration(Math.ceil(holdFor / 1000))}.</p>`;
+    if (!durable && items.length > 0) return html`<p class="banner wait">This browser stores nothing: unsent messages are lost when you close the page.</p>`;
     return nothing;
   }
 

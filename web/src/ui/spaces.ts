@@ -17,8 +17,8 @@ export class Spaces extends Light {
     return html`<main class="door">
       <div class="door-card">
         <p class="door-mark" aria-hidden="true">meup</p>
-        <h1>${spaces.length === 0 && globs.length === 0 ? "No space" : "Your spaces"}</h1>
-        ${spaces.length === 0 && globs.length === 0 ? html`<p class="door-words">Your token is good for no space of this gateway.</p>` : nothing}
+        <h1>${spaces.length === 0 && globs.length === 0 ? "No spaces" : "Your spaces"}</h1>
+        ${spaces.length === 0 && globs.length === 0 ? html`<p class="door-words">Your token gives access to no space of this gateway.</p>` : nothing}
         <ul class="space-list">
           ${spaces.map(
             (s) => html`<li>
@@ -35,8 +35,8 @@ export class Spaces extends Light {
   /** Some spaces are made by being entered. */
   private another(globs: readonly string[]): TemplateResult {
     return html`<form class="space-other" @submit=${this.enter}>
-      <label for="space">Another one, named like ${plain(globs.join(", "))}</label>
-      <div><input class="field" id="space" name="space" required pattern="[A-Za-z0-9._:\\-]{1,128}" autocomplete="off" /><button class="button" type="submit">Enter</button></div>
+      <label for="space">Another space, named like ${plain(globs.join(", "))}</label>
+      <div><input class="field" id="space" name="space" required pattern="[A-Za-z0-9._:\\-]{1,128}" autocomplete="off" /><button class="button" type="submit">Open</button></div>
     </form>`;
   }
 

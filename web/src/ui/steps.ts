@@ -28,9 +28,9 @@ export function stepList(desk: SpaceDesk, b: Block): TemplateResult {
   const bare = new Set(steps.filter((s, i) => sameThought(steps[i - 1], s)));
   return html`<ol class="steps">
     ${b.message !== "" && (b.depth === 0 || b.message.length > MOST_ABOUT) ? html`<li class="step aim"><div class="step-text">${thoughtText(b.message)}</div>${b.approach === "" ? nothing : html` <span class="chip">${plain(oneLine(b.approach, 120))}</span>`}</li>` : nothing}
-    ${b.droppedSteps > 0 ? html`<li class="step faint">${b.droppedSteps} older steps are no longer held here.</li>` : nothing}
+    ${b.droppedSteps > 0 ? html`<li class="step faint">${b.droppedSteps} older steps are not loaded.</li>` : nothing}
     ${repeat(batches(steps), (x) => x.key, (x) => batch(desk, b, x, bare))}
-    ${steps.length === 0 && b.message === "" && b.conclusion === null ? html`<li class="step faint">Nothing was written down.</li>` : nothing}
+    ${steps.length === 0 && b.message === "" && b.conclusion === null ? html`<li class="step faint">No steps</li>` : nothing}
   </ol>`;
 }
 
@@ -62,7 +62,7 @@ function batch(desk: SpaceDesk, b: Block, x: Batch, bare: ReadonlySet<Step>): Te
   const [only] = x.steps;
   if (x.steps.length === 1 && only !== undefined) return html`<li class="step" data-step=${only.key} data-type=${only.type}>${step(desk, b, only, bare.has(only))}</li>`;
   return html`<li class="step together" data-type="together">
-    <p class="step-label">${x.steps.length} at the same time</p>
+    <p class="step-label">${x.steps.length} in parallel</p>
     <ol class="steps inner">
       ${repeat(x.steps, (s) => s.key, (s) => html`<li class="step" data-step=${s.key} data-type=${s.type}>${step(desk, b, s, bare.has(s))}</li>`)}
     </ol>
@@ -114,9 +114,9 @@ function thought(desk: SpaceDesk, b: Block, s: ThoughtStep): TemplateResult {
 /** How a block ended, below its steps. */
 export function ending(desk: SpaceDesk, b: Block): TemplateResult | typeof nothing {
   if (b.cancelled !== null) {
-    return html`<p class="ending">Cancelled by ${spoken(b.cancelled.by)}${b.cancelled.reason === "" ? "" : html`: ${longText(b.cancelled.reason)}`}</p>`;
+    return html`<p class="ending">Canceled by ${spoken(b.cancelled.by)}${b.cancelled.reason === "" ? "" : html`: ${longText(b.cancelled.reason)}`}</p>`;
   }
-  if (b.status === "stopped") return html`<p class="ending">It ended without a conclusion.</p>`;
+  if (b.status === "stopped") return html`<p class="ending">Ended without a conclusion.</p>`;
   return b.conclusion === null ? nothing : conclusion(desk, b, b.conclusion);
 }
 
@@ -125,7 +125,7 @@ function conclusion(desk: SpaceDesk, b: Block, c: Conclusion): TemplateResult {
   const said = c.text !== "" && c.text.trim() !== answer.trim();
   return html`<div class="ending conclusion">
     <p class="step-label">Conclusion${c.by === b.opener ? nothing : html` of ${author(c.by)}`}${c.confidence === null ? nothing : html` <span class="faint">${percent(c.confidence)}</span>`} ${raw(desk, c.id)}</p>
-    ${said ? html`<div class="step-text">${thoughtText(c.text)}</div>` : c.decision === "" && answer !== "" ? html`<p class="faint">The answer below.</p>` : nothing}
+    ${said ? html`<div class="step-text">${thoughtText(c.text)}</div>` : c.decision === "" && answer !== "" ? html`<p class="faint">See the answer below.</p>` : nothing}
     ${c.decision === "" ? nothing : html`<div class="step-text named"><b>Decision</b> ${thoughtText(c.decision)}</div>`}
     ${c.recommendation === "" ? nothing : html`<div class="step-text named"><b>Recommendation</b> ${thoughtText(c.recommendation)}</div>`}
     ${c.keyFactors.length === 0 ? nothing : html`<ul class="step-points" aria-label="Key factors">${c.keyFactors.map((f) => html`<li>${thoughtText(f)}</li>`)}</ul>`}

@@ -46,8 +46,8 @@ export class Contexts extends PanelElement {
     return html`
       ${this.choices()}
       <h3 class="section">${nodes.length === 0 ? "Contexts" : amount(nodes.length, "context")}</h3>
-      ${nodes.length === 0 ? html`<p class="empty">Nobody has reasoned in what is loaded.</p>` : html`<ul class="tree">${youngest.map((n) => this.node(n))}</ul>`}
-      ${nodes.length > this.most ? html`<button class="words" @click=${() => (this.most += PAGE)}>Show older ones</button>` : nothing}
+      ${nodes.length === 0 ? html`<p class="empty">No reasoning yet</p>` : html`<ul class="tree">${youngest.map((n) => this.node(n))}</ul>`}
+      ${nodes.length > this.most ? html`<button class="words" @click=${() => (this.most += PAGE)}>Show older</button>` : nothing}
     `;
   }
 
@@ -56,11 +56,11 @@ export class Contexts extends PanelElement {
     const main = v.contexts.length === 1 && v.contexts[0] === "";
     const on = narrows(v);
     return html`<div class="stack">
-      <label class="check"><input type="checkbox" .checked=${main} @change=${() => this.set({ contexts: main ? [] : [""] })} /> Only the main conversation</label>
-      <label class="check"><input type="checkbox" .checked=${v.conclusionsOnly} @change=${() => this.set({ conclusionsOnly: !v.conclusionsOnly })} /> Of each context only its start and conclusion</label>
+      <label class="check"><input type="checkbox" .checked=${main} @change=${() => this.set({ contexts: main ? [] : [""] })} /> Main conversation only</label>
+      <label class="check"><input type="checkbox" .checked=${v.conclusionsOnly} @change=${() => this.set({ conclusionsOnly: !v.conclusionsOnly })} /> Starts and conclusions only</label>
       ${on
-        ? html`<div class="row in-force"><span class="grow small">${inWords(v)}</span><button class="button small" @click=${() => this.set(EVERYTHING)}>Show everything</button></div>`
-        : html`<p class="quiet">Everything is shown. What waits for a decision and what names you always is.</p>`}
+        ? html`<div class="row in-force"><span class="grow small">${inWords(v)}</span><button class="button small" @click=${() => this.set(EVERYTHING)}>Show all</button></div>`
+        : html`<p class="quiet">All messages are shown. Proposals awaiting approval and mentions of you are never hidden.</p>`}
     </div>`;
   }
 
@@ -76,7 +76,7 @@ export class Contexts extends PanelElement {
         ${n.children.length === 0
           ? html`<span class="twig"></span>`
           : html`<button class="twig" aria-expanded=${open ? "true" : "false"} aria-label=${`${amount(n.below, "context")} within`} @click=${() => this.fold(n.path)}>${icon("chevron")}</button>`}
-        <button class="title grow" title="Show in the talk" @click=${() => void go(this.desk, n.path)}>${title}</button>
+        <button class="title grow" title="Show in conversation" @click=${() => void go(this.desk, n.path)}>${title}</button>
         <p class="meta">
           <span class="chip ${b.status === "reasoning" ? "accent" : b.status === "cancelled" || b.status === "stopped" ? "wait" : ""}">${blockTitle(b, this.desk.now())}</span>
           <span>${b.opener === "" ? "nobody yet" : who(b.opener)}</span>
@@ -84,7 +84,7 @@ export class Contexts extends PanelElement {
         </p>
         <div class="acts" role="group" aria-label=${title}>
           <button class="toggle" aria-pressed=${only ? "true" : "false"} @click=${() => this.flip("contexts", n.path)}>Only this</button>
-          <button class="toggle" aria-pressed=${out ? "true" : "false"} @click=${() => this.flip("exclude", n.path)}>Leave out</button>
+          <button class="toggle" aria-pressed=${out ? "true" : "false"} @click=${() => this.flip("exclude", n.path)}>Hide</button>
         </div>
       </div>
       ${open && n.children.length > 0 ? html`<ul>${n.children.map((x) => this.node(x))}</ul>` : nothing}

@@ -88,29 +88,29 @@ export class EnvelopePanel extends PanelElement {
 
   protected override render(): TemplateResult {
     const { held } = this;
-    if (this.wanted === "") return html`<p class="empty">Open an envelope at a message or a step.</p>`;
+    if (this.wanted === "") return html`<p class="empty">Select a message or a step to see its envelope.</p>`;
     if (this.missing === true) return this.none();
-    if (held === null || held === undefined) return html`<p class="empty">Looking for it…</p>`;
+    if (held === null || held === undefined) return html`<p class="empty">Loading…</p>`;
     const text = pretty(this.whole ?? held);
     const cut = text.length > MOST && this.all !== true;
     return html`<div class="stack">
       ${this.back()} ${this.facts(held)}
       <div class="row">
-        <button class="button small" @click=${() => void copy(this.desk, text, "The envelope is copied.")}>Copy the JSON</button>
-        <button class="button small" @click=${() => void copy(this.desk, this.desk.link(held.id), "The link is copied.")}>Copy the link</button>
-        <button class="words small" @click=${() => void go(this.desk, held.id)}>Show in the talk</button>
+        <button class="button small" @click=${() => void copy(this.desk, text, "Envelope copied")}>Copy JSON</button>
+        <button class="button small" @click=${() => void copy(this.desk, this.desk.link(held.id), "Link copied")}>Copy link</button>
+        <button class="words small" @click=${() => void go(this.desk, held.id)}>Show in conversation</button>
       </div>
       <pre tabindex="0" aria-label="The envelope as JSON">${exact(cut ? text.slice(0, MOST) : text)}</pre>
       ${cut ? html`<button class="words small" @click=${() => (this.all = true)}>Show all ${text.length.toLocaleString()} characters</button>` : nothing}
-      <p class="faint">${held.seq === undefined ? "The log does not keep it." : this.whole === undefined ? "As this page has read it." : "As the gateway keeps it."}</p>
+      <p class="faint">${held.seq === undefined ? "Not stored in the log." : this.whole === undefined ? "As parsed by this page." : "As stored by the gateway."}</p>
     </div>`;
   }
 
   private none(): TemplateResult {
     return html`<div class="empty stack">
       ${this.back()}
-      <p>This envelope is not among what is loaded.</p>
-      <p><button class="button" @click=${() => void this.find()}>Look for it further back</button></p>
+      <p>This envelope is not loaded.</p>
+      <p><button class="button" @click=${() => void this.find()}>Search older messages</button></p>
     </div>`;
   }
 
@@ -121,7 +121,7 @@ export class EnvelopePanel extends PanelElement {
 
   private back(): TemplateResult | typeof nothing {
     const last = this.trail.at(-1);
-    return last === undefined ? nothing : html`<p><button class="words small" @click=${() => this.show(last)}>Back to the one before</button></p>`;
+    return last === undefined ? nothing : html`<p><button class="words small" @click=${() => this.show(last)}>Back</button></p>`;
   }
 
   private show(id: ID): void {
@@ -137,10 +137,10 @@ export class EnvelopePanel extends PanelElement {
       <dd><code>${exact(e.kind)}</code></dd>
       <dt>From</dt>
       <dd>${e.from === this.desk.you ? "you" : who(e.from)}${to.length === 0 ? "" : `, to ${names(this.desk, to)}`}</dd>
-      ${at === 0 ? nothing : html`<dt>At</dt><dd>${moment(at)}</dd>`}
-      ${e.seq === undefined ? nothing : html`<dt>Place</dt><dd>${e.seq.toLocaleString()}</dd>`}
+      ${at === 0 ? nothing : html`<dt>Time</dt><dd>${moment(at)}</dd>`}
+      ${e.seq === undefined ? nothing : html`<dt>Sequence</dt><dd>${e.seq.toLocaleString()}</dd>`}
       ${e.context === undefined ? nothing : html`<dt>Context</dt><dd><button class="words" @click=${() => void go(this.desk, e.context ?? "")}>${exact(e.context)}</button></dd>`}
-      ${answers.length === 0 ? nothing : html`<dt>About</dt><dd class="stack">${answers.map((id) => html`<button class="words" @click=${() => this.show(id)}>${exact(id)}</button>`)}</dd>`}
+      ${answers.length === 0 ? nothing : html`<dt>Correlates to</dt><dd class="stack">${answers.map((id) => html`<button class="words" @click=${() => this.show(id)}>${exact(id)}</button>`)}</dd>`}
     </dl>`;
   }
 }

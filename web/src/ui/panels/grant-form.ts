@@ -55,28 +55,28 @@ export class GrantForm extends PanelElement {
     const others = [...this.state.participants.values()].filter((p) => p.id !== GATEWAY && p.id !== this.desk.you && !p.kicked).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
     const rights = capabilitiesOf(this.choice);
     return html`<form @submit=${(e: Event) => void this.submit(e, rights)}>
-      <label class="field-label">To whom
+      <label class="field-label">Participant
         <select @change=${(e: Event) => (this.recipient = (e.target as HTMLSelectElement).value)}>
           <option value="" .selected=${this.recipient === ""}>Choose…</option>
-          ${others.map((p) => html`<option value=${p.id} .selected=${p.id === this.recipient}>${who(p.id)}${p.present ? "" : " (not here)"}</option>`)}
+          ${others.map((p) => html`<option value=${p.id} .selected=${p.id === this.recipient}>${who(p.id)}${p.present ? "" : " (offline)"}</option>`)}
         </select>
       </label>
       ${rightFields(this.choice, (c) => (this.choice = c))}
-      <label class="field-label">For how long
+      <label class="field-label">Duration
         <select @change=${(e: Event) => (this.seconds = Number((e.target as HTMLSelectElement).value))}>
           ${TIMES.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
         </select>
       </label>
-      <label class="field-label">Why (everybody can read it)<input class="field" name="reason" maxlength="500" /></label>
-      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="In words">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
-      <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Giving…" : "Give"}</button></div>
+      <label class="field-label">Reason (visible to everyone)<input class="field" name="reason" maxlength="500" /></label>
+      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
+      <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Granting…" : "Grant access"}</button></div>
     </form>`;
   }
 
   private async submit(e: Event, rights: readonly Capability[] | string): Promise<void> {
     e.preventDefault();
     const form = e.target as HTMLFormElement;
-    this.trouble = this.recipient === "" ? "Say to whom." : typeof rights === "string" ? rights : "";
+    this.trouble = this.recipient === "" ? "Choose a participant." : typeof rights === "string" ? rights : "";
     if (this.trouble !== "" || typeof rights === "string") return;
     this.busy = true;
     const sent = await this.desk.send(grant(this.recipient, rights, this.seconds, String(new FormData(form).get("reason") ?? "").trim()));
@@ -85,7 +85,7 @@ export class GrantForm extends PanelElement {
       this.trouble = sent.refusal;
       return;
     }
-    this.desk.say(`${who(this.recipient)} has the right now.`);
+    this.desk.say(`Access granted to ${who(this.recipient)}`);
     this.recipient = "";
     this.choice = NO_CHOICE;
     for (const field of form.querySelectorAll("input")) field.value = "";

@@ -77,8 +77,8 @@ export class Grants extends PanelElement {
     const heldIds = new Set(held.map((g) => g.id));
     const roots = held.filter((g) => !g.via.some((id) => heldIds.has(id)));
     return html`
-      ${this.book === null || this.book.done ? nothing : this.book.trouble === "" ? html`<p class="faint">Looking for older ones…</p>` : refused(`Older ones could not be read. ${this.book.trouble}`)}
-      ${held.length === 0 ? html`<p class="quiet">No right that was given here is in force. What the configuration gives is shown with the participants.</p>` : html`<ul>${roots.map((g) => this.branch(g, heldIds, new Set()))}</ul>`}
+      ${this.book === null || this.book.done ? nothing : this.book.trouble === "" ? html`<p class="faint">Loading older grants…</p>` : refused(`Older grants could not be loaded. ${this.book.trouble}`)}
+      ${held.length === 0 ? html`<p class="quiet">No active grants. Configured capabilities are listed under Participants.</p>` : html`<ul>${roots.map((g) => this.branch(g, heldIds, new Set()))}</ul>`}
       ${over.length === 0 ? nothing : html`<details class="section"><summary>${amount(over.length, "grant")} no longer in force</summary><ul>${over.slice(0, MOST_PAST).map((g) => html`<li>${this.past(g)}</li>`)}</ul></details>`}
     `;
   }
@@ -107,7 +107,7 @@ export class Grants extends PanelElement {
         <span class="chip ${g.expiresAt === null ? "" : "wait"}">${g.expiresAt === null ? "until it is taken back" : `ends in ${duration(Math.ceil((g.expiresAt - now) / 1000))}`}</span>
         ${g.via.length > 1 ? html`<span class="faint">from ${g.via.length} grants</span>` : nothing} ${g.narrowed ? html`<span class="chip">narrowed</span>` : nothing}
         <span class="grow"></span>
-        ${may && this.asking !== g.id ? html`<button class="button small bad" aria-label=${`Take back what ${who(g.recipient)} was given`} @click=${() => this.ask(g.id)}>Take back…</button>` : nothing}
+        ${may && this.asking !== g.id ? html`<button class="button small bad" aria-label=${`Revoke the grant to ${who(g.recipient)}`} @click=${() => this.ask(g.id)}>Revoke…</button>` : nothing}
         ${rawButton(this.desk, g.id)}
       </div>
       ${this.asking === g.id ? this.confirm(g) : nothing}
@@ -122,18 +122,18 @@ export class Grants extends PanelElement {
   }
 
   private past(g: Grant): TemplateResult {
-    const how = g.revoked === null ? html`ran out ${when(g.expiresAt ?? 0)}` : html`taken back by ${spoken(g.revoked.by)} ${when(g.revoked.at)}${g.revoked.reason === "" ? nothing : html`: ${longText(g.revoked.reason)}`}`;
+    const how = g.revoked === null ? html`expired ${when(g.expiresAt ?? 0)}` : html`revoked by ${spoken(g.revoked.by)} ${when(g.revoked.at)}${g.revoked.reason === "" ? nothing : html`: ${longText(g.revoked.reason)}`}`;
     return html`<div class="grant">${this.head(g)}<p class="row faint"><span class="grow">${how}</span>${rawButton(this.desk, g.id)}</p></div>`;
   }
 
   private confirm(g: Grant): TemplateResult {
     const n = this.dependants(g.id, new Set());
-    return html`<div class="confirm" role="group" aria-label="Take back" @keydown=${this.key}>
+    return html`<div class="confirm" role="group" aria-label="Revoke" @keydown=${this.key}>
       <p class="small">${who(g.recipient)} can no longer do this from the next moment on.${n === 0 ? "" : ` ${amount(n, "grant")} that came from it may end with it.`}</p>
       ${refused(this.trouble ?? "")}
       <div class="row">
-        <button class="button bad yes" ?disabled=${this.busy} @click=${() => void this.take(g)}>Take back</button>
-        <button class="button" @click=${() => this.ask("")}>Leave it</button>
+        <button class="button bad yes" ?disabled=${this.busy} @click=${() => void this.take(g)}>Revoke</button>
+        <button class="button" @click=${() => this.ask("")}>Cancel</button>
       </div>
     </div>`;
   }

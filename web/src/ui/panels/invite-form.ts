@@ -59,22 +59,22 @@ export class InviteForm extends PanelElement {
     return html`<form @submit=${(e: Event) => void this.submit(e, rights)}>
       <label class="field-label">Name<input class="field" name="name" autocomplete="off" autocapitalize="off" spellcheck="false" required pattern="[A-Za-z0-9._:\\-]{1,128}" title="Letters, digits, . _ : -" maxlength="128" /></label>
       ${rightFields(this.choice, (c) => (this.choice = c))}
-      <label class="field-label">For how long
+      <label class="field-label">Duration
         <select @change=${(e: Event) => (this.seconds = Number((e.target as HTMLSelectElement).value))}>
           ${TIMES.map(([n, words]) => html`<option value=${n} .selected=${n === this.seconds}>${words}</option>`)}
         </select>
       </label>
-      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="In words">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
+      ${typeof rights === "string" ? nothing : html`<div class="sentences" aria-label="Summary">${capabilities(rights).map((x) => html`<p>${plain(x)}</p>`)}</div>`} ${refused(this.trouble)}
       <div class="row"><button class="button main" type="submit" ?disabled=${this.busy}>${this.busy ? "Inviting…" : "Invite"}</button></div>
     </form>`;
   }
 
   private taken(g: { readonly name: string; readonly token: string }): TemplateResult {
     return html`<div class="card stack" role="group" aria-label=${g.token === "" ? "Invited again" : "The invitation's token"}>
-      ${g.token === "" ? html`<p>${who(g.name)} may come in again, with the way of signing in that it had before. There is no new token.</p>` : html`<p>${who(g.name)} gets in with this token. It is shown this once.</p><pre class="token" tabindex="0">${g.token}</pre>`}
+      ${g.token === "" ? html`<p>${who(g.name)} can rejoin with its existing sign-in. There is no new token.</p>` : html`<p>${who(g.name)} signs in with this token. It is shown only once.</p><pre class="token" tabindex="0">${g.token}</pre>`}
       <div class="row">
-        ${g.token === "" ? nothing : html`<button class="button main take" @click=${() => void copy(this.desk, g.token, "The token is copied.")}>Copy the token</button>`}
-        <button class="button" @click=${() => (this.given = null)}>${g.token === "" ? "Done" : "Done, forget it"}</button>
+        ${g.token === "" ? nothing : html`<button class="button main take" @click=${() => void copy(this.desk, g.token, "Token copied")}>Copy token</button>`}
+        <button class="button" @click=${() => (this.given = null)}>Done</button>
       </div>
     </div>`;
   }

@@ -38,7 +38,7 @@ export class Moderation extends PanelElement {
 
   protected override render(): TemplateResult {
     const others = [...this.state.participants.values()].filter((p) => p.id !== GATEWAY && p.id !== this.desk.you).sort((a, b) => Number(b.present) - Number(a.present) || a.id.localeCompare(b.id));
-    if (others.length === 0) return html`<p class="quiet">Nobody else is known here.</p>`;
+    if (others.length === 0) return html`<p class="quiet">No other participants</p>`;
     return html`${this.asking ? nothing : refused(this.trouble ?? "")}
       <ul>${others.slice(0, 200).map((p) => html`<li>${this.one(p)}</li>`)}</ul>`;
   }
@@ -47,9 +47,9 @@ export class Moderation extends PanelElement {
     const { desk } = this;
     return html`<div class="row">
         ${monogram(p.id, p.agent)}
-        <span class="grow"><span class="name">${who(p.id)}</span> ${p.kicked ? html`<span class="chip bad">removed</span>` : p.paused ? html`<span class="chip wait">paused</span>` : p.present ? nothing : html`<span class="faint">not here</span>`}</span>
+        <span class="grow"><span class="name">${who(p.id)}</span> ${p.kicked ? html`<span class="chip bad">removed</span>` : p.paused ? html`<span class="chip wait">paused</span>` : p.present ? nothing : html`<span class="faint">offline</span>`}</span>
         ${p.kicked || p.paused || !desk.may("participant.pause") ? nothing : html`<button class="button small" ?disabled=${this.busy} aria-label=${`Pause ${who(p.id)}`} @click=${() => void this.send(pause([p.id]))}>Pause</button>`}
-        ${p.paused && desk.may("participant.resume") ? html`<button class="button small" ?disabled=${this.busy} aria-label=${`Let ${who(p.id)} go on`} @click=${() => void this.send(resume([p.id]))}>Let go on</button>` : nothing}
+        ${p.paused && desk.may("participant.resume") ? html`<button class="button small" ?disabled=${this.busy} aria-label=${`Resume ${who(p.id)}`} @click=${() => void this.send(resume([p.id]))}>Resume</button>` : nothing}
         ${p.kicked || !desk.may("space.kick") || this.asking === p.id ? nothing : html`<button class="button small bad" aria-label=${`Remove ${who(p.id)}`} @click=${() => this.ask(p.id)}>Remove…</button>`}
       </div>
       ${this.asking === p.id ? this.confirm(p) : nothing}`;
@@ -57,12 +57,12 @@ export class Moderation extends PanelElement {
 
   private confirm(p: Participant): TemplateResult {
     return html`<form class="confirm" @submit=${(e: Event) => void this.takeOut(e, p.id)} @keydown=${this.key}>
-      <p class="small">Every connection of ${who(p.id)} is closed, and its tokens let nobody in until it is invited again.</p>
-      <label class="field-label">Why (everybody can read it)<input class="field" name="reason" maxlength="500" /></label>
+      <p class="small">All connections of ${who(p.id)} are closed, and its tokens stop working until it is invited again.</p>
+      <label class="field-label">Reason (visible to everyone)<input class="field" name="reason" maxlength="500" /></label>
       ${refused(this.trouble ?? "")}
       <div class="row">
         <button class="button bad" type="submit" ?disabled=${this.busy}>Remove ${who(p.id)}</button>
-        <button class="button" type="button" @click=${() => this.ask("")}>Leave it</button>
+        <button class="button" type="button" @click=${() => this.ask("")}>Cancel</button>
       </div>
     </form>`;
   }

@@ -39,11 +39,11 @@ export class Operator extends PanelElement {
     const may = (kind: string): boolean => !desk.past && desk.may(kind);
     const asked = (this.params?.["recipient"] ?? "") !== "";
     return html`
-      ${desk.past ? html`<p class="warning">The talk shows the past. Rights are shown as they were then, and nothing can be done here.</p>` : nothing}
-      <h3 class="section">Rights given here</h3>
+      ${desk.past ? html`<p class="warning">You are viewing the past. Access is shown as it was and cannot be changed.</p>` : nothing}
+      <h3 class="section">Active grants</h3>
       <meup-grants .desk=${desk} .state=${state}></meup-grants>
-      ${may("capability.grant") ? this.folded("Give a right", html`<meup-grant-form .desk=${desk} .state=${state} .params=${this.params}></meup-grant-form>`, asked) : nothing}
-      ${may("space.invite") ? this.folded("Invite somebody", html`<meup-invite-form .desk=${desk} .state=${state}></meup-invite-form>`) : nothing}
+      ${may("capability.grant") ? this.folded("Grant access", html`<meup-grant-form .desk=${desk} .state=${state} .params=${this.params}></meup-grant-form>`, asked) : nothing}
+      ${may("space.invite") ? this.folded("Invite a participant", html`<meup-invite-form .desk=${desk} .state=${state}></meup-invite-form>`) : nothing}
       ${may("space.kick") || may("participant.pause") ? this.folded("Pause or remove", html`<meup-moderation .desk=${desk} .state=${state}></meup-moderation>`) : nothing}
     `;
   }

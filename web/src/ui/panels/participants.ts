@@ -82,10 +82,10 @@ export class Participants extends PanelElement {
     const chosen = away.findIndex((p) => p.id === this.params?.["id"]) + 1;
     const most = this.everybody === true ? away.length : Math.max(MOST_AWAY, chosen);
     return html`
-      ${this.desk.past ? html`<p class="warning">Nothing is known of who was here then. These are here now.</p>` : nothing}
-      <h3 class="section">${amount(here.length, "participant is", "participants are")} here</h3>
+      ${this.desk.past ? html`<p class="warning">Past presence is not recorded. This is the current presence.</p>` : nothing}
+      <h3 class="section">${amount(here.length, "participant")} online</h3>
       <ul>${repeat(here, (p) => p.id, (p) => this.one(p))}</ul>
-      ${away.length === 0 ? nothing : html`<h3 class="section">Not here now</h3>`}
+      ${away.length === 0 ? nothing : html`<h3 class="section">Offline</h3>`}
       <ul class="away">${repeat(away.slice(0, most), (p) => p.id, (p) => this.one(p))}</ul>
       ${away.length > most ? html`<button class="words" @click=${() => (this.everybody = true)}>Show all ${away.length.toLocaleString()}</button>` : nothing}
     `;
@@ -98,7 +98,7 @@ export class Participants extends PanelElement {
         ${monogram(p.id, p.agent)}
         <div class="grow">
           <p class="name">${who(p.id)}${own && p.id !== "you" ? html` <span class="quiet">(you)</span>` : nothing}</p>
-          ${p.lastAt === null || own ? nothing : html`<p class="last">last said something ${when(p.lastAt)}</p>`}
+          ${p.lastAt === null || own ? nothing : html`<p class="last">last active ${when(p.lastAt)}</p>`}
         </div>
       </div>
       <div class="about">${this.chips(p)} ${this.rights(p)} ${own ? this.limits() : this.acts(p)}</div>
@@ -112,23 +112,23 @@ export class Participants extends PanelElement {
       p.paused ? html`<span class="chip wait">paused${p.pausedUntil === null ? "" : html`&nbsp;until ${when(p.pausedUntil)}`}</span>` : nothing,
       p.kicked ? html`<span class="chip bad">removed</span>` : nothing,
       p.status === "" ? nothing : html`<span class="chip">${plain(p.status.slice(0, 60))}</span>`,
-      imitatesPage(p.id) && p.id !== this.desk.you ? html`<span class="chip wait">looks like a word of the page</span>` : nothing,
+      imitatesPage(p.id) && p.id !== this.desk.you ? html`<span class="chip wait">looks like a system name</span>` : nothing,
       twins.length > 0 ? html`<span class="chip wait">looks like ${who(twins[0] ?? "")}</span>` : nothing,
     ].filter((x) => x !== nothing);
     return chips.length === 0 ? nothing : html`<div class="chips">${chips}</div>`;
   }
 
   private rights(p: Participant): TemplateResult {
-    if (p.capabilities.length === 0 && !p.present) return html`<p class="faint">What it may do is not known while it is away.</p>`;
+    if (p.capabilities.length === 0 && !p.present) return html`<p class="faint">Capabilities are unknown while offline.</p>`;
     const told = capabilities(p.capabilities);
     const list = (of: readonly string[]): TemplateResult => html`<div class="sentences">${of.map((x) => html`<p>${plain(x)}</p>`)}</div>`;
     if (told.length <= FEW) return list(told);
-    return html`<details ?open=${this.params?.["id"] === p.id}><summary>May do ${told.length} things</summary>${list(told)}</details>`;
+    return html`<details ?open=${this.params?.["id"] === p.id}><summary>${told.length} capabilities</summary>${list(told)}</details>`;
   }
 
   private limits(): TemplateResult | typeof nothing {
     const told = limitSentences(this.desk.state.you?.limits ?? {});
-    if (told.length === 0) return html`<p class="faint">There are no limits on what you send.</p>`;
+    if (told.length === 0) return html`<p class="faint">You have no sending limits.</p>`;
     return html`<details><summary>Your limits</summary><div class="sentences">${told.map((x) => html`<p>${x}</p>`)}</div></details>`;
   }
 
@@ -136,10 +136,10 @@ export class Participants extends PanelElement {
     const { desk } = this;
     const only = desk.view.from.length === 1 && desk.view.from[0] === p.id;
     return html`<div class="row">
-      ${p.present && desk.may("chat") && !desk.past ? html`<button class="words small" aria-label=${`Write to ${who(p.id)}`} @click=${() => desk.mention(p.id)}>Write to</button>` : nothing}
+      ${p.present && desk.may("chat") && !desk.past ? html`<button class="words small" aria-label=${`Mention ${who(p.id)}`} @click=${() => desk.mention(p.id)}>Mention</button>` : nothing}
       ${p.envelopes === 0 && !only
         ? nothing
-        : html`<button class="words small" aria-pressed=${only ? "true" : "false"} @click=${() => this.only(p.id, only)}>Show only what ${who(p.id)} says</button>`}
+        : html`<button class="words small" aria-pressed=${only ? "true" : "false"} @click=${() => this.only(p.id, only)}>Show only messages of ${who(p.id)}</button>`}
       ${p.tools.length === 0 ? nothing : html`<button class="words small" @click=${() => desk.open("tools", { id: p.id })}>${amount(p.tools.length, "tool")}</button>`}
     </div>`;
   }

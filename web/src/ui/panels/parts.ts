@@ -15,7 +15,7 @@ const SPELLED = /(⟨U\+[0-9A-F]{4,6}⟩)/u;
 export function exact(text: string): unknown {
   const shown = visible(text);
   if (!suspicious(text)) return shown;
-  return shown.split(SPELLED).map((x) => (SPELLED.test(x) ? html`<mark title="A character that cannot be seen">${x}</mark>` : x));
+  return shown.split(SPELLED).map((x) => (SPELLED.test(x) ? html`<mark title="Invisible character">${x}</mark>` : x));
 }
 
 /** Copies a text and says so. */
@@ -24,7 +24,7 @@ export async function copy(desk: Desk, text: string, said: string): Promise<void
     await navigator.clipboard.writeText(text);
     desk.say(said);
   } catch {
-    desk.say("The browser does not allow copying here. Select the text instead.");
+    desk.say("The browser blocks copying. Select the text instead.");
   }
 }
 
@@ -46,18 +46,18 @@ export function monogram(id: ParticipantID, agent: boolean): TemplateResult {
 
 /** The way to an envelope as it was sent. */
 export function rawButton(desk: Desk, id: string): TemplateResult {
-  return html`<button class="small-icon" title="Show the envelope" aria-label="Show the envelope" @click=${() => desk.open("envelope", { id })}>${icon("raw")}</button>`;
+  return html`<button class="small-icon" title="Show envelope" aria-label="Show envelope" @click=${() => desk.open("envelope", { id })}>${icon("raw")}</button>`;
 }
 
 /** The way to where something stands in the talk. */
-export function goButton(desk: Desk, place: string, words = "Show in the talk"): TemplateResult {
+export function goButton(desk: Desk, place: string, words = "Show in conversation"): TemplateResult {
   return html`<button class="words small" @click=${() => void go(desk, place)}>${words}</button>`;
 }
 
 /** Goes there, and says so if there is no such place. */
 export async function go(desk: Desk, place: string): Promise<boolean> {
   const there = await desk.goTo(place);
-  if (!there) desk.say("That is not to be found in what can be loaded.");
+  if (!there) desk.say("Not found in the available history");
   return there;
 }
 

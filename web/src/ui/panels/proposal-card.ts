@@ -59,7 +59,7 @@ export class ProposalCard extends LitElement {
       </header>
       <p class="call"><code>${exact(p.tool)}</code>${p.owner === "" ? nothing : html` <span class="quiet">of</span> <span class="name">${exact(p.owner)}</span>`}</p>
       ${p.rationale === "" ? nothing : html`<p class="why">${longText(p.rationale, (s) => brief(s, plain))}</p>`} ${this.warnings(p)} ${this.args(p)}
-      ${p.to.length === 0 ? nothing : html`<p class="faint">Said to ${p.to.map((x) => (x === this.desk.you ? "you" : spoken(x))).join(", ")} alone.</p>`}
+      ${p.to.length === 0 ? nothing : html`<p class="faint">Sent only to ${p.to.map((x) => (x === this.desk.you ? "you" : spoken(x))).join(", ")}.</p>`}
       ${p.status === "pending" ? nothing : fate(p)} ${p.status === "pending" ? this.decision(p) : nothing} ${refused(this.trouble ?? "")}
       <footer class="row">${goButton(this.desk, p.id)}<span class="grow"></span>${rawButton(this.desk, p.id)}</footer>
     </article>`;
@@ -68,12 +68,12 @@ export class ProposalCard extends LitElement {
   /** Whatever makes a call look like another one. */
   private warnings(p: Proposal): TemplateResult | typeof nothing {
     const told: string[] = [];
-    if (suspicious(p.tool + p.owner + pretty(p.params ?? null))) told.push("There are characters in this call that cannot be seen. They are spelled out.");
+    if (suspicious(p.tool + p.owner + pretty(p.params ?? null))) told.push("This call contains invisible characters. They are shown as codes.");
     const tools = [...this.state.participants.values()].flatMap((x) => x.tools.map((t) => t.name));
     const [twin] = tools.includes(p.tool) ? [] : lookalikes(p.tool, tools);
-    if (twin !== undefined) told.push(`The tool's name looks like ${who(twin)}, and is another one.`);
+    if (twin !== undefined) told.push(`The tool's name looks like ${who(twin)}, but is different.`);
     const [owner] = p.owner === "" || this.state.participants.has(p.owner) ? [] : lookalikes(p.owner, this.state.participants.keys());
-    if (owner !== undefined) told.push(`The owner's name looks like ${who(owner)}, and is another one.`);
+    if (owner !== undefined) told.push(`The owner's name looks like ${who(owner)}, but is different.`);
     return told.length === 0 ? nothing : html`${told.map((x) => html`<p class="warning">${x}</p>`)}`;
   }
 
@@ -89,18 +89,18 @@ export class ProposalCard extends LitElement {
   }
 
   private decision(p: Proposal): TemplateResult {
-    if (this.past) return html`<p class="faint">This is how it once was: nothing can be decided here.</p>`;
+    if (this.past) return html`<p class="faint">You are viewing the past. Proposals cannot be decided here.</p>`;
     if (this.rejecting === true) {
       return html`<meup-reject-form .busy=${this.busy === true} @cancel=${this.stopRejecting} .desk=${this.desk} .proposal=${p} @draft=${(e: CustomEvent<Draft>) => void this.send(e.detail)}></meup-reject-form>`;
     }
     const { present = false } = this.state.participants.get(p.from) ?? {};
-    const gone = present || p.from === this.desk.you ? nothing : html`<p class="faint">${spoken(p.from)} is not here at the moment and may not notice what is decided.</p>`;
+    const gone = present || p.from === this.desk.you ? nothing : html`<p class="faint">${spoken(p.from)} is offline and may not see the decision.</p>`;
     return html`${gone}${p.from === this.desk.you ? this.own(p) : this.others(p)}`;
   }
 
   private own(p: Proposal): TemplateResult {
-    if (!this.desk.may("mcp.withdraw")) return html`<p class="quiet">You have proposed this. Others decide.</p>`;
-    return html`<div class="row"><button class="button" ?disabled=${this.busy} @click=${() => void this.send(withdraw(p))}>Take it back</button> <span class="quiet">You have proposed this.</span></div>`;
+    if (!this.desk.may("mcp.withdraw")) return html`<p class="quiet">You proposed this. Others decide.</p>`;
+    return html`<div class="row"><button class="button" ?disabled=${this.busy} @click=${() => void this.send(withdraw(p))}>Withdraw</button> <span class="quiet">You proposed this.</span></div>`;
   }
 
   private others(p: Proposal): TemplateResult {
@@ -109,12 +109,12 @@ export class ProposalCard extends LitElement {
     const call = decide || desk.may("mcp.request");
     const no = decide || desk.may("mcp.reject");
     const host = p.owner || this.chosenHost(p);
-    if (!call && !no) return html`<p class="quiet">You may not decide this: your rights include neither calling tools nor rejecting proposals.</p>`;
+    if (!call && !no) return html`<p class="quiet">You cannot decide this: you may neither call tools nor reject proposals.</p>`;
     return html`${call && p.owner === "" ? this.hosts(p, host) : nothing}
       <div class="row">
         ${call ? html`<button class="button main" ?disabled=${this.busy || host === ""} @click=${() => void this.send(approve(p, newID(), host))}>${this.busy ? "Sending…" : "Approve"}</button>` : nothing}
         ${no ? html`<button class="button bad" ?disabled=${this.busy} @click=${() => (this.rejecting = true)}>Reject…</button>` : nothing}
-        ${desk.may("mcp.request") && desk.may("capability.grant") ? html`<button class="words small" @click=${() => desk.open("operator", offer(p))}>Allow it for a while…</button>` : nothing}
+        ${desk.may("mcp.request") && desk.may("capability.grant") ? html`<button class="words small" @click=${() => desk.open("operator", offer(p))}>Grant temporary access…</button>` : nothing}
       </div>
       <p class="faint">${consequence(host, call, no)}</p>`;
   }
@@ -125,7 +125,7 @@ export class ProposalCard extends LitElement {
   }
 
   private hosts(p: Proposal, host: ParticipantID): TemplateResult {
-    return html`<label class="field-label">The proposal does not name the participant that runs this tool. Who runs it?
+    return html`<label class="field-label">The proposal does not name the participant that runs this tool.
       <select @change=${(e: Event) => (this.host = (e.target as HTMLSelectElement).value)}>
         <option value="" .selected=${host === ""}>Choose a participant</option>
         ${candidates(this.state.participants.values(), p, this.desk.you).map((id) => html`<option value=${id} .selected=${id === host}>${who(id)}</option>`)}
@@ -159,9 +159,9 @@ function offer(p: Proposal): Readonly<Record<string, string>> {
 
 /** In whose name the call is made, and who carries it out. */
 function consequence(host: ParticipantID, call: boolean, no: boolean): string {
-  if (!call) return "You may reject it. Approving it takes the right to call tools.";
-  const whom = host === "" ? "it goes to the participant that you choose" : `it goes to ${who(host)}`;
-  return `Approving makes exactly this call in your name; ${whom}.${no ? "" : " You may not reject it."}`;
+  if (!call) return "You can reject this. Approving it requires the right to call tools.";
+  const whom = host === "" ? "the participant that you choose" : who(host);
+  return `Approving sends exactly this call in your name to ${whom}.${no ? "" : " You cannot reject it."}`;
 }
 
 define("meup-proposal-card", ProposalCard);

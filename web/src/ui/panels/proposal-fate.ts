@@ -19,19 +19,19 @@ export function lookOf(p: Proposal): Look {
   const by = p.decidedBy === "" ? "" : ` by ${spoken(p.decidedBy)}`;
   switch (p.status) {
     case "pending":
-      return { tone: "wait", sign: "decide", words: "Waits for a decision" };
+      return { tone: "wait", sign: "decide", words: "Awaiting approval" };
     case "approved":
-      if (!p.done) return { tone: "good", sign: "run", words: `Approved${by}, under way` };
-      if (p.failed) return { tone: "bad", sign: "stop", words: `Approved${by}, but it did not work` };
-      return { tone: "good", sign: "check", words: `Approved${by}, and done` };
+      if (!p.done) return { tone: "good", sign: "run", words: `Approved${by}, running` };
+      if (p.failed) return { tone: "bad", sign: "stop", words: `Approved${by}, failed` };
+      return { tone: "good", sign: "check", words: `Approved${by}, done` };
     case "rejected":
       return { tone: "bad", sign: "cross", words: `Rejected${by}` };
     case "withdrawn":
-      return { tone: "quiet", sign: "reply", words: `Taken back${by}` };
+      return { tone: "quiet", sign: "reply", words: `Withdrawn${by}` };
     case "expired":
-      return { tone: "wait", sign: "time", words: p.lapsed ? "The reasoning ended before a decision was seen" : "Nobody decided in time" };
+      return { tone: "wait", sign: "time", words: p.lapsed ? "Expired: the reasoning ended without a decision" : "Expired: no decision in time" };
     case "settled":
-      return { tone: "quiet", sign: "people", words: `Decided${by} before` };
+      return { tone: "quiet", sign: "people", words: `Already decided${by}` };
   }
 }
 
@@ -52,7 +52,7 @@ function reason(p: Proposal): TemplateResult | typeof nothing {
 /** Somebody has approved something else than what was proposed. */
 function changed(p: Proposal): TemplateResult | typeof nothing {
   if (p.approvedArgs === undefined) return nothing;
-  return html`<p class="small">With other arguments than those proposed:</p>
+  return html`<p class="small">Approved with different arguments:</p>
     <pre tabindex="0">${exact(pretty(p.approvedArgs))}</pre>`;
 }
 

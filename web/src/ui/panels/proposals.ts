@@ -8,7 +8,7 @@ import { define } from "../light.js";
 import { PanelElement } from "../panel.js";
 import { shared } from "../styles.js";
 import { Book } from "./book.js";
-import { amount, parts } from "./parts.js";
+import { parts } from "./parts.js";
 import "./proposal-card.js";
 
 /** Decided ones that are drawn at first, and with each further step. */
@@ -41,7 +41,7 @@ export class Proposals extends PanelElement {
     const decided = [...proposals.values()].filter((p) => p.status !== "pending").sort((a, b) => (b.decidedAt ?? b.at) - (a.decidedAt ?? a.at));
     if (proposals.size + waiting.length === 0) return this.none();
     return html`
-      <h3 class="section waiting" tabindex="-1" aria-live="polite">${waiting.length === 0 ? "Nothing waits for a decision" : `${amount(waiting.length, "call")} to decide`}</h3>
+      <h3 class="section waiting" tabindex="-1" aria-live="polite">${waiting.length === 0 ? "No proposals awaiting approval" : `${waiting.length.toLocaleString()} awaiting approval`}</h3>
       ${this.cards(waiting)} ${decided.length === 0 ? nothing : html`<h3 class="section">Decided</h3>`} ${this.cards(decided.slice(0, this.shownCount(decided)))}
       ${decided.length > this.shownCount(decided) ? html`<p class="section"><button class="words" @click=${() => (this.most += PAGE)}>Show more</button></p>` : nothing}
     `;
@@ -59,8 +59,8 @@ export class Proposals extends PanelElement {
 
   private none(): TemplateResult {
     return html`<div class="empty">
-      <p>Nobody has proposed a call in what is loaded.</p>
-      <p class="quiet">What an agent may not do by itself it proposes here, and somebody who may do it decides.</p>
+      <p>No proposals yet</p>
+      <p class="quiet">Agents propose the calls that they are not allowed to make. Participants with the right to make them approve or reject.</p>
     </div>`;
   }
 

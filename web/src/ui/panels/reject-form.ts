@@ -11,15 +11,15 @@ import { parts } from "./parts.js";
 
 /** The protocol's words as people say them. */
 const WORDS: Readonly<Record<(typeof REJECT_REASONS)[number], string>> = {
-  disagree: "I do not agree",
-  unsafe: "It is not safe",
-  inappropriate: "It is not appropriate",
-  policy: "It is against a policy",
-  duplicate: "It was done already",
-  invalid: "It is not valid",
-  no_longer_needed: "It is no longer needed",
+  disagree: "Disagree",
+  unsafe: "Unsafe",
+  inappropriate: "Inappropriate",
+  policy: "Against policy",
+  duplicate: "Already done",
+  invalid: "Invalid",
+  no_longer_needed: "No longer needed",
   busy: "Not now",
-  other: "Something else",
+  other: "Other",
 };
 
 /** Sends `draft` with the envelope, or `cancel`. */
@@ -39,23 +39,23 @@ export class RejectForm extends LitElement {
   declare desk: Desk;
   declare proposal: Proposal;
   declare busy: boolean;
-  /** "Something else" was said without saying what. */
+  /** "Other" was chosen without a message. */
   declare private bare: boolean;
 
   protected override render(): TemplateResult {
     return html`<form @submit=${this.submit} @keydown=${this.key}>
-      <label class="field-label">Why not?
+      <label class="field-label">Reason
         <select name="reason">
           ${REJECT_REASONS.map((r) => html`<option value=${r}>${WORDS[r]} (${r})</option>`)}
         </select>
       </label>
-      <label class="field-label">What ${who(this.proposal.from)} should know
+      <label class="field-label">Message to ${who(this.proposal.from)}
         <textarea name="words" rows="2" maxlength="2000" aria-invalid=${this.bare === true ? "true" : "false"} @input=${() => (this.bare = false)}></textarea>
       </label>
-      ${this.bare === true ? html`<p class="refused" role="alert">Say in words what speaks against it.</p>` : nothing}
+      ${this.bare === true ? html`<p class="refused" role="alert">Enter a message.</p>` : nothing}
       <div class="row">
         <button class="button bad" type="submit" ?disabled=${this.busy}>${this.busy ? "Sending…" : "Reject"}</button>
-        <button class="button" type="button" @click=${this.cancel}>Back</button>
+        <button class="button" type="button" @click=${this.cancel}>Cancel</button>
       </div>
     </form>`;
   }

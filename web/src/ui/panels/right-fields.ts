@@ -6,7 +6,7 @@ import { type Choice, USUAL } from "./right-picker.js";
 /** Draws them; `change` is told of every change. */
 export function rightFields(c: Choice, change: (c: Choice) => void): TemplateResult {
   const set = (e: Event, name: keyof Choice): void => change({ ...c, [name]: (e.target as HTMLInputElement).value });
-  return html`<label class="field-label">What they may do
+  return html`<label class="field-label">Access
       <select @change=${(e: Event) => set(e, "usual")}>
         ${USUAL.map(([id, words]) => html`<option value=${id} .selected=${id === c.usual}>${words}</option>`)}
       </select>
@@ -16,8 +16,8 @@ export function rightFields(c: Choice, change: (c: Choice) => void): TemplateRes
       : html`${c.method !== "" && c.method !== "tools/call"
             ? html`<p class="quiet">The method <code>${c.method}</code>.</p>`
             : html`<label class="field-label">The tool's name, * for any letters<input class="field" autocapitalize="off" spellcheck="false" maxlength="256" .value=${c.tool} @input=${(e: Event) => set(e, "tool")} /></label>`}
-          <label class="field-label">Of whom (empty: of anybody)<input class="field" autocapitalize="off" spellcheck="false" maxlength="128" .value=${c.owner} @input=${(e: Event) => set(e, "owner")} /></label>`}
+          <label class="field-label">Tool host (empty: any)<input class="field" autocapitalize="off" spellcheck="false" maxlength="128" .value=${c.owner} @input=${(e: Event) => set(e, "owner")} /></label>`}
     ${c.usual !== "own"
       ? nothing
-      : html`<label class="field-label">A kind, or a capability as JSON<textarea rows="3" autocapitalize="off" spellcheck="false" maxlength="8000" placeholder="reasoning/*" .value=${c.own} @input=${(e: Event) => set(e, "own")}></textarea></label>`}`;
+      : html`<label class="field-label">Kind, or capability as JSON<textarea rows="3" autocapitalize="off" spellcheck="false" maxlength="8000" placeholder="reasoning/*" .value=${c.own} @input=${(e: Event) => set(e, "own")}></textarea></label>`}`;
 }

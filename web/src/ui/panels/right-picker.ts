@@ -6,14 +6,14 @@ import type { Capability, Payload } from "../../core/types.js";
 
 /** What is usually given, in words. */
 export const USUAL: readonly (readonly [string, string, readonly Capability[]])[] = [
-  ["talk", "Talk", ["chat", "chat.*"]],
-  ["reason", "Reason for everybody to see", ["reasoning.*", "stream.*"]],
-  ["propose", "Propose calls and take them back", ["mcp.proposal", "mcp.withdraw"]],
+  ["talk", "Chat", ["chat", "chat.*"]],
+  ["reason", "Share reasoning", ["reasoning.*", "stream.*"]],
+  ["propose", "Propose tool calls", ["mcp.proposal", "mcp.withdraw"]],
   ["tool", "Call one tool", []],
   ["call", "Call all tools", ["mcp.request", "mcp.response"]],
-  ["decide", "Decide on proposals", ["mcp.request", "mcp.reject"]],
-  ["observe", "See what is said to others", ["observe"]],
-  ["own", "Something else…", []],
+  ["decide", "Approve and reject proposals", ["mcp.request", "mcp.reject"]],
+  ["observe", "See messages to others", ["observe"]],
+  ["own", "Other…", []],
 ];
 
 /** How long, in seconds; 0: until it is taken back. */
@@ -24,7 +24,7 @@ export const TIMES: readonly (readonly [number, string])[] = [
   [28_800, "8 hours"],
   [86_400, "1 day"],
   [604_800, "7 days"],
-  [0, "Until it is taken back"],
+  [0, "Until revoked"],
 ];
 
 /** What was chosen. */
@@ -36,7 +36,7 @@ export interface Choice {
   readonly owner: string;
   /** The method, if it is another one than tools/call. */
   readonly method: string;
-  /** A kind, or a capability as JSON. */
+  /** Kind, or capability as JSON. */
   readonly own: string;
 }
 
@@ -51,19 +51,19 @@ export function capabilitiesOf(c: Choice): readonly Capability[] | string {
 
 function toolRight(c: Choice): readonly Capability[] | string {
   const other = c.method !== "" && c.method !== "tools/call";
-  if (!other && c.tool.trim() === "") return "Say which tool.";
+  if (!other && c.tool.trim() === "") return "Enter the name of a tool.";
   const payload: Payload = other ? { method: c.method } : { method: "tools/call", params: { name: c.tool.trim() } };
   return [{ kind: "mcp.request", payload, ...(c.owner !== "" && { to: [c.owner] }) }];
 }
 
 function ownRight(text: string): readonly Capability[] | string {
-  if (text === "") return "Write a kind, such as chat or reasoning/*, or a capability as JSON.";
+  if (text === "") return "Enter a kind, such as chat or reasoning/*, or a capability as JSON.";
   if (!/^[[{]/.test(text)) return /^\S{1,256}$/.test(text) ? [text] : "A kind has no spaces in it.";
   let v: unknown;
   try {
     v = parse(text);
   } catch {
-    return "That is not JSON.";
+    return "Invalid JSON.";
   }
   const list = Array.isArray(v) ? v : [v];
   const good = list.every((x) => (typeof x === "string" && x !== "") || (isObject(x) && typeof field(obj(x), "kind") === "string"));

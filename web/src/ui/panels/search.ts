@@ -87,25 +87,25 @@ export class Search extends PanelElement {
     const authors = [...this.state.participants.keys()].sort();
     return html`<form role="search" class="stack" @submit=${(e: Event) => e.preventDefault()}>
         <div>
-          <label class="unseen" for="words">Words to look for</label>
+          <label class="unseen" for="words">Search for</label>
           <input id="words" class="field" type="search" autocomplete="off" placeholder='Words, or "several together"' .value=${filter.text} @input=${this.typed} />
         </div>
-        <div class="row" role="group" aria-label="What to look in">
+        <div class="row" role="group" aria-label="Search in">
           ${GROUPS.map(([g, words]) => html`<button type="button" class="toggle" aria-pressed=${filter.kinds.includes(g) ? "true" : "false"} @click=${() => this.flip(g)}>${words}</button>`)}
         </div>
-        <label class="unseen" for="from">Said by</label>
+        <label class="unseen" for="from">From</label>
         <select id="from" @change=${(e: Event) => this.by((e.target as HTMLSelectElement).value)}>
-          <option value="" .selected=${filter.from.length === 0}>By anybody</option>
+          <option value="" .selected=${filter.from.length === 0}>From anyone</option>
           ${authors.map((id) => html`<option value=${id} .selected=${filter.from.includes(id)}>By ${who(id)}</option>`)}
         </select>
       </form>
-      ${this.asks ? this.results() : html`<p class="empty">Everything that is loaded is searched as you type: messages, reasoning, arguments and results.</p>`}`;
+      ${this.asks ? this.results() : html`<p class="empty">Searches loaded messages, reasoning, arguments and results as you type.</p>`}`;
   }
 
   private results(): TemplateResult {
     const { hits } = this;
     const all = [...hits, ...this.older];
-    return html`<p class="count" role="status">${all.length === 0 ? "Nothing found" : `${amount(all.length, "result")}${hits.length >= MOST ? " or more" : ""}`}</p>
+    return html`<p class="count" role="status">${all.length === 0 ? "No results" : `${amount(all.length, "result")}${hits.length >= MOST ? " or more" : ""}`}</p>
       <ol>${repeat(all, (h) => h.id, (h) => this.line(h))}</ol>
       ${this.further()}`;
   }
@@ -122,16 +122,16 @@ export class Search extends PanelElement {
     </li>`;
   }
 
-  /** Looking further back than what is loaded. */
+  /** Searching older messages than what is loaded. */
   private further(): TemplateResult | typeof nothing {
     const { walk } = this;
-    const told = walk === null || walk.progress.looked === 0 ? "" : `Looked through ${amount(walk.progress.looked, "older entry", "older entries")}${walk.progress.back === 0 ? "" : `, back to ${moment(walk.progress.back)}`}.`;
+    const told = walk === null || walk.progress.looked === 0 ? "" : `Searched ${amount(walk.progress.looked, "older entry", "older entries")}${walk.progress.back === 0 ? "" : `, back to ${moment(walk.progress.back)}`}.`;
     if (walk?.running === true) {
-      return html`<div class="further" role="status"><progress aria-label="Looking further back"></progress><p class="quiet">${told || "Looking further back…"}</p><button class="button small" @click=${this.stop}>Stop</button></div>`;
+      return html`<div class="further" role="status"><progress aria-label="Searching older messages"></progress><p class="quiet">${told || "Searching older messages…"}</p><button class="button small" @click=${this.stop}>Stop</button></div>`;
     }
     if (walk?.progress.done === true) return html`<p class="further quiet" role="status">${told} This is the beginning.</p>`;
-    if (!this.desk.state.hasOlder) return html`<p class="further quiet">Everything there is was searched.</p>`;
-    return html`<div class="further"><p class="quiet">${told}</p>${refused(walk?.trouble ?? "")}<button class="button" @click=${this.more}>Look further back</button></div>`;
+    if (!this.desk.state.hasOlder) return html`<p class="further quiet">The whole log was searched.</p>`;
+    return html`<div class="further"><p class="quiet">${told}</p>${refused(walk?.trouble ?? "")}<button class="button" @click=${this.more}>Search older messages</button></div>`;
   }
 
   private readonly more = (): void => {

@@ -55,11 +55,11 @@ export class TimelinePanel extends PanelElement {
     const r = this.replay;
     r.take();
     const n = r.timeline.length;
-    if (n === 0) return html`<p class="empty">Nothing has happened yet in what is loaded.</p>`;
+    if (n === 0) return html`<p class="empty">No events yet</p>`;
     return html`<div class="stack">
       <div class="mode row" data-on=${r.on}>
-        <p class="grow" role="status">${r.on ? "Not live: the talk shows the past, and nothing can be sent." : "Live: the talk shows what is happening now."}</p>
-        ${r.on ? html`<button class="button small" @click=${() => r.live()}>Back to now</button>` : nothing}
+        <p class="grow" role="status">${r.on ? "Viewing the past. Sending is disabled." : "Live"}</p>
+        ${r.on ? html`<button class="button small" @click=${() => r.live()}>Return to live</button>` : nothing}
       </div>
       ${this.slider(r)} ${this.keys(r)} ${this.choices(r)} ${this.what(r)} ${this.older(r)}
     </div>`;
@@ -71,7 +71,7 @@ export class TimelinePanel extends PanelElement {
     const value = this.byTime ? r.now : r.position;
     return html`<div class="line">
       ${this.bars(r)}
-      <label class="unseen" for="at">Moment</label>
+      <label class="unseen" for="at">Position</label>
       <input
         id="at"
         type="range"
@@ -103,9 +103,9 @@ export class TimelinePanel extends PanelElement {
 
   private keys(r: Replay): TemplateResult {
     return html`<div class="row">
-      <button class="small-icon turned" title="One back" aria-label="One envelope back" ?disabled=${r.position === 0} @click=${() => r.step(-1)}>${icon("chevron")}</button>
+      <button class="small-icon turned" title="Previous" aria-label="Previous envelope" ?disabled=${r.position === 0} @click=${() => r.step(-1)}>${icon("chevron")}</button>
       <button class="button main play" @click=${() => (r.playing ? r.pause() : r.play())}>${r.playing ? html`${icon("pause")} Pause` : "Play"}</button>
-      <button class="small-icon" title="One on" aria-label="One envelope on" ?disabled=${r.position >= r.timeline.length} @click=${() => r.step(1)}>${icon("chevron")}</button>
+      <button class="small-icon" title="Next" aria-label="Next envelope" ?disabled=${r.position >= r.timeline.length} @click=${() => r.step(1)}>${icon("chevron")}</button>
       <label class="unseen" for="speed">Speed</label>
       <select id="speed" @change=${(e: Event) => r.setSpeed(Number((e.target as HTMLSelectElement).value))}>
         ${SPEEDS.map((x) => html`<option value=${x} .selected=${r.speed === x}>${x}×</option>`)}
@@ -114,9 +114,9 @@ export class TimelinePanel extends PanelElement {
   }
 
   private choices(r: Replay): TemplateResult {
-    return html`<label class="check"><input type="checkbox" .checked=${r.brisk} @change=${(e: Event) => r.setBrisk((e.target as HTMLInputElement).checked)} /> Cut silences short</label>
-      <label class="check"><input type="checkbox" .checked=${this.byTime} @change=${(e: Event) => (this.byTime = (e.target as HTMLInputElement).checked)} /> Slide by the clock instead of by what happened</label>
-      <label class="field-label">Go to a moment
+    return html`<label class="check"><input type="checkbox" .checked=${r.brisk} @change=${(e: Event) => r.setBrisk((e.target as HTMLInputElement).checked)} /> Skip idle time</label>
+      <label class="check"><input type="checkbox" .checked=${this.byTime} @change=${(e: Event) => (this.byTime = (e.target as HTMLInputElement).checked)} /> Scale by time</label>
+      <label class="field-label">Go to time
         <input class="field" type="datetime-local" step="1" min=${local(r.timeline.span[0])} max=${local(r.timeline.span[1])} .value=${local(r.now)} @change=${this.chosen} />
       </label>`;
   }
@@ -131,12 +131,12 @@ export class TimelinePanel extends PanelElement {
   private older(r: Replay): TemplateResult | typeof nothing {
     const [first, last] = r.timeline.span;
     const span = html`<p class="quiet">${amount(r.timeline.length, "entry", "entries")} over ${duration((last - first) / 1000)}, since ${exactly(first)}.</p>`;
-    if (r.full) return html`${span}<p class="quiet">More than that is not held at once.</p>`;
-    if (r.whole) return html`${span}<p class="quiet">This goes back to the beginning of the space.</p>`;
+    if (r.full) return html`${span}<p class="quiet">No more entries can be loaded at once.</p>`;
+    if (r.whole) return html`${span}<p class="quiet">Loaded from the beginning of the space.</p>`;
     if (r.loading?.running === true) {
-      return html`${span}<progress aria-label="Loading what was before"></progress><p class="row"><span class="grow quiet" role="status">Loading what was before…</span><button class="button small" @click=${() => r.stopLoading()}>Stop</button></p>`;
+      return html`${span}<progress aria-label="Loading older entries"></progress><p class="row"><span class="grow quiet" role="status">Loading older entries…</span><button class="button small" @click=${() => r.stopLoading()}>Stop</button></p>`;
     }
-    return html`${span} ${refused(r.loading?.trouble ?? "")}<p><button class="button" @click=${() => r.loadOlder()}>Load what was before</button></p>`;
+    return html`${span} ${refused(r.loading?.trouble ?? "")}<p><button class="button" @click=${() => r.loadOlder()}>Load older entries</button></p>`;
   }
 
   private readonly slid = (e: Event): void => {

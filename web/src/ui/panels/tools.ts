@@ -68,7 +68,7 @@ export class Tools extends PanelElement {
     return html`
       ${only === undefined ? nothing : html`<p class="row quiet">Only those of ${who(only)}. <button class="words" @click=${() => this.desk.open("tools")}>Show all</button></p>`}
       ${offer.length === 0
-        ? html`<p class="empty">No list of tools was seen here.</p>`
+        ? html`<p class="empty">No tools yet</p>`
         : html`<label class="unseen" for="find">Find a tool</label>
             <input id="find" class="field" type="search" placeholder="Find a tool" .value=${this.text} @input=${(e: Event) => (this.text = (e.target as HTMLInputElement).value)} />`}
       ${offer.map((p) => this.owner(p))} ${this.others(silent)} ${refused(this.trouble)}
@@ -80,9 +80,9 @@ export class Tools extends PanelElement {
     const found = p.tools.filter((t) => words.every((w) => `${t.name} ${t.title} ${t.description}`.toLowerCase().includes(w)));
     if (found.length === 0) return nothing;
     return html`<section aria-label=${who(p.id)}>
-      <div class="row owner">${monogram(p.id, p.agent)}<span class="name grow">${who(p.id)}</span><span class="faint">${amount(found.length, "tool")}${p.present ? "" : ", not here now"}</span></div>
+      <div class="row owner">${monogram(p.id, p.agent)}<span class="name grow">${who(p.id)}</span><span class="faint">${amount(found.length, "tool")}${p.present ? "" : ", offline"}</span></div>
       <ul class="tools">${found.slice(0, MOST).map((t) => this.tool(t))}</ul>
-      ${found.length > MOST ? html`<p class="faint">Not all are shown: search for a name.</p>` : nothing}
+      ${found.length > MOST ? html`<p class="faint">More tools match. Refine the filter.</p>` : nothing}
     </section>`;
   }
 
@@ -90,7 +90,7 @@ export class Tools extends PanelElement {
     return html`<li>
       <div class="row">
         <code>${exact(t.name)}</code>
-        ${t.readOnly === true ? html`<span class="chip">says it only reads</span>` : nothing} ${t.destructive === true ? html`<span class="chip bad">can destroy</span>` : nothing}
+        ${t.readOnly === true ? html`<span class="chip">read-only</span>` : nothing} ${t.destructive === true ? html`<span class="chip bad">destructive</span>` : nothing}
       </div>
       ${t.title === "" || t.title === t.name ? nothing : html`<p class="small">${longText(t.title)}</p>`} ${t.description === "" ? nothing : html`<p class="quiet">${longText(t.description)}</p>`}
       ${t.inputSchema === undefined ? nothing : html`<details><summary>Arguments</summary><pre tabindex="0">${exact(pretty(t.inputSchema).slice(0, 50_000))}</pre></details>`}
@@ -100,13 +100,13 @@ export class Tools extends PanelElement {
   /** Those whose tools are not known. */
   private others(silent: readonly Participant[]): TemplateResult | typeof nothing {
     if (silent.length === 0 || this.desk.past) return nothing;
-    if (!this.desk.may("mcp.request")) return html`<p class="quiet section">You may not ask the others for their tools.</p>`;
-    return html`<h3 class="section">Not known yet</h3>
+    if (!this.desk.may("mcp.request")) return html`<p class="quiet section">You cannot request tool lists.</p>`;
+    return html`<h3 class="section">Not listed yet</h3>
       <ul>
         ${silent.map(
           (p) => html`<li class="ask">
             ${monogram(p.id, p.agent)}<span class="grow">${who(p.id)}</span>
-            ${this.asked.has(p.id) ? html`<span class="faint" role="status">Asked. No answer yet.</span>` : html`<button class="button small" aria-label=${`Ask ${who(p.id)} for its tools`} @click=${() => void this.ask(p.id)}>Ask</button>`}
+            ${this.asked.has(p.id) ? html`<span class="faint" role="status">Requested. No response yet.</span>` : html`<button class="button small" aria-label=${`Request tools of ${who(p.id)}`} @click=${() => void this.ask(p.id)}>Request</button>`}
           </li>`,
         )}
       </ul>`;
