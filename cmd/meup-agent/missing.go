@@ -23,6 +23,7 @@ var agentNeeds = []need{
 	{"mcp.response", []protocol.Kind{protocol.KindMCPResponse}, "results of its own tools are not shared"},
 	{"stream/*", []protocol.Kind{protocol.KindStreamOpen, protocol.KindStreamData, protocol.KindStreamClose}, "thoughts are not sent while they grow"},
 	{"participant.status", []protocol.Kind{protocol.KindParticipantStatus}, "requests for its status are not answered"},
+	{"participant.compact-done", []protocol.Kind{protocol.KindParticipantCompactDone}, "requests to compact are not answered"},
 }
 
 // proposalNeeds are those of an agent that proposes calls.

@@ -16,18 +16,18 @@ import (
 )
 
 func TestWarnMissing(t *testing.T) {
-	const all = "chat reasoning/* mcp.request mcp.response stream/* participant.status mcp.proposal mcp.withdraw"
+	const all = "chat reasoning/* mcp.request mcp.response stream/* participant.status participant.compact-done mcp.proposal mcp.withdraw"
 	for name, c := range map[string]struct {
 		held, missing string
 	}{
 		"everything":         {`["*"]`, ""},
 		"nothing":            {`[]`, all},
-		"by slash":           {`["chat","reasoning/*","mcp/*","stream/*","participant/status"]`, ""},
+		"by slash":           {`["chat","reasoning/*","mcp/*","stream/*","participant/status","participant/compact-done"]`, ""},
 		"with conditions":    {`["chat","reasoning/*",{"kind":"mcp.*","payload":{"method":"x"}},"stream/*","participant.*"]`, ""},
-		"steps alone":        {`["chat","reasoning/step","mcp/*","stream/*","participant.status"]`, "reasoning/*"},
+		"steps alone":        {`["chat","reasoning/step","mcp/*","stream/*","participant.*"]`, "reasoning/*"},
 		"some are denied":    {`["*",{"kind":"mcp.request","payload":{"method":"x"},"deny":true}]`, ""},
 		"all are denied":     {`["*",{"kind":"mcp.request","deny":true}]`, "mcp.request"},
-		"no proposals":       {`["chat","reasoning/*","mcp.request","mcp.response"]`, "stream/* participant.status mcp.proposal mcp.withdraw"},
+		"no proposals":       {`["chat","reasoning/*","mcp.request","mcp.response"]`, "stream/* participant.status participant.compact-done mcp.proposal mcp.withdraw"},
 		"of a later version": {`["*",{"kind":["chat"]},7]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestRun_MissingCapabilities(t *testing.T) {
 		args []string
 		want int
 	}{
-		"proposing":     {nil, 3},
-		"not proposing": {[]string{"--proposal-timeout", "0"}, 1},
+		"proposing":     {nil, 4},
+		"not proposing": {[]string{"--proposal-timeout", "0"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alice, err := client.Dial(ctx, client.Options{URL: g.URL("lab"), Token: "alice-token"})
@@ -77,7 +77,7 @@ func TestRun_MissingCapabilities(t *testing.T) {
 			if err := p.Wait(); err != nil {
 				t.Error(err)
 			}
-			if got := strings.Count(p.said(), `msg="capability missing"`); got != c.want || strings.Contains(p.said(), "mcp.proposal") != (c.want > 1) {
+			if got := strings.Count(p.said(), `msg="capability missing"`); got != c.want || strings.Contains(p.said(), "mcp.proposal") != (c.want > 2) {
 				t.Errorf("%d warnings:\n%s", got, p.said())
 			}
 		})

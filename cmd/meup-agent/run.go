@@ -30,9 +30,10 @@ then is closed with reasoning.cancel.
 The token comes from the environment variable MEUP_TOKEN, from another one that
 --token-env names, or from the file --token-file. The agent uses the capabilities
 chat, reasoning/*, mcp.request, mcp.response, mcp.proposal, mcp.withdraw,
-stream/* and participant.status; it logs a warning for each that it does not
-have. A tool call that they do not allow becomes an mcp.proposal, and the agent
-waits until another participant makes the call or rejects it.
+stream/*, participant.status and participant.compact-done; it logs a warning for
+each that it does not have. A tool call that they do not allow becomes an
+mcp.proposal, and the agent waits until another participant makes the call or
+rejects it.
 
 Without --model, --reasoner and a key in the environment (OPENAI_API_KEY,
 ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, MEUP_MODEL_KEY) it

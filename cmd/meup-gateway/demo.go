@@ -156,7 +156,7 @@ spaces:
   demo:
     participants:
       you: {token_env: DEMO_YOU, capabilities: ["*"]}
-      helper: {token_env: DEMO_HELPER, capabilities: [chat, reasoning/*, stream/*, "mcp/*", participant.status]}
+      helper: {token_env: DEMO_HELPER, capabilities: [chat, reasoning/*, stream/*, "mcp/*", participant.status, participant.compact-done]}
       guide:
         token_env: DEMO_GUIDE
         capabilities:
@@ -167,6 +167,7 @@ spaces:
           - mcp.proposal
           - mcp.withdraw
           - participant.status
+          - participant.compact-done
           - kind: mcp.request
             payload: {method: tools/call, params: {name: ["list_*", "read_*", "search_*", "get_file_info", "directory_tree"]}}
 `
