@@ -12,6 +12,7 @@ type automaton struct {
 	next    []uint32
 	matches [][]uint32 // by state: the keywords that end there
 	lengths []int      // by keyword
+	depths  []int      // by state: how much of a keyword that goes on the text ends with
 }
 
 const matchFlag = 1 << 31
@@ -21,6 +22,7 @@ func newAutomaton(keywords []string) *automaton {
 	a.classes(keywords)
 	children := []map[uint8]uint32{{}} // the trie, by state and class
 	a.matches = [][]uint32{nil}
+	a.depths = []int{0}
 	for i, k := range keywords {
 		a.lengths = append(a.lengths, len(k))
 		state := uint32(0)
@@ -31,6 +33,7 @@ func newAutomaton(keywords []string) *automaton {
 				child = uint32(len(children))
 				children = append(children, map[uint8]uint32{})
 				a.matches = append(a.matches, nil)
+				a.depths = append(a.depths, j+1)
 				children[state][c] = child
 			}
 			state = child
@@ -84,6 +87,9 @@ func (a *automaton) complete(children []map[uint8]uint32) {
 				a.next[state*w+uint32(c)] |= matchFlag
 			}
 			queue = append(queue, child)
+			if len(children[child]) == 0 {
+				a.depths[child] = a.depths[fallback[child]]
+			}
 		}
 	}
 }

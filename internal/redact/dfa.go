@@ -21,6 +21,8 @@ type dfa struct {
 	class  []uint8
 	ascii  [utf8.RuneSelf]uint8
 	sample []rune // one rune of each class
+	// through: a state goes on beyond a match, as long as the match can be longer.
+	through bool
 
 	mu     sync.Mutex // guards states
 	states map[string]*dfaState
@@ -39,7 +41,7 @@ type dfaState struct {
 
 var matched, dead = &dfaState{}, &dfaState{}
 
-func newDFA(expression string) (*dfa, error) {
+func newDFA(expression string, through bool) (*dfa, error) {
 	re, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func newDFA(expression string) (*dfa, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dfa{prog: prog, states: map[string]*dfaState{}}
+	d := &dfa{prog: prog, states: map[string]*dfaState{}, through: through}
 	d.classify()
 	return d, nil
 }
@@ -241,6 +243,34 @@ func (d *dfa) match(text []byte, at, limit int, t *trail) (ok bool, end, work in
 	return last == matched, limit, work
 }
 
+// open reports whether a match that begins at text[at:] can go on after the
+// end of the text. Work is how many bytes it has run over. The dfa is one that
+// runs through.
+func (d *dfa) open(text []byte, at int) (ok bool, work int) {
+	s := d.start(text, at)
+	for i := at; i < len(text); work++ {
+		var class uint8
+		size := 1
+		if b := text[i]; b < utf8.RuneSelf {
+			class = d.ascii[b]
+		} else {
+			var r rune
+			r, size = utf8.DecodeRune(text[i:])
+			class = d.lookup(r)
+		}
+		next := s.next[class].Load()
+		if next == nil {
+			next = d.step(s, int(class))
+		}
+		if next == dead {
+			return false, work
+		}
+		s = next
+		i += size
+	}
+	return true, work
+}
+
 // step builds the successor of a state.
 func (d *dfa) step(s *dfaState, class int) *dfaState {
 	d.mu.Lock()
@@ -268,7 +298,9 @@ func (d *dfa) successor(s *dfaState, r rune) *dfaState {
 		seen[pc] = true
 		switch inst := &d.prog.Inst[pc]; inst.Op {
 		case syntax.InstMatch:
-			return matched
+			if !d.through {
+				return matched
+			}
 		case syntax.InstAlt, syntax.InstAltMatch:
 			stack = append(stack, inst.Out, inst.Arg)
 		case syntax.InstCapture, syntax.InstNop:

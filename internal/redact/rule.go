@@ -91,6 +91,9 @@ type compiled struct {
 	// at matches from the beginning of a text; after takes one byte along that
 	// is before the match, so that \b sees it.
 	at, after *regexp.Regexp
+
+	onceOpen sync.Once
+	through  *dfa // of texts whose end is not there yet
 }
 
 // matcher returns the compiled forms of a planned rule.
@@ -100,13 +103,26 @@ func (r *Rule) matcher() *compiled {
 		expression := r.re.String()
 		c.at = regexp.MustCompile(`\A(?:` + expression + `)`)
 		c.after = regexp.MustCompile(`\A(?s:.)(?:` + expression + `)`)
-		d, err := newDFA(expression)
+		d, err := newDFA(expression, false)
 		if err != nil {
 			panic(err) // regexp has compiled it
 		}
 		c.dfa = d
 	})
 	return c
+}
+
+// opener returns the dfa of texts whose end is not there yet.
+func (r *Rule) opener() *dfa {
+	c := r.lazy
+	c.onceOpen.Do(func() {
+		d, err := newDFA(r.re.String(), true)
+		if err != nil {
+			panic(err) // regexp has compiled it
+		}
+		c.through = d
+	})
+	return c.through
 }
 
 // allowlist says which findings of a rule are none after all.

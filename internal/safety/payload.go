@@ -50,6 +50,11 @@ func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (
 	if tool := payload.Get("tool_name"); kind == protocol.KindReasoningThought && tool.Type() == protocol.TypeString && !tool.EqualText("") {
 		w.rationale = DefaultRationale
 	}
+	return w.envelope(payload, extra)
+}
+
+// envelope inspects a payload, and the fields beside it.
+func (w *walk) envelope(payload, extra protocol.Value) (Verdict, *protocol.Error) {
 	w.value(payload, nil, false)
 	if w.refused != "" {
 		return Verdict{Work: w.work}, w.refusal("/payload", payload)
@@ -97,6 +102,7 @@ type walk struct {
 	rationale string // what takes the place of the text of a thought
 	blank     string // what takes the place of the text at hand
 	fields    bool   // within the parameters of a tool
+	stream    *Stream
 
 	redacted, review, blocked, warned []string
 
@@ -106,6 +112,7 @@ type walk struct {
 	at        int    // offset of the string where that is
 
 	text  []byte // a decoded string
+	out   []byte // of a stream
 	found []finding
 	notes []note
 
@@ -133,7 +140,7 @@ func (w *walk) release() {
 	clear(w.edits)
 	*w = walk{
 		redacted: w.redacted[:0], review: w.review[:0], blocked: w.blocked[:0], warned: w.warned[:0],
-		edits: w.edits[:0], text: w.text[:0], found: w.found[:0], notes: w.notes[:0],
+		edits: w.edits[:0], text: w.text[:0], out: w.out[:0], found: w.found[:0], notes: w.notes[:0],
 	}
 	walks.Put(w)
 }
@@ -178,6 +185,15 @@ func (w *walk) object(v protocol.Value) {
 		if top && (string(name) == redactedField || string(name) == reviewField) {
 			w.names(x, name)
 			continue
+		}
+		if top && w.stream != nil && x.Type() == protocol.TypeString {
+			switch string(name) {
+			case "stream_id":
+				continue
+			case "data":
+				w.chunk(x)
+				continue
+			}
 		}
 		if text, changed := w.string(k, nil, false); changed {
 			w.replace(k, names.free(v, text))

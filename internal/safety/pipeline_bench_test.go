@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // BenchmarkPipeline is all stages over one text. What it may cost on two old
@@ -53,4 +55,17 @@ func BenchmarkShown(b *testing.B) {
 			p.Parameters(args)
 		}
 	})
+}
+
+// BenchmarkStream is one clean chunk of 20 bytes, in the middle of a text.
+func BenchmarkStream(b *testing.B) {
+	p := knowing(b, value)
+	chunk := parse(b, `{"stream_id":"01a1fe4a-d236","data":" that the sessions, "}`)
+	var s Stream
+	b.ReportAllocs()
+	for b.Loop() {
+		if v, _ := p.StreamData(&s, chunk, protocol.Value{}); v.Payload != nil {
+			b.Fatal("it is not passed on")
+		}
+	}
 }

@@ -36,6 +36,7 @@ type finding struct {
 	redact.Finding
 	action Action
 	put    string // takes its place; "": [redacted:RULE]
+	stage  string // of a stream's finding
 }
 
 // input is what a stage inspects: valid UTF-8, without escapes.

@@ -1,0 +1,333 @@
+package redact
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// Opening describes the end of a text that goes on: more text may make a secret
+// of what is there. The zero Opening is of a text that is open as a whole.
+type Opening struct {
+	// Start is where the first thing begins that is open. A search in the text
+	// that goes on has to begin there or before.
+	Start int
+	// Hold is where the first byte is that may turn out to be part of a secret.
+	// What is before it is not: the name of a key, the first characters of a word.
+	Hold int
+}
+
+// shown is how much may be seen of a known value before it is complete.
+const shown = 3
+
+// Open returns the opening of a text. Offsets that are the length of the text
+// say that nothing is open. Of a text that exceeds its budget everything is.
+func (s *Set) Open(text []byte, b *Budget) Opening {
+	o := Opening{len(text), len(text)}
+	c := s.scratch.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
+	defer s.scratch.Put(c)
+	c.budget = b
+	text = text[:len(text)-s.partialCode(text)]
+	if len(text) < o.Hold {
+		o = Opening{len(text), len(text)}
+	}
+	s.openIn(c, nil, text, &o)
+	var r *reading
+	last := text
+	has := traitsOf(text)
+	if s.encoded && has&mayEncode != 0 {
+		if r = decoded(text); r != nil {
+			last, has = r.text, traitsOf(r.text)
+			s.openIn(c, r, last, &o)
+		}
+	}
+	if has&mayHide != 0 && hasUnseen(last) {
+		if steersTerminal(last) {
+			plain := stripped(r, last, characters)
+			s.openIn(c, plain, plain.text, &o)
+		}
+		r = stripped(r, last, sequences)
+		last = r.text
+		s.openIn(c, r, last, &o)
+	}
+	if s.encoded {
+		if joined := joinedEnd(r, last); joined != nil {
+			s.openIn(c, joined, joined.text, &o)
+		}
+	}
+	if c.budget.exceeded() {
+		return Opening{}
+	}
+	return o
+}
+
+// Quiet returns the opening of a text in which nothing can be found, at little
+// cost. It reports false if it cannot tell; then Open and Find can.
+func (s *Set) Quiet(text []byte) (o Opening, ok bool) {
+	o = Opening{len(text), len(text)}
+	if len(s.always) > 0 || traitsOf(text) != 0 || bytes.IndexByte(text, '\n') >= 0 {
+		return o, false
+	}
+	a := s.automaton
+	state := uint32(0)
+	for _, b := range text {
+		if state = a.next[state+uint32(a.class[b])]; state&matchFlag != 0 {
+			return o, false
+		}
+	}
+	if s.encoded {
+		if start, end := nextRun(&sextets, s.runs.min, text, 0); start < end {
+			return o, false
+		}
+	}
+	s.unfinished(text, state, &o)
+	return o, true
+}
+
+// note adds what is open from start on and may be secret from hold on, both in
+// a reading.
+func (o *Opening) note(r *reading, start, hold int) {
+	if r == nil {
+		o.Start, o.Hold = min(o.Start, start), min(o.Hold, hold)
+		return
+	}
+	if start < len(r.text) {
+		o.Start = min(o.Start, r.source(start))
+	}
+	if hold < len(r.text) {
+		o.Hold = min(o.Hold, r.source(hold))
+	}
+}
+
+// source returns where a byte of a reading is in the text.
+func (r *reading) source(at int) int {
+	start, _ := r.span(at, at+1)
+	return start
+}
+
+// openIn looks for what is open in one reading.
+func (s *Set) openIn(c *scratch, r *reading, text []byte, o *Opening) {
+	if len(text) == 0 {
+		return
+	}
+	c.budget.spend(len(text))
+	if len(s.always) > 0 {
+		o.note(r, lineStart(text), lineStart(text))
+	}
+	first := Opening{len(text), len(text)} // in this reading
+	a := s.automaton
+	state := uint32(0)
+	for i, b := range text {
+		state = a.next[state+uint32(a.class[b])]
+		if state&matchFlag == 0 {
+			continue
+		}
+		state &^= matchFlag
+		for _, k := range a.matches[state/a.width] {
+			at := i + 1 - a.lengths[k]
+			for _, rule := range s.byKeyword[k] {
+				s.openNear(c, rule, text, at, i+1, &first)
+			}
+		}
+		if c.budget.exceeded() {
+			return
+		}
+	}
+	s.unfinished(text, state, &first)
+	o.note(r, first.Start, first.Hold)
+}
+
+// unfinished adds the keyword and the run that a text ends with. State is that of
+// the automaton.
+func (s *Set) unfinished(text []byte, state uint32, o *Opening) {
+	if depth := s.automaton.depths[state/s.automaton.width]; depth > 0 {
+		at := len(text) - depth
+		o.note(nil, at, at+shown)
+	}
+	if !s.encoded {
+		return
+	}
+	if at := tokenStart(text); at < len(text) {
+		o.note(nil, at, at+harmless(text[at:]))
+	}
+}
+
+// openNear looks whether a rule, or a known value, whose keyword is text[at:end]
+// is open.
+func (s *Set) openNear(c *scratch, i int, text []byte, at, end int, o *Opening) {
+	if i < 0 {
+		want := s.literals[^i].reveal()
+		if rest := text[at:]; len(rest) < len(want) && want[:len(rest)] == string(rest) {
+			o.note(nil, at, at+shown)
+		}
+		return
+	}
+	rule := s.rules[i]
+	if !rule.planned {
+		o.note(nil, lineStart(text), lineStart(text))
+		return
+	}
+	if rule.plan.tail != unbounded && at+rule.plan.tail+utf8.UTFMax < len(text) {
+		return
+	}
+	for from := max(0, at-rule.plan.lead); from <= at-rule.plan.near; from++ {
+		hold := from
+		if rule.plan.near == 0 {
+			hold = end // what a match begins with is no secret
+		}
+		if from >= o.Start && hold >= o.Hold {
+			return
+		}
+		ok, work := rule.opener().open(text, from)
+		c.budget.spend(work)
+		if ok {
+			o.note(nil, from, hold)
+			return
+		}
+	}
+}
+
+func lineStart(text []byte) int { return bytes.LastIndexByte(text, '\n') + 1 }
+
+// inRun are the characters of tokens, and of what encodes them.
+var inRun = byteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.-~:=")
+
+// tokenStart returns where the run of such characters begins that a text ends
+// with.
+func tokenStart(text []byte) int {
+	at := len(text)
+	for at > 0 && inRun[text[at-1]] {
+		at--
+	}
+	return at
+}
+
+// Bounds of harmless runs, in characters.
+const (
+	shortRun = 7  // of an encoded secret that is five bytes
+	longWord = 20 // between two separators
+)
+
+// harmless returns how many characters a run begins with that need not be held
+// back: the first few, and words, paths and names as people write them. What is
+// encoded mixes capitals and digits into its letters soon.
+func harmless(run []byte) int {
+	letters, capitals := 0, 0 // since the last separator
+	for i, b := range run {
+		switch {
+		case b >= 'a' && b <= 'z':
+			letters++
+			if capitals > 1 { // ABc
+				letters = longWord + 1
+			}
+		case b >= 'A' && b <= 'Z':
+			letters++
+			if capitals++; capitals < letters { // aB
+				letters = longWord + 1
+			}
+		case b >= '0' && b <= '9', b == '+', b == '=':
+			letters = longWord + 1
+		default:
+			if letters <= longWord {
+				letters, capitals = 0, 0
+			}
+		}
+		if letters > longWord && i >= shortRun {
+			return i
+		}
+	}
+	return len(run)
+}
+
+// maxCode bounds the codes of encoded characters and what steers a terminal, in
+// bytes, as far as they are waited for.
+const maxCode = 64
+
+// partialCode returns the length of the encoded character, or the sequence for
+// a terminal, that a text ends with a part of.
+func (s *Set) partialCode(text []byte) int {
+	n := len(text)
+	for i := n - 1; i >= 0 && i >= n-maxCode; i-- {
+		switch {
+		case text[i] == esc || c1(text, i):
+			if escapeAt(text[i:]) == 0 {
+				return n - i
+			}
+			return 0
+		case !s.encoded || i < n-maxEntity:
+		case text[i] == '%' && n-i < 3, text[i] == '&', text[i] == '\\' && n-i < 6:
+			if _, size := decodeOne(text[i:]); size == 0 && codeGoesOn(text[i], text[i+1:]) {
+				return n - i
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// codeGoesOn reports whether the rest of a text can be the middle of a code.
+func codeGoesOn(first byte, rest []byte) bool {
+	if first == '\\' && len(rest) > 0 {
+		if rest[0] != 'u' && rest[0] != 'x' {
+			return false
+		}
+		rest = rest[1:]
+	}
+	for i, b := range rest {
+		word := nibbles[b] != none
+		if first == '&' {
+			word = b == '#' && i == 0 || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
+		}
+		if !word {
+			return false
+		}
+	}
+	return true
+}
+
+func hasUnseen(text []byte) bool {
+	for i := range text {
+		if suspects[text[i]] && unseenOne(text[i:]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// joinedEnd returns the lines at the end of a text, joined, that may have been
+// one line; nil if there are none. Unlike unwrapped it does not know how the
+// last line goes on, and so does not look at widths.
+func joinedEnd(of *reading, text []byte) *reading {
+	end := len(text)
+	var lines []textLine // the last one first
+	for end >= 0 && len(lines) < maxJoined {
+		from := lineStart(text[:end])
+		l, _ := lineAt(text[:end], from)
+		if len(lines) > 0 && l.end-l.tail < minWrapped {
+			break
+		}
+		if len(lines) > 0 || l.head == l.end {
+			lines = append(lines, l)
+		}
+		if l.head != l.end || from == 0 { // where it was not broken before
+			break
+		}
+		end = from - 1
+	}
+	if len(lines) < 2 {
+		return nil
+	}
+	r := &reading{of: of}
+	for i := len(lines) - 1; i >= 0; i-- {
+		l := lines[i]
+		from := l.start
+		if i == len(lines)-1 {
+			from = max(l.start, l.tail-maxLead)
+		}
+		r.copied(from)
+		r.text = append(r.text, text[from:l.end]...)
+	}
+	return r
+}
+
+// maxJoined bounds the lines that are joined at the end of a text.
+const maxJoined = 512
