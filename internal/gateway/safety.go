@@ -86,19 +86,60 @@ func natsSecrets(urls string) []redact.Secret {
 // Applies reports whether payloads of the kind are inspected.
 func (r *redactor) Applies(kind protocol.Kind) bool { return r.pipeline.Load().Applies(kind) }
 
+// enter waits for a slot if an inspection is of many bytes. release gives it
+// back.
+func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err *protocol.Error) {
+	if bytes <= smallInspection {
+		return func() {}, nil
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return func() { <-r.slots }, nil
+	case <-ctx.Done():
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "The envelope could not be inspected in time; send it again.")
+	}
+}
+
 // Envelope passes a payload and the fields beside it through the pipeline.
 func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, *protocol.Error) {
-	if len(payload.Raw())+len(extra.Raw()) > smallInspection {
-		select {
-		case r.slots <- struct{}{}:
-			defer func() { <-r.slots }()
-		case <-ctx.Done():
-			return space.Redaction{}, protocol.Errorf(protocol.CodeUnavailable, "The envelope could not be inspected in time; send it again.")
-		}
+	release, err := r.enter(ctx, len(payload.Raw())+len(extra.Raw()))
+	if err != nil {
+		return space.Redaction{}, err
 	}
+	defer release()
 	v, err := r.pipeline.Load().Envelope(kind, payload, extra)
 	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, err
 }
+
+// Stream returns a redactor of one stream.
+func (r *redactor) Stream() space.StreamRedactor { return &streamRedactor{redactor: r} }
+
+// streamRedactor masks the data of one stream, with the pipeline that is in
+// force.
+type streamRedactor struct {
+	*redactor
+	text safety.Stream
+}
+
+// Data inspects a chunk of the stream.
+func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value) (space.Redaction, bool, *protocol.Error) {
+	release, err := s.enter(ctx, len(payload.Raw())+len(extra.Raw())+s.text.Held())
+	if err != nil {
+		return space.Redaction{}, false, err
+	}
+	defer release()
+	v, err := s.pipeline.Load().StreamData(&s.text, payload, extra)
+	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, s.text.Nothing(), err
+}
+
+// Rest ends the stream.
+func (s *streamRedactor) Rest() (string, []string) {
+	rest, redacted, _ := s.pipeline.Load().StreamRest(&s.text)
+	return rest, redacted
+}
+
+// Size is the number of bytes that the stream keeps.
+func (s *streamRedactor) Size() int { return s.text.Size() }
 
 // Text returns a text as it may be shown.
 func (r *redactor) Text(s string) string { return r.pipeline.Load().Text(s) }

@@ -25,8 +25,10 @@ type Stream struct {
 	start  int  // before it nothing is open
 	drop   bool // a finding was longer than MaxHeld: what it goes on with is dropped
 	lines  bool // it has several lines
-	found  []finding
-	more   []finding
+	// nothing was passed on of the last chunk
+	nothing bool
+	found   []finding
+	more    []finding
 }
 
 // MaxHeld bounds the text that a Stream keeps, in bytes. It is the longest
@@ -39,6 +41,9 @@ const maxBefore = 96
 
 // Held returns the number of bytes that are held back.
 func (s *Stream) Held() int { return len(s.text) - s.passed }
+
+// Nothing reports whether the last chunk was held back as a whole.
+func (s *Stream) Nothing() bool { return s.nothing }
 
 // Size returns the number of bytes that the stream keeps.
 func (s *Stream) Size() int { return cap(s.text) }
@@ -74,7 +79,9 @@ func (w *walk) chunk(v protocol.Value) {
 		w.text = v.AppendText(w.text[:0])
 		body = w.text
 	}
-	if out := w.next(w.stream, body, false); !bytes.Equal(out, body) {
+	out := w.next(w.stream, body, false)
+	w.stream.nothing = len(out) == 0 && len(body) > 0
+	if !bytes.Equal(out, body) {
 		w.replace(v, string(out))
 	}
 }

@@ -109,6 +109,8 @@ type Redactor interface {
 	// fields that the protocol does not know, an object or absent. An error
 	// refuses them. It may wait for other inspections to end.
 	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (Redaction, *protocol.Error)
+	// Stream returns a redactor of one stream.
+	Stream() StreamRedactor
 }
 
 // Redaction is what a Redactor has done to a payload. Of a payload that it

@@ -99,6 +99,7 @@ func (s *Space) put(entries []*journal.Entry) {
 		}
 		s.contexts.note(e)
 		s.streams.note(&e.Envelope)
+		s.texts.note(s, &e.Envelope)
 	}
 	s.ring.put(out)
 	s.announceInvited(out)

@@ -24,6 +24,8 @@ type Hub struct {
 	buckets   bucketPool
 	creations creations
 	rings     ringBudget
+	// streamBytes are those that the texts of streams take.
+	streamBytes atomic.Int64
 
 	mu     sync.Mutex
 	config func(name string) (*Config, bool)
@@ -186,6 +188,7 @@ func (s *Space) load(ctx context.Context) error {
 		s.contexts.note(e)
 		if s.hub.services.Peers != nil { // otherwise the owner of every stream has left
 			s.streams.note(&e.Envelope)
+			s.texts.note(s, &e.Envelope)
 		}
 	}
 	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)

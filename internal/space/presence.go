@@ -209,6 +209,7 @@ func (s *Space) setRemote(there []Connected) {
 	}
 	s.mu.Unlock()
 	for _, id := range went {
+		s.endStreamsOf(id)
 		s.streams.drop(s.streams.ownedBy(id))
 	}
 }

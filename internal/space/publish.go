@@ -192,6 +192,7 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 		p.sayLive(ctx, c)
 		return
 	}
+	p.endsStream(c)
 	p.waiting = append(p.waiting, c)
 	if c.draft.State || answered {
 		p.flush(ctx)
@@ -207,7 +208,7 @@ func (p *publication) sayLive(ctx context.Context, c *candidate) {
 	}
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		p.outcomes[c.index].Seq = p.space.publishLive(&c.draft)
+		p.stream(ctx, c)
 	case err != nil:
 		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again."))
 	case taken.envelope.From != p.from.ID:
@@ -359,7 +360,7 @@ const minLookup = 1 << 10
 func (p *publication) redact(ctx context.Context, c *candidate) *protocol.Error {
 	e := &c.draft.Envelope
 	safety := p.space.hub.services.Safety
-	if safety == nil || !safety.Applies(e.Kind) {
+	if safety == nil || !safety.Applies(e.Kind) || e.Kind == protocol.KindStreamData { // that is inspected as a stream
 		return nil
 	}
 	if c.in.Envelope.ID != "" && c.in.Size >= minLookup && !e.Kind.IsLive() {

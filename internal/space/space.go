@@ -25,6 +25,7 @@ type Space struct {
 	state    atomic.Pointer[State] // who may do what, and the configuration that it was made under
 	contexts *contexts
 	streams  streams
+	texts    streamTexts
 
 	generation int // of the configuration that it was opened with
 
@@ -291,6 +292,7 @@ func (s *Space) Leave(m *Member) {
 
 	s.observer().Connections(-1)
 	if last {
+		s.endStreamsOf(m.ID)
 		s.leaveStreams(m.ID)
 	}
 }

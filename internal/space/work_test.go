@@ -28,6 +28,8 @@ func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ prot
 	return r, nil
 }
 
+func (i *inspector) Stream() space.StreamRedactor { return nil }
+
 // ledger is a limiter that has one bucket, of work.
 type ledger struct {
 	worked, most int

@@ -1,0 +1,324 @@
+package space
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// StreamRedactor masks the data of one stream, which comes in chunks, across
+// their borders. It holds back the end of a chunk that may be the beginning of a
+// secret. Its methods must not be called concurrently.
+type StreamRedactor interface {
+	// Data inspects a payload of stream.data and the fields beside it, an object or
+	// absent. empty: all of its data is held back.
+	Data(ctx context.Context, payload, extra protocol.Value) (r Redaction, empty bool, err *protocol.Error)
+	// Rest returns what is held back, masked, and the rules that changed it; the
+	// stream has ended.
+	Rest() (text string, redacted []string)
+	// Size is the number of bytes that it keeps.
+	Size() int
+}
+
+// Bounds of the texts of streams.
+const (
+	maxStreamTexts = 4096     // of a space, and as many that nobody opened
+	maxOwnTexts    = 1 << 20  // bytes of those that one participant writes
+	maxHubTexts    = 32 << 20 // bytes of all spaces
+)
+
+// streamTexts are the streams of a space whose data is inspected: those that
+// belong to reasoning, which are opened or written within a context.
+type streamTexts struct {
+	mu   sync.Mutex
+	list map[string]*streamText
+	own  map[protocol.ParticipantID]int // bytes by writer
+}
+
+// streamText is the text of one stream.
+type streamText struct {
+	id     string
+	opener protocol.ParticipantID // "": the stream was not opened
+
+	mu       sync.Mutex // held while a chunk is inspected
+	redactor StreamRedactor
+	// Of the last chunk: what a rest is sent with.
+	last     protocol.Envelope
+	thread   []protocol.ParticipantID
+	spelling spelling
+
+	// Guarded by streamTexts.mu.
+	used   time.Time
+	writer protocol.ParticipantID
+	size   int
+}
+
+// note keeps the streams of reasoning that are opened, and drops those that were
+// closed elsewhere.
+func (t *streamTexts) note(s *Space, e *protocol.Envelope) {
+	switch e.Kind {
+	case protocol.KindStreamOpen:
+		if e.Context != "" {
+			t.get(s, streamIDOf(e), e.From, s.now())
+		}
+	case protocol.KindStreamClose:
+		t.remove(s, streamIDOf(e))
+	}
+}
+
+func streamIDOf(e *protocol.Envelope) string {
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
+	if err != nil {
+		return ""
+	}
+	return doc.Root().Get("stream_id").Text()
+}
+
+// get returns the text of a stream, a new one if there is none; nil if there are
+// too many. Streams that are opened have room of their own, so that none is
+// taken for one without reasoning.
+func (t *streamTexts) get(s *Space, id string, opener protocol.ParticipantID, now time.Time) *streamText {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x, most := t.list[id], maxStreamTexts
+	if opener != "" {
+		most += maxStreams
+	}
+	if x == nil && len(t.list) < most && id != "" {
+		if t.list == nil {
+			t.list, t.own = make(map[string]*streamText), make(map[protocol.ParticipantID]int)
+		}
+		x = &streamText{id: id}
+		t.list[id] = x
+	}
+	if x != nil {
+		x.used = now
+		if x.opener == "" {
+			x.opener = opener
+		}
+	}
+	return x
+}
+
+func (t *streamTexts) find(id string) *streamText {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.list[id]
+}
+
+// remove forgets a stream.
+func (t *streamTexts) remove(s *Space, id string) *streamText {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.list[id]
+	if x != nil {
+		t.chargeLocked(s, x, x.writer, 0)
+		delete(t.list, id)
+	}
+	return x
+}
+
+// of returns the streams that a participant has opened, or has written to last.
+func (t *streamTexts) of(id protocol.ParticipantID) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []string
+	for stream, x := range t.list {
+		if x.opener == id || x.writer == id {
+			list = append(list, stream)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// oldest returns the stream, of those that nobody opened, that was written to
+// least recently.
+func (t *streamTexts) oldest() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var found *streamText
+	for _, x := range t.list {
+		if x.opener == "" && (found == nil || x.used.Before(found.used)) {
+			found = x
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return found.id
+}
+
+// charge notes how much a stream keeps, and who wrote it.
+func (t *streamTexts) charge(s *Space, x *streamText, writer protocol.ParticipantID, size int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.list[x.id] == x {
+		t.chargeLocked(s, x, writer, size)
+	}
+}
+
+func (t *streamTexts) chargeLocked(s *Space, x *streamText, writer protocol.ParticipantID, size int) {
+	s.hub.streamBytes.Add(int64(size - x.size))
+	if t.own[x.writer] -= x.size; t.own[x.writer] <= 0 {
+		delete(t.own, x.writer)
+	}
+	if x.writer, x.size = writer, size; size > 0 {
+		t.own[writer] += size
+	}
+}
+
+// full reports whether a participant has no room for more text.
+func (t *streamTexts) full(s *Space, writer protocol.ParticipantID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.own[writer] > maxOwnTexts || s.hub.streamBytes.Load() > maxHubTexts
+}
+
+// inspected returns the text of the stream that an envelope has data of; nil: its
+// data is not inspected.
+func (p *publication) inspected(c *candidate) (*streamText, *protocol.Error) {
+	s, e := p.space, &c.draft.Envelope
+	safety := s.hub.services.Safety
+	if e.Kind != protocol.KindStreamData || safety == nil {
+		return nil, nil
+	}
+	id := c.in.Payload.Get("stream_id").Text()
+	x := s.texts.find(id)
+	if x == nil && e.Context == "" && !safety.Applies(e.Kind) {
+		return nil, nil
+	}
+	if x = s.texts.get(s, id, "", p.now); x == nil {
+		s.endStream(s.texts.oldest()) // of a sender that has no connection to lose, perhaps
+		x = s.texts.get(s, id, "", p.now)
+	}
+	if x == nil || s.texts.full(s, p.from.ID) {
+		err := protocol.Errorf(protocol.CodeRateLimited, "Too much text of streams is held back, or too many streams are open; close some first.")
+		err.Limit, err.RetryAfterMS = "stream_bytes", 1000
+		return nil, err
+	}
+	return x, nil
+}
+
+// redactStream masks a chunk of a stream, at the expense of the sender. It
+// reports whether anything is left to be delivered.
+func (p *publication) redactStream(ctx context.Context, c *candidate) (deliver bool, err *protocol.Error) {
+	x, err := p.inspected(c)
+	if x == nil {
+		return err == nil, err
+	}
+	e := &c.draft.Envelope
+	limiter := p.from.who.limits()
+	if limiter != nil {
+		if err := limiter.Work(p.now); err != nil {
+			return false, err
+		}
+	}
+	extra, err := extraOf(e)
+	if err != nil {
+		return false, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.redactor == nil {
+		x.redactor = p.space.hub.services.Safety.Stream()
+	}
+	r, empty, err := x.redactor.Data(ctx, c.in.Payload, extra)
+	if limiter != nil {
+		limiter.Worked(p.now, r.Work)
+	}
+	if err != nil {
+		return false, err
+	}
+	x.last = *e
+	x.last.Payload, x.last.Extra = nil, nil
+	x.thread, x.spelling = c.draft.Thread, c.spelling
+	x.spelling.ID, x.spelling.Sum = "", ""
+	p.space.texts.charge(p.space, x, p.from.ID, x.redactor.Size())
+	if r.Payload != nil {
+		e.Payload = r.Payload
+	}
+	if r.Extra != nil {
+		e.Extra = r.Extra
+	}
+	return !empty, nil
+}
+
+// stream delivers a chunk of a stream as far as it is not held back.
+func (p *publication) stream(ctx context.Context, c *candidate) {
+	switch deliver, err := p.redactStream(ctx, c); {
+	case err != nil:
+		p.refuse(c, err)
+	case deliver:
+		p.outcomes[c.index].Seq = p.space.publishLive(&c.draft)
+	default:
+		p.outcomes[c.index].Seq = p.space.Head()
+	}
+}
+
+// endsStream delivers what is held back of a stream that its sender closes, before
+// the close.
+func (p *publication) endsStream(c *candidate) {
+	if c.in.Envelope.Kind != protocol.KindStreamClose {
+		return
+	}
+	id := c.in.Payload.Get("stream_id").Text()
+	if x := p.space.texts.find(id); x != nil && (x.opener != "" || x.writtenBy(p.from.ID)) {
+		p.space.endStream(id)
+	}
+}
+
+func (x *streamText) writtenBy(id protocol.ParticipantID) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.last.From == id
+}
+
+// endStreamsOf delivers what is held back of the streams of a participant that
+// leaves. Others may go on to write into streams that others opened.
+func (s *Space) endStreamsOf(id protocol.ParticipantID) {
+	for _, stream := range s.texts.of(id) {
+		x := s.texts.find(stream)
+		s.endStream(stream)
+		if x != nil && x.opener != "" && x.opener != id {
+			s.texts.get(s, stream, x.opener, s.now())
+		}
+	}
+}
+
+// endStream delivers what is held back of a stream, as data of the participant
+// that wrote it, and forgets the stream.
+func (s *Space) endStream(id string) {
+	x := s.texts.remove(s, id)
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	var rest string
+	var redacted []string
+	if x.redactor != nil {
+		rest, redacted = x.redactor.Rest()
+	}
+	e := x.last
+	x.mu.Unlock()
+	if rest == "" {
+		return
+	}
+	payload, err := json.Marshal(struct {
+		StreamID string   `json:"stream_id"`
+		Data     string   `json:"data"`
+		Redacted []string `json:"redacted,omitempty"`
+	}{id, rest, redacted})
+	if err != nil {
+		s.log.Error("encode the rest of a stream", "stream", id, "error", err)
+		return
+	}
+	e.ID, e.TS, e.Payload = s.hub.newID(), s.now(), payload
+	note := (&candidate{spelling: x.spelling}).note()
+	s.publishLive(&journal.Draft{Envelope: e, Thread: x.thread, Note: note})
+}

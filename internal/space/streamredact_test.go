@@ -1,0 +1,107 @@
+package space_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// hoarder holds back everything, and tells that it keeps a lot.
+type hoarder struct{ text string }
+
+const hoard = 16 << 10
+
+func (hoarder) Applies(protocol.Kind) bool { return false }
+
+func (hoarder) Envelope(context.Context, protocol.Kind, protocol.Value, protocol.Value) (space.Redaction, *protocol.Error) {
+	return space.Redaction{}, nil
+}
+
+func (hoarder) Stream() space.StreamRedactor { return &hoarder{} }
+
+func (h *hoarder) Data(_ context.Context, payload, _ protocol.Value) (space.Redaction, bool, *protocol.Error) {
+	h.text += payload.Get("data").Text()
+	return space.Redaction{Work: 1}, true, nil
+}
+
+func (h *hoarder) Rest() (string, []string) { return h.text, nil }
+
+func (h *hoarder) Size() int {
+	if h.text == "" {
+		return 0
+	}
+	return hoard
+}
+
+func hoarding(t *testing.T) *room {
+	t.Helper()
+	return open(t, rights{"alice": {"*"}, "bob": {"*"}, "carol": {"*"}}, func(s *space.Services) { s.Safety = hoarder{} })
+}
+
+func data(stream, context, text string) string {
+	if context == "" {
+		return fmt.Sprintf(`{"kind": "stream.data", "payload": {"stream_id": %q, "data": %q}}`, stream, text)
+	}
+	return fmt.Sprintf(`{"kind": "stream.data", "context": %q, "payload": {"stream_id": %q, "data": %q}}`, context, stream, text)
+}
+
+func TestStreamTexts_AreBoundedForEachWriter(t *testing.T) {
+	r := hoarding(t)
+	alice := r.join(space.JoinOptions{ID: "alice"})
+	admitted := 0
+	for i := range 200 {
+		if o := r.say("alice", data(fmt.Sprint("s", i), "c", "x"))[0]; o.Err == nil {
+			admitted++
+		} else if code(o.Err) != protocol.CodeRateLimited || o.Err.Limit != "stream_bytes" {
+			t.Fatal(o.Err)
+		}
+	}
+	if bytes := admitted * hoard; bytes < 512<<10 || bytes > 2<<20 {
+		t.Errorf("%d bytes are kept", bytes)
+	}
+	if o := r.say("bob", data("b", "c", "x"))[0]; o.Err != nil {
+		t.Errorf("another writer: %v", o.Err)
+	}
+	if o := r.say("alice", `{"kind": "stream.close", "payload": {"stream_id": "s0"}}`, `{"kind": "stream.close", "payload": {"stream_id": "s1"}}`, data("new", "c", "x"))[2]; o.Err != nil {
+		t.Errorf("after a close: %v", o.Err)
+	}
+	alice.leave()
+	for i := range 10 {
+		if o := r.say("alice", data(fmt.Sprint("t", i), "c", "x"))[0]; o.Err != nil {
+			t.Errorf("after the writer has left: %v", o.Err)
+		}
+	}
+}
+
+// A stream of reasoning stays one when a writer leaves that did not open it, and
+// however much else is written. What was held back comes out in order.
+func TestStreamTexts_StayInspected(t *testing.T) {
+	r := hoarding(t)
+	defer r.join(space.JoinOptions{ID: "alice"}).leave()
+	carol := r.join(space.JoinOptions{ID: "carol"})
+	r.must("alice", `{"kind": "stream.open", "context": "c", "payload": {"stream_id": "s"}}`)
+	r.must("alice", data("s", "", "held"))
+	for i := range 5000 {
+		r.must("carol", data(fmt.Sprint("other", i), "c", ""))
+	}
+	carol.leave()
+	bob := r.join(space.JoinOptions{ID: "bob"})
+	defer bob.leave()
+	r.must("alice", data("s", "", " back"))
+	r.must("alice", `{"id": "end", "kind": "stream.close", "payload": {"stream_id": "s"}}`)
+	bob.gets("end")
+	var got []string
+	bob.mu.Lock()
+	for _, e := range bob.got {
+		if e.Kind == protocol.KindStreamData {
+			got = append(got, string(e.From)+string(e.Payload))
+		}
+	}
+	bob.mu.Unlock()
+	if len(got) != 1 || got[0] != `alice{"stream_id":"s","data":"held back"}` {
+		t.Errorf("%v", got)
+	}
+}
