@@ -192,7 +192,7 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 		p.sayLive(ctx, c)
 		return
 	}
-	p.endsStream(c)
+	p.followStream(c)
 	p.waiting = append(p.waiting, c)
 	if c.draft.State || answered {
 		p.flush(ctx)

@@ -261,15 +261,19 @@ func (p *publication) stream(ctx context.Context, c *candidate) {
 	}
 }
 
-// endsStream delivers what is held back of a stream that its sender closes, before
-// the close.
-func (p *publication) endsStream(c *candidate) {
-	if c.in.Envelope.Kind != protocol.KindStreamClose {
-		return
-	}
+// followStream follows the streams that the sender opens and closes. A stream of
+// reasoning is one before its first chunk comes, and what is held back of a
+// stream is delivered before its close.
+func (p *publication) followStream(c *candidate) {
+	e := &c.draft.Envelope
 	id := c.in.Payload.Get("stream_id").Text()
-	if x := p.space.texts.find(id); x != nil && (x.opener != "" || x.writtenBy(p.from.ID)) {
-		p.space.endStream(id)
+	switch {
+	case e.Kind == protocol.KindStreamOpen && e.Context != "":
+		p.space.texts.get(p.space, id, e.From, p.now)
+	case e.Kind == protocol.KindStreamClose:
+		if x := p.space.texts.find(id); x != nil && (x.opener != "" || x.writtenBy(e.From)) {
+			p.space.endStream(id)
+		}
 	}
 }
 
