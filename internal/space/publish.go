@@ -199,25 +199,6 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 	}
 }
 
-// sayLive delivers an envelope that the log does not keep. Its id must be free
-// all the same.
-func (p *publication) sayLive(ctx context.Context, c *candidate) {
-	taken, err := parent{}, journal.ErrNotFound
-	if c.in.Envelope.ID != "" {
-		taken, err = p.space.find(ctx, c.draft.Envelope.ID)
-	}
-	switch {
-	case errors.Is(err, journal.ErrNotFound):
-		p.stream(ctx, c)
-	case err != nil:
-		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again."))
-	case taken.envelope.From != p.from.ID:
-		p.refuse(c, duplicate(c.in.Envelope.ID))
-	default:
-		p.answerRetry(c, taken.envelope.Seq)
-	}
-}
-
 func duplicate(id protocol.ID) *protocol.Error {
 	return protocol.Errorf(protocol.CodeDuplicateID, "The id %s is somebody else's in this space; choose another one.", id)
 }
