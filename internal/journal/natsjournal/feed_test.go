@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -71,5 +72,23 @@ func TestStreamNeverGoesBack(t *testing.T) {
 		if err := s.take(t.Context(), items); !errors.Is(err, errGap) {
 			t.Errorf("messages %v after 10: %v", seqs, err)
 		}
+	}
+}
+
+// TestFeed_SilenceIsBoundedByHeartbeats: a consumer whose server has died is
+// given up after three heartbeats and one look, however little is sent.
+func TestFeed_SilenceIsBoundedByHeartbeats(t *testing.T) {
+	if silence+listenEvery > 4*heartbeat || heartbeat > 500*time.Millisecond {
+		t.Errorf("silence is noticed after %v, with a heartbeat every %v", silence+listenEvery, heartbeat)
+	}
+	last := time.Unix(1_700_000_000, 0)
+	f := &feed{items: make(chan item, 1)}
+	f.heard.Store(last.UnixNano())
+	if f.isSilent(last.Add(silence)) || !f.isSilent(last.Add(silence+1)) {
+		t.Error("silence does not begin with the third heartbeat that is missed")
+	}
+	f.items <- item{}
+	if f.isSilent(last.Add(time.Hour)) {
+		t.Error("a feed that waits for this gateway counts as silent")
 	}
 }
