@@ -64,7 +64,7 @@ func (t *streamTexts) note(s *Space, e *protocol.Envelope) {
 	switch e.Kind {
 	case protocol.KindStreamOpen:
 		if e.Context != "" {
-			t.get(s, streamIDOf(e), e.From, s.now())
+			t.get(streamIDOf(e), e.From, s.now())
 		}
 	case protocol.KindStreamClose:
 		t.remove(s, streamIDOf(e))
@@ -82,7 +82,7 @@ func streamIDOf(e *protocol.Envelope) string {
 // get returns the text of a stream, a new one if there is none; nil if there are
 // too many. Streams that are opened have room of their own, so that none is
 // taken for one without reasoning.
-func (t *streamTexts) get(s *Space, id string, opener protocol.ParticipantID, now time.Time) *streamText {
+func (t *streamTexts) get(id string, opener protocol.ParticipantID, now time.Time) *streamText {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x, most := t.list[id], maxStreamTexts
@@ -193,9 +193,9 @@ func (p *publication) inspected(c *candidate) (*streamText, *protocol.Error) {
 	if x == nil && e.Context == "" && !safety.Applies(e.Kind) {
 		return nil, nil
 	}
-	if x = s.texts.get(s, id, "", p.now); x == nil {
+	if x = s.texts.get(id, "", p.now); x == nil {
 		s.endStream(s.texts.oldest()) // of a sender that has no connection to lose, perhaps
-		x = s.texts.get(s, id, "", p.now)
+		x = s.texts.get(id, "", p.now)
 	}
 	if x == nil || s.texts.full(s, p.from.ID) {
 		err := protocol.Errorf(protocol.CodeRateLimited, "Too much text of streams is held back, or too many streams are open; close some first.")
@@ -269,7 +269,7 @@ func (p *publication) followStream(c *candidate) {
 	id := c.in.Payload.Get("stream_id").Text()
 	switch {
 	case e.Kind == protocol.KindStreamOpen && e.Context != "":
-		p.space.texts.get(p.space, id, e.From, p.now)
+		p.space.texts.get(id, e.From, p.now)
 	case e.Kind == protocol.KindStreamClose:
 		if x := p.space.texts.find(id); x != nil && (x.opener != "" || x.writtenBy(e.From)) {
 			p.space.endStream(id)
@@ -290,7 +290,7 @@ func (s *Space) endStreamsOf(id protocol.ParticipantID) {
 		x := s.texts.find(stream)
 		s.endStream(stream)
 		if x != nil && x.opener != "" && x.opener != id {
-			s.texts.get(s, stream, x.opener, s.now())
+			s.texts.get(stream, x.opener, s.now())
 		}
 	}
 }
