@@ -255,5 +255,3 @@ func (s *Space) Invited(id protocol.ParticipantID) bool { return s.state.Load().
 func (s *Space) LookupInvitation(hash [32]byte) (Invitation, bool) {
 	return s.state.Load().invitations.Get(string(hash[:]))
 }
-
-func (s *Space) observes(id protocol.ParticipantID) bool { return s.state.Load().observes(id, s.now()) }

@@ -354,10 +354,9 @@ func TestComingBackGoesOn(t *testing.T) {
 }
 
 // TestWatchingOthers: the reasoning stands below every answer that comes while
-// one watches, and below none of before. Calls are addressed, so that watchers see
-// them where everything is visible to everyone.
+// one watches, and below none of before.
 func TestWatchingOthers(t *testing.T) {
-	g := meuptest.Start(t, strings.Replace(config, "  lab:\n", "  lab:\n    visibility: everyone\n", 1))
+	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
 	x := open(t, g, "alice", 80, 50, nil)
 	x.sees("here: guide")
