@@ -49,7 +49,7 @@ func (f *thinkFlags) register(fl *pflag.FlagSet) {
 }
 
 func (f *thinkFlags) check() error {
-	if _, err := reasoning.ParseUtilisation(f.utilisation); err != nil {
+	if _, err := reasoning.ParseUtilization(f.utilisation); err != nil {
 		return program.Usagef("--utilisation: %w", err)
 	}
 	if !slices.Contains([]string{"", "low", "medium", "high"}, f.effort) {
@@ -82,13 +82,13 @@ func (f *thinkFlags) text() (string, error) {
 }
 
 func (f *thinkFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*mind.Mind, error) {
-	share, err := reasoning.ParseUtilisation(f.utilisation)
+	share, err := reasoning.ParseUtilization(f.utilisation)
 	if err != nil {
 		return nil, err
 	}
 	m, err := mind.Open(mind.Options{
 		Model: f.model, BaseURL: f.baseURL, Reasoner: f.reasoner, ReasonerToken: os.Getenv(f.reasonerTokenEnv),
-		RulesBehind: f.rulesBehind, ContextTokens: f.contextTokens, Utilisation: share, Summarise: f.summarise,
+		RulesBehind: f.rulesBehind, ContextTokens: f.contextTokens, Utilization: share, Summarise: f.summarise,
 		Effort: f.effort, MaxTokens: f.maxTokens, Session: session, Getenv: os.Getenv, Telemetry: tel, Logger: log,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -48,4 +49,13 @@ func (e *Error) Temporary() bool {
 	}
 	status, err := strconv.Atoi(e.Code) // vLLM's and OpenRouter's are statuses
 	return err == nil && (status == 429 || status >= 500)
+}
+
+// TooLong reports whether the request exceeded the context window of the model.
+func (e *Error) TooLong() bool {
+	if e.Code == "context_length_exceeded" {
+		return true
+	}
+	m := strings.ToLower(e.Message)
+	return e.Status == 400 && (strings.Contains(m, "maximum context length") || strings.Contains(m, "prompt is too long") || strings.Contains(m, "context window"))
 }

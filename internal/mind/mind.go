@@ -31,7 +31,7 @@ type Options struct {
 	RulesBehind bool
 
 	ContextTokens int // the model's window; 0: the planner's default
-	Utilisation   reasoning.Utilisation
+	Utilization   reasoning.Utilization
 	Summarise     bool // long results, by the model
 	Effort        string
 	MaxTokens     int
@@ -92,11 +92,11 @@ func Open(o Options) (*Mind, error) {
 
 func (o Options) byModel(model llm.Model) planner.Decider {
 	opts := planner.ModelOptions{
-		Model: model, Budget: o.ContextTokens, Utilisation: o.Utilisation,
+		Model: model, Budget: o.ContextTokens, Utilization: o.Utilization,
 		Effort: o.Effort, MaxTokens: o.MaxTokens, Logger: o.Logger,
 	}
 	if o.Summarise {
-		opts.Summarise = &reasoning.ModelSummariser{Model: model}
+		opts.Summarizer = &reasoning.ModelSummarizer{Model: model}
 	}
 	if o.RulesBehind {
 		return planner.WithFallback(planner.NewModel(opts), planner.Rules{})

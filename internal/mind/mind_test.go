@@ -154,10 +154,10 @@ func TestLongResultsAreSummedUpIfTheOperatorWantsIt(t *testing.T) {
 
 // The share of the window is heeded: with less of it the model sees less.
 func TestUtilisation(t *testing.T) {
-	sizes := make(map[reasoning.Utilisation]int)
-	for _, share := range []reasoning.Utilisation{reasoning.Full, reasoning.Low} {
+	sizes := make(map[reasoning.Utilization]int)
+	for _, share := range []reasoning.Utilization{reasoning.Full, reasoning.Low} {
 		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Many."}, llmtest.Turn{Text: "Many."}))
-		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), ContextTokens: 20_000, Utilisation: share})
+		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), ContextTokens: 20_000, Utilization: share})
 		if _, err := m.Planner.Next(t.Context(), result(strings.Repeat("a line of many\n", 2000))); err != nil {
 			t.Fatal(err)
 		}

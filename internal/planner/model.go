@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +35,8 @@ type ModelOptions struct {
 	// Budget is the language model's window in tokens; 0 stands for 128,000. Of
 	// it the answer and the tools are taken off, the rest is for the context.
 	Budget      int
-	Utilisation reasoning.Utilisation
-	Summarise   reasoning.Summariser // of long results; nil: previews
+	Utilization reasoning.Utilization
+	Summarizer  reasoning.Summarizer // of long results; nil: previews
 	Effort      string               // as in llm.Request
 	MaxTokens   int                  // of one answer; 0 stands for the provider's default
 
@@ -57,6 +58,9 @@ const (
 type Model struct {
 	opts ModelOptions
 	log  *slog.Logger
+
+	mu    sync.Mutex
+	ratio float64 // of the provider's last count of input tokens to the estimate
 }
 
 // NewModel makes one.
@@ -70,7 +74,7 @@ func NewModel(opts ModelOptions) *Model {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Model{opts: opts, log: opts.Logger.With("provider", opts.Model.Provider(), "model", opts.Model.Name())}
+	return &Model{opts: opts, ratio: 1, log: opts.Logger.With("provider", opts.Model.Provider(), "model", opts.Model.Name())}
 }
 
 // Memory holds what a Model has worked out about the records of one question,
@@ -96,19 +100,54 @@ func (m *Model) build(ctx context.Context, mem *Memory, o *offer, in reasoning.I
 	return mem.builder.Build(ctx, in)
 }
 
-// budget returns the tokens of the window that the answer and the tools on
-// offer, which may change from step to step, leave for the context.
+// budget returns the estimated tokens that the answer and the offered tools,
+// which may change from step to step, leave for the context.
 func (m *Model) budget(o *offer) int {
 	answer := m.opts.MaxTokens
 	if answer <= 0 {
 		answer = answerRoom
 	}
-	return max(min(leastBudget, m.opts.Budget), m.opts.Budget-answer-o.weight())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(min(leastBudget, m.opts.Budget), int(float64(m.opts.Budget-answer)/m.ratio)-estimateTools(o.tools))
+}
+
+// Bounds of the ratio of counted to estimated tokens, and its growth when the
+// provider rejects a request as too long.
+const (
+	minRatio, maxRatio = 0.25, 4
+	ratioStep          = 1.5
+	maxTooLong         = 3 // requests
+)
+
+// calibrate stores the ratio of the provider's count of a request to its
+// estimate. It ignores small requests, whose count depends mostly on the
+// provider's format, and implausible counts.
+func (m *Model) calibrate(req *llm.Request, counted int) {
+	estimate := estimateTools(req.Tools)
+	for i := range req.Messages {
+		estimate += reasoning.EstimateMessage(&req.Messages[i])
+	}
+	if estimate < leastBudget {
+		return
+	}
+	if ratio := float64(counted) / float64(estimate); ratio >= minRatio && ratio <= maxRatio {
+		m.mu.Lock()
+		m.ratio = ratio
+		m.mu.Unlock()
+	}
+}
+
+// shrink makes later contexts smaller, after a request that was too long.
+func (m *Model) shrink() {
+	m.mu.Lock()
+	m.ratio = min(m.ratio*ratioStep, maxRatio)
+	m.mu.Unlock()
 }
 
 func (m *Model) newBuilder() *reasoning.Builder {
 	return reasoning.NewBuilder(reasoning.Options{
-		Model: m.opts.Model.Name(), Utilisation: m.opts.Utilisation, Summarise: m.opts.Summarise,
+		Utilization: m.opts.Utilization, Summarizer: m.opts.Summarizer,
 		Logger: m.log, Now: m.opts.Now,
 	})
 }
@@ -172,19 +211,17 @@ func (t *turn) plan(ctx context.Context) error {
 
 // decide asks for calls or an answer, and once more where that was wrong.
 func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
-	messages, err := t.context(ctx, reasoning.Planning, t.planningPrompt())
-	if err != nil {
-		return err
-	}
+	req := llm.Request{Tools: t.offer.tools, Choice: choice}
+	resp, err := t.request(ctx, reasoning.Planning, t.planningPrompt(), &req)
 	for repairs := 0; ; repairs++ {
-		resp, err := t.ask(ctx, reasoning.Planning, llm.Request{Messages: messages, Tools: t.offer.tools, Choice: choice})
 		if err != nil {
 			return err
 		}
 		r := t.read(&resp)
 		if len(r.faults) > 0 && repairs < maxRepairs {
 			t.m.log.Info("model's turn sent back", "faults", r.told())
-			messages = append(messages[:len(messages):len(messages)], t.offer.spoken(r.correction())...)
+			req.Messages = append(slices.Clip(req.Messages), t.offer.spoken(r.correction())...)
+			resp, err = t.ask(ctx, reasoning.Planning, req)
 			continue
 		}
 		return t.settle(ctx, &r)
@@ -238,15 +275,11 @@ func whole(m *reasoning.Meta) bool { return m.Previews+m.Summaries+m.Dropped+m.S
 // since some providers do not take calls in a conversation without tools, but
 // none may be called; to a model that does so nevertheless none is offered.
 func (t *turn) write(ctx context.Context, why string) error {
-	messages, err := t.context(ctx, reasoning.Synthesis, t.synthesisPrompt(why))
-	if err != nil {
-		return err
-	}
-	req := llm.Request{Messages: messages, Tools: t.offer.tools, Choice: llm.None}
+	req := llm.Request{Tools: t.offer.tools, Choice: llm.None}
 	if len(t.s.Steps) == 0 {
 		req.Tools = nil
 	}
-	resp, err := t.ask(ctx, reasoning.Synthesis, req)
+	resp, err := t.request(ctx, reasoning.Synthesis, t.synthesisPrompt(why), &req)
 	if err == nil && strings.TrimSpace(resp.Message.Text) == "" && len(resp.Message.Calls) > 0 && req.Tools != nil {
 		req.Tools = nil
 		resp, err = t.ask(ctx, reasoning.Synthesis, req)
@@ -298,6 +331,25 @@ func (t *turn) context(ctx context.Context, goal reasoning.Goal, system string) 
 	return t.offer.spoken(messages), nil
 }
 
+// request builds the context for a goal, sets req.Messages and sends the request.
+// If the provider rejects it as too long, request sends a smaller one.
+func (t *turn) request(ctx context.Context, goal reasoning.Goal, system string, req *llm.Request) (llm.Response, error) {
+	for sent := 1; ; sent++ {
+		messages, err := t.context(ctx, goal, system)
+		if err != nil {
+			return llm.Response{}, err
+		}
+		req.Messages = messages
+		resp, err := t.ask(ctx, goal, *req)
+		var refusal *llm.Error
+		if sent == maxTooLong || !errors.As(err, &refusal) || !refusal.TooLong() {
+			return resp, err
+		}
+		t.m.log.Warn("the request was too long; sending a smaller context", "error", err)
+		t.m.shrink()
+	}
+}
+
 // ask asks the model and adds up what that took.
 func (t *turn) ask(ctx context.Context, goal reasoning.Goal, req llm.Request) (llm.Response, error) {
 	if t.s.Asking != nil {
@@ -306,6 +358,7 @@ func (t *turn) ask(ctx context.Context, goal reasoning.Goal, req llm.Request) (l
 	req.Effort, req.MaxTokens = t.m.opts.Effort, t.m.opts.MaxTokens
 	resp, err := t.m.opts.Model.Generate(ctx, req, t.s.Watch)
 	t.d.Usage = plus(t.d.Usage, resp.Usage)
+	t.m.calibrate(&req, resp.Usage.Input)
 	if err != nil {
 		return llm.Response{}, fmt.Errorf("ask %s for %s: %w", t.m.opts.Model.Name(), goal, err)
 	}

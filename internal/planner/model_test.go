@@ -597,7 +597,7 @@ func TestModelTakesManyQuestionsAtOnce(t *testing.T) {
 // shortener summarises, and counts how often.
 type shortener struct{ n int }
 
-func (s *shortener) Summarise(context.Context, reasoning.SummaryRequest) (string, error) {
+func (s *shortener) Summarize(context.Context, reasoning.SummaryRequest) (string, error) {
 	s.n++
 	return "In short.", nil
 }
@@ -605,7 +605,7 @@ func (s *shortener) Summarise(context.Context, reasoning.SummaryRequest) (string
 // A summary is not the whole either.
 func TestModelThatSawASummary(t *testing.T) {
 	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){text("Enough."), text("It is so.")}}
-	m := planner.NewModel(planner.ModelOptions{Model: model, Summarise: new(shortener)})
+	m := planner.NewModel(planner.ModelOptions{Model: model, Summarizer: new(shortener)})
 	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}}
 	s.Steps = []reasoning.Record{record(0, "read_file", `{"path":"a"}`, strings.Repeat("word ", 4000))}
 	d, err := m.Next(t.Context(), s)
@@ -619,7 +619,7 @@ func TestModelMemoryKeepsSummaries(t *testing.T) {
 	for memory, want := range map[*planner.Memory]int{nil: 3, new(planner.Memory): 1} {
 		short := new(shortener)
 		model := &talker{t: t}
-		m := planner.NewModel(planner.ModelOptions{Model: model, Summarise: short})
+		m := planner.NewModel(planner.ModelOptions{Model: model, Summarizer: short})
 		s := planner.State{Question: "q", Memory: memory, Tools: []planner.Tool{tool("read_file", pathSchema)}}
 		s.Steps = []reasoning.Record{record(0, "read_file", `{"path":"a"}`, strings.Repeat("word ", 4000))}
 		for range 3 {

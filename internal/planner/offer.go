@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
 // Bounds of what a model is offered.
@@ -163,13 +164,13 @@ func (o *offer) spoken(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// weight estimates how many tokens the offer takes of a model's window.
-func (o *offer) weight() int {
+// estimateTools returns an estimate of the tokens of tool definitions.
+func estimateTools(tools []llm.Tool) int {
 	n := 0
-	for _, t := range o.tools {
-		n += len(t.Name) + len(t.Description) + len(t.InputSchema)
+	for _, t := range tools {
+		n += reasoning.EstimateTokens(t.Name) + reasoning.EstimateTokens(t.Description) + reasoning.EstimateTokens(t.InputSchema)
 	}
-	return n / 4
+	return n
 }
 
 // readSchema reads a schema; nil without an error takes any object.

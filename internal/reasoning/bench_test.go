@@ -3,7 +3,6 @@ package reasoning
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -83,16 +82,14 @@ func BenchmarkBuild(b *testing.B) {
 			b.Fatal(err, len(messages), meta.Tokens)
 		}
 	}
-	for _, u := range []Utilisation{Full, Half, Low} {
+	for _, u := range []Utilization{Full, Half, Low} {
 		b.Run("planning/warm/"+u.String(), func(b *testing.B) {
 			b.ReportAllocs()
-			builder := NewBuilder(Options{Utilisation: u})
+			builder := NewBuilder(Options{Utilization: u})
 			build(b, builder, in(Planning, 199))
-			words := maps.Clone(builder.counter.words)
 			for b.Loop() {
 				b.StopTimer()
-				build(b, builder, in(Planning, 199)) // forgets the last, and its words
-				builder.counter.words = maps.Clone(words)
+				build(b, builder, in(Planning, 199)) // drops the last result from the cache
 				b.StartTimer()
 				build(b, builder, in(Planning, 200))
 			}
@@ -140,23 +137,10 @@ func BenchmarkBuildHuge(b *testing.B) {
 	}
 }
 
-// BenchmarkCount shows what the memory of short pieces is worth.
-func BenchmarkCount(b *testing.B) {
-	r := rand.New(rand.NewPCG(7, 8))
-	text := found(r, 10_000, true)
-	c := newCounter("")
-	b.Run("tokenizer", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		for b.Loop() {
-			if _, err := c.codec.Count(text); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("pieces", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		for b.Loop() {
-			c.count(text)
-		}
-	})
+func BenchmarkEstimateTokens(b *testing.B) {
+	text := found(rand.New(rand.NewPCG(7, 8)), 10_000, true)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		EstimateTokens(text)
+	}
 }

@@ -6,45 +6,35 @@ import (
 	"unicode/utf8"
 )
 
-// Of a preview: characters, entries, levels, and bytes of the whole, which may
-// exceed its own by one entry and the ends of what is open.
+// Bounds of a preview. Its length may exceed maxPreview by one entry and the
+// ends of open containers.
 const (
-	maxString  = 300
-	maxItems   = 3
-	maxKeys    = 50
-	maxDepth   = 8
-	maxPreview = 4_000
+	maxString  = 300   // characters of a string
+	maxItems   = 3     // items of a list
+	maxKeys    = 50    // keys of an object
+	maxDepth   = 8     // levels
+	maxPreview = 4_000 // bytes
 )
 
-// preview is a text in short.
-type preview struct {
-	text  string
-	shown int  // characters of the original that are left
-	cut   bool // false: nothing but space between JSON's values is missing
-}
-
-// previewOf shortens a text, which is valid UTF-8. JSON keeps its structure
-// and the order of its keys; what is left out of it is said where it was.
-func previewOf(text string) preview {
+// previewOf shortens a text, which must be valid UTF-8. JSON keeps its structure
+// and the order of its keys, with marks in place of omitted parts. shown is the
+// number of characters of the original in the preview. If isCut is false, only
+// white space between JSON values is missing.
+func previewOf(text string) (short string, shown int, isCut bool) {
 	start := strings.TrimLeft(text, " \t\r\n")
 	if start == "" || !strings.ContainsRune(`{["`, rune(start[0])) || !json.Valid([]byte(text)) {
-		return textPreview(text)
+		begin, rest := cutText(text, maxString)
+		if rest == 0 {
+			return text, utf8.RuneCountInString(text), false
+		}
+		return begin + moreCharacters(rest), maxString, true
 	}
 	w := walker{src: start}
 	w.value(0)
-	return preview{text: string(w.out), shown: w.shown, cut: w.cut}
+	return string(w.out), w.shown, w.cut
 }
 
-func textPreview(text string) preview {
-	short, rest := cutText(text, maxString)
-	if rest == 0 {
-		return preview{text: text, shown: utf8.RuneCountInString(text)}
-	}
-	return preview{text: short + moreCharacters(rest), shown: maxString, cut: true}
-}
-
-// walker copies JSON that is known to be valid, without its spaces and without
-// what is too much.
+// walker copies valid JSON without white space, up to the bounds of a preview.
 type walker struct {
 	src   string
 	pos   int
@@ -53,7 +43,7 @@ type walker struct {
 	cut   bool
 }
 
-// value copies the one that comes next.
+// value copies the next value.
 func (w *walker) value(depth int) {
 	switch w.peek() {
 	case '{':
@@ -67,33 +57,33 @@ func (w *walker) value(depth int) {
 	}
 }
 
-// container copies an object or a list as far as there is room.
+// container copies an object or a list up to the bounds.
 func (w *walker) container(depth int, end byte, most int) {
 	if depth == maxDepth || w.full() {
-		w.instead(end)
+		w.replace(end)
 		return
 	}
-	w.copy()
+	w.copyByte()
 	for n := 0; w.peek() != end; n++ {
 		if n == most || n > 0 && w.full() {
-			w.rest(end)
+			w.truncate(end)
 			break
 		}
 		if end == '}' {
 			w.str()
 			w.peek()
-			w.copy() // the colon
+			w.copyByte() // the colon
 		}
 		w.value(depth + 1)
 		if w.peek() == ',' {
-			w.copy()
+			w.copyByte()
 		}
 	}
-	w.copy()
+	w.copyByte()
 }
 
-// instead puts a mark in the place of a whole container; an empty one is as short.
-func (w *walker) instead(end byte) {
+// replace writes a mark in place of a whole container, unless it is empty.
+func (w *walker) replace(end byte) {
 	w.pos++
 	n := w.skipEntries(end)
 	w.pos++
@@ -111,8 +101,8 @@ func (w *walker) instead(end byte) {
 	}
 }
 
-// rest puts a mark in the place of the entries up to the end of a container.
-func (w *walker) rest(end byte) {
+// truncate writes a mark in place of the remaining entries of a container.
+func (w *walker) truncate(end byte) {
 	n := w.skipEntries(end)
 	if end == '}' {
 		w.out = append(w.out, `"…":`...)
@@ -122,13 +112,13 @@ func (w *walker) rest(end byte) {
 	w.mark("[" + counted(n, "more item") + "]")
 }
 
-// mark writes a string of our own: nothing in it needs escaping.
+// mark writes a JSON string that needs no escaping.
 func (w *walker) mark(text string) {
 	w.out = append(append(append(w.out, '"'), text...), '"')
 	w.cut = true
 }
 
-// str copies a string, or its beginning.
+// str copies a string up to maxString characters.
 func (w *walker) str() {
 	w.peek()
 	start := w.pos
@@ -145,7 +135,7 @@ func (w *walker) str() {
 	w.out = append(w.out, '"')
 }
 
-// literal copies a number, true, false or null; a number as it is written.
+// literal copies a number, true, false or null unchanged.
 func (w *walker) literal() {
 	start := w.pos
 	w.skipLiteral()
@@ -159,7 +149,7 @@ func (w *walker) literal() {
 
 func (w *walker) full() bool { return len(w.out) >= maxPreview }
 
-// peek moves to what comes next and returns its first byte.
+// peek skips white space and returns the next byte without consuming it.
 func (w *walker) peek() byte {
 	for isSpace(w.src[w.pos]) {
 		w.pos++
@@ -167,8 +157,8 @@ func (w *walker) peek() byte {
 	return w.src[w.pos]
 }
 
-// copy takes a byte of ASCII over.
-func (w *walker) copy() {
+// copyByte copies one ASCII byte.
+func (w *walker) copyByte() {
 	w.out = append(w.out, w.src[w.pos])
 	w.pos++
 	w.shown++

@@ -42,14 +42,14 @@ func TestPreview(t *testing.T) {
 		"depth, empty too": {a(`{"a":`, 8) + `[ ]` + a("}", 8), a(`{"a":`, 8) + `[]` + a("}", 8)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := previewOf(c.in).text; got != c.want {
+			if got := previewText(c.in); got != c.want {
 				t.Errorf("preview of %.500s\nis   %s\nnot  %s", c.in, got, c.want)
 			}
 		})
 	}
 }
 
-func TestPreviewOfManyKeys(t *testing.T) {
+func TestPreview_ManyKeys(t *testing.T) {
 	var in, want strings.Builder
 	in.WriteByte('{')
 	want.WriteByte('{')
@@ -64,13 +64,13 @@ func TestPreviewOfManyKeys(t *testing.T) {
 	}
 	in.WriteByte('}')
 	want.WriteString(`"…":"[70 more keys]"}`)
-	if got := previewOf(in.String()).text; got != want.String() {
+	if got := previewText(in.String()); got != want.String() {
 		t.Errorf("got %s\nnot %s", got, want.String())
 	}
 }
 
 // The whole of a preview is bounded, however wide and deep what it shows is.
-func TestPreviewIsBounded(t *testing.T) {
+func TestPreview_Bounded(t *testing.T) {
 	text := `"` + strings.Repeat("x", 290) + `"`
 	for range 6 {
 		var members []string
@@ -79,17 +79,17 @@ func TestPreviewIsBounded(t *testing.T) {
 		}
 		text = "{" + strings.Join(members[:min(20, 2_000_000/len(text)+1)], ",") + "}"
 	}
-	p := previewOf(text)
-	if !json.Valid([]byte(p.text)) || !p.cut || len(p.text) > maxPreview+1000 {
-		t.Errorf("%d bytes become %d: %s", len(text), len(p.text), p.text)
+	short, _, isCut := previewOf(text)
+	if !json.Valid([]byte(short)) || !isCut || len(short) > maxPreview+1000 {
+		t.Errorf("%d bytes become %d: %s", len(text), len(short), short)
 	}
-	if !strings.Contains(p.text, `"…":"[`) {
-		t.Errorf("nothing says that keys are missing: %s", p.text)
+	if !strings.Contains(short, `"…":"[`) {
+		t.Errorf("nothing says that keys are missing: %s", short)
 	}
 }
 
 // What is shown is counted: with the marks taken away, it is there.
-func TestPreviewCountsWhatIsShown(t *testing.T) {
+func TestPreview_CountsShownCharacters(t *testing.T) {
 	for in, want := range map[string]int{
 		strings.Repeat("é", 400):                   300,
 		`{"a":"` + strings.Repeat("é", 400) + `"}`: 300 + len(`{"a":""}`),
@@ -98,7 +98,7 @@ func TestPreviewCountsWhatIsShown(t *testing.T) {
 		`[[[[[[[[[1]]]]]]],[]]]`:               len(`[[[[[[[[]]]]]]],[]]`),
 		`[` + strings.Repeat("1", 500) + `,2]`: len(`[,2]`),
 	} {
-		if got := previewOf(in).shown; got != want {
+		if got := previewShown(in); got != want {
 			t.Errorf("%.40q shows %d characters, not %d", in, got, want)
 		}
 	}
@@ -117,21 +117,21 @@ func FuzzPreview(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
-		p := previewOf(text)
-		if !utf8.ValidString(p.text) {
-			t.Errorf("%q is not valid UTF-8", p.text)
+		short, shown, isCut := previewOf(text)
+		if !utf8.ValidString(short) {
+			t.Errorf("%q is not valid UTF-8", short)
 		}
-		if len(p.text) > maxPreviewBytes {
-			t.Errorf("%d bytes", len(p.text))
+		if len(short) > maxPreviewBytes {
+			t.Errorf("%d bytes", len(short))
 		}
-		if p.shown > utf8.RuneCountInString(text) || !p.cut && p.shown > utf8.RuneCountInString(p.text) {
-			t.Errorf("%d characters shown of %d", p.shown, utf8.RuneCountInString(text))
+		if shown > utf8.RuneCountInString(text) || !isCut && shown > utf8.RuneCountInString(short) {
+			t.Errorf("%d characters shown of %d", shown, utf8.RuneCountInString(text))
 		}
-		if text != "" && strings.ContainsAny(text[:1], "{[\"") && json.Valid([]byte(text)) && !json.Valid([]byte(p.text)) {
-			t.Errorf("%q became %q", text, p.text)
+		if text != "" && strings.ContainsAny(text[:1], "{[\"") && json.Valid([]byte(text)) && !json.Valid([]byte(short)) {
+			t.Errorf("%q became %q", text, short)
 		}
-		if json.Valid([]byte(text)) && !p.cut {
-			sameJSON(t, text, p.text)
+		if json.Valid([]byte(text)) && !isCut {
+			sameJSON(t, text, short)
 		}
 	})
 }
@@ -143,3 +143,7 @@ func sameJSON(t *testing.T, a, b string) {
 		t.Errorf("%q became %q", a, b)
 	}
 }
+
+func previewText(in string) string { text, _, _ := previewOf(in); return text }
+
+func previewShown(in string) int { _, shown, _ := previewOf(in); return shown }

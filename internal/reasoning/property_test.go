@@ -10,7 +10,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/tiktoken-go/tokenizer"
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/llm"
@@ -24,7 +23,7 @@ func check(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
 	if meta.Tokens > meta.Budget {
 		t.Errorf("%d tokens, the budget is %d", meta.Tokens, meta.Budget)
 	}
-	if got := recount(t, messages); got != meta.Tokens {
+	if got := recount(messages); got != meta.Tokens {
 		t.Errorf("%d tokens, meta says %d", got, meta.Tokens)
 	}
 	checkPairs(t, messages)
@@ -55,26 +54,11 @@ func containsMessage(all []llm.Message, m llm.Message) bool {
 	return false
 }
 
-// recount asks the tokenizer itself.
-func recount(t rapid.TB, messages []llm.Message) int {
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := func(s string) int {
-		n, err := codec.Count(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
+// recount returns the estimate of all messages.
+func recount(messages []llm.Message) int {
 	sum := 0
-	for _, m := range messages {
-		n := count(m.Text) + count(string(m.Opaque.Data))
-		for _, c := range m.Calls {
-			n += perCall + count(c.Name) + count(string(c.Arguments))
-		}
-		sum += perMessage + n
+	for i := range messages {
+		sum += EstimateMessage(&messages[i])
 	}
 	return sum
 }
@@ -168,7 +152,7 @@ func checkResult(t rapid.TB, r *Result, m llm.Message, isShown bool, cut Cut, is
 	case m.IsError != !r.Success || !strings.HasPrefix(head, "Tool "+r.Tool+": "):
 		t.Errorf("%+v is shown as %+v", r, m)
 	case !isCut:
-		same := body == text || text == "" && body == "(nothing)" || json.Valid([]byte(text)) && body == previewOf(text).text
+		same := body == text || text == "" && body == "(nothing)" || json.Valid([]byte(text)) && body == previewText(text)
 		if !same || strings.Contains(head, "preview") {
 			t.Errorf("%.100q is shown as %.100q, and not as cut", text, m.Text)
 		}
@@ -184,12 +168,12 @@ func checkResult(t rapid.TB, r *Result, m llm.Message, isShown bool, cut Cut, is
 	}
 }
 
-func recountOf(t rapid.TB, in Input) int {
+func recountOf(in Input) int {
 	messages := []llm.Message{{Text: in.Question}}
 	if in.System != "" {
 		messages = append(messages, llm.Message{Text: in.System})
 	}
-	return recount(t, messages)
+	return recount(messages)
 }
 
 func drawText(t *rapid.T, label string) string {
@@ -259,20 +243,19 @@ func drawInput(t *rapid.T) Input {
 	return in
 }
 
-// Whatever happened and however little room there is, a context is valid, and
-// Meta says what it is. A Builder that has seen the steps come one by one
-// builds the same as one that sees them at once.
-func TestEveryContextIsValid(t *testing.T) {
+// Every context is valid and described by Meta, for all records and budgets. A
+// Builder that has built the earlier steps builds the same context as a new one.
+func TestBuild_IsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
 		o := Options{
 			Budget:      rapid.OneOf(rapid.IntRange(1, 2000), rapid.IntRange(1, 15_000)).Draw(t, "budget"),
-			Utilisation: rapid.SampledFrom([]Utilisation{Full, Half, Low}).Draw(t, "utilisation"),
+			Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilisation"),
 		}
 		cold, meta, err := NewBuilder(o).Build(t.Context(), in)
 		var large *TooLargeError
 		if errors.As(err, &large) {
-			fixed := recountOf(t, in)
+			fixed := recountOf(in)
 			if large.Tokens != fixed || fixed <= large.Budget {
 				t.Errorf("%v, but it has %d tokens", err, fixed)
 			}

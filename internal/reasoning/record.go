@@ -1,9 +1,9 @@
-// Package reasoning keeps what an agent has thought and found out, and builds
-// from it what a model is shown next.
+// Package reasoning builds the context of a request to a language model.
 //
-// A [Record] is one finished step: the thought, the tools that were chosen and
-// what became of each. A [Builder] turns a conversation and its records into
-// messages for a goal, within a budget of tokens.
+// A [Record] is one finished step of an agent: the thought, the tool calls and
+// their results. A [Builder] turns a conversation and its records into messages
+// for a goal, within a budget of tokens. Tokens are estimates; see
+// [EstimateTokens].
 package reasoning
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/llm"
 )
 
-// Action is what a step decided to do.
+// Action is the decision of a step.
 type Action string
 
 // The actions.
@@ -22,42 +22,40 @@ const (
 	Finish   Action = "finish"
 )
 
-// Call is a tool call that was decided on.
+// Call is a tool call of a step.
 type Call struct {
-	// ID is the model's own name of the call; empty where no model made it.
-	ID        string          `json:"call_id,omitempty"`
+	ID        string          `json:"call_id,omitempty"` // the model's; empty for a call of another planner
 	Tool      string          `json:"tool_name"`
-	Arguments json.RawMessage `json:"arguments"` // an object, valid against the tool's schema
-	Reason    string          `json:"reasoning"` // one sentence for people
+	Arguments json.RawMessage `json:"arguments"` // an object, valid for the tool's schema
+	Reason    string          `json:"reasoning"` // one sentence
 }
 
-// Outcome is what became of a call, in one word.
+// Outcome is the outcome of a call.
 type Outcome string
 
-// The outcomes. The last four are those of a proposal: the call was not
-// allowed, and somebody else was asked to make it.
+// The outcomes. The last four are outcomes of a proposal, which is made when
+// the capabilities do not allow the call itself.
 const (
 	Success   Outcome = "success"
-	Failure   Outcome = "error"     // the tool failed, or could not be called
+	Failure   Outcome = "error"     // the tool failed or could not be called
 	Refused   Outcome = "refused"   // the capabilities allow neither the call nor a proposal
-	Fulfilled Outcome = "fulfilled" // somebody made the call; the result is there
-	Rejected  Outcome = "rejected"  // somebody said no
-	Withdrawn Outcome = "withdrawn" // it was taken back before anybody decided
-	Expired   Outcome = "expired"   // nobody decided in time
+	Fulfilled Outcome = "fulfilled" // another participant made the call; the result is there
+	Rejected  Outcome = "rejected"  // another participant rejected it
+	Withdrawn Outcome = "withdrawn" // the proposer withdrew it
+	Expired   Outcome = "expired"   // no decision in time
 )
 
-// Result is what became of a call.
+// Result is the result of a call.
 type Result struct {
 	Tool    string        `json:"tool_name"`
 	Success bool          `json:"success"`
-	Outcome Outcome       `json:"outcome,omitempty"` // empty: Success or Failure, as Success says
+	Outcome Outcome       `json:"outcome,omitempty"` // empty: Success or Failure, according to Success
 	Text    string        `json:"result,omitempty"`  // text or JSON
 	Error   string        `json:"error,omitempty"`   // a sentence; empty with Success
 	Elapsed time.Duration `json:"duration_ns,omitempty"`
 }
 
-// OK reports whether the result has what the call was made for. The outcome
-// says so, where there is one.
+// OK reports whether the call succeeded, by Outcome if it is set.
 func (r *Result) OK() bool {
 	if r.Outcome == "" {
 		return r.Success
@@ -65,8 +63,8 @@ func (r *Result) OK() bool {
 	return r.Outcome == Success || r.Outcome == Fulfilled
 }
 
-// Record is one finished step: what was thought, planned and found out.
-// Section: the step records of the agent's context management.
+// Record is one finished step. In JSON, nil lists are empty lists and the
+// time is RFC 3339.
 type Record struct {
 	Index      int       `json:"step_index"` // from 0
 	Thought    string    `json:"thought"`
@@ -74,9 +72,21 @@ type Record struct {
 	Calls      []Call    `json:"tool_predictions"`
 	Results    []Result  `json:"tool_results"` // in the order of Calls
 	Concurrent bool      `json:"concurrent_execution"`
-	Time       time.Time `json:"timestamp"` // when it was decided
+	Time       time.Time `json:"timestamp"` // of the decision
 
-	// Turn is the model's own form of this step, to be returned to it as it
-	// was; nil where no model decided.
+	// Turn is the model's own message, which is sent back unchanged; nil if no
+	// model decided.
 	Turn *llm.Message `json:"-"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r Record) MarshalJSON() ([]byte, error) {
+	type plain Record // has no methods
+	if r.Calls == nil {
+		r.Calls = []Call{}
+	}
+	if r.Results == nil {
+		r.Results = []Result{}
+	}
+	return json.Marshal(plain(r))
 }

@@ -5,96 +5,80 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"time"
 )
 
-// maxSummary is the longest summary that is shown, in characters.
+// maxSummary is the bound of a summary in characters.
 const maxSummary = 4_000
 
-// SummaryRequest is what a Summariser is asked.
+// SummaryRequest is the input of a Summarizer.
 type SummaryRequest struct {
 	Goal     Goal
-	Question string // of the person
+	Question string // the user's
 	Tool     string
 	Result   string // whole
 }
 
-// Summariser says in few words what a long result holds that matters for a
-// goal. It is called by one Build at a time.
-type Summariser interface {
-	// Summarise returns the summary. Its errors cost no more than the summary:
-	// the context shows a preview instead.
-	Summarise(ctx context.Context, req SummaryRequest) (string, error)
+// Summarizer shortens a long result to the content that matters for a goal. A
+// Builder calls it from one goroutine at a time.
+type Summarizer interface {
+	// Summarize returns the summary. If it fails, the context shows a preview.
+	Summarize(ctx context.Context, req SummaryRequest) (string, error)
 }
 
-// errUseless: a summary that is no shorter than the result.
-var errUseless = errors.New("the summary is empty, or as long as the result")
+var errNotShorter = errors.New("the summary is empty or not shorter than the result")
 
-// summaries is what was spent on them in one build.
-type summaries struct {
-	took   time.Duration
-	failed int
+// summarize replaces previews of long results by summaries, one after the
+// other. It requests one summary per result and goal, whether that succeeds or
+// not. The error is that of ctx.
+func (b *Builder) summarize(ctx context.Context, l *layout, question string) (Meta, error) {
+	var meta Meta
+	if b.opts.Summarizer == nil {
+		return meta, nil
+	}
+	for i := range l.steps {
+		for j := range l.steps[i].results {
+			r := &l.steps[i].results[j]
+			if l.steps[i].dropped || r.form != preview || r.chars <= b.opts.SummarizeOver || r.attempted[l.goal] {
+				continue
+			}
+			begin := b.opts.Now()
+			err := b.summarizeOne(ctx, r.source, SummaryRequest{Goal: l.goal, Question: question, Tool: r.tool, Result: r.body})
+			meta.SummaryTime += b.opts.Now().Sub(begin)
+			if ctx.Err() != nil {
+				return meta, ctx.Err()
+			}
+			if r.attempted == nil {
+				r.attempted = map[Goal]bool{}
+			}
+			r.attempted[l.goal] = true
+			if err != nil {
+				meta.SummariesFailed++
+				b.opts.Logger.Warn("summarize result", slog.String("tool", r.tool), slog.String("goal", string(l.goal)), slog.Any("error", err))
+				continue
+			}
+			l.show(r, r.summaries[l.goal])
+		}
+	}
+	return meta, nil
 }
 
-// summarise asks for summaries of the long results of which a preview is
-// shown, one after the other. Every result is asked for once a goal, whatever
-// comes of it. The error is ctx's.
-func (b *Builder) summarise(ctx context.Context, p *plan, question string) (summaries, error) {
-	var made summaries
-	if b.opts.Summarise == nil {
-		return made, nil
-	}
-	begin := b.opts.Now()
-	asked := false
-	for i := range p.results {
-		r := &p.results[i]
-		if r.form != short || r.hidden || r.chars <= b.opts.SummariseOver || r.tried[p.goal] {
-			continue
-		}
-		asked = true
-		err := b.summariseOne(ctx, r.shown, SummaryRequest{Goal: p.goal, Question: question, Tool: r.tool, Result: r.body})
-		if ctx.Err() != nil {
-			return made, ctx.Err()
-		}
-		r.try(p.goal)
-		if err != nil {
-			made.failed++
-			b.opts.Logger.Warn("a result has no summary", slog.String("tool", r.tool), slog.String("goal", string(p.goal)), slog.Any("error", err))
-			continue
-		}
-		f := summaryFor(p.goal)
-		p.show(r, f, r.said[f].tokens)
-	}
-	if asked {
-		made.took = b.opts.Now().Sub(begin)
-	}
-	return made, nil
-}
-
-// summariseOne remembers the summary of a result.
-func (b *Builder) summariseOne(ctx context.Context, s *shown, req SummaryRequest) error {
-	text, err := b.opts.Summarise.Summarise(ctx, req)
+// summarizeOne requests a summary and caches it.
+func (b *Builder) summarizeOne(ctx context.Context, s *source, req SummaryRequest) error {
+	text, err := b.opts.Summarizer.Summarize(ctx, req)
 	if err != nil {
 		return err
 	}
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
 	if text == "" || len(text) >= len(s.body) {
-		return errUseless
+		return errNotShorter
 	}
 	text, rest := cutText(text, maxSummary)
 	if rest > 0 {
 		text += moreCharacters(rest)
 	}
-	m := said{text: s.head("summary") + "\n" + text, cut: true}
-	m.tokens = perMessage + b.counter.count(m.text)
-	s.said[summaryFor(req.Goal)] = m
-	return nil
-}
-
-// try remembers that a summary was asked for.
-func (s *shown) try(g Goal) {
-	if s.tried == nil {
-		s.tried = map[Goal]bool{}
+	if s.summaries == nil {
+		s.summaries = map[Goal]rendering{}
 	}
-	s.tried[g] = true
+	s.summaries[req.Goal] = newRendering(summary, s.head("summary")+text, 0)
+	return nil
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/meup-protocol/meup/internal/llm"
 )
 
-// summariser is a Summariser that remembers what it was asked.
-type summariser struct {
+// fakeSummarizer records its requests.
+type fakeSummarizer struct {
 	asked []SummaryRequest
 	says  func(SummaryRequest) (string, error)
 }
 
-func (s *summariser) Summarise(_ context.Context, r SummaryRequest) (string, error) {
+func (s *fakeSummarizer) Summarize(_ context.Context, r SummaryRequest) (string, error) {
 	s.asked = append(s.asked, r)
 	return s.says(r)
 }
@@ -28,19 +28,19 @@ func inShort(r SummaryRequest) (string, error) {
 	return "In short, for " + string(r.Goal) + ": " + r.Result[:19], nil
 }
 
-// ticking is a clock that goes on by a second whenever it is looked at.
+// ticking returns a clock that advances by a second per call.
 func ticking() func() time.Time {
 	now := time.Unix(0, 0)
 	return func() time.Time { now = now.Add(time.Second); return now }
 }
 
-func TestSummaries(t *testing.T) {
+func TestBuild_Summaries(t *testing.T) {
 	long, medium := prose(seeded(), 9000), prose(seeded(), 2000)
 	in := Input{Question: "What?", Goal: Planning, Records: []Record{
-		step(0, success(long)), step(1, success(medium)), step(2, success("small")), step(3, failure(long)),
+		stepOf(0, success(long)), stepOf(1, success(medium)), stepOf(2, success("small")), stepOf(3, failure(long)),
 	}}
-	s := &summariser{says: inShort}
-	b := NewBuilder(Options{Summarise: s, Now: ticking()})
+	s := &fakeSummarizer{says: inShort}
+	b := NewBuilder(Options{Summarizer: s, Now: ticking()})
 	_, without := build(t, Options{}, in)
 	for i := range 2 {
 		messages, meta, err := b.Build(t.Context(), in)
@@ -70,23 +70,23 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// Synthesis has wholes as long as they fit, and summaries of what does not.
-func TestSummariesForSynthesis(t *testing.T) {
+// Synthesis shows results whole while they fit, and summaries of the others.
+func TestBuild_SummariesForSynthesis(t *testing.T) {
 	long := prose(seeded(), 9000)
-	in := Input{Question: "What?", Goal: Synthesis, Records: []Record{step(0, success(long)), step(1, success(long))}}
-	s := &summariser{says: inShort}
-	_, all := build(t, Options{Summarise: s}, in)
+	in := Input{Question: "What?", Goal: Synthesis, Records: []Record{stepOf(0, success(long)), stepOf(1, success(long))}}
+	s := &fakeSummarizer{says: inShort}
+	_, all := build(t, Options{Summarizer: s}, in)
 	if len(s.asked) != 0 || all.Cut != nil {
 		t.Errorf("asked %d times, %+v", len(s.asked), all)
 	}
-	messages, meta := build(t, Options{Summarise: s, Budget: all.Tokens - 1}, in)
+	messages, meta := build(t, Options{Summarizer: s, Budget: all.Tokens - 1}, in)
 	check(t, in, messages, meta)
 	if len(s.asked) != 1 || meta.Summaries != 1 || len(meta.Cut) != 1 || !strings.Contains(messages[2].Text, "In short, for synthesis") {
 		t.Errorf("asked %d times, %+v", len(s.asked), meta)
 	}
 }
 
-func TestSummariesThatFail(t *testing.T) {
+func TestBuild_SummaryFails(t *testing.T) {
 	long := prose(seeded(), 9000)
 	for name, says := range map[string]func(SummaryRequest) (string, error){
 		"an error":  func(SummaryRequest) (string, error) { return "", errors.New("overloaded") },
@@ -94,14 +94,14 @@ func TestSummariesThatFail(t *testing.T) {
 		"no less":   func(r SummaryRequest) (string, error) { return r.Result, nil },
 		"a preview": nil,
 	} {
-		s := &summariser{says: says}
+		s := &fakeSummarizer{says: says}
 		var log bytes.Buffer
 		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		if says != nil {
-			o.Summarise = s
+			o.Summarizer = s
 		}
 		b := NewBuilder(o)
-		in := Input{Question: "What?", Goal: Planning, Records: []Record{step(0, success(long))}}
+		in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(long))}}
 		messages, meta, err := b.Build(t.Context(), in)
 		if err != nil || meta.Previews != 1 || meta.Summaries != 0 || !strings.HasPrefix(messages[2].Text, "Tool read: SUCCESS (preview)\n") {
 			t.Errorf("%s: %v, %+v", name, err, meta)
@@ -118,23 +118,23 @@ func TestSummariesThatFail(t *testing.T) {
 	}
 }
 
-func TestASummaryIsBounded(t *testing.T) {
-	s := &summariser{says: func(SummaryRequest) (string, error) { return strings.Repeat("ü", 5000), nil }}
-	in := Input{Question: "What?", Goal: Planning, Records: []Record{step(0, success(prose(seeded(), 50_000)))}}
-	messages, meta := build(t, Options{Summarise: s}, in)
+func TestBuild_SummaryIsBounded(t *testing.T) {
+	s := &fakeSummarizer{says: func(SummaryRequest) (string, error) { return strings.Repeat("ü", 5000), nil }}
+	in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(prose(seeded(), 50_000)))}}
+	messages, meta := build(t, Options{Summarizer: s}, in)
 	check(t, in, messages, meta)
 	if want := "Tool read: SUCCESS (summary)\n" + strings.Repeat("ü", 4000) + "… [1,000 more characters]"; messages[2].Text != want {
 		t.Error(messages[2].Text)
 	}
-	messages, meta = build(t, Options{Summarise: s, Budget: 400}, in) // and does not fit in any case
+	messages, meta = build(t, Options{Summarizer: s, Budget: 400}, in) // and does not fit in any case
 	check(t, in, messages, meta)
 }
 
-func TestASummaryThatIsCancelled(t *testing.T) {
+func TestBuild_SummaryCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &summariser{says: func(SummaryRequest) (string, error) { cancel(); return "", ctx.Err() }}
-	b := NewBuilder(Options{Summarise: s})
-	in := Input{Question: "What?", Goal: Planning, Records: []Record{step(0, success(prose(seeded(), 9000)))}}
+	s := &fakeSummarizer{says: func(SummaryRequest) (string, error) { cancel(); return "", ctx.Err() }}
+	b := NewBuilder(Options{Summarizer: s})
+	in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(prose(seeded(), 9000)))}}
 	for range 2 {
 		if _, _, err := b.Build(ctx, in); !errors.Is(err, context.Canceled) {
 			t.Error(err)
@@ -146,7 +146,7 @@ func TestASummaryThatIsCancelled(t *testing.T) {
 	}
 }
 
-// model answers by a function.
+// model is an llm.Model made of a function.
 type model func(llm.Request) (llm.Response, error)
 
 func (m model) Generate(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Response, error) {
@@ -155,14 +155,14 @@ func (m model) Generate(_ context.Context, r llm.Request, _ func(llm.Delta)) (ll
 func (m model) Name() string     { return "test" }
 func (m model) Provider() string { return "test" }
 
-func TestModelSummariser(t *testing.T) {
+func TestModelSummarizer(t *testing.T) {
 	var asked []llm.Request
-	s := &ModelSummariser{MaxInput: 10, Model: model(func(r llm.Request) (llm.Response, error) {
+	s := &ModelSummarizer{MaxInput: 10, Model: model(func(r llm.Request) (llm.Response, error) {
 		asked = append(asked, r)
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Text: " It says so.\n"}, Stop: llm.StopEnd}, nil
 	})}
 	for _, goal := range []Goal{Planning, Synthesis} {
-		got, err := s.Summarise(t.Context(), SummaryRequest{Goal: goal, Question: "Who?", Tool: "search", Result: "0123456789abc"})
+		got, err := s.Summarize(t.Context(), SummaryRequest{Goal: goal, Question: "Who?", Tool: "search", Result: "0123456789abc"})
 		if err != nil || got != "It says so." {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -178,7 +178,7 @@ func TestModelSummariser(t *testing.T) {
 	}
 }
 
-func TestModelSummariserFails(t *testing.T) {
+func TestModelSummarizer_Fails(t *testing.T) {
 	down := &llm.Error{Provider: "test", Status: 503}
 	for name, c := range map[string]struct {
 		r    llm.Response
@@ -190,8 +190,8 @@ func TestModelSummariserFails(t *testing.T) {
 		"refusing": {r: llm.Response{Message: llm.Message{Text: "No."}, Stop: llm.StopRefusal}},
 		"long":     {r: llm.Response{Message: llm.Message{Text: "It says"}, Stop: llm.StopLength}, want: "It says …"},
 	} {
-		s := &ModelSummariser{Model: model(func(llm.Request) (llm.Response, error) { return c.r, c.err })}
-		got, err := s.Summarise(t.Context(), SummaryRequest{Goal: Planning, Tool: "search", Result: "x"})
+		s := &ModelSummarizer{Model: model(func(llm.Request) (llm.Response, error) { return c.r, c.err })}
+		got, err := s.Summarize(t.Context(), SummaryRequest{Goal: Planning, Tool: "search", Result: "x"})
 		if got != c.want || (err == nil) != (c.want != "") || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

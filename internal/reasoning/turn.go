@@ -1,7 +1,6 @@
 package reasoning
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,17 +8,17 @@ import (
 	"github.com/meup-protocol/meup/internal/llm"
 )
 
-// answer is a call as the model made it, and where its result is.
+// answer is a call of the model and the position of its result.
 type answer struct {
 	id   string
 	tool string
-	at   int // in the record's results, if it is there already; -1: never will be
+	at   int // index in Record.Calls and Record.Results; -1: none
 }
 
-// turnOf is the assistant's message of a step, and what answers its calls. A
-// turn without calls, of a step that has some, is that of a model that writes
-// its calls as text: a message is made for it, since providers refuse answers
-// to calls that were not made.
+// turnOf returns the assistant's message of a step and the answers to its
+// calls. If the step has calls and the model's message has none, because the
+// model writes calls as text, turnOf makes a message: providers reject results
+// without a call.
 func turnOf(r *Record) (llm.Message, []answer) {
 	if r.Turn == nil || len(r.Turn.Calls) == 0 && len(r.Calls) > 0 {
 		return madeTurn(r)
@@ -28,7 +27,7 @@ func turnOf(r *Record) (llm.Message, []answer) {
 	answers := make([]answer, len(msg.Calls))
 	for i := range msg.Calls {
 		if msg.Calls[i].ID == "" {
-			msg.Calls = slices.Clone(msg.Calls) // the turn itself stays as it is
+			msg.Calls = slices.Clone(msg.Calls) // do not modify r.Turn
 			msg.Calls[i].ID = madeID(r, i)
 		}
 		answers[i] = answer{id: msg.Calls[i].ID, tool: msg.Calls[i].Name, at: callOf(r, i)}
@@ -39,8 +38,8 @@ func turnOf(r *Record) (llm.Message, []answer) {
 	return msg, answers
 }
 
-// callOf finds the record's call that is a turn's i-th: by its id, else by its
-// place.
+// callOf returns the index in r.Calls of the turn's call i, by id or else by
+// position; -1 if there is none.
 func callOf(r *Record, i int) int {
 	if id := r.Turn.Calls[i].ID; id != "" {
 		if j := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id }); j >= 0 {
@@ -53,7 +52,7 @@ func callOf(r *Record, i int) int {
 	return -1
 }
 
-// resultOf is one of the results; nil when there is none.
+// resultOf returns result i, or nil.
 func resultOf(r *Record, i int) *Result {
 	if i < 0 || i >= len(r.Results) {
 		return nil
@@ -61,7 +60,7 @@ func resultOf(r *Record, i int) *Result {
 	return &r.Results[i]
 }
 
-// madeTurn makes a message from the thought and the calls.
+// madeTurn returns a message made of the thought and the calls.
 func madeTurn(r *Record) (llm.Message, []answer) {
 	msg := llm.Message{Role: llm.Assistant, Text: r.Thought}
 	if len(r.Calls) == 0 {
@@ -88,13 +87,11 @@ func hasID(calls []llm.ToolCall, id string) bool {
 	return slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.ID == id })
 }
 
-// madeID names a call that has no name; steps and calls count from 0.
+// madeID returns an id for a call without one.
 func madeID(r *Record, call int) string { return fmt.Sprintf("step%d_call%d", r.Index, call) }
 
-// sameTurn reports whether turnOf would say the same of two records, but for
-// the results.
-func sameTurn(a, b *Record) bool {
-	return a.Turn == b.Turn && a.Index == b.Index && a.Thought == b.Thought && slices.EqualFunc(a.Calls, b.Calls, func(x, y Call) bool {
-		return x.ID == y.ID && x.Tool == y.Tool && bytes.Equal(x.Arguments, y.Arguments)
-	})
+// isEmpty reports whether the message has no content. Providers reject such
+// messages.
+func isEmpty(m *llm.Message) bool {
+	return m.Text == "" && len(m.Calls) == 0 && len(m.Opaque.Data) == 0
 }

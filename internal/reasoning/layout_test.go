@@ -21,9 +21,9 @@ func crowded() Input {
 	}
 	for i := range 3 {
 		in.Records = append(in.Records,
-			step(3*i, success(prose(seeded(), 9000))),
-			step(3*i+1, success(prose(seeded(), 400))),
-			step(3*i+2, failure(prose(seeded(), 400))))
+			stepOf(3*i, success(prose(seeded(), 9000))),
+			stepOf(3*i+1, success(prose(seeded(), 400))),
+			stepOf(3*i+2, failure(prose(seeded(), 400))))
 		for j := range 3 {
 			in.Records[3*i+j].Thought = prose(seeded(), 200)
 		}
@@ -72,7 +72,7 @@ func shrink(t *testing.T, in Input) []string {
 	}
 }
 
-func TestWhatIsLeftOutFirst(t *testing.T) {
+func TestFit_Order(t *testing.T) {
 	ends := []string{
 		"result 1", "result 4", "result 7",
 		"thoughts 1", "thoughts 2", "thoughts 3", "thoughts 4", "thoughts 5", "thoughts 6", "thoughts 7", "thoughts 8", "thoughts 9",
@@ -93,9 +93,9 @@ func TestWhatIsLeftOutFirst(t *testing.T) {
 	}
 }
 
-func TestMarks(t *testing.T) {
+func TestFit_Marks(t *testing.T) {
 	big := strings.Repeat("word ", 2469) // 12,345 characters
-	in := Input{Question: "?", Records: []Record{step(0, success(big)), step(1, success(big))}, Goal: Planning}
+	in := Input{Question: "?", Records: []Record{stepOf(0, success(big)), stepOf(1, success(big))}, Goal: Planning}
 	_, all := build(t, Options{}, in)
 	messages, meta := build(t, Options{Budget: all.Tokens - 1}, in)
 	if want := "Tool read: SUCCESS\n[left out: 12,345 characters; call the tool again if you need it]"; messages[2].Text != want || meta.Dropped != 1 || meta.Previews != 1 {
@@ -124,8 +124,8 @@ func TestMarks(t *testing.T) {
 }
 
 // A mark takes the place of what is longer; nobody is told to repeat what failed.
-func TestMarksOfSmallResultsAndErrors(t *testing.T) {
-	in := Input{Question: "?", Goal: Planning, Records: []Record{step(0, success("ok")), step(1, failure(prose(seeded(), 1000)))}}
+func TestFit_MarksOfSmallResultsAndErrors(t *testing.T) {
+	in := Input{Question: "?", Goal: Planning, Records: []Record{stepOf(0, success("ok")), stepOf(1, failure(prose(seeded(), 1000)))}}
 	in.Records[0].Thought, in.Records[1].Thought = "", ""
 	_, all := build(t, Options{}, in)
 	messages, meta := build(t, Options{Budget: all.Tokens - 1}, in)
@@ -135,17 +135,17 @@ func TestMarksOfSmallResultsAndErrors(t *testing.T) {
 	}
 }
 
-func TestAChangeIsNoticed(t *testing.T) {
+func TestBuild_ChangedInput(t *testing.T) {
 	b := NewBuilder(Options{})
 	in := Input{System: "one", Question: "?", Goal: Planning}
 	in.History = []llm.Message{{Role: llm.User, Text: "two"}}
-	in.Records = []Record{step(0, success("three")), step(1, success("four"))}
+	in.Records = []Record{stepOf(0, success("three")), stepOf(1, success("four"))}
 	for i, change := range []func(){
 		func() {},
 		func() { in.System = "another prompt" },
 		func() { in.History = []llm.Message{{Role: llm.User, Text: "other words"}} },
-		func() { in.Records = []Record{step(0, success("a third")), in.Records[1]} },
-		func() { in.Records = []Record{in.Records[0], step(5, failure("the last one"))} },
+		func() { in.Records = []Record{stepOf(0, success("a third")), in.Records[1]} },
+		func() { in.Records = []Record{in.Records[0], stepOf(5, failure("the last one"))} },
 		func() { in.Question = "And now?" },
 		func() { in.History = nil },
 		func() { in.Records = in.Records[:1] },
@@ -165,18 +165,18 @@ func TestAChangeIsNoticed(t *testing.T) {
 }
 
 // What is too large by itself does not take the rest with it.
-func TestAGiantAlone(t *testing.T) {
+func TestFit_OversizedPart(t *testing.T) {
 	giant := prose(seeded(), 200_000)
-	turn := step(1, success("small"))
+	turn := stepOf(1, success("small"))
 	turn.Turn = &llm.Message{Role: llm.Assistant, Text: giant, Calls: []llm.ToolCall{{ID: "a", Name: "read"}}}
-	thought := step(2, success("small"))
+	thought := stepOf(2, success("small"))
 	thought.Thought = giant
-	arguments := step(3, success("small"))
+	arguments := stepOf(3, success("small"))
 	arguments.Calls[0].Arguments = []byte(`{"text":"` + strings.Repeat("word ", 40_000) + `"}`)
 	for name, in := range map[string]Input{
-		"result, planning":  {Goal: Planning, Records: []Record{step(1, success(giant))}},
-		"result, synthesis": {Goal: Synthesis, Records: []Record{step(1, success(giant))}},
-		"error":             {Goal: Planning, Records: []Record{step(1, failure(giant))}},
+		"result, planning":  {Goal: Planning, Records: []Record{stepOf(1, success(giant))}},
+		"result, synthesis": {Goal: Synthesis, Records: []Record{stepOf(1, success(giant))}},
+		"error":             {Goal: Planning, Records: []Record{stepOf(1, failure(giant))}},
 		"turn":              {Goal: Planning, Records: []Record{turn}},
 		"thought":           {Goal: Planning, Records: []Record{thought}},
 		"arguments":         {Goal: Planning, Records: []Record{arguments}},
@@ -184,7 +184,7 @@ func TestAGiantAlone(t *testing.T) {
 	} {
 		in.Question = "?"
 		in.History = append(in.History, llm.Message{Role: llm.User, Text: "earlier words"})
-		first := step(0, success(strings.Repeat("first result ", 120)))
+		first := stepOf(0, success(strings.Repeat("first result ", 120)))
 		in.Records = append([]Record{first}, in.Records...)
 		messages, meta := build(t, Options{Budget: 2000}, in)
 		check(t, in, messages, meta)
@@ -198,9 +198,9 @@ func TestAGiantAlone(t *testing.T) {
 }
 
 // A large result that never fits is passed over, so that older ones are whole.
-func TestSynthesisPassesOverWhatNeverFits(t *testing.T) {
+func TestFit_SynthesisSkipsOversizedResult(t *testing.T) {
 	in := Input{Question: "?", Goal: Synthesis, Records: []Record{
-		step(0, success(strings.Repeat("old ", 500))), step(1, success(strings.Repeat("giant ", 100_000))), step(2, success(strings.Repeat("new ", 500))),
+		stepOf(0, success(strings.Repeat("old ", 500))), stepOf(1, success(strings.Repeat("giant ", 100_000))), stepOf(2, success(strings.Repeat("new ", 500))),
 	}}
 	_, meta := build(t, Options{Budget: 4000}, in)
 	if len(meta.Cut) != 1 || meta.Cut[0].Step != 1 {
@@ -208,58 +208,14 @@ func TestSynthesisPassesOverWhatNeverFits(t *testing.T) {
 	}
 }
 
-func TestBuildingIsCheapWhenNothingIsNew(t *testing.T) {
-	b := NewBuilder(Options{Budget: 20_000})
-	codec := &metered{Codec: b.counter.codec}
-	b.counter.codec = codec
-	in := Input{Question: "?", Goal: Planning, Records: steps(100, 10_000)}
-	for n := 1; n <= len(in.Records); n++ {
-		in := in
-		in.Records = in.Records[:n]
-		codec.bytes = 0
-		messages, meta, err := b.Build(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if codec.bytes > 6000 {
-			t.Errorf("step %d: %d bytes were tokenized", n, codec.bytes)
-		}
-		if n%20 == 0 {
-			check(t, in, messages, meta)
-		}
-	}
-	codec.bytes = 0
-	if _, _, err := b.Build(t.Context(), in); err != nil || codec.bytes != 0 {
-		t.Errorf("%d bytes were tokenized again, %v", codec.bytes, err)
-	}
-	in.Records = in.Records[:10]
-	if _, _, err := b.Build(t.Context(), in); err != nil || len(b.steps) != 10 {
-		t.Errorf("%d records are remembered, %v", len(b.steps), err)
-	}
-}
-
-// Ten megabytes cost no more of the tokenizer than the budget does.
-func TestAHugeResultIsNotCounted(t *testing.T) {
-	r := seeded()
-	for name, text := range map[string]string{
-		"long":     strings.Repeat(strings.Repeat("x", maxWord+1)+" ", 100_000),
-		"prose":    strings.Repeat(prose(r, 10<<10), 1<<10),
-		"JSON":     "[" + strings.Repeat(found(r, 10<<10, true)+",", 1<<10) + "0]",
-		"one word": strings.Repeat("a", 10<<20),
-	} {
-		b := NewBuilder(Options{Budget: 10_000})
-		codec := &metered{Codec: b.counter.codec}
-		b.counter.codec = codec
-		in := Input{Question: "?", Goal: Synthesis, Records: []Record{step(0, success(text)), step(1, success(text))}}
-		for i := range 2 {
-			messages, meta, err := b.Build(t.Context(), in)
-			if err != nil || meta.Previews != 2 || len(messages) != 5 {
-				t.Fatal(name, err, meta)
-			}
-			if i == 0 && codec.bytes > 200_000 || i == 1 && codec.bytes > 0 {
-				t.Errorf("%s, build %d: %d bytes were tokenized", name, i, codec.bytes)
-			}
-			codec.bytes = 0
-		}
+// A large result of a step that was dropped for its own size takes no room.
+func TestFit_LargeResultOfDroppedStep(t *testing.T) {
+	s := stepOf(0, success(strings.Repeat("word ", 300)))
+	s.Turn = &llm.Message{Role: llm.Assistant, Text: strings.Repeat("thought ", 300), Calls: []llm.ToolCall{{ID: "a", Name: "read"}}}
+	in := Input{Question: "?", Goal: Synthesis, Records: []Record{s}}
+	messages, meta := build(t, Options{Budget: 420}, in)
+	check(t, in, messages, meta)
+	if meta.Steps != 1 {
+		t.Errorf("%+v", meta)
 	}
 }

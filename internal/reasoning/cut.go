@@ -1,12 +1,13 @@
 package reasoning
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// skipEntries moves to the end of the container that is open, and counts what
-// it passes by. However deep it is, this takes no stack.
+// skipEntries moves to the end of the open container and returns the number of
+// skipped entries. It does not recurse.
 func (w *walker) skipEntries(end byte) int {
 	if w.peek() == end {
 		return 0
@@ -38,7 +39,7 @@ func (w *walker) skipEntries(end byte) int {
 	}
 }
 
-// skipString moves behind the string that begins here.
+// skipString moves past the string at the current position.
 func (w *walker) skipString() {
 	w.pos++
 	for {
@@ -47,7 +48,7 @@ func (w *walker) skipString() {
 		if w.src[w.pos-1] == '"' {
 			return
 		}
-		w.pos++ // what is escaped
+		w.pos++ // the escaped character
 	}
 }
 
@@ -59,7 +60,8 @@ func (w *walker) skipLiteral() {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// cutText is the beginning of a text, and how many characters are behind it.
+// cutText returns the first most characters of text and the number of omitted
+// ones.
 func cutText(text string, most int) (string, int) {
 	if len(text) <= most {
 		return text, 0
@@ -73,8 +75,8 @@ func cutText(text string, most int) (string, int) {
 	return text, 0
 }
 
-// cutEscaped does the same with the inside of a JSON string: an escape is one
-// character, and so is a pair of surrogates.
+// cutEscaped is cutText for the inside of a JSON string: an escape counts as
+// one character, and so does a surrogate pair.
 func cutEscaped(raw string, most int) (string, int) {
 	if len(raw) <= most {
 		return raw, 0
@@ -89,7 +91,7 @@ func cutEscaped(raw string, most int) (string, int) {
 	return raw[:at], max(0, n-most)
 }
 
-// escaped is the length of the first character.
+// escaped returns the length of the first character in bytes.
 func escaped(raw string) int {
 	switch {
 	case raw[0] < utf8.RuneSelf && raw[0] != '\\':
@@ -106,7 +108,21 @@ func escaped(raw string) int {
 	}
 }
 
-// surrogate reports whether a text begins with \uDx, x being one of these.
+// surrogate reports whether raw begins with \uDx for an x in the given set.
 func surrogate(raw, x string) bool {
 	return len(raw) >= 6 && raw[0] == '\\' && raw[1] == 'u' && (raw[2] == 'd' || raw[2] == 'D') && strings.IndexByte(x, raw[3]) >= 0
+}
+
+func moreCharacters(n int) string { return "… [" + counted(n, "more character") + "]" }
+
+// counted returns a count with its noun, such as "1,234 items" or "1 item".
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s + " " + noun
 }
