@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/llm"
-	"github.com/meup-protocol/meup/internal/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

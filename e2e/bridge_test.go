@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/llm"
-	"github.com/meup-protocol/meup/internal/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/webtest"
 	"github.com/meup-protocol/meup/protocol"
 )

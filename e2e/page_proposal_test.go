@@ -3,8 +3,8 @@ package e2e
 import (
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/llm"
-	"github.com/meup-protocol/meup/internal/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/protocol"
 )
 

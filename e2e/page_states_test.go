@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/meup-protocol/meup/internal/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/webtest"
 	"github.com/meup-protocol/meup/protocol"
 )

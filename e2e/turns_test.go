@@ -10,7 +10,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/protocol"
 )
 

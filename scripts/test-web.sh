@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/install-web.sh
 [[ -e web/node_modules/.installed-lock.json ]] || exit 0 # it has said so
 
-(cd internal/web && go run -buildvcs=false ./generate -check)
+(cd internal/gateway/web && go run -buildvcs=false ./generate -check)
 if [[ ${1:-} == all ]]; then
 	cd web
 	npm run --silent typecheck

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/bridge"
-	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/bridge"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/protocol"
 )

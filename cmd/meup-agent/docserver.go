@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/docserver"
+	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/program"
 )
 

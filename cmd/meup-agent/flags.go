@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/program"
 )
 

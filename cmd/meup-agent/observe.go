@@ -9,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/llm/models"
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/telemetry"
 )
 
 // closing bounds what is still done when the agent ends.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/mind"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/mind"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasoning"
-	"github.com/meup-protocol/meup/internal/telemetry"
 )
 
 // thinkFlags say what the agent decides with.
@@ -49,7 +49,7 @@ func (f *thinkFlags) register(fl *pflag.FlagSet) {
 }
 
 func (f *thinkFlags) check() error {
-	if _, err := reasoning.ParseUtilization(f.utilisation); err != nil {
+	if _, err := contextwindow.ParseUtilization(f.utilisation); err != nil {
 		return program.Usagef("--utilisation: %w", err)
 	}
 	if !slices.Contains([]string{"", "low", "medium", "high"}, f.effort) {
@@ -82,7 +82,7 @@ func (f *thinkFlags) text() (string, error) {
 }
 
 func (f *thinkFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*mind.Mind, error) {
-	share, err := reasoning.ParseUtilization(f.utilisation)
+	share, err := contextwindow.ParseUtilization(f.utilisation)
 	if err != nil {
 		return nil, err
 	}

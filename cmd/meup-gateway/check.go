@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 )
 
 func newCheck() *cobra.Command {

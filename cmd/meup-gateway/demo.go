@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/access"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/auth"
-	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/mind"
 	"github.com/meup-protocol/meup/internal/gateway"
-	"github.com/meup-protocol/meup/internal/mcptools"
-	"github.com/meup-protocol/meup/internal/mind"
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/program"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/web"
+	"github.com/meup-protocol/meup/internal/gateway/web"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -49,11 +49,11 @@ func (s *stage) print(e *protocol.Envelope) {
 		return
 	}
 	indent := strings.Repeat("  ", e.Context.Depth())
-	text := termtext.Text(describe(e))
+	text := termsafe.Text(describe(e))
 	if e.Kind != protocol.KindChat {
-		text = termtext.Cut(termtext.Words(text), 120)
+		text = termsafe.Cut(termsafe.Words(text), 120)
 	}
-	fmt.Fprintf(s.out, "%4d %s%-22s %s: %s\n", e.Seq, indent, termtext.Words(string(e.Kind)), termtext.Words(string(e.From)), text)
+	fmt.Fprintf(s.out, "%4d %s%-22s %s: %s\n", e.Seq, indent, termsafe.Words(string(e.Kind)), termsafe.Words(string(e.From)), text)
 }
 
 // describe says what an envelope is about.

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/docserver"
-	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/docserver"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 )
 
 //go:embed sample

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/privatedir"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -171,7 +171,7 @@ func (x *exporter) lines(ctx context.Context) error {
 			continue
 		}
 		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.MEUP1, e.Envelope)), '\n')
-		if _, err := x.out.Write(termtext.JSON(line)); err != nil {
+		if _, err := x.out.Write(termsafe.JSON(line)); err != nil {
 			return err
 		}
 		x.progress.wrote()

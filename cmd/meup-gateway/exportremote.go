@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/transcript"
+	"github.com/meup-protocol/meup/internal/gateway/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/termtext"
-	"github.com/meup-protocol/meup/internal/transcript"
+	"github.com/meup-protocol/meup/internal/gateway/transcript"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -141,5 +141,5 @@ func (x *exporter) counted(list iter.Seq2[*turns.TurnInfo, error]) iter.Seq2[*tu
 
 // traces writes traces that are safe to show in a terminal.
 func traces(w io.Writer, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) error {
-	return transcript.Traces(termtext.JSONWriter(w), head, list)
+	return transcript.Traces(termsafe.JSONWriter(w), head, list)
 }

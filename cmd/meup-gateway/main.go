@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/earlysignal"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -28,10 +28,10 @@ func run(args []string) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(os.Stderr, "meup-gateway: %s\nSee meup-gateway --help.\n", termtext.Text(err.Error()))
+		fmt.Fprintf(os.Stderr, "meup-gateway: %s\nSee meup-gateway --help.\n", termsafe.Text(err.Error()))
 		return 2
 	case !errors.Is(err, errReported):
-		fmt.Fprintf(os.Stderr, "meup-gateway: %s\n", termtext.Text(err.Error())) // a gateway's answer may be in it
+		fmt.Fprintf(os.Stderr, "meup-gateway: %s\n", termsafe.Text(err.Error())) // a gateway's answer may be in it
 	}
 	return 1
 }

@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/config"
 	"github.com/meup-protocol/meup/internal/earlysignal"
 	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/privatedir"
 	"github.com/meup-protocol/meup/internal/program"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/auth"
+	"github.com/meup-protocol/meup/internal/gateway/auth"
 )
 
 func newToken() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meup-protocol/meup/internal/httpapi"
+	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/protocol"
 )
 

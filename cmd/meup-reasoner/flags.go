@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/intent"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // modelFlags say which model decides. serve and worker have them.
@@ -25,7 +25,7 @@ func (f *modelFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model that decides where a request names none (none: rules decide)")
 	fl.StringVar(&f.baseURL, "base-url", "", "where to ask the provider of --model, instead of at its own address")
 	fl.StringSliceVar(&f.allowLocal, "allow-local-model", nil, "provider on this host, ollama or lmstudio, whose models requests may name although --model does not; may be repeated")
-	fl.DurationVar(&f.timeout, "model-timeout", intent.DefaultModelTimeout, "how long a model may take; behind it rules decide")
+	fl.DurationVar(&f.timeout, "model-timeout", reasoner.DefaultModelTimeout, "how long a model may take; behind it rules decide")
 }
 
 func (f *modelFlags) check() error {
@@ -90,8 +90,8 @@ func (f *serveFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.listen, "listen", defaultListen(), "address to listen on, host:port (default from $UVICORN_HOST and $UVICORN_PORT where they are set)")
 	fl.StringVar(&f.metricsListen, "metrics-listen", "", "address for /metrics alone; without it they are on --listen")
 	fl.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the tokens that requests may bear, separated by commas; where the default one is empty no token is asked for")
-	fl.IntVar(&f.maxConcurrency, "max-concurrency", intent.DefaultMaxConcurrent, "requests at the same time; more are refused with 503")
-	fl.Int64Var(&f.maxBody, "max-body", intent.DefaultMaxBody, "bytes of one request")
+	fl.IntVar(&f.maxConcurrency, "max-concurrency", reasoner.DefaultMaxConcurrent, "requests at the same time; more are refused with 503")
+	fl.Int64Var(&f.maxBody, "max-body", reasoner.DefaultMaxBody, "bytes of one request")
 	fl.DurationVar(&f.drain, "drain-timeout", 10*time.Second, "how long to wait for what is going on when the service has to end")
 	f.model.register(fl)
 	f.callback.register(fl)

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/intent"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // servers are HTTP servers, each with its listener, that begin and end
@@ -23,14 +23,14 @@ type server struct {
 
 // add listens on an address, for so many connections at the same time. slowest
 // is how long the slowest answer may take: who does not read it by then is cut
-// off, as is who sends a request more slowly than intent.BodyTimeout.
+// off, as is who sends a request more slowly than reasoner.BodyTimeout.
 func (s *servers) add(ctx context.Context, address string, h http.Handler, most int, slowest time.Duration, log *slog.Logger) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	*s = append(*s, server{listener: atMost(l, most), Server: &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: intent.BodyTimeout, WriteTimeout: slowest, IdleTimeout: time.Minute,
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: reasoner.BodyTimeout, WriteTimeout: slowest, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}})
 	return nil

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/intent"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // TestConnectionsAreBounded: more wait to be accepted, and are.
@@ -34,7 +34,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if err := list.add(t.Context(), "127.0.0.1:0", handler, most, time.Minute, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	if list[0].ReadTimeout != intent.BodyTimeout {
+	if list[0].ReadTimeout != reasoner.BodyTimeout {
 		t.Errorf("a body may take %v", list[0].ReadTimeout)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -10,27 +10,27 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/meup-protocol/meup/internal/intent"
-	"github.com/meup-protocol/meup/internal/llm"
-	"github.com/meup-protocol/meup/internal/llm/models"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/telemetry"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // parts are what serve and worker are made of.
 type parts struct {
-	service   *intent.Service
-	callbacks *intent.Callbacks
+	service   *reasoner.Service
+	callbacks *reasoner.Callbacks
 	telemetry *telemetry.Telemetry
 	registry  *prometheus.Registry // of metrics
-	metrics   *intent.Metrics      // in it
+	metrics   *reasoner.Metrics    // in it
 	log       *slog.Logger
 }
 
 // assemble makes the parts; close ends them. secrets are kept out of whatever
 // telemetry says.
 func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*parts, error) {
-	guard, err := intent.NewGuard(c.allow, nil)
+	guard, err := reasoner.NewGuard(c.allow, nil)
 	if err != nil {
 		return nil, program.Usagef("--callback-allow: %w", err)
 	}
@@ -50,14 +50,14 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 		return nil, err
 	}
 	registry := prometheus.NewRegistry()
-	metrics := intent.NewMetrics(registry)
+	metrics := reasoner.NewMetrics(registry)
 	return &parts{
 		registry: registry, metrics: metrics,
-		service: intent.New(intent.Options{
+		service: reasoner.New(reasoner.Options{
 			Model: model, ModelTimeout: m.timeout, Telemetry: tel, Logger: log,
 			Open: func(name, key string) (llm.Model, error) { return m.open(name, key, log) },
 		}),
-		callbacks: intent.NewCallbacks(intent.CallbackOptions{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
+		callbacks: reasoner.NewCallbacks(reasoner.CallbackOptions{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
 		telemetry: tel, log: log,
 	}, nil
 }

@@ -10,13 +10,13 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/meup-protocol/meup/client/reasoner"
+	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/intent"
-	"github.com/meup-protocol/meup/internal/intent/queue"
 	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/privatedir"
+	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
 // submitTimeout bounds how long an asynchronous request waits for the queue.
@@ -29,7 +29,7 @@ const openGrace = 2 * time.Second
 type queueRuntime struct {
 	server *natsembed.Server // nil with --nats
 	conn   *nats.Conn
-	client reasoner.Client
+	client reasonerclient.Client
 	queue  *queue.Queue
 
 	stop    context.CancelFunc
@@ -37,7 +37,7 @@ type queueRuntime struct {
 }
 
 // start is what serve calls: see queueRunner.
-func (f *queueFlags) start(ctx context.Context, p *parts, fail func(error)) (intent.Jobs, func(context.Context) error, error) {
+func (f *queueFlags) start(ctx context.Context, p *parts, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
 	wanted := f.wanted()
 	if err := f.check(); err != nil || !wanted {
 		return nil, nil, err
@@ -99,8 +99,8 @@ func (f *queueFlags) connect(ctx context.Context, p *parts) (r *queueRuntime, er
 	if err != nil {
 		return r, err
 	}
-	r.client, err = reasoner.NewQueue(reasoner.Options{
-		Conn: r.conn, Queue: f.name, AllowAPIKeys: f.apiKeys, Timeout: submitTimeout, Retries: reasoner.NoRetries,
+	r.client, err = reasonerclient.NewQueue(reasonerclient.Options{
+		Conn: r.conn, Queue: f.name, AllowAPIKeys: f.apiKeys, Timeout: submitTimeout, Retries: reasonerclient.NoRetries,
 	})
 	return r, err
 }
@@ -154,7 +154,7 @@ func (r *queueRuntime) close(ctx context.Context) error {
 }
 
 // queueJobs are asynchronous decisions that the queue makes.
-type queueJobs struct{ client reasoner.Client }
+type queueJobs struct{ client reasonerclient.Client }
 
 // Submit puts a request into the queue. A second one of the same correlation
 // id is the same job.
@@ -177,19 +177,19 @@ func (q queueJobs) Cancel(ctx context.Context, correlationID string) (bool, erro
 
 // faultOf words an error of the queue for whoever asked over HTTP.
 func faultOf(err error) error {
-	var refused *reasoner.APIError
+	var refused *reasonerclient.APIError
 	switch {
 	case errors.As(err, &refused):
-		return &intent.Fault{Status: refused.Status, Code: refused.Code, Message: refused.Message, Path: refused.Path}
-	case errors.Is(err, reasoner.ErrAPIKey):
-		return &intent.Fault{
+		return &reasoner.Fault{Status: refused.Status, Code: refused.Code, Message: refused.Message, Path: refused.Path}
+	case errors.Is(err, reasonerclient.ErrAPIKey):
+		return &reasoner.Fault{
 			Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
 			Message: "A key would lie in the queue's files. Leave it out, or use /agent_intent.",
 		}
 	case errors.Is(err, wire.ErrCorrelationID):
-		return &intent.Fault{Status: http.StatusUnprocessableEntity, Code: intent.CodeInvalidRequest, Path: "/correlation_id", Message: err.Error() + "."}
+		return &reasoner.Fault{Status: http.StatusUnprocessableEntity, Code: reasoner.CodeInvalidRequest, Path: "/correlation_id", Message: err.Error() + "."}
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return &intent.Fault{Status: http.StatusServiceUnavailable, Code: intent.CodeOverloaded, Message: "The queue cannot be reached: ask again in a moment."}
+	return &reasoner.Fault{Status: http.StatusServiceUnavailable, Code: reasoner.CodeOverloaded, Message: "The queue cannot be reached: ask again in a moment."}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/client/reasoner"
-	"github.com/meup-protocol/meup/internal/intent/queue"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
 // queueFlags say where the queue is and how it is worked off. serve and worker

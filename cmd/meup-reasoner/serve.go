@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/intent"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
 // queueRunner works off a queue beside the HTTP service.
@@ -24,7 +24,7 @@ type queueRunner interface {
 	// ask for no queue. Where jobs is not nil, asynchronous requests go into
 	// the queue, which may not be open yet; fail is called if it cannot be
 	// opened later.
-	start(ctx context.Context, p *parts, fail func(error)) (jobs intent.Jobs, stop func(ctx context.Context) error, err error)
+	start(ctx context.Context, p *parts, fail func(error)) (jobs reasoner.Jobs, stop func(ctx context.Context) error, err error)
 }
 
 func newServe(queue queueRunner) *cobra.Command {
@@ -105,7 +105,7 @@ func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bo
 
 // startJobs starts what makes asynchronous decisions: the queue where there is
 // one that takes them, or else this process. stop ends both.
-func startJobs(ctx context.Context, p *parts, queue queueRunner, fail func(error)) (intent.Jobs, func(context.Context) error, error) {
+func startJobs(ctx context.Context, p *parts, queue queueRunner, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
 	stopQueue := func(context.Context) error { return nil }
 	if queue != nil {
 		jobs, stop, err := queue.start(ctx, p, fail)
@@ -119,7 +119,7 @@ func startJobs(ctx context.Context, p *parts, queue queueRunner, fail func(error
 			return jobs, stopQueue, nil
 		}
 	}
-	background := intent.NewBackground(intent.BackgroundOptions{Decide: p.service.Decide, Post: p.callbacks.Post, Logger: p.log})
+	background := reasoner.NewBackground(reasoner.BackgroundOptions{Decide: p.service.Decide, Post: p.callbacks.Post, Logger: p.log})
 	return background, func(ctx context.Context) error {
 		return errors.Join(background.Close(ctx), stopQueue(ctx))
 	}, nil
@@ -133,8 +133,8 @@ const (
 )
 
 // serveHTTP serves until ctx ends or the listener fails.
-func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, tokens []string) error {
-	o := intent.HandlerOptions{
+func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs reasoner.Jobs, tokens []string) error {
+	o := reasoner.HandlerOptions{
 		Service: p.service, Jobs: jobs, CheckCallback: p.callbacks.Check, Tokens: tokens,
 		MaxBody: f.maxBody, MaxConcurrent: f.maxConcurrency, Version: program.Version(version),
 		Observe: p.metrics.Request, Logger: p.log,
@@ -147,12 +147,12 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs intent.Jobs, t
 	} else {
 		mux := http.NewServeMux()
 		if loopbackAddress(f.metricsListen) {
-			metrics = intent.Local(metrics)
+			metrics = reasoner.Local(metrics)
 		}
 		mux.Handle("GET /metrics", metrics)
 		aside = listening.add(ctx, f.metricsListen, mux, metricsConnections, time.Minute, p.log)
 	}
-	if err := errors.Join(aside, listening.add(ctx, f.listen, intent.NewHandler(o), connectionsPerPlace*f.maxConcurrency, f.model.timeout+2*time.Minute, p.log)); err != nil {
+	if err := errors.Join(aside, listening.add(ctx, f.listen, reasoner.NewHandler(o), connectionsPerPlace*f.maxConcurrency, f.model.timeout+2*time.Minute, p.log)); err != nil {
 		listening.close()
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/intent/queue"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
 // workerFlags are the flags of worker.

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 )
 
 // app is what all commands share: where to connect, and how to write.
@@ -93,17 +93,17 @@ func withoutUser(s string) string {
 }
 
 // style says with which colours to write to w.
-func (a *app) style(w io.Writer) (reasontext.Style, error) {
+func (a *app) style(w io.Writer) (blockrender.Style, error) {
 	switch a.color {
 	case "always":
-		return reasontext.Colours(), nil
+		return blockrender.Colours(), nil
 	case "never":
-		return reasontext.Style{}, nil
+		return blockrender.Style{}, nil
 	case "auto":
 		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w) {
-			return reasontext.Colours(), nil
+			return blockrender.Colours(), nil
 		}
-		return reasontext.Style{}, nil
+		return blockrender.Style{}, nil
 	}
-	return reasontext.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
+	return blockrender.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,7 +23,7 @@ const (
 // what participants wrote.
 type shown struct{ error }
 
-func (e shown) Error() string { return termtext.Words(e.error.Error()) }
+func (e shown) Error() string { return termsafe.Words(e.error.Error()) }
 
 func (e shown) Unwrap() error { return e.error }
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasontext"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -88,13 +88,13 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	return writeHistory(c.OutOrStdout(), h, style)
 }
 
-func writeHistory(w io.Writer, h *api.History, s reasontext.Style) error {
+func writeHistory(w io.Writer, h *api.History, s blockrender.Style) error {
 	out := bufio.NewWriter(w)
 	more := ""
 	if h.HasMore {
 		more = "; there are older turns"
 	}
-	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, "thread "+termtext.Words(string(h.ThreadID))+more))
+	fmt.Fprintf(out, "%s\n", s.Paint(s.Dim, "thread "+termsafe.Words(string(h.ThreadID))+more))
 	for i := range h.Turns {
 		writeTurn(out, &h.Turns[i], s)
 	}
@@ -102,20 +102,20 @@ func writeHistory(w io.Writer, h *api.History, s reasontext.Style) error {
 }
 
 // writeTurn writes a turn: question, answers, reasoning.
-func writeTurn(w io.Writer, t *api.Turn, s reasontext.Style) {
-	head := fmt.Sprintf("turn %d · %s · %s", t.TurnNumber, t.StartedAt.Local().Format(time.DateTime), termtext.Words(t.State))
+func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
+	head := fmt.Sprintf("turn %d · %s · %s", t.TurnNumber, t.StartedAt.Local().Format(time.DateTime), termsafe.Words(t.State))
 	if t.CompletedAt != nil {
 		head += " · " + t.CompletedAt.Sub(t.StartedAt).Round(time.Millisecond).String()
 	}
-	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termtext.Words(string(t.From))+"› "), indented(t.UserInput))
+	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), indented(t.UserInput))
 	if len(t.Responses) > 0 {
 		for _, r := range t.Responses {
-			fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termtext.Words(string(r.From))+": "), termtext.Text(r.Text))
+			fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termsafe.Words(string(r.From))+": "), termsafe.Text(r.Text))
 		}
 	} else if t.Response != nil {
-		fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termtext.Words(string(t.ResponseFrom))+": "), termtext.Text(*t.Response))
+		fmt.Fprintf(w, "\n%s%s\n", s.Paint(s.Name, termsafe.Words(string(t.ResponseFrom))+": "), termsafe.Text(*t.Response))
 	}
-	if block := reasontext.Block(t, s); block != "" {
+	if block := blockrender.Block(t, s); block != "" {
 		fmt.Fprintf(w, "\n%s", block)
 	}
 	if t.Truncated {
@@ -124,10 +124,10 @@ func writeTurn(w io.Writer, t *api.Turn, s reasontext.Style) {
 }
 
 // indented sets the later lines of a question in.
-func indented(text string) string { return strings.ReplaceAll(termtext.Text(text), "\n", "\n  ") }
+func indented(text string) string { return strings.ReplaceAll(termsafe.Text(text), "\n", "\n  ") }
 
 // listThreads prints the conversations of a space.
-func listThreads(c *cobra.Command, t *target, f *historyFlags, s reasontext.Style) error {
+func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Style) error {
 	asker, err := t.http()
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s reasontext.Styl
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for _, th := range all.Threads {
-		title := termtext.Cut(termtext.Words(th.Title), 100)
+		title := termsafe.Cut(termsafe.Words(th.Title), 100)
 		if title == "" {
 			title = s.Paint(s.Dim, "(not to be seen)")
 		}
@@ -150,7 +150,7 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s reasontext.Styl
 		if th.LastTurn == 1 {
 			turns = "1 turn"
 		}
-		fmt.Fprintf(out, "%s  %s  %s  %s\n", s.Paint(s.Tool, termtext.Words(string(th.ThreadID))), th.StartedAt.Local().Format(time.DateTime), turns, title)
+		fmt.Fprintf(out, "%s  %s  %s  %s\n", s.Paint(s.Tool, termsafe.Words(string(th.ThreadID))), th.StartedAt.Local().Format(time.DateTime), turns, title)
 	}
 	return out.Flush()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/tui"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
 func newJoin(a *app) *cobra.Command {

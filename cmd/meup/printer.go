@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/reasontext"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -14,7 +14,7 @@ import (
 type printer struct {
 	out   *bufio.Writer
 	json  bool
-	style reasontext.Style
+	style blockrender.Style
 	kinds bool // kinds were asked for by name: show all that comes
 	zone  *time.Location
 }
@@ -24,7 +24,7 @@ func (p *printer) print(e *protocol.Envelope) error {
 	case e.Kind == protocol.KindSystemWelcome: // of a connection that was opened again
 		return nil
 	case p.json:
-		return p.write(string(termtext.JSON(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.MEUP1, e)))))
+		return p.write(string(termsafe.JSON(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.MEUP1, e)))))
 	case e.Kind == protocol.KindStreamData && !p.kinds: // its text comes again, whole
 		return nil
 	}
@@ -43,19 +43,19 @@ func (p *printer) line(e *protocol.Envelope) string {
 	s := &p.style
 	var b strings.Builder
 	b.WriteString(s.Paint(s.Dim, e.TS.In(p.zone).Format(time.TimeOnly)))
-	b.WriteString("  " + s.Paint(s.Name, termtext.Words(string(e.From))))
+	b.WriteString("  " + s.Paint(s.Name, termsafe.Words(string(e.From))))
 	if len(e.To) > 0 {
 		var to []string
 		for _, id := range e.To {
-			to = append(to, termtext.Words(string(id)))
+			to = append(to, termsafe.Words(string(id)))
 		}
 		b.WriteString(" → " + strings.Join(to, ", "))
 	}
-	b.WriteString("  " + s.Paint(s.Tool, termtext.Words(string(e.Kind))))
+	b.WriteString("  " + s.Paint(s.Tool, termsafe.Words(string(e.Kind))))
 	if e.Context != "" {
-		b.WriteString("  " + s.Paint(s.Dim, "["+termtext.Words(string(e.Context))+"]"))
+		b.WriteString("  " + s.Paint(s.Dim, "["+termsafe.Words(string(e.Context))+"]"))
 	}
-	if text := reasontext.Summary(e); text != "" {
+	if text := blockrender.Summary(e); text != "" {
 		b.WriteString("  " + text)
 	}
 	return b.String()

@@ -11,8 +11,8 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasontext"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -132,27 +132,27 @@ func (p *told) explain(ctx context.Context, asker *api.Client, space string, e *
 }
 
 // write says it in words. What fails to be written is told when w is flushed.
-func (p *told) write(w *bufio.Writer, s reasontext.Style) {
+func (p *told) write(w *bufio.Writer, s blockrender.Style) {
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(w, "  %s%s\n", s.Paint(s.Dim, label), text)
 		}
 	}
 	age := (time.Duration(p.AgeSeconds) * time.Second).String()
-	fmt.Fprintf(w, "%s  %s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, termtext.Words(string(p.From))), s.Paint(s.Tool, termtext.Exact(p.Tool)), age)
-	line("params:    ", termtext.Exact(reasontext.JSON(p.Params))) // as a whole: this is what is decided on
+	fmt.Fprintf(w, "%s  %s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, termsafe.Words(string(p.From))), s.Paint(s.Tool, termsafe.Exact(p.Tool)), age)
+	line("params:    ", termsafe.Exact(blockrender.JSON(p.Params))) // as a whole: this is what is decided on
 	switch p.Owner {
 	case "":
 		line("tool of:   ", "not known; name it to approve this: --to PARTICIPANT")
 	case p.From:
-		line("tool of:   ", termtext.Words(string(p.Owner))+", which runs it itself")
+		line("tool of:   ", termsafe.Words(string(p.Owner))+", which runs it itself")
 	default:
-		line("tool of:   ", termtext.Words(string(p.Owner)))
+		line("tool of:   ", termsafe.Words(string(p.Owner)))
 	}
 	if p.Rationale != "" {
-		line("rationale: ", `"`+termtext.Words(p.Rationale)+`"`)
+		line("rationale: ", `"`+termsafe.Words(p.Rationale)+`"`)
 	}
 	if p.TurnNumber > 0 {
-		line("for:       ", fmt.Sprintf("turn %d of %s: %s", p.TurnNumber, p.ThreadID, termtext.Cut(termtext.Words(p.UserInput), 200)))
+		line("for:       ", fmt.Sprintf("turn %d of %s: %s", p.TurnNumber, p.ThreadID, termsafe.Cut(termsafe.Words(p.UserInput), 200)))
 	}
 }

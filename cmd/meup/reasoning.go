@@ -11,7 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasontext"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -87,7 +87,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 	if asJSON {
 		for i := range found {
 			if found[i].Truncated {
-				warn(c.ErrOrStderr(), "%s", strings.TrimLeft(reasontext.Truncated(found[i].TurnNumber), " ─"))
+				warn(c.ErrOrStderr(), "%s", strings.TrimLeft(blockrender.Truncated(found[i].TurnNumber), " ─"))
 			}
 		}
 		return writeReasonings(c.OutOrStdout(), found)
@@ -96,7 +96,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 		if i > 0 {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		if _, err := io.WriteString(c.OutOrStdout(), reasontext.Query(&found[i], q.thread, style)); err != nil {
+		if _, err := io.WriteString(c.OutOrStdout(), blockrender.Query(&found[i], q.thread, style)); err != nil {
 			return err
 		}
 	}
@@ -135,7 +135,7 @@ func (q *asking) nothing(c *cobra.Command, n int, asJSON bool) error {
 	if asJSON {
 		out = c.ErrOrStderr()
 	}
-	fmt.Fprintln(out, reasontext.NoTurn(n))
+	fmt.Fprintln(out, blockrender.NoTurn(n))
 	return &program.ExitError{Code: program.ExitFailed}
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
 // isTerminal reports whether a reader or writer is a terminal.
@@ -30,4 +30,4 @@ func warnIfOpen(w io.Writer, path string) {
 }
 
 // newEncoder returns an encoder of JSON that is safe to show in a terminal.
-func newEncoder(w io.Writer) *json.Encoder { return json.NewEncoder(termtext.JSONWriter(w)) }
+func newEncoder(w io.Writer) *json.Encoder { return json.NewEncoder(termsafe.JSONWriter(w)) }

@@ -14,8 +14,8 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/answers"
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasontext"
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -45,7 +45,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 	if f.json {
 		err = newEncoder(c.OutOrStdout()).Encode(receipt{Receipt: api.Receipt{ID: r.ID, Seq: r.Seq}, Answer: answer})
 	} else {
-		_, err = fmt.Fprintln(c.OutOrStdout(), termtext.Text(chatText(answer)))
+		_, err = fmt.Fprintln(c.OutOrStdout(), termsafe.Text(chatText(answer)))
 	}
 	if err != nil || !f.reasoning {
 		return err
@@ -96,7 +96,7 @@ func chatText(e *protocol.Envelope) string {
 const explainTimeout = 30 * time.Second
 
 // explain writes the reasoning of the turn that an envelope belongs to.
-func explain(ctx context.Context, t *target, id protocol.ID, style reasontext.Style, out io.Writer) error {
+func explain(ctx context.Context, t *target, id protocol.ID, style blockrender.Style, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	asker, err := t.http()
@@ -108,7 +108,7 @@ func explain(ctx context.Context, t *target, id protocol.ID, style reasontext.St
 	if err != nil {
 		return err
 	}
-	if block := reasontext.Block(&turn.Turn, style); block != "" {
+	if block := blockrender.Block(&turn.Turn, style); block != "" {
 		_, err = io.WriteString(out, "\n"+block)
 	}
 	return err

@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/meup-protocol/meup/internal/mcptools"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
-	"github.com/meup-protocol/meup/internal/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // action is one call of a step on its way.
 type action struct {
 	p       *problem
-	call    reasoning.Call
+	call    contextwindow.Call
 	tool    tool
 	thought protocol.Envelope // why it is called
 	request protocol.Envelope // answers the thought; none for a sub-problem
@@ -28,7 +28,7 @@ type action struct {
 // then it asks for the calls, and only what is admitted then happens. The
 // error says why the problem cannot go on; it is returned when every call has
 // ended.
-func (a *Agent) act(p *problem, box toolbox, step reasoning.Record, aloud []protocol.Envelope) ([]reasoning.Result, error) {
+func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, aloud []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
 		aloud = append(aloud, actions[i].thought)
@@ -39,7 +39,7 @@ func (a *Agent) act(p *problem, box toolbox, step reasoning.Record, aloud []prot
 	if err := a.request(p, actions); err != nil {
 		return nil, fmt.Errorf("ask for the calls: %w", err)
 	}
-	results := make([]reasoning.Result, len(actions))
+	results := make([]contextwindow.Result, len(actions))
 	var under sync.WaitGroup
 	for i := range actions {
 		under.Go(func() { results[i] = a.perform(&actions[i]) })
@@ -52,7 +52,7 @@ func (a *Agent) act(p *problem, box toolbox, step reasoning.Record, aloud []prot
 }
 
 // prepare writes the reason and the request of every call.
-func (a *Agent) prepare(p *problem, box toolbox, step reasoning.Record) []action {
+func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []action {
 	group := int64(-1)
 	if len(step.Calls) > 1 {
 		group = p.q.batches.Add(1) - 1
@@ -159,11 +159,11 @@ func (x *action) response(answer field) protocol.Envelope {
 }
 
 // perform does one call and returns what became of it.
-func (a *Agent) perform(x *action) reasoning.Result {
+func (a *Agent) perform(x *action) contextwindow.Result {
 	began := a.opts.Now()
 	ctx, span := a.opts.Telemetry.Span(x.p.ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
 	defer a.inbox.release(x.request.ID)
-	var out reasoning.Result
+	var out contextwindow.Result
 	switch {
 	case x.call.Tool == planner.Subproblem:
 		out = a.divide(ctx, x)
@@ -184,7 +184,7 @@ func (a *Agent) perform(x *action) reasoning.Result {
 }
 
 // divide reasons about a part of the problem in a context of its own.
-func (a *Agent) divide(ctx context.Context, x *action) reasoning.Result {
+func (a *Agent) divide(ctx context.Context, x *action) contextwindow.Result {
 	var args struct {
 		Question string `json:"question"`
 	}
@@ -197,12 +197,12 @@ func (a *Agent) divide(ctx context.Context, x *action) reasoning.Result {
 	if err != nil {
 		return failed("not solved: " + explain(err))
 	}
-	return reasoning.Result{Success: true, Text: d.Answer}
+	return contextwindow.Result{Success: true, Text: d.Answer}
 }
 
 // callOwn has one of the agent's own servers called, and tells the space what
 // came of it.
-func (a *Agent) callOwn(ctx context.Context, x *action) reasoning.Result {
+func (a *Agent) callOwn(ctx context.Context, x *action) contextwindow.Result {
 	out, answer := a.run(ctx, x.tool.name, x.call.Arguments)
 	a.respond(ctx, x.response(answer))
 	return out
@@ -210,7 +210,7 @@ func (a *Agent) callOwn(ctx context.Context, x *action) reasoning.Result {
 
 // run calls a tool of the agent's own. With the result it returns the member
 // of the response that says it.
-func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (reasoning.Result, field) {
+func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (contextwindow.Result, field) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
 		a.log.Debug("tool call failed", "tool", name, "err", a.forLog(err))
@@ -235,11 +235,11 @@ func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
 }
 
 // resultOf is what a planner sees of a tool's result.
-func resultOf(res mcptools.Result) reasoning.Result {
+func resultOf(res mcptools.Result) contextwindow.Result {
 	if res.IsError {
 		return failed(cutBytes(res.Text, maxError))
 	}
-	return reasoning.Result{Success: true, Text: cutBytes(res.Text, maxSeen)}
+	return contextwindow.Result{Success: true, Text: cutBytes(res.Text, maxSeen)}
 }
 
-func failed(why string) reasoning.Result { return reasoning.Result{Error: why} }
+func failed(why string) contextwindow.Result { return contextwindow.Result{Error: why} }

@@ -38,10 +38,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
-	"github.com/meup-protocol/meup/internal/mcptools"
-	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/redact"
-	"github.com/meup-protocol/meup/internal/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -17,9 +17,9 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/docserver"
-	"github.com/meup-protocol/meup/internal/mcptools"
-	"github.com/meup-protocol/meup/internal/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/agent/docserver"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )

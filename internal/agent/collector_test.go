@@ -14,7 +14,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/meup-protocol/meup/internal/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 )
 
 // watched is an agent's telemetry with a collector that receives its spans over

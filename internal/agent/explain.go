@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/llm"
-	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/llm"
-	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -64,7 +64,7 @@ func (l *aloud) add(d llm.Delta) {
 }
 
 // begin is told that a model is asked: what it said before is another thought.
-func (l *aloud) begin(reasoning.Goal) { l.end() }
+func (l *aloud) begin(contextwindow.Goal) { l.end() }
 
 // end returns the ids of the streams.
 func (l *aloud) end() (s streams) {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -57,7 +57,7 @@ func growingIn(t *testing.T, config string, pieces ...string) (o *overheard, ans
 		for _, piece := range pieces[1:] {
 			s.Watch(llm.Delta{Text: piece})
 		}
-		return planner.Decision{Action: reasoning.Finish, Answer: strings.Join(pieces, ""), Conclusion: "done"}, nil
+		return planner.Decision{Action: contextwindow.Finish, Answer: strings.Join(pieces, ""), Conclusion: "done"}, nil
 	})})
 	go func() { done <- a.Run(ctx) }()
 	t.Cleanup(func() {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -31,7 +31,7 @@ func (r *remembering) Next(_ context.Context, s planner.State) (planner.Decision
 		r.history = make(map[string][]llm.Message)
 	}
 	r.history[s.Question] = s.History
-	return planner.Decision{Action: reasoning.Finish, Answer: "noted: " + s.Question, Conclusion: "noted"}, nil
+	return planner.Decision{Action: contextwindow.Finish, Answer: "noted: " + s.Question, Conclusion: "noted"}, nil
 }
 
 func (r *remembering) before(question string) string {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -189,13 +189,13 @@ func TestWhatGoesWrongWithAToolIsItsResult(t *testing.T) {
 func TestAServerThatCrashedIsThereAgain(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
-	calls := []reasoning.Call{callOf("search_crash", `{"query":"x"}`), callOf("search_well", `{"query":"x"}`)}
+	calls := []contextwindow.Call{callOf("search_crash", `{"query":"x"}`), callOf("search_well", `{"query":"x"}`)}
 	employ(t, g, "planner", agent.Options{Tools: crashing(t), OwnToolsOnly: true, Planner: deciding(func(_ context.Context, s planner.State) (planner.Decision, error) {
 		if n := len(s.Steps); n < len(calls) {
-			return planner.Decision{Action: reasoning.UseTools, Calls: calls[n : n+1]}, nil
+			return planner.Decision{Action: contextwindow.UseTools, Calls: calls[n : n+1]}, nil
 		}
 		first, second := s.Steps[0].Results[0], s.Steps[1].Results[0]
-		return planner.Decision{Action: reasoning.Finish, Answer: first.Error + " | " + second.Text, Conclusion: "done"}, nil
+		return planner.Decision{Action: contextwindow.Finish, Answer: first.Error + " | " + second.Text, Conclusion: "done"}, nil
 	})})
 	question := ask(t, alice, "well?")
 	all := conversation(t, alice, answerTo(question))
@@ -208,7 +208,7 @@ func TestAServerThatCrashedIsThereAgain(t *testing.T) {
 // naming answers whatever it is asked with a question to another agent.
 func naming(other string) deciding {
 	return func(context.Context, planner.State) (planner.Decision, error) {
-		return planner.Decision{Action: reasoning.Finish, Answer: "@" + other + " what do you think?", Conclusion: "asked"}, nil
+		return planner.Decision{Action: contextwindow.Finish, Answer: "@" + other + " what do you think?", Conclusion: "asked"}, nil
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/reasoning"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // callNeighbour waits for the response of the participant whose tool it is.
 // The request is in the log already.
-func (a *Agent) callNeighbour(ctx context.Context, x *action) reasoning.Result {
+func (a *Agent) callNeighbour(ctx context.Context, x *action) contextwindow.Result {
 	env, why := a.await(ctx, x.request.ID, x.request.To)
 	if env != nil {
 		return resultIn(env)

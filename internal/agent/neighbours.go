@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/protocol"
 )
 

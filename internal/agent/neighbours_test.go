@@ -11,9 +11,9 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -91,7 +91,7 @@ func counting(ctx context.Context, s planner.State) (planner.Decision, error) {
 			return once(callOf("count_sheep", `{"flock":1}`))(ctx, s)
 		}
 	}
-	return planner.Decision{Action: reasoning.Finish, Answer: "no sheep", Conclusion: "none"}, nil
+	return planner.Decision{Action: contextwindow.Finish, Answer: "no sheep", Conclusion: "none"}, nil
 }
 
 func TestCallsTheToolsOfOthers(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -27,7 +27,7 @@ func TestSubProblemsHaveContextsWithin(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	part := func(_ context.Context, s planner.State) (planner.Decision, error) {
-		return planner.Decision{Action: reasoning.Finish, Thought: "Looked at it.", Answer: "yes to " + s.Question, Conclusion: "yes"}, nil
+		return planner.Decision{Action: contextwindow.Finish, Thought: "Looked at it.", Answer: "yes to " + s.Question, Conclusion: "yes"}, nil
 	}
 	employ(t, g, "planner", agent.Options{Planner: dividing(part)})
 	question := ask(t, alice, "shall we deploy?")
@@ -70,7 +70,7 @@ func TestCancellingAPartLeavesTheWhole(t *testing.T) {
 	alice := join(t, g, "alice")
 	part := func(ctx context.Context, s planner.State) (planner.Decision, error) {
 		if strings.Contains(s.Question, "fast") {
-			return planner.Decision{Action: reasoning.Finish, Answer: "fast enough", Conclusion: "yes"}, nil
+			return planner.Decision{Action: contextwindow.Finish, Answer: "fast enough", Conclusion: "yes"}, nil
 		}
 		<-ctx.Done()
 		return planner.Decision{}, ctx.Err()
@@ -125,15 +125,15 @@ func TestThoughtsGrowInTheOpen(t *testing.T) {
 		Tools: tools(t, handbook),
 		Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
 			if len(s.Steps) > 0 {
-				return planner.Decision{Action: reasoning.Finish, Answer: "done", Conclusion: "done"}, nil
+				return planner.Decision{Action: contextwindow.Finish, Answer: "done", Conclusion: "done"}, nil
 			}
 			s.Watch(llm.Delta{Kind: llm.ThinkingDelta, Text: "nobody's business "})
 			s.Watch(llm.Delta{Text: "I look at " + secret + " and "})
 			<-streamed
 			s.Watch(llm.Delta{Text: "then at the rest."})
 			return planner.Decision{
-				Action: reasoning.UseTools, Thought: "I look at " + secret + " and then at the rest.",
-				Calls: []reasoning.Call{callOf("list_allowed_directories", `{}`)},
+				Action: contextwindow.UseTools, Thought: "I look at " + secret + " and then at the rest.",
+				Calls: []contextwindow.Call{callOf("list_allowed_directories", `{}`)},
 			}, nil
 		}),
 	})
@@ -176,7 +176,7 @@ func TestRawThinkingIsSharedOnlyIfTheOperatorWantsIt(t *testing.T) {
 		g := meuptest.Start(t, config)
 		alice := join(t, g, "alice")
 		employ(t, g, "planner", agent.Options{ShowThinking: show, Planner: deciding(func(context.Context, planner.State) (planner.Decision, error) {
-			return planner.Decision{Action: reasoning.Finish, Thinking: "hmm hmm", Answer: "42", Conclusion: "42"}, nil
+			return planner.Decision{Action: contextwindow.Finish, Thinking: "hmm hmm", Answer: "42", Conclusion: "42"}, nil
 		})})
 		all := conversation(t, alice, answerTo(ask(t, alice, "what is it?")))
 		if got := strings.Contains(script(all), "hmm hmm"); got != show {

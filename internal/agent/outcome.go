@@ -10,10 +10,10 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/mcptools"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
-	"github.com/meup-protocol/meup/internal/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -49,14 +49,14 @@ func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	return nil, err
 }
 
-func outcomeOf(success bool) reasoning.Outcome {
+func outcomeOf(success bool) contextwindow.Outcome {
 	if success {
-		return reasoning.Success
+		return contextwindow.Success
 	}
-	return reasoning.Failure
+	return contextwindow.Failure
 }
 
-func errorOf(r reasoning.Result) error {
+func errorOf(r contextwindow.Result) error {
 	if r.Success {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (a *Agent) fit(res mcptools.Result) json.RawMessage {
 }
 
 // resultIn reads the response to a request, whoever wrote it.
-func resultIn(env *protocol.Envelope) reasoning.Result {
+func resultIn(env *protocol.Envelope) contextwindow.Result {
 	var p struct {
 		Result json.RawMessage  `json:"result"`
 		Error  *client.RPCError `json:"error"`
@@ -109,7 +109,7 @@ func resultIn(env *protocol.Envelope) reasoning.Result {
 	}
 	res, err := mcptools.ParseResult(p.Result)
 	if err != nil { // not of a tool: whatever it is, as it is
-		return reasoning.Result{Success: true, Text: string(p.Result)}
+		return contextwindow.Result{Success: true, Text: string(p.Result)}
 	}
 	return resultOf(res)
 }
@@ -130,7 +130,7 @@ func (a *Agent) describeCall(x *action) []attribute.KeyValue {
 	return append(a.describe(x.p), telemetry.ToolName.String(x.call.Tool), telemetry.ToolCallID.String(id))
 }
 
-func outcomeAttribute(o reasoning.Outcome) attribute.KeyValue {
+func outcomeAttribute(o contextwindow.Outcome) attribute.KeyValue {
 	return attribute.String("meup.outcome", string(o))
 }
 

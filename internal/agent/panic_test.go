@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 )
 
 // A planner that panics fails at one question; the agent goes on.
@@ -24,7 +24,7 @@ func TestAPlannerThatPanics(t *testing.T) {
 			if strings.Contains(s.Question, "secret") {
 				panic("cannot decide on " + s.Question)
 			}
-			return planner.Decision{Action: reasoning.Finish, Answer: "Here I am.", Conclusion: "done"}, nil
+			return planner.Decision{Action: contextwindow.Finish, Answer: "Here I am.", Conclusion: "done"}, nil
 		}),
 	})
 	ctx, cancel := context.WithCancel(t.Context())

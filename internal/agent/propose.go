@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/proposal"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // propose asks the others to make a call that the agent may not make, and
 // waits until somebody does (fulfilled), says no (rejected), it is taken back
 // (withdrawn), or nobody has decided in time (expired).
-func (a *Agent) propose(ctx context.Context, x *action) reasoning.Result {
+func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	if x.refusal.Code != protocol.CodeCapabilityViolation || a.opts.NoProposals {
 		return refused(x.refusal)
 	}
@@ -40,13 +40,13 @@ func (a *Agent) propose(ctx context.Context, x *action) reasoning.Result {
 			}
 		case <-expiry.C:
 			a.withdraw(ctx, proposed, "timeout")
-			return reasoning.Result{
-				Outcome: reasoning.Expired,
+			return contextwindow.Result{
+				Outcome: contextwindow.Expired,
 				Error:   fmt.Sprintf("expired: nobody decided on the proposal within %s", a.opts.ProposalTimeout),
 			}
 		case <-ctx.Done():
 			a.withdraw(ctx, proposed, "no_longer_needed")
-			return reasoning.Result{Outcome: reasoning.Withdrawn, Error: "withdrawn: " + explain(context.Cause(ctx))}
+			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + explain(context.Cause(ctx))}
 		}
 	}
 }
@@ -81,32 +81,32 @@ func (a *Agent) tooLate(ctx context.Context, x *action, proposal protocol.ID, bo
 	}
 }
 
-func refused(refusal *protocol.Error) reasoning.Result {
-	return reasoning.Result{Outcome: reasoning.Refused, Error: notAllowed(refusal)}
+func refused(refusal *protocol.Error) contextwindow.Result {
+	return contextwindow.Result{Outcome: contextwindow.Refused, Error: notAllowed(refusal)}
 }
 
 // decided reports whether an envelope that answers the proposal settles it,
 // and how.
-func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelope) (reasoning.Result, bool) {
+func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelope) (contextwindow.Result, bool) {
 	p.From = a.you
 	switch proposal.Settles(p, env) {
 	case proposal.Rejected:
-		return reasoning.Result{Outcome: reasoning.Rejected, Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
+		return contextwindow.Result{Outcome: contextwindow.Rejected, Error: fmt.Sprintf("rejected by %s: %s", env.From, orNone(reasonOf(env)))}, true
 	case proposal.Withdrawn, proposal.Expired:
-		return reasoning.Result{Outcome: reasoning.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
+		return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + orNone(reasonOf(env))}, true
 	case proposal.Fulfilled:
 		return a.fulfilled(ctx, x, env), true
 	}
 	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
 		a.respond(ctx, answerTo(x, env, field{"error", rpcFault{rpcFailed, "this request does not fulfill the proposal"}}))
 	}
-	return reasoning.Result{}, false
+	return contextwindow.Result{}, false
 }
 
 // fulfilled is the result of the request that fulfills a proposal. If the agent
 // runs the tool itself it makes the call, with the arguments of the request.
-func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Envelope) reasoning.Result {
-	var out reasoning.Result
+func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
+	var out contextwindow.Result
 	if request.AddressedTo(a.you) {
 		out = a.serve(ctx, x, request)
 	} else if env, why := a.await(ctx, request.ID, request.To); env != nil {
@@ -115,7 +115,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 		out = failed(why.Error())
 	}
 	a.inbox.release(request.ID)
-	out.Outcome = reasoning.Fulfilled
+	out.Outcome = contextwindow.Fulfilled
 	if out.Error != "" {
 		out.Error = fmt.Sprintf("fulfilled by %s, but it failed: %s", request.From, out.Error)
 	}
@@ -123,7 +123,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 }
 
 // serve carries out the request of somebody else that fulfils a proposal.
-func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope) reasoning.Result {
+func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
 	var rpc struct {
 		Method string `json:"method"`
 		Params struct {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,21 +23,21 @@ func (f deciding) Next(ctx context.Context, s planner.State) (planner.Decision, 
 }
 
 // once calls tools in one step, and then answers with what became of them.
-func once(calls ...reasoning.Call) deciding {
+func once(calls ...contextwindow.Call) deciding {
 	return func(_ context.Context, s planner.State) (planner.Decision, error) {
 		if len(s.Steps) == 0 {
-			return planner.Decision{Action: reasoning.UseTools, Calls: calls}, nil
+			return planner.Decision{Action: contextwindow.UseTools, Calls: calls}, nil
 		}
 		var b strings.Builder
 		for _, r := range s.Steps[0].Results {
 			b.WriteString(string(r.Outcome) + " | " + r.Text + r.Error + "\n")
 		}
-		return planner.Decision{Action: reasoning.Finish, Answer: b.String(), Conclusion: "done"}, nil
+		return planner.Decision{Action: contextwindow.Finish, Answer: b.String(), Conclusion: "done"}, nil
 	}
 }
 
-func callOf(tool, arguments string) reasoning.Call {
-	return reasoning.Call{Tool: tool, Arguments: json.RawMessage(arguments), Reason: "I need " + tool + "."}
+func callOf(tool, arguments string) contextwindow.Call {
+	return contextwindow.Call{Tool: tool, Arguments: json.RawMessage(arguments), Reason: "I need " + tool + "."}
 }
 
 // mayOnlyPropose is the configuration with an agent that may call nothing.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/protocol"
 )
 

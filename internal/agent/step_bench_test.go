@@ -7,10 +7,10 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -45,7 +45,7 @@ func benchmarkStep(b *testing.B, calls int) {
 		return c
 	}
 	alice := dial("alice")
-	step := planner.Decision{Action: reasoning.UseTools, Thought: "I have seen something, and look again."}
+	step := planner.Decision{Action: contextwindow.UseTools, Thought: "I have seen something, and look again."}
 	for range calls {
 		step.Calls = append(step.Calls, callOf("look", `{"at":"it"}`))
 	}
@@ -55,7 +55,7 @@ func benchmarkStep(b *testing.B, calls int) {
 			if steps--; steps >= 0 {
 				return step, nil
 			}
-			return planner.Decision{Action: reasoning.Finish, Answer: "done", Conclusion: "done"}, nil
+			return planner.Decision{Action: contextwindow.Finish, Answer: "done", Conclusion: "done"}, nil
 		})})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

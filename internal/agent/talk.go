@@ -3,7 +3,7 @@ package agent
 import (
 	"slices"
 
-	"github.com/meup-protocol/meup/internal/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/protocol"
 )
 

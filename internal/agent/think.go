@@ -9,9 +9,9 @@ import (
 	"runtime/debug"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
-	"github.com/meup-protocol/meup/internal/telemetry"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -79,11 +79,11 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		if err != nil {
 			return d, "", err
 		}
-		if d.Action == reasoning.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
+		if d.Action == contextwindow.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
 			d, err := a.conclude(p, d, went)
 			return d, went.said, err
 		}
-		record := reasoning.Record{
+		record := contextwindow.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls,
 			Concurrent: len(d.Calls) > 1, Time: a.opts.Now(), Turn: d.Turn,
 		}
@@ -217,7 +217,7 @@ func (a *Agent) apologise(q *question, cause error) {
 	a.sayStill(q.root.ctx, "answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
 }
 
-func namesOf(calls []reasoning.Call) []string {
+func namesOf(calls []contextwindow.Call) []string {
 	var names []string
 	for _, c := range calls {
 		names = append(names, c.Tool)

@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/meup-protocol/meup/internal/mcptools"
-	"github.com/meup-protocol/meup/internal/planner"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -12,13 +12,13 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/meup-protocol/meup/internal/agent"
-	"github.com/meup-protocol/meup/internal/llm"
-	"github.com/meup-protocol/meup/internal/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/mind"
+	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/mind"
-	"github.com/meup-protocol/meup/internal/planner"
-	"github.com/meup-protocol/meup/internal/reasoning"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -111,7 +111,7 @@ func TestASubProblemIsWithinItsCall(t *testing.T) {
 		if s.Depth == 0 {
 			return once(callOf(planner.Subproblem, `{"question":"is it safe?"}`))(ctx, s)
 		}
-		return planner.Decision{Action: reasoning.Finish, Answer: "yes", Conclusion: "yes"}, nil
+		return planner.Decision{Action: contextwindow.Finish, Answer: "yes", Conclusion: "yes"}, nil
 	})}, "shall we deploy?")
 	root := w.tree(t)
 	if got, want := root.outline(), "invoke_agent planner (plan planner, execute_tool subproblem (plan planner), plan planner)"; got != want {

@@ -19,9 +19,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/meup-protocol/meup/internal/config"
 	"github.com/meup-protocol/meup/internal/gateway"
-	"github.com/meup-protocol/meup/internal/httpapi"
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 	"github.com/meup-protocol/meup/protocol"
 )
 

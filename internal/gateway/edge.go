@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/gateway/access"
 )
 
 // maxUnauthenticated bounds the connections that serve no participant.

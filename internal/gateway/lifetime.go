@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/access"
+	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/protocol"
 )
 

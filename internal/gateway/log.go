@@ -11,8 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/meup-protocol/meup/internal/cluster"
-	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/gateway/cluster"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/memory"
 	"github.com/meup-protocol/meup/internal/journal/natsjournal"

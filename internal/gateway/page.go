@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/httpapi"
-	"github.com/meup-protocol/meup/internal/web"
+	"github.com/meup-protocol/meup/internal/gateway/httpapi"
+	"github.com/meup-protocol/meup/internal/gateway/web"
 )
 
 // openPage returns the page of these files, or of the program's own; nil if

@@ -10,15 +10,15 @@ import (
 	"testing/fstest"
 
 	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/gateway/web/bundle"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/web/bundle"
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
 // testPage is a small page, built as the real one is.
 func testPage(t *testing.T) fstest.MapFS {
 	t.Helper()
-	b, err := bundle.Build(bundle.Options{Dir: "../web/testdata/page", Entry: "src/main.ts"})
+	b, err := bundle.Build(bundle.Options{Dir: "web/testdata/page", Entry: "src/main.ts"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/meup-protocol/meup/internal/config"
-	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/metrics"
 	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/internal/space"

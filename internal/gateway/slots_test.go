@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meup-protocol/meup/internal/config"
-	"github.com/meup-protocol/meup/internal/metrics"
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/metrics"
 	"github.com/meup-protocol/meup/protocol"
 )
 

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/meup-protocol/meup/internal/auth"
 	"github.com/meup-protocol/meup/internal/capability"
-	"github.com/meup-protocol/meup/internal/config"
+	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/config"
 	"github.com/meup-protocol/meup/internal/limit"
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"

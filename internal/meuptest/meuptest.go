@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/config"
 	"github.com/meup-protocol/meup/internal/gateway"
-	"github.com/meup-protocol/meup/internal/httpapi"
+	"github.com/meup-protocol/meup/internal/gateway/config"
+	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 )
 
 // Config is a configuration for tests that need nothing special: a space lab

@@ -4,7 +4,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/meup-protocol/meup/internal/termtext"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
 // ParseLevel reads the value of a flag --log-level.
@@ -24,7 +24,7 @@ func NewLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, erro
 	case "text":
 		return slog.New(slog.NewTextHandler(w, o)), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(termtext.JSONWriter(w), o)), nil
+		return slog.New(slog.NewJSONHandler(termsafe.JSONWriter(w), o)), nil
 	}
 	return nil, Usagef("--log-format %q: expected text or json", format)
 }

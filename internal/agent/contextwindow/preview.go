@@ -1,0 +1,165 @@
+package contextwindow
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a preview. Its length may exceed maxPreview by one entry and the
+// ends of open containers.
+const (
+	maxString  = 300   // characters of a string
+	maxItems   = 3     // items of a list
+	maxKeys    = 50    // keys of an object
+	maxDepth   = 8     // levels
+	maxPreview = 4_000 // bytes
+)
+
+// previewOf shortens a text, which must be valid UTF-8. JSON keeps its structure
+// and the order of its keys, with marks in place of omitted parts. shown is the
+// number of characters of the original in the preview. If isCut is false, only
+// white space between JSON values is missing.
+func previewOf(text string) (short string, shown int, isCut bool) {
+	start := strings.TrimLeft(text, " \t\r\n")
+	if start == "" || !strings.ContainsRune(`{["`, rune(start[0])) || !json.Valid([]byte(text)) {
+		begin, rest := cutText(text, maxString)
+		if rest == 0 {
+			return text, utf8.RuneCountInString(text), false
+		}
+		return begin + moreCharacters(rest), maxString, true
+	}
+	w := walker{src: start}
+	w.value(0)
+	return string(w.out), w.shown, w.cut
+}
+
+// walker copies valid JSON without white space, up to the bounds of a preview.
+type walker struct {
+	src   string
+	pos   int
+	out   []byte
+	shown int
+	cut   bool
+}
+
+// value copies the next value.
+func (w *walker) value(depth int) {
+	switch w.peek() {
+	case '{':
+		w.container(depth, '}', maxKeys)
+	case '[':
+		w.container(depth, ']', maxItems)
+	case '"':
+		w.str()
+	default:
+		w.literal()
+	}
+}
+
+// container copies an object or a list up to the bounds.
+func (w *walker) container(depth int, end byte, most int) {
+	if depth == maxDepth || w.full() {
+		w.replace(end)
+		return
+	}
+	w.copyByte()
+	for n := 0; w.peek() != end; n++ {
+		if n == most || n > 0 && w.full() {
+			w.truncate(end)
+			break
+		}
+		if end == '}' {
+			w.str()
+			w.peek()
+			w.copyByte() // the colon
+		}
+		w.value(depth + 1)
+		if w.peek() == ',' {
+			w.copyByte()
+		}
+	}
+	w.copyByte()
+}
+
+// replace writes a mark in place of a whole container, unless it is empty.
+func (w *walker) replace(end byte) {
+	w.pos++
+	n := w.skipEntries(end)
+	w.pos++
+	switch {
+	case n == 0 && end == '}':
+		w.out = append(w.out, "{}"...)
+		w.shown += 2
+	case n == 0:
+		w.out = append(w.out, "[]"...)
+		w.shown += 2
+	case end == '}':
+		w.mark("[object with " + counted(n, "key") + "]")
+	default:
+		w.mark("[list of " + counted(n, "item") + "]")
+	}
+}
+
+// truncate writes a mark in place of the remaining entries of a container.
+func (w *walker) truncate(end byte) {
+	n := w.skipEntries(end)
+	if end == '}' {
+		w.out = append(w.out, `"…":`...)
+		w.mark("[" + counted(n, "more key") + "]")
+		return
+	}
+	w.mark("[" + counted(n, "more item") + "]")
+}
+
+// mark writes a JSON string that needs no escaping.
+func (w *walker) mark(text string) {
+	w.out = append(append(append(w.out, '"'), text...), '"')
+	w.cut = true
+}
+
+// str copies a string up to maxString characters.
+func (w *walker) str() {
+	w.peek()
+	start := w.pos
+	w.skipString()
+	inner := w.src[start+1 : w.pos-1]
+	keep, rest := cutEscaped(inner, maxString)
+	w.out = append(w.out, '"')
+	w.out = append(w.out, keep...)
+	w.shown += utf8.RuneCountInString(keep) + 2
+	if rest > 0 {
+		w.out = append(w.out, moreCharacters(rest)...)
+		w.cut = true
+	}
+	w.out = append(w.out, '"')
+}
+
+// literal copies a number, true, false or null unchanged.
+func (w *walker) literal() {
+	start := w.pos
+	w.skipLiteral()
+	if n := w.pos - start; n > maxString {
+		w.mark("[number of " + counted(n, "character") + "]")
+		return
+	}
+	w.out = append(w.out, w.src[start:w.pos]...)
+	w.shown += w.pos - start
+}
+
+func (w *walker) full() bool { return len(w.out) >= maxPreview }
+
+// peek skips white space and returns the next byte without consuming it.
+func (w *walker) peek() byte {
+	for isSpace(w.src[w.pos]) {
+		w.pos++
+	}
+	return w.src[w.pos]
+}
+
+// copyByte copies one ASCII byte.
+func (w *walker) copyByte() {
+	w.out = append(w.out, w.src[w.pos])
+	w.pos++
+	w.shown++
+}

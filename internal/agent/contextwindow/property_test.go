@@ -1,0 +1,281 @@
+package contextwindow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+func seeded() *rand.Rand { return rand.New(rand.NewPCG(9, 10)) }
+
+// check is what is true of every context.
+func check(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
+	t.Helper()
+	if meta.Tokens > meta.Budget {
+		t.Errorf("%d tokens, the budget is %d", meta.Tokens, meta.Budget)
+	}
+	if got := recount(messages); got != meta.Tokens {
+		t.Errorf("%d tokens, meta says %d", got, meta.Tokens)
+	}
+	checkPairs(t, messages)
+	if in.System != "" {
+		if messages[0].Role != llm.System || messages[0].Text != in.System {
+			t.Errorf("the first message is %+v", messages[0])
+		}
+		messages = messages[1:]
+	}
+	kept := len(in.History) - meta.History
+	for i, m := range messages[:kept] {
+		if !containsMessage(in.History, m) {
+			t.Errorf("history %d is %+v", i, m)
+		}
+	}
+	if q := messages[kept]; q.Role != llm.User || q.Text != in.Question {
+		t.Errorf("in place of the question is %+v", q)
+	}
+	checkSteps(t, in, messages[kept+1:], meta)
+}
+
+func containsMessage(all []llm.Message, m llm.Message) bool {
+	for _, h := range all {
+		if reflect.DeepEqual(h, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// recount returns the estimate of all messages.
+func recount(messages []llm.Message) int {
+	sum := 0
+	for i := range messages {
+		sum += EstimateMessage(&messages[i])
+	}
+	return sum
+}
+
+// checkPairs: every call has one result, behind its message and in its order.
+func checkPairs(t rapid.TB, messages []llm.Message) {
+	t.Helper()
+	var open []string
+	for i, m := range messages {
+		switch {
+		case m.Role == llm.ToolResult && (len(open) == 0 || open[0] != m.CallID):
+			t.Errorf("message %d answers %q, not one of %v", i, m.CallID, open)
+		case m.Role == llm.ToolResult:
+			open = open[1:]
+		case len(open) > 0:
+			t.Errorf("message %d comes before the results of %v", i, open)
+		}
+		for _, c := range m.Calls {
+			open = append(open, c.ID)
+		}
+		if m.Role != llm.User && m.Text == "" && len(m.Calls) == 0 && len(m.Opaque.Data) == 0 {
+			t.Errorf("message %d says nothing", i)
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%v are not answered", open)
+	}
+}
+
+// checkSteps compares what is shown of the results with what Meta says.
+func checkSteps(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
+	t.Helper()
+	shown := map[string]llm.Message{}
+	turns := 0
+	for _, m := range messages {
+		if m.Role == llm.ToolResult {
+			shown[m.CallID] = m
+		}
+		if m.Role == llm.Assistant && len(m.Calls) > 0 {
+			turns++
+		}
+	}
+	cuts := map[[2]int]Cut{}
+	previews, dropped, summaries := 0, 0, 0
+	for _, c := range meta.Cut {
+		cuts[[2]int{c.Step, c.Call}] = c
+		switch {
+		case c.Dropped:
+			dropped++
+		case c.Summary:
+			summaries++
+		default:
+			previews++
+		}
+	}
+	if previews != meta.Previews || dropped != meta.Dropped || summaries != meta.Summaries || len(cuts) != len(meta.Cut) {
+		t.Errorf("previews %d, dropped %d, summaries %d, meta %+v", previews, dropped, summaries, meta)
+	}
+	for i := range in.Records {
+		r := &in.Records[i]
+		if len(r.Calls) > 0 {
+			turns--
+		} else if r.Turn == nil && r.Thought != "" && meta.Thoughts+meta.Steps == 0 && !strings.Contains(texts(messages), r.Thought) {
+			t.Errorf("thought %d is missing", i)
+		}
+		for j := range r.Results {
+			id := madeID(r, j)
+			if r.Turn != nil {
+				id = r.Turn.Calls[j].ID
+			}
+			cut, isCut := cuts[[2]int{r.Index, j}]
+			m, isShown := shown[id]
+			checkResult(t, &r.Results[j], m, isShown, cut, isCut)
+		}
+	}
+	if -turns > meta.Steps {
+		t.Errorf("%d steps are missing, meta says %d", -turns, meta.Steps)
+	}
+}
+
+func checkResult(t rapid.TB, r *Result, m llm.Message, isShown bool, cut Cut, isCut bool) {
+	t.Helper()
+	text := r.Text + r.Error
+	chars := utf8.RuneCountInString(text)
+	head, body, _ := strings.Cut(m.Text, "\n")
+	switch {
+	case !isShown:
+		if !cut.Dropped || cut.Chars != chars || cut.Shown != 0 {
+			t.Errorf("a result is not shown, its cut is %+v", cut)
+		}
+	case m.IsError != !r.Success || !strings.HasPrefix(head, "Tool "+r.Tool+": "):
+		t.Errorf("%+v is shown as %+v", r, m)
+	case !isCut:
+		same := body == text || text == "" && body == "(nothing)" || json.Valid([]byte(text)) && body == previewText(text)
+		if !same || strings.Contains(head, "preview") {
+			t.Errorf("%.100q is shown as %.100q, and not as cut", text, m.Text)
+		}
+	case cut.Dropped:
+		if !strings.HasPrefix(body, "[left out: "+counted(chars, "character")) || cut.Shown != 0 {
+			t.Errorf("%.100q is dropped with %+v", m.Text, cut)
+		}
+	case cut.Summary:
+	default:
+		if cut.Chars != chars || cut.Shown >= chars || r.Success != strings.HasSuffix(head, " (preview)") || cut.Error == r.Success {
+			t.Errorf("%.100q is a preview with %+v, of %d characters", m.Text, cut, chars)
+		}
+	}
+}
+
+func recountOf(in Input) int {
+	messages := []llm.Message{{Text: in.Question}}
+	if in.System != "" {
+		messages = append(messages, llm.Message{Text: in.System})
+	}
+	return recount(messages)
+}
+
+func drawText(t *rapid.T, label string) string {
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, label+" seed"), 0))
+	switch rapid.IntRange(0, 6).Draw(t, label) {
+	case 0:
+		return ""
+	case 1:
+		return prose(r, 1+r.IntN(1000))
+	case 2:
+		return prose(r, 1+r.IntN(5_000))
+	case 3:
+		return found(r, 1+r.IntN(5_000), true)
+	case 4:
+		return strings.Repeat("日本語。", 1+r.IntN(500))
+	case 5:
+		return strings.Repeat("=", r.IntN(2000))
+	default:
+		return rapid.String().Draw(t, label+" text")
+	}
+}
+
+func drawRecord(t *rapid.T, index int) Record {
+	r := Record{Index: index, Thought: drawText(t, "thought")}
+	for i := range rapid.IntRange(0, 3).Draw(t, "calls") {
+		r.Calls = append(r.Calls, Call{Tool: fmt.Sprintf("tool%d", i), Arguments: json.RawMessage(`{"a":1}`)})
+	}
+	for i := range rapid.IntRange(0, len(r.Calls)).Draw(t, "results") {
+		result := Result{Tool: r.Calls[i].Tool, Success: rapid.Bool().Draw(t, "success")}
+		if result.Success {
+			result.Text = drawText(t, "result")
+		} else {
+			result.Error = "it failed: " + drawText(t, "error")
+		}
+		r.Results = append(r.Results, result)
+	}
+	if len(r.Calls) > 0 && rapid.Bool().Draw(t, "has turn") {
+		r.Turn = &llm.Message{Role: llm.Assistant, Text: r.Thought}
+		for i, c := range r.Calls {
+			r.Turn.Calls = append(r.Turn.Calls, llm.ToolCall{ID: fmt.Sprintf("t%d.%d", index, i), Name: c.Tool, Arguments: c.Arguments})
+		}
+		if rapid.Bool().Draw(t, "opaque") {
+			r.Turn.Opaque = llm.Opaque{Provider: "p", Data: json.RawMessage(`["` + strings.Repeat("EqQB9x", 50) + `"]`)}
+		}
+	}
+	return r
+}
+
+func drawInput(t *rapid.T) Input {
+	in := Input{Question: "What is it? " + rapid.String().Draw(t, "question"), Goal: rapid.SampledFrom([]Goal{Planning, Synthesis}).Draw(t, "goal")}
+	if rapid.Bool().Draw(t, "has system") {
+		in.System = "You plan." + rapid.String().Draw(t, "system")
+	}
+	for i := range rapid.IntRange(0, 4).Draw(t, "exchanges") {
+		in.History = append(in.History, llm.Message{Role: llm.User, Text: fmt.Sprint(i, drawText(t, "earlier"))})
+		if rapid.Bool().Draw(t, "with tools") {
+			id := fmt.Sprint("h", i)
+			in.History = append(in.History,
+				llm.Message{Role: llm.Assistant, Calls: []llm.ToolCall{{ID: id, Name: "read"}}},
+				llm.Message{Role: llm.ToolResult, CallID: id, Text: "earlier result"})
+		}
+		in.History = append(in.History, llm.Message{Role: llm.Assistant, Text: "answer " + drawText(t, "earlier answer")})
+	}
+	for i := range rapid.IntRange(0, 8).Draw(t, "records") {
+		in.Records = append(in.Records, drawRecord(t, i))
+	}
+	return in
+}
+
+// Every context is valid and described by Meta, for all records and budgets. A
+// Builder that has built the earlier steps builds the same context as a new one.
+func TestBuild_IsValid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		o := Options{
+			Budget:      rapid.OneOf(rapid.IntRange(1, 2000), rapid.IntRange(1, 15_000)).Draw(t, "budget"),
+			Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilisation"),
+		}
+		cold, meta, err := NewBuilder(o).Build(t.Context(), in)
+		var large *TooLargeError
+		if errors.As(err, &large) {
+			fixed := recountOf(in)
+			if large.Tokens != fixed || fixed <= large.Budget {
+				t.Errorf("%v, but it has %d tokens", err, fixed)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, in, cold, meta)
+		warm := NewBuilder(o)
+		for n := range in.Records {
+			before := in
+			before.Records, before.Goal = in.Records[:n], Planning
+			if _, _, err := warm.Build(t.Context(), before); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, metaAgain, err := warm.Build(t.Context(), in)
+		if err != nil || !reflect.DeepEqual(again, cold) || !reflect.DeepEqual(metaAgain, meta) {
+			t.Errorf("a warm builder gives %+v, a cold one %+v, %v", metaAgain, meta, err)
+		}
+	})
+}

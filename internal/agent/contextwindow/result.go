@@ -1,0 +1,142 @@
+package contextwindow
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxSmall = 1_000  // characters of a result that planning shows whole
+	maxError = 20_000 // characters of an error that are shown
+)
+
+// form is a way to show a result.
+type form uint8
+
+const (
+	whole form = iota
+	preview
+	summary
+	dropped // replaced by a mark
+)
+
+// rendering is a result in one form.
+type rendering struct {
+	form   form
+	text   string
+	tokens int
+	shown  int // characters of the original
+}
+
+func newRendering(f form, text string, shown int) rendering {
+	return rendering{form: f, text: text, tokens: perMessage + EstimateTokens(text), shown: shown}
+}
+
+// source is one result with its cached previews and summaries.
+type source struct {
+	tool    string
+	result  Result
+	missing bool // the call has no result
+
+	ok         bool
+	body       string
+	bodyTokens int
+	chars      int
+
+	preview   rendering // made on first use
+	summaries map[Goal]rendering
+	attempted map[Goal]bool // goals for which a summary was requested
+}
+
+// newSource returns the source of a result, which may be nil.
+func newSource(tool string, res *Result) *source {
+	s := &source{tool: tool, missing: res == nil, body: "no result"}
+	if res != nil {
+		s.result, s.ok = *res, res.OK()
+		s.body = strings.ToValidUTF8(res.content(), "\uFFFD")
+	}
+	s.chars = utf8.RuneCountInString(s.body)
+	s.bodyTokens = EstimateTokens(s.body)
+	return s
+}
+
+// matches reports whether s was made from this result.
+func (s *source) matches(tool string, res *Result) bool {
+	if s.tool != tool || s.missing != (res == nil) {
+		return false
+	}
+	return res == nil || s.result == *res
+}
+
+// content returns the text of a result, with the error of a failure.
+func (r *Result) content() string {
+	switch {
+	case r.OK() || r.Error == "" || strings.Contains(r.Text, r.Error):
+		return r.Text
+	case r.Text == "":
+		return r.Error
+	}
+	return r.Error + "\n" + r.Text
+}
+
+// isLarge reports whether planning shows the result in part.
+func (s *source) isLarge() bool { return s.ok && s.chars > maxSmall }
+
+// head returns the first line of the message, with the outcome.
+func (s *source) head(note string) string {
+	outcome := "FAILED"
+	switch {
+	case s.missing:
+	case s.result.Outcome != "" && s.result.Outcome != Success && s.result.Outcome != Failure:
+		outcome = strings.ToUpper(string(s.result.Outcome))
+	case s.ok:
+		outcome = "SUCCESS"
+	}
+	if note != "" {
+		outcome += " (" + note + ")"
+	}
+	return "Tool " + s.tool + ": " + outcome + "\n"
+}
+
+// initial returns the form that is shown while the budget allows it.
+func (s *source) initial(g Goal) rendering {
+	if !s.isLarge() {
+		return s.whole()
+	}
+	if r, ok := s.summaries[g]; ok {
+		return r
+	}
+	if s.preview.text == "" {
+		text, shown, isCut := previewOf(s.body)
+		if isCut {
+			s.preview = newRendering(preview, s.head("preview")+text, shown)
+		} else { // only white space between JSON values is missing
+			s.preview = newRendering(preview, s.head("")+text, s.chars)
+		}
+	}
+	return s.preview
+}
+
+func (s *source) whole() rendering {
+	body, shown := s.body, s.chars
+	if !s.ok {
+		var rest int
+		if body, rest = cutText(body, maxError); rest > 0 {
+			body += moreCharacters(rest)
+			shown -= rest
+		}
+	}
+	if body == "" {
+		body = "(nothing)"
+	}
+	return newRendering(whole, s.head("")+body, shown)
+}
+
+// mark returns the text that replaces a dropped result.
+func (s *source) mark(g Goal) rendering {
+	text := "[left out: " + counted(s.chars, "character")
+	if s.ok && g == Planning {
+		text += "; call the tool again if you need it"
+	}
+	return newRendering(dropped, s.head("")+text+"]", 0)
+}

@@ -1,0 +1,199 @@
+package contextwindow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// fakeSummarizer records its requests.
+type fakeSummarizer struct {
+	asked []SummaryRequest
+	says  func(SummaryRequest) (string, error)
+}
+
+func (s *fakeSummarizer) Summarize(_ context.Context, r SummaryRequest) (string, error) {
+	s.asked = append(s.asked, r)
+	return s.says(r)
+}
+
+func inShort(r SummaryRequest) (string, error) {
+	return "In short, for " + string(r.Goal) + ": " + r.Result[:19], nil
+}
+
+// ticking returns a clock that advances by a second per call.
+func ticking() func() time.Time {
+	now := time.Unix(0, 0)
+	return func() time.Time { now = now.Add(time.Second); return now }
+}
+
+func TestBuild_Summaries(t *testing.T) {
+	long, medium := prose(seeded(), 9000), prose(seeded(), 2000)
+	in := Input{Question: "What?", Goal: Planning, Records: []Record{
+		stepOf(0, success(long)), stepOf(1, success(medium)), stepOf(2, success("small")), stepOf(3, failure(long)),
+	}}
+	s := &fakeSummarizer{says: inShort}
+	b := NewBuilder(Options{Summarizer: s, Now: ticking()})
+	_, without := build(t, Options{}, in)
+	for i := range 2 {
+		messages, meta, err := b.Build(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, in, messages, meta)
+		if want := "Tool read: SUCCESS (summary)\nIn short, for planning: " + long[:19]; messages[2].Text != want {
+			t.Errorf("%s", messages[2].Text)
+		}
+		if want := (Cut{Step: 0, Chars: 9000, Summary: true}); meta.Cut[0] != want || meta.Summaries != 1 || meta.Previews != 1 || meta.SummariesFailed != 0 {
+			t.Errorf("%+v", meta)
+		}
+		if meta.Tokens >= without.Tokens {
+			t.Errorf("%d tokens, %d without summaries", meta.Tokens, without.Tokens)
+		}
+		if want := []time.Duration{time.Second, 0}[i]; meta.SummaryTime != want {
+			t.Errorf("build %d: summaries took %v", i, meta.SummaryTime)
+		}
+	}
+	if want := []SummaryRequest{{Goal: Planning, Question: "What?", Tool: "read", Result: long}}; !reflect.DeepEqual(s.asked, want) {
+		t.Errorf("asked %d times", len(s.asked))
+	}
+	in.Question = "Another?"
+	if _, _, err := b.Build(t.Context(), in); err != nil || len(s.asked) != 2 {
+		t.Errorf("another question: asked %d times, %v", len(s.asked), err)
+	}
+}
+
+// Synthesis shows results whole while they fit, and summaries of the others.
+func TestBuild_SummariesForSynthesis(t *testing.T) {
+	long := prose(seeded(), 9000)
+	in := Input{Question: "What?", Goal: Synthesis, Records: []Record{stepOf(0, success(long)), stepOf(1, success(long))}}
+	s := &fakeSummarizer{says: inShort}
+	_, all := build(t, Options{Summarizer: s}, in)
+	if len(s.asked) != 0 || all.Cut != nil {
+		t.Errorf("asked %d times, %+v", len(s.asked), all)
+	}
+	messages, meta := build(t, Options{Summarizer: s, Budget: all.Tokens - 1}, in)
+	check(t, in, messages, meta)
+	if len(s.asked) != 1 || meta.Summaries != 1 || len(meta.Cut) != 1 || !strings.Contains(messages[2].Text, "In short, for synthesis") {
+		t.Errorf("asked %d times, %+v", len(s.asked), meta)
+	}
+}
+
+func TestBuild_SummaryFails(t *testing.T) {
+	long := prose(seeded(), 9000)
+	for name, says := range map[string]func(SummaryRequest) (string, error){
+		"an error":  func(SummaryRequest) (string, error) { return "", errors.New("overloaded") },
+		"nothing":   func(SummaryRequest) (string, error) { return " \n", nil },
+		"no less":   func(r SummaryRequest) (string, error) { return r.Result, nil },
+		"a preview": nil,
+	} {
+		s := &fakeSummarizer{says: says}
+		var log bytes.Buffer
+		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		if says != nil {
+			o.Summarizer = s
+		}
+		b := NewBuilder(o)
+		in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(long))}}
+		messages, meta, err := b.Build(t.Context(), in)
+		if err != nil || meta.Previews != 1 || meta.Summaries != 0 || !strings.HasPrefix(messages[2].Text, "Tool read: SUCCESS (preview)\n") {
+			t.Errorf("%s: %v, %+v", name, err, meta)
+		}
+		if says == nil {
+			continue
+		}
+		if meta.SummariesFailed != 1 || !strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), long[:50]) {
+			t.Errorf("%s: %+v, log %s", name, meta, log.String())
+		}
+		if _, meta, err = b.Build(t.Context(), in); err != nil || len(s.asked) != 1 || meta.SummariesFailed != 0 {
+			t.Errorf("%s: asked %d times, %v", name, len(s.asked), err)
+		}
+	}
+}
+
+func TestBuild_SummaryIsBounded(t *testing.T) {
+	s := &fakeSummarizer{says: func(SummaryRequest) (string, error) { return strings.Repeat("ü", 5000), nil }}
+	in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(prose(seeded(), 50_000)))}}
+	messages, meta := build(t, Options{Summarizer: s}, in)
+	check(t, in, messages, meta)
+	if want := "Tool read: SUCCESS (summary)\n" + strings.Repeat("ü", 4000) + "… [1,000 more characters]"; messages[2].Text != want {
+		t.Error(messages[2].Text)
+	}
+	messages, meta = build(t, Options{Summarizer: s, Budget: 400}, in) // and does not fit in any case
+	check(t, in, messages, meta)
+}
+
+func TestBuild_SummaryCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &fakeSummarizer{says: func(SummaryRequest) (string, error) { cancel(); return "", ctx.Err() }}
+	b := NewBuilder(Options{Summarizer: s})
+	in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(prose(seeded(), 9000)))}}
+	for range 2 {
+		if _, _, err := b.Build(ctx, in); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	s.says = inShort
+	if _, meta, err := b.Build(t.Context(), in); err != nil || meta.Summaries != 1 {
+		t.Errorf("%+v, %v", meta, err)
+	}
+}
+
+// model is an llm.Model made of a function.
+type model func(llm.Request) (llm.Response, error)
+
+func (m model) Generate(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Response, error) {
+	return m(r)
+}
+func (m model) Name() string     { return "test" }
+func (m model) Provider() string { return "test" }
+
+func TestModelSummarizer(t *testing.T) {
+	var asked []llm.Request
+	s := &ModelSummarizer{MaxInput: 10, Model: model(func(r llm.Request) (llm.Response, error) {
+		asked = append(asked, r)
+		return llm.Response{Message: llm.Message{Role: llm.Assistant, Text: " It says so.\n"}, Stop: llm.StopEnd}, nil
+	})}
+	for _, goal := range []Goal{Planning, Synthesis} {
+		got, err := s.Summarize(t.Context(), SummaryRequest{Goal: goal, Question: "Who?", Tool: "search", Result: "0123456789abc"})
+		if err != nil || got != "It says so." {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	plan, answer := asked[0].Messages[0].Text, asked[1].Messages[0].Text
+	if plan == answer || !strings.Contains(plan, "what to do next") || !strings.Contains(answer, "answers the question") || asked[0].MaxTokens != 500 {
+		t.Errorf("%s\n%s", plan, answer)
+	}
+	for _, want := range []string{"Who?", "search", "0123456789… [3 more characters]"} {
+		if !strings.Contains(asked[0].Messages[1].Text, want) {
+			t.Errorf("%s\nhas no %q", asked[0].Messages[1].Text, want)
+		}
+	}
+}
+
+func TestModelSummarizer_Fails(t *testing.T) {
+	down := &llm.Error{Provider: "test", Status: 503}
+	for name, c := range map[string]struct {
+		r    llm.Response
+		err  error
+		want string // "": an error
+	}{
+		"down":     {err: down},
+		"silent":   {r: llm.Response{Stop: llm.StopEnd}},
+		"refusing": {r: llm.Response{Message: llm.Message{Text: "No."}, Stop: llm.StopRefusal}},
+		"long":     {r: llm.Response{Message: llm.Message{Text: "It says"}, Stop: llm.StopLength}, want: "It says …"},
+	} {
+		s := &ModelSummarizer{Model: model(func(llm.Request) (llm.Response, error) { return c.r, c.err })}
+		got, err := s.Summarize(t.Context(), SummaryRequest{Goal: Planning, Tool: "search", Result: "x"})
+		if got != c.want || (err == nil) != (c.want != "") || c.err != nil && !errors.Is(err, c.err) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package contextwindow
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// answer is a call of the model and the position of its result.
+type answer struct {
+	id   string
+	tool string
+	at   int // index in Record.Calls and Record.Results; -1: none
+}
+
+// turnOf returns the assistant's message of a step and the answers to its
+// calls. If the step has calls and the model's message has none, because the
+// model writes calls as text, turnOf makes a message: providers reject results
+// without a call.
+func turnOf(r *Record) (llm.Message, []answer) {
+	if r.Turn == nil || len(r.Turn.Calls) == 0 && len(r.Calls) > 0 {
+		return madeTurn(r)
+	}
+	msg := *r.Turn
+	answers := make([]answer, len(msg.Calls))
+	for i := range msg.Calls {
+		if msg.Calls[i].ID == "" {
+			msg.Calls = slices.Clone(msg.Calls) // do not modify r.Turn
+			msg.Calls[i].ID = madeID(r, i)
+		}
+		answers[i] = answer{id: msg.Calls[i].ID, tool: msg.Calls[i].Name, at: callOf(r, i)}
+		if j := answers[i].at; j >= 0 {
+			answers[i].tool = r.Calls[j].Tool
+		}
+	}
+	return msg, answers
+}
+
+// callOf returns the index in r.Calls of the turn's call i, by id or else by
+// position; -1 if there is none.
+func callOf(r *Record, i int) int {
+	if id := r.Turn.Calls[i].ID; id != "" {
+		if j := slices.IndexFunc(r.Calls, func(c Call) bool { return c.ID == id }); j >= 0 {
+			return j
+		}
+	}
+	if i < len(r.Calls) && r.Calls[i].ID == "" {
+		return i
+	}
+	return -1
+}
+
+// resultOf returns result i, or nil.
+func resultOf(r *Record, i int) *Result {
+	if i < 0 || i >= len(r.Results) {
+		return nil
+	}
+	return &r.Results[i]
+}
+
+// madeTurn returns a message made of the thought and the calls.
+func madeTurn(r *Record) (llm.Message, []answer) {
+	msg := llm.Message{Role: llm.Assistant, Text: r.Thought}
+	if len(r.Calls) == 0 {
+		return msg, nil
+	}
+	msg.Calls = make([]llm.ToolCall, len(r.Calls))
+	answers := make([]answer, len(r.Calls))
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		id := c.ID
+		for n := i; id == "" || hasID(msg.Calls[:i], id); n += len(r.Calls) {
+			id = madeID(r, n)
+		}
+		msg.Calls[i] = llm.ToolCall{ID: id, Name: c.Tool, Arguments: c.Arguments}
+		if len(c.Arguments) == 0 {
+			msg.Calls[i].Arguments = json.RawMessage("{}")
+		}
+		answers[i] = answer{id: id, tool: c.Tool, at: i}
+	}
+	return msg, answers
+}
+
+func hasID(calls []llm.ToolCall, id string) bool {
+	return slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.ID == id })
+}
+
+// madeID returns an id for a call without one.
+func madeID(r *Record, call int) string { return fmt.Sprintf("step%d_call%d", r.Index, call) }
+
+// isEmpty reports whether the message has no content. Providers reject such
+// messages.
+func isEmpty(m *llm.Message) bool {
+	return m.Text == "" && len(m.Calls) == 0 && len(m.Opaque.Data) == 0
+}

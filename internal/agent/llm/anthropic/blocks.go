@@ -1,0 +1,203 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// block is one of an answer's content: as it was started, and what was added.
+type block struct {
+	raw json.RawMessage
+	started
+
+	text, thinking, signature, input strings.Builder // added
+}
+
+type started struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+func newBlock(raw json.RawMessage) (*block, error) {
+	b := &block{raw: bytes.Clone(raw)}
+	if err := json.Unmarshal(raw, &b.started); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// arguments are a call's: an object, or what the model wrote in its place. A
+// call without any is one with an empty object. What is no JSON at all, such
+// as the beginning of an object that max_tokens cut, becomes a JSON string.
+func (b *block) arguments() json.RawMessage {
+	wrote := b.input.String()
+	if strings.TrimSpace(wrote) == "" {
+		if len(b.Input) > 0 && string(b.Input) != "null" {
+			return b.Input
+		}
+		return json.RawMessage(`{}`)
+	}
+	if !json.Valid([]byte(wrote)) {
+		return marshal(wrote)
+	}
+	return json.RawMessage(wrote)
+}
+
+// own returns the block for the next request, or nil for one that cannot go
+// back: thinking without its signature, blank text, a block that never became
+// whole. What the provider signs or encrypts stays as it is, to the byte.
+func (b *block) own() json.RawMessage {
+	switch b.Type {
+	case "text":
+		if text := b.Text + b.text.String(); !blank(text) {
+			return marshal(textBlock{Type: "text", Text: text})
+		}
+		return nil
+	case "thinking":
+		return b.ownThinking()
+	case "tool_use":
+		return marshal(toolUseBlock{Type: "tool_use", ID: b.ID, Name: b.Name, Input: object(b.arguments())})
+	}
+	if b.input.Len() > 0 {
+		return b.withInput()
+	}
+	return b.raw // redacted_thinking, and what will be invented
+}
+
+func (b *block) ownThinking() json.RawMessage {
+	signature := b.Signature + b.signature.String()
+	if signature == "" {
+		return nil
+	}
+	return marshal(struct {
+		Type      string `json:"type"`
+		Thinking  string `json:"thinking"`
+		Signature string `json:"signature"`
+	}{"thinking", b.Thinking + b.thinking.String(), signature})
+}
+
+// withInput completes a block of an unknown type that has an input.
+func (b *block) withInput() json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(b.raw, &fields) != nil || fields == nil {
+		return nil
+	}
+	fields["input"] = object(b.arguments())
+	return marshal(fields)
+}
+
+// track is what an answer says, or thinks, over all its blocks.
+type track struct {
+	out  strings.Builder
+	emit func(string)
+	gap  bool // other blocks have come in between
+	mine bool // the present block is one of ours
+}
+
+// open is told of each block that starts.
+func (t *track) open(mine bool, on func(llm.Delta), kind llm.DeltaKind) {
+	t.gap = t.gap || !mine
+	t.mine = mine
+	t.emit = func(s string) {
+		t.out.WriteString(s)
+		if on != nil {
+			on(llm.Delta{Kind: kind, Text: s})
+		}
+	}
+}
+
+// add adds a piece. Blocks that others stood between are paragraphs.
+func (t *track) add(s string) {
+	if s == "" || t.emit == nil {
+		return
+	}
+	if t.gap && t.out.Len() > 0 {
+		t.emit("\n\n")
+	}
+	t.gap = false
+	t.emit(s)
+}
+
+// response makes what callers get of a whole answer.
+func (a *answer) response() llm.Response {
+	r := llm.Response{
+		ID:       a.head.ID,
+		Model:    a.head.Model,
+		Message:  llm.Message{Role: llm.Assistant, Text: a.text.out.String()},
+		Thinking: a.thinking.out.String(),
+		Stop:     stopOf(a.head.StopReason),
+		Usage:    a.usage.sum(),
+	}
+	for _, b := range a.blocks {
+		if b.Type == "tool_use" {
+			call := llm.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.arguments()}
+			r.Message.Calls = append(r.Message.Calls, call)
+		}
+	}
+	if r.Stop != llm.StopRefusal { // a refused turn must not go back
+		r.Message.Opaque = a.opaque()
+	}
+	return r
+}
+
+// opaque keeps the blocks, unless text and calls say all that is in them.
+func (a *answer) opaque() llm.Opaque {
+	var blocks []json.RawMessage
+	special, calls := false, false
+	for i, b := range a.blocks {
+		calls = calls || b.Type == "tool_use"
+		special = special || b.Type != "tool_use" && (b.Type != "text" || i > 0 || calls)
+		if own := b.own(); own != nil {
+			blocks = append(blocks, own)
+		}
+	}
+	if !special || len(blocks) == 0 {
+		return llm.Opaque{}
+	}
+	return llm.Opaque{Provider: provider, Data: marshal(blocks)}
+}
+
+// stopOf translates a stop_reason. pause_turn is for tools of the provider's
+// own, which are not offered here.
+func stopOf(reason string) llm.Stop {
+	switch reason {
+	case "end_turn", "stop_sequence":
+		return llm.StopEnd
+	case "tool_use":
+		return llm.StopTools
+	case "max_tokens", "model_context_window_exceeded":
+		return llm.StopLength
+	case "refusal":
+		return llm.StopRefusal
+	}
+	return llm.StopOther
+}
+
+// sum counts as llm.Usage does: the API's input_tokens are those that no cache
+// had a part in.
+func (u *usage) sum() llm.Usage {
+	out := llm.Usage{
+		Input:  value(u.Input) + value(u.CacheCreation) + value(u.CacheRead),
+		Output: value(u.Output),
+		Cached: value(u.CacheRead),
+	}
+	if u.Details != nil {
+		out.Reasoning = u.Details.Thinking
+	}
+	return out
+}
+
+func value(n *int) int {
+	if n == nil || *n < 0 {
+		return 0
+	}
+	return *n
+}

@@ -1,0 +1,128 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// request is the body of POST /v1/messages.
+type request struct {
+	Model        string        `json:"model"`
+	MaxTokens    int           `json:"max_tokens"`
+	Stream       bool          `json:"stream"`
+	System       []textBlock   `json:"system,omitempty"`
+	Messages     []message     `json:"messages"`
+	Tools        []tool        `json:"tools,omitempty"`
+	ToolChoice   *toolChoice   `json:"tool_choice,omitempty"`
+	Thinking     *thinking     `json:"thinking,omitempty"`
+	OutputConfig *outputConfig `json:"output_config,omitempty"`
+}
+
+type message struct {
+	Role    string            `json:"role"`
+	Content []json.RawMessage `json:"content"`
+}
+
+type textBlock struct {
+	Type  string `json:"type"`
+	Text  string `json:"text"`
+	Cache *cache `json:"cache_control,omitempty"`
+}
+
+type toolUseBlock struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type toolResultBlock struct {
+	Type      string `json:"type"`
+	ToolUseID string `json:"tool_use_id"`
+	Content   string `json:"content,omitempty"`
+	IsError   bool   `json:"is_error,omitempty"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"input_schema"`
+	Cache       *cache          `json:"cache_control,omitempty"`
+}
+
+type toolChoice struct {
+	Type string `json:"type"` // auto, any, tool, none
+	Name string `json:"name,omitempty"`
+}
+
+type outputConfig struct {
+	Effort string `json:"effort,omitempty"`
+}
+
+// cache marks the end of a prefix that the provider may keep for the next
+// requests. The tools and the system prompt are the same throughout a
+// question, so both carry one.
+type cache struct {
+	Type string `json:"type"`
+}
+
+var ephemeral = &cache{Type: "ephemeral"}
+
+// build encodes req for the model. Without blocks the assistant's turns are
+// told anew, without their thinking.
+func build(model string, answerTokens int, req llm.Request, blocks bool) request {
+	choice, plan := choose(model, req)
+	if req.MaxTokens > 0 {
+		answerTokens = req.MaxTokens
+	}
+	out := request{
+		Model:     model,
+		MaxTokens: answerTokens + plan.room,
+		Stream:    true,
+		System:    system(req.Messages),
+		Messages:  conversation(req.Messages, blocks && !plan.off),
+		Tools:     tools(req.Tools),
+		Thinking:  plan.thinking,
+	}
+	if plan.budgeted() && continuesWithoutThinking(out.Messages) {
+		out.Thinking, out.MaxTokens = nil, answerTokens
+	}
+	if len(out.Tools) > 0 {
+		out.ToolChoice = choice
+	}
+	if plan.effort != "" {
+		out.OutputConfig = &outputConfig{Effort: plan.effort}
+	}
+	return out
+}
+
+// system collects what the operator says, wherever in the conversation it
+// stands: this API has one place for it.
+func system(messages []llm.Message) []textBlock {
+	var out []textBlock
+	for i := range messages {
+		if m := &messages[i]; m.Role == llm.System && !blank(m.Text) {
+			out = append(out, textBlock{Type: "text", Text: m.Text})
+		}
+	}
+	if len(out) > 0 {
+		out[len(out)-1].Cache = ephemeral
+	}
+	return out
+}
+
+func tools(in []llm.Tool) []tool {
+	var out []tool
+	for _, t := range in {
+		schema := t.InputSchema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		out = append(out, tool{Name: t.Name, Description: t.Description, InputSchema: schema})
+	}
+	if len(out) > 0 {
+		out[len(out)-1].Cache = ephemeral
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package llmhttp
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+const (
+	maxErrorBody = 64 << 10
+	maxCode      = 100  // bytes of a provider's code
+	maxMessage   = 1000 // bytes of its message
+	maskedKey    = "[key]"
+)
+
+// Refusal makes the error for a code and a message of the provider's, masked
+// and cut to a length that a log bears. Status is 0 for what came in a stream.
+func (c *Client) Refusal(status int, code, message string) *llm.Error {
+	return &llm.Error{
+		Provider: c.Provider,
+		Status:   status,
+		Code:     cut(c.Mask(code), maxCode),
+		Message:  cut(c.Mask(message), maxMessage),
+	}
+}
+
+// Mask replaces the client's secrets in a text.
+func (c *Client) Mask(text string) string {
+	for _, s := range c.Secrets {
+		if s != "" {
+			text = strings.ReplaceAll(text, s, maskedKey)
+		}
+	}
+	return text
+}
+
+// refusal reads an answer that is none.
+func (c *Client) refusal(resp *http.Response, s *Stream) *llm.Error {
+	body, _ := io.ReadAll(io.LimitReader(s, maxErrorBody)) // a part is better than nothing
+	var code, message string
+	if c.ParseError != nil {
+		code, message = c.ParseError(resp.StatusCode, body)
+	}
+	if code == "" && message == "" {
+		message = plain(body)
+	}
+	e := c.Refusal(resp.StatusCode, code, message)
+	e.RetryAfter = retryAfter(resp.Header, c.Retry.now())
+	return e
+}
+
+// plain is a body as a message: none of a page of HTML, which says nothing in
+// its first lines.
+func plain(body []byte) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "�"))
+	if strings.HasPrefix(text, "<") {
+		return ""
+	}
+	return text
+}
+
+// cut shortens a text to at most n bytes and an ellipsis, between characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// masked is an error whose text has no secret in it.
+type masked struct {
+	text string
+	err  error
+}
+
+func (m *masked) Error() string { return m.text }
+func (m *masked) Unwrap() error { return m.err }
+
+func (c *Client) maskError(err error) error {
+	text := err.Error()
+	if clean := c.Mask(text); clean != text {
+		return &masked{clean, err}
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+package llmtest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// Script says how a request is answered. It is called by several goroutines at
+// the same time if there are several requests.
+type Script func(Request) Turn
+
+// Turns answers the first request with the first turn, and so on. What comes
+// after the last is refused with status 400, which clients do not repeat.
+func Turns(turns ...Turn) Script {
+	return func(r Request) Turn {
+		if r.N > len(turns) {
+			return Turn{Status: http.StatusBadRequest, Code: "script_over",
+				Message: fmt.Sprintf("the script has %d turns, this is request %d", len(turns), r.N)}
+		}
+		return turns[r.N-1]
+	}
+}
+
+// Turn is an answer. The zero value is one without a word.
+type Turn struct {
+	Thinking string
+	Text     string
+	Calls    []llm.ToolCall // those without an ID get one
+	Stop     llm.Stop       // "" stands for tool_calls if there are Calls, else stop
+	Usage    llm.Usage      // zero stands for an estimate
+
+	// Status refuses the request, with Code and Message, and asks to come back
+	// after RetryAfter if that is not 0.
+	Status     int
+	Code       string
+	Message    string
+	RetryAfter time.Duration
+
+	// Hang is waited for before anything is said, the status too.
+	Hang <-chan struct{}
+	// Gate is waited for before each chunk: a value lets one through, closing
+	// it all of them.
+	Gate <-chan struct{}
+	// CutAfter breaks the connection after so many chunks; 0 does not.
+	CutAfter int
+	// Document answers in one piece, as servers do that cannot stream.
+	Document bool
+}
+
+// complete fills in what the turn leaves to the server.
+func (t Turn) complete(r Request) Turn {
+	calls := make([]llm.ToolCall, len(t.Calls))
+	for i, c := range t.Calls {
+		if c.ID == "" {
+			c.ID = fmt.Sprintf("call_%d_%d", r.N, i+1)
+		}
+		if len(c.Arguments) == 0 {
+			c.Arguments = []byte("{}")
+		}
+		calls[i] = c
+	}
+	t.Calls = calls
+	if t.Stop == "" {
+		t.Stop = llm.StopEnd
+		if len(t.Calls) > 0 {
+			t.Stop = llm.StopTools
+		}
+	}
+	if t.Usage == (llm.Usage{}) {
+		thought := len(t.Thinking) / 4
+		t.Usage = llm.Usage{Input: 1 + len(r.Body)/4, Output: 1 + len(t.Text)/4 + thought, Reasoning: thought}
+	}
+	return t
+}
+
+// say answers with a turn, up to where it hangs or is cut.
+func (s *Server) say(w http.ResponseWriter, r *http.Request, f format, req Request, t Turn) {
+	if s.wait(r.Context(), t.Hang) != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if t.Status != 0 {
+		s.refuse(w, f, t)
+		return
+	}
+	if (t.Document || !req.stream) && f.document != nil {
+		writeJSON(w, http.StatusOK, f.document(req, t))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	flush(w)
+	for i, event := range f.events(req, t) {
+		if s.wait(r.Context(), t.Gate) != nil || t.CutAfter > 0 && i == t.CutAfter {
+			panic(http.ErrAbortHandler)
+		}
+		if _, err := w.Write([]byte(event)); err != nil {
+			return
+		}
+		flush(w)
+	}
+}
+
+func flush(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).Flush() // a client that is gone shows at the next write
+}
+
+func (s *Server) refuse(w http.ResponseWriter, f format, t Turn) {
+	if t.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((t.RetryAfter+time.Second-1)/time.Second)))
+		w.Header().Set("Retry-After-Ms", strconv.FormatInt(t.RetryAfter.Milliseconds(), 10))
+	}
+	code, message := t.Code, t.Message
+	if code == "" {
+		code = "api_error"
+	}
+	if message == "" {
+		message = http.StatusText(t.Status)
+	}
+	writeJSON(w, t.Status, f.refusal(code, message))
+}
+
+// pieces cuts a text at its words, each with the space behind it, as models
+// stream it; arguments, which have few spaces, in three at least.
+func pieces(text string) []string {
+	out := strings.SplitAfter(text, " ")
+	if text == "" {
+		return nil
+	}
+	if n := len(text); len(out) < 3 && n >= 3 && isASCII(text) {
+		return []string{text[:n/3], text[n/3 : 2*n/3], text[2*n/3:]}
+	}
+	return out
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

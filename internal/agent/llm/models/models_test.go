@@ -1,0 +1,172 @@
+package models
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+var errNotSent = errors.New("kept back")
+
+// wire keeps what would be sent, and sends nothing.
+type wire struct {
+	url    string
+	header http.Header
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.url, w.header = r.URL.String(), r.Header
+	_, _ = io.Copy(io.Discard, r.Body)
+	r.Body.Close()
+	return nil, errNotSent
+}
+
+// TestOpen: where a model is asked, and with which key.
+func TestOpen(t *testing.T) {
+	all := env("OPENAI_API_KEY", "sk-openai", "ANTHROPIC_API_KEY", " sk-anthropic\n", "OPENROUTER_API_KEY", "sk-router", "DEEPSEEK_API_KEY", "sk-deep")
+	any := env("MEUP_MODEL_KEY", "sk-any")
+	for _, c := range []struct {
+		name, base, key          string
+		getenv                   func(string) string
+		wantURL, wantKey, wantBy string
+	}{
+		{"openai:gpt-5.2", "", "", all, "https://api.openai.com/v1/chat/completions", "sk-openai", "openai"},
+		{"openai:gpt-5.2", "", "sk-given", all, "https://api.openai.com/v1/chat/completions", "sk-given", "openai"},
+		{"openai:gpt-5.2", "", "", any, "https://api.openai.com/v1/chat/completions", "sk-any", "openai"},
+		{"openai:gpt-5.2", "https://API.openai.com/v1/", "", all, "https://api.openai.com/v1/chat/completions", "sk-openai", "openai"},
+		{"openai:gpt-5.2", "http://api.openai.com/v1", "", all, "http://api.openai.com/v1/chat/completions", "", "openai"},
+		{"openai:local", "http://127.0.0.1:9000", "", all, "http://127.0.0.1:9000/v1/chat/completions", "", "openai-compatible"},
+		{"openai:local", "http://127.0.0.1:9000/api/v2/", "", any, "http://127.0.0.1:9000/api/v2/chat/completions", "sk-any", "openai-compatible"},
+		{"openai:local", "http://127.0.0.1:9000", "sk-given", nil, "http://127.0.0.1:9000/v1/chat/completions", "sk-given", "openai-compatible"},
+		{"anthropic:claude-sonnet-5-5", "", "", all, "https://api.anthropic.com/v1/messages", "sk-anthropic", "anthropic"},
+		{"anthropic:claude-sonnet-5-5", "http://localhost:9000", "", all, "http://localhost:9000/v1/messages", "", "anthropic"},
+		{"anthropic:deepseek-v4-pro", "https://api.deepseek.com/anthropic", "", any, "https://api.deepseek.com/anthropic/v1/messages", "sk-any", "anthropic"},
+		{"openrouter:anthropic/claude-sonnet-5.5", "", "", all, "https://openrouter.ai/api/v1/chat/completions", "sk-router", "openrouter"},
+		{"deepseek:deepseek-v4-pro", "", "", all, "https://api.deepseek.com/v1/chat/completions", "sk-deep", "deepseek"},
+		{"ollama:qwen3:8b", "", "", all, "http://localhost:11434/v1/chat/completions", "", "ollama"},
+		{"ollama:qwen3:8b", "http://gpu:11434", "", nil, "http://gpu:11434/v1/chat/completions", "", "ollama"},
+		{"lmstudio:qwen3", "", "", nil, "http://localhost:1234/v1/chat/completions", "", "lmstudio"},
+		{"vllm:qwen3", "http://localhost:8000/v1", "", any, "http://localhost:8000/v1/chat/completions", "sk-any", "vllm"},
+	} {
+		w := &wire{}
+		m, err := Open(c.name, Options{BaseURL: c.base, Key: c.key, Getenv: c.getenv, HTTP: &http.Client{Transport: w}})
+		if err != nil {
+			t.Errorf("%s %s: %v", c.name, c.base, err)
+			continue
+		}
+		if _, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil); !errors.Is(err, errNotSent) {
+			t.Fatal(err)
+		}
+		key := strings.TrimPrefix(w.header.Get("Authorization"), "Bearer ") + w.header.Get("X-Api-Key")
+		_, name, _ := strings.Cut(c.name, ":")
+		if !strings.EqualFold(w.url, c.wantURL) || key != c.wantKey || m.Provider() != c.wantBy || m.Name() != name {
+			t.Errorf("%s %s: %s by %s at %s with %q", c.name, c.base, m.Name(), m.Provider(), w.url, key)
+		}
+	}
+}
+
+// TestOpenRefuses: an error says what to set, and no secret.
+func TestOpenRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, base string
+		getenv     func(string) string
+		want       string
+	}{
+		{"gpt-5.2", "", nil, "PROVIDER:NAME"},
+		{"", "", nil, "PROVIDER:NAME"},
+		{"openai:", "", nil, "no model"},
+		{"openai: ", "", nil, "no model"},
+		{"gemini:x", "", nil, "deepseek, ollama, lmstudio, vllm"},
+		{"openai:x", "", nil, "OPENAI_API_KEY or MEUP_MODEL_KEY"},
+		{"openai:x", "", env("OPENAI_API_KEY", " \n"), "OPENAI_API_KEY"},
+		{"openai:x", "https://api.openai.com", nil, "OPENAI_API_KEY"},
+		{"anthropic:x", "", env("OPENAI_API_KEY", "k"), "ANTHROPIC_API_KEY"},
+		{"openrouter:x", "", nil, "OPENROUTER_API_KEY"},
+		{"deepseek:x", "", nil, "DEEPSEEK_API_KEY"},
+		{"openai:x", "", env("OPENAI_API_KEY", "hunter2\nX-Evil: 1"), "characters"},
+		{"vllm:x", "", nil, "base URL"},
+		{"openai:x", "localhost:8000", nil, "http://"},
+		{"openai:x", "ftp://localhost", nil, "http://"},
+		{"openai:x", "http://", nil, "no host"},
+		{"openai:x", "http://:80/v1", nil, "no host"},
+		{"openai:x", "http://me:hunter2@host/v1", nil, "user"},
+		{"openai:x", "http://host/v1?key=hunter2", nil, "query"},
+		{"openai:x", "http://ho st/hunter2", nil, "not a URL"},
+	} {
+		_, err := Open(c.name, Options{BaseURL: c.base, Getenv: c.getenv})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s %s: got %v, want %q in it", c.name, c.base, err, c.want)
+		}
+	}
+}
+
+// TestPlainHTTP: a key that others can read on its way is worth a word.
+func TestPlainHTTP(t *testing.T) {
+	for base, want := range map[string]bool{
+		"http://gpu.example:8000/v1": true, "https://gpu.example/v1": false,
+		"http://localhost:8000/v1": false, "http://127.0.0.1:8000/v1": false, "http://[::1]:8000/v1": false,
+	} {
+		var log bytes.Buffer
+		_, err := Open("vllm:x", Options{BaseURL: base, Key: "sk-secret", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := log.Len() > 0; got != want || strings.Contains(log.String(), "sk-secret") {
+			t.Errorf("%s: logged %q", base, log.String())
+		}
+	}
+}
+
+func TestFromEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		getenv func(string) string
+		want   string
+	}{
+		{nil, ""},
+		{env("MEUP_MODEL_KEY", "k"), ""},
+		{env("OPENAI_API_KEY", " "), ""},
+		{env("OPENAI_API_KEY", "k"), "openai:gpt-5.2"},
+		{env("DEEPSEEK_API_KEY", "k", "ANTHROPIC_API_KEY", "k"), "anthropic:claude-sonnet-5-5"},
+		{env("DEEPSEEK_API_KEY", "k"), "deepseek:deepseek-v4-flash"},
+		{env("OPENROUTER_API_KEY", "k"), "openrouter:anthropic/claude-sonnet-5.5"},
+	} {
+		got, ok := FromEnvironment(c.getenv)
+		if got != c.want || ok != (c.want != "") {
+			t.Errorf("got %q %v, want %q", got, ok, c.want)
+		}
+		if !ok {
+			continue
+		}
+		if _, err := Open(got, Options{Getenv: c.getenv}); err != nil {
+			t.Errorf("%s cannot be opened: %v", got, err)
+		}
+	}
+}
+
+func TestMask(t *testing.T) {
+	got := Mask(env("OPENAI_API_KEY", "a\n", "ANTHROPIC_API_KEY", "b", "MEUP_MODEL_KEY", "a", "DEEPSEEK_API_KEY", "", "HOME", "/root"))
+	if want := []string{"a", "b"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Mask(nil); got != nil {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,269 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
+)
+
+var question = llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "q"}}}
+
+func TestErrorsOfServers(t *testing.T) {
+	for name, tc := range map[string]struct{ body, code, message string }{
+		"OpenAI":          {`{"error":{"message":"Rate limit reached","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, "rate_limit_exceeded", "Rate limit reached"},
+		"OpenAI, no code": {`{"error":{"message":"no","type":"invalid_request_error","param":"messages","code":null}}`, "invalid_request_error", "no"},
+		"OpenRouter":      {`{"error":{"code":402,"message":"Insufficient credits","metadata":{}},"user_id":"u"}`, "402", "Insufficient credits"},
+		"Gemini":          {`[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]`, "400", "API key not valid."},
+		"Ollama":          {`{"error":"model \"x\" not found"}`, "", `model "x" not found`},
+		"vLLM":            {`{"object":"error","message":"too long","type":"BadRequestError","param":null,"code":400}`, "400", "too long"},
+		"FastAPI":         {`{"detail":"Not Found"}`, "", "Not Found"},
+		"FastAPI's list":  {`{"detail":[{"loc":["body"],"msg":"field required"}]}`, "", ""},
+		"not JSON":        {`upstream connect error`, "", ""},
+		"a number":        {`7`, "", ""},
+		"an empty list":   {`[]`, "", ""},
+		"error in errors": {strings.Repeat(`{"error":`, 9) + `"deep"` + strings.Repeat("}", 9), "", ""},
+		"empty code":      {`{"error":{"message":"m","type":"t","code":""}}`, "t", "m"},
+	} {
+		if code, message := parseError([]byte(tc.body)); code != tc.code || message != tc.message {
+			t.Errorf("%s: %q %q", name, code, message)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s.","type":"invalid_request_error","code":"invalid_api_key"}}`,
+			strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	})
+	_, err := m.Generate(t.Context(), question, nil)
+	var e *llm.Error
+	if !errors.As(err, &e) || e.Status != 401 || e.Code != "invalid_api_key" || e.Provider != "acme" || e.Message != "Incorrect API key provided: [key]." {
+		t.Fatalf("%v", err)
+	}
+	// What comes within a stream is masked all the same.
+	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {\"error\":{\"message\":\"overloaded, sk-secret-key\",\"code\":503}}\n\n")
+	})
+	_, err = m.Generate(t.Context(), question, nil)
+	if !errors.As(err, &e) || e.Status != 0 || e.Code != "503" || e.Message != "overloaded, [key]" {
+		t.Fatalf("%v", err)
+	}
+}
+
+// TestBusyWithinTheStream: it is asked again while nothing has gone out.
+func TestBusyWithinTheStream(t *testing.T) {
+	const (
+		busy  = `{"error":{"message":"overloaded","code":%d}}`
+		piece = `{"choices":[{"index":0,"delta":{"content":"Well"}}]}`
+		call  = `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{"}}]}}]}`
+		whole = `{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}`
+	)
+	for name, tc := range map[string]struct {
+		first, kind string
+		asked       int
+		deltas      string
+	}{
+		"at once":         {fmt.Sprintf("data: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
+		"too many":        {fmt.Sprintf("data: "+busy+"\n\n", 429), "text/event-stream", 2, "Hi"},
+		"in one document": {fmt.Sprintf(busy, 503), "application/json", 2, "Hi"},
+		"in a call":       {fmt.Sprintf("data: "+call+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 2, "Hi"},
+		"not for long":    {fmt.Sprintf("data: "+busy+"\n\n", 400), "text/event-stream", 1, ""},
+		"after a piece":   {fmt.Sprintf("data: "+piece+"\n\ndata: "+busy+"\n\n", 503), "text/event-stream", 1, "Well"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if asked++; asked == 1 {
+					answers(tc.kind, []byte(tc.first))(w, r)
+					return
+				}
+				answers("text/event-stream", []byte("data: "+whole+"\n\n"))(w, r)
+			})
+			deltas := ""
+			resp, err := m.Generate(t.Context(), question, func(d llm.Delta) { deltas += d.Text })
+			if asked != tc.asked || deltas != tc.deltas || (err == nil) != (tc.asked == 2) {
+				t.Errorf("asked %d times, %q, %v", asked, deltas, err)
+			}
+			if err == nil && (resp.Message.Text != "Hi" || len(resp.Message.Calls) > 0) {
+				t.Errorf("got %+v", resp)
+			}
+		})
+	}
+}
+
+func TestBusyServerIsAskedAgain(t *testing.T) {
+	asked := 0
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked < 3 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n"))(w, r)
+	}, func(o *Options) {
+		o.Retry = llmhttp.Retry{Sleep: func(_ context.Context, d time.Duration) error {
+			if d != time.Second {
+				t.Errorf("waits %v", d)
+			}
+			return nil
+		}}
+	})
+	resp, err := m.Generate(t.Context(), question, nil)
+	if err != nil || resp.Message.Text != "Hi" || asked != 3 {
+		t.Fatalf("%+v %v, asked %d times", resp, err, asked)
+	}
+}
+
+// What a connection brings after the finish_reason is not needed.
+func TestBrokenBehindTheEnd(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"usa"))(w, r)
+		panic(http.ErrAbortHandler)
+	})
+	if resp, err := m.Generate(t.Context(), question, nil); err != nil || resp.Message.Text != "Hi" {
+		t.Fatalf("%+v %v", resp, err)
+	}
+	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"))(w, r)
+		panic(http.ErrAbortHandler)
+	})
+	if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrCut) {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"))(w, r)
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	_, err := m.Generate(ctx, question, func(llm.Delta) { cancel() })
+	if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrCut) {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestTooManyCalls(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range maxCalls + 1 {
+			fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d,\"function\":{\"name\":\"f\"}}]}}]}\n\n", i*1000000)
+		}
+	})
+	if _, err := m.Generate(t.Context(), question, nil); err == nil || !strings.Contains(err.Error(), "more than 256 tool calls") {
+		t.Fatalf("%v", err)
+	}
+}
+
+func TestFinishReasons(t *testing.T) {
+	for reason, want := range map[string]llm.Stop{
+		"stop": llm.StopEnd, "length": llm.StopLength, "content_filter": llm.StopRefusal, "tool_calls": llm.StopEnd,
+		"function_call": llm.StopEnd, "repetition": llm.StopOther,
+	} {
+		m := serve(t, answers("text/event-stream", []byte(`data: {"choices":[{"delta":{},"finish_reason":"`+reason+`"}]}`+"\n\n")))
+		if resp, err := m.Generate(t.Context(), question, nil); err != nil || resp.Stop != want {
+			t.Errorf("%s: %q %v", reason, resp.Stop, err)
+		}
+	}
+	for kind, body := range map[string]string{
+		"text/event-stream": `data: {"choices":[{"delta":{},"finish_reason":"abort"}]}` + "\n\n",
+		"application/json":  "\n\n\n",
+		"application/json ": `{"choices":[]}`,
+	} {
+		m := serve(t, answers(kind, []byte(body)))
+		if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrCut) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// Requests of the same model do not see each other's answers.
+func TestAtTheSameTime(t *testing.T) {
+	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var in chatRequest
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			t.Error(err)
+		}
+		text, _ := json.Marshal(*in.Messages[0].Content)
+		answers("text/event-stream", []byte(strings.Repeat(`data: {"choices":[{"delta":{"content":`+string(text)+`}}]}`+"\n\n", 3)+"data: [DONE]\n\n"))(w, r)
+	})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			word := fmt.Sprint(i)
+			resp, err := m.Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: word}}}, nil)
+			if err != nil || resp.Message.Text != strings.Repeat(word, 3) {
+				t.Errorf("%q %v", resp.Message.Text, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestGenerate_RefusedParameters: a server that refuses a parameter is asked once
+// more in another way, and not with that parameter again.
+func TestGenerate_RefusedParameters(t *testing.T) {
+	const (
+		noEffort  = `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort","type":"invalid_request_error"}}`
+		newTokens = `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","type":"invalid_request_error"}}`
+	)
+	tests := []struct {
+		name     string
+		refuses  map[string]string // by parameter
+		requests int               // of the first question
+		wrong    bool
+	}{
+		{"takes all", nil, 1, false},
+		{"no effort", map[string]string{"reasoning_effort": noEffort}, 2, false},
+		{"new tokens", map[string]string{"max_tokens": newTokens}, 2, false},
+		{"both", map[string]string{"reasoning_effort": noEffort, "max_tokens": newTokens}, 3, false},
+		{"something else", map[string]string{"messages": `{"error":{"message":"too long"}}`}, 1, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			requests := 0
+			m := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				requests++
+				var body map[string]any
+				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+					t.Error(err)
+				}
+				for parameter, refusal := range test.refuses {
+					if _, sent := body[parameter]; sent {
+						w.WriteHeader(http.StatusBadRequest)
+						_, _ = io.WriteString(w, refusal)
+						return
+					}
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"fine"},"finish_reason":"stop"}]}`)
+			})
+			req := question
+			req.Effort, req.MaxTokens = "low", 100
+			for i, want := range []int{test.requests, 1} {
+				requests = 0
+				resp, err := m.Generate(t.Context(), req, nil)
+				if (err != nil) != test.wrong || !test.wrong && resp.Message.Text != "fine" {
+					t.Errorf("question %d: %q, %v", i, resp.Message.Text, err)
+				}
+				if requests != want {
+					t.Errorf("question %d took %d requests, want %d", i, requests, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// replay is what of an answer goes back to its provider, in the fields that it
+// came in; the data of llm.Opaque.
+type replay struct {
+	ReasoningContent string                     `json:"reasoning_content,omitempty"`
+	Reasoning        string                     `json:"reasoning,omitempty"`
+	Details          []json.RawMessage          `json:"reasoning_details,omitempty"`
+	Extra            map[string]json.RawMessage `json:"extra_content,omitempty"` // by the call's id
+}
+
+func readReplay(data json.RawMessage) replay {
+	var r replay
+	if json.Unmarshal(data, &r) != nil {
+		return replay{}
+	}
+	return r
+}
+
+// keeper collects a replay while an answer grows.
+type keeper struct {
+	content, reasoning strings.Builder
+	details            []*detail
+}
+
+// detail is one of OpenRouter's reasoning_details. Those with a text come in
+// pieces; the pieces make one detail again, since the provider that signed it
+// compares the whole.
+type detail struct {
+	Type      str             `json:"type"`
+	Index     json.RawMessage `json:"index"`
+	ID        str             `json:"id"`
+	Text      str             `json:"text"`
+	Summary   str             `json:"summary"`
+	Signature json.RawMessage `json:"signature"`
+
+	raw    json.RawMessage // as it came, while it is of one piece
+	text   strings.Builder
+	merged bool
+}
+
+const (
+	detailText    = "reasoning.text"
+	detailSummary = "reasoning.summary"
+)
+
+// said is what a detail, or a piece of one, lets people read.
+func (d *detail) said() string {
+	switch d.Type {
+	case detailText:
+		return string(d.Text)
+	case detailSummary:
+		return string(d.Summary)
+	}
+	return ""
+}
+
+func readDetail(raw json.RawMessage) *detail {
+	d := &detail{raw: raw}
+	if json.Unmarshal(raw, d) != nil {
+		return &detail{raw: raw}
+	}
+	d.text.WriteString(d.said())
+	return d
+}
+
+// textOf is what pieces let people read. Another summary begins a paragraph.
+func (k *keeper) textOf(pieces []json.RawMessage) string {
+	var b strings.Builder
+	last := k.last()
+	for _, raw := range pieces {
+		d := readDetail(raw)
+		said := d.said()
+		if said != "" && last != nil && last.said() != "" && !last.continuedBy(d) {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(said)
+		last = d
+	}
+	return b.String()
+}
+
+func (k *keeper) last() *detail {
+	if len(k.details) == 0 {
+		return nil
+	}
+	return k.details[len(k.details)-1]
+}
+
+func (k *keeper) add(pieces []json.RawMessage) {
+	for _, raw := range pieces {
+		if !some(raw) {
+			continue
+		}
+		d := readDetail(raw)
+		if last := k.last(); last != nil && last.continuedBy(d) {
+			last.merge(d)
+			continue
+		}
+		k.details = append(k.details, d)
+	}
+}
+
+// continuedBy reports whether next is a further piece of d.
+func (d *detail) continuedBy(next *detail) bool {
+	if d.Type != next.Type || d.Type != detailText && d.Type != detailSummary {
+		return false
+	}
+	if d.ID != "" && next.ID != "" && d.ID != next.ID {
+		return false
+	}
+	return bytes.Equal(d.Index, next.Index)
+}
+
+func (d *detail) merge(next *detail) {
+	d.merged = true
+	d.text.WriteString(next.said())
+	if some(next.Signature) {
+		d.Signature = next.Signature
+	}
+}
+
+// json is the detail as its provider would have sent it in one piece: the first
+// piece, with the whole text, and what came later.
+func (d *detail) json() json.RawMessage {
+	if !d.merged {
+		return d.raw
+	}
+	var fields map[string]json.RawMessage
+	text, err := json.Marshal(d.text.String())
+	if err != nil || json.Unmarshal(d.raw, &fields) != nil {
+		return d.raw
+	}
+	name := "text"
+	if d.Type == detailSummary {
+		name = "summary"
+	}
+	fields[name] = text
+	if some(d.Signature) {
+		fields["signature"] = d.Signature
+	}
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return d.raw
+	}
+	return out
+}
+
+func (k *keeper) opaque(provider string, extra map[string]json.RawMessage) llm.Opaque {
+	r := replay{ReasoningContent: k.content.String(), Extra: extra}
+	for _, d := range k.details {
+		r.Details = append(r.Details, d.json())
+	}
+	if r.Details == nil && r.ReasoningContent == "" { // else it says the same again
+		r.Reasoning = k.reasoning.String()
+	}
+	data, err := json.Marshal(r)
+	if err != nil || string(data) == "{}" {
+		return llm.Opaque{}
+	}
+	return llm.Opaque{Provider: provider, Data: data}
+}

@@ -1,0 +1,192 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+type chatRequest struct {
+	Model               string         `json:"model"`
+	Messages            []chatMessage  `json:"messages"`
+	Tools               []chatTool     `json:"tools,omitempty"`
+	ToolChoice          any            `json:"tool_choice,omitempty"`
+	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	MaxTokens           int            `json:"max_tokens,omitempty"`
+	ReasoningEffort     string         `json:"reasoning_effort,omitempty"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type chatMessage struct {
+	Role       string     `json:"role"`
+	Content    *string    `json:"content"` // null beside calls alone
+	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+
+	ReasoningContent string            `json:"reasoning_content,omitempty"`
+	Reasoning        string            `json:"reasoning,omitempty"`
+	ReasoningDetails []json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+type chatCall struct {
+	ID           string          `json:"id"`
+	Type         string          `json:"type"`
+	Function     chatFunction    `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON within a string
+}
+
+type chatTool struct {
+	Type     string       `json:"type"`
+	Function functionTool `json:"function"`
+}
+
+type functionTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
+
+func (m *Model) body(req llm.Request) chatRequest {
+	out := chatRequest{
+		Model: m.name, Messages: m.messages(req.Messages),
+		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true},
+	}
+	for _, t := range req.Tools {
+		out.Tools = append(out.Tools, toolOf(t))
+	}
+	if len(out.Tools) > 0 { // the choice is refused without any
+		out.ToolChoice = choiceOf(req.Choice)
+	}
+	if !m.noEffort.Load() {
+		out.ReasoningEffort = req.Effort
+	}
+	// OpenAI's reasoning models refuse max_tokens, other servers do not know
+	// its successor.
+	if m.newTokens.Load() {
+		out.MaxCompletionTokens = req.MaxTokens
+	} else {
+		out.MaxTokens = req.MaxTokens
+	}
+	return out
+}
+
+func toolOf(t llm.Tool) chatTool {
+	schema := t.InputSchema
+	if len(schema) == 0 {
+		schema = emptySchema
+	}
+	return chatTool{"function", functionTool{t.Name, t.Description, schema}}
+}
+
+func choiceOf(c llm.ToolChoice) any {
+	switch c {
+	case llm.Auto:
+		return nil
+	case llm.None, llm.Required:
+		return string(c)
+	}
+	return map[string]any{"type": "function", "function": map[string]any{"name": string(c)}}
+}
+
+func (m *Model) messages(in []llm.Message) []chatMessage {
+	out := make([]chatMessage, 0, len(in))
+	tooled := withCalls(in)
+	for i, msg := range in {
+		text := msg.Text
+		c := chatMessage{Role: string(msg.Role), Content: &text}
+		switch msg.Role {
+		case llm.ToolResult:
+			c.ToolCallID = msg.CallID
+			text = resultText(msg)
+		case llm.Assistant:
+			m.assistant(&c, msg, tooled[i])
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (m *Model) assistant(c *chatMessage, msg llm.Message, tooled bool) {
+	var kept replay
+	if msg.Opaque.Provider == m.provider {
+		kept = readReplay(msg.Opaque.Data)
+	}
+	for _, call := range msg.Calls {
+		c.ToolCalls = append(c.ToolCalls, chatCall{
+			ID: call.ID, Type: "function",
+			Function:     chatFunction{call.Name, argumentsText(call.Arguments)},
+			ExtraContent: kept.Extra[call.ID],
+		})
+	}
+	if len(c.ToolCalls) > 0 && msg.Text == "" {
+		c.Content = nil
+	}
+	if tooled {
+		c.ReasoningContent, c.Reasoning, c.ReasoningDetails = kept.ReasoningContent, kept.Reasoning, kept.Details
+	}
+}
+
+// withCalls marks the messages that belong to a question, all that lies between
+// two of the user's messages, for which tools were called.
+func withCalls(in []llm.Message) []bool {
+	out := make([]bool, len(in))
+	for start := 0; start < len(in); {
+		end := start + 1
+		for end < len(in) && in[end].Role != llm.User {
+			end++
+		}
+		tooled := slices.ContainsFunc(in[start:end], func(m llm.Message) bool { return len(m.Calls) > 0 })
+		for ; start < end; start++ {
+			out[start] = tooled
+		}
+	}
+	return out
+}
+
+// resultText is a tool's result. The format has no field for one that failed.
+func resultText(msg llm.Message) string {
+	if msg.IsError && !strings.HasPrefix(strings.ToLower(msg.Text), "error") {
+		return "Error: " + msg.Text
+	}
+	return msg.Text
+}
+
+// argumentsText is always an object: servers whose template reads the
+// arguments refuse the whole conversation over one call that is none.
+func argumentsText(raw json.RawMessage) string {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return "{}"
+	}
+	if isObject(raw) {
+		return string(raw)
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	wrapped, err := json.Marshal(map[string]string{"invalid": text})
+	if err != nil {
+		return "{}"
+	}
+	return string(wrapped)
+}
+
+func isObject(raw []byte) bool {
+	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
+}

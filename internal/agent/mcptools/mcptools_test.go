@@ -1,0 +1,357 @@
+package mcptools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/agent/docserver"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
+)
+
+// The test binary is also the servers that the tests start: a real program at
+// the other end of a real pipe.
+func TestMain(m *testing.M) {
+	switch os.Getenv("MEUP_TEST_SERVER") {
+	case "docs":
+		exitWith(docserver.Serve(context.Background(), os.Args[1], "test"))
+	case "moody":
+		exitWith(moody(revisions()...).Run(context.Background(), &mcp.StdioTransport{}))
+	case "moody-http":
+		exitWith(serveHTTP(os.Args[1], moody(revisions()...)))
+	case "broken":
+		fmt.Fprintln(os.Stderr, "the licence has expired")
+		os.Exit(3)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func exitWith(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// moody is a server whose tools do what goes wrong in real ones. It speaks the
+// revisions of MCP that are given, or all.
+func moody(revisions ...string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "moody", Version: "1"}, &mcp.ServerOptions{
+		SupportedProtocolVersions: revisions,
+		SubscribeHandler:          func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler:        func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	s.AddResource(&mcp.Resource{URI: "mood://now", Name: "mood"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "mood://now", Text: "fine"}}}, nil
+	})
+	s.AddTool(&mcp.Tool{Name: "precise", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: json.RawMessage(preciseResult)}, nil
+	})
+	s.AddTool(&mcp.Tool{Name: "refuse", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var args struct{ Code int64 }
+		_ = json.Unmarshal(req.Params.Arguments, &args)
+		return nil, &jsonrpc.Error{Code: args.Code, Message: "not today", Data: json.RawMessage(`{"until":9007199254740993}`)}
+	})
+	text := func(s string) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+	}
+	type none struct{}
+	add := func(name string, run func(context.Context) (*mcp.CallToolResult, error)) {
+		mcp.AddTool(s, &mcp.Tool{Name: name, Description: name}, func(ctx context.Context, _ *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+			res, err := run(ctx)
+			return res, nil, err
+		})
+	}
+	add("pid", func(context.Context) (*mcp.CallToolResult, error) { return text(strconv.Itoa(os.Getpid())), nil })
+	add("die", func(context.Context) (*mcp.CallToolResult, error) { os.Exit(7); return nil, nil })
+	add("change", func(ctx context.Context) (*mcp.CallToolResult, error) {
+		return text("changed"), s.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "mood://now"})
+	})
+	add("fail", func(context.Context) (*mcp.CallToolResult, error) { return nil, errors.New("out of paper") })
+	add("huge", func(context.Context) (*mcp.CallToolResult, error) {
+		return text(strings.Repeat("0123456789", 1<<20)), nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "hang"}, func(ctx context.Context, req *mcp.CallToolRequest, _ none) (*mcp.CallToolResult, any, error) {
+		if token := req.Params.GetProgressToken(); token != nil {
+			_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: 1})
+		}
+		<-ctx.Done() // a cancelled call ends here
+		if path := os.Getenv("MEUP_TEST_NOTE"); path != "" {
+			_ = os.WriteFile(path, []byte("cancelled"), 0o600)
+		}
+		return nil, nil, ctx.Err()
+	})
+	add("child", func(context.Context) (*mcp.CallToolResult, error) {
+		cmd := exec.Command("sleep", "600")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		return text(strconv.Itoa(cmd.Process.Pid)), nil
+	})
+	add("grow", func(context.Context) (*mcp.CallToolResult, error) {
+		add("grown", func(context.Context) (*mcp.CallToolResult, error) { return text("yes"), nil })
+		return text("done"), nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "list_directory"}, func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+		return text("mine"), nil, nil
+	})
+	return s
+}
+
+func self(t *testing.T, which string, args ...string) mcptools.Server {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcptools.Server{
+		Name: which, Command: append([]string{exe}, args...),
+		Env: append(os.Environ(), "MEUP_TEST_SERVER="+which),
+	}
+}
+
+func start(t *testing.T, opts mcptools.Options, servers ...mcptools.Server) *mcptools.Set {
+	t.Helper()
+	opts.MinBackoff = time.Millisecond
+	set, err := mcptools.Start(t.Context(), servers, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	return set
+}
+
+func call(t *testing.T, set *mcptools.Set, tool, args string) string {
+	t.Helper()
+	res, err := set.Call(t.Context(), tool, json.RawMessage(args))
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	return res.Text
+}
+
+func docs(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"deploy.md": "# Deploy\npush it\n", "notes.txt": "a note"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestCallsAServersTools(t *testing.T) {
+	dir := docs(t)
+	set := start(t, mcptools.Options{}, self(t, "docs", dir))
+	var names []string
+	for _, tool := range set.Tools() {
+		names = append(names, tool.Name)
+		if !tool.ReadOnly || !tool.Hinted || len(tool.InputSchema) < 10 || tool.Description == "" || tool.Server != "docs" {
+			t.Errorf("tool %+v", tool)
+		}
+	}
+	if got := fmt.Sprint(names); got != "[list_allowed_directories list_directory read_text_file search_files]" {
+		t.Errorf("tools %s", got)
+	}
+	if got := call(t, set, "list_directory", `{"path":"."}`); got != "[FILE] deploy.md\n[FILE] notes.txt" {
+		t.Errorf("listing %q", got)
+	}
+	res, err := set.Call(t.Context(), "read_text_file", json.RawMessage(`{"path":"none"}`))
+	if err != nil || !res.IsError || !strings.Contains(res.Text, "no such file") || !json.Valid(res.JSON) {
+		t.Errorf("missing file: %+v, %v", res, err)
+	}
+	if _, err := set.Call(t.Context(), "fly", nil); !errors.Is(err, mcptools.ErrUnknownTool) {
+		t.Errorf("unknown tool: %v", err)
+	}
+}
+
+func TestNamesThatCollideAreQualified(t *testing.T) {
+	dir := docs(t)
+	set := start(t, mcptools.Options{}, self(t, "docs", dir), self(t, "moody"), self(t, "docs", dir))
+	if got := call(t, set, "moody__list_directory", `{}`); got != "mine" {
+		t.Errorf("moody says %q", got)
+	}
+	if got := call(t, set, "docs-2__list_directory", `{"path":"."}`); !strings.Contains(got, "deploy.md") {
+		t.Errorf("docs-2 says %q", got)
+	}
+	if _, err := set.Call(t.Context(), "list_directory", json.RawMessage(`{}`)); !errors.Is(err, mcptools.ErrUnknownTool) {
+		t.Errorf("the ambiguous name: %v", err)
+	}
+	call(t, set, "pid", `{}`) // not ambiguous
+}
+
+func TestStartsADeadServerAgain(t *testing.T) {
+	set := start(t, mcptools.Options{}, self(t, "moody"))
+	before := call(t, set, "pid", `{}`)
+	if _, err := set.Call(t.Context(), "die", nil); !errors.Is(err, mcptools.ErrServerGone) {
+		t.Errorf("the call that it died of: %v", err)
+	}
+	if after := call(t, set, "pid", `{}`); after == before {
+		t.Errorf("still %s", after)
+	}
+}
+
+func TestTimeoutCancelsTheCall(t *testing.T) {
+	note := filepath.Join(t.TempDir(), "note")
+	server := self(t, "moody")
+	server.Env = append(server.Env, "MEUP_TEST_NOTE="+note)
+	set := start(t, mcptools.Options{CallTimeout: 50 * time.Millisecond}, server)
+	if _, err := set.Call(t.Context(), "hang", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	eventually(t, "the server was told", func() bool { _, err := os.Stat(note); return err == nil })
+	call(t, set, "pid", `{}`) // it lives on
+}
+
+func TestHugeResult(t *testing.T) {
+	set := start(t, mcptools.Options{}, self(t, "moody"))
+	res, err := set.Call(t.Context(), "huge", nil)
+	if err != nil || len(res.Text) != 10<<20 {
+		t.Errorf("%d bytes, %v", len(res.Text), err)
+	}
+}
+
+func TestToolErrorIsAResult(t *testing.T) {
+	set := start(t, mcptools.Options{}, self(t, "moody"))
+	res, err := set.Call(t.Context(), "fail", nil)
+	if err != nil || !res.IsError || res.Text != "out of paper" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	_, err = set.Call(t.Context(), "pid", json.RawMessage(`{"unknown":1}`))
+	var rpc *jsonrpc.Error
+	if err != nil && !errors.As(err, &rpc) {
+		t.Errorf("wrong arguments: %v", err)
+	}
+}
+
+func TestCloseEndsWhatTheServerStarted(t *testing.T) {
+	set := start(t, mcptools.Options{Grace: 50 * time.Millisecond}, self(t, "moody"))
+	child, err := strconv.Atoi(call(t, set, "child", `{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := make(chan error, 1)
+	go func() {
+		_, err := set.Call(context.Background(), "hang", nil)
+		waits <- err
+	}()
+	if err := set.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waits; !errors.Is(err, mcptools.ErrClosed) {
+		t.Errorf("the call under way: %v", err)
+	}
+	// The child is init's now, which may take a moment to bury it.
+	eventually(t, "the child is gone", func() bool { return !alive(child) })
+	if _, err := set.Call(t.Context(), "pid", nil); !errors.Is(err, mcptools.ErrClosed) {
+		t.Errorf("after close: %v", err)
+	}
+}
+
+// alive: a zombie that nobody buries is dead all the same.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
+}
+
+func TestServerThatDoesNotStart(t *testing.T) {
+	_, err := mcptools.Start(t.Context(), []mcptools.Server{self(t, "moody"), self(t, "broken")}, mcptools.Options{})
+	if err == nil || !strings.Contains(err.Error(), "start tool server broken") || !strings.Contains(err.Error(), "licence has expired") {
+		t.Errorf("error %v", err)
+	}
+	_, err = mcptools.Start(t.Context(), []mcptools.Server{{Command: []string{"/no/such/program"}}}, mcptools.Options{})
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	if _, err = mcptools.Start(t.Context(), []mcptools.Server{{}}, mcptools.Options{}); err == nil {
+		t.Error("started nothing")
+	}
+}
+
+func TestStreamableHTTP(t *testing.T) {
+	server := moody()
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
+	var headers []string
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			headers = append(headers, r.Method)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	set := start(t, mcptools.Options{}, mcptools.Server{URL: web.URL, Header: http.Header{"Authorization": {"Bearer secret"}}})
+	if got := call(t, set, "pid", `{}`); got != strconv.Itoa(os.Getpid()) {
+		t.Errorf("pid %s", got)
+	}
+	if err := set.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(headers) > 0 {
+		t.Errorf("requests without the header: %v", headers)
+	}
+}
+
+func TestToolsThatChange(t *testing.T) {
+	for name, server := range map[string]mcptools.Server{"command": self(t, "moody"), "in process": {InProcess: moody()}} {
+		set := start(t, mcptools.Options{}, server)
+		call(t, set, "grow", `{}`)
+		eventually(t, name+" offers the new tool", func() bool {
+			res, err := set.Call(t.Context(), "grown", nil)
+			return err == nil && res.Text == "yes"
+		})
+	}
+}
+
+func TestFilesystemServerOfTheReferenceImplementation(t *testing.T) {
+	path := mcptoolstest.FilesystemServer(t)
+	dir := docs(t)
+	set := start(t, mcptools.Options{}, mcptools.Server{Command: []string{path, dir}})
+	if got := call(t, set, "list_directory", `{"path":"`+dir+`"}`); got != "[FILE] deploy.md\n[FILE] notes.txt" {
+		t.Errorf("listing %q", got)
+	}
+	if got := call(t, set, "read_text_file", `{"path":"`+dir+`/deploy.md","head":1}`); got != "# Deploy" {
+		t.Errorf("head %q", got)
+	}
+	for _, tool := range set.Tools() {
+		if tool.Name == "write_file" && tool.ReadOnly {
+			t.Error("write_file passes as read-only")
+		}
+	}
+}
+
+// eventually polls what another process does.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain until %s", what)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,63 @@
+// Package mcptoolstest finds the MCP servers of others that tests run against.
+package mcptoolstest
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// The environment variables that name the programs where they are installed
+// elsewhere.
+const (
+	fsServerEnv         = "MEUP_TEST_FS_SERVER"
+	everythingServerEnv = "MEUP_TEST_EVERYTHING_SERVER"
+)
+
+// FindFilesystemServer returns the program of
+// @modelcontextprotocol/server-filesystem: the one that the environment names,
+// or the one that make install-npm has put into the repository; "" if there is
+// none.
+func FindFilesystemServer() string { return find(fsServerEnv, "mcp-server-filesystem") }
+
+// FindEverythingServer does the same for
+// @modelcontextprotocol/server-everything.
+func FindEverythingServer() string { return find(everythingServerEnv, "mcp-server-everything") }
+
+func find(env, program string) string {
+	if path := os.Getenv(env); path != "" {
+		return path
+	}
+	_, here, _, ok := runtime.Caller(0)
+	if !ok {
+		return ""
+	}
+	path := filepath.Join(filepath.Dir(here), "../../../../.tools/node/node_modules/.bin", program)
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// FilesystemServer is FindFilesystemServer for a test that is nothing without
+// it, and is skipped then.
+func FilesystemServer(t testing.TB) string {
+	t.Helper()
+	return orSkip(t, FindFilesystemServer(), "filesystem", fsServerEnv)
+}
+
+// EverythingServer is FindEverythingServer for a test that is nothing without
+// it, and is skipped then.
+func EverythingServer(t testing.TB) string {
+	t.Helper()
+	return orSkip(t, FindEverythingServer(), "everything", everythingServerEnv)
+}
+
+func orSkip(t testing.TB, path, name, env string) string {
+	t.Helper()
+	if path == "" {
+		t.Skipf("@modelcontextprotocol/server-%s is not installed: run make install-npm, or name its program in %s", name, env)
+	}
+	return path
+}

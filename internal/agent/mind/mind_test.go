@@ -1,0 +1,238 @@
+package mind_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
+	"github.com/meup-protocol/meup/internal/agent/mind"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// environment makes a Getenv.
+func environment(pairs ...string) func(string) string {
+	m := make(map[string]string)
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) string { return m[name] }
+}
+
+func open(t *testing.T, o mind.Options) *mind.Mind {
+	t.Helper()
+	m, err := mind.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestWhichPlannerForWhichOptions(t *testing.T) {
+	for name, test := range map[string]struct {
+		options           mind.Options
+		planner, approach string
+	}{
+		"nothing":                       {mind.Options{}, "planner.Rules", "rules"},
+		"no key in the environment":     {mind.Options{Getenv: environment("MEUP_MODEL_KEY", "k")}, "planner.Rules", "rules"},
+		"a key in the environment":      {mind.Options{Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Model", "openai:gpt-5.2"},
+		"two keys":                      {mind.Options{Getenv: environment("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k")}, "*planner.Model", "anthropic:claude-sonnet-5-5"},
+		"rules, whatever the key":       {mind.Options{Model: "rules", Getenv: environment("OPENAI_API_KEY", "k")}, "planner.Rules", "rules"},
+		"rules behind rules":            {mind.Options{RulesBehind: true}, "planner.Rules", "rules"},
+		"a model without a key":         {mind.Options{Model: "ollama:qwen3"}, "*planner.Model", "ollama:qwen3"},
+		"a model elsewhere":             {mind.Options{Model: "openai:x", BaseURL: "http://127.0.0.1:1"}, "*planner.Model", "openai:x"},
+		"a model, rules behind":         {mind.Options{Model: "ollama:qwen3", RulesBehind: true}, "*planner.fallback", "ollama:qwen3"},
+		"a key, rules behind":           {mind.Options{RulesBehind: true, Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.fallback", "openai:gpt-5.2"},
+		"a service":                     {mind.Options{Reasoner: "http://127.0.0.1:1"}, "*planner.Remote", "reasoner"},
+		"a service, whatever the key":   {mind.Options{Reasoner: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Remote", "reasoner"},
+		"a service, rules behind":       {mind.Options{Reasoner: "http://127.0.0.1:1", RulesBehind: true}, "*planner.fallback", "reasoner"},
+		"a model that others pay for":   {mind.Options{Model: "openrouter:a/b", Getenv: environment("OPENROUTER_API_KEY", "k")}, "*planner.Model", "openrouter:a/b"},
+		"a key for whichever is chosen": {mind.Options{Model: "deepseek:x", Getenv: environment("MEUP_MODEL_KEY", "k")}, "*planner.Model", "deepseek:x"},
+	} {
+		m := open(t, test.options)
+		if got := fmt.Sprintf("%T", m.Planner); got != test.planner || m.Approach != test.approach {
+			t.Errorf("%s: %s called %q, want %s called %q", name, got, m.Approach, test.planner, test.approach)
+		}
+	}
+}
+
+func TestWhatCannotBe(t *testing.T) {
+	for name, test := range map[string]struct {
+		options mind.Options
+		want    string
+	}{
+		"a base URL without a model":    {mind.Options{BaseURL: "http://127.0.0.1:1"}, "a base URL is of no use without the model's name"},
+		"a base URL and a key":          {mind.Options{BaseURL: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "a base URL is of no use without the model's name"},
+		"a service and a model":         {mind.Options{Reasoner: "http://127.0.0.1:1", Model: "ollama:qwen3"}, "name it, or a model, not both"},
+		"a service and a model's URL":   {mind.Options{Reasoner: "http://127.0.0.1:1", BaseURL: "http://127.0.0.1:2"}, "name it, or a model, not both"},
+		"a service nowhere":             {mind.Options{Reasoner: "nowhere"}, "open reasoning service: "},
+		"a model of nobody":             {mind.Options{Model: "qwen3"}, "PROVIDER:NAME"},
+		"a model of an unknown company": {mind.Options{Model: "acme:qwen3"}, `there is no provider "acme"`},
+		"a model without its key":       {mind.Options{Model: "openai:x", Getenv: environment("ANTHROPIC_API_KEY", "k")}, "set OPENAI_API_KEY"},
+	} {
+		if m, err := mind.Open(test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, %v; want %q", name, m, err, test.want)
+		}
+	}
+}
+
+var echo = planner.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"}}}`)}
+
+// result is the state behind one call, whose result is a text.
+func result(text string) planner.State {
+	return planner.State{
+		Question: "how long is it?", Tools: []planner.Tool{echo}, Instructions: "Be brief.",
+		Steps: []contextwindow.Record{{
+			Action: contextwindow.UseTools, Calls: []contextwindow.Call{{Tool: "echo", Arguments: json.RawMessage(`{"message":"x"}`)}},
+			Results: []contextwindow.Result{{Tool: "echo", Success: true, Text: text}},
+		}},
+	}
+}
+
+func TestAModelIsAskedAsTheOptionsSay(t *testing.T) {
+	server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Two lines."}), func(s *llmtest.Server) { s.Key = "sk-any" })
+	m := open(t, mind.Options{
+		Model: "openai:scripted", BaseURL: server.URL(), Effort: "low", MaxTokens: 321, Getenv: environment("MEUP_MODEL_KEY", "sk-any"),
+	})
+	d, err := m.Planner.Next(t.Context(), result("two\nlines"))
+	if err != nil || d.Answer != "Two lines." || d.Source != planner.ByModel || d.Model != "scripted" {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	r := server.Requests()[0]
+	if r.Model != "scripted" || r.Effort != "low" || r.MaxTokens != 321 {
+		t.Errorf("model %q was asked with effort %q for %d tokens", r.Model, r.Effort, r.MaxTokens)
+	}
+	if !strings.Contains(string(r.Body), "Be brief.") || !strings.Contains(string(r.Body), `two\nlines`) {
+		t.Errorf("asked %s", r.Body)
+	}
+}
+
+func TestLongResultsAreSummedUpIfTheOperatorWantsIt(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		server := llmtest.Start(t, func(r llmtest.Request) llmtest.Turn {
+			if len(r.Tools) == 0 && r.N == 1 {
+				return llmtest.Turn{Text: "a great many lines"}
+			}
+			return llmtest.Turn{Text: "Many."}
+		})
+		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), ContextTokens: 8000, Summarise: wanted})
+		if _, err := m.Planner.Next(t.Context(), result(strings.Repeat("a line of many\n", 5000))); err != nil {
+			t.Fatal(err)
+		}
+		shown := 0 // the summary
+		for _, r := range server.Requests() {
+			if strings.Contains(string(r.Body), "a great many lines") {
+				shown++
+			}
+			if len(r.Body) > 200_000 {
+				t.Errorf("summarise %t: a request of %d bytes", wanted, len(r.Body))
+			}
+		}
+		if (shown > 0) != wanted {
+			t.Errorf("summarise %t: of %d requests %d show the summary", wanted, len(server.Requests()), shown)
+		}
+	}
+}
+
+// The share of the window is heeded: with less of it the model sees less.
+func TestUtilisation(t *testing.T) {
+	sizes := make(map[contextwindow.Utilization]int)
+	for _, share := range []contextwindow.Utilization{contextwindow.Full, contextwindow.Low} {
+		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Many."}, llmtest.Turn{Text: "Many."}))
+		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), ContextTokens: 20_000, Utilization: share})
+		if _, err := m.Planner.Next(t.Context(), result(strings.Repeat("a line of many\n", 2000))); err != nil {
+			t.Fatal(err)
+		}
+		all := server.Requests()
+		sizes[share] = len(all[len(all)-1].Body) // the one for the answer
+	}
+	if sizes[contextwindow.Low] >= sizes[contextwindow.Full] {
+		t.Errorf("requests of %v bytes", sizes)
+	}
+}
+
+func TestRulesDecideBehindAModelThatDoesNot(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Status: http.StatusForbidden, Message: "no credit"}))
+		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), RulesBehind: behind})
+		d, err := m.Planner.Next(t.Context(), result("two lines"))
+		var refused *llm.Error
+		switch {
+		case !behind && !errors.As(err, &refused):
+			t.Errorf("without rules: %+v, %v", d, err)
+		case behind && (err != nil || d.Source != planner.Fallback || !errors.As(d.Fault, &refused) || !strings.Contains(d.Answer, "two lines")):
+			t.Errorf("with rules behind: %+v, %v", d, err)
+		}
+	}
+}
+
+// service is a Reasoning API that finishes with a text, or refuses with a
+// status above 0.
+func service(t *testing.T, status int) (url string, asked func() (wire.AgentIntentRequest, http.Header)) {
+	t.Helper()
+	var mu sync.Mutex
+	var req wire.AgentIntentRequest
+	var header http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		header = r.Header.Clone()
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || status > 0 {
+			w.WriteHeader(max(status, http.StatusBadRequest))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"status": "ok", "request_id": "r", "session_id": req.SessionID, "finish": true, "final_text": "Two lines.", "correlation_id": req.CorrelationID,
+		})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() (wire.AgentIntentRequest, http.Header) {
+		mu.Lock()
+		defer mu.Unlock()
+		return req, header
+	}
+}
+
+func TestAServiceDecides(t *testing.T) {
+	url, asked := service(t, 0)
+	m := open(t, mind.Options{Reasoner: url, ReasonerToken: "reasoner-token", Session: "meup-agent/lab/guide", RulesBehind: true})
+	d, err := m.Planner.Next(t.Context(), result("two lines"))
+	if err != nil || d.Answer != "Two lines." || d.Source != planner.ByRemote {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	req, header := asked()
+	if req.SessionID != "meup-agent/lab/guide" || req.GoalText != "how long is it?" || req.Instructions != "Be brief." || header.Get("Authorization") != "Bearer reasoner-token" {
+		t.Errorf("asked %+v with %v", req, header)
+	}
+}
+
+func TestRulesDecideBehindAServiceThatDoesNot(t *testing.T) {
+	url, _ := service(t, http.StatusForbidden)
+	m := open(t, mind.Options{Reasoner: url, ReasonerToken: "reasoner-token"})
+	if d, err := m.Planner.Next(t.Context(), result("two lines")); err == nil || strings.Contains(err.Error(), "reasoner-token") {
+		t.Errorf("without rules: %+v, %v", d, err)
+	}
+	m = open(t, mind.Options{Reasoner: url, RulesBehind: true})
+	if d, err := m.Planner.Next(context.Background(), result("two lines")); err != nil || d.Source != planner.Fallback || d.Fault == nil {
+		t.Errorf("with rules behind: %+v, %v", d, err)
+	}
+}

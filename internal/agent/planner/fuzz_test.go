@@ -1,0 +1,112 @@
+package planner
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// Whatever a tool is called and whatever its schema: what is offered is legal,
+// and leads back to the tool.
+func FuzzOffer(f *testing.F) {
+	f.Add("a.b", "a_b", `{"type":"object","properties":{"rationale":{}},"required":["rationale"]}`, "about")
+	f.Add("é", "", `{"anyOf":[{}],"properties":{}}`, "")
+	f.Add("tool", "tööl", `true`, strings.Repeat("é", 2000))
+	f.Add("subproblem", strings.Repeat("x", 65), `{"properties":{"rationale":{},"meup_rationale":{}}}`, "x")
+	f.Fuzz(func(t *testing.T, one, two, schema, about string) {
+		tools := []Tool{
+			{Name: one, Description: about, InputSchema: json.RawMessage(schema)}, {Name: two},
+			{Name: one + "." + two}, {Name: one + "_" + two}, {Name: one + "/" + two},
+		}
+		o := newOffer(&State{Tools: tools, MaxDepth: 1}, slog.New(slog.DiscardHandler))
+		seen := make(map[string]bool)
+		for _, x := range o.tools {
+			if !legalName.MatchString(x.Name) || seen[x.Name] || len([]rune(x.Description)) > maxDescription || !json.Valid(x.InputSchema) {
+				t.Fatalf("%+v of %+v", x, tools)
+			}
+			seen[x.Name] = true
+			from := o.find(x.Name)
+			if from == nil || o.names[from.tool.Name] != x.Name {
+				t.Fatalf("%q leads back to %+v", x.Name, from)
+			}
+			if from.tool.Name != Subproblem || o.find(from.tool.Name) == nil {
+				checkOffered(t, from, x)
+			}
+		}
+	})
+}
+
+// checkOffered holds that the offered schema asks for one property more.
+func checkOffered(t *testing.T, from *offered, x llm.Tool) {
+	t.Helper()
+	was, now := parseSchema(from.tool.InputSchema), parseSchema(x.InputSchema)
+	if _, there := was.Properties[from.rationale]; there || now.Required[0] != from.rationale {
+		t.Fatalf("%q of\n%s\nin\n%s", from.rationale, from.tool.InputSchema, x.InputSchema)
+	}
+	for name := range was.Properties {
+		if _, there := now.Properties[name]; !there {
+			t.Fatalf("%q is lost:\n%s", name, x.InputSchema)
+		}
+	}
+}
+
+// Whatever a model writes as arguments: what comes out is an object without the
+// reason, and the same again when it is read once more.
+func FuzzStrip(f *testing.F) {
+	for _, s := range []string{
+		`{"rationale":"why","path":"a<b"}`, `{"rationale":1}`, `{}`, ``, ` `, `null`, `"x"`, `[`, `{"a":1e400}`,
+		`{"a":{"rationale":"deep"}}`, `{"rationale":"\u0000\n x"}`, `{"a":1,"a":2}`, "{\"\xff\":1}", `{"Rationale":"x"}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, written string) {
+		o := &offered{rationale: rationaleName}
+		args, reason, err := o.strip(json.RawMessage(written))
+		if err != nil {
+			return
+		}
+		if reason == "" || len([]rune(reason)) > maxReason+1 || strings.ContainsAny(reason, "\n\r\x00") {
+			t.Fatalf("reason %q", reason)
+		}
+		var fields map[string]any
+		dec := json.NewDecoder(bytes.NewReader(args))
+		dec.UseNumber()
+		if err := dec.Decode(&fields); err != nil || fields == nil {
+			t.Fatalf("%q becomes %q: %v", written, args, err)
+		}
+		if _, there := fields[rationaleName]; there {
+			t.Fatalf("%q becomes %q", written, args)
+		}
+		again, _, err := o.strip(args)
+		if err != nil || !bytes.Equal(again, args) {
+			t.Fatalf("%q becomes %q becomes %q: %v", written, args, again, err)
+		}
+	})
+}
+
+// Whatever is asked, the rules come to an end and break nothing.
+func FuzzRules(f *testing.F) {
+	f.Add("1. a\n2. b", `{"properties":{"a":{"type":"number"},"b":{"enum":["x",1]}},"required":["a"]}`)
+	f.Add("add 2 and 40 “x” at Rome https://a?b", `{"properties":{"url":{"format":"uri"},"n":{"type":"integer"},"city":{}},"required":["url","n","city"]}`)
+	f.Add("a? b? -1,000.5", `{"properties":{"message":{"type":"string"}},"required":["message"]}`)
+	f.Fuzz(func(t *testing.T, question, schema string) {
+		tools := []Tool{{Name: "get_sum", InputSchema: json.RawMessage(schema)}, {Name: "add", InputSchema: json.RawMessage(schema)}, {Name: "read_file", InputSchema: json.RawMessage(schema)}}
+		for _, forced := range []string{"", "add", "read_file"} {
+			d, err := Rules{}.Next(t.Context(), State{Question: question, Tools: tools, MaxDepth: 1, Forced: forced})
+			if forced == "" && err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range d.Calls {
+				if c.Reason == "" || !json.Valid(c.Arguments) {
+					t.Fatalf("%+v", c)
+				}
+			}
+		}
+		_ = firstSentence(question)
+		_, _ = confidence(question)
+	})
+}

@@ -1,0 +1,222 @@
+package planner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+)
+
+// service is a Reasoning API that answers as it is told.
+type service struct {
+	mu        sync.Mutex
+	asked     []string // bodies
+	cancelled chan string
+	answer    func(wire.AgentIntentRequest) (int, string)
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() { _ = r.Body.Close() }()
+	var body json.RawMessage
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if r.URL.Path == "/agent_intent_cancel" {
+		var req wire.CancelRequest
+		_ = json.Unmarshal(body, &req)
+		s.cancelled <- req.CorrelationID
+		_, _ = w.Write([]byte(`{"ok":true}`))
+		return
+	}
+	var req wire.AgentIntentRequest
+	_ = json.Unmarshal(body, &req)
+	s.mu.Lock()
+	s.asked = append(s.asked, string(body))
+	s.mu.Unlock()
+	status, text := s.answer(req)
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
+}
+
+// remote is a planner that asks a service.
+func remote(t *testing.T, answer func(wire.AgentIntentRequest) (int, string)) (*planner.Remote, *service) {
+	t.Helper()
+	s := &service{answer: answer, cancelled: make(chan string, 8)}
+	srv := httptest.NewServer(s)
+	t.Cleanup(srv.Close)
+	c, err := reasoner.New(reasoner.Options{URL: srv.URL, Retries: reasoner.NoRetries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	n := 0
+	return &planner.Remote{Client: c, Session: "s1", NewID: func() string { n++; return fmt.Sprintf("c%d", n) }}, s
+}
+
+func says(text string) func(wire.AgentIntentRequest) (int, string) {
+	return func(wire.AgentIntentRequest) (int, string) { return http.StatusOK, text }
+}
+
+func TestRemoteRequest(t *testing.T) {
+	r, srv := remote(t, says(`{"status":"ok","finish":true,"final_text":"It is so. And so.","reasoning":"I know it.","trace":[{"step":"llm"}]}`))
+	first := record(0, "read_file", `{"path":"a.md"}`, "")
+	second := record(1, "context.fts_search", `{"query":"x"}`, "found")
+	second.Calls = append(second.Calls, contextwindow.Call{Tool: "read_file", Arguments: json.RawMessage(`{"path":"b.md"}`), Reason: "too"})
+	second.Results = append(second.Results, contextwindow.Result{Tool: "read_file", Error: "no such file"})
+	d, err := r.Next(t.Context(), planner.State{
+		Question: "Is it so?", Instructions: "Be brief.", MaxSteps: 5, Forced: "read_file", Stuck: true, MaxDepth: 1,
+		History: []llm.Message{{Role: llm.User, Text: "Hi."}, {Role: llm.Assistant, Text: "Hello."}},
+		Tools:   []planner.Tool{tool("read_file", pathSchema)},
+		Steps:   []contextwindow.Record{first, second},
+	})
+	if err != nil || d.Action != contextwindow.Finish || d.Answer != "It is so. And so." || d.Conclusion != "It is so." || d.Thought != "I know it." || d.Source != planner.ByModel {
+		t.Errorf("%v, %+v", err, d)
+	}
+	want := `{"session_id":"s1","instructions":"Be brief.","memory_state":{"conversation":[{"role":"user","text":"Hi."},{"role":"assistant","text":"Hello."}]},` +
+		`"history":[{"step":0,"tool_name":"read_file","tool_args":{"path":"a.md"},"result":"","reasoning":"why"},` +
+		`{"step":1,"tool_name":"context.fts_search","tool_args":{"query":"x"},"result":"found","reasoning":"why"},` +
+		`{"step":1,"tool_name":"read_file","tool_args":{"path":"b.md"},"error":"no such file","reasoning":"too"}],` +
+		`"goal_text":"Is it so?","forced_tool":"read_file","max_steps":6,"agent_state":{"stuck":true},"correlation_id":"c1","tools":[{"name":"subproblem"`
+	if got := srv.asked[0]; !strings.HasPrefix(got, want) || !strings.Contains(got, `{"name":"read_file","description":"Does read_file","inputSchema":{`) {
+		t.Errorf("asked\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestRemote_ReasonThatIsTheAnswerIsNoThought(t *testing.T) {
+	r, _ := remote(t, says(`{"status":"ok","finish":true,"final_text":"It is so. And so.","reasoning":"It is so."}`))
+	d, err := r.Next(t.Context(), planner.State{Question: "Is it so?", MaxSteps: 5})
+	if err != nil || d.Conclusion != "It is so." || d.Thought != "" {
+		t.Errorf("%v, %+v", err, d)
+	}
+}
+
+// TestRemoteCountsCalls: the service counts calls, and steps have any number.
+func TestRemoteCountsCalls(t *testing.T) {
+	for _, test := range []struct {
+		calls []int // of each step
+		want  string
+	}{
+		{nil, `"max_steps":5,`}, {[]int{1, 1}, `"max_steps":5,`}, {[]int{2, 1}, `"max_steps":6,`},
+		{[]int{0, 1}, `"max_steps":4,`}, {[]int{0, 0, 0, 0, 0, 0}, `"max_steps":1,`},
+	} {
+		r, srv := remote(t, says(`{"status":"ok","finish":true,"final_text":"So."}`))
+		s := planner.State{Question: "q", MaxSteps: 5}
+		for i, n := range test.calls {
+			step := record(i, "read_file", `{"path":"a"}`, "")
+			call, result := step.Calls[0], step.Results[0]
+			step.Calls, step.Results, step.Thought = nil, nil, "hm"
+			for range n {
+				step.Calls, step.Results = append(step.Calls, call), append(step.Results, result)
+			}
+			s.Steps = append(s.Steps, step)
+		}
+		if _, err := r.Next(t.Context(), s); err != nil || !strings.Contains(srv.asked[0], test.want) {
+			t.Errorf("%v: %v, asked %s", test.calls, err, srv.asked[0])
+		}
+	}
+}
+
+func TestRemoteDecisions(t *testing.T) {
+	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema), tool("now", "")}}
+	for _, test := range []struct {
+		answer string
+		want   string
+		source planner.Source
+		err    error
+	}{
+		{`{"status":"ok","tool_name":"read_file","tool_args":{"path":"a"},"reasoning":"To see.","trace":[{"step":"rules"}]}`, `read_file {"path":"a"} To see.`, planner.ByRules, nil},
+		{`{"status":"ok","tool_name":"now","trace":[]}`, `now {} ` + planner.DefaultReason, planner.ByRemote, nil},
+		{`{"status":"ok","tool_name":"now","tool_args":null,"trace":[{"step":"llm"},{"step":"fallback"},{"step":"rules"}]}`, `now {} ` + planner.DefaultReason, planner.Fallback, nil},
+		{`{"status":"ok","tool_name":"read_file","tool_args":{"path":"a","secret-0815":1}}`, "", "", planner.ErrRemote},
+		{`{"status":"ok","tool_name":"read_file","tool_args":["a"]}`, "", "", planner.ErrRemote},
+		{`{"status":"ok"}`, "", "", planner.ErrRemote},
+		{`{"status":"ok","finish":true}`, "", "", planner.ErrRemote},
+	} {
+		r, _ := remote(t, says(test.answer))
+		d, err := r.Next(t.Context(), s)
+		if !errors.Is(err, test.err) || err != nil && strings.Contains(err.Error(), "0815") || shown(d.Calls) != test.want || d.Source != test.source {
+			t.Errorf("%s: %v, %+v", test.answer, err, d)
+		}
+	}
+}
+
+func TestRemoteErrors(t *testing.T) {
+	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}}
+	r, _ := remote(t, says(`{"status":"ok","tool_name":"delete_all","tool_args":{}}`))
+	var invalid *reasoner.ValidationError
+	if _, err := r.Next(t.Context(), s); !errors.As(err, &invalid) || invalid.Tool != "delete_all" {
+		t.Errorf("error %v", err)
+	}
+	r, _ = remote(t, func(wire.AgentIntentRequest) (int, string) {
+		return http.StatusUnprocessableEntity, `{"error":"invalid_request","message":"say more"}`
+	})
+	var refusal *reasoner.APIError
+	if _, err := r.Next(t.Context(), s); !errors.As(err, &refusal) || refusal.Code != "invalid_request" {
+		t.Errorf("error %v", err)
+	}
+	d, err := planner.WithFallback(r, planner.Rules{}).Next(t.Context(), s)
+	if err != nil || d.Source != planner.Fallback || d.Fault == nil {
+		t.Errorf("%v, %+v", err, d)
+	}
+}
+
+// A service that repeats a call is told that the agent is stuck.
+func TestRemoteThatRepeatsItself(t *testing.T) {
+	const again = `{"status":"ok","tool_name":"read_file","tool_args":{"path":"a.md"}}`
+	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}, Steps: []contextwindow.Record{record(0, "read_file", `{ "path": "a.md" }`, "A")}}
+	r, _ := remote(t, func(req wire.AgentIntentRequest) (int, string) {
+		if req.AgentState != nil && req.AgentState.Stuck {
+			return http.StatusOK, `{"status":"ok","finish":true,"final_text":"It is A."}`
+		}
+		return http.StatusOK, again
+	})
+	if d, err := r.Next(t.Context(), s); err != nil || d.Answer != "It is A." {
+		t.Errorf("%v, %+v", err, d)
+	}
+	r, srv := remote(t, says(again))
+	if _, err := r.Next(t.Context(), s); !errors.Is(err, planner.ErrRemote) || len(srv.asked) != 2 {
+		t.Errorf("error %v, asked %d times", err, len(srv.asked))
+	}
+	s.Forced = "read_file"
+	if d, err := r.Next(t.Context(), s); err != nil || len(d.Calls) != 1 {
+		t.Errorf("%v, %+v", err, d)
+	}
+}
+
+func TestRemoteWithoutTools(t *testing.T) {
+	r, srv := remote(t, says(`{"status":"ok","finish":true,"final_text":"So."}`))
+	if d, err := r.Next(t.Context(), planner.State{Question: "q"}); err != nil || d.Answer != "So." || !strings.Contains(srv.asked[0], `"stuck":true`) {
+		t.Errorf("%v, %+v, asked %s", err, d, srv.asked[0])
+	}
+}
+
+func TestRemoteCancels(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	hang := make(chan struct{})
+	r, srv := remote(t, func(wire.AgentIntentRequest) (int, string) {
+		cancel()
+		<-hang
+		return http.StatusOK, `{}`
+	})
+	_, err := r.Next(ctx, planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}})
+	close(hang)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if id := <-srv.cancelled; id != "c1" {
+		t.Errorf("cancelled %q", id)
+	}
+}

@@ -1,0 +1,277 @@
+package planner_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/internal/agent/docserver"
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// folder writes files and returns where they are.
+func folder(t *testing.T, name string, files map[string]string) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+var docs = map[string]string{
+	"README.md":           "# Handbook\n\nStart here.\n",
+	"deploy.md":           "# How to deploy\n\nRun the pipeline.\n\n## Rollback\n\nTo roll back, press the red button twice.\n",
+	"networking.md":       "# Networking\n\nThe gateway listens on port 8080.\n\nTimeouts are 30 seconds.\n",
+	"logo.png":            "\x89PNG",
+	"guide/onboarding.md": "# Onboarding\n\nAsk Maria for a badge.\n",
+	"guide/empty.txt":     "",
+}
+
+// session runs the planner over real tools until it finishes.
+func session(t *testing.T, server mcptools.Server, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
+	t.Helper()
+	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, mcptools.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = set.Close() }()
+	return sessionWith(t, set, question, maxSteps)
+}
+
+// sessionWith is a session with servers that run already.
+func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
+	t.Helper()
+	var tools []planner.Tool
+	for _, x := range set.Tools() {
+		tools = append(tools, planner.Tool{Name: x.Name, Description: x.Description, InputSchema: x.InputSchema, ReadOnly: x.ReadOnly, Hinted: x.Hinted})
+	}
+	state := planner.State{Question: question, Tools: tools, MaxSteps: maxSteps}
+	seen := make(map[string]bool)
+	for {
+		d, err := planner.Rules{}.Next(t.Context(), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Action == contextwindow.Finish {
+			return state.Steps, d
+		}
+		step := contextwindow.Record{Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls, Concurrent: len(d.Calls) > 1, Time: time.Now()}
+		for _, c := range d.Calls {
+			if key := c.Tool + string(c.Arguments); seen[key] {
+				t.Errorf("%s %s is called again", c.Tool, c.Arguments)
+			} else {
+				seen[key] = true
+			}
+			if c.Reason == "" {
+				t.Errorf("%s %s has no reason", c.Tool, c.Arguments)
+			}
+			res, err := set.Call(t.Context(), c.Tool, c.Arguments)
+			if err != nil {
+				t.Fatalf("%s %s: %v", c.Tool, c.Arguments, err)
+			}
+			r := contextwindow.Result{Tool: c.Tool, Success: !res.IsError, Text: res.Text}
+			if res.IsError {
+				r.Text, r.Error = "", res.Text
+			}
+			step.Results = append(step.Results, r)
+		}
+		state.Steps = append(state.Steps, step)
+		if len(state.Steps) > 20 {
+			t.Fatal("it does not come to an end")
+		}
+	}
+}
+
+// servers are the folder served by our own server and, where it is installed,
+// by the one of the reference implementation.
+func servers(t *testing.T, dir string) map[string]mcptools.Server {
+	t.Helper()
+	own, closeDir, err := docserver.New(dir, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = closeDir() })
+	all := map[string]mcptools.Server{"docserver": {InProcess: own}}
+	if path := mcptoolstest.FindFilesystemServer(); path != "" {
+		all["server-filesystem"] = mcptools.Server{Command: []string{path, dir}}
+	}
+	return all
+}
+
+func TestAnswersFromAFolder(t *testing.T) {
+	for _, test := range []struct {
+		question string
+		want     []string // in the answer
+		not      []string
+		calls    string // a tool that must have been called
+	}{
+		{"what is in the docs folder?", []string{"4 files and 1 folder", "`deploy.md`: How to deploy", "`guide` (folder)", "`logo.png`"}, []string{"Run the pipeline"}, "read_text_file"},
+		{"Which files are there?", []string{"`networking.md`: Networking"}, nil, "list_directory"},
+		{"list the guide folder", []string{"`onboarding.md`: Onboarding", "`empty.txt`"}, []string{"deploy.md"}, "list_directory"},
+		{"How do I roll back a deployment?", []string{"press the red button twice", "deploy.md"}, []string{"badge"}, "search_files"},
+		{"Which port does the gateway listen on?", []string{"port 8080", "networking.md"}, nil, "read_text_file"},
+		{"Who gives me a badge?", []string{"Ask Maria", "onboarding.md"}, nil, "read_text_file"},
+		{"show me networking.md", []string{"port 8080"}, []string{"badge"}, "read_text_file"},
+		{"what does onboarding.md say?", []string{"Ask Maria"}, nil, "search_files"},
+		{"Tell me about unicorns", []string{"nothing about “unicorns”", "`README.md`"}, nil, "read_text_file"},
+		{"what is in nowhere.md?", []string{"nothing about “nowhere.md”"}, nil, "search_files"},
+		{"hello", []string{"Ask me"}, nil, ""},
+	} {
+		for name, server := range servers(t, folder(t, "docs", docs)) {
+			steps, d := session(t, server, test.question, 0)
+			for _, want := range test.want {
+				if !strings.Contains(d.Answer, want) {
+					t.Errorf("%s: %q: no %q in the answer\n%s\n%s", name, test.question, want, d.Answer, trace(steps))
+				}
+			}
+			for _, not := range test.not {
+				if strings.Contains(d.Answer, not) {
+					t.Errorf("%s: %q: %q in the answer\n%s", name, test.question, not, d.Answer)
+				}
+			}
+			if !strings.Contains(trace(steps), test.calls) {
+				t.Errorf("%s: %q: %s was not called\n%s", name, test.question, test.calls, trace(steps))
+			}
+			if d.Conclusion == "" || d.Confidence <= 0 || d.Confidence > 1 {
+				t.Errorf("%s: %q: conclusion %q, confidence %g", name, test.question, d.Conclusion, d.Confidence)
+			}
+		}
+	}
+}
+
+func trace(steps []contextwindow.Record) string {
+	var b strings.Builder
+	for _, s := range steps {
+		fmt.Fprintf(&b, "%d %s\n", s.Index, s.Thought)
+		for i, c := range s.Calls {
+			fmt.Fprintf(&b, "  %s %s: %s → %t %.60q\n", c.Tool, c.Arguments, c.Reason, s.Results[i].Success, s.Results[i].Text)
+		}
+	}
+	return b.String()
+}
+
+func TestFolderBelowTheRoot(t *testing.T) {
+	dir := folder(t, "project", map[string]string{"main.go": "package main", "docs/deploy.md": "# How to deploy\n", "src/x.go": "package x"})
+	for name, server := range servers(t, dir) {
+		steps, d := session(t, server, "@helper what is in the docs folder?", 0)
+		if !strings.Contains(d.Answer, "`deploy.md`: How to deploy") || strings.Contains(d.Answer, "main.go") {
+			t.Errorf("%s: %s\n%s", name, d.Answer, trace(steps))
+		}
+	}
+}
+
+func TestSeveralFilesAreReadTogether(t *testing.T) {
+	server := servers(t, folder(t, "docs", docs))["docserver"]
+	steps, _ := session(t, server, "what is in the docs folder?", 0)
+	last := steps[len(steps)-1]
+	if len(last.Calls) != 3 || !last.Concurrent {
+		t.Errorf("%d calls in the last step:\n%s", len(last.Calls), trace(steps))
+	}
+}
+
+func TestStepsAreBounded(t *testing.T) {
+	server := servers(t, folder(t, "docs", docs))["docserver"]
+	for limit := 1; limit < 4; limit++ {
+		steps, d := session(t, server, "Tell me about unicorns", limit)
+		if len(steps) > limit || d.Answer == "" {
+			t.Errorf("limit %d: %d steps, answer %q", limit, len(steps), d.Answer)
+		}
+	}
+}
+
+func tool(name, schema string) planner.Tool {
+	return planner.Tool{Name: name, Description: "Does " + name, InputSchema: json.RawMessage(schema)}
+}
+
+func TestToolsThatAreNotFiles(t *testing.T) {
+	const query = `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`
+	for _, test := range []struct {
+		question string
+		tools    []planner.Tool
+		want     string // tool and arguments; empty: finishes
+	}{
+		{"find auth logic", []planner.Tool{tool("context.fts_search", query)}, `context.fts_search {"query":"auth logic"}`},
+		{"what is the weather in Paris?", []planner.Tool{tool("get_time", `{}`), tool("get_weather", query)}, `get_weather {"query":"weather paris"}`},
+		{"what time is it?", []planner.Tool{tool("get_time", `{"type":"object"}`), tool("get_weather", query)}, `get_time {}`},
+		{"what is the weather?", []planner.Tool{tool("get_time", `{}`)}, ""},
+		{"delete the weather", []planner.Tool{tool("delete_weather", query)}, ""},
+		{"weather", []planner.Tool{tool("weather", `{"properties":{"lat":{"type":"number"}},"required":["lat"]}`)}, ""},
+		{"weather", nil, ""},
+	} {
+		d, err := planner.Rules{}.Next(t.Context(), planner.State{Question: test.question, Tools: test.tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if d.Action == contextwindow.UseTools {
+			got = d.Calls[0].Tool + " " + string(d.Calls[0].Arguments)
+		}
+		if got != test.want {
+			t.Errorf("%q: %q, want %q", test.question, got, test.want)
+		}
+		if got == "" && d.Answer == "" {
+			t.Errorf("%q: neither a call nor an answer", test.question)
+		}
+	}
+}
+
+func TestToolsThatChangeThingsAreLeftAlone(t *testing.T) {
+	write := tool("search_files", `{"properties":{"path":{"type":"string"},"pattern":{"type":"string"}}}`)
+	write.Hinted = true // and not read-only
+	d, err := planner.Rules{}.Next(t.Context(), planner.State{Question: "search_files unicorns", Tools: []planner.Tool{write}})
+	if err != nil || d.Action != contextwindow.Finish || !strings.Contains(d.Answer, "left alone 1 tool") {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestFailuresAreTold(t *testing.T) {
+	tools := []planner.Tool{
+		tool("list_directory", `{"properties":{"path":{"type":"string"}},"required":["path"]}`),
+		tool("read_text_file", `{"properties":{"path":{"type":"string"}},"required":["path"]}`),
+	}
+	state := planner.State{Question: "what is in the docs folder?", Tools: tools}
+	for range 10 {
+		d, err := planner.Rules{}.Next(t.Context(), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Action == contextwindow.Finish {
+			if !strings.Contains(d.Answer, "`list_directory` failed: not allowed") || d.Confidence > 0.3 {
+				t.Errorf("answer %q, confidence %g", d.Answer, d.Confidence)
+			}
+			return
+		}
+		step := contextwindow.Record{Calls: d.Calls}
+		for _, c := range d.Calls {
+			step.Results = append(step.Results, contextwindow.Result{Tool: c.Tool, Error: "not allowed"})
+		}
+		state.Steps = append(state.Steps, step)
+	}
+	t.Error("it does not give up")
+}

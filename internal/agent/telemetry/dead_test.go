@@ -1,0 +1,127 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// TestCollectorThatHangs: spans are ended without waiting, whatever their
+// number, and Close gives up when it is told to.
+func TestCollectorThatHangs(t *testing.T) {
+	arrived, release := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	defer func() {
+		close(release)
+		server.CloseClientConnections()
+		server.Close()
+	}()
+	log := &record{}
+	telemetry := start(t, Options{Logger: log.logger(), Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)})
+	for range 10_000 { // five times the queue
+		_, span := telemetry.Span(t.Context(), ExecuteTool, "tool")
+		span.End(nil)
+	}
+	<-arrived
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := telemetry.Close(ctx); err == nil {
+		t.Error("Close does not say that spans were lost")
+	}
+	if log.String() != "" {
+		t.Errorf("the log has what Close says:\n%s", log)
+	}
+	if !strings.Contains(scrape(t, telemetry), `meup_spans_total{state="lost"}`) {
+		t.Error("lost spans are not counted")
+	}
+}
+
+// TestCollectorThatIsGone: nothing listens there.
+func TestCollectorThatIsGone(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	url := server.URL
+	server.Close()
+	telemetry := start(t, Options{Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", url)})
+	intent(t, telemetry)
+	first := telemetry.Close(t.Context())
+	if first == nil || !errors.Is(telemetry.Close(t.Context()), first) {
+		t.Errorf("Close: %v", first)
+	}
+	_, span := telemetry.Span(t.Context(), Chat, "late") // no harm
+	span.End(nil)
+}
+
+// TestCollectorThatRefuses quotes the key that it was given.
+func TestCollectorThatRefuses(t *testing.T) {
+	const key = "collector-key-1"
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20"+key)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, "bad credentials: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	telemetry := start(t, Options{Getenv: environment(
+		"OTEL_EXPORTER_OTLP_ENDPOINT", server.URL, "OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20"+key)})
+	intent(t, telemetry)
+	err := telemetry.Close(t.Context())
+	if err == nil || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "bad credentials: [redacted:secret]") {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// refusing fails while it is told to.
+type refusing struct{ err error }
+
+func (r *refusing) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return r.err }
+func (*refusing) Shutdown(context.Context) error                               { return nil }
+
+// TestFailuresAreMentionedOnce: not for each batch, nor each time that a
+// collector comes and goes.
+func TestFailuresAreMentionedOnce(t *testing.T) {
+	log, next := &record{}, &refusing{}
+	o := Options{Logger: log.logger()}
+	mask := func(s string) string { return strings.ReplaceAll(s, "secret", "*") }
+	e := newExporter(next, mask, o, newMetrics(o, mask))
+	for range 100 {
+		next.err = errors.New("secret connection refused")
+		for range 10 {
+			if err := e.ExportSpans(t.Context(), nil); err != nil {
+				t.Fatal("the SDK would print this:", err)
+			}
+		}
+		next.err = nil
+		_ = e.ExportSpans(t.Context(), nil)
+	}
+	if n := strings.Count(log.String(), "WARN"); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+	if strings.Contains(log.String(), "secret") {
+		t.Error("the warning is not masked")
+	}
+}
+
+func TestErrorTypes(t *testing.T) {
+	for want, err := range map[string]error{
+		"":               nil,
+		"429":            fmt.Errorf("ask: %w", &llm.Error{Status: 429, Code: "rate_limit_exceeded"}),
+		"refused":        &llm.Error{Code: "whatever a provider says"},
+		"canceled":       fmt.Errorf("ask: %w", context.Canceled),
+		"timeout":        context.DeadlineExceeded,
+		"answer_cut_off": fmt.Errorf("ask: %w", llm.ErrCut),
+		"_OTHER":         errors.New("something"),
+	} {
+		if got := errorType(err); got != want {
+			t.Errorf("%v is %q, want %q", err, got, want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// Decision is what an agent, or a reasoning service, decided. It has names and
+// counts, and nothing of what was said.
+type Decision struct {
+	Space   string
+	Agent   string
+	Session string
+	Intent  string // its id
+	// Provider and Model say who was asked, if anybody was; Source what the
+	// decision came from, such as a model or rules.
+	Provider, Model, Source string
+	// Usage is that of all answers that led to it.
+	Usage    llm.Usage
+	Duration time.Duration
+	// Outcome is one of few words: they label metrics.
+	Outcome string
+	Tools   []string // that it chose, in order
+	Err     error    // nil unless there is no decision
+}
+
+// Decided reports a decision: one event in the log, counters, and an event of
+// the span that ctx is in, which gets the outcome and the source as attributes.
+func (t *Telemetry) Decided(ctx context.Context, d Decision) {
+	if t == nil {
+		return
+	}
+	t.metrics.decided(d)
+	span := trace.SpanFromContext(ctx)
+	if span.IsRecording() {
+		span.SetAttributes(DecisionOutcome.String(d.Outcome), DecisionSource.String(d.Source))
+		span.AddEvent("decision", trace.WithAttributes(d.attributes()...))
+	}
+	t.logger.LogAttrs(ctx, slog.LevelInfo, "decision", t.logged(d, span.SpanContext())...)
+}
+
+func (d Decision) attributes() []attribute.KeyValue {
+	attrs := usage(d.Usage)
+	for _, a := range []struct {
+		key  attribute.Key
+		text string
+	}{
+		{ConversationID, d.Space}, {AgentName, d.Agent}, {SessionID, d.Session}, {Intent, d.Intent},
+		{ProviderName, d.Provider}, {RequestModel, d.Model},
+		{DecisionSource, d.Source}, {DecisionOutcome, d.Outcome}, {ErrorType, errorType(d.Err)},
+	} {
+		if a.text != "" {
+			attrs = append(attrs, a.key.String(a.text))
+		}
+	}
+	if len(d.Tools) > 0 {
+		attrs = append(attrs, DecisionTools.StringSlice(d.Tools))
+	}
+	if d.Err != nil {
+		attrs = append(attrs, ErrorMessage.String(d.Err.Error()))
+	}
+	return append(attrs, DecisionSeconds.Float64(d.Duration.Seconds()))
+}
+
+// logged is the decision for the log, masked.
+func (t *Telemetry) logged(d Decision, where trace.SpanContext) []slog.Attr {
+	var attrs []slog.Attr
+	for _, a := range []struct{ key, text string }{
+		{"space", d.Space}, {"agent", d.Agent}, {"session", d.Session}, {"intent", d.Intent},
+		{"provider", d.Provider}, {"model", d.Model}, {"source", d.Source}, {"outcome", d.Outcome},
+	} {
+		if a.text != "" {
+			attrs = append(attrs, slog.String(a.key, t.mask(a.text)))
+		}
+	}
+	if len(d.Tools) > 0 {
+		tools := make([]string, len(d.Tools))
+		for i, name := range d.Tools {
+			tools[i] = t.mask(name)
+		}
+		attrs = append(attrs, slog.Any("tools", tools))
+	}
+	attrs = append(attrs, slog.Duration("duration", d.Duration),
+		slog.Int("input_tokens", d.Usage.Input), slog.Int("output_tokens", d.Usage.Output),
+		slog.Int("cached_tokens", d.Usage.Cached), slog.Int("reasoning_tokens", d.Usage.Reasoning))
+	if d.Err != nil {
+		attrs = append(attrs, slog.String("error_type", errorType(d.Err)), slog.String("error", t.mask(d.Err.Error())))
+	}
+	if where.IsValid() {
+		attrs = append(attrs, slog.String("trace_id", where.TraceID().String()))
+	}
+	return attrs
+}

@@ -1,0 +1,47 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// The values of error.type, besides the HTTP status of a provider's refusal.
+const (
+	errorCanceled = "canceled"
+	errorTimeout  = "timeout"
+	errorCut      = "answer_cut_off"
+	errorRefused  = "refused" // by a provider, within a stream
+	errorNetwork  = "network"
+	errorOther    = "_OTHER" // the conventions' word
+)
+
+// errorType says what class of error it was. The values are few: they label
+// metrics.
+func errorType(err error) string {
+	if err == nil {
+		return ""
+	}
+	if refused, ok := errors.AsType[*llm.Error](err); ok {
+		if refused.Status >= 100 && refused.Status <= 599 {
+			return strconv.Itoa(refused.Status)
+		}
+		return errorRefused
+	}
+	network, isNetwork := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errorCanceled
+	case errors.Is(err, context.DeadlineExceeded), isNetwork && network.Timeout():
+		return errorTimeout
+	case errors.Is(err, llm.ErrCut):
+		return errorCut
+	case isNetwork:
+		return errorNetwork
+	default:
+		return errorOther
+	}
+}

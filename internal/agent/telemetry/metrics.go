@@ -1,0 +1,156 @@
+package telemetry
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// metrics are the counters of one program, in a registry of their own. Those
+// of the GenAI conventions have the conventions' names in Prometheus' spelling.
+type metrics struct {
+	registry *prometheus.Registry
+
+	tokens     *prometheus.HistogramVec // gen_ai_client_token_usage
+	operations *prometheus.HistogramVec // gen_ai_client_operation_duration_seconds
+	agents     *prometheus.HistogramVec
+	plans      *prometheus.HistogramVec
+	tools      *prometheus.HistogramVec
+
+	decisions      *prometheus.CounterVec
+	decisionTime   *prometheus.HistogramVec
+	decisionTokens *prometheus.CounterVec
+	chosen         *prometheus.CounterVec
+
+	spans *prometheus.CounterVec
+
+	// Labels that come from elsewhere are masked, and bounded in number.
+	label struct{ agent, provider, model, tool, source, outcome *labels }
+}
+
+// The conventions' buckets.
+var (
+	tokenBuckets    = prometheus.ExponentialBuckets(1, 4, 14)
+	durationBuckets = prometheus.ExponentialBuckets(.01, 2, 14)
+)
+
+func newMetrics(o Options, mask func(string) string) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry()}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	for _, l := range []**labels{&m.label.agent, &m.label.provider, &m.label.model, &m.label.tool, &m.label.source, &m.label.outcome} {
+		*l = &labels{mask: mask, seen: make(map[string]struct{})}
+	}
+	m.conventional()
+	m.ours()
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "meup_build_info", Help: "Always 1; the labels say what is running.",
+		ConstLabels: prometheus.Labels{"service": mask(o.Service), "version": mask(o.Version), "go": runtime.Version()},
+	}, func() float64 { return 1 }))
+	return m
+}
+
+func (m *metrics) conventional() {
+	m.tokens = m.histogram("gen_ai_client_token_usage", "Tokens of an answer.", tokenBuckets,
+		"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "gen_ai_token_type")
+	m.operations = m.histogram("gen_ai_client_operation_duration_seconds", "Time that a model took to answer, or to fail.", durationBuckets,
+		"gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model", "error_type")
+	m.agents = m.histogram("gen_ai_invoke_agent_duration_seconds", "Time that an agent took for an intent.", durationBuckets,
+		"gen_ai_agent_name", "error_type")
+	m.tools = m.histogram("gen_ai_execute_tool_duration_seconds", "Time that a tool took.", durationBuckets,
+		"gen_ai_tool_name", "error_type")
+}
+
+func (m *metrics) ours() {
+	m.plans = m.histogram("meup_plan_duration_seconds", "Time that it took to decide what to do.", durationBuckets,
+		"gen_ai_agent_name", "error_type")
+	m.decisions = m.counter("meup_decisions_total", "Decisions, those that failed among them.",
+		"source", "provider", "model", "outcome", "error_type")
+	m.decisionTime = m.histogram("meup_decision_duration_seconds", "Time that decisions took.", durationBuckets, "source", "outcome")
+	m.decisionTokens = m.counter("meup_decision_tokens_total", "Tokens that decisions took; those that were cached or thought are part of the others.",
+		"provider", "model", "type")
+	m.chosen = m.counter("meup_decision_tools_total", "Tools that decisions chose.", "tool")
+	m.spans = m.counter("meup_spans_total", "Spans by what became of them; those that found the queue full are not counted.", "state")
+}
+
+func (m *metrics) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+func (m *metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	m.registry.MustRegister(v)
+	return v
+}
+
+// maxScrapes bounds the scrapes at one time; more are answered with 503.
+const maxScrapes = 4
+
+func (m *metrics) handler(logger *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: maxScrapes,
+	})
+}
+
+// asked counts an answer of a model, or its failure. The model is a label.
+func (m *metrics) asked(provider, model string, u llm.Usage, took time.Duration, err error) {
+	provider = m.label.provider.value(provider)
+	m.operations.WithLabelValues(string(Chat), provider, model, errorType(err)).Observe(took.Seconds())
+	if u.Input > 0 {
+		m.tokens.WithLabelValues(string(Chat), provider, model, "input").Observe(float64(u.Input))
+	}
+	if u.Output > 0 {
+		m.tokens.WithLabelValues(string(Chat), provider, model, "output").Observe(float64(u.Output))
+	}
+}
+
+// ended counts an operation. Questions to models are counted by asked.
+func (m *metrics) ended(op Operation, name string, took time.Duration, err error) {
+	switch op {
+	case InvokeAgent:
+		m.agents.WithLabelValues(m.label.agent.value(name), errorType(err)).Observe(took.Seconds())
+	case Plan:
+		m.plans.WithLabelValues(m.label.agent.value(name), errorType(err)).Observe(took.Seconds())
+	case ExecuteTool:
+		m.tools.WithLabelValues(m.label.tool.value(name), errorType(err)).Observe(took.Seconds())
+	case Chat:
+	}
+}
+
+func (m *metrics) decided(d Decision) {
+	source, outcome := m.label.source.value(d.Source), m.label.outcome.value(d.Outcome)
+	provider, model := m.label.provider.value(d.Provider), m.label.model.value(d.Model)
+	m.decisions.WithLabelValues(source, provider, model, outcome, errorType(d.Err)).Inc()
+	m.decisionTime.WithLabelValues(source, outcome).Observe(d.Duration.Seconds())
+	for kind, count := range map[string]int{
+		"input": d.Usage.Input, "output": d.Usage.Output, "cached": d.Usage.Cached, "reasoning": d.Usage.Reasoning,
+	} {
+		if count > 0 {
+			m.decisionTokens.WithLabelValues(provider, model, kind).Add(float64(count))
+		}
+	}
+	for _, tool := range d.Tools {
+		m.chosen.WithLabelValues(m.label.tool.value(tool)).Inc()
+	}
+}
+
+func (m *metrics) exported(spans int, err error) {
+	state := "exported"
+	if err != nil {
+		state = "lost"
+	}
+	m.spans.WithLabelValues(state).Add(float64(spans))
+}

@@ -1,0 +1,82 @@
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// Model wraps a model so that each of its answers has a span and is measured.
+// Neither what it is asked nor what it answers is looked at.
+func (t *Telemetry) Model(m llm.Model) llm.Model {
+	if t == nil || m == nil {
+		return m
+	}
+	return observedModel{Model: m, telemetry: t}
+}
+
+// StrangersModel wraps a model that whoever asks has named, as Model does. Its
+// name labels metrics once it has answered: names can be invented.
+func (t *Telemetry) StrangersModel(m llm.Model) llm.Model {
+	if t == nil || m == nil {
+		return m
+	}
+	return observedModel{Model: m, telemetry: t, strange: true}
+}
+
+type observedModel struct {
+	llm.Model
+	telemetry *Telemetry
+	strange   bool
+}
+
+// Generate asks within a span.
+func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
+	attrs := []attribute.KeyValue{ProviderName.String(m.Provider())}
+	if req.MaxTokens > 0 {
+		attrs = append(attrs, RequestMaxTokens.Int(req.MaxTokens))
+	}
+	begun := time.Now()
+	ctx, span := m.telemetry.Span(ctx, Chat, m.Name(), attrs...)
+	resp, err := m.Model.Generate(ctx, req, on)
+	span.Set(answered(resp)...)
+	span.End(err)
+	label := m.telemetry.metrics.label.model.value
+	if m.strange && err != nil {
+		label = m.telemetry.metrics.label.model.known
+	}
+	m.telemetry.metrics.asked(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), err)
+	return resp, err
+}
+
+// answered says what is known of an answer, which may be a part of one.
+func answered(r llm.Response) []attribute.KeyValue {
+	attrs := usage(r.Usage)
+	if r.ID != "" {
+		attrs = append(attrs, ResponseID.String(r.ID))
+	}
+	if r.Model != "" {
+		attrs = append(attrs, ResponseModel.String(r.Model))
+	}
+	if r.Stop != "" {
+		attrs = append(attrs, FinishReasons.StringSlice([]string{string(r.Stop)}))
+	}
+	return attrs
+}
+
+// usage leaves out what a provider did not count.
+func usage(u llm.Usage) []attribute.KeyValue {
+	var attrs []attribute.KeyValue
+	for _, c := range []struct {
+		key   attribute.Key
+		count int
+	}{{InputTokens, u.Input}, {OutputTokens, u.Output}, {CachedTokens, u.Cached}, {ReasoningTokens, u.Reasoning}} {
+		if c.count > 0 {
+			attrs = append(attrs, c.key.Int(c.count))
+		}
+	}
+	return attrs
+}

@@ -1,0 +1,84 @@
+package archtest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+	"github.com/meup-protocol/meup/schemas"
+)
+
+var example = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
+
+// TestExamples: whoever copies an example out of the contract gets an envelope
+// that a gateway takes.
+func TestExamples(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "protocol.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := example.FindAllSubmatch(text, -1)
+	if len(examples) < 10 {
+		t.Fatalf("found %d examples", len(examples))
+	}
+	for _, m := range examples {
+		tryExample(t, m[1])
+	}
+}
+
+// tryExample holds a JSON text against the decoder, and an envelope that a
+// client may send against the schema of its kind.
+func tryExample(t *testing.T, text []byte) {
+	t.Helper()
+	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
+	if err != nil {
+		t.Errorf("not JSON: %v:\n%s", err, text)
+		return
+	}
+	isEnvelope := doc.Root().Get("kind").Exists() && !doc.Root().Get("deny").Exists()
+	if !isEnvelope {
+		return
+	}
+	dialect, _ := protocol.ParseDialect(doc.Root().Get("protocol").Text()) // the default where there is none
+	in, refused := protocol.Decode(text, dialect, protocol.DefaultContextDepth)
+	if refused == nil && !in.Envelope.Kind.IsReserved() {
+		refused = schemas.Payload(in.Envelope.Kind, in.Payload)
+	}
+	if refused != nil {
+		t.Errorf("refused: %v (%s %s):\n%s", refused, refused.Path, refused.Detail, text)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+
+// TestLinks: what a document points to in this repository is there.
+func TestLinks(t *testing.T) {
+	documents, err := filepath.Glob(filepath.Join(root, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		more, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, more...)
+	}
+	for _, path := range documents {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s points to %s: %v", path, m[1], err)
+			}
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the repository, as seen from this package.
+const root = "../.."
+
+// Bounds of what a reader has to keep in mind at once, in lines.
+const (
+	maxFile     = 500
+	maxFunction = 75
+)
+
+// longTables are functions that may be longer, since all they hold is a flat
+// table: "file: function" and why.
+var longTables = map[string]string{}
+
+// source is one Go file of the repository.
+type source struct {
+	path   string // from the root
+	isTest bool
+	file   *ast.File
+	fset   *token.FileSet
+}
+
+func (s *source) lines(n ast.Node) int {
+	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
+}
+
+// sources reads all Go files of the repository, those for other systems among
+// them. Generated ones are left out.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var list []source
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skipForeign(path, d.Name())
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		s := source{isTest: strings.HasSuffix(path, "_test.go"), fset: token.NewFileSet()}
+		if s.path, err = filepath.Rel(root, path); err != nil {
+			return err
+		}
+		if s.file, err = parser.ParseFile(s.fset, path, nil, parser.ParseComments); err != nil {
+			return err
+		}
+		if !ast.IsGenerated(s.file) {
+			list = append(list, s)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 50 {
+		t.Fatalf("found only %d Go files", len(list))
+	}
+	return list
+}
+
+// skipForeign leaves out the folders of tools, of other languages and of test
+// data.
+func skipForeign(path, name string) error {
+	foreign := []string{"bin", "node_modules", "testdata"}
+	if path != root && (strings.HasPrefix(name, ".") || slices.Contains(foreign, name)) {
+		return filepath.SkipDir
+	}
+	return nil
+}
+
+func TestFilesAreShort(t *testing.T) {
+	for _, s := range sources(t) {
+		if n := s.fset.File(s.file.Pos()).LineCount(); n > maxFile && !s.isTest {
+			t.Errorf("%s has %d lines, more than %d: look for the second idea in it", s.path, n, maxFile)
+		}
+	}
+}
+
+func TestFunctionsAreShort(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Body == nil {
+				continue
+			}
+			name := s.path + ": " + f.Name.Name
+			if n := s.lines(f); n > maxFunction && longTables[name] == "" {
+				t.Errorf("%s has %d lines, more than %d", name, n, maxFunction)
+			}
+		}
+	}
+}
+
+func TestPackagesSayWhatTheyAre(t *testing.T) {
+	documented := make(map[string]bool)
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.file.Name.Name, "_test") {
+			continue
+		}
+		dir := filepath.Dir(s.path)
+		documented[dir] = documented[dir] || strings.TrimSpace(s.file.Doc.Text()) != ""
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("the package in %s has no comment", dir)
+		}
+	}
+}
+
+// TestNoSleep: a test that waits for time is slow and sometimes wrong. Inside
+// a synctest bubble time is not real, and sleeping is how it passes.
+func TestNoSleep(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.isTest {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && isSelector(call.Fun, "synctest", "Test") {
+				return false
+			}
+			if sel, ok := n.(*ast.SelectorExpr); ok && isSelector(sel, "time", "Sleep") {
+				t.Errorf("%s sleeps: wait for what is to happen, or use testing/synctest", s.fset.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+func isSelector(e ast.Expr, pkg, name string) bool {
+	sel, ok := e.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != name {
+		return false
+	}
+	x, ok := sel.X.(*ast.Ident)
+	return ok && x.Name == pkg
+}

@@ -1,0 +1,269 @@
+// Package access is the front door: it decides who a request is from and
+// whether it may enter the space that it asks for, for WebSocket and HTTP
+// alike. Section 4.
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Authenticator says who presents a token.
+type Authenticator interface {
+	Authenticate(ctx context.Context, space, token string, now time.Time) (auth.Identity, error)
+	// Recheck reports whether what let somebody in still would.
+	Recheck(id auth.Identity, now time.Time) error
+}
+
+// Attempts bounds failed logins by address.
+type Attempts interface {
+	Allowed(now time.Time, addr netip.Addr) (ok bool, retryAfter time.Duration)
+	Failed(now time.Time, addr netip.Addr)
+}
+
+// Door decides who may enter which space.
+type Door struct {
+	Hub      *space.Hub
+	Auth     Authenticator
+	Attempts Attempts // nil: no bound
+	// Codes are the links by which a browser may sign in; nil: none.
+	Codes *LoginCodes
+	// Ready returns why no participant can be let in now; nil: always ready.
+	Ready func() error
+	// LoginFailed counts refused tokens; nil: nobody does.
+	LoginFailed func()
+	Logger      *slog.Logger
+}
+
+// EnterRequest lets the sender of a request into a space by the token that
+// the request carries, or that its browser has signed in with.
+func (d *Door) EnterRequest(r *http.Request, name string) (*space.Space, auth.Identity, *protocol.Error) {
+	token, _, err := Token(r)
+	if err != nil {
+		return nil, auth.Identity{}, unauthorized("Send a token: Authorization: Bearer TOKEN.")
+	}
+	return d.Enter(r.Context(), Address(r), name, token)
+}
+
+// Enter lets somebody into a space by a token.
+func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, *protocol.Error) {
+	identity, refused := d.identify(ctx, addr, name, token)
+	if refused == nil {
+		refused = Admit(ctx)
+	}
+	if refused != nil {
+		return nil, identity, refused
+	}
+	if d.Ready != nil {
+		if err := d.Ready(); err != nil {
+			return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log is not available now; try again in a moment.")
+		}
+	}
+	room, err := d.Hub.SpaceFor(ctx, name, identity.Participant)
+	switch {
+	case errors.As(err, &refused):
+		return nil, identity, refused
+	case errors.Is(err, space.ErrNoSpace):
+		return nil, identity, noSpace(name)
+	case err != nil:
+		return nil, identity, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again in a moment.")
+	}
+	if room.Kicked(identity.Participant) {
+		return nil, identity, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
+	}
+	if identity.Via == auth.ViaJWT && room.Invited(identity.Participant) {
+		return nil, identity, protocol.Errorf(protocol.CodeForbidden, "The name in your token belongs to a participant that was invited into this space.")
+	}
+	return room, identity, nil
+}
+
+// As fills in what an identity says about a connection.
+func (d *Door) As(id auth.Identity, o space.JoinOptions) space.JoinOptions {
+	o.ID, o.Expires, o.VisibleAfter = id.Participant, id.Expires, id.InvitedAt
+	o.Recheck = func() error { return d.Auth.Recheck(id, time.Now()) }
+	return o
+}
+
+func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, *protocol.Error) {
+	now := time.Now()
+	identity, err := d.Auth.Authenticate(ctx, name, token, now)
+	switch {
+	case err == nil:
+		return identity, nil
+	case errors.Is(err, auth.ErrOtherSpace):
+		if !d.Hub.Configured(name) {
+			return identity, noSpace(name)
+		}
+		return identity, protocol.Errorf(protocol.CodeForbidden, "The token is not good for this space.")
+	case errors.Is(err, auth.ErrUnavailable):
+		return identity, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
+	}
+	// A good token is never made to wait for what others at its address do.
+	if refused := d.tooMany(now, addr); refused != nil {
+		return identity, refused
+	}
+	d.failed(now, addr)
+	d.Logger.Info("refused a token", "address", addr, "space", name, "reason", err)
+	if errors.Is(err, auth.ErrExpired) {
+		return identity, unauthorized("The token has expired.")
+	}
+	return identity, unauthorized("The gateway does not know this token.")
+}
+
+// SpacesOf lists what a token is good for, with the same care for guessed
+// tokens as Enter.
+func (d *Door) SpacesOf(ctx context.Context, addr netip.Addr, token string,
+	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, *protocol.Error) {
+	now := time.Now()
+	list, err := spaces(ctx, token)
+	if errors.Is(err, auth.ErrUnavailable) {
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
+	}
+	if err != nil || len(list) == 0 {
+		if refused := d.tooMany(now, addr); refused != nil {
+			return nil, refused
+		}
+		d.failed(now, addr)
+		return nil, unauthorized("The gateway does not know this token.")
+	}
+	if refused := Admit(ctx); refused != nil {
+		return nil, refused
+	}
+	return list, nil
+}
+
+func (d *Door) tooMany(now time.Time, addr netip.Addr) *protocol.Error {
+	if d.Attempts == nil {
+		return nil
+	}
+	ok, wait := d.Attempts.Allowed(now, addr)
+	if ok {
+		return nil
+	}
+	err := protocol.Errorf(protocol.CodeTooMany, "Too many failed attempts from your address; wait before the next one.")
+	err.RetryAfterMS = max(wait.Milliseconds(), 1)
+	return err
+}
+
+func (d *Door) failed(now time.Time, addr netip.Addr) {
+	if d.Attempts != nil {
+		d.Attempts.Failed(now, addr)
+	}
+	if d.LoginFailed != nil {
+		d.LoginFailed()
+	}
+}
+
+func unauthorized(message string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeUnauthorized, "%s", message)
+}
+
+func noSpace(name string) *protocol.Error {
+	return protocol.Errorf(protocol.CodeNotFound, "There is no space %q here.", name)
+}
+
+// Address returns the address that a request comes from; the zero Addr if the
+// server does not know it.
+func Address(r *http.Request) netip.Addr {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ap.Addr().Unmap()
+}
+
+// originMatches holds an origin against one that the operator listed; a star
+// stands for one label of the host, or for all origins.
+func originMatches(allowed, origin string) bool {
+	before, after, wild := strings.Cut(allowed, "*")
+	if !wild || allowed == "*" {
+		return allowed == "*" || allowed == origin
+	}
+	rest, ok := strings.CutPrefix(origin, before)
+	label, ok2 := strings.CutSuffix(rest, after)
+	return ok && ok2 && label != "" && !strings.ContainsAny(label, "./:@")
+}
+
+// OriginAllowed reports whether the page that a request comes from, if it is
+// one, is the gateway's own or one that the operator listed.
+func OriginAllowed(r *http.Request, allowed []string) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" || slices.ContainsFunc(allowed, func(a string) bool { return originMatches(a, origin) }) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// CheckHost refuses a request over a loopback address whose Host is a name that
+// belongs elsewhere: a page can have its own name resolved to 127.0.0.1, and
+// read what needs no token then. Hosts of the origins that the operator listed
+// are good. Error: forbidden.
+func CheckHost(r *http.Request, origins []string) *protocol.Error {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || r.Host == "" {
+		return nil // not over a network, or not from a browser
+	}
+	ap, err := netip.ParseAddrPort(local.String())
+	if err != nil || !ap.Addr().Unmap().IsLoopback() || isLoopbackHost(r.Host) {
+		return nil
+	}
+	for _, allowed := range origins {
+		if originMatches(allowed, "https://"+r.Host) || originMatches(allowed, "http://"+r.Host) {
+			return nil
+		}
+	}
+	return protocol.Errorf(protocol.CodeForbidden, "Here the gateway answers to localhost only; its operator can list https://%s among the origins.", r.Host)
+}
+
+func isLoopbackHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.ToLower(name), ".")
+	if addr, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return addr.Unmap().IsLoopback()
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// SetRetryAfter sets the header Retry-After, in seconds, where the error asks to
+// come back later.
+func SetRetryAfter(h http.Header, err *protocol.Error) {
+	switch err.Code.HTTPStatus() {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", strconv.FormatInt(max((err.RetryAfterMS+999)/1000, 1), 10))
+	}
+}
+
+// WriteError answers a request with an error: the body of sections 4 and 5.
+func WriteError(w http.ResponseWriter, err *protocol.Error) {
+	body, marshalErr := json.Marshal(err)
+	if marshalErr != nil {
+		body = []byte(`{"error":"internal","message":"The answer could not be written."}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	if err.Code == protocol.CodeUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="meup"`)
+	}
+	SetRetryAfter(h, err)
+	w.WriteHeader(err.Code.HTTPStatus())
+	_, _ = w.Write(append(body, '\n')) // the peer may be gone
+}

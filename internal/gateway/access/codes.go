@@ -1,0 +1,88 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of login codes.
+const (
+	// CodeLifetime is how long a login code can be used.
+	CodeLifetime = 10 * time.Minute
+	maxCodes     = 64 // outstanding; the oldest makes room
+)
+
+// LoginCodes stand for tokens in links: each is good once, and for minutes, so
+// that what a browser's history or a terminal's scrollback keeps of it is worth
+// nothing. They live in memory. The zero value has none; its methods may be
+// called concurrently.
+type LoginCodes struct {
+	mu    sync.Mutex
+	codes []loginCode // oldest first
+}
+
+type loginCode struct {
+	hash    auth.Digest
+	token   string
+	expires time.Time
+}
+
+// New makes a code that stands for a token, once, until CodeLifetime after now.
+func (c *LoginCodes) New(token string, now time.Time) string {
+	code := rand.Text()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(now)
+	if len(c.codes) == maxCodes {
+		c.codes = slices.Delete(c.codes, 0, 1)
+	}
+	c.codes = append(c.codes, loginCode{auth.Hash(code), token, now.Add(CodeLifetime)})
+	return code
+}
+
+// Redeem returns what a code stands for. It is used up by that. How long the
+// search takes does not depend on which code it is, or whether it is one.
+func (c *LoginCodes) Redeem(code string, now time.Time) (token string, ok bool) {
+	hash := auth.Hash(code)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(now)
+	found := -1
+	for i := range c.codes {
+		same := subtle.ConstantTimeCompare(c.codes[i].hash[:], hash[:])
+		found = subtle.ConstantTimeSelect(same, i, found)
+	}
+	if found < 0 {
+		return "", false
+	}
+	token = c.codes[found].token
+	c.codes = slices.Delete(c.codes, found, found+1)
+	return token, true
+}
+
+// forget drops what is over; mu is held.
+func (c *LoginCodes) forget(now time.Time) {
+	c.codes = slices.DeleteFunc(c.codes, func(l loginCode) bool { return !now.Before(l.expires) })
+}
+
+// Redeem exchanges a login code for the token that it stands for. A code that
+// is none counts as a failed login.
+func (d *Door) Redeem(addr netip.Addr, code string, now time.Time) (token string, refused *protocol.Error) {
+	if d.Codes != nil {
+		if token, ok := d.Codes.Redeem(code, now); ok {
+			return token, nil
+		}
+	}
+	if refused := d.tooMany(now, addr); refused != nil {
+		return "", refused
+	}
+	d.failed(now, addr)
+	return "", unauthorized("The link was used already, or is too old; sign in with a token.")
+}

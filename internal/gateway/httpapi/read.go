@@ -1,0 +1,340 @@
+package httpapi
+
+import (
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// history answers with a part of the log, as one object or as JSON Lines.
+func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
+	q, refused := historyQuery(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	if !v.hold.Grow(smallPage) {
+		access.WriteError(w, busy())
+		return
+	}
+	page, refused := v.space.History(r.Context(), v.viewer(), q)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	if wantsLines(r) {
+		writeLines(w, r, v, page)
+	} else {
+		writePage(w, r, v, page)
+	}
+}
+
+const (
+	// smallPage and largePage are what a page takes in memory: what the log
+	// reads at a time, and what is gathered before it is written.
+	smallPage = 256 << 10
+	largePage = 2 << 20
+	// gatherBytes is how much is gathered before a page counts as large, and
+	// before a part of it is written.
+	gatherBytes = 128 << 10
+	// gatherLines is how much is gathered of a page of JSON Lines, whose headers
+	// need to know its end.
+	gatherLines = 512 << 10
+	// pageTimeout and stallTimeout bound how long writing a page and each part
+	// of it may take.
+	pageTimeout  = time.Minute
+	stallTimeout = 15 * time.Second
+)
+
+// pageWriter writes a body in parts, each of which the reader has to take in
+// time.
+type pageWriter struct {
+	w     http.ResponseWriter
+	hold  *limit.Hold
+	buf   []byte
+	large bool
+	begun bool // a part was written
+	end   time.Time
+}
+
+func newPageWriter(w http.ResponseWriter, v visitor, contentType string) *pageWriter {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	return &pageWriter{w: w, hold: v.hold, end: time.Now().Add(pageTimeout)}
+}
+
+// grow charges a page that has turned out to be large. It fails before anything
+// was written only.
+func (p *pageWriter) grow() *protocol.Error {
+	if !p.large && !p.hold.Grow(largePage-smallPage) {
+		return busy()
+	}
+	p.large = true
+	return nil
+}
+
+// flush writes what was gathered. It reports whether the reader is still there.
+func (p *pageWriter) flush() bool {
+	p.begun = true
+	deadline := time.Now().Add(stallTimeout)
+	if deadline.After(p.end) {
+		deadline = p.end
+	}
+	_ = http.NewResponseController(p.w).SetWriteDeadline(deadline) // a recorder in a test has none
+	_, err := p.w.Write(p.buf)                                     //nolint:gosec // JSON, and its type says so
+	p.buf = p.buf[:0]
+	return err == nil
+}
+
+// fail answers with an error, or cuts an answer that has begun, so that what has
+// come is not taken for all.
+func (p *pageWriter) fail(refused *protocol.Error) {
+	if p.begun {
+		panic(http.ErrAbortHandler)
+	}
+	access.WriteError(p.w, refused)
+}
+
+// writePage writes a page as one object.
+func writePage(w http.ResponseWriter, r *http.Request, v visitor, page *space.Page) {
+	p := newPageWriter(w, v, "application/json; charset=utf-8")
+	p.buf = append(protocol.AppendString(append(p.buf, `{"log":`...), page.Log), `,"envelopes":[`...)
+	comma := false
+	for e, refused := range page.Entries(r.Context()) {
+		if refused == nil && len(p.buf) >= gatherBytes {
+			if refused = p.grow(); refused == nil && !p.flush() {
+				return
+			}
+		}
+		if refused != nil {
+			p.fail(refused)
+			return
+		}
+		if comma {
+			p.buf = append(p.buf, ',')
+		}
+		comma = true
+		p.buf = protocol.AppendEnvelope(p.buf, protocol.MEUP1, e.Envelope)
+	}
+	p.buf = append(p.buf, `],"next":`...)
+	p.buf = strconv.AppendUint(p.buf, uint64(page.Next), 10)
+	p.buf = append(p.buf, `,"has_more":`...)
+	p.buf = strconv.AppendBool(p.buf, page.HasMore)
+	p.buf = append(p.buf, "}\n"...)
+	p.flush()
+}
+
+// envelope answers with one envelope of the log.
+func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v visitor) {
+	e, refused := v.space.Envelope(r.Context(), v.viewer(), protocol.ID(r.PathValue("id")))
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	v.write(w, append(protocol.AppendEnvelope(nil, protocol.MEUP1, e.Envelope), '\n'))
+}
+
+func wantsLines(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "application/jsonl") || strings.Contains(accept, "application/x-ndjson")
+}
+
+// writeLines writes one envelope a line. Where the next page begins is in the
+// headers, which come first: a page that cannot be gathered as a whole is read
+// twice.
+func writeLines(w http.ResponseWriter, r *http.Request, v visitor, page *space.Page) {
+	p := newPageWriter(w, v, "application/jsonl; charset=utf-8")
+	whole := true
+	for e, refused := range page.Entries(r.Context()) {
+		if refused == nil && len(p.buf) >= gatherBytes {
+			refused = p.grow()
+		}
+		if refused != nil {
+			p.fail(refused)
+			return
+		}
+		if whole = whole && len(p.buf) < gatherLines; whole {
+			p.line(e)
+		}
+	}
+	h := w.Header()
+	h.Set("Meup-Log", page.Log)
+	h.Set("Meup-Next", page.Next.String())
+	h.Set("Meup-Has-More", strconv.FormatBool(page.HasMore))
+	if whole {
+		p.flush()
+		return
+	}
+	p.buf = p.buf[:0]
+	last, backwards := page.Next, page.Backwards()
+	for e, refused := range page.Entries(r.Context()) {
+		if refused != nil {
+			p.fail(refused)
+			return
+		}
+		if seq := e.Envelope.Seq; backwards && seq < last || !backwards && seq > last {
+			break // came after the headers were made
+		}
+		if p.line(e); len(p.buf) >= gatherBytes && !p.flush() {
+			return
+		}
+	}
+	p.flush()
+}
+
+func (p *pageWriter) line(e *space.Entry) {
+	at := len(p.buf)
+	p.buf = protocol.AppendEnvelope(p.buf, protocol.MEUP1, e.Envelope)
+	protocol.OneLine(p.buf[at:])
+	p.buf = append(p.buf, '\n')
+}
+
+func historyQuery(r *http.Request) (space.HistoryQuery, *protocol.Error) {
+	var q space.HistoryQuery
+	for name, values := range r.URL.Query() {
+		if err := setHistory(&q, name, values); err != nil {
+			return q, err
+		}
+	}
+	if c := q.Filter.Contexts; len(c) == 1 {
+		q.Context = protocol.ContextPath(c[0]) // the log has an index for one
+	}
+	return q, nil
+}
+
+func setHistory(q *space.HistoryQuery, name string, values []string) *protocol.Error {
+	value, ok := values[0], true
+	switch name {
+	case "since":
+		q.Since, ok = seq(value)
+	case "before":
+		q.Before, ok = seq(value)
+	case "log":
+		q.Log = value
+	case "limit":
+		n, err := strconv.Atoi(value)
+		q.Limit, ok = n, err == nil && n > 0
+	case "order":
+		q.Backwards, ok = value == "desc", value == "asc" || value == "desc"
+	case "main":
+		var main bool
+		if main, ok = access.Boolean(value); main {
+			q.Filter.Contexts = append(q.Filter.Contexts, "")
+		}
+	case "context":
+		return setContext(q, access.List(values))
+	case "kinds":
+		q.Filter.Kinds = access.List(values)
+	case "from":
+		for _, id := range access.List(values) {
+			q.Filter.From = append(q.Filter.From, protocol.ParticipantID(id))
+		}
+	}
+	if !ok {
+		return access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(value) + ".")
+	}
+	return nil
+}
+
+func setContext(q *space.HistoryQuery, paths []string) *protocol.Error {
+	for _, p := range paths {
+		if _, ok := protocol.ParseContextPath(p, protocol.MaxContextBytes); !ok {
+			return protocol.Errorf(protocol.CodeInvalidContext, "%s is not a context path.", strconv.Quote(p))
+		}
+	}
+	q.Filter.Contexts = append(q.Filter.Contexts, paths...)
+	return nil
+}
+
+func seq(s string) (protocol.Seq, bool) {
+	n, err := protocol.ParseSeq(s)
+	return n, err == nil
+}
+
+// contexts answers with the tree of contexts, or with the part of it below a
+// path.
+func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
+	if r.PathValue("path") == "" {
+		v.writeJSON(w, map[string]any{"contexts": v.space.Contexts(v.viewer(), "")})
+		return
+	}
+	prefix, ok := protocol.ParseContextPath(r.PathValue("path"), protocol.MaxContextBytes)
+	if !ok {
+		access.WriteError(w, protocol.Errorf(protocol.CodeInvalidContext, "%s is not a context path.", strconv.Quote(r.PathValue("path"))))
+		return
+	}
+	for _, c := range v.space.Contexts(v.viewer(), prefix) {
+		if c.Path == prefix {
+			v.writeJSON(w, c)
+			return
+		}
+	}
+	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "This space has no context %s.", prefix))
+}
+
+func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v visitor) {
+	v.writeJSON(w, map[string]any{"participants": v.space.Participants()})
+}
+
+// spaceInfo is what the list of spaces says of each.
+type spaceInfo struct {
+	Name string       `json:"name"`
+	Seq  protocol.Seq `json:"seq"` // the head of its log
+}
+
+// spaces lists the spaces that the token is good for. Those of a glob are
+// listed once they exist.
+func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
+	token, _, err := access.Token(r)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN."))
+		return
+	}
+	patterns, refused := s.options.Door.SpacesOf(r.Context(), access.Address(r), token, s.options.Spaces)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	existing, err := s.options.Journal.Spaces(r.Context())
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again."))
+		return
+	}
+	list := []spaceInfo{}
+	for _, name := range expand(patterns, existing) {
+		_, newest, err := s.options.Journal.Bounds(r.Context(), name)
+		if err != nil {
+			access.WriteError(w, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again."))
+			return
+		}
+		list = append(list, spaceInfo{name, newest})
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"spaces": list})
+}
+
+// expand puts the existing spaces in the place of globs.
+func expand(patterns, existing []string) []string {
+	var names []string
+	for _, p := range patterns {
+		if !strings.Contains(p, "*") {
+			names = append(names, p)
+			continue
+		}
+		for _, name := range existing {
+			if ok, err := path.Match(p, name); err == nil && ok {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,314 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Bounds of one request.
+const (
+	maxSend      = 100      // envelopes
+	maxSendBytes = 32 << 20 // of the body, unless one message may have more
+	maxWhole     = 1 << 20  // of an array that is read before it is admitted
+	heavyBytes   = 64 << 10 // decoded and admitted by a few requests at a time
+)
+
+// sent is what became of one envelope.
+type sent struct {
+	ID  protocol.ID  `json:"id,omitempty"`
+	Seq protocol.Seq `json:"seq,omitempty"`
+	// Token and ExpiresAt answer an invitation.
+	Token     string `json:"token,omitempty"`
+	ExpiresAt string `json:"expires_at,omitempty"`
+
+	// Of a refused one, in an array.
+	Status int             `json:"status,omitempty"`
+	Err    *protocol.Error `json:"-"`
+}
+
+// MarshalJSON writes the fields of the error beside the others.
+func (s sent) MarshalJSON() ([]byte, error) {
+	type plain sent
+	if s.Err != nil && s.Err.ID != "" {
+		s.ID = "" // the error has it
+	}
+	own, err := json.Marshal(plain(s))
+	if err != nil || s.Err == nil {
+		return own, err
+	}
+	refused, err := json.Marshal(s.Err)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(own[:len(own)-1], ','), refused[1:]...), nil
+}
+
+// send admits one envelope or an array of them, in order.
+func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
+	sender, refused := v.space.Sender(r.Context(), v.viewer())
+	if refused == nil {
+		refused = tooManyRefused(sender)
+	}
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	p := posting{server: s, space: v.space, sender: sender, limits: sender.Limits()}
+	most := max(maxSendBytes, 2*p.limits.MessageBytes)
+	if p.most = p.limits.MessageBytes; p.most <= 0 {
+		p.most = most
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = most
+	}
+	if size > most {
+		access.WriteError(w, tooLarge(most))
+		return
+	}
+	p.body = access.OpenBody(w, r, most, bodyTimeout)
+	defer p.body.Close()
+	if !v.hold.Grow(min(2*size, maxWhole+p.most)) { // what waits, and the element that is being read
+		p.discard()
+		access.WriteError(w, busy())
+		return
+	}
+	in := bufio.NewReaderSize(p.body, 16<<10)
+	list, err := isArray(in)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		access.WriteError(w, access.BodyError(err, most))
+	case list:
+		p.array(r.Context(), w, in)
+	default:
+		p.single(r.Context(), w, in)
+	}
+}
+
+// tooManyRefused refuses a sender whose refused envelopes have used up what it
+// may send of them.
+func tooManyRefused(sender *space.Sender) *protocol.Error {
+	wait := sender.ChargeRefused(0)
+	if wait == 0 {
+		return nil
+	}
+	err := protocol.Errorf(protocol.CodeRateLimited, "Too many of your envelopes were refused: send nothing for %d ms, and send what is allowed then.", wait.Milliseconds()+1)
+	err.Limit, err.RetryAfterMS = "refused_bytes", wait.Milliseconds()+1
+	return err
+}
+
+// posting is one request that sends.
+type posting struct {
+	server *Server
+	space  *space.Space
+	sender *space.Sender
+	limits protocol.Limits
+	body   *access.Body
+	most   int64 // bytes of one envelope
+}
+
+// discard reads the rest of the body, and charges it like what was refused.
+func (p *posting) discard() {
+	if n := p.body.Discard(); n > 0 {
+		p.sender.ChargeRefused(int(n))
+	}
+}
+
+func (p *posting) single(ctx context.Context, w http.ResponseWriter, in io.Reader) {
+	frame, err := io.ReadAll(io.LimitReader(in, p.most+1))
+	p.discard()
+	if err != nil {
+		access.WriteError(w, access.BodyError(err, p.most))
+		return
+	}
+	outcomes, err := p.publish(ctx, [][]byte{frame}, false)
+	switch {
+	case err != nil:
+		access.WriteError(w, access.BadRequest("The request was given up."))
+	case outcomes[0].Err != nil:
+		access.WriteError(w, outcomes[0].Err)
+	default:
+		writeJSON(w, http.StatusOK, answer(outcomes[0]))
+	}
+}
+
+// array admits the elements of an array. Up to maxWhole bytes of them are read
+// before the first is admitted, so that a fault in an array of usual size
+// admits nothing. From then on they are admitted as they come.
+func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Reader) {
+	list := arrayReader{in: in, most: p.most}
+	var answers []sent
+	var frames [][]byte
+	var size int64
+	var fault error
+	for n := 0; ; n++ {
+		frame, length, err := list.next()
+		if err != nil {
+			fault = err
+			break
+		}
+		if n == maxSend {
+			fault = errTooMany
+			break
+		}
+		if frame == nil {
+			p.sender.ChargeRefused(int(length))
+		}
+		if len(frames) > 0 && size+length > maxWhole {
+			outcomes, err := p.publish(ctx, frames, false)
+			frames, size = nil, 0
+			if fault = err; err != nil {
+				break
+			}
+			answers = p.answer(w, answers, outcomes)
+			if fault = asError(tooManyRefused(p.sender)); fault != nil {
+				break
+			}
+		}
+		frames = append(frames, frame)
+		size += int64(len(frame))
+	}
+	if errors.Is(fault, io.EOF) {
+		fault = nil
+	}
+	if fault == nil && len(frames)+len(answers) == 0 {
+		fault = errTooMany
+	}
+	if fault == nil || len(answers) > 0 && len(frames) > 0 {
+		outcomes, err := p.publish(ctx, frames, len(answers) == 0)
+		if err != nil {
+			fault = err
+		}
+		answers = p.answer(w, answers, outcomes)
+	}
+	p.finish(w, answers, fault)
+}
+
+var errTooMany = errors.New("not 1 to 100 envelopes")
+
+func asError(err *protocol.Error) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+// finish answers an array. What was not read of it has one answer, the last.
+func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
+	p.discard()
+	var refused *protocol.Error
+	var array errArray
+	switch {
+	case fault == nil:
+	case errors.As(fault, &refused):
+	case errors.As(fault, &array):
+		refused = protocol.Errorf(protocol.CodeInvalidJSON, "The array is not well-formed JSON: %s.", array.detail)
+		refused.Detail = array.detail
+	case errors.Is(fault, errTooMany):
+		refused = access.BadRequest("Send 1 to 100 envelopes at a time.")
+	default:
+		refused = access.BodyError(fault, p.most)
+	}
+	if refused != nil && len(answers) == 0 {
+		access.WriteError(w, refused)
+		return
+	}
+	if refused != nil {
+		answers = p.answer(w, answers, []space.Outcome{{Err: refused}})
+	}
+	statuses := make(map[int]bool)
+	for _, a := range answers {
+		statuses[a.Status] = true
+	}
+	writeJSON(w, overall(statuses), answers)
+}
+
+// answer appends the answers to outcomes. Of several that ask to come back
+// later, the last one has to wait longest.
+func (p *posting) answer(w http.ResponseWriter, answers []sent, outcomes []space.Outcome) []sent {
+	for _, o := range outcomes {
+		if o.Err != nil {
+			access.SetRetryAfter(w.Header(), o.Err)
+		}
+		answers = append(answers, answer(o))
+	}
+	return answers
+}
+
+// publish decodes frames, nil ones being too large, and admits them. With
+// whole, one that is not well-formed refuses all.
+func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]space.Outcome, error) {
+	size := 0
+	for _, f := range frames {
+		size += len(f)
+	}
+	if size > heavyBytes {
+		select {
+		case p.server.options.Heavy <- struct{}{}:
+			defer func() { <-p.server.options.Heavy }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	attempts := make([]space.Attempt, len(frames))
+	for i, f := range frames {
+		attempts[i] = p.attempt(f)
+		if err := attempts[i].Err; whole && err != nil && err.Code == protocol.CodeInvalidJSON {
+			p.sender.ChargeRefused(size)
+			err.Path = "/" + strconv.Itoa(i) + err.Path
+			return nil, err
+		}
+	}
+	return p.space.Publish(ctx, p.sender, attempts), nil
+}
+
+func (p *posting) attempt(frame []byte) space.Attempt {
+	if frame == nil || int64(len(frame)) > p.most {
+		return space.Attempt{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
+	}
+	in, err := protocol.Decode(frame, protocol.MEUP1, max(p.limits.ContextDepth, 1))
+	return space.Attempt{In: in, Err: err}
+}
+
+// overall is the status of several answers: the one that they share, or 207.
+func overall(statuses map[int]bool) int {
+	if len(statuses) > 1 {
+		return http.StatusMultiStatus
+	}
+	for status := range statuses {
+		if status != 0 {
+			return status
+		}
+	}
+	return http.StatusOK
+}
+
+func tooLarge(limit int64) *protocol.Error {
+	err := protocol.Errorf(protocol.CodeMessageTooLarge, "A message may have at most %d bytes.", limit)
+	err.Limit = limit
+	return err
+}
+
+func answer(o space.Outcome) sent {
+	if o.Err != nil {
+		return sent{ID: o.ID, Status: o.Err.Code.HTTPStatus(), Err: o.Err}
+	}
+	a := sent{ID: o.ID, Seq: o.Seq}
+	if o.Invite != nil {
+		a.Token, a.ExpiresAt = o.Invite.Token, o.Invite.ExpiresAt
+	}
+	return a
+}
+
+// bodyTimeout is how long a body may take to arrive.
+const bodyTimeout = time.Minute

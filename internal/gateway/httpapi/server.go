@@ -1,0 +1,315 @@
+// Package httpapi serves what section 8 of the contract lists: sending,
+// history, contexts, participants, events, and what operators ask a gateway.
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/limit"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Journal is what the API asks of the log itself.
+type Journal interface {
+	Spaces(ctx context.Context) ([]string, error)
+	Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
+}
+
+// Version is what /version says.
+type Version struct {
+	Version  string   `json:"version"`
+	Commit   string   `json:"commit,omitempty"`
+	Go       string   `json:"go"`
+	Dialects []string `json:"dialects"`
+}
+
+// Options are what the API is made of.
+type Options struct {
+	Door    *access.Door
+	Journal Journal
+	// Spaces lists the names and globs of the spaces that a token is good for.
+	Spaces  func(ctx context.Context, token string) ([]string, error)
+	Origins []string
+	// Ready says why the gateway cannot do its work; nil: it can.
+	Ready   func() error
+	Metrics http.Handler // nil: elsewhere
+	WS      http.Handler
+	Page    Page // nil: none is served
+	Version Version
+	// Turns keeps the turns of the spaces.
+	Turns *turns.Store
+	// Has reports whether the log of a space has an envelope of this id.
+	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
+
+	KeepAlive   time.Duration // of event streams; 0: 15 s
+	IdleTimeout time.Duration // for a reader of events that stops; 0: 2 min
+	Heavy       chan struct{} // slots for decoding and admitting much at once; nil: 8
+	Logger      *slog.Logger
+}
+
+// Server serves the API.
+type Server struct {
+	options Options
+	mux     *http.ServeMux
+	budget  *limit.Budget
+}
+
+// New makes the API's handler.
+func New(o Options) *Server {
+	if o.KeepAlive == 0 {
+		o.KeepAlive = 15 * time.Second
+	}
+	if o.Heavy == nil {
+		o.Heavy = make(chan struct{}, 8)
+	}
+	if o.IdleTimeout == 0 {
+		o.IdleTimeout = 2 * time.Minute
+	}
+	s := &Server{options: o, mux: http.NewServeMux(), budget: limit.NewBudget(budgetBytes, shareBytes)}
+	s.routes()
+	return s
+}
+
+func (s *Server) routes() {
+	handle := s.mux.HandleFunc
+	handle("POST /api/spaces/{space}/envelopes", s.inSpace(s.send))
+	handle("GET /api/spaces/{space}/envelopes", s.inSpace(s.history))
+	handle("GET /api/spaces/{space}/contexts", s.inSpace(s.contexts))
+	handle("GET /api/spaces/{space}/contexts/{path...}", s.inSpace(s.contexts))
+	handle("GET /api/spaces/{space}/participants", s.inSpace(s.participants))
+	handle("GET /api/spaces/{space}/events", s.inSpace(s.events))
+	handle("GET /api/spaces/{space}/threads", s.inSpace(s.threads))
+	handle("GET /api/spaces/{space}/threads/{thread}", s.inSpace(s.thread))
+	handle("GET /api/spaces/{space}/envelopes/{id}", s.inSpace(s.envelope))
+	handle("GET /api/spaces/{space}/envelopes/{id}/turn", s.inSpace(s.turnOf))
+	handle("GET /api/chat/history", s.chatHistory)
+	handle("GET /api/spaces", s.spaces)
+	handle("POST /api/session", s.signIn)
+	handle("GET /api/session", s.whoAmI)
+	handle("DELETE /api/session", s.signOut)
+	handle("GET /healthz", s.health)
+	handle("GET /readyz", s.ready)
+	handle("GET /version", s.ownHosts(http.HandlerFunc(s.version)))
+	if s.options.Metrics != nil {
+		handle("GET /metrics", s.ownHosts(s.options.Metrics))
+	}
+	if s.options.Page != nil {
+		handle("GET /{$}", s.page)
+		handle("GET /assets/{file}", s.page)
+	}
+	handle("/", s.other)
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin") // a page elsewhere embeds nothing of ours
+	if origin := r.Header.Get("Origin"); origin != "" && !s.allowOrigin(w, r, origin) {
+		return
+	}
+	if r.URL.Path == "/ws" || isUpgrade(r) {
+		s.options.WS.ServeHTTP(w, r)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// isUpgrade reports whether a request opens a WebSocket connection. Clients of
+// the MEW protocol do so on any path, those of the API among them.
+func isUpgrade(r *http.Request) bool {
+	return access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != ""
+}
+
+// allowOrigin answers what a browser asks before it lets a page of another
+// origin use the API. It reports whether the request goes on.
+func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin string) bool {
+	if !access.OriginAllowed(r, s.options.Origins) {
+		access.WriteError(w, protocol.Errorf(protocol.CodeForbidden, "Pages of %s may not use this gateway; its operator can list the origin.", origin))
+		return false
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Expose-Headers", "Meup-Next, Meup-Has-More, Retry-After")
+	if r.Method != http.MethodOptions {
+		return true
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, POST")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Accept, Last-Event-ID")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return false
+}
+
+// other rejects requests that no route matches.
+func (s *Server) other(w http.ResponseWriter, r *http.Request) {
+	if allow := s.allowed(r); allow != "" {
+		w.Header().Set("Allow", allow)
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotAllowed, "%s takes %s.", r.URL.Path, allow))
+		return
+	}
+	notFound(w, r)
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is nothing at %s %s.", r.Method, r.URL.Path))
+}
+
+// allowed lists the methods that the path takes.
+func (s *Server) allowed(r *http.Request) string {
+	var methods []string
+	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		other := *r
+		other.Method = m
+		if _, pattern := s.mux.Handler(&other); pattern != "/" && pattern != "" {
+			methods = append(methods, m)
+		}
+	}
+	return strings.Join(methods, ", ")
+}
+
+// visitor is who asks, and the space that it asks about.
+type visitor struct {
+	space *space.Space
+	id    protocol.ParticipantID
+	as    auth.Identity
+	hold  *limit.Hold // the memory that the request takes
+}
+
+func (v visitor) viewer() space.Viewer {
+	return space.Viewer{ID: v.id, VisibleAfter: v.as.InvitedAt}
+}
+
+type spaceHandler func(w http.ResponseWriter, r *http.Request, v visitor)
+
+// inSpace lets the sender of a request into the space that its path names.
+func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		room, identity, err := s.options.Door.EnterRequest(r, r.PathValue("space"))
+		if err != nil {
+			access.WriteError(w, err)
+			return
+		}
+		s.serve(w, r, visitor{space: room, id: identity.Participant, as: identity}, next)
+	}
+}
+
+// serve charges a request to its participant before anything is done for it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, v visitor, next spaceHandler) {
+	hold, ok := s.budget.Take(v.as.Holder(), requestBytes)
+	defer hold.Release()
+	refused := busy()
+	if ok {
+		refused = nil
+	}
+	if ok && r.Method != http.MethodPost { // envelopes have limits of their own
+		refused = v.space.ChargeRead(v.id)
+	}
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	v.hold = &hold
+	next(w, r, v)
+}
+
+// Bounds of the memory that requests take, in bytes.
+const (
+	budgetBytes  = 96 << 20 // all of them
+	shareBytes   = 16 << 20 // those of one token
+	requestBytes = 64 << 10 // each one: goroutine, buffers, headers
+)
+
+// busy refuses a request that would take more memory than there is for it.
+func busy() *protocol.Error {
+	err := protocol.Errorf(protocol.CodeTooMany, "Too many requests are being served; try again in a moment.")
+	err.RetryAfterMS = 1000
+	return err
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.options.Ready(); err != nil {
+		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unavailable", "reason": err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// ownHosts keeps a handler that needs no token from pages that reach a loopback
+// address by a name of their own.
+func (s *Server) ownHosts(h http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if refused := access.CheckHost(r, s.options.Origins); refused != nil {
+			access.WriteError(w, refused)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}
+}
+
+func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.options.Version)
+}
+
+// writeJSON answers with a JSON text that may be long.
+func (v visitor) writeJSON(w http.ResponseWriter, x any) {
+	body, err := encode(x)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	v.write(w, body)
+}
+
+// write answers with a JSON text, whose memory is charged for as long as the
+// client takes to read it.
+func (v visitor) write(w http.ResponseWriter, body []byte) {
+	if !v.hold.Grow(int64(len(body))) {
+		access.WriteError(w, busy())
+		return
+	}
+	writeBody(w, http.StatusOK, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, x any) {
+	body, err := encode(x)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	writeBody(w, status, body)
+}
+
+func encode(x any) ([]byte, *protocol.Error) {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false) // it is not HTML, and its type says so
+	if err := e.Encode(x); err != nil {
+		return nil, protocol.Errorf(protocol.CodeInternal, "The answer could not be written.")
+	}
+	return body.Bytes(), nil
+}
+
+// writeBody answers with a JSON text.
+func writeBody(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) //nolint:gosec // JSON, and said to be; the peer may be gone
+}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// A cookie lasts as its user wishes, and never longer than its token.
+func TestAgeOfSession(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		remember bool
+		expires  time.Time
+		want     time.Duration
+	}{
+		{false, time.Time{}, 0},
+		{false, now.Add(time.Hour), 0},
+		{true, time.Time{}, rememberFor},
+		{true, now.Add(time.Hour), time.Hour},
+		{true, now.Add(2 * rememberFor), rememberFor},
+		{true, now.Add(-time.Hour), time.Second},
+	} {
+		if got := ageOf(&session{expires: c.expires}, c.remember, now); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// Who one is stands above the spaces as long as it is the same in all of them;
+// what ends first ends the session.
+func TestSessionAdds(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	var s session
+	for i, c := range []struct {
+		id      auth.Identity
+		who     protocol.ParticipantID
+		expires time.Time
+	}{
+		{auth.Identity{Participant: "alice"}, "alice", time.Time{}},
+		{auth.Identity{Participant: "alice", Expires: noon}, "alice", noon},
+		{auth.Identity{Participant: "alice", Expires: noon.Add(time.Hour)}, "alice", noon},
+		{auth.Identity{Participant: "eve", Expires: noon.Add(-time.Hour)}, "", noon.Add(-time.Hour)},
+		{auth.Identity{Participant: "eve"}, "", noon.Add(-time.Hour)},
+		{auth.Identity{Participant: "alice"}, "", noon.Add(-time.Hour)},
+	} {
+		s.add("space", c.id)
+		if s.Participant != c.who || !s.expires.Equal(c.expires) || len(s.Spaces) != i+1 {
+			t.Errorf("after %d: %+v", i+1, s)
+		}
+	}
+}
+
+// FuzzParseSignIn: a body is refused as a bad request that repeats nothing of
+// it, or holds exactly one of a token that can be presented and a code.
+func FuzzParseSignIn(f *testing.F) {
+	f.Add([]byte(`{"token": "meup_x", "space": "lab", "remember": true}`))
+	f.Add([]byte(`{"code": "ABC", "more": [{}]}`))
+	f.Add([]byte(`{"token": "SECRET", "SECRET": 1, "space": "SECRET/"}`))
+	f.Add([]byte(`{"token": "SECRET"`))
+	f.Add([]byte(`{"token": ["SECRET"]}`))
+	f.Add([]byte(`{"token": "x\u0020y"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		in, refused := parseSignIn(body)
+		if refused != nil {
+			if refused.Code != protocol.CodeBadRequest || in != (signInRequest{}) {
+				t.Errorf("%v with %+v", refused, in)
+			}
+			if strings.Contains(refused.Message, "SECRET") {
+				t.Errorf("repeats the body: %s", refused.Message)
+			}
+			return
+		}
+		if (in.token == "") == (in.code == "") || in.token != "" && !auth.ValidToken(in.token) || in.space != "" && !protocol.ValidSpaceName(in.space) {
+			t.Errorf("%q: %+v", body, in)
+		}
+	})
+}

@@ -1,0 +1,292 @@
+package httpapi
+
+import (
+	"errors"
+	"iter"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/gateway/auth"
+	"github.com/meup-protocol/meup/internal/gateway/transcript"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// threadPage is a page of the threads of a space.
+type threadPage struct {
+	Threads []turns.ThreadInfo `json:"threads"`
+	Next    protocol.Seq       `json:"next"` // before, for the next page
+	HasMore bool               `json:"has_more"`
+}
+
+// threads lists the threads of a space, those that began last first.
+func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
+	q, refused := turnQueryOf(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	list, next := view.Threads(q.limit, protocol.Seq(q.before), view.Viewer)
+	v.writeJSON(w, threadPage{list, next, next > 0})
+}
+
+// thread answers with turns of a thread or, for a path that ends in .md, with
+// the whole of it as Markdown. A thread whose own id ends so goes before: of it
+// there is Markdown at .md.md.
+func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
+	whole := protocol.ID(r.PathValue("thread"))
+	id, markdown := strings.CutSuffix(string(whole), ".md")
+	if !markdown {
+		s.turnsOf(w, r, v, whole)
+		return
+	}
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
+	if err == nil {
+		_, err = view.History(r.Context(), whole, 1, 0, view.Viewer)
+	}
+	switch {
+	case err == nil:
+		s.turnsOf(w, r, v, whole)
+	case errors.Is(err, turns.ErrUnknown):
+		head := transcript.Head{
+			Space: v.space.Name(), ThreadID: protocol.ID(id), SessionID: turns.SessionID(v.space.Name(), protocol.ID(id)), Exported: time.Now().UTC(),
+		}
+		s.transcript(w, head, view.All(r.Context(), head.ThreadID, view.Viewer))
+	default:
+		writeTurnError(w, err)
+	}
+}
+
+// turnsOf answers with a page of turns, the newest unless the request says
+// before which.
+func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thread protocol.ID) {
+	q, refused := turnQueryOf(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	h, err := view.History(r.Context(), thread, q.limit, int(min(q.before, 1<<31-1)), view.Viewer)
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	body, err := h.AppendJSON(nil)
+	if err != nil {
+		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
+		return
+	}
+	v.write(w, append(body, '\n'))
+}
+
+// turnOfEnvelope is the turn that an envelope belongs to.
+type turnOfEnvelope struct {
+	ThreadID  protocol.ID     `json:"thread_id"`
+	SessionID uuid.UUID       `json:"session_id"`
+	Turn      *turns.TurnInfo `json:"turn"`
+}
+
+// turnOf answers why something was said or done: with its turn.
+func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
+	thread, info, err := s.findTurn(r, v, protocol.ID(r.PathValue("id")))
+	if errors.Is(err, turns.ErrUnknown) {
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "No turn of this space has such an envelope, or it is not for you to see."))
+		return
+	}
+	if err != nil {
+		writeTurnError(w, err)
+		return
+	}
+	v.writeJSON(w, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
+}
+
+// findTurn returns the turn that an envelope belongs to, and its thread. For a
+// participant that may not see the envelope it does not exist.
+func (s *Server) findTurn(r *http.Request, v visitor, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
+	if _, refused := v.space.Envelope(r.Context(), v.viewer(), id); refused != nil {
+		if refused.Code == protocol.CodeNotFound {
+			return "", nil, turns.ErrUnknown
+		}
+		return "", nil, refused
+	}
+	view, err := s.options.Turns.View(r.Context(), v.space, v.viewer())
+	if err != nil {
+		return "", nil, err
+	}
+	thread, number, ok := view.TurnOf(id)
+	if !ok {
+		return "", nil, turns.ErrUnknown
+	}
+	info, err := view.Turn(r.Context(), thread, number, view.Viewer)
+	return thread, &info, err
+}
+
+// transcript writes a thread as Markdown. What goes wrong before there is
+// anything of it is answered as everywhere else.
+func (s *Server) transcript(w http.ResponseWriter, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) {
+	document := &markdownBody{to: w}
+	err := transcript.Markdown(document, head, list)
+	switch {
+	case err == nil:
+	case !document.begun:
+		writeTurnError(w, err)
+	default:
+		s.options.Logger.Warn("write a transcript", "space", head.Space, "thread", head.ThreadID, "error", err)
+		panic(http.ErrAbortHandler) // so that what has come is not taken for all
+	}
+}
+
+// markdownBody is the body of an answer that is Markdown from its first byte on.
+type markdownBody struct {
+	to    http.ResponseWriter
+	begun bool
+}
+
+// Write writes.
+func (b *markdownBody) Write(p []byte) (int, error) {
+	if !b.begun {
+		b.begun = true
+		h := b.to.Header()
+		h.Set("Content-Type", "text/markdown; charset=utf-8")
+		h.Set("Cache-Control", "no-store")
+	}
+	return b.to.Write(p)
+}
+
+// chatHistory finds a thread in the spaces that the token is good for.
+func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
+	thread := protocol.ID(r.URL.Query().Get("thread_id"))
+	if thread == "" {
+		access.WriteError(w, access.BadRequest("Say which thread: thread_id is the id of the message that began it. /api/spaces/SPACE/threads lists them."))
+		return
+	}
+	names, refused := s.spacesOfRequest(r)
+	if refused != nil {
+		access.WriteError(w, refused)
+		return
+	}
+	found, refused := s.findThread(r, names, thread)
+	switch {
+	case refused != nil:
+		access.WriteError(w, refused)
+	case len(found) == 0:
+		writeTurnError(w, turns.ErrUnknown)
+	case len(found) > 1:
+		access.WriteError(w, access.BadRequest("Several of your spaces have a thread of this id: say which with space=NAME."))
+	default:
+		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v visitor) { s.turnsOf(w, r, v, thread) })
+	}
+}
+
+// spacesOfRequest lists where to look: the space that the request names, or all
+// that its token is good for.
+func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
+	if name := r.URL.Query().Get("space"); name != "" {
+		return []string{name}, nil
+	}
+	token, _, err := auth.FromRequest(r)
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
+	}
+	patterns, refused := s.options.Door.SpacesOf(r.Context(), access.Address(r), token, s.options.Spaces)
+	if refused != nil {
+		return nil, refused
+	}
+	existing, err := s.options.Journal.Spaces(r.Context())
+	if err != nil {
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again.")
+	}
+	// A space without a log has no threads, and is not opened to see that.
+	return slices.DeleteFunc(expand(patterns, existing), func(name string) bool { return !slices.Contains(existing, name) }), nil
+}
+
+// findThread looks for a thread of which the sender of the request sees
+// something.
+func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []visitor, refused *protocol.Error) {
+	for _, name := range names {
+		if len(names) > 1 { // a space that does not know the id is not read for it
+			has, err := s.options.Has(r.Context(), name, thread)
+			if err != nil {
+				return nil, turnError(err)
+			}
+			if !has {
+				continue
+			}
+		}
+		room, identity, err := s.options.Door.EnterRequest(r, name)
+		if err != nil {
+			if len(names) == 1 {
+				return nil, err
+			}
+			continue // he was kicked there, say
+		}
+		v := visitor{space: room, id: identity.Participant, as: identity}
+		view, turnsErr := s.options.Turns.View(r.Context(), room, v.viewer())
+		if turnsErr == nil {
+			_, turnsErr = view.History(r.Context(), thread, 1, 0, view.Viewer)
+		}
+		switch {
+		case turnsErr == nil:
+			found = append(found, v)
+		case !errors.Is(turnsErr, turns.ErrUnknown):
+			return nil, turnError(turnsErr)
+		}
+	}
+	return found, nil
+}
+
+// turnQuery are the parameters of a page.
+type turnQuery struct {
+	limit  int
+	before uint64
+}
+
+func turnQueryOf(r *http.Request) (q turnQuery, refused *protocol.Error) {
+	for name, values := range r.URL.Query() {
+		var err error
+		switch name {
+		case "limit":
+			q.limit, err = strconv.Atoi(values[0])
+			if q.limit < 1 {
+				err = strconv.ErrRange
+			}
+		case "before":
+			q.before, err = strconv.ParseUint(values[0], 10, 64)
+		}
+		if err != nil {
+			return q, access.BadRequest("The parameter " + name + " cannot be " + strconv.Quote(values[0]) + ".")
+		}
+	}
+	return q, nil
+}
+
+func writeTurnError(w http.ResponseWriter, err error) { access.WriteError(w, turnError(err)) }
+
+// turnError says in the API's words why there are no turns.
+func turnError(err error) *protocol.Error {
+	switch {
+	case errors.Is(err, turns.ErrUnknown):
+		return protocol.Errorf(protocol.CodeNotFound, "There is no such thread here, or it is not for you to see.")
+	case errors.Is(err, turns.ErrClosed):
+		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; ask again in a moment.")
+	case errors.Is(err, space.ErrRetired):
+		return protocol.Errorf(protocol.CodeUnavailable, "The space was just closed because nobody used it; try again.")
+	}
+	return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
+}

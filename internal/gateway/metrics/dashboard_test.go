@@ -1,0 +1,90 @@
+package metrics_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/gateway/metrics"
+)
+
+// panel is what the test needs of a panel of a Grafana dashboard.
+type panel struct {
+	Title       string
+	Type        string
+	Description string
+	Targets     []struct{ Expr string }
+}
+
+func dashboard(t *testing.T) []panel {
+	t.Helper()
+	data, err := os.ReadFile("../../../deploy/grafana/meup-gateway.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct{ Panels []panel }
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d.Panels
+}
+
+var metricName = regexp.MustCompile(`\b(meup|go|process)_[a-z_]+\b`)
+
+// TestDashboard: what the dashboard asks for exists, and everything that we
+// count is shown.
+func TestDashboard(t *testing.T) {
+	names := registeredNames(t)
+	shown := make(map[string]bool)
+	for _, p := range dashboard(t) {
+		if p.Type == "row" {
+			continue
+		}
+		if p.Description == "" || len(p.Targets) == 0 {
+			t.Errorf("panel %q has no description or no query", p.Title)
+		}
+		for _, target := range p.Targets {
+			asked := metricName.FindAllString(target.Expr, -1)
+			if len(asked) == 0 {
+				t.Errorf("panel %q asks for no metric: %s", p.Title, target.Expr)
+			}
+			for _, name := range asked {
+				if !slices.Contains(names, base(name)) {
+					t.Errorf("panel %q asks for %s, which does not exist", p.Title, name)
+				}
+				shown[base(name)] = true
+			}
+		}
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "meup_") && !shown[name] {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+}
+
+func registeredNames(t *testing.T) []string {
+	t.Helper()
+	families, err := sampled(metrics.Options{}).Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range families {
+		names = append(names, f.GetName())
+	}
+	return names
+}
+
+// base is the name of the family that a series of a histogram belongs to.
+func base(name string) string {
+	for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+		if s, ok := strings.CutSuffix(name, suffix); ok {
+			return s
+		}
+	}
+	return name
+}

@@ -1,0 +1,226 @@
+package ws
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// joinBytes bounds the first frame of a client that has not said who it is. The
+// longest token that there is has room in it.
+const joinBytes = 24 << 10
+
+// serveMEW serves a client of the MEW protocol, whose first frame names its
+// space and carries its token. Section 9. Until then the connection counts as
+// unauthenticated, see [access.Conns].
+func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
+	c, wsConn, err := accept(w, r)
+	if err != nil {
+		return
+	}
+	s.joining.Add(1)
+	member, refused := s.handshake(context.WithoutCancel(r.Context()), wsConn, access.Address(r))
+	if refused != nil {
+		s.turnAway(wsConn, refused)
+	}
+	s.joining.Add(-1)
+	if member != nil {
+		s.start(wsConn, c, member, r, false)
+	}
+}
+
+// handshake reads the join and lets its sender in. Both results are nil when
+// the sender was turned away already.
+func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
+	read, turned := make(chan struct{}), make(chan bool, 1)
+	go func() { turned <- s.turnAwayUnless(read, wsConn) }() // ends when the join is there, or was waited for
+	frame, refused := readJoin(wsConn)
+	close(read)
+	if <-turned {
+		return nil, nil
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	join, refused := parseJoin(frame)
+	if refused != nil {
+		return nil, refused
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.HandshakeTimeout)
+	defer cancel()
+	room, identity, refused := s.options.Door.Enter(ctx, addr, join.space, join.token)
+	if refused != nil {
+		return nil, refused
+	}
+	if join.participant != "" && join.participant != identity.Participant {
+		return nil, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", identity.Participant)
+	}
+	return s.join(ctx, room, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.MEW4}))
+}
+
+// turnAwayUnless waits for the join to be read. It reports whether it has given
+// up, and said so to the client.
+func (s *Server) turnAwayUnless(read <-chan struct{}, wsConn *websocket.Conn) bool {
+	late := time.NewTimer(s.options.HandshakeTimeout)
+	defer late.Stop()
+	select {
+	case <-read:
+		return false
+	case <-late.C:
+		s.turnAway(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
+	case <-s.refusing:
+		s.turnAway(wsConn, protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment."))
+	}
+	return true
+}
+
+func readJoin(wsConn *websocket.Conn) ([]byte, *protocol.Error) {
+	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer of handshake
+	if err != nil {
+		return nil, access.BadRequest("The connection ended before the join.")
+	}
+	frame, err := io.ReadAll(io.LimitReader(r, joinBytes+1))
+	if err != nil || typ != websocket.MessageText || len(frame) > joinBytes {
+		return nil, access.BadRequest(`The first frame must be the join: {"type":"join","space":…,"participantId":…,"token":…}.`)
+	}
+	return frame, nil
+}
+
+type joinFrame struct {
+	space       string
+	participant protocol.ParticipantID
+	token       string
+}
+
+// withSpace returns a request to /spaces/NAME with a token in its header, as
+// clients of meup/v0.2 send it, as one to /ws?space=NAME; any other as it is.
+func withSpace(r *http.Request) *http.Request {
+	name, found := strings.CutPrefix(r.URL.Path, "/spaces/")
+	q := r.URL.Query()
+	if !found || q.Has("space") || !protocol.ValidSpaceName(name) {
+		return r
+	}
+	if _, _, err := access.Token(r); err != nil {
+		return r
+	}
+	q.Set("space", name)
+	if !q.Has("dialect") {
+		q.Set("dialect", protocol.MEUP2.String())
+	}
+	changed := r.Clone(r.Context())
+	changed.URL.RawQuery = q.Encode()
+	return changed
+}
+
+// switchDialect looks at the first frame of a connection that has named no
+// dialect: a join of MEW's, or an envelope in its dialect, switches to that. It
+// reports whether the frame was the join, which is answered by a fresh welcome or
+// refused. The error ends the connection.
+func (s *session) switchDialect(frame []byte) (joined bool, err error) {
+	if !s.maySwitch {
+		return false, nil
+	}
+	s.maySwitch = false
+	doc, parseErr := protocol.ParseJSON(frame, protocol.MaxDepth)
+	if parseErr != nil {
+		return false, nil //nolint:nilerr // for the decoder to refuse
+	}
+	fields := doc.Root()
+	kind, _ := protocol.ParseKind(fields.Get("kind").Text())
+	join := kind == protocol.KindSystemJoin
+	if join {
+		fields = fields.Get("payload")
+	}
+	join = join || fields.Get("type").EqualText("join")
+	spoken, known := protocol.ParseDialect(doc.Root().Get("protocol").Text())
+	if !join && (!known || spoken != protocol.MEW4) {
+		return false, nil
+	}
+	if join {
+		if id := fields.Get("participantId").Text(); id != "" && id != string(s.member.ID) {
+			return true, s.refuse("", protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", s.member.ID))
+		}
+		if name := fields.Get("space").Text(); name != "" && name != s.member.Space().Name() {
+			return true, s.refuse("", access.BadRequest("This connection is to another space than the join names."))
+		}
+	}
+	s.member.Switch(protocol.MEW4)
+	s.sender = s.member.Sender()
+	return join, nil
+}
+
+// parseJoin reads a join in either of its two forms.
+func parseJoin(frame []byte) (joinFrame, *protocol.Error) {
+	doc, err := protocol.ParseJSON(frame, protocol.MaxDepth)
+	if err != nil {
+		return joinFrame{}, protocol.Errorf(protocol.CodeInvalidJSON, "The join is not well-formed JSON: %v.", err)
+	}
+	fields := doc.Root()
+	kind, _ := protocol.ParseKind(fields.Get("kind").Text())
+	switch {
+	case kind == protocol.KindSystemJoin:
+		fields = fields.Get("payload")
+	case fields.Get("type").EqualText("join"):
+	default:
+		return joinFrame{}, protocol.Errorf(protocol.CodeInvalidEnvelope, `The first frame must be the join: {"type":"join","space":…,"participantId":…,"token":…}.`)
+	}
+	j := joinFrame{
+		space:       fields.Get("space").Text(),
+		participant: protocol.ParticipantID(fields.Get("participantId").Text()),
+		token:       fields.Get("token").Text(),
+	}
+	if !protocol.ValidSpaceName(j.space) {
+		return joinFrame{}, access.BadRequest("The join must name a space.")
+	}
+	if j.token == "" {
+		return joinFrame{}, protocol.Errorf(protocol.CodeUnauthorized, "The join must carry a token.")
+	}
+	return j, nil
+}
+
+// turnAway says why a client may not join, and closes.
+func (s *Server) turnAway(wsConn *websocket.Conn, refused *protocol.Error) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.HandshakeTimeout)
+	defer cancel()
+	e, err := protocol.FromGateway("join", protocol.KindSystemError, time.Now(), refused)
+	if err == nil {
+		err = wsConn.Write(ctx, websocket.MessageText, protocol.AppendEnvelope(nil, protocol.MEW4, &e))
+	}
+	if err != nil {
+		_ = wsConn.CloseNow()
+		return
+	}
+	_ = wsConn.Close(websocket.StatusCode(closeCode(refused.Code)), truncate(string(refused.Code)))
+}
+
+func closeCode(c protocol.Code) int {
+	switch c {
+	case protocol.CodeUnauthorized:
+		return protocol.CloseTokenExpired
+	case protocol.CodeKicked:
+		return protocol.CloseKicked
+	case protocol.CodeShuttingDown:
+		return protocol.CloseGoingAway
+	case protocol.CodeUnavailable, protocol.CodeInternal:
+		return protocol.CloseInternal
+	}
+	return protocol.ClosePolicy
+}
+
+// dialed returns the address that the client has dialed.
+func dialed(r *http.Request) string {
+	scheme := "ws://"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "wss://"
+	}
+	return scheme + r.Host + "/"
+}

@@ -1,0 +1,303 @@
+package ws
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/meup-protocol/meup/internal/gateway/access"
+	"github.com/meup-protocol/meup/internal/space"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Violations counts the refusals of one connection.
+type Violations interface {
+	// Add counts one and reports whether the connection is to be closed.
+	Add(now time.Time) bool
+}
+
+// Observer counts what happens on connections. Its methods may be called
+// concurrently and must be quick.
+type Observer interface {
+	Delivered(entries int, lag time.Duration)
+	Refused(code protocol.Code)
+	ViolationClose()
+}
+
+// Options say how connections are served; the zero value of a duration or
+// bound is replaced by the default that stands beside it.
+type Options struct {
+	Door *access.Door
+	// Origins are allowed besides the gateway's own: scheme://host[:port].
+	Origins []string
+	// NewViolations makes the count of refusals of a connection; nil: none.
+	NewViolations func() Violations
+
+	PingInterval     time.Duration // 30 s
+	IdleTimeout      time.Duration // 2 min: not heard for so long, or not read
+	HandshakeTimeout time.Duration // 10 s: for a client that joins by its first frame
+	MaxConnections   int           // 0: as many as there are descriptors for
+	Heavy            chan struct{} // slots for decoding and admitting much at once; nil: 8
+	Observer         Observer      // nil: nothing is counted
+	Logger           *slog.Logger
+}
+
+func (o *Options) fill() {
+	setDefault(&o.PingInterval, 30*time.Second)
+	setDefault(&o.IdleTimeout, 2*time.Minute)
+	setDefault(&o.HandshakeTimeout, 10*time.Second)
+	if o.Heavy == nil {
+		o.Heavy = make(chan struct{}, 8)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func setDefault(d *time.Duration, to time.Duration) {
+	if *d == 0 {
+		*d = to
+	}
+}
+
+// Server serves WebSocket connections.
+type Server struct {
+	options Options
+	joining atomic.Int64 // connections that are expected to join by a frame
+
+	mu       sync.Mutex
+	sessions map[*session]struct{}
+	reserved int // places of participants that are about to have a session
+	closed   bool
+	cut      bool           // nobody is waited for any more
+	done     sync.WaitGroup // sessions, and requests that may become one
+	refusing chan struct{}  // closed with the first Refuse
+}
+
+// NewServer makes a server.
+func NewServer(o Options) *Server {
+	o.fill()
+	return &Server{options: o, sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
+}
+
+// ServeHTTP upgrades a request to a connection, or says why not.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !isUpgrade(r) {
+		w.Header().Set("Upgrade", "websocket")
+		access.WriteError(w, access.BadRequest("This address is for WebSocket connections: GET /ws?space=NAME with an Upgrade header."))
+		return
+	}
+	if err := s.admit(r); err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	defer s.done.Done()
+	r = withSpace(r)
+	if !r.URL.Query().Has("space") {
+		s.serveMEW(w, r)
+		return
+	}
+	o, err := access.ParseConnect(r)
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	room, identity, err := s.options.Door.EnterRequest(r, r.URL.Query().Get("space"))
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	if !o.DialectNamed {
+		o.Join.Dialect = room.Dialect()
+	}
+	member, err := s.join(r.Context(), room, s.options.Door.As(identity, o.Join))
+	if err != nil {
+		access.WriteError(w, err)
+		return
+	}
+	c, wsConn, acceptErr := accept(w, r)
+	if acceptErr != nil {
+		room.Leave(member)
+		s.unreserve()
+		s.options.Logger.Debug("upgrade", "participant", identity.Participant, "error", acceptErr)
+		return
+	}
+	s.start(wsConn, c, member, r, !o.DialectNamed)
+}
+
+// admit holds a request against what can be said before anything is known of
+// its sender.
+func (s *Server) admit(r *http.Request) *protocol.Error {
+	if !access.OriginAllowed(r, s.options.Origins) {
+		return protocol.Errorf(protocol.CodeForbidden, "Pages of %s may not connect to this gateway; its operator can list the origin.", r.Header.Get("Origin"))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
+	}
+	s.done.Add(1)
+	return nil
+}
+
+// join lets a participant into its space, if the gateway may have one more
+// connection. Its place belongs to start, or is given back by unreserve.
+func (s *Server) join(ctx context.Context, room *space.Space, o space.JoinOptions) (*space.Member, *protocol.Error) {
+	s.mu.Lock()
+	limit := s.options.MaxConnections
+	full := limit > 0 && len(s.sessions)+s.reserved >= limit
+	if !full {
+		s.reserved++
+	}
+	s.mu.Unlock()
+	if full {
+		err := protocol.Errorf(protocol.CodeTooMany, "The gateway has all the connections that it takes; try again later.")
+		err.RetryAfterMS = 5000
+		return nil, err
+	}
+	member, err := room.Join(ctx, o)
+	if err != nil {
+		s.unreserve()
+	}
+	return member, err
+}
+
+func (s *Server) unreserve() {
+	s.mu.Lock()
+	s.reserved--
+	s.mu.Unlock()
+}
+
+func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, error) {
+	h := &hijacker{ResponseWriter: w}
+	wsConn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // the origin was checked by admit
+		Subprotocols:       []string{"meup.v0.1", "meup.v0.2", "mew.v0.4"},
+		OnPingReceived:     func(_ context.Context, payload []byte) bool { return h.conn.pinged(payload) },
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	h.ResponseWriter = nil  // the request and the server's buffers can go
+	wsConn.SetReadLimit(-1) // the reader counts, so that it can answer first
+	return h.conn, wsConn, nil
+}
+
+// start hands the connection to its goroutines. The handler returns: its
+// stack, its request and its buffers are not needed any more.
+func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
+	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
+	if x.maySwitch = maySwitch; maySwitch || member.Speaks() == protocol.MEW4 {
+		x.address = dialed(r)
+	}
+	if s.options.NewViolations != nil {
+		x.violations = s.options.NewViolations()
+	}
+	c.pong = member.Pong
+	member.OnClose(c.hurry)
+	s.mu.Lock()
+	s.sessions[x] = struct{}{}
+	s.reserved--
+	s.done.Add(1)
+	if s.cut {
+		_ = c.Close()
+	}
+	s.mu.Unlock()
+	go x.run() // ends with the connection; Wait waits for it
+}
+
+func (s *Server) remove(x *session) {
+	s.mu.Lock()
+	delete(s.sessions, x)
+	s.mu.Unlock()
+	s.done.Done()
+}
+
+// Joining returns how many connections are expected to join by a frame.
+func (s *Server) Joining() int { return int(s.joining.Load()) }
+
+// Refuse lets no new connection in, and turns away those that have not said yet
+// who they are.
+func (s *Server) Refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.refusing)
+	}
+}
+
+// Wait waits until all connections have ended. When ctx ends first, it cuts
+// those that are left.
+func (s *Server) Wait(ctx context.Context) {
+	done := make(chan struct{})
+	go func() { // ends when the last connection does, which the cut below sees to
+		s.done.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	s.cut = true
+	for x := range s.sessions {
+		_ = x.conn.Close()
+	}
+	s.mu.Unlock()
+	<-done
+}
+
+// Run pings the connections and ends those that are not heard of any more,
+// until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	t := time.NewTicker(min(s.options.PingInterval, s.options.IdleTimeout) / 2)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			s.sweep(time.Since(epoch))
+		}
+	}
+}
+
+// sweep closes the connections that are idle and pings those that may be. now is
+// the time since epoch.
+func (s *Server) sweep(now time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for x := range s.sessions {
+		switch silent := x.conn.silence(now); {
+		case silent > s.options.IdleTimeout:
+			x.member.Close(space.Closing{Code: protocol.CloseIdle, Reason: "nothing heard", Now: true})
+		case silent > s.options.PingInterval:
+			x.member.Ping()
+		}
+	}
+}
+
+func (s *Server) refused(code protocol.Code) {
+	if s.options.Observer != nil {
+		s.options.Observer.Refused(code)
+	}
+}
+
+func (s *Server) delivered(d *space.Delivery) {
+	if s.options.Observer != nil && len(d.Entries) > 0 {
+		s.options.Observer.Delivered(len(d.Entries), time.Since(d.Entries[len(d.Entries)-1].Envelope.TS))
+	}
+}
+
+func isUpgrade(r *http.Request) bool {
+	return r.Method == http.MethodGet && access.HasToken(r.Header["Connection"], "upgrade") &&
+		access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != "" &&
+		r.Header.Get("Sec-WebSocket-Version") == "13"
+}

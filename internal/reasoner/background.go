@@ -1,0 +1,302 @@
+package reasoner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// Jobs are the decisions that are made behind the caller's back. Background
+// makes them in this process; a queue may, too.
+type Jobs interface {
+	// Submit takes a request whose result is to be posted to its callback URL,
+	// and returns the job's id. The error is a *Fault of 503 when there are too
+	// many.
+	Submit(ctx context.Context, r *wire.AgentIntentRequest) (jobID string, err error)
+	// Cancel ends the jobs of a correlation id that are queued, being decided,
+	// or whose callback is not delivered yet, and posts nothing more for them. It
+	// reports whether there was such a job, or one that was canceled before.
+	Cancel(ctx context.Context, correlationID string) (bool, error)
+}
+
+// Defaults of BackgroundOptions.
+const (
+	DefaultJobs       = 1024
+	DefaultJobWorkers = 8
+	DefaultJobPosters = 64
+	DefaultJobTimeout = 2 * time.Minute
+	DefaultJobBytes   = 64 << 20
+)
+
+// BackgroundOptions are the parts of a Background. Decide and Post are
+// required.
+type BackgroundOptions struct {
+	Decide func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
+	Post   func(ctx context.Context, address string, result *wire.Callback) error
+
+	Most    int           // jobs at the same time, waiting ones among them; 0: DefaultJobs
+	Bytes   int64         // of the requests that are not decided yet; 0: DefaultJobBytes
+	Workers int           // decisions at the same time; 0: DefaultJobWorkers
+	Posters int           // callbacks at the same time; 0: DefaultJobPosters
+	Timeout time.Duration // of one decision; 0: DefaultJobTimeout
+
+	Logger *slog.Logger  // nil: none
+	NewID  func() string // the unique part of ids; nil: a UUID
+}
+
+// Background makes decisions in this process. They are lost when it ends: a
+// queue keeps them.
+type Background struct {
+	o       BackgroundOptions
+	slots   chan struct{} // taken by every job
+	bytes   *room         // taken by their requests
+	workers chan struct{} // taken while a decision is made
+	posters chan struct{} // taken while a callback is posted
+
+	ctx  context.Context // ends the jobs that Close does not wait for
+	stop context.CancelFunc
+
+	mu      sync.Mutex
+	closing bool
+	running sync.WaitGroup
+	jobs    map[string]map[*job]struct{} // by correlation id
+	// canceled and canceledBefore are correlation ids whose jobs were canceled,
+	// the last Most of them at least.
+	canceled, canceledBefore map[string]struct{}
+}
+
+type job struct {
+	id          string
+	correlation string
+	callback    string
+	cancel      context.CancelFunc
+}
+
+// NewBackground returns a Background. Close ends it.
+func NewBackground(o BackgroundOptions) *Background {
+	orDefault(&o.Most, DefaultJobs)
+	orDefault(&o.Bytes, DefaultJobBytes)
+	orDefault(&o.Workers, DefaultJobWorkers)
+	orDefault(&o.Posters, DefaultJobPosters)
+	orDefault(&o.Timeout, DefaultJobTimeout)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.NewID == nil {
+		o.NewID = uuid.NewString
+	}
+	b := &Background{
+		o: o, jobs: make(map[string]map[*job]struct{}), canceled: make(map[string]struct{}),
+		slots:   make(chan struct{}, o.Most),
+		bytes:   newRoom(o.Bytes),
+		workers: make(chan struct{}, o.Workers),
+		posters: make(chan struct{}, o.Posters),
+	}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	return b
+}
+
+func orDefault[T int | int64 | time.Duration](v *T, value T) {
+	if *v <= 0 {
+		*v = value
+	}
+}
+
+func overloaded(message string) *Fault {
+	return &Fault{Status: http.StatusServiceUnavailable, Code: CodeOverloaded, Message: message}
+}
+
+// Submit begins a job.
+func (b *Background) Submit(_ context.Context, r *wire.AgentIntentRequest) (string, error) {
+	select {
+	case b.slots <- struct{}{}:
+	default:
+		return "", overloaded("There are too many jobs: ask again in a moment.")
+	}
+	bytes := size(r)
+	if !b.bytes.take(bytes) {
+		<-b.slots
+		return "", overloaded("The jobs that wait are too large together: ask again in a moment.")
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	j := &job{id: "job-" + b.o.NewID(), correlation: r.CorrelationID, callback: r.CallbackURL, cancel: cancel}
+	if !b.add(j) {
+		cancel()
+		b.bytes.put(bytes)
+		<-b.slots
+		return "", overloaded("The service is about to end: ask again in a moment.")
+	}
+	go func() { // ends with its decision and callback, or with ctx; Close waits
+		defer b.running.Done()
+		defer func() { <-b.slots }()
+		defer b.remove(j)
+		defer cancel()
+		b.run(ctx, j, r, bytes)
+	}()
+	return j.id, nil
+}
+
+func (b *Background) add(j *job) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closing {
+		return false
+	}
+	b.running.Add(1)
+	if id := j.correlation; id != "" {
+		if b.jobs[id] == nil {
+			b.jobs[id] = make(map[*job]struct{})
+		}
+		b.jobs[id][j] = struct{}{}
+		delete(b.canceled, id)
+		delete(b.canceledBefore, id)
+	}
+	return true
+}
+
+func (b *Background) remove(j *job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	id := j.correlation
+	delete(b.jobs[id], j)
+	if len(b.jobs[id]) == 0 {
+		delete(b.jobs, id)
+	}
+}
+
+// Cancel ends the jobs of a correlation id.
+func (b *Background) Cancel(_ context.Context, id string) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.jobs[id]) == 0 {
+		_, last := b.canceled[id]
+		_, before := b.canceledBefore[id]
+		return last || before, nil
+	}
+	for j := range b.jobs[id] {
+		j.cancel()
+	}
+	if len(b.canceled) >= b.o.Most {
+		b.canceled, b.canceledBefore = make(map[string]struct{}), b.canceled
+	}
+	b.canceled[id] = struct{}{}
+	return true, nil
+}
+
+// run decides and posts what was decided. The request is let go before that:
+// a receiver may be slow.
+func (b *Background) run(ctx context.Context, j *job, r *wire.AgentIntentRequest, bytes int64) {
+	result, ok := b.decide(ctx, j, r)
+	b.bytes.put(bytes)
+	if !ok || !take(ctx, b.posters) {
+		b.o.Logger.LogAttrs(ctx, slog.LevelInfo, "job cancelled", slog.String("job", j.id))
+		return
+	}
+	defer func() { <-b.posters }()
+	if err := b.o.Post(ctx, j.callback, result); err != nil {
+		b.o.Logger.LogAttrs(ctx, slog.LevelWarn, "callback not delivered", slog.String("job", j.id), slog.String("error", err.Error()))
+	}
+}
+
+// decide returns what is to be posted; none when the job was cancelled.
+func (b *Background) decide(ctx context.Context, j *job, r *wire.AgentIntentRequest) (*wire.Callback, bool) {
+	if !take(ctx, b.workers) {
+		return nil, false
+	}
+	defer func() { <-b.workers }()
+	began, cancel := context.WithTimeout(ctx, b.o.Timeout)
+	defer cancel()
+	out, err := b.guarded(began, r)
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	if err != nil {
+		if FaultOf(err).Code == CodeInternal {
+			b.o.Logger.LogAttrs(ctx, slog.LevelError, "job failed", slog.String("job", j.id), slog.String("error", mask(err.Error(), r.LLM)))
+		}
+		out = failed(err, j.id)
+	}
+	return &wire.Callback{AgentIntentResponse: *out, JobID: j.id, CorrelationID: j.correlation}, true
+}
+
+// guarded turns a panic into an error: one job must not end the others.
+func (b *Background) guarded(ctx context.Context, r *wire.AgentIntentRequest) (out *wire.AgentIntentResponse, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("decide: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return b.o.Decide(ctx, r)
+}
+
+// size is about what a request holds, in bytes.
+func size(r *wire.AgentIntentRequest) int64 {
+	n := 1024 + len(r.SessionID) + len(r.GoalText) + len(r.Instructions) + len(r.CallbackURL) + len(r.CorrelationID)
+	for _, raw := range []json.RawMessage{r.Persona, r.Driver, r.Rules, r.RepoContext, r.MemoryState} {
+		n += len(raw)
+	}
+	for _, item := range r.History {
+		n += len(item)
+	}
+	for _, t := range r.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.InputSchema)
+	}
+	return int64(n)
+}
+
+// failed is the response of a job that has none.
+func failed(err error, id string) *wire.AgentIntentResponse {
+	f := FaultOf(err)
+	return &wire.AgentIntentResponse{
+		Status: wire.StatusError, IntentID: id, Trace: []wire.TraceItem{},
+		Error: f.Code, Message: f.Message,
+	}
+}
+
+// take takes a place; false when ctx ends before there is one.
+func take(ctx context.Context, places chan struct{}) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Close takes no more jobs and waits for those that there are. When ctx ends
+// they are ended too, and their results lost; the error says how many.
+func (b *Background) Close(ctx context.Context) error {
+	b.mu.Lock()
+	b.closing = true
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // ends with the last job, which the lines below see to
+		b.running.Wait()
+		close(done)
+	}()
+	defer b.stop()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		left := len(b.slots)
+		b.stop()
+		<-done
+		if left == 0 {
+			return nil
+		}
+		return fmt.Errorf("end jobs: %d were not finished: %w", left, ctx.Err())
+	}
+}

@@ -1,0 +1,265 @@
+package reasoner
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// posts collects what a Background posts.
+type posts struct {
+	mu   sync.Mutex
+	list []*wire.Callback
+}
+
+func (p *posts) post(_ context.Context, _ string, r *wire.Callback) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = append(p.list, r)
+	return nil
+}
+
+func (p *posts) all() []*wire.Callback {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.list
+}
+
+func asyncRequest(correlation string) *wire.AgentIntentRequest {
+	return &wire.AgentIntentRequest{SessionID: "s", GoalText: "find auth", CallbackURL: "http://x/", CorrelationID: correlation}
+}
+
+func submit(t *testing.T, b *Background, correlation string) string {
+	t.Helper()
+	id, err := b.Submit(t.Context(), asyncRequest(correlation))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestBackgroundPostsResults(t *testing.T) {
+	var p posts
+	b := NewBackground(BackgroundOptions{Decide: New(Options{}).Decide, Post: p.post})
+	id := submit(t, b, "c-1")
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := p.all()
+	if len(got) != 1 || got[0].JobID != id || got[0].CorrelationID != "c-1" || got[0].ToolName != SearchTool {
+		t.Fatalf("%+v", got)
+	}
+	conforms(t, "agent_intent.callback", got[0])
+	if _, err := b.Submit(t.Context(), asyncRequest("")); FaultOf(err).Status != 503 {
+		t.Errorf("a closed one takes a job: %v", err)
+	}
+}
+
+// blocking decides nothing until its ctx ends; it says when it has begun.
+type blocking struct{ begun chan string }
+
+func (b *blocking) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+	b.begun <- r.CorrelationID
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestCancel(t *testing.T) {
+	var p posts
+	d := &blocking{begun: make(chan string, 10)}
+	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: p.post, Workers: 1})
+	submit(t, b, "running")
+	<-d.begun
+	submit(t, b, "waiting")
+	submit(t, b, "waiting")
+	for _, test := range []struct {
+		id   string
+		want bool
+	}{{"waiting", true}, {"nobody", false}, {"", false}, {"running", true}} {
+		if ok, err := b.Cancel(t.Context(), test.id); ok != test.want || err != nil {
+			t.Errorf("%s: %v, %v", test.id, ok, err)
+		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.all()) != 0 || len(d.begun) != 0 || len(b.jobs) != 0 {
+		t.Errorf("posted %+v, begun %d, left %v", p.all(), len(d.begun), b.jobs)
+	}
+}
+
+// The ids of canceled jobs are kept for those who ask twice, and no more of
+// them than twice the bound on jobs.
+func TestCancel_RemembersTheLastJobs(t *testing.T) {
+	d := &blocking{begun: make(chan string, 100)}
+	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, Most: 4})
+	id := func(i int) string { return "job " + strconv.Itoa(i) }
+	for i := range 50 {
+		for ok := false; !ok; { // the one before gives its place back when it ends
+			_, err := b.Submit(t.Context(), asyncRequest(id(i)))
+			ok = err == nil
+		}
+		if ok, _ := b.Cancel(t.Context(), id(i)); !ok {
+			t.Fatalf("%s was not canceled", id(i))
+		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.canceled) + len(b.canceledBefore); n > 8 {
+		t.Errorf("%d ids are kept", n)
+	}
+	for i, want := range map[int]bool{0: false, 46: true, 49: true} {
+		if ok, _ := b.Cancel(t.Context(), id(i)); ok != want {
+			t.Errorf("%s: %v", id(i), ok)
+		}
+	}
+}
+
+func TestTooManyJobs(t *testing.T) {
+	d := &blocking{begun: make(chan string, 10)}
+	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, Most: 2})
+	submit(t, b, "a")
+	submit(t, b, "b")
+	if _, err := b.Submit(t.Context(), asyncRequest("c")); FaultOf(err).Status != 503 || FaultOf(err).Code != CodeOverloaded {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Close(ctx); err == nil || !strings.Contains(err.Error(), "2 were not finished") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestJobsAreBoundedInBytes: those that wait for a decision are; those that wait
+// for their receiver hold no request.
+func TestJobsAreBoundedInBytes(t *testing.T) {
+	large := func() *wire.AgentIntentRequest {
+		r := asyncRequest("c")
+		r.History = []wire.HistoryItem{[]byte(`"` + strings.Repeat("x", 10_000) + `"`)}
+		return r
+	}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		b := NewBackground(BackgroundOptions{
+			Bytes: 25_000, Posters: 1,
+			Decide: func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+				<-release
+				return &wire.AgentIntentResponse{}, nil
+			},
+			Post: func(ctx context.Context, _ string, _ *wire.Callback) error { <-ctx.Done(); return ctx.Err() },
+		})
+		for i := range 3 {
+			if _, err := b.Submit(t.Context(), large()); (err == nil) != (i < 2) || err != nil && FaultOf(err).Status != 503 {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		close(release)
+		synctest.Wait()
+		if b.bytes.left != 25_000 {
+			t.Errorf("%d bytes are left while callbacks are posted", b.bytes.left)
+		}
+		if _, err := b.Submit(t.Context(), large()); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.Close(ctx); err == nil {
+			t.Error("nothing was lost")
+		}
+		if b.bytes.left != 25_000 {
+			t.Errorf("%d bytes are left", b.bytes.left)
+		}
+	})
+}
+
+func TestFailedJobsAreReported(t *testing.T) {
+	log := new(buffer)
+	for name, test := range map[string]struct {
+		decide func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
+		code   string
+	}{
+		"refused": {func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+			return nil, invalid("/goal_text", "Say more.")
+		}, CodeInvalidRequest},
+		"failed": {func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+			return nil, errors.New("the disk is on fire, " + requestKey)
+		}, CodeInternal},
+		"panic": {func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+			panic("oh")
+		}, CodeInternal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p posts
+			b := NewBackground(BackgroundOptions{Decide: test.decide, Post: p.post, Logger: slog.New(slog.NewTextHandler(log, nil))})
+			r := asyncRequest("c")
+			r.LLM = &wire.LLM{APIKey: requestKey}
+			if _, err := b.Submit(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := p.all()
+			if len(got) != 1 || got[0].Status != "error" || got[0].Error != test.code || strings.Contains(got[0].Message, "fire") {
+				t.Fatalf("%+v", got)
+			}
+			conforms(t, "agent_intent.callback", got[0])
+		})
+	}
+	if !strings.Contains(log.String(), "on fire") || !strings.Contains(log.String(), "panic: oh") || strings.Contains(log.String(), requestKey) {
+		t.Errorf("%s", log)
+	}
+}
+
+func TestSlowDecisionIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p posts
+		d := &blocking{begun: make(chan string, 1)}
+		b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: p.post})
+		submit(t, b, "c")
+		time.Sleep(DefaultJobTimeout + time.Second)
+		if err := b.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.all(); len(got) != 1 || got[0].Error != CodeTimeout {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestSlowReceiversHoldUpNobody: decisions go on while callbacks hang.
+func TestSlowReceiversHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var decided atomic.Int32
+		b := NewBackground(BackgroundOptions{
+			Decide: func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+				decided.Add(1)
+				return &wire.AgentIntentResponse{}, nil
+			},
+			Post:    func(ctx context.Context, _ string, _ *wire.Callback) error { <-ctx.Done(); return ctx.Err() },
+			Workers: 1, Posters: 1,
+		})
+		for range 10 {
+			submit(t, b, "c")
+		}
+		synctest.Wait()
+		if decided.Load() != 10 {
+			t.Errorf("%d decisions", decided.Load())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := b.Close(ctx); err == nil {
+			t.Error("nothing was lost")
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package reasoner
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
+)
+
+// nowhere takes a log that costs what a log costs.
+type nowhere struct{}
+
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+
+// BenchmarkAgentIntentHTTP asks the service, whole as meup-reasoner serves it,
+// over real connections that are kept. Clients and service share the machine.
+func BenchmarkAgentIntentHTTP(b *testing.B) {
+	log := slog.New(slog.NewTextHandler(nowhere{}, nil))
+	tel, err := telemetry.Start(b.Context(), telemetry.Options{Logger: log, Getenv: func(string) string { return "" }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := httptest.NewServer(NewHandler(HandlerOptions{
+		Service: New(Options{Logger: log, Telemetry: tel}), Tokens: []string{"token"}, Logger: log,
+	}))
+	defer server.Close()
+	transport := &http.Transport{MaxIdleConnsPerHost: 256}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	b.SetParallelism(max(1, 16/runtime.GOMAXPROCS(0)))
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, server.URL+"/agent_intent", bytes.NewReader([]byte(example)))
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer token")
+			resp, err := client.Do(req)
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			if n, _ := io.Copy(io.Discard, resp.Body); resp.StatusCode != http.StatusOK || n == 0 {
+				b.Errorf("status %d, %d bytes", resp.StatusCode, n)
+			}
+			resp.Body.Close()
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "intents/s")
+}
+
+// BenchmarkDecide is a decision by rules without the HTTP around it.
+func BenchmarkDecide(b *testing.B) {
+	s := New(Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		r, err := DecodeAgentIntent([]byte(example))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Decide(b.Context(), r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

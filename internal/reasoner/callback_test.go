@@ -1,0 +1,207 @@
+package reasoner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// received is one callback as its receiver saw it.
+type received struct {
+	body   []byte
+	header http.Header
+}
+
+// receiver answers callbacks with the statuses, one after the other; the last
+// stays.
+type receiver struct {
+	*httptest.Server
+	mu       sync.Mutex
+	got      []received
+	statuses []int
+	answer   func(w http.ResponseWriter)
+	arrived  chan struct{}
+}
+
+func receive(t *testing.T, statuses ...int) *receiver {
+	t.Helper()
+	r := &receiver{statuses: statuses, arrived: make(chan struct{}, 100)}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	r.mu.Lock()
+	r.got = append(r.got, received{body, req.Header.Clone()})
+	status := r.statuses[min(len(r.got), len(r.statuses))-1]
+	r.mu.Unlock()
+	if r.answer != nil {
+		r.answer(w)
+	}
+	w.WriteHeader(status)
+	r.arrived <- struct{}{}
+}
+
+func (r *receiver) all() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got
+}
+
+// posting returns Callbacks that may go to local receivers, and what they
+// waited.
+func posting(t *testing.T, secret string) (*Callbacks, *[]time.Duration, *buffer) {
+	t.Helper()
+	g, err := NewGuard([]string{"127.0.0.1"}, &names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited, log := new([]time.Duration), new(buffer)
+	c := NewCallbacks(CallbackOptions{
+		Guard: g, Secret: []byte(secret), Now: func() time.Time { return time.Unix(1_700_000_000, 0) },
+		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Sleep:  func(ctx context.Context, d time.Duration) error { *waited = append(*waited, d); return ctx.Err() },
+	})
+	t.Cleanup(c.Close)
+	return c, waited, log
+}
+
+func someResult() *wire.Callback {
+	return &wire.Callback{
+		AgentIntentResponse: wire.AgentIntentResponse{Status: "ok", IntentID: "agent-1", Finish: true, FinalText: "done", Trace: []wire.TraceItem{}},
+		JobID:               "job-1", CorrelationID: "c-1",
+	}
+}
+
+func TestCallbackIsSigned(t *testing.T) {
+	r := receive(t, 204)
+	c, _, log := posting(t, "callback-secret")
+	if err := c.Post(t.Context(), r.URL+"/cb?token=in-the-address", someResult()); err != nil {
+		t.Fatal(err)
+	}
+	got := r.all()[0]
+	var result wire.Callback
+	if err := json.Unmarshal(got.body, &result); err != nil || result.JobID != "job-1" || result.CorrelationID != "c-1" || result.FinalText != "done" {
+		t.Errorf("%s: %v", got.body, err)
+	}
+	conforms(t, "agent_intent.callback", json.RawMessage(got.body))
+	timestamp, signature := got.header.Get("X-Meup-Timestamp"), got.header.Get("X-Meup-Signature")
+	if timestamp != "1700000000" || !strings.HasPrefix(signature, "sha256=") || got.header.Get("Content-Type") != "application/json" ||
+		!wire.Signed([]byte("callback-secret"), timestamp, got.body, signature) {
+		t.Errorf("%v", got.header)
+	}
+	for name, ok := range map[string]bool{
+		"body":      wire.Signed([]byte("callback-secret"), timestamp, append([]byte(" "), got.body...), signature),
+		"secret":    wire.Signed([]byte("another"), timestamp, got.body, signature),
+		"timestamp": wire.Signed([]byte("callback-secret"), "1700000001", got.body, signature),
+	} {
+		if ok {
+			t.Errorf("the signature holds for another %s", name)
+		}
+	}
+	// Computed by itself, so that the form does not change by accident.
+	if got := wire.Sign([]byte("k"), "1", []byte("{}")); got != "sha256=3dd49b2593d0f9a349e9e71c4bde3e2b862c2be4003fe9b4ba81332029310158" {
+		t.Error(got)
+	}
+	if strings.Contains(log.String(), "callback-secret") || strings.Contains(log.String(), "in-the-address") {
+		t.Errorf("the log tells a secret: %s", log)
+	}
+	unsigned, _, _ := posting(t, "")
+	if err := unsigned.Post(t.Context(), r.URL, someResult()); err != nil || r.all()[1].header.Get("X-Meup-Signature") != "" {
+		t.Errorf("%v %v", err, r.all()[1].header)
+	}
+}
+
+func TestCallbackIsRepeated(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		statuses []int
+		attempts int
+		err      string
+	}{
+		{"busy, then well", []int{500, 429, 200}, 3, ""},
+		{"busy for ever", []int{503}, 5, "status 503"},
+		{"refused", []int{400}, 1, "status 400"},
+		{"gone", []int{410}, 1, "status 410"},
+		{"redirected", []int{307}, 1, "status 307"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := receive(t, test.statuses...)
+			r.answer = func(w http.ResponseWriter) { w.Header().Set("Location", "http://169.254.169.254/") }
+			c, waited, _ := posting(t, "")
+			observed := []bool{}
+			c.o.Observe = func(delivered bool) { observed = append(observed, delivered) }
+			err := c.Post(t.Context(), r.URL+"/?secret=1", someResult())
+			if len(observed) != 1 || observed[0] != (test.err == "") {
+				t.Errorf("observed %v", observed)
+			}
+			if (err == nil) != (test.err == "") || err != nil && (!strings.Contains(err.Error(), test.err) || strings.Contains(err.Error(), "secret")) {
+				t.Errorf("%v", err)
+			}
+			if len(r.all()) != test.attempts || len(*waited) != test.attempts-1 {
+				t.Errorf("%d attempts, waited %v", len(r.all()), *waited)
+			}
+			for i, d := range *waited {
+				if most := callbackWait << i; d < most/2 || d > most {
+					t.Errorf("waited %v", *waited)
+				}
+			}
+		})
+	}
+}
+
+func TestCallbackWaitsAsItIsAsked(t *testing.T) {
+	r := receive(t, 429, 200)
+	r.answer = func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7") }
+	c, waited, _ := posting(t, "")
+	if err := c.Post(t.Context(), r.URL, someResult()); err != nil || len(*waited) != 1 || (*waited)[0] != 7*time.Second {
+		t.Errorf("%v, waited %v", err, *waited)
+	}
+	if d := pause(1, busy{after: time.Hour}); d != callbackWaitMost {
+		t.Errorf("%v", d)
+	}
+}
+
+func TestCallbackIntoNothingIsRepeated(t *testing.T) {
+	r := receive(t, 200)
+	r.Close()
+	c, waited, _ := posting(t, "")
+	err := c.Post(t.Context(), r.URL+"/?secret=1", someResult())
+	if err == nil || len(*waited) != callbackAttempts-1 || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v, waited %v", err, *waited)
+	}
+}
+
+// TestForbiddenCallbackIsNotRepeated: what the guard refuses when it is
+// dialled is refused for good.
+func TestForbiddenCallbackIsNotRepeated(t *testing.T) {
+	r := receive(t, 200)
+	c, waited, _ := posting(t, "")
+	address := strings.Replace(r.URL, "127.0.0.1", "127.0.0.2", 1)
+	if err := c.Post(t.Context(), address, someResult()); !errors.Is(err, ErrForbidden) || len(*waited) != 0 || len(r.all()) != 0 {
+		t.Errorf("%v, waited %v", err, *waited)
+	}
+}
+
+func TestCallbackCheck(t *testing.T) {
+	c, _, _ := posting(t, "")
+	for address, code := range map[string]string{"": CodeInvalidRequest, "http://10.0.0.1/": CodeCallback, "http://127.0.0.1/": ""} {
+		err := c.Check(t.Context(), address)
+		var f *Fault
+		if (err == nil) != (code == "") || err != nil && (!errors.As(err, &f) || f.Status != 400 || f.Code != code || f.Path != "/callback_url") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package reasoner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// conditions must all hold. In JSON it is one or a list of them.
+//
+// A condition is PATH, which holds when there is a value that is not false, 0,
+// empty or null; !PATH, its opposite; or PATH OP VALUE with a JSON value and
+// one of == != < <= > >= contains. PATH begins with outputs, params or memory.
+type conditions []string
+
+// maxChecks bounds the conditions of one transition.
+const maxChecks = 1000
+
+// UnmarshalJSON reads a string, a list or null.
+func (c *conditions) UnmarshalJSON(raw []byte) error {
+	var one string
+	if isNull(raw) {
+		return nil
+	}
+	if json.Unmarshal(raw, &one) == nil {
+		*c = conditions{one}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(c))
+}
+
+// hold reports whether all hold, and which does not; where all do, all of them.
+func (c conditions) hold(v *values) (holds bool, which string, err error) {
+	for _, text := range c {
+		if v.checks++; v.checks > maxChecks {
+			return false, "", invalid(workflowPath, fmt.Sprintf("More than %d conditions stand between this node and the next: take some away.", maxChecks))
+		}
+		holds, err := holdsOne(text, v)
+		if err != nil {
+			return false, "", invalid(workflowPath, fmt.Sprintf("The condition %s cannot be read: %v.", quoted(text), err))
+		}
+		if !holds {
+			return false, quoted(text), nil
+		}
+	}
+	list := make([]string, len(c))
+	for i, text := range c {
+		list[i] = quoted(text)
+	}
+	return true, strings.Join(list, " and "), nil
+}
+
+func holdsOne(text string, v *values) (bool, error) {
+	path, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	path, negated := strings.CutPrefix(path, "!")
+	if root, _, _ := strings.Cut(path, "."); root != "outputs" && root != "params" && root != "memory" {
+		return false, errors.New("expected a path that begins with outputs, params or memory")
+	}
+	have, _ := v.at(path)
+	rest = strings.TrimSpace(rest)
+	if rest == "" {
+		return truthy(have) != negated, nil
+	}
+	if negated {
+		return false, errors.New("expected nothing behind !PATH")
+	}
+	op, raw, _ := strings.Cut(rest, " ")
+	want, err := operand(raw)
+	if err != nil {
+		return false, err
+	}
+	return compare(have, op, want)
+}
+
+// operand reads the value to compare with, a JSON value.
+func operand(raw string) (any, error) {
+	if !json.Valid([]byte(raw)) {
+		return nil, errors.New("expected a JSON value behind the operator, text in quotation marks")
+	}
+	return decoded(json.RawMessage(raw)), nil
+}
+
+func compare(have any, op string, want any) (bool, error) {
+	switch op {
+	case "==":
+		return equal(have, want), nil
+	case "!=":
+		return !equal(have, want), nil
+	case "contains":
+		return contains(have, want), nil
+	case "<", "<=", ">", ">=":
+		a, okA := number(have)
+		b, okB := number(want)
+		if !okA || !okB {
+			return false, nil // what is no number is neither more nor less
+		}
+		switch op {
+		case "<":
+			return a < b, nil
+		case "<=":
+			return a <= b, nil
+		case ">":
+			return a > b, nil
+		}
+		return a >= b, nil
+	}
+	return false, errors.New("expected one of == != < <= > >= contains behind the path")
+}
+
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case json.Number:
+		x, okX := number(a)
+		y, okY := number(b)
+		return okX && okY && x == y
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, equal)
+	}
+	switch b.(type) {
+	case []any, map[string]any:
+		return false
+	}
+	return a == b // null, booleans and text
+}
+
+func contains(have, want any) bool {
+	switch have := have.(type) {
+	case string:
+		s, ok := want.(string)
+		return ok && strings.Contains(have, s)
+	case []any:
+		for _, x := range have {
+			if equal(x, want) {
+				return true
+			}
+		}
+	case map[string]any:
+		s, ok := want.(string)
+		_, there := have[s]
+		return ok && there
+	}
+	return false
+}
+
+func number(v any) (float64, bool) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(n.String(), 64)
+	return f, err == nil
+}
+
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case json.Number:
+		f, ok := number(v)
+		return !ok || f != 0
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return true
+}

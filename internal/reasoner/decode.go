@@ -1,0 +1,127 @@
+package reasoner
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/schemas"
+)
+
+// DecodeAgentIntent reads the body of a request for an agent's next action.
+// Fields that it does not know are ignored, since clients of other versions
+// have more; null stands for one that is not there. The error is a *Fault.
+func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
+	if err := schemas.AgentIntent(raw); err != nil {
+		return nil, schemaFault(err)
+	}
+	var r wire.AgentIntentRequest
+	var model, state json.RawMessage
+	var tools []json.RawMessage
+	err := assign("", raw, fields{
+		{"session_id", &r.SessionID}, {"persona", &r.Persona}, {"driver", &r.Driver}, {"rules", &r.Rules},
+		{"instructions", &r.Instructions}, {"llm", &model}, {"repo_context", &r.RepoContext},
+		{"memory_state", &r.MemoryState}, {"history", &r.History}, {"goal_text", &r.GoalText},
+		{"forced_tool", &r.ForcedTool}, {"max_steps", &r.MaxSteps}, {"agent_state", &state},
+		{"callback_url", &r.CallbackURL}, {"correlation_id", &r.CorrelationID}, {"tools", &tools},
+	})
+	if err == nil && model != nil {
+		r.LLM = new(wire.LLM)
+		err = assign("/llm", model, fields{{"provider", &r.LLM.Provider}, {"model", &r.LLM.Model}, {"api_key", &r.LLM.APIKey}})
+	}
+	if err == nil && state != nil {
+		r.AgentState = new(wire.AgentState)
+		err = assign("/agent_state", state, fields{{"stuck", &r.AgentState.Stuck}})
+	}
+	for _, raw := range tools {
+		var t wire.Tool
+		if err == nil {
+			err = assign("/tools", raw, fields{{"name", &t.Name}, {"description", &t.Description}, {"inputSchema", &t.InputSchema}})
+		}
+		r.Tools = append(r.Tools, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// DecodeCancel reads the body of a request to cancel jobs. The error is a
+// *Fault.
+func DecodeCancel(raw []byte) (*wire.CancelRequest, error) {
+	if err := schemas.CancelIntent(raw); err != nil {
+		return nil, schemaFault(err)
+	}
+	var r wire.CancelRequest
+	if err := assign("", raw, fields{{"correlation_id", &r.CorrelationID}}); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// DecodeWorkflow reads the body of a request for a workflow's next node. The
+// error is a *Fault.
+func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
+	if err := schemas.WorkflowIntent(raw); err != nil {
+		return nil, schemaFault(err)
+	}
+	var r wire.WorkflowIntentRequest
+	err := assign("", raw, fields{
+		{"run_id", &r.RunID}, {"workflow_name", &r.WorkflowName}, {"current_node", &r.CurrentNode},
+		{"outputs", &r.Outputs}, {"params", &r.Params}, {"memory_state", &r.MemoryState},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// fields are the fields of an object that are read, and where to.
+type fields []struct {
+	name string
+	into any
+}
+
+// assign reads the fields of an object by their exact names: the decoder of
+// the standard library would also take SESSION_ID for session_id, which the
+// schema has not seen. What is null is left alone.
+func assign(path string, object json.RawMessage, list fields) error {
+	var have map[string]json.RawMessage
+	if err := json.Unmarshal(object, &have); err != nil {
+		return wrongType(path)
+	}
+	for _, f := range list {
+		raw, ok := have[f.name]
+		if !ok || isNull(raw) {
+			continue
+		}
+		if err := json.Unmarshal(raw, f.into); err != nil {
+			return wrongType(path + "/" + f.name)
+		}
+	}
+	return nil
+}
+
+func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
+
+// wrongType is the fault of a value that the schema let pass and Go does not
+// read, such as the integer 1e2.
+func wrongType(path string) *Fault {
+	return &Fault{
+		Status: http.StatusUnprocessableEntity, Code: CodeInvalidRequest, Path: path,
+		Message: "The request is wrong at " + path + ": write the value plainly, a whole number without fraction or exponent.",
+	}
+}
+
+// sortedKeys are the names of an object's fields.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,83 @@
+package reasoner
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/schemas"
+)
+
+// Fault is why a request has no answer, as whoever sent it is told.
+type Fault struct {
+	Status  int    // of HTTP
+	Code    string // one of those below
+	Message string // a sentence that says what to do
+	Path    string // JSON pointer of the place in the request; empty for the whole
+}
+
+// The codes of a Fault.
+const (
+	CodeInvalidJSON    = "invalid_json"
+	CodeInvalidRequest = "invalid_request"
+	CodeUnknownTool    = "unknown_tool"
+	CodeUnknownNode    = "unknown_node"
+	CodeMissingValue   = "missing_value"
+	CodeCallback       = "callback_refused"
+	CodeUnauthorized   = "unauthorized"
+	CodeForbidden      = "forbidden"
+	CodeNotFound       = "not_found"
+	CodeMethod         = "method_not_allowed"
+	CodeVersion        = "unsupported_version"
+	CodeMediaType      = "unsupported_media_type"
+	CodeTooLarge       = "too_large"
+	CodeOverloaded     = "overloaded"
+	CodeTimeout        = "timeout"
+	CodeCancelled      = "cancelled"
+	CodeInternal       = "internal"
+)
+
+// statusGone is what proxies count a request as whose sender does not wait for
+// the answer; nobody receives it.
+const statusGone = 499
+
+// Error returns the code and the sentence.
+func (f *Fault) Error() string { return f.Code + ": " + f.Message }
+
+// Body is the fault as an answer's body.
+func (f *Fault) Body() wire.ErrorBody {
+	return wire.ErrorBody{Error: f.Code, Message: f.Message, Path: f.Path}
+}
+
+// FaultOf returns what an error of this package is to whoever asked. Of one
+// that is no Fault nothing is told but that it happened.
+func FaultOf(err error) *Fault {
+	var f *Fault
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Fault{Status: http.StatusGatewayTimeout, Code: CodeTimeout, Message: "There was no decision in time. Ask again, or ask a faster model."}
+	case errors.Is(err, context.Canceled):
+		return &Fault{Status: statusGone, Code: CodeCancelled, Message: "The request was cancelled before there was a decision."}
+	}
+	return &Fault{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "The service could not answer. Its log says why."}
+}
+
+func invalid(path, message string) *Fault {
+	return &Fault{Status: http.StatusBadRequest, Code: CodeInvalidRequest, Message: message, Path: path}
+}
+
+// schemaFault words what a schema says against a request.
+func schemaFault(err error) error {
+	var f *schemas.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	if f.Syntax {
+		return &Fault{Status: http.StatusBadRequest, Code: CodeInvalidJSON, Message: f.Message, Path: f.Path}
+	}
+	return &Fault{Status: http.StatusUnprocessableEntity, Code: CodeInvalidRequest, Message: f.Message, Path: f.Path}
+}

@@ -1,0 +1,104 @@
+package reasoner
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/planner"
+)
+
+// parameter is what filling looks at of a tool's schema.
+type parameter struct {
+	Type    any             `json:"type"`
+	Const   json.RawMessage `json:"const"`
+	Default json.RawMessage `json:"default"`
+}
+
+var (
+	queryNames = []string{"query", "q", "question", "text", "search", "search_query", "term", "keywords", "prompt", "message", "topic", "goal", "task", "input"}
+	pathNames  = []string{"path", "file", "file_path", "filepath", "filename"}
+	pathInGoal = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,7}\b`)
+)
+
+// fill makes a tool's arguments of a goal: the goal itself where the tool takes
+// words, the file that it names where the tool takes one, and what the schema
+// fixes. Required parameters that none of this fills are returned as missing.
+func fill(t planner.Tool, goal string) (args json.RawMessage, missing []string) {
+	var schema struct {
+		Properties map[string]parameter `json:"properties"`
+		Required   []string             `json:"required"`
+	}
+	_ = json.Unmarshal(t.InputSchema, &schema) // one that cannot be read takes no arguments
+	values := make(map[string]any)
+	for _, name := range schema.Required {
+		if v := fixed(schema.Properties[name]); v != nil {
+			values[name] = v
+		}
+	}
+	for _, name := range pathNames {
+		if file := pathInGoal.FindString(goal); file != "" && takesText(schema.Properties, name) {
+			values[name] = file
+			break
+		}
+	}
+	if name := wordsFor(schema.Properties, schema.Required, values); name != "" {
+		values[name] = cut(strings.TrimSpace(goal), maxQuery)
+	}
+	for _, name := range schema.Required {
+		if _, ok := values[name]; !ok {
+			missing = append(missing, name)
+		}
+	}
+	raw, err := json.Marshal(values)
+	if err != nil {
+		return json.RawMessage("{}"), missing // its parts were JSON
+	}
+	return raw, missing
+}
+
+// fixed is the one value that a parameter may have, or its default.
+func fixed(p parameter) json.RawMessage {
+	if len(p.Const) > 0 {
+		return p.Const
+	}
+	if len(p.Default) > 0 {
+		return p.Default
+	}
+	return nil
+}
+
+// wordsFor returns the parameter that takes the goal: one with a name that says
+// so, or else the only required text that has no value.
+func wordsFor(properties map[string]parameter, required []string, values map[string]any) string {
+	for _, name := range queryNames {
+		if _, taken := values[name]; !taken && takesText(properties, name) {
+			return name
+		}
+	}
+	var open []string
+	for _, name := range required {
+		if _, taken := values[name]; !taken && takesText(properties, name) && !slices.Contains(pathNames, name) {
+			open = append(open, name)
+		}
+	}
+	if len(open) != 1 {
+		return ""
+	}
+	return open[0]
+}
+
+func takesText(properties map[string]parameter, name string) bool {
+	p, ok := properties[name]
+	if !ok {
+		return false
+	}
+	switch t := p.Type.(type) {
+	case string:
+		return t == "string"
+	case []any:
+		return slices.Contains(t, any("string"))
+	}
+	return p.Type == nil
+}

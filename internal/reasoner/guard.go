@@ -1,0 +1,169 @@
+package reasoner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrForbidden: an address is one that nobody may have the service call.
+var ErrForbidden = errors.New("the address is not allowed")
+
+// Resolver finds the addresses of a host; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Guard decides where callbacks may go: to public addresses over http and
+// https. Without it whoever may ask for a callback could have the service call
+// what only the service reaches: its own host, its network, the metadata of its
+// cloud.
+//
+// A host is judged by the addresses that it has, twice: when a request is
+// accepted, so that the caller hears of it, and when it is dialled, where the
+// address that is connected to is the one that was judged. A name that changes
+// its address in between gains nothing.
+type Guard struct {
+	hosts    map[string]bool
+	prefixes []netip.Prefix
+	resolver Resolver
+}
+
+// NewGuard returns a guard that lets through, besides public addresses, what is
+// in allow: names of hosts, addresses, and prefixes such as 10.1.0.0/16. A nil
+// resolver is the system's.
+func NewGuard(allow []string, resolver Resolver) (*Guard, error) {
+	g := &Guard{hosts: make(map[string]bool), resolver: resolver}
+	if resolver == nil {
+		g.resolver = net.DefaultResolver
+	}
+	for _, entry := range allow {
+		if prefix, err := netip.ParsePrefix(entry); err == nil {
+			g.prefixes = append(g.prefixes, prefix.Masked())
+			continue
+		}
+		if addr, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
+			addr = addr.Unmap().WithZone("")
+			g.prefixes = append(g.prefixes, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		if entry == "" || strings.ContainsAny(entry, "/:@ *") {
+			return nil, fmt.Errorf("allow %q: expected the name of a host, an address, or a prefix such as 10.1.0.0/16", entry)
+		}
+		g.hosts[plainHost(entry)] = true
+	}
+	return g, nil
+}
+
+func plainHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+
+// maxURL bounds a callback URL, in bytes.
+const maxURL = 2048
+
+// lookupTimeout bounds the search for a host's addresses.
+const lookupTimeout = 5 * time.Second
+
+// Check judges a URL before anything is done for it. The error is a sentence
+// for whoever sent it; it does not say which addresses a host has.
+func (g *Guard) Check(ctx context.Context, raw string) error {
+	u, err := url.Parse(raw)
+	switch {
+	case len(raw) > maxURL:
+		return fmt.Errorf("%w: it is longer than %d bytes", ErrForbidden, maxURL)
+	case err != nil:
+		return fmt.Errorf("%w: it is not a URL", ErrForbidden) // err repeats it
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("%w: its scheme must be http or https", ErrForbidden)
+	case u.Hostname() == "":
+		return fmt.Errorf("%w: it has no host", ErrForbidden)
+	case u.User != nil:
+		return fmt.Errorf("%w: it has a name or a password in it", ErrForbidden)
+	case strings.Contains(u.Hostname(), "%"):
+		return fmt.Errorf("%w: its host has a zone", ErrForbidden)
+	}
+	_, err = g.addresses(ctx, u.Hostname())
+	return err
+}
+
+// addresses returns those of a host, all of which may be called.
+func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if !g.permits(addr) {
+			return nil, fmt.Errorf("%w: it is not a public one; the service's operator can allow it", ErrForbidden)
+		}
+		return []netip.Addr{addr}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	list, err := g.resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil || len(list) == 0 {
+		return nil, errUnresolved
+	}
+	if g.hosts[plainHost(host)] {
+		return list, nil
+	}
+	for _, addr := range list {
+		if !g.permits(addr) {
+			return nil, fmt.Errorf("%w: its host has an address that is not public; the service's operator can allow it", ErrForbidden)
+		}
+	}
+	return list, nil
+}
+
+// errUnresolved is not ErrForbidden: it may pass.
+var errUnresolved = errors.New("the address of its host was not found")
+
+// DialContext connects to a host whose addresses all may be called. It is made
+// for http.Transport.
+func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	list, err := g.addresses(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	named := g.hosts[plainHost(host)]
+	d := net.Dialer{Timeout: 4 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		if named {
+			return nil
+		}
+		return g.control(address)
+	}}
+	var faults []error
+	for _, addr := range list {
+		c, err := d.DialContext(ctx, network, net.JoinHostPort(addr.String(), port))
+		if err == nil {
+			return c, nil
+		}
+		faults = append(faults, err)
+	}
+	return nil, errors.Join(faults...)
+}
+
+// control judges the address that a socket is about to connect to.
+func (g *Guard) control(address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !g.permits(to.Addr()) {
+		return ErrForbidden
+	}
+	return nil
+}
+
+// permits reports whether an address may be called.
+func (g *Guard) permits(addr netip.Addr) bool {
+	plain := addr.Unmap().WithZone("")
+	for _, p := range g.prefixes {
+		if p.Contains(plain) {
+			return true
+		}
+	}
+	return addr.Zone() == "" && public(plain)
+}

@@ -1,0 +1,214 @@
+package reasoner
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+)
+
+// Bounds of what is read of a history. Results are not cut here: whoever shows
+// them to a model does that, and says so.
+const (
+	maxSteps = 500      // the last ones
+	maxSaid  = 64 << 10 // bytes of one message
+	maxNotes = 50
+	maxNote  = 2000 // characters
+)
+
+// past is what a history tells.
+type past struct {
+	steps []contextwindow.Record // with tools
+	said  []llm.Message          // by people and by the agent
+	notes []string               // sentences about what happened
+	done  int                    // steps with tools, those that are not in steps too
+}
+
+// readHistory makes records of the steps that runtimes write down, each in a
+// form of its own.
+func readHistory(items []wire.HistoryItem) past {
+	var p past
+	older := items[:max(0, len(items)-maxSteps)]
+	for _, item := range items[len(older):] {
+		p.add(item)
+	}
+	p.done = len(p.steps)
+	for _, item := range older {
+		if step := object(item); step != nil && toolOf(step, object(step["action"])) != "" {
+			p.done++
+		}
+	}
+	if len(p.notes) > maxNotes {
+		p.notes = p.notes[len(p.notes)-maxNotes:]
+	}
+	return p
+}
+
+func (p *past) add(item wire.HistoryItem) {
+	var sentence string
+	if json.Unmarshal(item, &sentence) == nil {
+		p.note(sentence)
+		return
+	}
+	var step map[string]json.RawMessage
+	if json.Unmarshal(item, &step) != nil {
+		return
+	}
+	action := object(step["action"]) // some nest the decision within the step
+	tool := toolOf(step, action)
+	if tool == "" {
+		p.remark(step, action)
+		return
+	}
+	thought := first(text, step, action, "reasoning", "thought")
+	p.steps = append(p.steps, contextwindow.Record{
+		Index: len(p.steps), Thought: cut(thought, maxNote), Action: contextwindow.UseTools,
+		Calls:   []contextwindow.Call{{Tool: tool, Arguments: argumentsOf(step, action), Reason: cut(thought, maxNote)}},
+		Results: []contextwindow.Result{resultOf(tool, step)},
+	})
+}
+
+func (p *past) note(sentence string) {
+	if sentence = strings.TrimSpace(sentence); sentence != "" {
+		p.notes = append(p.notes, cut(sentence, maxNote))
+	}
+}
+
+// remark takes a step without a tool for something that was said, or for a
+// note.
+func (p *past) remark(step, action map[string]json.RawMessage) {
+	words := first(text, step, action, "content", "text", "message", "final", "final_text", "reasoning", "thought", "result", "output", "error")
+	switch role := text(step["role"]); {
+	case words == "":
+	case role == "user":
+		p.said = append(p.said, llm.Message{Role: llm.User, Text: cut(words, maxSaid)})
+	case role == "assistant":
+		p.said = append(p.said, llm.Message{Role: llm.Assistant, Text: cut(words, maxSaid)})
+	default:
+		p.note(words)
+	}
+}
+
+// kinds are what runtimes write into action where it is no tool's name.
+var kinds = []string{"tool", "tool_call", "use_tool", "use_tools", "call", "finish", "reason", "think", "thought", "error", "done"}
+
+func toolOf(step, action map[string]json.RawMessage) string {
+	if name := first(text, step, action, "tool_name", "tool"); name != "" {
+		return name
+	}
+	name := text(step["action"])
+	if slices.Contains(kinds, strings.ToLower(name)) {
+		return ""
+	}
+	return name
+}
+
+func argumentsOf(step, action map[string]json.RawMessage) json.RawMessage {
+	isObject := func(raw json.RawMessage) json.RawMessage {
+		if object(raw) == nil {
+			return nil
+		}
+		return raw
+	}
+	for _, from := range []map[string]json.RawMessage{step, action} {
+		for _, name := range []string{"tool_args", "args", "arguments"} {
+			if raw := isObject(from[name]); raw != nil {
+				return raw
+			}
+		}
+	}
+	return json.RawMessage("{}")
+}
+
+func resultOf(tool string, step map[string]json.RawMessage) contextwindow.Result {
+	if fault := text(step["error"]); fault != "" {
+		return contextwindow.Result{Tool: tool, Outcome: contextwindow.Failure, Error: fault}
+	}
+	for _, name := range []string{"result", "output", "observation", "content"} {
+		raw, ok := step[name]
+		if !ok || isNull(raw) {
+			continue
+		}
+		words, failed := plain(raw)
+		if failed {
+			return contextwindow.Result{Tool: tool, Outcome: contextwindow.Failure, Error: words}
+		}
+		return contextwindow.Result{Tool: tool, Success: true, Text: words}
+	}
+	return contextwindow.Result{Tool: tool, Outcome: contextwindow.Failure, Error: "The result is not in the history."}
+}
+
+// plain is a result as text: a string as it is, the answer of an MCP server as
+// the texts in it, and anything else as JSON.
+func plain(raw json.RawMessage) (words string, failed bool) {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s, false
+	}
+	fields := object(raw)
+	var blocks []struct{ Text *string }
+	if json.Unmarshal(fields["content"], &blocks) != nil {
+		return string(raw), false
+	}
+	_ = json.Unmarshal(fields["isError"], &failed) // absent: it worked
+	var texts []string
+	for _, b := range blocks {
+		if b.Text != nil {
+			texts = append(texts, *b.Text)
+		}
+	}
+	if len(texts) == 0 && len(blocks) > 0 {
+		return string(raw), failed
+	}
+	return strings.Join(texts, "\n"), failed
+}
+
+// first returns the first of the fields that has something, in the step or
+// within its action.
+func first(read func(json.RawMessage) string, step, action map[string]json.RawMessage, names ...string) string {
+	for _, from := range []map[string]json.RawMessage{step, action} {
+		for _, name := range names {
+			if s := read(from[name]); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// text returns a string, trimmed; of an error object its message. Anything
+// else is "".
+func text(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 {
+		return ""
+	}
+	if json.Unmarshal(raw, &s) == nil {
+		return strings.TrimSpace(s)
+	}
+	if o := object(raw); o["message"] != nil && json.Unmarshal(o["message"], &s) == nil {
+		return strings.TrimSpace(s)
+	}
+	return ""
+}
+
+// object returns the fields of an object; nil for anything else.
+func object(raw json.RawMessage) map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if len(raw) == 0 || json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+// cut shortens a text to at most n bytes and an ellipsis, between characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

@@ -1,0 +1,333 @@
+package reasoner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// api is the service behind a real listener.
+type api struct {
+	*httptest.Server
+	log *buffer
+}
+
+func serve(t testing.TB, o HandlerOptions) *api {
+	t.Helper()
+	a := &api{log: new(buffer)}
+	o.Logger = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if o.Service == nil {
+		o.Service = New(Options{Logger: o.Logger})
+	}
+	a.Server = httptest.NewServer(NewHandler(o))
+	t.Cleanup(a.Close)
+	return a
+}
+
+// ask sends a request; headers are "Name: value".
+func (a *api) ask(t testing.TB, method, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, a.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+		if value == "" {
+			req.Header.Del(name)
+		}
+	}
+	resp, err := a.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(raw)
+}
+
+const example = `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`
+
+func TestEndpoints(t *testing.T) {
+	a := serve(t, HandlerOptions{Version: "1.2.3", Tokens: []string{"first-token", "second-token"}, MaxBody: 10_000})
+	const bearer = "Authorization: Bearer second-token"
+	workflow := `{"run_id":"r","workflow_name":"w","current_node":"a","params":{"next":"b"}}`
+	for _, test := range []struct {
+		name, method, path, body string
+		headers                  []string
+		status                   int
+		want                     string
+	}{
+		{"decision", "POST", "/agent_intent", example, []string{bearer}, 200, `"tool_args":{"query":"search project for TODOs"}`},
+		{"version 1", "POST", "/agent_intent", example, []string{bearer, "Accept-Version: v1"}, 200, `"status":"ok"`},
+		{"one of several versions", "POST", "/agent_intent", example, []string{bearer, "Accept-Version: v2, v1"}, 200, `"status":"ok"`},
+		{"another token, another case", "POST", "/agent_intent", example, []string{"Authorization: bearer first-token"}, 200, `"status":"ok"`},
+		{"charset", "POST", "/agent_intent", example, []string{bearer, "Content-Type: application/json; charset=utf-8"}, 200, `"status":"ok"`},
+		{"workflow", "POST", "/workflow_intent", workflow, []string{bearer}, 200, `"next_node":"b"`},
+		{"nothing to cancel", "POST", "/agent_intent_cancel", `{"correlation_id":"c"}`, []string{bearer}, 200, `{"ok":false,"error":`},
+		{"health", "GET", "/healthz", "", nil, 200, `{"status":"ok"}`},
+		{"health by its other name", "GET", "/health", "", nil, 200, `{"status":"ok"}`},
+		{"health, head alone", "HEAD", "/health", "", nil, 200, ``},
+		{"what runs", "GET", "/version", "", nil, 200, `"version":"1.2.3"`},
+
+		{"no token", "POST", "/agent_intent", example, nil, 401, `"error":"unauthorized"`},
+		{"wrong token", "POST", "/agent_intent", example, []string{"Authorization: Bearer second-toke"}, 401, `"error":"unauthorized"`},
+		{"no bearer", "POST", "/agent_intent", example, []string{"Authorization: Basic second-token"}, 401, `"error":"unauthorized"`},
+		{"another version", "POST", "/agent_intent", example, []string{bearer, "Accept-Version: v2"}, 406, `"error":"unsupported_version"`},
+		{"a form", "POST", "/agent_intent", example, []string{bearer, "Content-Type: application/x-www-form-urlencoded"}, 415, `"error":"unsupported_media_type"`},
+		{"plain text", "POST", "/agent_intent", example, []string{bearer, "Content-Type: text/plain"}, 415, `"error":"unsupported_media_type"`},
+		{"no type", "POST", "/agent_intent", example, []string{bearer, "Content-Type: "}, 415, `"error":"unsupported_media_type"`},
+		{"too long", "POST", "/agent_intent", `{"session_id":"` + strings.Repeat("x", 20_000) + `"}`, []string{bearer}, 413, `"error":"too_large"`},
+		{"no JSON", "POST", "/agent_intent", `{"session_id"`, []string{bearer}, 400, `"error":"invalid_json"`},
+		{"twins", "POST", "/agent_intent", `{"session_id":"a","session_id":"b","goal_text":"g"}`, []string{bearer}, 400, `"error":"invalid_json"`},
+		{"wrong type", "POST", "/agent_intent", `{"session_id":"a","goal_text":["g"]}`, []string{bearer}, 422, `"path":"/goal_text"`},
+		{"no goal", "POST", "/agent_intent", `{"session_id":"a"}`, []string{bearer}, 422, `lacks /goal_text`},
+		{"a base URL", "POST", "/agent_intent", `{"session_id":"a","goal_text":"g","llm":{"base_url":"http://169.254.169.254"}}`, []string{bearer}, 422, `"path":"/llm/base_url"`},
+		{"unknown forced tool", "POST", "/agent_intent", `{"session_id":"a","goal_text":"g","forced_tool":"x","tools":[{"name":"y"}]}`, []string{bearer}, 422, `"error":"unknown_tool"`},
+		{"unknown node", "POST", "/workflow_intent", `{"run_id":"r","workflow_name":"w","current_node":"z","params":{"workflow":{"nodes":[{"id":"a"}]}}}`, []string{bearer}, 400, `"error":"unknown_node"`},
+		{"asynchronous without jobs", "POST", "/agent_intent_async", example, []string{bearer}, 400, `"error":"callback_refused"`},
+		{"wrong method", "GET", "/agent_intent", "", []string{bearer}, 405, `"error":"method_not_allowed"`},
+		{"preflight of a browser", "OPTIONS", "/agent_intent", "", []string{"Origin: http://evil.example"}, 405, `"error":"method_not_allowed"`},
+		{"nothing there", "POST", "/agent_intents", example, []string{bearer}, 404, `"error":"not_found"`},
+		{"metrics that are elsewhere", "GET", "/metrics", "", nil, 404, `"error":"not_found"`},
+	} {
+		resp, body := a.ask(t, test.method, test.path, test.body, test.headers...)
+		if resp.StatusCode != test.status || !strings.Contains(body, test.want) {
+			t.Errorf("%s: %d %s", test.name, resp.StatusCode, body)
+		}
+		if resp.StatusCode >= 400 {
+			conforms(t, "error", json.RawMessage(body))
+		}
+		if resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") != "POST" || resp.StatusCode == http.StatusUnauthorized && resp.Header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%s: %v", test.name, resp.Header)
+		}
+	}
+	if strings.Contains(a.log.String(), "second-token") || strings.Contains(a.log.String(), "TODOs") {
+		t.Errorf("the log tells too much:\n%s", a.log)
+	}
+}
+
+func TestHandler_WithoutTokens(t *testing.T) {
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "counters") })
+	open := NewHandler(HandlerOptions{Service: New(Options{}), Metrics: metrics})
+	closed := NewHandler(HandlerOptions{Service: New(Options{}), Metrics: metrics, Tokens: []string{"token"}})
+	paths := map[string]string{"/agent_intent": "POST", "/agent_intent_cancel": "POST", "/version": "GET", "/metrics": "GET"}
+	for _, test := range []struct {
+		name, host, origin string
+		ok                 bool
+	}{
+		{"loopback address", "127.0.0.1:9000", "", true},
+		{"another loopback address", "127.8.9.1", "", true},
+		{"IPv6", "[::1]:9000", "", true},
+		{"IPv6 without a port", "[::1]", "", true},
+		{"localhost", "LocalHost:9000", "", true},
+		{"its own page", "localhost:9000", "http://localhost:9000", true},
+		{"a rebound name", "evil.example", "", false},
+		{"a rebound name with its page", "evil.example:9000", "http://evil.example:9000", false},
+		{"a name that begins like it", "localhost.evil.example:9000", "", false},
+		{"an address of the network", "192.168.1.7:9000", "", false},
+		{"no host", "", "", false},
+		{"another site's page", "localhost:9000", "https://evil.example", false},
+		{"another port's page", "localhost:9000", "http://localhost:8080", false},
+		{"a page without an origin", "localhost:9000", "null", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ask := func(h http.Handler, method, path string) *httptest.ResponseRecorder {
+				r := httptest.NewRequest(method, path, strings.NewReader(`{"session_id":"s","goal_text":"g","correlation_id":"c"}`))
+				r.Host = test.host
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Authorization", "Bearer token")
+				if test.origin != "" {
+					r.Header.Set("Origin", test.origin)
+				}
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				return w
+			}
+			for path, method := range paths {
+				if w := ask(open, method, path); (w.Code == http.StatusOK) != test.ok || !test.ok && !strings.Contains(w.Body.String(), `"error":"forbidden"`) {
+					t.Errorf("%s: %d %s", path, w.Code, w.Body)
+				}
+				if w := ask(closed, method, path); w.Code != http.StatusOK {
+					t.Errorf("%s with a token: %d %s", path, w.Code, w.Body)
+				}
+			}
+			if w := ask(open, "GET", "/healthz"); w.Code != http.StatusOK {
+				t.Errorf("/healthz: %d %s", w.Code, w.Body)
+			}
+		})
+	}
+}
+
+// decider is a service of a test's own.
+type decider func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
+
+func (d decider) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+	return d(ctx, r)
+}
+
+func (d decider) Workflow(context.Context, *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
+	panic("no workflows")
+}
+
+func TestPanicIsAnswered(t *testing.T) {
+	a := serve(t, HandlerOptions{Service: decider(nil)})
+	for range 2 {
+		resp, body := a.ask(t, "POST", "/workflow_intent", `{"run_id":"r","workflow_name":"w","current_node":"a"}`)
+		if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, `"error":"internal"`) || strings.Contains(body, "no workflows") {
+			t.Errorf("%d %s", resp.StatusCode, body)
+		}
+	}
+	if !strings.Contains(a.log.String(), "no workflows") {
+		t.Errorf("%s", a.log)
+	}
+}
+
+// TestOverload: what comes beyond the bound is refused, and not for ever.
+func TestOverload(t *testing.T) {
+	begun, release := make(chan struct{}, 10), make(chan struct{})
+	a := serve(t, HandlerOptions{MaxConcurrent: 1, Service: decider(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		begun <- struct{}{}
+		<-release
+		return &wire.AgentIntentResponse{Status: "ok"}, nil
+	})})
+	var first sync.WaitGroup
+	first.Go(func() {
+		if resp, body := a.ask(t, "POST", "/agent_intent", example); resp.StatusCode != http.StatusOK {
+			t.Errorf("%d %s", resp.StatusCode, body)
+		}
+	})
+	<-begun
+	resp, body := a.ask(t, "POST", "/agent_intent", example)
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, `"error":"overloaded"`) {
+		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
+	}
+	if resp, _ := a.ask(t, "GET", "/healthz", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("a busy service is not healthy: %d", resp.StatusCode)
+	}
+	close(release)
+	first.Wait()
+	if resp, body := a.ask(t, "POST", "/agent_intent", example); resp.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// TestGoneCaller: a decision ends with the connection that waits for it.
+func TestGoneCaller(t *testing.T) {
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	a := serve(t, HandlerOptions{Service: decider(func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		close(begun)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	})})
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL+"/agent_intent", strings.NewReader(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	go func() { <-begun; cancel() }()
+	if _, err := a.Client().Do(req); err == nil {
+		t.Fatal("answered")
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := NewMetrics(reg)
+	a := serve(t, HandlerOptions{Observe: m.Request})
+	a.ask(t, "POST", "/agent_intent", example)
+	a.ask(t, "GET", "/agent_intent/%2e%2e/x", "")
+	a.ask(t, "GET", "/invented", "")
+	m.Callback(true)
+	m.Callback(false)
+	want := `# HELP meup_reasoner_callbacks_total Callbacks by what became of them.
+# TYPE meup_reasoner_callbacks_total counter
+meup_reasoner_callbacks_total{outcome="delivered"} 1
+meup_reasoner_callbacks_total{outcome="given_up"} 1
+# HELP meup_reasoner_requests_total Answers by endpoint and HTTP status.
+# TYPE meup_reasoner_requests_total counter
+meup_reasoner_requests_total{endpoint="/agent_intent",status="200"} 1
+meup_reasoner_requests_total{endpoint="other",status="404"} 2
+`
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "meup_reasoner_requests_total", "meup_reasoner_callbacks_total"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAsynchronous: from the request to the callback, over real connections.
+func TestAsynchronous(t *testing.T) {
+	c, _, _ := posting(t, "callback-secret")
+	b := NewBackground(BackgroundOptions{Decide: New(Options{}).Decide, Post: c.Post})
+	defer func() {
+		if err := b.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	a := serve(t, HandlerOptions{Jobs: b, CheckCallback: c.Check})
+	r := receive(t, 500, 200)
+	resp, body := a.ask(t, "POST", "/agent_intent_async", `{"session_id":"s","goal_text":"find x","correlation_id":"c-9","callback_url":"`+r.URL+`/cb"}`)
+	var accepted wire.Accepted
+	if err := json.Unmarshal([]byte(body), &accepted); err != nil || resp.StatusCode != http.StatusAccepted || accepted.Status != "accepted" || accepted.JobID == "" {
+		t.Fatalf("%d %s", resp.StatusCode, body)
+	}
+	conforms(t, "agent_intent.accepted", accepted)
+	<-r.arrived
+	<-r.arrived
+	got := r.all()
+	if len(got) != 2 || !bytes.Equal(got[0].body, got[1].body) || !strings.Contains(string(got[1].body), `"job_id":"`+accepted.JobID+`","correlation_id":"c-9"`) {
+		t.Errorf("%s", got[1].body)
+	}
+	if !wire.Signed([]byte("callback-secret"), got[1].header.Get(wire.TimestampHeader), got[1].body, got[1].header.Get(wire.SignatureHeader)) {
+		t.Error("the signature does not hold")
+	}
+	for name, body := range map[string]string{
+		"/callback_url":    `{"session_id":"s","goal_text":"x"}`,
+		"callback_refused": `{"session_id":"s","goal_text":"x","callback_url":"http://169.254.169.254/"}`,
+		"unknown_tool":     `{"session_id":"s","goal_text":"x","forced_tool":"a","tools":[{"name":"b"}],"callback_url":"` + r.URL + `"}`,
+	} {
+		resp, body := a.ask(t, "POST", "/agent_intent_async", body)
+		if resp.StatusCode/100 != 4 || !strings.Contains(body, name) {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestCancelOverHTTP(t *testing.T) {
+	d := &blocking{begun: make(chan string, 1)}
+	c, _, _ := posting(t, "")
+	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: c.Post})
+	a := serve(t, HandlerOptions{Jobs: b, CheckCallback: c.Check})
+	r := receive(t, 200)
+	a.ask(t, "POST", "/agent_intent_async", `{"session_id":"s","goal_text":"find x","correlation_id":"c-9","callback_url":"`+r.URL+`"}`)
+	<-d.begun
+	resp, body := a.ask(t, "POST", "/agent_intent_cancel", `{"correlation_id":"c-9"}`)
+	if resp.StatusCode != http.StatusOK || body != `{"ok":true}` {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if err := b.Close(t.Context()); err != nil || len(r.all()) != 0 {
+		t.Errorf("%v, %d callbacks", err, len(r.all()))
+	}
+}

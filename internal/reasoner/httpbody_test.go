@@ -1,0 +1,128 @@
+package reasoner
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+)
+
+// dial opens a connection and sends the headers of a POST whose body does not
+// follow.
+func (a *api) dial(t *testing.T, path, headers string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", a.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil { // else a fault would last until the tests end
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n%s\r\n", path, headers); err != nil {
+		t.Fatal(err)
+	}
+	return c, bufio.NewReader(c)
+}
+
+// TestRefusedRequestsAreNotWaitedFor: who may not ask, and sends no body, does
+// not keep the connection.
+func TestRefusedRequestsAreNotWaitedFor(t *testing.T) {
+	a := serve(t, HandlerOptions{Tokens: []string{"a-token"}, MaxBody: 50, Metrics: http.NotFoundHandler()})
+	for _, test := range []struct {
+		path, headers string
+		status        int
+	}{
+		{"/agent_intent", "", 401},
+		{"/agent_intent", "Authorization: Bearer a-token\r\n", 413},
+		{"/agent_intent", "Authorization: Bearer a-token\r\nAccept-Version: v9\r\n", 406},
+		{"/nothing", "", 404},
+		{"/healthz", "", 405},
+	} {
+		_, from := a.dial(t, test.path, test.headers)
+		resp, err := http.ReadResponse(from, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", test.path, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != test.status || !resp.Close {
+			t.Errorf("%s: %d, %v, closes: %v", test.path, resp.StatusCode, err, resp.Close)
+		}
+		if _, err := from.ReadByte(); err != io.EOF {
+			t.Errorf("%s: the connection did not end: %v", test.path, err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSlowBodiesHoldNoPlace: decisions are made while bodies are waited for.
+func TestSlowBodiesHoldNoPlace(t *testing.T) {
+	a := serve(t, HandlerOptions{MaxConcurrent: 1})
+	for i := range readersPerPlace {
+		c, from := a.dial(t, "/agent_intent", "Expect: 100-continue\r\n")
+		if line, err := from.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+			t.Fatalf("%q, %v", line, err) // the server says so when it begins to read
+		}
+		if i == 0 {
+			continue
+		}
+		resp, body := a.ask(t, "POST", "/agent_intent", example)
+		if want := i < readersPerPlace-1; (resp.StatusCode == http.StatusOK) != want {
+			t.Errorf("beside %d: %d %s", i+1, resp.StatusCode, body)
+		}
+		_ = c
+	}
+}
+
+// TestBytesInFlight: large requests are refused before they are as many as
+// there are places, and for as long as the others are held.
+func TestBytesInFlight(t *testing.T) {
+	begun, release := make(chan struct{}, bodiesInFlight), make(chan struct{})
+	large := fmt.Sprintf(`{"session_id":"s","goal_text":%q}`, strings.Repeat("x", 1000))
+	h := NewHandler(HandlerOptions{
+		MaxBody: int64(len(large)),
+		Service: decider(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+			begun <- struct{}{}
+			<-release
+			return &wire.AgentIntentResponse{Status: "ok"}, nil
+		}),
+	})
+	inner, ok := h.(*handler)
+	if !ok {
+		t.Fatalf("%T", h)
+	}
+	all := inner.bytes.left
+	a := &api{Server: httptest.NewServer(h), log: new(buffer)}
+	t.Cleanup(a.Close)
+	var asking sync.WaitGroup
+	for range bodiesInFlight {
+		asking.Go(func() {
+			if resp, body := a.ask(t, "POST", "/agent_intent", large); resp.StatusCode != http.StatusOK {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+		})
+	}
+	for range bodiesInFlight {
+		<-begun
+	}
+	if resp, body := a.ask(t, "POST", "/agent_intent", large); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	close(release)
+	asking.Wait()
+	a.ask(t, "POST", "/agent_intent", large+" ") // too large
+	a.Close()                                    // waits for the handlers
+	if inner.bytes.left != all {
+		t.Errorf("%d bytes are left of %d", inner.bytes.left, all)
+	}
+}

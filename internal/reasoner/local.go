@@ -1,0 +1,56 @@
+package reasoner
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// checkLocal refuses a request that a page of another site may have sent: one
+// for a name that is not this machine's, by which a page reaches the service
+// with DNS that it controls, or one with the origin of such a page.
+//
+// A service without tokens has nothing else by which to tell its users from
+// pages in their browsers.
+func checkLocal(r *http.Request) error {
+	if !loopbackHost(r.Host) {
+		return &Fault{
+			Status: http.StatusForbidden, Code: CodeForbidden,
+			Message: "Without tokens this service answers requests to localhost alone: use http://127.0.0.1, or set tokens (REASONING_API_TOKEN).",
+		}
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return &Fault{
+				Status: http.StatusForbidden, Code: CodeForbidden,
+				Message: "Without tokens this service answers no pages of other sites: set tokens (REASONING_API_TOKEN).",
+			}
+		}
+	}
+	return nil
+}
+
+// loopbackHost reports whether a Host header names this machine: localhost or a
+// loopback address, with or without a port.
+func loopbackHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// Local passes to a handler the requests that checkLocal does not refuse.
+func Local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := checkLocal(r); err != nil {
+			f := FaultOf(err)
+			write(w, f.Status, f.Body())
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

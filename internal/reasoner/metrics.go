@@ -1,0 +1,50 @@
+package reasoner
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics count what the HTTP service does, for Prometheus. What is decided is
+// counted by telemetry. Labels come from fixed sets: whoever invents paths
+// makes no series.
+type Metrics struct {
+	requests  *prometheus.CounterVec
+	seconds   *prometheus.HistogramVec
+	callbacks *prometheus.CounterVec
+}
+
+// NewMetrics returns Metrics that are collected by reg.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "meup_reasoner_requests_total", Help: "Answers by endpoint and HTTP status.",
+		}, []string{"endpoint", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "meup_reasoner_request_duration_seconds", Help: "Time from a request's headers to its answer.",
+			Buckets: prometheus.ExponentialBuckets(.0005, 4, 10),
+		}, []string{"endpoint"}),
+		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "meup_reasoner_callbacks_total", Help: "Callbacks by what became of them.",
+		}, []string{"outcome"}),
+	}
+	reg.MustRegister(m.requests, m.seconds, m.callbacks)
+	return m
+}
+
+// Request counts an answer; see HandlerOptions.Observe.
+func (m *Metrics) Request(endpoint string, status int, took time.Duration) {
+	m.requests.WithLabelValues(endpoint, strconv.Itoa(status)).Inc()
+	m.seconds.WithLabelValues(endpoint).Observe(took.Seconds())
+}
+
+// Callback counts a callback; see CallbackOptions.Observe.
+func (m *Metrics) Callback(delivered bool) {
+	outcome := "delivered"
+	if !delivered {
+		outcome = "given_up"
+	}
+	m.callbacks.WithLabelValues(outcome).Inc()
+}

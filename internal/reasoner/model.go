@@ -1,0 +1,147 @@
+package reasoner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+)
+
+// plan decides by the model that the request or the service names, and without
+// it where there is none or it does not decide.
+func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *question) (planner.Decision, []wire.TraceItem, error) {
+	model, err := s.model(r.LLM)
+	if err != nil {
+		return s.withoutModel(ctx, r, q, err)
+	}
+	decider := s.o.Planner
+	if model != nil {
+		observed := s.o.Telemetry.Model(model)
+		if namesModel(r.LLM) {
+			observed = s.o.Telemetry.StrangersModel(model)
+		}
+		decider = planner.WithFallback(s.asking(observed), s.o.Planner)
+	}
+	d, err := decider.Next(ctx, q.state)
+	if err != nil {
+		return d, nil, fmt.Errorf("decide: %w", err)
+	}
+	trace := traceOf(d)
+	if d.Fault != nil {
+		s.logFallback(ctx, modelName(d.Provider, d.Model), r, d.Fault)
+		trace = append([]wire.TraceItem{{Step: "fallback", Detail: modelName(model.Provider(), model.Name()) + " " + reason(d.Fault)}}, trace...)
+	}
+	return d, trace, nil
+}
+
+// withoutModel decides by rules since the model that the request names cannot
+// be asked.
+func (s *Service) withoutModel(ctx context.Context, r *wire.AgentIntentRequest, q *question, fault error) (planner.Decision, []wire.TraceItem, error) {
+	d, err := s.o.Planner.Next(ctx, q.state)
+	if err != nil {
+		return d, nil, fmt.Errorf("decide: %w", err)
+	}
+	d.Source, d.Fault = planner.Fallback, fault
+	s.logFallback(ctx, nameOf(r.LLM), r, fault)
+	detail := "The model that the request names cannot be asked: " + mask(fault.Error(), r.LLM) + "."
+	return d, append([]wire.TraceItem{{Step: "fallback", Detail: detail}}, traceOf(d)...), nil
+}
+
+func (s *Service) logFallback(ctx context.Context, model string, r *wire.AgentIntentRequest, fault error) {
+	s.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the model did not decide, rules do",
+		slog.String("model", mask(model, r.LLM)), slog.String("session", mask(r.SessionID, r.LLM)),
+		slog.String("error", mask(fault.Error(), r.LLM)))
+}
+
+// asking is a decider that asks the model, within its time.
+func (s *Service) asking(m llm.Model) planner.Decider {
+	return timed{
+		within: s.o.ModelTimeout,
+		decider: planner.NewModel(planner.ModelOptions{
+			Model: m, Budget: s.o.Budget, Now: s.o.Now, Logger: s.o.Logger,
+		}),
+	}
+}
+
+// model returns the model to ask; nil without an error: none.
+func (s *Service) model(l *wire.LLM) (llm.Model, error) {
+	if !namesModel(l) {
+		return s.o.Model, nil
+	}
+	if s.o.Open == nil {
+		return nil, errors.New("this service asks no models but its own")
+	}
+	if l.Model == "" || l.Provider == "" && s.o.Model == nil {
+		return nil, errors.New("both llm.provider and llm.model are needed")
+	}
+	return s.o.Open(s.fullName(l), l.APIKey)
+}
+
+// namesModel reports whether a request says which model decides.
+func namesModel(l *wire.LLM) bool { return l != nil && (l.Provider != "" || l.Model != "") }
+
+// fullName is PROVIDER:NAME; without a provider that of the service's model is
+// meant.
+func (s *Service) fullName(l *wire.LLM) string {
+	if l.Provider == "" {
+		return s.o.Model.Provider() + ":" + l.Model
+	}
+	return nameOf(l)
+}
+
+func nameOf(l *wire.LLM) string {
+	return modelName(strings.ToLower(strings.TrimSpace(l.Provider)), strings.TrimSpace(l.Model))
+}
+
+// timed bounds a decider's time.
+type timed struct {
+	decider planner.Decider
+	within  time.Duration
+}
+
+// Next decides, or fails with context.DeadlineExceeded.
+func (t timed) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.within)
+	defer cancel()
+	return t.decider.Next(ctx, s)
+}
+
+// mask takes the key of a request out of a text.
+func mask(text string, l *wire.LLM) string {
+	if l == nil || l.APIKey == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, l.APIKey, "[key]")
+}
+
+// reason says why a model did not decide, in words that are fit for whoever
+// asked: a provider's own message may quote a part of the operator's key.
+func reason(fault error) string {
+	var refused *llm.Error
+	var network net.Error
+	switch {
+	case errors.As(fault, &refused) && refused.Status != 0:
+		return fmt.Sprintf("refused with status %d.", refused.Status)
+	case errors.As(fault, &refused):
+		return "refused."
+	case errors.Is(fault, context.DeadlineExceeded):
+		return "did not answer in time."
+	case errors.Is(fault, llm.ErrCut):
+		return "broke off its answer."
+	case errors.Is(fault, planner.ErrBadCalls):
+		return "wanted calls that cannot be made."
+	case errors.Is(fault, planner.ErrSilent), errors.Is(fault, planner.ErrRefused), errors.Is(fault, planner.ErrLength):
+		return "gave no answer."
+	case errors.As(fault, &network):
+		return "could not be reached."
+	}
+	return "did not decide."
+}

@@ -1,0 +1,145 @@
+package reasoner
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+)
+
+// question is a request as a planner wants it.
+type question struct {
+	state     planner.State
+	given     bool // the request named tools
+	exhausted bool // there were as many steps as it wants
+}
+
+// newQuestion translates. A forced tool that is not among those given is a
+// *Fault.
+func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
+	past := readHistory(r.History)
+	q := &question{
+		given:     len(r.Tools) > 0,
+		exhausted: r.MaxSteps > 0 && past.done >= r.MaxSteps,
+		state: planner.State{
+			Question: r.GoalText, History: past.said, Steps: past.steps, Tools: toolsOf(r.Tools),
+			MaxSteps: r.MaxSteps, Instructions: instructions(r, past.notes), Forced: r.ForcedTool,
+			Stuck: r.AgentState != nil && r.AgentState.Stuck,
+		},
+	}
+	switch {
+	case q.exhausted:
+		q.state.MaxSteps = max(1, len(past.steps))
+	case r.MaxSteps == 0:
+		// No bound of the caller's: each request is one step more.
+		q.state.MaxSteps = max(planner.DefaultMaxSteps, len(past.steps)+1)
+	}
+	if q.given && q.state.Forced != "" && q.tool(q.state.Forced) == nil {
+		return nil, &Fault{
+			Status: http.StatusUnprocessableEntity, Code: CodeUnknownTool, Path: "/forced_tool",
+			Message: "The forced tool is not among the tools of the request: force one of them, or leave forced_tool out.",
+		}
+	}
+	return q, nil
+}
+
+func toolsOf(list []wire.Tool) []planner.Tool {
+	if len(list) == 0 {
+		return knownTools
+	}
+	tools := make([]planner.Tool, len(list))
+	for i, t := range list {
+		tools[i] = planner.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema}
+	}
+	return tools
+}
+
+func (q *question) tool(name string) *planner.Tool {
+	i := slices.IndexFunc(q.state.Tools, func(t planner.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &q.state.Tools[i]
+}
+
+// forced calls the tool that the request wants called. No model is asked: what
+// the goal does not tell of its arguments is left to the caller.
+func (q *question) forced(ctx context.Context) (planner.Decision, []wire.TraceItem, error) {
+	t := q.tool(q.state.Forced)
+	if t == nil {
+		t = &planner.Tool{Name: q.state.Forced} // its arguments are not known
+	}
+	detail := "The request names `" + t.Name + "`."
+	if len(t.InputSchema) > 0 && !isSearch(t.Name) {
+		d, err := (planner.Rules{}).Next(ctx, q.state)
+		if err == nil {
+			return d, []wire.TraceItem{{Step: "forced_tool", Detail: detail}}, nil
+		}
+		if ctx.Err() != nil {
+			return planner.Decision{}, nil, err
+		}
+	}
+	args, missing := fill(*t, q.state.Question)
+	if len(missing) > 0 {
+		detail += " The goal does not tell these of its arguments: " + strings.Join(missing, ", ") + "."
+	}
+	d := planner.Decision{
+		Action: contextwindow.UseTools, Source: planner.ByForce,
+		Calls: []contextwindow.Call{{Tool: t.Name, Arguments: args, Reason: detail}},
+	}
+	return d, []wire.TraceItem{{Step: "forced_tool", Detail: detail}}, nil
+}
+
+// mustEnd reports whether a decision may not stand, and why: then the end is
+// decided in its place.
+func (q *question) mustEnd(d planner.Decision) (bool, string) {
+	switch {
+	case d.Action == contextwindow.Finish:
+		return false, ""
+	case len(d.Calls) == 0:
+		return true, "No tool was chosen."
+	case q.exhausted:
+		return true, "There were as many steps as max_steps allows."
+	case q.state.Stuck && q.repeats(d.Calls[0], true):
+		return true, "The agent is stuck, and the call was made before."
+	case isSearch(d.Calls[0].Tool) && q.repeats(d.Calls[0], false):
+		return true, "The search was made before, and has results."
+	}
+	return false, ""
+}
+
+// repeats reports whether a call is in the history already; unless failed
+// counts too, with a result that says something.
+func (q *question) repeats(call contextwindow.Call, failed bool) bool {
+	want := canonical(call.Arguments)
+	for _, step := range q.state.Steps {
+		for i, c := range step.Calls {
+			if c.Tool != call.Tool || canonical(c.Arguments) != want {
+				continue
+			}
+			if failed || i < len(step.Results) && step.Results[i].Success && !saysNothing(step.Results[i].Text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// canonical writes arguments so that equal ones are the same text.
+func canonical(args json.RawMessage) string {
+	var v any
+	if json.Unmarshal(args, &v) != nil {
+		return string(args)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return string(args)
+	}
+	return string(raw)
+}

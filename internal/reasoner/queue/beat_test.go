@@ -1,0 +1,70 @@
+package queue_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
+)
+
+// Jobs are kept while nobody answers the question for results.
+func TestKeptWhileResultsAreSlow(t *testing.T) {
+	s := newSite(t)
+	begun, ended := make(chan struct{}, 4), make(chan error, 4)
+	s.worker(decides(hang(begun, ended)), func(o *queue.Options) { o.Drain = time.Millisecond })
+	for _, id := range []string{"a", "b"} {
+		s.put(jobOf(request(id)))
+		receive(t, "the job is begun", begun)
+	}
+	// In place of the stream somebody hears the questions and says nothing.
+	asked := make(chan *nats.Msg, 64)
+	nc := s.conn()
+	if _, err := nc.ChanSubscribe("$JS.API.DIRECT.GET."+names.ResultsStream()+".>", asked); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.js().DeleteStream(t.Context(), names.ResultsStream()); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 {
+		receive(t, "a question", asked)
+	}
+	consumer, err := s.js().Consumer(t.Context(), names.JobsStream(), "workers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := consumer.CachedInfo().NumRedelivered; n != 0 {
+		t.Errorf("%d jobs went to other workers", n)
+	}
+}
+
+// While JetStream cannot be asked, the line says so with what was known last.
+func TestStatusLineWithoutJetStream(t *testing.T) {
+	s := newSite(t)
+	l := make(lines, 1024)
+	w := s.worker(func(o *queue.Options) {
+		o.Logger = slog.New(l)
+		o.StatusPoll, o.StatusEvery = 5*time.Millisecond, time.Hour
+	})
+	if _, err := s.client().AgentIntent(t.Context(), request("a")); err != nil {
+		t.Fatal(err)
+	}
+	l.await(t, "INFO queued=0 processing=0 done=1 canceled=0 failed=0")
+	s.Close()
+	for {
+		line := receive(t, "a line with the error", l)
+		if strings.HasPrefix(line, "WARN queued=0 processing=0 done=1 canceled=0 failed=0 error=") {
+			break
+		}
+	}
+	if _, err := w.Counts(context.Background()); err == nil {
+		t.Error("there are counts nevertheless")
+	}
+}

@@ -1,0 +1,227 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
+)
+
+// calling is a request whose result is posted to a host.
+func calling(id, host string) *wire.AgentIntentRequest {
+	r := request(id)
+	r.CallbackURL = "https://" + host + "/hook"
+	return r
+}
+
+// deaf is a Callback that nobody answers; it says whose it got and what ended
+// it.
+func deaf(begun chan<- string, ended chan<- error) func(*queue.Options) {
+	return func(o *queue.Options) {
+		o.Callback = func(ctx context.Context, _ string, body *wire.Callback) error {
+			begun <- body.JobID
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return ctx.Err()
+		}
+	}
+}
+
+func posts(posted chan<- *wire.Callback) func(*queue.Options) {
+	return func(o *queue.Options) {
+		o.Callback = func(_ context.Context, _ string, body *wire.Callback) error {
+			posted <- body
+			return nil
+		}
+	}
+}
+
+// Hosts that do not answer stop neither the workers nor other hosts, and a job
+// comes again when there is a place for its callback.
+func TestDeadCallbacks(t *testing.T) {
+	s := newSite(t)
+	begun, over, alive := make(chan string, 64), make(chan struct{}), make(chan string, 64)
+	s.worker(func(o *queue.Options) {
+		o.Workers, o.Posters = 1, 8
+		o.Callback = func(_ context.Context, url string, body *wire.Callback) error {
+			if url == "https://alive/hook" {
+				alive <- body.JobID
+				return nil
+			}
+			begun <- body.JobID
+			<-over
+			return errors.New("nobody there")
+		}
+	})
+	const dead = 5
+	for i := range dead {
+		s.put(jobOf(calling(fmt.Sprint("dead ", i), "dead")))
+	}
+	receive(t, "a callback begins", begun)
+	receive(t, "another one begins", begun) // and a quarter of 8 is taken
+	s.put(jobOf(calling("a", "alive")))
+	if id := receive(t, "the callback of a host that answers", alive); id != "a" {
+		t.Errorf("posted %s", id)
+	}
+	if resp, err := s.client().AgentIntent(t.Context(), request("b")); err != nil || resp.FinalText == "" {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+	for i := range dead {
+		eventually(t, "the jobs are decided", func() bool { _, ok := s.result(fmt.Sprint("dead ", i)); return ok })
+	}
+	if len(begun) != 0 {
+		t.Errorf("%d more at the same time", len(begun))
+	}
+	close(over)
+	for range dead - 2 {
+		receive(t, "a callback that had to wait", begun)
+	}
+	eventually(t, "the jobs are gone", func() bool { return s.jobs() == 0 })
+}
+
+// A worker that has to end leaves a callback to the next one.
+func TestShutdownLeavesCallbacks(t *testing.T) {
+	s := newSite(t)
+	begun, ended := make(chan string, 1), make(chan error, 1)
+	w := s.worker(deaf(begun, ended), func(o *queue.Options) { o.Drain, o.AckWait = time.Millisecond, time.Hour })
+	s.put(jobOf(calling("a", "example.org")))
+	receive(t, "the callback begins", begun)
+	w.stop()
+	if err := receive(t, "the callback ends", ended); err == nil || err.Error() != "the worker stops" {
+		t.Errorf("ended by %v", err)
+	}
+	if n := s.jobs(); n != 1 {
+		t.Fatalf("%d jobs", n)
+	}
+	posted := make(chan *wire.Callback, 1)
+	s.worker(posts(posted), func(o *queue.Options) { o.AckWait = time.Hour })
+	if got := receive(t, "the callback", posted); got.JobID != "a" || got.Status != wire.StatusOK {
+		t.Errorf("posted %+v", got)
+	}
+	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+}
+
+// Leave does not wait for Drain.
+func TestLeave(t *testing.T) {
+	s := newSite(t)
+	begun, ended := make(chan struct{}, 1), make(chan error, 1)
+	w := s.worker(decides(hang(begun, ended)), func(o *queue.Options) { o.Drain = time.Hour })
+	s.put(jobOf(request("a")))
+	receive(t, "the job is begun", begun)
+	w.end()
+	w.Leave()
+	_ = receive(t, "the decision ends", ended)
+	receive(t, "Run returns", w.done)
+	if n := s.jobs(); n != 1 {
+		t.Errorf("%d jobs", n)
+	}
+}
+
+// A callback that takes longer than AckWait is posted once: its job is kept.
+func TestSlowCallback(t *testing.T) {
+	s := newSite(t)
+	begun, ended := make(chan string, 8), make(chan error, 8)
+	s.worker(deaf(begun, ended), func(o *queue.Options) { o.JobTimeout = 2 * time.Second })
+	s.put(jobOf(calling("a", "example.org")))
+	receive(t, "the callback begins", begun)
+	_ = receive(t, "the callback is given up", ended)
+	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	if len(begun) != 0 {
+		t.Error("posted twice")
+	}
+	consumer, err := s.js().Consumer(t.Context(), names.JobsStream(), "workers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := consumer.CachedInfo().Delivered.Consumer; n != 1 {
+		t.Errorf("delivered %d times", n)
+	}
+}
+
+// A worker that was too late does not post what another one has written, nor
+// does it take the job from it.
+func TestLateWorkerDoesNotPost(t *testing.T) {
+	s := newSite(t)
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	posted := make(chan *wire.Callback, 8)
+	late := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		begun <- struct{}{}
+		<-release
+		return finish(ctx, r)
+	}), posts(posted), func(o *queue.Options) { o.Workers = 1; o.AckWait = time.Hour; o.Drain = time.Minute })
+	s.put(jobOf(calling("a", "example.org")))
+	receive(t, "it is begun", begun)
+	s.writeResult("a", `{"type":"agent_intent","correlation_id":"a","state":"done","finished":"2026-01-01T00:00:00Z","result":{"status":"ok","trace":[]}}`)
+	close(release)
+	late.stop()
+	if len(posted) != 0 {
+		t.Errorf("posted %+v", <-posted)
+	}
+	if n := s.jobs(); n != 1 {
+		t.Errorf("%d jobs", n)
+	}
+}
+
+// writeResult writes a result as another worker does.
+func (s *site) writeResult(id, body string) {
+	s.t.Helper()
+	if _, err := s.js().Publish(context.Background(), names.Result(names.Key(id)), []byte(body)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// What stands in a result's place and is none does not keep the job for ever.
+func TestUnreadableResult(t *testing.T) {
+	s := newSite(t)
+	s.open()
+	s.writeResult("a", "no JSON")
+	posted := make(chan *wire.Callback, 8)
+	s.worker(posts(posted))
+	s.put(jobOf(calling("a", "example.org")))
+	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != "internal" || got.JobID != "a" {
+		t.Errorf("posted %+v", got)
+	}
+	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+}
+
+// A correlation id is one request's: another one is refused, whether the first
+// waits, is done or was canceled.
+func TestOtherRequestOfSameID(t *testing.T) {
+	s := newSite(t)
+	s.open()
+	c := s.client()
+	for _, id := range []string{"a", "canceled"} {
+		if _, err := c.AgentIntentAsync(t.Context(), request(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancelJob(t, c, "canceled", true)
+	refused := func(id string) {
+		t.Helper()
+		_, err := c.AgentIntentAsync(t.Context(), calling(id, "example.org"))
+		wantRefusal(t, err, http.StatusConflict, wire.CodeConflict)
+		other := request(id)
+		other.GoalText = "another"
+		_, err = c.AgentIntent(t.Context(), other)
+		wantRefusal(t, err, http.StatusConflict, wire.CodeConflict)
+	}
+	refused("a")
+	refused("canceled")
+	posted := make(chan *wire.Callback, 8)
+	s.worker(posts(posted))
+	if _, err := c.AgentIntent(t.Context(), request("a")); err != nil {
+		t.Fatal(err)
+	}
+	refused("a")
+	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	// One that gets past the client is told so where its result is expected.
+	s.put(jobOf(calling("a", "example.org")))
+	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != wire.CodeConflict {
+		t.Errorf("posted %+v", got)
+	}
+}

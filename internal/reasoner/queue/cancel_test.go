@@ -1,0 +1,143 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
+)
+
+// hang decides nothing until it is told to end; it says when it begins and
+// what ended it.
+func hang(begun chan<- struct{}, ended chan<- error) queue.Decide {
+	return func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+}
+
+func cancelJob(t *testing.T, c reasoner.Client, id string, want bool) {
+	t.Helper()
+	if found, err := c.Cancel(t.Context(), id); err != nil || found != want {
+		t.Errorf("cancel %s: %v, %v", id, found, err)
+	}
+}
+
+func TestCancelQueued(t *testing.T) {
+	s := newSite(t)
+	s.open()
+	waiting := ask(t, s.client(), request("a"))
+	eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
+	c := s.client()
+	cancelJob(t, c, "a", true)
+	if a := receive(t, "an answer", waiting); !errors.Is(a.err, reasoner.ErrCanceled) {
+		t.Errorf("got %+v, %v", a.resp, a.err)
+	}
+	if n := s.jobs(); n != 0 {
+		t.Errorf("%d jobs are queued", n)
+	}
+	// It stays canceled, for whoever asks and whatever comes again.
+	if _, err := c.AgentIntent(t.Context(), request("a")); !errors.Is(err, reasoner.ErrCanceled) {
+		t.Errorf("then %v", err)
+	}
+	var made atomic.Int32
+	s.worker(counted(&made, finish))
+	s.put(jobOf(request("a")))
+	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+	if made.Load() != 0 {
+		t.Errorf("decided %d times", made.Load())
+	}
+	if r, _ := s.result("a"); r.State != wire.JobCanceled {
+		t.Errorf("result %+v", r)
+	}
+	cancelJob(t, c, "a", true) // whoever asks twice is told the same
+}
+
+func TestCancelRunning(t *testing.T) {
+	s := newSite(t)
+	begun, ended := make(chan struct{}, 1), make(chan error, 1)
+	// Without a beat the notice alone can end it.
+	w := s.worker(decides(hang(begun, ended)), func(o *queue.Options) { o.AckWait = time.Hour })
+	waiting := ask(t, s.client(), request("a"))
+	receive(t, "the job is begun", begun)
+	cancelJob(t, s.client(), "a", true)
+	if cause := receive(t, "the decision ends", ended); cause == nil || cause.Error() != "the job was canceled" {
+		t.Errorf("ended by %v", cause)
+	}
+	if a := receive(t, "an answer", waiting); !errors.Is(a.err, reasoner.ErrCanceled) {
+		t.Errorf("got %+v, %v", a.resp, a.err)
+	}
+	eventually(t, "the counts say so", func() bool {
+		c, err := w.Counts(context.Background())
+		return err == nil && c == (queue.Counts{Canceled: 1})
+	})
+}
+
+// A worker that did not hear the notice sees it soon.
+func TestCancelNoticeLost(t *testing.T) {
+	s := newSite(t)
+	begun, ended := make(chan struct{}, 1), make(chan error, 1)
+	s.worker(decides(hang(begun, ended)))
+	waiting := ask(t, s.client(), request("a"))
+	receive(t, "the job is begun", begun)
+	data, err := json.Marshal(wire.QueueResult{CorrelationID: "a", State: wire.JobCanceled})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.js().Publish(t.Context(), names.Result(names.Key("a")), data); err != nil {
+		t.Fatal(err)
+	}
+	_ = receive(t, "the decision ends", ended)
+	if a := receive(t, "an answer", waiting); !errors.Is(a.err, reasoner.ErrCanceled) {
+		t.Errorf("got %+v, %v", a.resp, a.err)
+	}
+	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+}
+
+// What is settled cannot be canceled, nor what nobody asked for.
+func TestCancelTooLate(t *testing.T) {
+	s := newSite(t)
+	s.worker()
+	c := s.client()
+	resp, err := c.AgentIntent(t.Context(), request("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelJob(t, c, "a", false)
+	cancelJob(t, c, "unheard of", false)
+	if again, err := c.AgentIntent(t.Context(), request("a")); err != nil || again.IntentID != resp.IntentID {
+		t.Errorf("then %+v, %v", again, err)
+	}
+}
+
+// Canceling and deciding at the same time: whatever comes first is the one
+// result, and everybody is told the same.
+func TestCancelRaces(t *testing.T) {
+	s := newSite(t)
+	s.worker()
+	c, canceler := s.client(), s.client()
+	for range 40 {
+		id := request("").SessionID + time.Now().Format(time.RFC3339Nano)
+		waiting := ask(t, c, request(id))
+		found, err := canceler.Cancel(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := receive(t, "an answer", waiting)
+		if found != errors.Is(a.err, reasoner.ErrCanceled) || a.err != nil && !found {
+			t.Errorf("found %v, got %+v, %v", found, a.resp, a.err)
+		}
+		r, _ := s.result(id)
+		if (r.State == wire.JobCanceled) != found {
+			t.Errorf("found %v, result %+v", found, r)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/natsconn"
+	"github.com/meup-protocol/meup/internal/natsembed"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is for what must happen and is waited for.
+const patience = 30 * time.Second
+
+var names, _ = wire.NewQueueNames("")
+
+// site is a NATS server and what the tests connect to it.
+type site struct {
+	t   testing.TB
+	dir string
+	*natsembed.Server
+	log *record
+}
+
+func newSite(t testing.TB) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir(), log: &record{}}
+	s.start("127.0.0.1:0")
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (s *site) start(listen string) {
+	s.t.Helper()
+	server, err := natsembed.Start(context.Background(), natsembed.Options{Dir: s.dir, Listen: listen})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Server = server
+}
+
+// conn is one over the network, as a process of its own would have.
+func (s *site) conn() *nats.Conn {
+	s.t.Helper()
+	nc, err := natsconn.Connect(s.URL(), nil, nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(nc.Close)
+	return nc
+}
+
+func (s *site) js() jetstream.JetStream {
+	s.t.Helper()
+	js, err := jetstream.New(s.conn())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return js
+}
+
+// client waits for a minute and does not repeat itself, unless told otherwise.
+func (s *site) client(change ...func(*reasoner.Options)) reasoner.Client {
+	s.t.Helper()
+	o := reasoner.Options{Conn: s.conn(), Timeout: time.Minute, Retries: reasoner.NoRetries}
+	for _, f := range change {
+		f(&o)
+	}
+	c, err := reasoner.NewQueue(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// running is a worker that works.
+type running struct {
+	*queue.Queue
+	conn *nats.Conn
+	end  context.CancelFunc
+	done chan struct{}
+}
+
+// stop ends the worker in good order.
+func (r *running) stop() {
+	r.end()
+	<-r.done
+}
+
+// open opens the queue, which nobody works off.
+func (s *site) open(change ...func(*queue.Options)) *running {
+	s.t.Helper()
+	o := queue.Options{
+		Conn: s.conn(), Decide: finish, AckWait: 600 * time.Millisecond, Drain: 5 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	q, err := queue.New(o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := q.Open(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return &running{Queue: q, conn: o.Conn}
+}
+
+func (s *site) worker(change ...func(*queue.Options)) *running {
+	s.t.Helper()
+	r := s.open(change...)
+	ctx, cancel := context.WithCancel(context.Background())
+	r.end, r.done = cancel, make(chan struct{})
+	go func() {
+		defer close(r.done)
+		if err := r.Run(ctx); err != nil {
+			s.t.Error(err)
+		}
+	}()
+	s.t.Cleanup(r.stop)
+	return r
+}
+
+// finish decides at once.
+func finish(_ context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+	return &wire.AgentIntentResponse{Status: wire.StatusOK, IntentID: "i-" + r.CorrelationID, Finish: true, FinalText: "done: " + r.GoalText, Trace: []wire.TraceItem{}}, nil
+}
+
+func decides(f queue.Decide) func(*queue.Options) {
+	return func(o *queue.Options) { o.Decide = f }
+}
+
+func request(id string) *wire.AgentIntentRequest {
+	return &wire.AgentIntentRequest{SessionID: "s", GoalText: "goal", CorrelationID: id}
+}
+
+// ask asks in the background.
+func ask(t testing.TB, c reasoner.Client, r *wire.AgentIntentRequest) <-chan answer {
+	t.Helper()
+	ch := make(chan answer, 1)
+	go func() {
+		resp, err := c.AgentIntent(context.Background(), r)
+		ch <- answer{resp, err}
+	}()
+	return ch
+}
+
+type answer struct {
+	resp *wire.AgentIntentResponse
+	err  error
+}
+
+func receive[T any](t testing.TB, what string, ch <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-ch:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("never: %s", what)
+		panic("not reached")
+	}
+}
+
+// eventually polls for what another goroutine brings about.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(patience)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// jobs counts the jobs that are not settled.
+func (s *site) jobs() int {
+	s.t.Helper()
+	return int(s.state(names.JobsStream()).Msgs)
+}
+
+func (s *site) state(stream string) jetstream.StreamState {
+	s.t.Helper()
+	handle, err := s.js().Stream(context.Background(), stream)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return handle.CachedInfo().State
+}
+
+// result returns what was written of a job.
+func (s *site) result(id string) (wire.QueueResult, bool) {
+	s.t.Helper()
+	handle, err := s.js().Stream(context.Background(), names.ResultsStream())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	msg, err := handle.GetLastMsgForSubject(context.Background(), names.Result(names.Key(id)))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return wire.QueueResult{}, false
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var r wire.QueueResult
+	if err := json.Unmarshal(msg.Data, &r); err != nil {
+		s.t.Fatal(err)
+	}
+	return r, true
+}
+
+// put puts a job into the queue past the client.
+func (s *site) put(j wire.QueueJob) {
+	s.t.Helper()
+	data, err := json.Marshal(j)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.putRaw(names.Key(j.CorrelationID), data)
+}
+
+func (s *site) putRaw(key string, data []byte) {
+	s.t.Helper()
+	if _, err := s.js().Publish(context.Background(), names.Job(key), data); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func jobOf(r *wire.AgentIntentRequest) wire.QueueJob {
+	raw, _ := json.Marshal(r)
+	return wire.QueueJob{Type: wire.JobAgentIntent, CorrelationID: r.CorrelationID, Payload: raw}
+}
+
+// claim takes a job as a worker does that then dies: it is never heard of
+// again.
+func (s *site) claim() jetstream.Msg {
+	s.t.Helper()
+	consumer, err := s.js().Consumer(context.Background(), names.JobsStream(), "workers")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	msg, err := consumer.Next(jetstream.FetchMaxWait(patience))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return msg
+}
+
+// record keeps what is logged.
+type record struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.String()
+}

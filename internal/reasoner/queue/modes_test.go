@@ -1,0 +1,175 @@
+package queue_test
+
+import (
+	"context"
+	"testing"
+
+	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
+)
+
+// async is the service's asynchronous side in one of its modes, with one worker
+// and four places for callbacks, of which one host has one.
+type async struct {
+	jobs   reasoner.Jobs
+	begun  chan string // ids of decisions
+	posted chan string // ids of callbacks
+	ended  chan error  // causes that ended either
+	decide chan struct{}
+	post   chan error
+	// settled returns once no job is left.
+	settled func(t *testing.T)
+}
+
+// decision waits until the test lets it go on, or is ended.
+func (a *async) decision(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+	a.begun <- r.CorrelationID
+	select {
+	case <-a.decide:
+		return finish(ctx, r)
+	case <-ctx.Done():
+		a.ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}
+}
+
+// callback does the same.
+func (a *async) callback(ctx context.Context, _ string, body *wire.Callback) error {
+	a.posted <- body.CorrelationID
+	select {
+	case err := <-a.post:
+		return err
+	case <-ctx.Done():
+		a.ended <- context.Cause(ctx)
+		return ctx.Err()
+	}
+}
+
+type queued struct{ reasonerclient.Client }
+
+func (q queued) Submit(ctx context.Context, r *wire.AgentIntentRequest) (string, error) {
+	accepted, err := q.AgentIntentAsync(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	return accepted.JobID, nil
+}
+
+func inProcess(t *testing.T, a *async) {
+	b := reasoner.NewBackground(reasoner.BackgroundOptions{Decide: a.decision, Post: a.callback, Workers: 1, Posters: 1})
+	a.jobs = b
+	a.settled = func(t *testing.T) {
+		t.Helper()
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(func() { _ = b.Close(context.Background()) })
+}
+
+func inQueue(t *testing.T, a *async) {
+	s := newSite(t)
+	s.worker(decides(a.decision), func(o *queue.Options) { o.Workers, o.Posters, o.Callback = 1, 1, a.callback })
+	a.jobs = queued{s.client()}
+	a.settled = func(t *testing.T) {
+		t.Helper()
+		eventually(t, "no job is left", func() bool { return s.jobs() == 0 })
+	}
+}
+
+// TestCancel_BothModes: the answer to a cancellation and its effect depend on
+// the phase that the job is in, and not on who keeps it.
+func TestCancel_BothModes(t *testing.T) {
+	// first submits the job that holds the one worker or the one callback.
+	for _, phase := range []struct {
+		name string
+		// enter brings the job "a" into the phase.
+		enter func(t *testing.T, a *async)
+		found bool // by the cancellation, and by one after it
+		ended bool // it ends a decision or a callback
+	}{
+		{"unknown", func(*testing.T, *async) {}, false, false},
+		{"queued", func(t *testing.T, a *async) {
+			a.submit(t, "first")
+			receive(t, "the first job begins", a.begun)
+			a.submit(t, "a")
+		}, true, false},
+		{"deciding", func(t *testing.T, a *async) {
+			a.submit(t, "a")
+			receive(t, "the job begins", a.begun)
+		}, true, true},
+		{"decided, its callback waits for a place", func(t *testing.T, a *async) {
+			for _, id := range []string{"first", "a"} {
+				a.submit(t, id)
+				receive(t, "the job begins", a.begun)
+				a.decide <- struct{}{}
+			}
+			receive(t, "the first callback begins", a.posted)
+			a.submit(t, "last") // which begins when the worker is done with a
+			receive(t, "the last job begins", a.begun)
+		}, true, false},
+		{"callback under way", func(t *testing.T, a *async) {
+			a.submit(t, "a")
+			receive(t, "the job begins", a.begun)
+			a.decide <- struct{}{}
+			receive(t, "its callback begins", a.posted)
+		}, true, true},
+		{"callback delivered", func(t *testing.T, a *async) { a.posts(t, nil) }, false, false},
+		{"callback given up", func(t *testing.T, a *async) { a.posts(t, context.DeadlineExceeded) }, false, false},
+	} {
+		for mode, open := range map[string]func(*testing.T, *async){"in process": inProcess, "queue": inQueue} {
+			t.Run(phase.name+"/"+mode, func(t *testing.T) {
+				a := &async{begun: make(chan string, 8), posted: make(chan string, 8), ended: make(chan error, 8),
+					decide: make(chan struct{}), post: make(chan error)}
+				open(t, a)
+				phase.enter(t, a)
+				for _, when := range []string{"canceled", "canceled again"} {
+					if found, err := a.jobs.Cancel(t.Context(), "a"); err != nil || found != phase.found {
+						t.Errorf("%s: %v, %v", when, found, err)
+					}
+				}
+				if phase.ended {
+					if err := receive(t, "it ends", a.ended); err == nil {
+						t.Error("ended for no cause")
+					}
+				}
+				close(a.decide) // the other jobs go on
+				close(a.post)
+				a.settled(t)
+				for len(a.posted) > 0 {
+					if id := <-a.posted; id == "a" {
+						t.Error("posted after the cancellation")
+					}
+				}
+				for len(a.begun) > 0 {
+					if id := <-a.begun; id == "a" {
+						t.Error("decided after the cancellation")
+					}
+				}
+				if found, err := a.jobs.Cancel(t.Context(), "a"); err != nil || found != phase.found {
+					t.Errorf("canceled when it was settled: %v, %v", found, err)
+				}
+			})
+		}
+	}
+}
+
+func (a *async) submit(t *testing.T, id string) {
+	t.Helper()
+	if _, err := a.jobs.Submit(t.Context(), calling(id, "example.org")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// posts has the callback of a end with an error, or none.
+func (a *async) posts(t *testing.T, err error) {
+	t.Helper()
+	a.submit(t, "a")
+	receive(t, "the job begins", a.begun)
+	a.decide <- struct{}{}
+	receive(t, "its callback begins", a.posted)
+	a.post <- err
+	a.settled(t)
+}

@@ -1,0 +1,433 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+	"github.com/meup-protocol/meup/internal/reasoner/queue"
+)
+
+// counted counts the decisions that are begun.
+func counted(n *atomic.Int32, f queue.Decide) func(*queue.Options) {
+	return decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		n.Add(1)
+		return f(ctx, r)
+	})
+}
+
+func TestResult(t *testing.T) {
+	s := newSite(t)
+	var made atomic.Int32
+	s.worker(counted(&made, finish))
+	c := s.client()
+	for range 2 { // the second finds the result that is there
+		resp, err := c.AgentIntent(t.Context(), request("a"))
+		if err != nil || resp.FinalText != "done: goal" || resp.IntentID != "i-a" {
+			t.Fatalf("got %+v, %v", resp, err)
+		}
+	}
+	if made.Load() != 1 {
+		t.Errorf("decided %d times", made.Load())
+	}
+	r, ok := s.result("a")
+	if !ok || r.State != wire.JobDone || r.CorrelationID != "a" || r.Type != wire.JobAgentIntent || r.Finished.IsZero() {
+		t.Errorf("result %+v", r)
+	}
+	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+}
+
+// A result is there for a client that comes later, and one that asked without
+// waiting.
+func TestAsyncThenAsk(t *testing.T) {
+	s := newSite(t)
+	s.open()
+	c := s.client()
+	accepted, err := c.AgentIntentAsync(t.Context(), request("later"))
+	if err != nil || accepted.Status != "accepted" || accepted.JobID != "later" {
+		t.Fatalf("got %+v, %v", accepted, err)
+	}
+	s.worker()
+	if resp, err := s.client().AgentIntent(t.Context(), request("later")); err != nil || resp.FinalText == "" {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+}
+
+// Without a correlation id every request is a job of its own, and stays as the
+// caller wrote it.
+func TestOwnCorrelationID(t *testing.T) {
+	s := newSite(t)
+	s.worker()
+	c := s.client()
+	r := request("")
+	first, err := c.AgentIntent(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := c.AgentIntent(t.Context(), r)
+	if err != nil || r.CorrelationID != "" || first.IntentID == second.IntentID {
+		t.Errorf("%+v, %+v, %v, %q", first, second, err, r.CorrelationID)
+	}
+}
+
+func TestWorkflow(t *testing.T) {
+	s := newSite(t)
+	s.worker(func(o *queue.Options) {
+		o.Workflow = func(_ context.Context, r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
+			return &wire.WorkflowIntentResponse{Status: wire.StatusOK, NextNode: "after " + r.CurrentNode, Trace: []wire.TraceItem{}}, nil
+		}
+	})
+	resp, err := s.client().Workflow(t.Context(), &wire.WorkflowIntentRequest{RunID: "r", WorkflowName: "w", CurrentNode: "n"})
+	if err != nil || resp.NextNode != "after n" {
+		t.Errorf("got %+v, %v", resp, err)
+	}
+}
+
+// The same id at the same time is one job; everybody who waits gets its
+// result.
+func TestSameIDIsSameJob(t *testing.T) {
+	s := newSite(t)
+	var made atomic.Int32
+	release := make(chan struct{})
+	s.worker(counted(&made, func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		<-release
+		return finish(ctx, r)
+	}))
+	var waiting []<-chan answer
+	for range 8 {
+		waiting = append(waiting, ask(t, s.client(), request("same")))
+	}
+	eventually(t, "the job is being worked on", func() bool { return made.Load() > 0 })
+	// Whoever still comes finds it there.
+	if _, err := s.client().AgentIntentAsync(t.Context(), request("same")); err != nil {
+		t.Error(err)
+	}
+	if n := s.jobs(); n != 1 {
+		t.Errorf("%d jobs", n)
+	}
+	close(release)
+	for _, ch := range waiting {
+		if a := receive(t, "an answer", ch); a.err != nil || a.resp.IntentID != "i-same" {
+			t.Errorf("got %+v, %v", a.resp, a.err)
+		}
+	}
+	if made.Load() != 1 {
+		t.Errorf("decided %d times", made.Load())
+	}
+}
+
+// A worker that took a job and died does not keep it.
+func TestRedelivery(t *testing.T) {
+	s := newSite(t)
+	s.open()
+	waiting := ask(t, s.client(), request("a"))
+	s.claim()
+	var made atomic.Int32
+	s.worker(counted(&made, finish))
+	if a := receive(t, "an answer", waiting); a.err != nil || a.resp.IntentID != "i-a" {
+		t.Errorf("got %+v, %v", a.resp, a.err)
+	}
+	if made.Load() != 1 {
+		t.Errorf("decided %d times", made.Load())
+	}
+}
+
+// Two workers decide the same job: one result is written, and that is the one
+// that everybody sees.
+func TestWrittenOnce(t *testing.T) {
+	s := newSite(t)
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	first := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		begun <- struct{}{}
+		<-release
+		resp, err := finish(ctx, r)
+		resp.FinalText = "by the first"
+		return resp, err
+	}), func(o *queue.Options) { o.Workers = 1; o.AckWait = time.Hour; o.Drain = time.Minute })
+	waiting := ask(t, s.client(), request("a"))
+	receive(t, "the first has it", begun)
+	// The queue loses sight of it, as it does of a worker that falls silent.
+	jobs, err := s.js().Stream(t.Context(), names.JobsStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := jobs.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.worker(func(o *queue.Options) { o.AckWait = time.Hour })
+	s.put(jobOf(request("a")))
+	a := receive(t, "an answer", waiting)
+	if a.err != nil || a.resp.FinalText != "done: goal" {
+		t.Errorf("got %+v, %v", a.resp, a.err)
+	}
+	close(release)
+	first.stop()
+	again, err := s.client().AgentIntent(t.Context(), request("a"))
+	if err != nil || again.FinalText != "done: goal" {
+		t.Errorf("then got %+v, %v", again, err)
+	}
+	if n := s.state(names.ResultsStream()).LastSeq; n != 1 {
+		t.Errorf("%d results were written", n)
+	}
+}
+
+// A second delivery of a settled job is acknowledged, and nothing is done.
+func TestSettledJobComesAgain(t *testing.T) {
+	s := newSite(t)
+	var made atomic.Int32
+	s.worker(counted(&made, finish))
+	if _, err := s.client().AgentIntent(t.Context(), request("a")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+	s.put(jobOf(request("a")))
+	eventually(t, "the job is acknowledged again", func() bool { return s.jobs() == 0 })
+	if made.Load() != 1 {
+		t.Errorf("decided %d times", made.Load())
+	}
+}
+
+// A job that nobody ever settles is answered.
+func TestMaxDeliver(t *testing.T) {
+	s := newSite(t)
+	s.open()
+	waiting := ask(t, s.client(), request("poison"))
+	for range 2 {
+		if err := s.claim().Nak(); err != nil { // begun, and not settled
+			t.Fatal(err)
+		}
+	}
+	var made atomic.Int32
+	w := s.worker(counted(&made, finish), func(o *queue.Options) { o.MaxDeliver = 2 })
+	a := receive(t, "an answer", waiting)
+	var refused *reasoner.APIError
+	if !errors.As(a.err, &refused) || refused.Code != wire.CodeTooManyAttempts || refused.Status != 500 {
+		t.Errorf("got %+v, %v", a.resp, a.err)
+	}
+	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
+	if c, err := w.Counts(context.Background()); made.Load() != 0 || err != nil || c.Failed != 1 {
+		t.Errorf("decided %d times; %+v, %v", made.Load(), c, err)
+	}
+}
+
+func TestWorkersAreBounded(t *testing.T) {
+	s := newSite(t)
+	var now, most atomic.Int32
+	entered, release := make(chan struct{}, 16), make(chan struct{})
+	s.worker(func(o *queue.Options) {
+		o.Workers = 2
+		o.Decide = func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+			for n := now.Add(1); n > most.Load(); {
+				most.CompareAndSwap(most.Load(), n)
+			}
+			defer now.Add(-1)
+			entered <- struct{}{}
+			<-release
+			return finish(ctx, r)
+		}
+	})
+	var waiting []<-chan answer
+	for i := range 6 {
+		waiting = append(waiting, ask(t, s.client(), request(fmt.Sprint(i))))
+	}
+	receive(t, "a job is begun", entered)
+	receive(t, "another job is begun", entered)
+	eventually(t, "the others are queued", func() bool { return s.jobs() == 6 })
+	close(release)
+	for _, ch := range waiting {
+		if a := receive(t, "an answer", ch); a.err != nil {
+			t.Error(a.err)
+		}
+	}
+	if most.Load() != 2 {
+		t.Errorf("%d at the same time", most.Load())
+	}
+}
+
+// A worker that has to end leaves what it cannot finish to the next one, at
+// once.
+func TestShutdownLeavesJobs(t *testing.T) {
+	s := newSite(t)
+	begun, causes := make(chan struct{}, 1), make(chan error, 1)
+	w := s.worker(decides(func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		causes <- context.Cause(ctx)
+		return nil, ctx.Err()
+	}), func(o *queue.Options) { o.Drain = time.Millisecond; o.AckWait = time.Hour })
+	waiting := ask(t, s.client(), request("a"))
+	receive(t, "the job is begun", begun)
+	w.stop()
+	if err := receive(t, "the decision ends", causes); err == nil || !strings.Contains(err.Error(), "stops") {
+		t.Errorf("ended by %v", err)
+	}
+	s.worker(func(o *queue.Options) { o.AckWait = time.Hour })
+	if a := receive(t, "an answer", waiting); a.err != nil {
+		t.Error(a.err)
+	}
+}
+
+// A worker that has to end finishes what it has, if there is time.
+func TestShutdownFinishesJobs(t *testing.T) {
+	s := newSite(t)
+	begun, release := make(chan struct{}, 1), make(chan struct{})
+	w := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		begun <- struct{}{}
+		<-release
+		return finish(ctx, r)
+	}), func(o *queue.Options) { o.Drain = time.Minute })
+	waiting := ask(t, s.client(), request("a"))
+	receive(t, "the job is begun", begun)
+	w.end()
+	close(release)
+	<-w.done
+	if a := receive(t, "an answer", waiting); a.err != nil {
+		t.Error(a.err)
+	}
+	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
+}
+
+// The store outlives the server: what was submitted is there after a restart,
+// and a client that waits across it has its answer.
+func TestServerRestarts(t *testing.T) {
+	s := newSite(t)
+	s.open()
+	waiting := ask(t, s.client(), request("waited for"))
+	eventually(t, "the job is queued", func() bool { return s.jobs() == 1 })
+	if _, err := s.client().AgentIntentAsync(t.Context(), request("left alone")); err != nil {
+		t.Fatal(err)
+	}
+	listen := strings.TrimPrefix(s.URL(), "nats://")
+	s.Close()
+	s.start(listen)
+	if n := s.jobs(); n != 2 {
+		t.Fatalf("%d jobs after the restart", n)
+	}
+	s.worker()
+	if a := receive(t, "an answer", waiting); a.err != nil {
+		t.Error(a.err)
+	}
+	eventually(t, "the other job is done", func() bool { r, ok := s.result("left alone"); return ok && r.State == wire.JobDone })
+}
+
+// A worker goes on when its server has been away.
+func TestWorkerOutlivesServer(t *testing.T) {
+	s := newSite(t)
+	s.worker()
+	c := s.client()
+	if _, err := c.AgentIntent(t.Context(), request("before")); err != nil {
+		t.Fatal(err)
+	}
+	listen := strings.TrimPrefix(s.URL(), "nats://")
+	s.Close()
+	waiting := ask(t, c, request("meanwhile"))
+	s.start(listen)
+	if a := receive(t, "an answer", waiting); a.err != nil {
+		t.Error(a.err)
+	}
+}
+
+// Opening goes on for as long as NATS is away.
+func TestOpen_WaitsForNATS(t *testing.T) {
+	s := newSite(t)
+	conn, listen := s.conn(), strings.TrimPrefix(s.URL(), "nats://")
+	s.Close()
+	q, err := queue.New(queue.Options{
+		Conn: conn, Decide: finish, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := q.Open(stopped); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open with a context that has ended: %v", err)
+	}
+	opened := make(chan error, 1)
+	go func() { opened <- q.Open(t.Context()) }() // received below
+	eventually(t, "the log has the reason", func() bool { return strings.Contains(s.log.String(), "the queue is not ready; trying again") })
+	s.start(listen)
+	if err := receive(t, "the queue is open", opened); err != nil {
+		t.Error(err)
+	}
+}
+
+// A result is on the disk when it counts: the server flushes and syncs it
+// before it acknowledges.
+func TestResults_AreNotFlushedLate(t *testing.T) {
+	s := newSite(t)
+	late := jetstream.StreamConfig{ // as an earlier version made it
+		Name: names.ResultsStream(), Subjects: []string{names.Result("*")}, PersistMode: jetstream.AsyncPersistMode,
+	}
+	if _, err := s.js().CreateStream(t.Context(), late); err != nil {
+		t.Fatal(err)
+	}
+	s.open()
+	handle, err := s.js().Stream(t.Context(), names.ResultsStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := handle.CachedInfo().Config.PersistMode; mode != jetstream.DefaultPersistMode {
+		t.Errorf("persist mode %v", mode)
+	}
+}
+
+// Whoever deletes the streams does not end the workers.
+func TestStreamsAreMadeAgain(t *testing.T) {
+	s := newSite(t)
+	s.worker()
+	c := s.client()
+	if _, err := c.AgentIntent(t.Context(), request("before")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{names.JobsStream(), names.ResultsStream()} {
+		if err := s.js().DeleteStream(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the queue is there again", func() bool {
+		_, err := c.AgentIntent(t.Context(), request("after"))
+		if err != nil && !errors.Is(err, reasoner.ErrNoQueue) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+// Many clients, many jobs, several workers.
+func TestMany(t *testing.T) {
+	s := newSite(t)
+	var made atomic.Int32
+	for range 3 {
+		s.worker(counted(&made, finish))
+	}
+	var all sync.WaitGroup
+	for n := range 4 {
+		c := s.client()
+		for i := range 50 {
+			all.Go(func() {
+				id := fmt.Sprintf("%d-%d", n, i)
+				if resp, err := c.AgentIntent(context.Background(), request(id)); err != nil || resp.IntentID != "i-"+id {
+					t.Errorf("%s: got %+v, %v", id, resp, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	// A worker that the machine has kept from running for longer than a job may
+	// rest is taken for dead, and the job is decided again; its result is not.
+	if n := made.Load(); n < 200 || n > 220 {
+		t.Errorf("decided %d times", n)
+	}
+	eventually(t, "all jobs are acknowledged", func() bool { return s.jobs() == 0 })
+}

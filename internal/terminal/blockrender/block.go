@@ -1,0 +1,144 @@
+package blockrender
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+)
+
+// Block writes the reasoning of a turn as it stands below an answer, with a
+// line break at its end. It is empty for a turn without tool calls. Where
+// several agents called tools, each has a block.
+func Block(t *api.Turn, s Style) string {
+	var w writer
+	w.style = s
+	all := t.AllReasonings()
+	for i := range all {
+		r := &all[i]
+		if len(r.ToolDecisions) == 0 {
+			continue
+		}
+		w.line("  " + w.dim(dash+"Reasoning ("+where(r, len(all) > 1)+")"))
+		w.narrative(r.Narrative)
+		for _, g := range groups(r.ToolDecisions) {
+			w.batch(g.number)
+			for _, d := range g.decisions {
+				w.brief(d, g.number != nil)
+			}
+		}
+	}
+	return w.String()
+}
+
+// where names a turn, and its agent where there are several.
+func where(r *api.Reasoning, several bool) string {
+	if several {
+		return fmt.Sprintf("turn %d, %s", r.TurnNumber, termsafe.Words(string(r.Agent)))
+	}
+	return fmt.Sprintf("turn %d", r.TurnNumber)
+}
+
+// dash begins the lines of a block.
+const dash = "┄ "
+
+// writer puts a text together.
+type writer struct {
+	strings.Builder
+	style Style
+}
+
+func (w *writer) line(s string) {
+	w.WriteString(s)
+	w.WriteByte('\n')
+}
+
+func (w *writer) dim(s string) string { return w.style.Paint(w.style.Dim, s) }
+
+// narrative writes the narrative between quotes, later lines below its first.
+func (w *writer) narrative(text string) {
+	const label = "Narrative: "
+	text = strings.TrimSpace(termsafe.Text(text))
+	if text == "" {
+		return
+	}
+	indent := "\n  " + strings.Repeat(" ", len(label)+1)
+	w.line("  " + w.dim(label+`"`+strings.ReplaceAll(text, "\n", indent)+`"`))
+}
+
+// batch writes the heading of calls that were made at the same time.
+func (w *writer) batch(number *int) {
+	if number != nil {
+		w.line("  " + w.dim(fmt.Sprintf("%s[parallel batch %d]", dash, *number)))
+	}
+}
+
+// brief writes a call in few lines.
+func (w *writer) brief(d *api.Decision, parallel bool) {
+	indent := w.tool(d, parallel, `  "`+termsafe.Words(d.Rationale)+`"`)
+	w.line(indent + w.dim("params: "+Params(d)))
+	w.fulfilledWith(indent, d)
+	w.line(indent + w.outcome("→ ", d))
+}
+
+// fulfilledWith writes with which parameters a proposal was fulfilled, where
+// they are others than those proposed.
+func (w *writer) fulfilledWith(indent string, d *api.Decision) {
+	if len(d.FulfilledWith) > 0 && string(d.FulfilledWith) != "null" {
+		w.line(indent + w.dim("fulfilled with: "+inShort(d.FulfilledWith)))
+	}
+}
+
+// tool writes the line with a tool's name and returns the indent of what stands
+// below it.
+func (w *writer) tool(d *api.Decision, parallel bool, rest string) string {
+	begin, indent := dash, "    "
+	if parallel {
+		begin, indent = dash+"  ↳ ", "       "
+	}
+	name := w.style.Paint(w.style.Tool, termsafe.Words(d.ToolName))
+	w.line("  " + w.dim(begin) + name + w.dim(rest))
+	return indent
+}
+
+func (w *writer) outcome(label string, d *api.Decision) string {
+	switch d.Outcome {
+	case api.OutcomeError, api.OutcomeRejected:
+		return w.dim(label) + w.style.Paint(w.style.Bad, Outcome(d))
+	}
+	return w.dim(label + Outcome(d))
+}
+
+// group is a call by itself, or a batch.
+type group struct {
+	number    *int
+	decisions []*api.Decision
+}
+
+// groups puts the calls of a batch together, where its first one stands. A
+// batch of one is a call by itself.
+func groups(list []api.Decision) []*group {
+	var out []*group
+	batches := make(map[int]*group)
+	for i := range list {
+		d := &list[i]
+		if d.ParallelGroup == nil {
+			out = append(out, &group{decisions: []*api.Decision{d}})
+			continue
+		}
+		g := batches[*d.ParallelGroup]
+		if g == nil {
+			g = &group{number: d.ParallelGroup}
+			batches[*d.ParallelGroup] = g
+			out = append(out, g)
+		}
+		g.decisions = append(g.decisions, d)
+	}
+	for _, g := range batches {
+		if len(g.decisions) == 1 {
+			g.number = nil
+		}
+	}
+	return out
+}

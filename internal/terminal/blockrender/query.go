@@ -1,0 +1,81 @@
+package blockrender
+
+import (
+	"fmt"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Query writes the reasoning of a turn in answer to a question for it, with a
+// line break at its end: a sentence where there is none. With a thread, the
+// heading names it.
+func Query(t *api.Turn, thread protocol.ID, s Style) string {
+	var w writer
+	w.style = s
+	all := t.AllReasonings()
+	switch {
+	case len(t.ToolCalls) == 0 && len(all) == 0:
+		w.line(NoCalls(t.TurnNumber))
+	case len(all) == 0:
+		w.line(NotRecorded(t.TurnNumber))
+	}
+	for i := range all {
+		if i > 0 {
+			w.line("")
+		}
+		w.full(&all[i], thread, len(all) > 1)
+	}
+	if t.Truncated {
+		w.line(Truncated(t.TurnNumber))
+	}
+	return w.String()
+}
+
+// NoTurn says that a thread has no such turn, or shows none.
+func NoTurn(n int) string {
+	return fmt.Sprintf("  ✗ No reasoning data for turn %d in this thread.", n)
+}
+
+// NoCalls says that a turn went without tools.
+func NoCalls(n int) string { return fmt.Sprintf("  ─ Turn %d had no tool calls.", n) }
+
+// NotRecorded says that a turn had tool calls whose reasons are not known.
+func NotRecorded(n int) string { return fmt.Sprintf("  ─ No reasoning recorded for turn %d.", n) }
+
+// Truncated says that a turn is longer than what the gateway shows of it.
+func Truncated(n int) string {
+	return fmt.Sprintf("  ─ Turn %d is too long to be shown as a whole: some of it is missing here.", n)
+}
+
+// full writes what one agent reasoned.
+func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
+	in := ""
+	if thread != "" {
+		in = "thread " + termsafe.Words(string(thread)) + ", "
+	}
+	w.line("  " + w.dim(dash+"Reasoning — "+in+where(r, several)))
+	w.narrative(r.Narrative)
+	for _, g := range groups(r.ToolDecisions) {
+		if g.number != nil {
+			w.line("")
+			w.batch(g.number)
+		}
+		for i, d := range g.decisions {
+			if g.number == nil || i > 0 {
+				w.line("")
+			}
+			w.detailed(d, g.number != nil)
+		}
+	}
+}
+
+// detailed writes a call with a label on each line.
+func (w *writer) detailed(d *api.Decision, parallel bool) {
+	indent := w.tool(d, parallel, "")
+	w.line(indent + w.dim(`rationale: "`+termsafe.Words(d.Rationale)+`"`))
+	w.line(indent + w.dim("params:    "+Params(d)))
+	w.fulfilledWith(indent, d)
+	w.line(indent + w.outcome("outcome:   ", d))
+}

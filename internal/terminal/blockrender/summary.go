@@ -1,0 +1,93 @@
+package blockrender
+
+import (
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxSummary is how many characters of an envelope's text are shown, where it
+// is no chat.
+const maxSummary = 500
+
+// Summary says on one line what an envelope is about. A chat is told whole.
+func Summary(e *protocol.Envelope) string {
+	doc, err := protocol.ParseJSON(e.Payload, maxDepth)
+	if err != nil {
+		return ""
+	}
+	text := termsafe.Words(about(e.Kind, doc.Root()))
+	if e.Kind == protocol.KindChat {
+		return text
+	}
+	return termsafe.Cut(text, maxSummary)
+}
+
+// about picks what the payload of a kind says.
+func about(kind protocol.Kind, p protocol.Value) string {
+	switch kind {
+	case protocol.KindMCPRequest, protocol.KindMCPProposal:
+		return Call(p)
+	case protocol.KindMCPResponse:
+		return result(p)
+	case protocol.KindSystemPresence:
+		return p.Get("participant").Get("id").Text() + " " + presence[p.Get("event").Text()]
+	case protocol.KindStreamData:
+		return p.Get("data").Text()
+	}
+	var parts []string
+	for _, name := range []string{"message", "content", "hypothesis", "decision", "recommendation", "reason"} {
+		if s := p.Get(name).Text(); s != "" && (len(parts) == 0 || parts[len(parts)-1] != s) {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, " · ")
+	}
+	if p.Len() == 0 {
+		return ""
+	}
+	return JSON(p.Raw())
+}
+
+var presence = map[string]string{protocol.PresenceJoin: "has come", protocol.PresenceLeave: "has gone"}
+
+// Call says what a request or a proposal asks for: the tool and its arguments,
+// or the method and its parameters.
+func Call(p protocol.Value) string {
+	params := p.Get("params")
+	name, arguments := p.Get("method").Text(), params
+	if tool := params.Get("name").Text(); name == "tools/call" && tool != "" {
+		name, arguments = tool, params.Get("arguments")
+	}
+	if arguments.Len() == 0 {
+		return name
+	}
+	return name + " " + JSON(arguments.Raw())
+}
+
+// result says what came of a request.
+func result(p protocol.Value) string {
+	if fault := p.Get("error"); fault.Exists() {
+		return "failed: " + fault.Get("message").Text()
+	}
+	r := p.Get("result")
+	if !r.Exists() {
+		return ""
+	}
+	var texts []string
+	for item := range r.Get("content").Elements {
+		if s := item.Get("text").Text(); s != "" {
+			texts = append(texts, s)
+		}
+	}
+	if len(texts) == 0 {
+		return JSON(r.Raw())
+	}
+	text := strings.Join(texts, " ")
+	if r.Get("isError").Bool() {
+		return "failed: " + text
+	}
+	return text
+}

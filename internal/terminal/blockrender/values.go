@@ -1,0 +1,136 @@
+package blockrender
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxParams is how many characters of the parameters are shown.
+const maxParams = 200
+
+// maxDepth bounds how deep parameters are read; they come from a gateway, which
+// has a lower bound.
+const maxDepth = 128
+
+// Params writes the parameters of a call on one line, cut at 200 characters:
+// { "query": "auth design", "limit": 3 }.
+func Params(d *api.Decision) string {
+	if len(d.Parameters) == 0 || string(d.Parameters) == "null" {
+		if d.ParameterBytes > 0 {
+			return "(" + count(d.ParameterBytes, "byte") + ", too long to be kept)"
+		}
+		return "{}"
+	}
+	return inShort(d.Parameters)
+}
+
+// inShort writes parameters safely, and cuts them then.
+func inShort(params []byte) string { return termsafe.Cut(termsafe.Line(JSON(params)), maxParams) }
+
+// JSON writes JSON for people, on one line with spaces where people put them:
+// numbers as they are, and texts without the escapes that they do not need, so
+// that "\u0061" is "a". It is not safe for a terminal. What is no JSON is
+// returned as it is.
+func JSON(text []byte) string {
+	doc, err := protocol.ParseJSON(text, maxDepth)
+	if err != nil {
+		return string(text)
+	}
+	var b strings.Builder
+	writeJSON(&b, doc.Root())
+	return b.String()
+}
+
+func writeJSON(b *strings.Builder, v protocol.Value) {
+	switch {
+	case v.Type() == protocol.TypeObject && v.Len() > 0:
+		b.WriteString("{ ")
+		sep := ""
+		for key, x := range v.Members {
+			b.WriteString(sep)
+			writeText(b, key)
+			b.WriteString(": ")
+			writeJSON(b, x)
+			sep = ", "
+		}
+		b.WriteString(" }")
+	case v.Type() == protocol.TypeArray && v.Len() > 0:
+		b.WriteByte('[')
+		sep := ""
+		for x := range v.Elements {
+			b.WriteString(sep)
+			writeJSON(b, x)
+			sep = ", "
+		}
+		b.WriteByte(']')
+	case v.Type() == protocol.TypeObject:
+		b.WriteString("{}")
+	case v.Type() == protocol.TypeArray:
+		b.WriteString("[]")
+	case v.Type() == protocol.TypeString:
+		writeText(b, v)
+	default:
+		b.Write(v.Raw())
+	}
+}
+
+// writeText writes a string as JSON anew.
+func writeText(b *strings.Builder, v protocol.Value) {
+	if _, plain := v.Plain(); plain {
+		b.Write(v.Raw())
+		return
+	}
+	b.WriteByte('"')
+	for _, r := range v.Text() {
+		switch r {
+		case '"', '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case '\n':
+			b.WriteString(`\n`)
+		case '\r':
+			b.WriteString(`\r`)
+		case '\t':
+			b.WriteString(`\t`)
+		default:
+			if r < ' ' {
+				fmt.Fprintf(b, `\u%04x`, r)
+				continue
+			}
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+}
+
+// Outcome formats the outcome of a call: success, answered by files (4,321 bytes).
+func Outcome(d *api.Decision) string {
+	text := termsafe.Words(d.Outcome)
+	if d.DecidedBy != "" {
+		text += " by " + termsafe.Words(string(d.DecidedBy))
+	}
+	if d.AnsweredBy != "" {
+		text += ", answered by " + termsafe.Words(string(d.AnsweredBy))
+	}
+	if d.ResultBytes != nil {
+		text += " (" + count(*d.ResultBytes, "byte") + ")"
+	}
+	return text
+}
+
+// count writes a number with its unit: 1 byte, 4,321 bytes.
+func count(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " " + unit + "s"
+}

@@ -1,0 +1,63 @@
+package termsafe
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// JSON returns a JSON text with the characters escaped that Text leaves out:
+// those that a terminal obeys, that change the direction of writing, or that
+// cannot be seen. Its value is the same.
+func JSON(text []byte) []byte {
+	first := 0
+	for first < len(text) && text[first] < 0x7f {
+		first++
+	}
+	if first == len(text) {
+		return text
+	}
+	out := append(make([]byte, 0, len(text)+16), text[:first]...)
+	for rest := text[first:]; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r < 0x7f || !unicode.IsControl(r) && !hidden(r):
+			out = append(out, rest[:size]...)
+		case r <= 0xffff:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+		rest = rest[size:]
+	}
+	return out
+}
+
+// JSONWriter passes JSON on as the function JSON returns it.
+func JSONWriter(w io.Writer) io.Writer { return &jsonWriter{to: w} }
+
+type jsonWriter struct {
+	to   io.Writer
+	rest []byte // the beginning of a character, whose end comes with the next Write
+}
+
+// Write passes a part of a JSON text on.
+func (w *jsonWriter) Write(p []byte) (int, error) {
+	text := slices.Concat(w.rest, p)
+	end := len(text)
+	for begin := max(0, len(text)-utf8.UTFMax+1); begin < len(text); begin++ {
+		if utf8.RuneStart(text[begin]) && !utf8.FullRune(text[begin:]) {
+			end = begin
+			break
+		}
+	}
+	w.rest = text[end:]
+	if _, err := w.to.Write(JSON(text[:end])); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,167 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// inRights says in words what capabilities allow.
+func inRights(list []json.RawMessage) []string {
+	var out []string
+	for _, raw := range list {
+		out = append(out, inRight(raw))
+	}
+	if len(out) == 0 {
+		return []string{"nothing"}
+	}
+	return out
+}
+
+// maxRight bounds the description of one capability, in bytes.
+const maxRight = 300
+
+func inRight(raw json.RawMessage) string {
+	var kind string
+	if json.Unmarshal(raw, &kind) == nil {
+		return kindInWords(kind)
+	}
+	var object struct {
+		Kind    string          `json:"kind"`
+		Payload json.RawMessage `json:"payload"`
+		To      json.RawMessage `json:"to"`
+		Context json.RawMessage `json:"context"`
+		Deny    bool            `json:"deny"`
+	}
+	if json.Unmarshal(raw, &object) != nil {
+		return termsafe.Exact(shorten(string(raw), maxRight))
+	}
+	words := kindInWords(object.Kind)
+	if tool := toolPattern(object.Payload); tool != "" {
+		words = "call tools: " + tool
+	} else if len(object.Payload) > 0 {
+		words += " where the payload is " + compact(object.Payload)
+	}
+	if len(object.To) > 0 {
+		words += ", addressed to " + compact(object.To)
+	}
+	if len(object.Context) > 0 {
+		words += ", in the context " + compact(object.Context)
+	}
+	if object.Deny {
+		words = "never: " + words
+	}
+	return words
+}
+
+// kindsInWords says what patterns of kinds allow, those that are usual.
+var kindsInWords = map[string]string{
+	"*":    "everything",
+	"chat": "talk", "chat/*": "acknowledge and cancel messages",
+	"reasoning/*": "reason", "reasoning/step": "think within contexts", "reasoning/cancel": "cancel reasoning",
+	"mcp/*": "call, answer and propose anything", "mcp/request": "call any tool", "mcp/response": "answer calls",
+	"mcp/proposal": "propose calls", "mcp/withdraw": "withdraw proposals", "mcp/reject": "reject proposals",
+	"stream/*": "stream", "observe": "see what is addressed to others",
+	"capability/*": "give and take rights", "capability/grant": "give rights", "capability/revoke": "take rights",
+	"space/*": "invite and remove", "space/invite": "invite", "space/kick": "remove participants",
+	"participant/*": "pause and steer participants", "participant/status": "tell its status",
+	"participant/pause": "pause participants", "participant/resume": "resume participants", "participant/request-status": "ask participants for their status",
+	"participant/restart": "restart participants", "participant/shutdown": "shut participants down",
+}
+
+func kindInWords(kind string) string {
+	if words := kindsInWords[strings.Replace(kind, ".", "/", 1)]; words != "" {
+		return words
+	}
+	return "send " + termsafe.Exact(shorten(kind, maxRight))
+}
+
+// toolPattern is which tools a pattern of a payload selects, where it is about
+// their names alone.
+func toolPattern(payload json.RawMessage) string {
+	var p struct {
+		Method string `json:"method"`
+		Params map[string]json.RawMessage
+	}
+	if json.Unmarshal(payload, &p) != nil || p.Method != "tools/call" && p.Method != "" || len(p.Params) != 1 {
+		return ""
+	}
+	return compact(p.Params["name"])
+}
+
+// compact writes a pattern in few words: texts without quotes, lists with
+// commas.
+func compact(raw json.RawMessage) string {
+	var one string
+	var list []string
+	switch {
+	case json.Unmarshal(raw, &one) == nil:
+		return termsafe.Exact(shorten(one, maxRight))
+	case json.Unmarshal(raw, &list) == nil:
+		return termsafe.Exact(shorten(strings.Join(list, ", "), maxRight))
+	}
+	return termsafe.Exact(shorten(string(raw), maxRight))
+}
+
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// inTime says how long something lasts.
+func inTime(d time.Duration) string {
+	s := int((d + time.Second - 1) / time.Second)
+	switch {
+	case s < 60:
+		return plural(s, "second")
+	case s < 3600 && s%60 == 0:
+		return plural(s/60, "minute")
+	case s < 3600:
+		return plural(s/60, "minute") + " " + plural(s%60, "second")
+	case s%3600 == 0:
+		return plural(s/3600, "hour")
+	}
+	return plural(s/3600, "hour") + " " + plural(s%3600/60, "minute")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// who lists those who are here, and what they may do.
+func (m *model) who(e peopleRead) {
+	if e.err != nil {
+		m.say(errorBlock, "The participants cannot be read: "+inWords(e.err))
+		return
+	}
+	lines := []string{"Here are:"}
+	for _, one := range e.here {
+		you := ""
+		if one.ID == m.you {
+			you = " (you)"
+		}
+		lines = append(lines, fmt.Sprintf("  %s%s may: %s", shortName(one.ID), you, strings.Join(inRights(one.Capabilities), "; ")))
+	}
+	m.say(noticeBlock, lines...)
+}
+
+// maxName bounds a name as it is shown, in characters.
+const maxName = 40
+
+// shortName is a participant's name as it is shown.
+func shortName(id protocol.ParticipantID) string {
+	name := termsafe.Line(string(id))
+	if r := []rune(name); len(r) > maxName { // both ends, since many names share one
+		return string(r[:maxName-12]) + "…" + string(r[len(r)-11:])
+	}
+	return name
+}

@@ -1,0 +1,222 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+)
+
+// screen is the model on a terminal: what Bubble Tea asks for.
+type screen struct {
+	session *session
+	model   *model
+	view    *view
+	page    page
+	prompt  prompt
+
+	cells, rows int
+	hint        string // in place of the status, until the next key
+	leaving     bool   // Ctrl-C was the last key, on an empty prompt
+}
+
+// batch is what the session hands over at once.
+type batch []event
+
+func newScreen(s *session) *screen {
+	x := &screen{session: s, model: s.model, view: newView(!s.opts.NoColor)}
+	x.resize(s.opts.Width, s.opts.Height)
+	return x
+}
+
+// runScreen shows the space on a terminal until the person leaves.
+func (s *session) runScreen() error {
+	opts := []tea.ProgramOption{
+		tea.WithInput(s.opts.In), tea.WithOutput(s.opts.Out), tea.WithEnvironment(s.opts.Environ),
+		tea.WithoutSignalHandler(), tea.WithWindowSize(s.opts.Width, s.opts.Height),
+	}
+	if s.opts.NoColor {
+		opts = append(opts, tea.WithColorProfile(colorprofile.Ascii))
+	}
+	p := tea.NewProgram(newScreen(s), opts...)
+	s.group.Go(func() { s.pump(p) })
+	_, err := p.Run()
+	s.cancel()
+	s.lastWords()
+	return errors.Join(err, s.model.err)
+}
+
+// pump hands events to the program until the session ends.
+func (s *session) pump(p *tea.Program) {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	for {
+		list := s.next(tick.C)
+		if list == nil {
+			p.Quit()
+			return
+		}
+		if len(list) > 0 {
+			p.Send(batch(list))
+		}
+	}
+}
+
+// lastWords writes what was typed and never sent, since the screen that showed
+// it is gone.
+func (s *session) lastWords() {
+	if s.model.outbox.unsent() == 0 {
+		return
+	}
+	fmt.Fprintln(s.opts.Out, "Not sent:")
+	for _, b := range s.model.outbox.queue {
+		fmt.Fprintln(s.opts.Out, "  "+strings.ReplaceAll(termsafe.Text(b.chat.text), "\n", "\n  "))
+	}
+}
+
+// Init has nothing to begin: the session has.
+func (x *screen) Init() tea.Cmd { return nil }
+
+// Update takes in a key, a new size, or what has happened in the space.
+func (x *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case batch:
+		for _, e := range msg {
+			x.session.take(e)
+		}
+	case tea.WindowSizeMsg:
+		x.resize(msg.Width, msg.Height)
+	case tea.PasteMsg:
+		x.hint = ""
+		x.prompt.editor.insert(msg.Content)
+	case tea.KeyPressMsg:
+		cmd = x.key(msg)
+	}
+	if x.session.carryOut() {
+		return x, tea.Quit
+	}
+	x.model.takeNews()
+	if x.model.restore != "" {
+		if x.prompt.value() == "" {
+			x.prompt.set(x.model.restore)
+		}
+		x.model.restore = ""
+	}
+	return x, cmd
+}
+
+func (x *screen) resize(cells, rows int) {
+	if cells < 1 || rows < 1 {
+		return
+	}
+	x.cells, x.rows = cells, rows
+	x.prompt.resize(cells, rows)
+}
+
+// key does what a key means.
+func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
+	name := msg.String()
+	x.hint = ""
+	if name != "ctrl+c" {
+		x.leaving = false
+	}
+	switch name {
+	case "enter":
+		x.page.away = false
+		x.model.apply(typed{x.prompt.take()})
+	case "alt+enter", "shift+enter", "ctrl+j":
+		x.prompt.editor.insert("\n")
+	case "tab":
+		x.complete()
+	case "pgup":
+		x.scroll(-max(1, x.conversation()-2))
+	case "pgdown":
+		x.scroll(max(1, x.conversation()-2))
+	case "up", "ctrl+p":
+		x.prompt.vertical(-1)
+	case "down", "ctrl+n":
+		x.prompt.vertical(1)
+	case "ctrl+o":
+		x.page.toggle()
+	case "ctrl+r":
+		x.model.toggleAll()
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "ctrl+z":
+		return tea.Suspend
+	case "ctrl+c":
+		x.interrupt()
+	default:
+		x.edit(name, msg.Text)
+	}
+	return nil
+}
+
+// edit changes the prompt. Ctrl-D on an empty one leaves.
+func (x *screen) edit(name, text string) {
+	switch {
+	case name == "ctrl+d" && x.prompt.value() == "":
+		x.model.quit()
+	case x.prompt.editor.key(name):
+	case text != "":
+		x.prompt.editor.insert(text)
+	}
+}
+
+// interrupt empties the prompt; on an empty one, the second time, it leaves.
+func (x *screen) interrupt() {
+	switch {
+	case x.prompt.value() != "":
+		x.prompt.take()
+	case x.leaving:
+		x.model.warned = true
+		x.model.quit()
+	default:
+		x.leaving, x.hint = true, "Ctrl-C again leaves."
+	}
+}
+
+func (x *screen) complete() {
+	text, options := x.model.complete(x.prompt.value())
+	if text != x.prompt.value() {
+		x.prompt.set(text)
+	}
+	if len(options) > 1 {
+		x.hint = strings.Join(options, "  ")
+	}
+}
+
+// conversation is how many rows the conversation has.
+func (x *screen) conversation() int { return max(0, x.rows-1-x.prompt.height()) }
+
+func (x *screen) scroll(by int) {
+	x.page.scroll(x.view, x.model, x.cells, x.conversation(), by)
+}
+
+// View draws the screen: the conversation, the status, the prompt.
+func (x *screen) View() tea.View {
+	rows := x.conversation()
+	lines := x.page.lines(x.view, x.model, x.cells, rows)
+	for len(lines) < rows {
+		lines = append(lines, "")
+	}
+	status := x.view.status(x.model, x.page.below, x.cells)
+	if x.hint != "" {
+		status = fit(x.view.theme.bold.Render(termsafe.Line(x.hint)), x.cells)
+	}
+	if x.rows > 1 {
+		lines = append(lines, status)
+	}
+	typed, cy, cx := x.prompt.view(&x.view.theme)
+	v := tea.NewView(strings.Join(append(lines, typed...), "\n"))
+	v.AltScreen = true
+	v.Cursor = tea.NewCursor(cx, len(lines)+cy)
+	v.Cursor.Blink = false
+	return v
+}

@@ -1,0 +1,502 @@
+package tui_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/meuptest"
+	"github.com/meup-protocol/meup/internal/terminal/tui"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestAskingAndAskingOn(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("There are **two** documents.",
+		call("list_directory", `{"path":"."}`, "see what there is"), call("read_text_file", `{"path":"deploy.md"}`, "and what one of them says"))})
+	x := open(t, g, "alice", 80, 32, nil)
+	x.sees("● connected")
+	x.enters("what is in the docs folder?")
+	golden(t, "asking.screen", x.sees("There are", "Reasoning (turn 1)", "→ success"))
+	x.enters("and who wrote them?")
+	x.sees("thread 1, turn 2", "Reasoning (turn 2)", "→ success")
+	x.enters("/reasoning 1")
+	golden(t, "reasoning-1.screen", x.sees("› /reasoning 1", "outcome:"))
+	x.enters("/reasoning 7")
+	x.sees("✗ No reasoning data for turn 7 in this thread.")
+	x.enters("/reasoning all")
+	x.sees("turn 2", "outcome:")
+	x.enters("/new")
+	x.enters("something else")
+	x.sees("thread 2, turn 1", "Reasoning (turn 1)")
+	x.enters("/quit")
+	if err := x.end(); err != nil {
+		t.Error(err)
+	}
+	threads := threadsOf(t, g)
+	if len(threads) != 2 || threads[0].LastTurn != 1 || threads[1].LastTurn != 2 {
+		t.Errorf("the gateway has %+v", threads)
+	}
+}
+
+func threadsOf(t *testing.T, g *meuptest.Gateway) []api.Thread {
+	t.Helper()
+	list, err := options(t, g, "alice").API.(*api.Client).Threads(deadline(t), "lab", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Threads
+}
+
+func TestThinkingIsSeenWhileItLasts(t *testing.T) {
+	g := meuptest.Start(t, config)
+	first, second := make(chan struct{}), make(chan struct{})
+	docs := handbook(t)
+	employ(t, g, "guide", agent.Options{Tools: docs, Answer: agent.Any, Planner: held(first, "One.")})
+	employ(t, g, "scout", agent.Options{Tools: docs, Answer: agent.Any, Planner: held(second, "Two."), NoProposals: true})
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: guide, scout")
+	x.enters("what is there?")
+	x.wait("both think and have looked", func(screen string) bool {
+		return strings.Count(screen, "Reasoning · ") == 2 && strings.Contains(screen, "list_directory has answered")
+	})
+	close(first)
+	x.sees("▸ Thought for", "One.", "Reasoning ·")
+	close(second)
+	x.wait("both have thought", func(screen string) bool { return strings.Count(screen, "▸ Thought for") == 2 })
+	x.types(ctrlO)
+	x.wait("one block is open", func(screen string) bool {
+		return strings.Count(screen, "▾ Thought for") == 1 && strings.Count(screen, "▸ Thought for") == 1
+	})
+	x.types(ctrlR)
+	x.wait("all are open", func(screen string) bool {
+		return strings.Count(screen, "▾ Thought for") == 2 && strings.Count(screen, "• Let me look at the folder.") == 2
+	})
+	x.types(ctrlR)
+	x.wait("all are closed", func(screen string) bool { return strings.Count(screen, "▸ Thought for") == 2 })
+}
+
+func TestCancelling(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(nil, "")})
+	// bob may not withdraw messages, and closes the context instead, so that the
+	// agent still says something. Either way the turn has ended.
+	for who, last := range map[string]string{"alice": "Withdrawn by alice.", "bob": "I have stopped"} {
+		t.Run(who, func(t *testing.T) {
+			x := open(t, g, who, 80, 24, func(o *tui.Options) { o.Recall = -1 })
+			x.sees("● connected")
+			x.enters("/cancel")
+			x.sees("There is no question of yours to cancel.")
+			x.enters("think for ever")
+			x.sees("list_directory has answered")
+			x.enters("/cancel")
+			golden(t, "cancel-"+who+".screen", x.sees("▸ Cancelled after", last, "→ success"))
+		})
+	}
+}
+
+func TestAnAgentThatLeaves(t *testing.T) {
+	g := meuptest.Start(t, config)
+	c := dial(t, g, "guide")
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: guide")
+	x.enters("think for ever")
+	chat := question(t, c)
+	if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(chat), Payload: []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	x.sees("Reasoning ·")
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x.sees("▸ Stopped after", "guide has left")
+}
+
+// question waits for a chat.
+func question(t *testing.T, c interface {
+	Receive(ctx context.Context) (protocol.Envelope, error)
+}) protocol.ID {
+	t.Helper()
+	for {
+		env, err := c.Receive(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env.Kind == protocol.KindChat {
+			return env.ID
+		}
+	}
+}
+
+func TestDecidingOnProposals(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "scout", agent.Options{Tools: handbook(t), Planner: calling("I have looked.",
+		call("list_directory", `{"path":"."}`, "see what there is"), call("read_text_file", `{"path":"deploy.md"}`, "how one deploys"))})
+	x := open(t, g, "alice", 80, 40, nil)
+	x.sees("here: scout")
+	x.enters("how do we deploy?")
+	x.sees("1. scout proposes", "2. scout proposes", "2 proposals")
+	x.enters("/approve")
+	x.sees("2 proposals wait: say which one.")
+	x.enters("/proposals")
+	x.sees("Waiting for a decision:")
+	x.enters("/approve 1")
+	x.sees("→ approved by alice")
+	x.enters("/reject 2")
+	x.sees("Say why")
+	x.enters("/reject unsafe to do now")
+	x.sees("I have looked.", "→ rejected by alice: unsafe to do now", "→ fulfilled by alice")
+	x.enters("/approve 1")
+	x.sees("Proposal 1 does not wait any more: approved by alice.")
+	x.enters("/approve")
+	x.sees("No proposal waits for a decision.")
+}
+
+func TestRefusalsAndRights(t *testing.T) {
+	g := meuptest.Start(t, config)
+	x := open(t, g, "mute", 80, 24, nil)
+	x.sees("● connected")
+	x.enters("may I speak?")
+	golden(t, "refused.screen", x.sees("✗ Not sent: ", "› may I speak?"))
+	y := open(t, g, "alice", 80, 24, nil)
+	y.sees("here: mute")
+	y.enters("/grant mute chat 10m")
+	y.sees("alice gives mute: talk for 10 minutes")
+	x.sees("alice gives mute: talk")
+	if to := addressees(t, g, protocol.KindCapabilityGrant); !slices.Equal(to, []protocol.ParticipantID{"mute"}) {
+		t.Errorf("the grant is addressed to %v", to) // clients of MEW take one without addressees for their own
+	}
+	x.types(enter)
+	x.sees("you · turn 1")
+	y.sees("may I speak?")
+	y.enters("/who")
+	golden(t, "who.screen", y.sees("Here are:", "mute may:"))
+	y.enters("/revoke mute")
+	y.sees("alice takes rights from mute.")
+	y.enters("/revoke mute")
+	y.sees("No grant to mute")
+	x.enters("and now?")
+	x.sees("✗ Not sent: ")
+}
+
+// addressees returns whom the only envelope of a kind is addressed to.
+func addressees(t *testing.T, g *meuptest.Gateway, kind protocol.Kind) []protocol.ParticipantID {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.HTTP()+"/api/spaces/lab/envelopes?kinds="+string(kind), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer alice-token")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var page struct {
+		Envelopes []struct {
+			To []protocol.ParticipantID `json:"to"`
+		} `json:"envelopes"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil || len(page.Envelopes) != 1 {
+		t.Fatalf("%d envelopes of %s, %v", len(page.Envelopes), kind, err)
+	}
+	return page.Envelopes[0].To
+}
+
+func TestNothingTypedIsLost(t *testing.T) {
+	g := meuptest.Start(t, config)
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("● connected")
+	g.Stop()
+	x.sees("○ not connected")
+	x.enters("first, into the dark")
+	x.sees("Waits for the connection.")
+	x.enters("second")
+	golden(t, "offline.screen", x.sees("2 not sent"))
+	x.enters("/quit")
+	x.sees("2 messages not sent yet")
+	g.Restart()
+	x.sees("● connected", "The connection is back.", "thread 1, turn 2")
+	x.wait("both are sent", func(screen string) bool {
+		return !strings.Contains(screen, "Waits") && strings.Contains(screen, "you · turn 2")
+	})
+}
+
+func TestUnknownCommandsAndCompletion(t *testing.T) {
+	g := meuptest.Start(t, config)
+	dial(t, g, "guide")
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: guide")
+	x.enters("/reasonning 2")
+	x.sees("There is no command /reasonning. Did you mean /reasoning?", "› /reasonning 2")
+	x.types(ctrlC)
+	x.sees("› Say something")
+	x.types("/re" + tab)
+	x.sees("/reasoning  /reject  /restart  /resume  /revoke")
+	x.types("a" + tab)
+	x.types("7")
+	x.sees("› /reasoning 7")
+	x.types(ctrlC + "ask @gu" + tab)
+	x.sees("› ask @guide")
+	x.types(ctrlC + "/help" + enter)
+	golden(t, "help.screen", x.sees("Ctrl-D"))
+	x.types(ctrlC + ctrlC)
+	if err := x.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTypingSeveralLines(t *testing.T) {
+	g := meuptest.Start(t, config)
+	x := open(t, g, "alice", 40, 16, nil)
+	x.sees("● connected")
+	x.types("first" + altEnter + "日本語のとても長い行はここで折り返されます" + shiftEnter + "third")
+	golden(t, "lines.screen", x.sees("third"))
+	x.types(enter)
+	x.sees("│ third", "› Say something")
+	x.enters("another")
+	x.sees("│ another")
+	x.types("\x1b[200~pasted\x1b[31m\nlines\x1b[201~")
+	x.sees("› pasted", "  lines")
+	x.types(ctrlC + up + up + up + up)
+	x.sees("› first")
+	x.types(down)
+	x.sees("› another")
+	x.types(down)
+	x.sees("› pasted")
+	x.types(down)
+	x.sees("› Say something")
+}
+
+func TestScrolling(t *testing.T) {
+	g := meuptest.Start(t, config)
+	c := dial(t, g, "bob")
+	x := open(t, g, "alice", 60, 12, nil)
+	x.sees("here: bob")
+	var last protocol.ID
+	for i := range 30 {
+		if last != "" {
+			last = say(t, c, fmt.Sprintf("number %d", i), last)
+		} else {
+			last = say(t, c, fmt.Sprintf("number %d", i))
+		}
+	}
+	x.sees("number 29")
+	x.types(pageUp)
+	x.sees("↓", "number 26")
+	before := x.sees("number 25")
+	say(t, c, "and one more")
+	x.wait("it is counted", func(screen string) bool { return screen != before })
+	if got := x.screen(); strings.Contains(got, "and one more") || !strings.Contains(got, "number 25") {
+		t.Errorf("the view has moved:\n%s", got)
+	}
+	x.types(pageDown + pageDown)
+	x.sees("and one more")
+	x.resize(30, 8)
+	x.wait("it is narrow", func(screen string) bool {
+		return strings.Contains(screen, "and one more") && strings.Count(screen, "\n") == 8
+	})
+	golden(t, "narrow.screen", x.sees("and one more", "● connected"))
+}
+
+func TestWithoutColour(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("# Yes\n\n`it` *is*", call("list_directory", `{"path":"."}`, "see"))})
+	for name, adapt := range map[string]func(*tui.Options){
+		"NO_COLOR":  func(o *tui.Options) { o.Environ = append(o.Environ, "NO_COLOR=1") },
+		"an option": func(o *tui.Options) { o.NoColor = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := open(t, g, "alice", 80, 24, adapt)
+			x.sees("● connected")
+			x.enters("is it?")
+			x.sees("→ success")
+			if at := strings.Index(x.written(), "\x1b[3"); at >= 0 && strings.Contains(x.written()[at:at+6], "m") {
+				t.Errorf("a colour was written: %q", x.written()[at:at+10])
+			}
+		})
+	}
+}
+
+func (x *terminal) written() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return string(x.raw)
+}
+
+func TestComingBackGoesOn(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("● connected")
+	x.enters("what is there?")
+	x.sees("Reasoning (turn 1)")
+	x.enters("/quit")
+	_ = x.end()
+	y := open(t, g, "alice", 80, 24, nil)
+	y.sees("what is there?", "▸ Thought for", "Two documents.")
+	y.enters("and since when?")
+	y.sees("turn 2", "Reasoning (turn 2)")
+	if list := threadsOf(t, g); len(list) != 1 || list[0].LastTurn != 2 {
+		t.Errorf("the gateway has %+v", list)
+	}
+}
+
+// TestWatchingOthers: the reasoning stands below every answer that comes while
+// one watches, and below none of before.
+func TestWatchingOthers(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
+	x := open(t, g, "alice", 80, 50, nil)
+	x.sees("here: guide")
+	say(t, dial(t, g, "bob"), "what is there?")
+	x.sees("Two documents.", "Reasoning (turn 1)", `list_directory  "see"`, "→ success")
+	y := open(t, g, "mute", 80, 50, nil)
+	if screen := y.sees("what is there?", "Two documents."); strings.Contains(screen, "Reasoning (turn") {
+		t.Errorf("what was said before is explained:\n%s", screen)
+	}
+}
+
+func TestExporting(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Planner: answering(func(q string) string { return "You asked: " + q + "\x1b[31m" })})
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: guide")
+	x.enters("/export")
+	x.sees("There is no thread to export yet.")
+	x.enters("is it red?")
+	x.sees("You asked")
+	file := filepath.Join(t.TempDir(), "thread.md")
+	x.enters("/export " + file)
+	x.sees("The thread is in")
+	text, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(text), "is it red?") || strings.Contains(string(text), "\x1b") {
+		t.Errorf("%q, %v", text, err)
+	}
+	x.enters("/export " + file)
+	x.sees("Not exported: ")
+}
+
+func TestSpeakingToOneAlone(t *testing.T) {
+	g := meuptest.Start(t, config)
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Between us.", call("list_directory", `{"path":"."}`, "see"))})
+	x := open(t, g, "alice", 80, 24, nil)
+	y := open(t, g, "bob", 80, 24, nil)
+	x.sees("here: bob, guide")
+	y.sees("here: alice, guide")
+	x.enters("/to guide tell me alone")
+	x.sees("you, to guide alone", "guide answers you, to you alone", "Reasoning (turn 1)")
+	x.enters("and on")
+	x.sees("turn 2, to guide alone", "Reasoning (turn 2)")
+	x.enters("/new")
+	x.enters("@guide tell all")
+	x.sees("thread 2, turn 1 ·")
+	y.wait("bob hears only the other one", func(screen string) bool {
+		return strings.Contains(screen, "tell all") && !strings.Contains(screen, "alone")
+	})
+}
+
+func TestLosingTheConnectionWhileSomebodyThinks(t *testing.T) {
+	g := meuptest.Start(t, config)
+	sign := make(chan struct{})
+	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(sign, "At last.")})
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: guide")
+	x.enters("take your time")
+	x.sees("list_directory has answered")
+	g.Restart()
+	x.sees("The connection is back.", "here: guide")
+	close(sign)
+	x.sees("At last.", "▸ Thought for", "Reasoning (turn 1)")
+}
+
+func TestBeingThrownOut(t *testing.T) {
+	g := meuptest.Start(t, config)
+	x := open(t, g, "bob", 80, 24, nil)
+	x.sees("● connected")
+	c := dial(t, g, "alice")
+	if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob","reason":"enough"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	x.sees("✗ closed", "The connection is closed for good")
+	x.types(ctrlD)
+	if err := x.end(); err == nil {
+		t.Error("no error says why")
+	}
+}
+
+func TestEndingFromOutside(t *testing.T) {
+	g := meuptest.Start(t, config)
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("● connected")
+	x.stop()
+	if err := x.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheTerminalIsSafe: whatever is said, nothing but our own sequences
+// reaches the terminal.
+func TestTheTerminalIsSafe(t *testing.T) {
+	g := meuptest.Start(t, config)
+	c := dial(t, g, "bob")
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: bob")
+	evil := "\x1b]0;owned\x07\x1b[8mhidden\x1b[?1049l\u202etxet\u200b\u009b2J"
+	say(t, c, evil)
+	for _, payload := range []map[string]any{
+		{"message": evil + "&#27;[8m [a](http://x/" + evil + ")", "format": "markdown"},
+	} {
+		raw, err := json.Marshal(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindChat, Payload: raw}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(t, c, "the end of it")
+	x.sees("the end of it", "hidden")
+	written := x.written()
+	for _, bad := range []string{"owned\x07", "\x1b[8m", "\u202e", "\u200b", "\u009b", "\x1b]8", "\x1b[?1049l"} {
+		if strings.Contains(written, bad) {
+			t.Errorf("%q was written", bad)
+		}
+	}
+}
+
+func TestThoughtsGrow(t *testing.T) {
+	g := meuptest.Start(t, config)
+	sign := make(chan struct{})
+	employ(t, g, "guide", agent.Options{Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
+		s.Watch(llm.Delta{Kind: llm.TextDelta, Text: "First I weigh what speaks for it, "})
+		s.Watch(llm.Delta{Kind: llm.TextDelta, Text: "and then what speaks against."})
+		select {
+		case <-sign:
+		case <-ctx.Done():
+		}
+		return planner.Decision{Action: contextwindow.Finish, Answer: "First I weigh what speaks for it, and then what speaks against.", Conclusion: "done"}, ctx.Err()
+	})})
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: guide")
+	x.enters("is it good?")
+	x.sees("• First I weigh what speaks for it, and then what speaks")
+	close(sign)
+	x.sees("▸ Thought for", "│ First I weigh")
+	x.types(ctrlO)
+	x.sees("▾ Thought for")
+	if screen := x.screen(); strings.Contains(screen, "• First") {
+		t.Errorf("the answer is a step too:\n%s", screen)
+	}
+}
