@@ -106,7 +106,7 @@ func (l *folder) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 				yield(turns.Entry{}, fmt.Errorf("read the log: %w", err))
 				return
 			}
-			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Thread: e.Thread}, nil) {
+			if !e.Hidden && !yield(turns.Entry{Envelope: &e.Envelope, Thread: e.Audience}, nil) {
 				return
 			}
 		}

@@ -60,7 +60,7 @@ func AppendEntry(dst []byte, e *Entry) []byte {
 	dst = appendString(dst, string(env.Context))
 	dst = appendList(dst, env.Correlation.IDs)
 	dst = appendList(dst, env.To)
-	dst = appendList(dst, e.Thread)
+	dst = appendList(dst, e.Audience)
 	if version == versionSettling {
 		dst = appendString(dst, string(e.Settles))
 	}
@@ -68,7 +68,7 @@ func AppendEntry(dst []byte, e *Entry) []byte {
 
 	dst = appendBlob(dst, env.Payload)
 	dst = appendBlob(dst, env.Extra)
-	return appendBlob(dst, e.Note)
+	return appendBlob(dst, e.Private)
 }
 
 // DecodeEntry reads what AppendEntry wrote. The entry shares nothing with

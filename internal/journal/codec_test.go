@@ -28,8 +28,8 @@ func samples() map[string]*journal.Entry {
 				Extra:       []byte(`"x":1`),
 				Seq:         1 << 62,
 			},
-			Thread: []protocol.ParticipantID{"carol"},
-			State:  true, Hidden: true, Note: []byte{0, 1, 255},
+			Audience: []protocol.ParticipantID{"carol"},
+			State:    true, Hidden: true, Private: []byte{0, 1, 255},
 		},
 		"settling": {
 			Envelope: protocol.Envelope{ID: "r-1", From: "alice", Kind: "mcp.reject", TS: time.Unix(1, 0).UTC(), Seq: 7},
@@ -40,7 +40,7 @@ func samples() map[string]*journal.Entry {
 				TS: time.Unix(-1, 0).UTC(), To: []protocol.ParticipantID{}, Seq: 1,
 				Correlation: protocol.Correlation{IDs: []protocol.ID{}}, Payload: json.RawMessage{}, Extra: []byte{},
 			},
-			Thread: []protocol.ParticipantID{}, Note: []byte{},
+			Audience: []protocol.ParticipantID{}, Private: []byte{},
 		},
 		"long": {
 			Envelope: protocol.Envelope{

@@ -39,7 +39,7 @@ func decodeText(e *Entry, text string, settles bool) error {
 	e.Envelope.Context = protocol.ContextPath(r.next())
 	e.Envelope.Correlation.IDs = readList[protocol.ID](&r)
 	e.Envelope.To = readList[protocol.ParticipantID](&r)
-	e.Thread = readList[protocol.ParticipantID](&r)
+	e.Audience = readList[protocol.ParticipantID](&r)
 	if settles {
 		if e.Settles = protocol.ID(r.next()); e.Settles == "" {
 			return damaged("settled proposal")
@@ -116,7 +116,7 @@ func decodeBlobs(e *Entry, data []byte) error {
 	var ok [3]bool
 	e.Envelope.Payload, rest, ok[0] = readBlob(rest)
 	e.Envelope.Extra, rest, ok[1] = readBlob(rest)
-	e.Note, rest, ok[2] = readBlob(rest)
+	e.Private, rest, ok[2] = readBlob(rest)
 	if !ok[0] || !ok[1] || !ok[2] || len(rest) != 0 {
 		return damaged("payload, extra or note")
 	}

@@ -55,9 +55,9 @@ type Draft struct {
 	// Envelope is complete but for its Seq, which the journal gives.
 	Envelope protocol.Envelope
 
-	// Thread names the senders of the envelopes that this one correlates to,
+	// Audience names the senders of the envelopes that this one correlates to,
 	// directly or through one another; who they are decides who may see it.
-	Thread []protocol.ParticipantID
+	Audience []protocol.ParticipantID
 
 	// State marks an entry that changes who may do what. State entries are
 	// exempt from retention and can be read alone.
@@ -65,27 +65,27 @@ type Draft struct {
 	// Hidden marks an entry that is never shown to anybody: gateways alone
 	// read it.
 	Hidden bool
-	// Note is what gateways keep beside the envelope (the hash of an
+	// Private is what gateways keep beside the envelope (the hash of an
 	// invitation's token, say). It is never shown to anybody.
-	Note []byte
+	Private []byte
 
 	// Settles is the proposal that the entry decides; "" for none. A second
 	// entry that settles the same proposal is refused with a SettledError.
 	Settles protocol.ID
 
-	// Basis is the Seq of the last state entry that the draft was checked
+	// CheckedAtStateSeq is the Seq of the last state entry that the draft was checked
 	// against. If the space's log holds a later one when the draft's turn
 	// comes, the draft is refused with ErrStale.
-	Basis protocol.Seq
+	CheckedAtStateSeq protocol.Seq
 }
 
 // Entry is what was appended: the draft with its Seq.
 type Entry struct {
 	Envelope protocol.Envelope // with Seq
-	Thread   []protocol.ParticipantID
+	Audience []protocol.ParticipantID
 	State    bool
 	Hidden   bool
-	Note     []byte
+	Private  []byte
 	Settles  protocol.ID
 }
 

@@ -18,7 +18,7 @@ import (
 // authorised again.
 func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Error {
 	st := p.space.state.Load()
-	c.draft.Basis = st.seq
+	c.draft.CheckedAtStateSeq = st.seq
 	e := &c.in.Envelope
 	if !p.allowed(ctx, st, c) {
 		return p.violation(st, e.Kind)
@@ -191,7 +191,7 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 	}
 	token, hash := p.space.hub.services.NewToken()
 	c.tokenHash = []byte(hex.EncodeToString(hash[:]))
-	c.draft.Note = c.note()
+	c.draft.Private = c.note()
 	c.invite.Token = token
 	if !g.ExpiresAt.IsZero() {
 		c.invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
@@ -255,7 +255,7 @@ func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
 		burst := drafts[:min(len(drafts), deliveryEntries)]
 		basis := s.state.Load().seq
 		for i := range burst {
-			burst[i].Basis = basis
+			burst[i].CheckedAtStateSeq = basis
 		}
 		for _, r := range s.journal().Append(ctx, s.name, burst) {
 			if errors.Is(r.Err, journal.ErrStale) && !s.retired.Load() && ctx.Err() == nil {

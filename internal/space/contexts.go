@@ -108,10 +108,10 @@ func (t *contexts) note(e *journal.Entry) {
 		c = t.add(env.Context, e)
 		c.Implicit = true
 	}
-	if c.Implicit && c.start.isAddressed() && !isAddressed(env, e.Thread) {
+	if c.Implicit && c.start.isAddressed() && !isAddressed(env, e.Audience) {
 		c.start = about(e) // without a start, the first broadcast decides who knows of it
 	}
-	if isAddressed(env, e.Thread) {
+	if isAddressed(env, e.Audience) {
 		c.addressed.add(env)
 	} else {
 		c.Counts.add(env)

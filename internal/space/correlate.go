@@ -51,7 +51,7 @@ func (p *publication) namedContext(name protocol.ID) (parent, bool) {
 	for _, c := range p.waiting {
 		root, _, _ := strings.Cut(string(c.draft.Envelope.Context), "/")
 		if root == string(name) || c.draft.Envelope.Context.Last() == string(name) {
-			return parent{envelope: &protocol.Envelope{From: p.from.ID}, thread: c.draft.Thread}, true
+			return parent{envelope: &protocol.Envelope{From: p.from.ID}, thread: c.draft.Audience}, true
 		}
 	}
 	return parent{}, false
@@ -96,7 +96,7 @@ func recordsOwnCall(e *protocol.Envelope, parents []*parent) bool {
 func (p *publication) parent(ctx context.Context, id protocol.ID) (parent, error) {
 	for _, c := range p.waiting {
 		if c.draft.Envelope.ID == id {
-			return parent{&c.draft.Envelope, c.draft.Thread, c.spelling}, nil
+			return parent{&c.draft.Envelope, c.draft.Audience, c.spelling}, nil
 		}
 	}
 	x, err := p.space.find(ctx, id)
@@ -118,7 +118,7 @@ func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
 	if err != nil {
 		return parent{}, err
 	}
-	return parent{&e.Envelope, e.Thread, readSpelling(e.Note)}, nil
+	return parent{&e.Envelope, e.Audience, readSpelling(e.Private)}, nil
 }
 
 // catchUp returns when this gateway has applied everything that was durable

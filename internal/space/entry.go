@@ -34,8 +34,8 @@ type Entry struct {
 }
 
 func newEntry(e *journal.Entry) *Entry {
-	return &Entry{Envelope: &e.Envelope, thread: e.Thread, hidden: e.Hidden, note: e.Note, after: e.Envelope.Seq,
-		targeted: e.Envelope.Kind == protocol.KindStreamData && readSpelling(e.Note).Targeted}
+	return &Entry{Envelope: &e.Envelope, thread: e.Audience, hidden: e.Hidden, note: e.Private, after: e.Envelope.Seq,
+		targeted: e.Envelope.Kind == protocol.KindStreamData && readSpelling(e.Private).Targeted}
 }
 
 // Frame returns the entry as one WebSocket text frame in the dialect. The

@@ -83,7 +83,7 @@ func readInvitation(e *journal.Entry) (hash [32]byte, g capability.Grant, err er
 	if refused != nil {
 		return hash, g, refused
 	}
-	token, _, _ := bytes.Cut(e.Note, []byte{'{'}) // a spelling may follow
+	token, _, _ := bytes.Cut(e.Private, []byte{'{'}) // a spelling may follow
 	if len(token) != 0 && len(token) != hex.EncodedLen(len(hash)) {
 		return hash, g, fmt.Errorf("invitation %s has no token", e.Envelope.ID)
 	}

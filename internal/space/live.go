@@ -31,7 +31,7 @@ func (p *publication) sayLive(ctx context.Context, c *candidate) {
 // everything that is in the log already. It returns the head, which is where
 // the envelope stands for an acknowledgement.
 func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
-	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread, Note: d.Note}
+	e := &journal.Entry{Envelope: d.Envelope, Audience: d.Audience, Private: d.Private}
 	s.putLive(newEntry(e))
 	head := s.Head()
 	if peers := s.hub.services.Peers; peers != nil {

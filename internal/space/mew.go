@@ -76,7 +76,7 @@ func (s *Space) announceInvited(entries []*Entry) {
 		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {
 			continue
 		}
-		_, g, err := readInvitation(&journal.Entry{Envelope: *e.Envelope, Note: e.note})
+		_, g, err := readInvitation(&journal.Entry{Envelope: *e.Envelope, Private: e.note})
 		if err != nil {
 			continue // reported by the fold
 		}

@@ -35,7 +35,7 @@ func (j *heldLog) append(t *testing.T, n int, kind protocol.Kind, payload string
 	}
 	var drafts []journal.Draft
 	for i := range n {
-		drafts = append(drafts, journal.Draft{State: kind != protocol.KindChat, Basis: newest, Envelope: protocol.Envelope{
+		drafts = append(drafts, journal.Draft{State: kind != protocol.KindChat, CheckedAtStateSeq: newest, Envelope: protocol.Envelope{
 			ID: protocol.ID(fmt.Sprintf("m-%d-%d", newest, i)), From: "alice", Kind: kind, Payload: []byte(payload),
 		}})
 	}

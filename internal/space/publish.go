@@ -319,9 +319,9 @@ func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Erro
 	if e.Kind == protocol.KindStreamData {
 		p.addressData(c)
 	}
-	c.draft.Thread = threadOf(parents)
+	c.draft.Audience = threadOf(parents)
 	if recordsOwnCall(&e, parents) {
-		c.draft.Thread = append(c.draft.Thread, anybody)
+		c.draft.Audience = append(c.draft.Audience, anybody)
 	}
 	if decides(e.Kind) {
 		c.proposals = proposalsAmong(parents)

@@ -177,7 +177,7 @@ func (p *publication) placeAgain(ctx context.Context, c *candidate) (bool, error
 	if err := p.place(ctx, c, c.use); err != nil || c.retry {
 		return c.retry, err
 	}
-	c.draft.Note = c.note()
+	c.draft.Private = c.note()
 	p.waiting = append(p.waiting, c)
 	return true, nil
 }
@@ -214,7 +214,7 @@ func (p *publication) references(ctx context.Context, c *candidate) ([]*parent, 
 	if err == nil {
 		err = p.spell(ctx, c, parents)
 	}
-	c.draft.Note = c.note()
+	c.draft.Private = c.note()
 	return parents, err
 }
 

@@ -39,7 +39,7 @@ func (l *stateLog) add(kind protocol.Kind, payload string, to ...protocol.Partic
 	}}
 	if kind == protocol.KindSpaceInvite {
 		hash := hashOf(n)
-		e.Note = []byte(hex.EncodeToString(hash[:]))
+		e.Private = []byte(hex.EncodeToString(hash[:]))
 	}
 	l.entries = append(l.entries, e)
 	return e

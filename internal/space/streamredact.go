@@ -237,7 +237,7 @@ func (p *publication) redactStream(ctx context.Context, c *candidate) (deliver b
 	}
 	x.last = *e
 	x.last.Payload, x.last.Extra = nil, nil
-	x.thread, x.spelling = c.draft.Thread, c.spelling
+	x.thread, x.spelling = c.draft.Audience, c.spelling
 	x.spelling.ID, x.spelling.Sum = "", ""
 	p.space.texts.charge(p.space, x, p.from.ID, x.redactor.Size())
 	if r.Payload != nil {
@@ -324,5 +324,5 @@ func (s *Space) endStream(id string) {
 	}
 	e.ID, e.TS, e.Payload = s.hub.newID(), s.now(), payload
 	note := (&candidate{spelling: x.spelling}).note()
-	s.publishLive(&journal.Draft{Envelope: e, Thread: x.thread, Note: note})
+	s.publishLive(&journal.Draft{Envelope: e, Audience: x.thread, Private: note})
 }

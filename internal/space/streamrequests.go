@@ -135,7 +135,7 @@ func (p *publication) addressData(c *candidate) {
 	switch {
 	case len(s.targets) > 0:
 		e.To, c.spelling.Targeted = s.targets, true
-		c.draft.Note = c.note()
+		c.draft.Private = c.note()
 	case mew && len(e.To) == 0:
 		e.To = s.audience()
 	}
@@ -193,7 +193,7 @@ func (p *publication) answerStream(ctx context.Context, c *candidate) *protocol.
 	if c.spelling.ID != "" {
 		sp.Correlation = []protocol.ID{c.spelling.ID}
 	}
-	draft := journal.Draft{Envelope: answer, Note: sp.note(nil), Thread: with(c.draft.Thread, p.from.ID)}
+	draft := journal.Draft{Envelope: answer, Private: sp.note(nil), Audience: with(c.draft.Audience, p.from.ID)}
 	if err := p.space.record(ctx, draft); err != nil {
 		p.space.log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
 		return errUnanswered()

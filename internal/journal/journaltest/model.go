@@ -80,7 +80,7 @@ func (m *model) append(rt *rapid.T, space string) {
 		drafts[i] = draft(modelIDs.Draw(rt, "id"), from(modelSenders.Draw(rt, "from")), within(modelContexts.Draw(rt, "context")))
 		drafts[i].Settles = modelSettles.Draw(rt, "settles")
 		drafts[i].State = rapid.IntRange(0, 4).Draw(rt, "state") == 0
-		drafts[i].Basis = rapid.SampledFrom([]protocol.Seq{lastState, lastState, 1 << 40, 0}).Draw(rt, "basis")
+		drafts[i].CheckedAtStateSeq = rapid.SampledFrom([]protocol.Seq{lastState, lastState, 1 << 40, 0}).Draw(rt, "basis")
 	}
 	results := m.journal.append(space, drafts...)
 	if len(results) != len(drafts) {
@@ -109,7 +109,7 @@ func (m *model) judge(space string, d journal.Draft, r journal.Result, stale *bo
 		return nil
 	case first != nil:
 		want = journal.ErrDuplicateID
-	case d.Basis < lastState:
+	case d.CheckedAtStateSeq < lastState:
 		want = journal.ErrStale
 		*stale = true
 	case d.Settles != "":

@@ -85,9 +85,9 @@ func testRoundTrip(t *testing.T, s *subject) {
 	odd.Envelope.Extra = []byte(`"x-trace":{"b":2, "a":1},"priority":1.0`)
 	odd.Envelope.Correlation = protocol.Correlation{IDs: []protocol.ID{"one"}, Array: true}
 	odd.Envelope.To = []protocol.ParticipantID{"bob", "carol@id.example.org"}
-	odd.Thread = []protocol.ParticipantID{"dave", "alice"}
+	odd.Audience = []protocol.ParticipantID{"dave", "alice"}
 	odd.Hidden = true
-	odd.Note = []byte{0, 0xff, '\n', 0}
+	odd.Private = []byte{0, 0xff, '\n', 0}
 
 	plain := draft("plain")
 	plain.Envelope.Correlation = protocol.CorrelateTo("one")

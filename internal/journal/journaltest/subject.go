@@ -85,7 +85,7 @@ func within(c protocol.ContextPath) func(*journal.Draft) {
 }
 
 func basis(seq protocol.Seq) func(*journal.Draft) {
-	return func(d *journal.Draft) { d.Basis = seq }
+	return func(d *journal.Draft) { d.CheckedAtStateSeq = seq }
 }
 
 func settles(proposal protocol.ID) func(*journal.Draft) {
@@ -151,7 +151,7 @@ func seqsOf(entries []*journal.Entry) []protocol.Seq {
 
 // entryOf is what a draft becomes.
 func entryOf(d journal.Draft, seq protocol.Seq) *journal.Entry {
-	e := &journal.Entry{Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles}
+	e := &journal.Entry{Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles}
 	e.Envelope.Seq = seq
 	e.Envelope.TS = d.Envelope.TS.Truncate(time.Microsecond)
 	return e

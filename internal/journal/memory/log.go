@@ -33,7 +33,7 @@ func (l *log) place(d *journal.Draft) journal.Result {
 		}
 		return journal.Result{Seq: first.entry.Envelope.Seq, Retry: true}
 	}
-	if d.Basis < l.lastState {
+	if d.CheckedAtStateSeq < l.lastState {
 		return refused(env.ID, journal.ErrStale)
 	}
 	if r := l.settled[d.Settles]; r != nil {
@@ -56,7 +56,7 @@ func (l *log) place(d *journal.Draft) journal.Result {
 // its caller goes on using what the draft points to.
 func newRecord(d *journal.Draft, seq protocol.Seq) *record {
 	e := &journal.Entry{
-		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles,
+		Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles,
 	}
 	e.Envelope.Seq = seq
 	data := journal.AppendEntry(nil, e)

@@ -56,7 +56,7 @@ func (j *Journal) settle(space string, drafts []journal.Draft, results []journal
 		if known {
 			continue
 		}
-		if drafts[i].Basis < state && !repeats(drafts, todo, i) {
+		if drafts[i].CheckedAtStateSeq < state && !repeats(drafts, todo, i) {
 			refuseFrom(results, i, journal.ErrStale)
 			break
 		}

@@ -55,7 +55,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 					settles := chat(fmt.Sprintf("s-%s-%d", id, w), "alice")
 					settles.Settles = protocol.ID("p-" + id)
 					stale := chat(fmt.Sprintf("stale-%s-%d", id, w), "bob")
-					stale.Basis = 0
+					stale.CheckedAtStateSeq = 0
 					j.Append(t.Context(), "lab", []journal.Draft{
 						chat("m-"+id, []string{"alice", "bob"}[i%2]), settles, chat(fmt.Sprintf("y-%s-%d", id, w), "bob"),
 						grant(fmt.Sprintf("g-%s-%d", id, w), 1<<52), stale,

@@ -66,10 +66,10 @@ type draft struct {
 
 // appendDraft appends the encoded form of a draft.
 func appendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
-	e := journal.Entry{Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles}
+	e := journal.Entry{Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles}
 	e.Envelope.Seq = 0
 	scratch = journal.AppendEntry(scratch[:0], &e)
-	dst = binary.AppendUvarint(dst, uint64(d.Basis))
+	dst = binary.AppendUvarint(dst, uint64(d.CheckedAtStateSeq))
 	dst = binary.AppendUvarint(dst, uint64(len(scratch)))
 	return append(dst, scratch...), scratch
 }

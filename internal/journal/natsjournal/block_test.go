@@ -24,7 +24,7 @@ func section(drafts ...journal.Draft) []byte {
 
 func TestBlockRoundTrip(t *testing.T) {
 	hidden := chat("c", "bob")
-	hidden.Hidden, hidden.Note, hidden.Thread = true, []byte("note"), []protocol.ParticipantID{"alice"}
+	hidden.Hidden, hidden.Private, hidden.Audience = true, []byte("note"), []protocol.ParticipantID{"alice"}
 	sections := [][]byte{section(chat("a", "alice"), grant("b", 7)), section(hidden)}
 	for _, limit := range []int{1 << 20, 0} { // as it is, and packed
 		b, err := decodeBlock(encodeDrafts(sections, limit))
@@ -37,7 +37,7 @@ func TestBlockRoundTrip(t *testing.T) {
 		if d := b.calls[0][1]; d.basis != 7 || !d.entry.State || d.entry.Envelope.ID != "b" {
 			t.Errorf("second draft: %+v", d)
 		}
-		if e := b.calls[1][0].entry; !e.Hidden || string(e.Note) != "note" || len(e.Thread) != 1 {
+		if e := b.calls[1][0].entry; !e.Hidden || string(e.Private) != "note" || len(e.Audience) != 1 {
 			t.Errorf("third draft: %+v", e)
 		}
 	}

@@ -130,11 +130,11 @@ func TestStaleAcrossGateways(t *testing.T) {
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	first := mustAppend(t, a, "lab", grant("g-1", 0))[0]
 	old := chat("m-1", "bob")
-	old.Basis = first - 1
+	old.CheckedAtStateSeq = first - 1
 	if r := b.Append(t.Context(), "lab", []journal.Draft{old, chat("m-2", "bob")}); !errors.Is(r[0].Err, journal.ErrStale) || !errors.Is(r[1].Err, journal.ErrStale) {
 		t.Errorf("checked before the grant: %+v", r)
 	}
-	old.Basis = first
+	old.CheckedAtStateSeq = first
 	mustAppend(t, b, "lab", old)
 
 	// Of two grants on one basis, through two gateways, one is admitted.

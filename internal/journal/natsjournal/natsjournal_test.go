@@ -102,7 +102,7 @@ func closeTest(t *testing.T, j *Journal) {
 // chat is a draft that everybody may send.
 func chat(id, from string) journal.Draft {
 	return journal.Draft{
-		Basis: 1 << 52, // newer than any state entry
+		CheckedAtStateSeq: 1 << 52, // newer than any state entry
 		Envelope: protocol.Envelope{
 			ID: protocol.ID(id), From: protocol.ParticipantID(from), Kind: protocol.KindChat,
 			TS: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), Payload: []byte(`{"message":"` + id + `"}`),
@@ -113,7 +113,7 @@ func chat(id, from string) journal.Draft {
 // grant is a state draft that was checked against basis.
 func grant(id string, basis protocol.Seq) journal.Draft {
 	d := chat(id, "alice")
-	d.Envelope.Kind, d.State, d.Basis = protocol.KindCapabilityGrant, true, basis
+	d.Envelope.Kind, d.State, d.CheckedAtStateSeq = protocol.KindCapabilityGrant, true, basis
 	return d
 }
 

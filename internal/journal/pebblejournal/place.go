@@ -21,7 +21,7 @@ func (j *Journal) place(g *group, l *spaceLog, space string, d *journal.Draft) j
 		return journal.Result{Seq: first.seq, Retry: true}
 	case known:
 		return refused(env.ID, journal.ErrDuplicateID)
-	case d.Basis < l.lastState:
+	case d.CheckedAtStateSeq < l.lastState:
 		return refused(env.ID, journal.ErrStale)
 	}
 	if by, settled, err := j.settledBy(g, space, d.Settles); err != nil {
@@ -82,7 +82,7 @@ func (g *group) note(l *spaceLog, space string, e *journal.Entry) {
 
 func entryOf(d *journal.Draft, seq protocol.Seq) *journal.Entry {
 	e := &journal.Entry{
-		Envelope: d.Envelope, Thread: d.Thread, State: d.State, Hidden: d.Hidden, Note: d.Note, Settles: d.Settles,
+		Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles,
 	}
 	e.Envelope.Seq = seq
 	// As it will be read back: the sink must not know more than the log.
