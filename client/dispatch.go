@@ -61,7 +61,7 @@ func (c *Client) wanted(env *protocol.Envelope) bool {
 	c.mu.Lock()
 	matcher, you := c.matcher, c.welcome.You.ID
 	c.mu.Unlock()
-	if matcher == nil || env.From == protocol.Gateway || matcher.Match(env) {
+	if matcher == nil || env.From == protocol.GatewayID || matcher.Match(env) {
 		return true
 	}
 	return !c.opts.Observe && (env.Kind.IsWork() || env.AddressedTo(you))

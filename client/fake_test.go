@@ -140,11 +140,11 @@ func (c *fakeConn) say(kind protocol.Kind, about protocol.ID, payload any) {
 }
 
 func (c *fakeConn) write(env *protocol.Envelope) bool {
-	return c.Write(c.ctx, websocket.MessageText, protocol.AppendEnvelope(nil, protocol.MEUP1, env)) == nil
+	return c.Write(c.ctx, websocket.MessageText, protocol.AppendEnvelope(nil, protocol.DialectMEUP01, env)) == nil
 }
 
 func (c *fakeConn) receive(frame []byte) {
-	in, refusal := protocol.Decode(frame, protocol.MEUP1, 5)
+	in, refusal := protocol.Decode(frame, protocol.DialectMEUP01, 5)
 	if refusal != nil {
 		c.say(protocol.KindSystemError, in.Envelope.ID, refusal)
 		return

@@ -20,8 +20,8 @@ func decode(frame []byte) (protocol.Envelope, error) {
 // frame that the gateway cannot read has no id for its answer to name, so that
 // whoever sent it would wait for ever: it must not leave.
 func encode(env *protocol.Envelope) ([]byte, error) {
-	frame := protocol.AppendEnvelope(nil, protocol.MEUP1, env)
-	if _, refusal := protocol.Decode(append([]byte(nil), frame...), protocol.MEUP1, protocol.MaxContextBytes); refusal != nil {
+	frame := protocol.AppendEnvelope(nil, protocol.DialectMEUP01, env)
+	if _, refusal := protocol.Decode(append([]byte(nil), frame...), protocol.DialectMEUP01, protocol.MaxContextBytes); refusal != nil {
 		return nil, refusal
 	}
 	return frame, nil

@@ -27,7 +27,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(thought400)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(thought400, MEUP1, DefaultContextDepth); err != nil {
+		if _, err := Decode(thought400, DialectMEUP01, DefaultContextDepth); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -36,7 +36,7 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkAppendEnvelope(b *testing.B) {
 	for _, d := range allDialects {
 		b.Run(d.String(), func(b *testing.B) {
-			in, err := Decode(thought400, MEUP1, DefaultContextDepth)
+			in, err := Decode(thought400, DialectMEUP01, DefaultContextDepth)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func BenchmarkAppendEnvelope(b *testing.B) {
 // BenchmarkAppendChat renames the text of a chat for the other dialects.
 func BenchmarkAppendChat(b *testing.B) {
 	frame := []byte(`{"kind":"chat","payload":{"message":"` + strings.Repeat("words and ", 36) + `"}}`)
-	in, err := Decode(frame, MEUP1, DefaultContextDepth)
+	in, err := Decode(frame, DialectMEUP01, DefaultContextDepth)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,6 +62,6 @@ func BenchmarkAppendChat(b *testing.B) {
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
 	for b.Loop() {
-		dst = AppendEnvelope(dst[:0], MEUP2, &in.Envelope)
+		dst = AppendEnvelope(dst[:0], DialectMEUP02, &in.Envelope)
 	}
 }

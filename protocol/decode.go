@@ -123,7 +123,7 @@ func (r *reader) envelope(root Value) *Error {
 
 func (r *reader) field(name string, key, v Value) *Error {
 	e := &r.in.Envelope
-	if r.dialect != MEUP1 && meansAbsent(name, v) {
+	if r.dialect != DialectMEUP01 && meansAbsent(name, v) {
 		return nil
 	}
 	switch name {

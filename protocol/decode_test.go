@@ -30,7 +30,7 @@ func TestDecode_IDOfMalformedFrame(t *testing.T) {
 		``:                           "",
 	} {
 		t.Run(frame, func(t *testing.T) {
-			in, err := Decode([]byte(frame), MEUP1, 5)
+			in, err := Decode([]byte(frame), DialectMEUP01, 5)
 			if err == nil || err.Code != CodeInvalidJSON {
 				t.Fatalf("got error %v, want invalid_json", err)
 			}
@@ -44,7 +44,7 @@ func TestDecode_IDOfMalformedFrame(t *testing.T) {
 func TestDecode(t *testing.T) {
 	frame := `{"protocol":"meup/v0.1","id":"e-1","ts":"2026-01-01T00:00:00Z","from":"alice","to":["bob","carol","bob"],` +
 		`"kind":"mcp/request","correlationId":["t1","t2"],"context":"r1/r2","payload":{"method":"tools/list"},"seq":12,"hops":3}`
-	in := decode(t, MEUP1, frame)
+	in := decode(t, DialectMEUP01, frame)
 	want := Envelope{
 		ID: "e-1", To: []ParticipantID{"bob", "carol"}, Kind: KindMCPRequest,
 		Correlation: Correlation{IDs: []ID{"t1", "t2"}, Array: true}, Context: "r1/r2",
@@ -59,14 +59,14 @@ func TestDecode(t *testing.T) {
 }
 
 func TestDecodeLeast(t *testing.T) {
-	in := decode(t, MEUP1, `{"kind":"chat"}`)
+	in := decode(t, DialectMEUP01, `{"kind":"chat"}`)
 	if string(in.Envelope.Payload) != "{}" || in.Payload.Type() != TypeObject || in.Payload.Len() != 0 {
 		t.Errorf("an absent payload is %s", in.Envelope.Payload)
 	}
 	if e := in.Envelope; e.ID != "" || e.To != nil || e.Context != "" || len(e.Correlation.IDs) != 0 || e.Extra != nil {
 		t.Errorf("%+v", e)
 	}
-	if in := decode(t, MEUP1, `{"kind":"chat","to":[]}`); in.Envelope.To != nil {
+	if in := decode(t, DialectMEUP01, `{"kind":"chat","to":[]}`); in.Envelope.To != nil {
 		t.Errorf("an empty to is %v", in.Envelope.To)
 	}
 }
@@ -155,7 +155,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 		`{"id":"e-1","kind":"chat","payload":{"message":"a","text":"b"}}`: {CodeInvalidPayload, "/payload/text"},
 	} {
-		in, err := Decode([]byte(frame), MEUP1, DefaultContextDepth)
+		in, err := Decode([]byte(frame), DialectMEUP01, DefaultContextDepth)
 		if want.code == "" {
 			if err != nil {
 				t.Errorf("%s: %v", frame, err)
@@ -203,7 +203,7 @@ func TestFoldedNames(t *testing.T) {
 		`{"kind":"space.invite","payload":{"Participant_id":"x"}}`:                                  "/payload/Participant_id",
 		`{"kind":"space.kick","payload":{"Participant_id":"x"}}`:                                    "/payload/Participant_id",
 	} {
-		if _, err := refused(t, MEUP1, frame); err.Code != CodeInvalidJSON || err.Path != path {
+		if _, err := refused(t, DialectMEUP01, frame); err.Code != CodeInvalidJSON || err.Path != path {
 			t.Errorf("%s: got %s at %q, want it at %q", frame, err.Code, err.Path, path)
 		}
 	}
@@ -212,7 +212,7 @@ func TestFoldedNames(t *testing.T) {
 		`{"kind":"mcp.request","payload":{"params":{"arguments":{"a":{"x":1},"b":{"X":1}}}}}`,
 		`{"kind":"mcp.response","correlationId":"r","payload":{"result":{"a":1,"A":2}}}`,
 	} {
-		decode(t, MEUP1, frame)
+		decode(t, DialectMEUP01, frame)
 	}
 }
 
@@ -223,21 +223,21 @@ func TestCostOfStrangersKeys(t *testing.T) {
 	for i := range begun {
 		begun[i] = fmt.Sprintf(`"p%d"`, i)
 	}
-	in := decode(t, MEUP1, `{"kind":"chat","to":[`+strings.Join(begun, ",")+`]}`)
+	in := decode(t, DialectMEUP01, `{"kind":"chat","to":[`+strings.Join(begun, ",")+`]}`)
 	if len(in.Envelope.To) != len(begun) {
 		t.Errorf("%d addressees", len(in.Envelope.To))
 	}
 	members := strings.Join(begun, ":0,") + ":0"
 	long := strings.Repeat("k", 500_000)
-	decode(t, MEUP1, `{"kind":"mcp.request","payload":{"method":"m","params":{"`+long+`":{`+members+`}}}}`)
+	decode(t, DialectMEUP01, `{"kind":"mcp.request","payload":{"method":"m","params":{"`+long+`":{`+members+`}}}}`)
 }
 
 func TestDecodeContextDepth(t *testing.T) {
 	frame := []byte(`{"kind":"chat","context":"a/b/c"}`)
-	if _, err := Decode(frame, MEUP1, 3); err != nil {
+	if _, err := Decode(frame, DialectMEUP01, 3); err != nil {
 		t.Error(err)
 	}
-	if _, err := Decode(frame, MEUP1, 2); !errors.Is(err, &Error{Code: CodeInvalidContext}) {
+	if _, err := Decode(frame, DialectMEUP01, 2); !errors.Is(err, &Error{Code: CodeInvalidContext}) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,10 +19,10 @@ func (r *reader) payload() *Error {
 	if err := r.foldedFields(); err != nil {
 		return err
 	}
-	if r.dialect == MEW4 && addressesGateway(e.Kind) {
-		e.To = slices.DeleteFunc(e.To, func(id ParticipantID) bool { return id == gatewayAlias || id == Gateway })
+	if r.dialect == DialectMEW04 && addressesGateway(e.Kind) {
+		e.To = slices.DeleteFunc(e.To, func(id ParticipantID) bool { return id == gatewayAlias || id == GatewayID })
 	}
-	if r.dialect != MEUP1 {
+	if r.dialect != DialectMEUP01 {
 		if err := r.usePayload(translate(e, r.in.Payload)); err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package protocol
 import "errors"
 
 // DecodeDelivered reads an envelope as a gateway gives it in the dialect
-// [MEUP1]: a frame of its socket, a line of JSON Lines, or the data of an event.
+// [DialectMEUP01]: a frame of its socket, a line of JSON Lines, or the data of an event.
 // The envelope shares the text's bytes.
 //
 // A gateway is trusted to send what section 1 promises. What it does not

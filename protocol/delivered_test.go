@@ -52,7 +52,7 @@ func FuzzDecodeDelivered(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := DecodeDelivered(AppendEnvelope(nil, MEUP1, &e))
+		again, err := DecodeDelivered(AppendEnvelope(nil, DialectMEUP01, &e))
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

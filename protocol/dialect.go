@@ -5,9 +5,9 @@ type Dialect uint8
 
 // The dialects; the zero Dialect is the default.
 const (
-	MEUP1 Dialect = iota // meup/v0.1
-	MEUP2                // meup/v0.2
-	MEW4                 // mew/v0.4
+	DialectMEUP01 Dialect = iota // meup/v0.1
+	DialectMEUP02                // meup/v0.2
+	DialectMEW04                 // mew/v0.4
 
 	dialects // how many there are
 )
@@ -19,17 +19,19 @@ const DialectCount = int(dialects)
 func ParseDialect(s string) (Dialect, bool) {
 	switch s {
 	case "meup/v0.1":
-		return MEUP1, true
+		return DialectMEUP01, true
 	case "meup/v0.2":
-		return MEUP2, true
+		return DialectMEUP02, true
 	case "mew/v0.4", "mew/v0.3":
-		return MEW4, true
+		return DialectMEW04, true
 	}
 	return 0, false
 }
 
 // DialectNames lists the dialects as a client names them.
-func DialectNames() []string { return []string{MEUP1.String(), MEUP2.String(), MEW4.String()} }
+func DialectNames() []string {
+	return []string{DialectMEUP01.String(), DialectMEUP02.String(), DialectMEW04.String()}
+}
 
 // String returns the name that stands in an envelope's protocol field.
 func (d Dialect) String() string {
@@ -44,7 +46,7 @@ func (d Dialect) Subprotocol() string {
 
 // SpellKind writes a kind in the dialect's way.
 func (d Dialect) SpellKind(k Kind) string {
-	if d == MEUP1 {
+	if d == DialectMEUP01 {
 		return string(k)
 	}
 	return k.Slash()
@@ -52,7 +54,7 @@ func (d Dialect) SpellKind(k Kind) string {
 
 // correlationField is what the dialect calls the correlation.
 func (d Dialect) correlationField() string {
-	if d == MEUP1 {
+	if d == DialectMEUP01 {
 		return "correlationId"
 	}
 	return "correlation_id"
@@ -61,7 +63,7 @@ func (d Dialect) correlationField() string {
 // chatField is where the dialect keeps a chat's text; the canonical payload
 // has it in chatText.
 func (d Dialect) chatField() string {
-	if d == MEUP1 {
+	if d == DialectMEUP01 {
 		return chatText
 	}
 	return chatTextAlias

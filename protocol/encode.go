@@ -39,7 +39,7 @@ func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
 		dst = append(dst, ',')
 		dst = append(dst, e.Extra...)
 	}
-	if e.Seq > 0 && d == MEUP1 {
+	if e.Seq > 0 && d == DialectMEUP01 {
 		dst = append(dst, `,"seq":`...)
 		dst = strconv.AppendUint(dst, uint64(e.Seq), 10)
 	}
@@ -59,13 +59,13 @@ func OneLine(text []byte) []byte {
 
 // MarshalJSON returns the envelope in the dialect meup/v0.1.
 func (e Envelope) MarshalJSON() ([]byte, error) {
-	return AppendEnvelope(nil, MEUP1, &e), nil
+	return AppendEnvelope(nil, DialectMEUP01, &e), nil
 }
 
 func appendKind(dst []byte, d Dialect, k Kind) []byte {
 	start := len(dst)
 	dst = AppendString(dst, string(k))
-	if i := bytes.IndexByte(dst[start:], '.'); i >= 0 && d != MEUP1 {
+	if i := bytes.IndexByte(dst[start:], '.'); i >= 0 && d != DialectMEUP01 {
 		dst[start+i] = '/'
 	}
 	return dst
@@ -78,7 +78,7 @@ func appendCorrelation(dst []byte, d Dialect, c Correlation) []byte {
 	dst = append(dst, ',', '"')
 	dst = append(dst, d.correlationField()...)
 	dst = append(dst, '"', ':')
-	if d == MEUP1 && !c.Array {
+	if d == DialectMEUP01 && !c.Array {
 		return AppendString(dst, string(c.IDs[0]))
 	}
 	return appendStrings(dst, c.IDs)
@@ -155,5 +155,5 @@ func FromGateway(id ID, kind Kind, now time.Time, payload any) (Envelope, error)
 	if err != nil {
 		return Envelope{}, err
 	}
-	return Envelope{ID: id, TS: now, From: Gateway, Kind: kind, Payload: raw}, nil
+	return Envelope{ID: id, TS: now, From: GatewayID, Kind: kind, Payload: raw}, nil
 }

@@ -15,11 +15,11 @@ func TestAppendEnvelope(t *testing.T) {
 		Payload: []byte(`{ "n":1.0, "message":"hi" }`), Extra: []byte(`"hops":3`), Seq: 12,
 	}
 	for d, want := range map[Dialect]string{
-		MEUP1: `{"protocol":"meup/v0.1","id":"e-1","ts":"2026-11-21T12:00:00.000005Z","from":"alice","to":["bob","carol"],"kind":"chat",` +
+		DialectMEUP01: `{"protocol":"meup/v0.1","id":"e-1","ts":"2026-11-21T12:00:00.000005Z","from":"alice","to":["bob","carol"],"kind":"chat",` +
 			`"correlationId":"e-0","context":"r1/r2","payload":{ "n":1.0, "message":"hi" },"hops":3,"seq":12}`,
-		MEUP2: `{"protocol":"meup/v0.2","id":"e-1","ts":"2026-11-21T12:00:00.000005Z","from":"alice","to":["bob","carol"],"kind":"chat",` +
+		DialectMEUP02: `{"protocol":"meup/v0.2","id":"e-1","ts":"2026-11-21T12:00:00.000005Z","from":"alice","to":["bob","carol"],"kind":"chat",` +
 			`"correlation_id":["e-0"],"context":"r1/r2","payload":{ "n":1.0, "text":"hi" },"hops":3}`,
-		MEW4: `{"protocol":"mew/v0.4","id":"e-1","ts":"2026-11-21T12:00:00.000005Z","from":"alice","to":["bob","carol"],"kind":"chat",` +
+		DialectMEW04: `{"protocol":"mew/v0.4","id":"e-1","ts":"2026-11-21T12:00:00.000005Z","from":"alice","to":["bob","carol"],"kind":"chat",` +
 			`"correlation_id":["e-0"],"context":"r1/r2","payload":{ "n":1.0, "text":"hi" },"hops":3}`,
 	} {
 		if got := string(AppendEnvelope([]byte("> "), d, &e)); got != "> "+want {
@@ -32,9 +32,9 @@ func TestAppendEnvelope(t *testing.T) {
 }
 
 func TestAppendEnvelopeLeast(t *testing.T) {
-	e := Envelope{ID: "e", TS: noon, From: Gateway, Kind: KindSystemAck}
+	e := Envelope{ID: "e", TS: noon, From: GatewayID, Kind: KindSystemAck}
 	want := `{"protocol":"mew/v0.4","id":"e","ts":"2026-11-21T12:00:00.123456Z","from":"system:gateway","kind":"system/ack","payload":{}}`
-	if got := string(AppendEnvelope(nil, MEW4, &e)); got != want {
+	if got := string(AppendEnvelope(nil, DialectMEW04, &e)); got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -61,7 +61,7 @@ func TestPayloadBytes(t *testing.T) {
 }
 
 func TestUnknownFields(t *testing.T) {
-	in := decode(t, MEUP1, `{"x" : {"b":1.0, "a":[ ]},"kind":"chat","\u0079":null,"trace id":"a\/b","payload":{}}`)
+	in := decode(t, DialectMEUP01, `{"x" : {"b":1.0, "a":[ ]},"kind":"chat","\u0079":null,"trace id":"a\/b","payload":{}}`)
 	want := `"x":{"b":1.0, "a":[ ]},"\u0079":null,"trace id":"a\/b"`
 	if got := string(in.Envelope.Extra); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -78,11 +78,11 @@ func TestCorrelationForm(t *testing.T) {
 	for form, slashed := range map[string]string{
 		`"a"`: `["a"]`, `["a"]`: `["a"]`, `["a","b","a"]`: `["a","b","a"]`,
 	} {
-		in := decode(t, MEUP1, `{"kind":"chat","correlationId":`+form+`}`)
-		if got := string(AppendEnvelope(nil, MEUP1, stamped(in))); !strings.Contains(got, `"correlationId":`+form+`,`) {
+		in := decode(t, DialectMEUP01, `{"kind":"chat","correlationId":`+form+`}`)
+		if got := string(AppendEnvelope(nil, DialectMEUP01, stamped(in))); !strings.Contains(got, `"correlationId":`+form+`,`) {
 			t.Errorf("%s became %s", form, got)
 		}
-		if got := string(AppendEnvelope(nil, MEUP2, stamped(in))); !strings.Contains(got, `"correlation_id":`+slashed+`,`) {
+		if got := string(AppendEnvelope(nil, DialectMEUP02, stamped(in))); !strings.Contains(got, `"correlation_id":`+slashed+`,`) {
 			t.Errorf("%s became %s", form, got)
 		}
 	}
@@ -108,16 +108,16 @@ func TestChatText(t *testing.T) {
 				t.Errorf("%s: %s became %s, parsed %s", d, payload, got, in.Payload.Raw())
 			}
 			e := stamped(in)
-			if got := string(AppendEnvelope(nil, MEUP1, e)); !strings.Contains(got, `"payload":`+canonical) {
+			if got := string(AppendEnvelope(nil, DialectMEUP01, e)); !strings.Contains(got, `"payload":`+canonical) {
 				t.Errorf("%s: %s went out as %s", d, payload, got)
 			}
 			slashed := strings.Replace(canonical, `"message"`, `"text"`, 1)
-			if got := string(AppendEnvelope(nil, MEW4, e)); !strings.Contains(got, `"payload":`+slashed) {
+			if got := string(AppendEnvelope(nil, DialectMEW04, e)); !strings.Contains(got, `"payload":`+slashed) {
 				t.Errorf("%s: %s went out as %s", d, payload, got)
 			}
 		}
 	}
-	in := decode(t, MEUP2, `{"kind":"reasoning/thought","payload":{"text":"hi"}}`)
+	in := decode(t, DialectMEUP02, `{"kind":"reasoning/thought","payload":{"text":"hi"}}`)
 	if string(in.Envelope.Payload) != `{"text":"hi"}` {
 		t.Errorf("a thought's text became %s", in.Envelope.Payload)
 	}
@@ -127,17 +127,17 @@ func TestChatText(t *testing.T) {
 // it passed through.
 func TestDialects(t *testing.T) {
 	frames := map[Dialect][]string{
-		MEUP1: {
+		DialectMEUP01: {
 			`{"kind":"reasoning.thought","id":"a","correlationId":"x","context":"r","payload":{"message":"m"}}`,
 			`{"kind":"reasoning/thought","correlationId":["x"],"to":["bob"],"payload":{"message":"m"},"extra":[1.0]}`,
 			`{"protocol":"meup/v0.1","kind":"chat","payload":{"text":"m"}}`,
 		},
-		MEUP2: {
+		DialectMEUP02: {
 			`{"protocol":"meup/v0.2","kind":"reasoning/thought","correlation_id":["x","y"],"payload":{"message":"m"}}`,
 			`{"kind":"reasoning.start","correlation_id":"x"}`,
 			`{"kind":"chat","payload":{"text":"m"}}`,
 		},
-		MEW4: {
+		DialectMEW04: {
 			`{"protocol":"mew/v0.4","kind":"mcp/request","payload":{"method":"m"}}`,
 			`{"protocol":"mew/v0.3","kind":"mcp/response","correlation_id":["x"],"payload":{"result":{}}}`,
 			`{"kind":"chat","payload":{"text":"m"}}`,
@@ -180,8 +180,8 @@ func TestDialectNames(t *testing.T) {
 		dialect     Dialect
 		subprotocol string
 	}{
-		"meup/v0.1": {MEUP1, "meup.v0.1"}, "meup/v0.2": {MEUP2, "meup.v0.2"},
-		"mew/v0.4": {MEW4, "mew.v0.4"}, "mew/v0.3": {MEW4, "mew.v0.4"},
+		"meup/v0.1": {DialectMEUP01, "meup.v0.1"}, "meup/v0.2": {DialectMEUP02, "meup.v0.2"},
+		"mew/v0.4": {DialectMEW04, "mew.v0.4"}, "mew/v0.3": {DialectMEW04, "mew.v0.4"},
 	} {
 		if d, ok := ParseDialect(name); !ok || d != want.dialect || d.Subprotocol() != want.subprotocol {
 			t.Errorf("%s: %v, %v", name, d, ok)
@@ -222,7 +222,7 @@ func TestAppendString(t *testing.T) {
 
 func TestFromGateway(t *testing.T) {
 	e, err := FromGateway("a1", KindSystemAck, noon, Ack{Seq: 3})
-	if err != nil || e.From != Gateway || e.ID != "a1" || !e.TS.Equal(noon) || string(e.Payload) != `{"seq":3}` {
+	if err != nil || e.From != GatewayID || e.ID != "a1" || !e.TS.Equal(noon) || string(e.Payload) != `{"seq":3}` {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if _, err := FromGateway("a1", KindSystemAck, noon, func() {}); err == nil {

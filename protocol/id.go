@@ -11,8 +11,8 @@ type ID string
 // ParticipantID names a participant of a space.
 type ParticipantID string
 
-// Gateway is the sender of everything that the gateway says itself.
-const Gateway ParticipantID = "system:gateway"
+// GatewayID is the sender of everything that the gateway says itself.
+const GatewayID ParticipantID = "system:gateway"
 
 // IsReserved reports whether the id is the gateway's own: whether it begins with
 // "system:" in any case, since people read System:gateway as the gateway.

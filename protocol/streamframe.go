@@ -11,7 +11,7 @@ import (
 
 // IsStreamFrame reports whether a frame of the dialect is stream data.
 func IsStreamFrame(frame []byte, d Dialect) bool {
-	return d == MEW4 && len(frame) > 0 && frame[0] == '#'
+	return d == DialectMEW04 && len(frame) > 0 && frame[0] == '#'
 }
 
 // envelopeOf returns the stream.data that a raw frame stands for.

@@ -20,7 +20,7 @@ func TestStreamFrame_RoundTrip(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			frame := "#" + c.id + "#" + c.data
-			in, err := protocol.Decode([]byte(frame), protocol.MEW4, 5)
+			in, err := protocol.Decode([]byte(frame), protocol.DialectMEW04, 5)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,13 +44,13 @@ func TestStreamFrame_Refused(t *testing.T) {
 		name, frame string
 		dialect     protocol.Dialect
 	}{
-		{"no second separator", "#s", protocol.MEW4},
-		{"separator alone", "#", protocol.MEW4},
-		{"no UTF-8 in the data", "#s#\xff", protocol.MEW4},
-		{"no UTF-8 in the id", "#\xc3#x", protocol.MEW4},
-		{"surrogate", "#s#\xed\xa0\x80", protocol.MEW4},
-		{"another dialect", "#s#x", protocol.MEUP1},
-		{"another dialect", "#s#x", protocol.MEUP2},
+		{"no second separator", "#s", protocol.DialectMEW04},
+		{"separator alone", "#", protocol.DialectMEW04},
+		{"no UTF-8 in the data", "#s#\xff", protocol.DialectMEW04},
+		{"no UTF-8 in the id", "#\xc3#x", protocol.DialectMEW04},
+		{"surrogate", "#s#\xed\xa0\x80", protocol.DialectMEW04},
+		{"another dialect", "#s#x", protocol.DialectMEUP01},
+		{"another dialect", "#s#x", protocol.DialectMEUP02},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			in, err := protocol.Decode([]byte(c.frame), c.dialect, 5)

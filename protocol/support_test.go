@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-var allDialects = []Dialect{MEUP1, MEUP2, MEW4}
+var allDialects = []Dialect{DialectMEUP01, DialectMEUP02, DialectMEW04}
 
 // noon is when the gateway of these tests stamps its envelopes.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 123456000, time.UTC)

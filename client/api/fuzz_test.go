@@ -85,7 +85,7 @@ func FuzzLines(f *testing.F) {
 			return
 		}
 		for i := range list {
-			line := protocol.OneLine(protocol.AppendEnvelope(nil, protocol.MEUP1, &list[i]))
+			line := protocol.OneLine(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, &list[i]))
 			again, err := DecodeEnvelope(bytes.Clone(line))
 			if err != nil && !wellFormed(&list[i]) {
 				continue // a gateway sends no such thing
@@ -93,7 +93,7 @@ func FuzzLines(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%v in %s", err, line)
 			}
-			if once := protocol.AppendEnvelope(nil, protocol.MEUP1, &again); wellFormed(&list[i]) && !bytes.Equal(protocol.OneLine(once), line) {
+			if once := protocol.AppendEnvelope(nil, protocol.DialectMEUP01, &again); wellFormed(&list[i]) && !bytes.Equal(protocol.OneLine(once), line) {
 				t.Fatalf("%s\n%s", line, once)
 			}
 		}

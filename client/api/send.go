@@ -74,7 +74,7 @@ func pause(ctx context.Context, cause error) bool {
 
 func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (Receipt, error) {
 	draft := encodeDraft(e)
-	if _, refused := protocol.Decode(bytes.Clone(draft), protocol.MEUP1, protocol.MaxContextBytes); refused != nil {
+	if _, refused := protocol.Decode(bytes.Clone(draft), protocol.DialectMEUP01, protocol.MaxContextBytes); refused != nil {
 		return Receipt{}, refused
 	}
 	r, err := c.request(ctx, http.MethodPost, inSpace(space, "envelopes"), nil, bytes.NewReader(draft))

@@ -43,7 +43,7 @@ configuration; explain does not see it.`,
 	fl.StringVar(&f.space, "space", "", "space; may be left out where there is one alone")
 	fl.StringVar(&f.participant, "participant", "", "participant (required)")
 	fl.StringVar(&f.envelope, "envelope", "", "file with the envelope, - for standard input (required)")
-	fl.StringVar(&f.dialect, "dialect", protocol.MEUP1.String(), "dialect that the envelope is written in")
+	fl.StringVar(&f.dialect, "dialect", protocol.DialectMEUP01.String(), "dialect that the envelope is written in")
 	return c
 }
 

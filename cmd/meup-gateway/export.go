@@ -170,7 +170,7 @@ func (x *exporter) lines(ctx context.Context) error {
 			x.progress.read()
 			continue
 		}
-		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.MEUP1, e.Envelope)), '\n')
+		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.DialectMEUP01, e.Envelope)), '\n')
 		if _, err := x.out.Write(termsafe.JSON(line)); err != nil {
 			return err
 		}

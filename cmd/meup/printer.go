@@ -24,7 +24,7 @@ func (p *printer) print(e *protocol.Envelope) error {
 	case e.Kind == protocol.KindSystemWelcome: // of a connection that was opened again
 		return nil
 	case p.json:
-		return p.write(string(termsafe.JSON(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.MEUP1, e)))))
+		return p.write(string(termsafe.JSON(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, e)))))
 	case e.Kind == protocol.KindStreamData && !p.kinds: // its text comes again, whole
 		return nil
 	}

@@ -205,7 +205,7 @@ func (t *tailing) live(ctx context.Context, member *client.Client) error {
 			continue
 		case err != nil:
 			return err
-		case e.From == protocol.Gateway && !t.sieve.matcher.Match(&e):
+		case e.From == protocol.GatewayID && !t.sieve.matcher.Match(&e):
 			continue
 		}
 		if err := t.printer.print(&e); err != nil {

@@ -117,7 +117,7 @@ func (t *attention) forget(env *protocol.Envelope) {
 // wants reports whether a chat is a question for this agent.
 func (t *attention) wants(env *protocol.Envelope) bool {
 	text := chatText(env)
-	if env.From == t.you || env.From == protocol.Gateway || strings.TrimSpace(text) == "" {
+	if env.From == t.you || env.From == protocol.GatewayID || strings.TrimSpace(text) == "" {
 		return false
 	}
 	addressed := env.AddressedTo(t.you)

@@ -33,7 +33,7 @@ func (r *room) presence(event string, who protocol.ParticipantID) {
 		r.w.Participants = append(r.w.Participants, protocol.Participant{ID: who})
 	}
 	r.sees(protocol.Envelope{
-		From: protocol.Gateway, Kind: protocol.KindSystemPresence,
+		From: protocol.GatewayID, Kind: protocol.KindSystemPresence,
 		Payload: fmt.Appendf(nil, `{"event":%q,"participant":{"id":%q}}`, event, who),
 	})
 }

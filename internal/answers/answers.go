@@ -65,7 +65,7 @@ type task struct {
 // names it that no rule of this package is needed for.
 func (t *Tracker) Apply(env *protocol.Envelope) (question protocol.ID) {
 	switch {
-	case env.From == protocol.Gateway:
+	case env.From == protocol.GatewayID:
 	case env.Kind == protocol.KindChat && env.Context == "":
 		return t.addChat(env)
 	case env.Kind == protocol.KindChatAcknowledge:

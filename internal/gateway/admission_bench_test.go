@@ -100,7 +100,7 @@ func BenchmarkAdmission(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(thought(0))))
 		for i := range b.N {
-			in, err := protocol.Decode(thought(i), protocol.MEUP1, 5)
+			in, err := protocol.Decode(thought(i), protocol.DialectMEUP01, 5)
 			if out := s.Publish(b.Context(), sender, []space.Attempt{{In: in, Err: err}}); out[0].Err != nil {
 				b.Fatal(out[0].Err)
 			}
@@ -111,7 +111,7 @@ func BenchmarkAdmission(b *testing.B) {
 // BenchmarkStages takes the stages of an admission one by one.
 func BenchmarkStages(b *testing.B) {
 	frame := thought(1)
-	in, refused := protocol.Decode(frame, protocol.MEUP1, 5)
+	in, refused := protocol.Decode(frame, protocol.DialectMEUP01, 5)
 	if refused != nil {
 		b.Fatal(refused)
 	}
@@ -127,13 +127,13 @@ func BenchmarkStages(b *testing.B) {
 			}
 		})
 	}
-	stage("decode", func() { _, _ = protocol.Decode(frame, protocol.MEUP1, 5) })
+	stage("decode", func() { _, _ = protocol.Decode(frame, protocol.DialectMEUP01, 5) })
 	stage("schema", func() { _ = schemas.Payload(in.Envelope.Kind, in.Payload) })
 	stage("safety", func() { _, _ = redactor.Envelope(b.Context(), in.Envelope.Kind, in.Payload, protocol.Value{}) })
 	e := in.Envelope
 	e.ID, e.From, e.Seq = "x", "planner", 7
 	var buf []byte
-	stage("encode", func() { buf = protocol.AppendEnvelope(buf[:0], protocol.MEUP1, &e) })
+	stage("encode", func() { buf = protocol.AppendEnvelope(buf[:0], protocol.DialectMEUP01, &e) })
 	entry := &journal.Entry{Envelope: e}
 	stage("journal encode", func() { buf = journal.AppendEntry(buf[:0], entry) })
 	stage("journal decode", func() { _, _ = journal.DecodeEntry(buf) })

@@ -81,10 +81,10 @@ func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool
 
 func (p *publication) allowedForMEW(ctx context.Context, c *candidate) bool {
 	e := &c.in.Envelope
-	if p.from.Dialect == protocol.MEW4 && e.Kind == protocol.KindStreamData {
+	if p.from.Dialect == protocol.DialectMEW04 && e.Kind == protocol.KindStreamData {
 		return true // checkStream looks at the writers of the stream
 	}
-	if p.from.Dialect != protocol.MEW4 || e.Kind != protocol.KindMCPResponse {
+	if p.from.Dialect != protocol.DialectMEW04 || e.Kind != protocol.KindMCPResponse {
 		return false
 	}
 	for _, id := range e.Correlation.IDs {

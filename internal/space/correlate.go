@@ -61,7 +61,7 @@ func (p *publication) namedContext(name protocol.ID) (parent, bool) {
 func threadOf(parents []*parent) []protocol.ParticipantID {
 	var thread []protocol.ParticipantID
 	add := func(id protocol.ParticipantID) {
-		if id != protocol.Gateway && id != anybody && !slices.Contains(thread, id) {
+		if id != protocol.GatewayID && id != anybody && !slices.Contains(thread, id) {
 			thread = append(thread, id)
 		}
 	}

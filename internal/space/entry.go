@@ -52,7 +52,7 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 	if e.spelled != nil {
 		spelled.Payload = e.spelled[d]
 	}
-	if d != protocol.MEUP1 {
+	if d != protocol.DialectMEUP01 {
 		sp := readSpelling(e.note)
 		sp.apply(&spelled)
 	}
@@ -64,7 +64,7 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 // streamFrame returns stream data as the dialect has it, if that is not an
 // envelope.
 func (e *Entry) streamFrame(d protocol.Dialect) []byte {
-	if d != protocol.MEW4 || e.Envelope.Kind != protocol.KindStreamData {
+	if d != protocol.DialectMEW04 || e.Envelope.Kind != protocol.KindStreamData {
 		return nil
 	}
 	raw, ok := protocol.AppendStreamFrame(nil, e.Envelope.Payload)
@@ -112,13 +112,13 @@ func encodeTogether(entries []*Entry) {
 	}
 	block = make([]byte, 0, size)
 	for i, e := range entries {
-		block = appendFrame(block, protocol.MEUP1, e.Envelope)
+		block = appendFrame(block, protocol.DialectMEUP01, e.Envelope)
 		ends[i] = len(block)
 	}
 	start := 0
 	for i, e := range entries {
 		f := block[start:ends[i]]
-		e.frames[protocol.MEUP1].Store(&f)
+		e.frames[protocol.DialectMEUP01].Store(&f)
 		start = ends[i]
 	}
 }

@@ -102,7 +102,7 @@ func (r *room) say(who protocol.ParticipantID, frames ...string) []space.Outcome
 func attempts(frames []string) []space.Attempt {
 	list := make([]space.Attempt, len(frames))
 	for i, f := range frames {
-		list[i].In, list[i].Err = protocol.Decode([]byte(f), protocol.MEUP1, protocol.DefaultContextDepth)
+		list[i].In, list[i].Err = protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
 	}
 	return list
 }

@@ -82,14 +82,14 @@ func (s *Space) announceInvited(entries []*Entry) {
 		}
 		payload := map[string]any{
 			"event":       "invited",
-			"participant": s.describe(Connected{ID: g.Recipient}, protocol.MEW4, s.now()),
+			"participant": s.describe(Connected{ID: g.Recipient}, protocol.DialectMEW04, s.now()),
 			"invited_by":  e.Envelope.From,
 		}
 		if doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth); err == nil && doc.Root().Get("reason").Exists() {
 			payload["reason"] = json.RawMessage(doc.Root().Get("reason").Raw())
 		}
 		for _, m := range s.members() {
-			if m.Speaks() == protocol.MEW4 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.SightOf(m.Viewer())) {
+			if m.Speaks() == protocol.DialectMEW04 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.SightOf(m.Viewer())) {
 				m.post(m.own(protocol.KindSystemPresence, "", payload))
 			}
 		}

@@ -152,7 +152,7 @@ func (s *Space) presenceEntryLocked(event string, id protocol.ParticipantID, now
 		}
 		spelled[d] = e.Payload
 	}
-	e.Payload = spelled[protocol.MEUP1]
+	e.Payload = spelled[protocol.DialectMEUP01]
 	return &Entry{Envelope: &e, except: id, spelled: &spelled}
 }
 

@@ -95,7 +95,7 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	}
 	m.space.observer().FromJournal(len(entries))
 	d.Entries = m.sift(entries, 0)
-	if m.Speaks() == protocol.MEUP1 {
+	if m.Speaks() == protocol.DialectMEUP01 {
 		encodeTogether(d.Entries)
 	}
 	return true

@@ -199,7 +199,7 @@ func (p *publication) latest(ctx context.Context, id protocol.ID) (protocol.ID, 
 // references resolves the ids of a candidate and returns the envelopes that it
 // correlates to. A retry is answered.
 func (p *publication) references(ctx context.Context, c *candidate) ([]*parent, error) {
-	if p.from.Dialect != protocol.MEUP1 {
+	if p.from.Dialect != protocol.DialectMEUP01 {
 		if c.in.Envelope.ID != "" {
 			c.spelling.Sum = sumOf(c.in)
 			if err := p.place(ctx, c, 0); err != nil || c.retry {

@@ -20,7 +20,7 @@ var streamAnswers = map[protocol.Kind]protocol.Kind{
 // answersStream returns the kind of the gateway's answer to an envelope; "" if it
 // does not answer it. A stream.request in other dialects is for participants.
 func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
-	if k == protocol.KindStreamRequest && f.Dialect != protocol.MEW4 {
+	if k == protocol.KindStreamRequest && f.Dialect != protocol.DialectMEW04 {
 		return ""
 	}
 	return streamAnswers[k]
@@ -31,7 +31,7 @@ func (p *publication) checkStream(c *candidate) *protocol.Error {
 	kind, payload := c.in.Envelope.Kind, c.in.Payload
 	id := payload.Get("stream_id").Text()
 	s, open := p.space.streams.get(id)
-	mew := p.from.Dialect == protocol.MEW4
+	mew := p.from.Dialect == protocol.DialectMEW04
 	switch kind {
 	case protocol.KindStreamRequest:
 		if mew {
@@ -110,7 +110,7 @@ func (p *publication) checkStreamOwner(c *candidate, s *stream, open bool) *prot
 	switch kind := c.in.Envelope.Kind; {
 	case !open:
 		return protocol.Errorf(protocol.CodeStreamNotFound, "No such stream is open.")
-	case s.owner != p.from.ID && p.from.Dialect != protocol.MEW4:
+	case s.owner != p.from.ID && p.from.Dialect != protocol.DialectMEW04:
 		return protocol.Errorf(protocol.CodeIdentityMismatch, "The stream is %s's.", s.owner)
 	case s.owner != p.from.ID:
 		return protocol.Errorf(protocol.CodeUnauthorized, "The stream is %s's; only its owner can do this.", s.owner)
@@ -131,7 +131,7 @@ func (p *publication) addressData(c *candidate) {
 	if !open {
 		return
 	}
-	e, mew := &c.draft.Envelope, p.from.Dialect == protocol.MEW4
+	e, mew := &c.draft.Envelope, p.from.Dialect == protocol.DialectMEW04
 	switch {
 	case len(s.targets) > 0:
 		e.To, c.spelling.Targeted = s.targets, true

@@ -35,7 +35,7 @@ func (s *stream) audience() []protocol.ParticipantID {
 		return nil
 	}
 	list := s.opened.To
-	if s.opened.From != protocol.Gateway {
+	if s.opened.From != protocol.GatewayID {
 		list = with(list, s.opened.From)
 	}
 	for _, id := range s.writers {
@@ -71,7 +71,7 @@ func (t *streams) note(e *protocol.Envelope) {
 	case e.Kind == protocol.KindStreamOpen && !open:
 		t.addLocked(id, e, payload)
 		return
-	case !open || e.From != s.owner && e.From != protocol.Gateway:
+	case !open || e.From != s.owner && e.From != protocol.GatewayID:
 		return
 	}
 	switch e.Kind {
@@ -100,7 +100,7 @@ func (t *streams) addLocked(id string, e *protocol.Envelope, payload protocol.Va
 		return
 	}
 	s := stream{owner: e.From, opened: protocol.Envelope{From: e.From, To: e.To, TS: e.TS, Context: e.Context, Seq: e.Seq}}
-	if e.From == protocol.Gateway {
+	if e.From == protocol.GatewayID {
 		s.owner, s.targets = participantIn(payload, "owner"), targetsIn(payload)
 	}
 	s.writers = []protocol.ParticipantID{s.owner}

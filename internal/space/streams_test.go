@@ -137,7 +137,7 @@ func TestStreams_Bounds(t *testing.T) {
 // a half, whatever participants ask for.
 func TestStreams_DetailsAreBounded(t *testing.T) {
 	r := open(t, rights{"mew": {"*"}, "bob": {"*"}}, nil)
-	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.MEW4})
+	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.DialectMEW04})
 	defer mew.leave()
 	large := strings.Repeat("x", 100_000)
 	refused := 0
@@ -152,7 +152,7 @@ func TestStreams_DetailsAreBounded(t *testing.T) {
 	for i := range 20 { // opened all the same, and listed without the description
 		r.must("bob", fmt.Sprintf(`{"kind": "stream.open", "payload": {"stream_id": "b%d", "description": "%s"}}`, i, large))
 	}
-	late := r.join(space.JoinOptions{ID: "bob", Dialect: protocol.MEW4})
+	late := r.join(space.JoinOptions{ID: "bob", Dialect: protocol.DialectMEW04})
 	defer late.leave()
 	streams, size := late.activeStreams()
 	if len(streams) != 22 || size > 1<<20+1<<19 {
@@ -162,7 +162,7 @@ func TestStreams_DetailsAreBounded(t *testing.T) {
 
 func TestStreams_OrderWithinBurst(t *testing.T) {
 	r := open(t, rights{"mew": {"*"}, "bob": {"*"}}, nil)
-	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.MEW4})
+	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.DialectMEW04})
 	defer mew.leave()
 	bob := r.join(space.JoinOptions{ID: "bob"})
 	defer bob.leave()
@@ -195,7 +195,7 @@ func TestStreams_OrderWithinBurst(t *testing.T) {
 // TestStreams_RetriedRequest: a request that is sent again opens nothing again.
 func TestStreams_RetriedRequest(t *testing.T) {
 	r := open(t, rights{"mew": {"*"}}, nil)
-	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.MEW4})
+	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.DialectMEW04})
 	defer mew.leave()
 	request := `{"id": "r-1", "ts": "2026-11-22T10:00:00Z", "kind": "stream/request", "payload": {"direction": "upload"}}`
 	mew.say(request)
@@ -214,7 +214,7 @@ func TestStreams_RetriedRequest(t *testing.T) {
 func TestStreams_UnansweredRequest(t *testing.T) {
 	log := &failing{Journal: memory.New(memory.Options{})}
 	r := open(t, rights{"mew": {"*"}}, func(s *space.Services) { s.Journal = &failsAfterOne{failing: log} })
-	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.MEW4})
+	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.DialectMEW04})
 	defer mew.leave()
 	if o := mew.say(`{"kind": "stream/request", "payload": {"direction": "upload"}}`)[0]; code(o.Err) != protocol.CodeUnavailable {
 		t.Error("the request:", o.Err)
@@ -297,7 +297,7 @@ func TestStreams_BetweenGateways(t *testing.T) {
 		return r
 	}
 	first := gateway(0)
-	own := first.join(space.JoinOptions{ID: "own", Dialect: protocol.MEW4})
+	own := first.join(space.JoinOptions{ID: "own", Dialect: protocol.DialectMEW04})
 	defer own.leave()
 	request := own.say(`{"kind": "stream/request", "payload": {"direction": "upload", "target": ["agg"]}}`,
 		`{"kind": "chat", "payload": {"text": "x"}}`)
@@ -306,8 +306,8 @@ func TestStreams_BetweenGateways(t *testing.T) {
 	}
 	second := gateway(1)
 	second.hub.SetRemote("lab", []space.Connected{{ID: "own"}})
-	agg := second.join(space.JoinOptions{ID: "agg", Dialect: protocol.MEW4})
-	bob := second.join(space.JoinOptions{ID: "bob", Dialect: protocol.MEW4})
+	agg := second.join(space.JoinOptions{ID: "agg", Dialect: protocol.DialectMEW04})
+	bob := second.join(space.JoinOptions{ID: "bob", Dialect: protocol.DialectMEW04})
 	defer agg.leave()
 	defer bob.leave()
 	streams, _ := agg.activeStreams()

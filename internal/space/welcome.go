@@ -20,7 +20,7 @@ func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protoco
 func (s *Space) Participants() []protocol.Participant {
 	list := []protocol.Participant{}
 	for _, c := range s.Present() {
-		list = append(list, s.describe(c, protocol.MEUP1, s.now()))
+		list = append(list, s.describe(c, protocol.DialectMEUP01, s.now()))
 	}
 	return list
 }
@@ -40,12 +40,12 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 		Protocol:     m.Speaks().String(),
 	}
 	for _, c := range s.Present() {
-		if m.Speaks() == protocol.MEW4 && c.ID == m.ID {
+		if m.Speaks() == protocol.DialectMEW04 && c.ID == m.ID {
 			continue // MEW lists the others
 		}
 		w.Participants = append(w.Participants, s.describe(c, m.Speaks(), now))
 	}
-	if m.Speaks() == protocol.MEW4 {
+	if m.Speaks() == protocol.DialectMEW04 {
 		w.ActiveStreams = s.activeStreams(s.SightOf(m.Viewer()))
 	}
 	return appendFrame(dst, m.Speaks(), m.own(protocol.KindSystemWelcome, "", w))
@@ -54,10 +54,10 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 // capabilitiesOf lists what a participant holds, spelled for the dialect.
 func (st *State) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, now time.Time) []json.RawMessage {
 	list := st.ledger.Display(id, now)
-	if d != protocol.MEUP1 {
+	if d != protocol.DialectMEUP01 {
 		list = st.ledger.DisplaySlash(id, now)
 	}
-	if d == protocol.MEW4 {
+	if d == protocol.DialectMEW04 {
 		return mewCapabilities(list)
 	}
 	return append(make([]json.RawMessage, 0, len(list)), list...)

@@ -11,7 +11,7 @@ import (
 // job that begins with it.
 func (t *Tracker) place(e *Entry, it *item) (ref, bool) {
 	env := e.Envelope
-	if env.From == protocol.Gateway {
+	if env.From == protocol.GatewayID {
 		return ref{}, false
 	}
 	question, taken := t.question(env)

@@ -68,7 +68,7 @@ func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 		h.t.Fatal(refused)
 	}
 	for _, f := range frames {
-		in, bad := protocol.Decode([]byte(f), protocol.MEUP1, protocol.DefaultContextDepth)
+		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
 		if o := s.Publish(context.Background(), sender, []space.Attempt{{In: in, Err: bad}})[0]; o.Err != nil {
 			h.t.Fatalf("%s: %v", f, o.Err)
 		}

@@ -128,7 +128,7 @@ func (t *Tracker) Apply(ctx context.Context, e Entry) (Event, bool) {
 		return Event{}, false
 	}
 	var it *item
-	if isRelevant(env.Kind) && env.From != protocol.Gateway {
+	if isRelevant(env.Kind) && env.From != protocol.GatewayID {
 		it = newItem(&e) // parsed outside the lock
 	}
 	t.mu.Lock()

@@ -104,7 +104,7 @@ func TestDoorAfterAKick(t *testing.T) {
 	if refused != nil {
 		t.Fatal(refused)
 	}
-	in, refused := protocol.Decode([]byte(`{"kind": "space.kick", "payload": {"participant_id": "bob"}}`), protocol.MEUP1, 5)
+	in, refused := protocol.Decode([]byte(`{"kind": "space.kick", "payload": {"participant_id": "bob"}}`), protocol.DialectMEUP01, 5)
 	if o := room.Publish(t.Context(), sender, []space.Attempt{{In: in, Err: refused}})[0]; o.Err != nil {
 		t.Fatal(o.Err)
 	}

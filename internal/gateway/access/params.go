@@ -104,10 +104,10 @@ var parameterTypes = map[string]string{
 // offered takes the dialect from the subprotocols that the client offers. The
 // order is the one in which the upgrade selects among them.
 func (o *ConnectOptions) offered(r *http.Request) bool {
-	if HasToken(r.Header["Sec-Websocket-Protocol"], protocol.MEUP1.Subprotocol()) {
+	if HasToken(r.Header["Sec-Websocket-Protocol"], protocol.DialectMEUP01.Subprotocol()) {
 		return false // the space's own, unless the query names one
 	}
-	for _, d := range []protocol.Dialect{protocol.MEUP2, protocol.MEW4} {
+	for _, d := range []protocol.Dialect{protocol.DialectMEUP02, protocol.DialectMEW04} {
 		if HasToken(r.Header["Sec-Websocket-Protocol"], d.Subprotocol()) {
 			o.Join.Dialect = d
 			return true

@@ -42,8 +42,8 @@ func TestParseConnect(t *testing.T) {
 		"space=lab&context=a%2Fb":    {Join: space.JoinOptions{Filter: protocol.Filter{Contexts: []string{"a/b"}}}},
 		"space=lab&kinds=chat,+x.*":  {Join: space.JoinOptions{Filter: protocol.Filter{Kinds: []string{"chat", "x.*"}}}},
 		"space=lab&from=a&from=b":    {Join: space.JoinOptions{Filter: protocol.Filter{From: []protocol.ParticipantID{"a", "b"}}}},
-		"space=lab&dialect=mew/v0.4": {Join: space.JoinOptions{Dialect: protocol.MEW4}, DialectNamed: true},
-		"space=lab&dialect=mew/v0.3": {Join: space.JoinOptions{Dialect: protocol.MEW4}, DialectNamed: true},
+		"space=lab&dialect=mew/v0.4": {Join: space.JoinOptions{Dialect: protocol.DialectMEW04}, DialectNamed: true},
+		"space=lab&dialect=mew/v0.3": {Join: space.JoinOptions{Dialect: protocol.DialectMEW04}, DialectNamed: true},
 		"space=lab&utm_source=proxy": {},
 	} {
 		got, refused := parse(t, query)
@@ -71,13 +71,13 @@ func TestParseConnectRefuses(t *testing.T) {
 
 func TestDialectFromSubprotocol(t *testing.T) {
 	for offer, want := range map[string]protocol.Dialect{
-		"meup.v0.1, bearer.x": protocol.MEUP1, "meup.v0.2, bearer.x": protocol.MEUP2, "bearer.x,mew.v0.4": protocol.MEW4,
+		"meup.v0.1, bearer.x": protocol.DialectMEUP01, "meup.v0.2, bearer.x": protocol.DialectMEUP02, "bearer.x,mew.v0.4": protocol.DialectMEW04,
 	} {
 		if o, refused := parse(t, "space=lab", offer); refused != nil || o.Join.Dialect != want {
 			t.Errorf("%s: %v, %v", offer, o, refused)
 		}
 	}
-	if o, _ := parse(t, "space=lab&dialect=meup/v0.1", "mew.v0.4"); o.Join.Dialect != protocol.MEUP1 {
+	if o, _ := parse(t, "space=lab&dialect=meup/v0.1", "mew.v0.4"); o.Join.Dialect != protocol.DialectMEUP01 {
 		t.Error("the parameter does not go before the subprotocol")
 	}
 }

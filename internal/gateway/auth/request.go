@@ -92,7 +92,7 @@ func fromSubprotocols(values []string) (string, error) {
 		}
 	}
 	if token != "" && !spoken {
-		return "", malformed("offer the subprotocol %s beside the one with the token", protocol.MEUP1.Subprotocol())
+		return "", malformed("offer the subprotocol %s beside the one with the token", protocol.DialectMEUP01.Subprotocol())
 	}
 	return token, nil
 }

@@ -77,7 +77,7 @@ func TestOperatorsExample(t *testing.T) {
 		t.Errorf("got limits %+v", cfg.Limits)
 	}
 	lab, ok := cfg.Space("lab")
-	if !ok || lab.Dialect != protocol.MEUP1 || lab.Everyone || len(lab.Participants) != 2 {
+	if !ok || lab.Dialect != protocol.DialectMEUP01 || lab.Everyone || len(lab.Participants) != 2 {
 		t.Fatalf("got %+v", lab)
 	}
 	alice, planner := lab.Participants[0], lab.Participants[1]
@@ -222,7 +222,7 @@ spaces: {lab: {dialect: mew/v0.3, visibility: everyone, proposals: {decide: expl
 	want.Ring = config.Ring{Entries: 7, Bytes: 64 << 10}
 	want.LoginFailures = config.LoginFailures{Burst: 3, Refill: time.Minute}
 	want.Retention = config.Retention{Age: 36 * time.Hour, Bytes: 1500}
-	want.Spaces = []config.Space{{Name: "lab", Dialect: protocol.MEW4, Everyone: true, DecideExplicitly: true, Limits: limit.Defaults()}}
+	want.Spaces = []config.Space{{Name: "lab", Dialect: protocol.DialectMEW04, Everyone: true, DecideExplicitly: true, Limits: limit.Defaults()}}
 	if !reflect.DeepEqual(cfg, want) {
 		t.Errorf("got  %+v\nwant %+v", cfg, want)
 	}

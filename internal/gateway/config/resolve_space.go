@@ -29,7 +29,7 @@ func (r *resolver) space(cfg *Config, name textValue, f *spaceShape) Space {
 	s := Space{Name: name.value, Limits: r.limits(cfg.Limits, &f.Limits)}
 	r.dialect(&s, f.Dialect)
 	r.visibility(&s, f.Visibility)
-	if s.Dialect == protocol.MEW4 && !s.Everyone {
+	if s.Dialect == protocol.DialectMEW04 && !s.Everyone {
 		r.warnf(f.Dialect.place, "clients of mew/v0.4 address what all are to see; give %s visibility: everyone", shorten(s.Name))
 	}
 	r.decide(&s, f.Proposals.Decide)

@@ -106,7 +106,7 @@ func eventOptions(r *http.Request, v visitor) (space.JoinOptions, *protocol.Erro
 	if refused != nil {
 		return space.JoinOptions{}, refused
 	}
-	o.Join.Dialect = protocol.MEUP1
+	o.Join.Dialect = protocol.DialectMEUP01
 	return o.Join, nil
 }
 
@@ -216,7 +216,7 @@ func (s *eventStream) entry(e *space.Entry) {
 	if e.Envelope.Seq > 0 {
 		id = s.mark(e.Envelope.Seq)
 	}
-	s.event(name, id, e.JSON(protocol.MEUP1))
+	s.event(name, id, e.JSON(protocol.DialectMEUP01))
 }
 
 // event appends one event; JSON as the gateway writes it has no line breaks

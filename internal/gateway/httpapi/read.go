@@ -123,7 +123,7 @@ func writePage(w http.ResponseWriter, r *http.Request, v visitor, page *space.Pa
 			p.buf = append(p.buf, ',')
 		}
 		comma = true
-		p.buf = protocol.AppendEnvelope(p.buf, protocol.MEUP1, e.Envelope)
+		p.buf = protocol.AppendEnvelope(p.buf, protocol.DialectMEUP01, e.Envelope)
 	}
 	p.buf = append(p.buf, `],"next":`...)
 	p.buf = strconv.AppendUint(p.buf, uint64(page.Next), 10)
@@ -140,7 +140,7 @@ func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v visitor) {
 		access.WriteError(w, refused)
 		return
 	}
-	v.write(w, append(protocol.AppendEnvelope(nil, protocol.MEUP1, e.Envelope), '\n'))
+	v.write(w, append(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, e.Envelope), '\n'))
 }
 
 func wantsLines(r *http.Request) bool {
@@ -193,7 +193,7 @@ func writeLines(w http.ResponseWriter, r *http.Request, v visitor, page *space.P
 
 func (p *pageWriter) line(e *space.Entry) {
 	at := len(p.buf)
-	p.buf = protocol.AppendEnvelope(p.buf, protocol.MEUP1, e.Envelope)
+	p.buf = protocol.AppendEnvelope(p.buf, protocol.DialectMEUP01, e.Envelope)
 	protocol.OneLine(p.buf[at:])
 	p.buf = append(p.buf, '\n')
 }

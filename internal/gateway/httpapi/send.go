@@ -276,7 +276,7 @@ func (p *posting) attempt(frame []byte) space.Attempt {
 	if frame == nil || int64(len(frame)) > p.most {
 		return space.Attempt{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
 	}
-	in, err := protocol.Decode(frame, protocol.MEUP1, max(p.limits.ContextDepth, 1))
+	in, err := protocol.Decode(frame, protocol.DialectMEUP01, max(p.limits.ContextDepth, 1))
 	return space.Attempt{In: in, Err: err}
 }
 

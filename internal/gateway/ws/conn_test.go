@@ -191,7 +191,7 @@ func tcpPair(t *testing.T) (server, client net.Conn) {
 func TestGather(t *testing.T) {
 	block := []byte("first|second|third|")
 	d := space.Delivery{Control: []byte("own|")}
-	got := gather(nil, &d, protocol.MEUP1)
+	got := gather(nil, &d, protocol.DialectMEUP01)
 	if len(got) != 1 || string(concat(got)) != "own|" {
 		t.Errorf("own frames alone: %q", got)
 	}

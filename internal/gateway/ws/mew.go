@@ -64,7 +64,7 @@ func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr net
 	if join.participant != "" && join.participant != identity.Participant {
 		return nil, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", identity.Participant)
 	}
-	return s.join(ctx, room, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.MEW4}))
+	return s.join(ctx, room, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.DialectMEW04}))
 }
 
 // turnAwayUnless waits for the join to be read. It reports whether it has given
@@ -114,7 +114,7 @@ func withSpace(r *http.Request) *http.Request {
 	}
 	q.Set("space", name)
 	if !q.Has("dialect") {
-		q.Set("dialect", protocol.MEUP2.String())
+		q.Set("dialect", protocol.DialectMEUP02.String())
 	}
 	changed := r.Clone(r.Context())
 	changed.URL.RawQuery = q.Encode()
@@ -142,7 +142,7 @@ func (s *session) switchDialect(frame []byte) (joined bool, err error) {
 	}
 	join = join || fields.Get("type").EqualText("join")
 	spoken, known := protocol.ParseDialect(doc.Root().Get("protocol").Text())
-	if !join && (!known || spoken != protocol.MEW4) {
+	if !join && (!known || spoken != protocol.DialectMEW04) {
 		return false, nil
 	}
 	if join {
@@ -153,7 +153,7 @@ func (s *session) switchDialect(frame []byte) (joined bool, err error) {
 			return true, s.refuse("", access.BadRequest("This connection is to another space than the join names."))
 		}
 	}
-	s.member.Switch(protocol.MEW4)
+	s.member.Switch(protocol.DialectMEW04)
 	s.sender = s.member.Sender()
 	return join, nil
 }
@@ -193,7 +193,7 @@ func (s *Server) turnAway(wsConn *websocket.Conn, refused *protocol.Error) {
 	defer cancel()
 	e, err := protocol.FromGateway("join", protocol.KindSystemError, time.Now(), refused)
 	if err == nil {
-		err = wsConn.Write(ctx, websocket.MessageText, protocol.AppendEnvelope(nil, protocol.MEW4, &e))
+		err = wsConn.Write(ctx, websocket.MessageText, protocol.AppendEnvelope(nil, protocol.DialectMEW04, &e))
 	}
 	if err != nil {
 		_ = wsConn.CloseNow()

@@ -192,7 +192,7 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 // stack, its request and its buffers are not needed any more.
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
-	if x.maySwitch = maySwitch; maySwitch || member.Speaks() == protocol.MEW4 {
+	if x.maySwitch = maySwitch; maySwitch || member.Speaks() == protocol.DialectMEW04 {
 		x.address = dialed(r)
 	}
 	if s.options.NewViolations != nil {

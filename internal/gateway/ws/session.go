@@ -90,7 +90,7 @@ func (s *session) readLoop(ctx context.Context) error {
 					return err
 				}
 				attempts = attempts[:0]
-			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Speaks() != protocol.MEUP1:
+			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Speaks() != protocol.DialectMEUP01:
 				if err := s.heartbeat(a.In); err != nil {
 					return err
 				}
@@ -256,7 +256,7 @@ func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
 			s.member.Acknowledge(o.ID, o.Seq)
 		}
 		if o.Invite != nil {
-			if s.member.Speaks() == protocol.MEW4 {
+			if s.member.Speaks() == protocol.DialectMEW04 {
 				o.Invite.Status, o.Invite.ConnectionURL = "created", s.address
 			}
 			s.member.Tell(protocol.KindSpaceInviteAck, o.ID, o.Invite)
