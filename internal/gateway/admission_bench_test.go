@@ -17,8 +17,8 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// nowhere is a journal that keeps nothing and is done at once: what is left of
-// an admission is the gateway's own work.
+// nowhere is a journal that discards every entry at once, so that the
+// benchmarks measure the gateway alone.
 type nowhere struct{ seq protocol.Seq }
 
 func (n *nowhere) Append(_ context.Context, _ string, drafts []journal.Draft) []journal.Result {
@@ -48,7 +48,7 @@ func (*nowhere) Follow(journal.Sink, journal.Replaced)         {}
 func (*nowhere) Ready() error                                  { return nil }
 func (*nowhere) Close() error                                  { return nil }
 
-// thought is a reasoning.thought of 400 bytes; ids differ.
+// thought returns a reasoning.thought of 400 bytes with an id of its own.
 func thought(n int) []byte {
 	return fmt.Appendf(nil, `{"protocol":"meup/v0.1","id":"01a1fc65-a637-74d6-8e9d-%012d","kind":"reasoning.thought","context":"01a1fc65-a630-7ae0-9369-e0ed48999a86","payload":{"message":"The listing shows four files; the one called deployment.md is the most likely to say how a release is rolled back, so I read its first two hundred lines before the others.","tool_name":"read_text_file","parallel_group":0,"confidence":0.82}}`, n)
 }
@@ -92,8 +92,8 @@ func benchSpace(b *testing.B) (*space.Space, *space.Sender) {
 	return s, sender
 }
 
-// BenchmarkAdmission is the whole admission of an envelope but for the
-// journal: decode, identity, schema, limits, capabilities, safety.
+// BenchmarkAdmission measures the admission of an envelope without the journal:
+// decode, identity, schema, limits, capabilities, safety.
 func BenchmarkAdmission(b *testing.B) {
 	s, sender := benchSpace(b)
 	b.Run("thought 400 B", func(b *testing.B) {
@@ -108,7 +108,7 @@ func BenchmarkAdmission(b *testing.B) {
 	})
 }
 
-// BenchmarkStages takes the stages of an admission one by one.
+// BenchmarkStages measures the stages of an admission one by one.
 func BenchmarkStages(b *testing.B) {
 	frame := thought(1)
 	in, refused := protocol.Decode(frame, protocol.DialectMEUP01, 5)

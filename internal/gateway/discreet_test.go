@@ -25,8 +25,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// discreetConfig has tokens that occur nowhere else, and a participant for
-// each way to be refused.
+// discreetConfig has tokens that occur nowhere else, and one participant for
+// each reason to be rejected.
 const discreetConfig = `
 data: ":memory:"
 listen: 127.0.0.1:0
@@ -45,17 +45,18 @@ spaces:
       olga: {token: secret-of-olga, capabilities: ["*"]}
 `
 
-// privacy is what no log, no error and no metric may hold.
+// privacy is a log writer that collects secrets which no log, error or metric
+// may contain.
 type privacy struct {
 	t       *testing.T
 	secrets []string
 
 	mu     sync.Mutex
 	log    bytes.Buffer
-	errors bytes.Buffer // everything that refusals said
+	errors bytes.Buffer // the texts of all errors
 }
 
-// Write takes a line of the gateway's log.
+// Write appends a line of the gateway's log.
 func (p *privacy) Write(line []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +70,7 @@ func (p *privacy) refusal(text []byte) {
 	p.errors.WriteByte('\n')
 }
 
-// body makes a message's text that occurs nowhere else.
+// body returns a message text that occurs nowhere else.
 func (p *privacy) body() string {
 	text := fmt.Sprintf("whisper-%d-of-the-sender", len(p.secrets))
 	p.secrets = append(p.secrets, text)
@@ -89,7 +90,7 @@ func (p *privacy) holds(where, text string) {
 	}
 }
 
-// discreet is a gateway whose log is read, at all levels.
+// discreet is a gateway whose log is captured at all levels.
 type discreet struct {
 	*privacy
 	gw   *gateway.Gateway
@@ -134,7 +135,7 @@ func parseConfig(t *testing.T, yaml string) *config.Config {
 	return cfg
 }
 
-// dial connects; the refusal, if there is one, is noted.
+// dial connects, and records the error if the gateway rejects the connection.
 func (d *discreet) dial(query string, o *websocket.DialOptions) (*websocket.Conn, int) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
@@ -169,8 +170,8 @@ func bearer(token string) *websocket.DialOptions {
 	return &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}}
 }
 
-// until reads up to a frame of that kind with that text in it; refusals on the
-// way are noted.
+// until reads up to a frame of that kind that contains text, and records errors
+// on the way.
 func (d *discreet) until(ws *websocket.Conn, kind protocol.Kind, text string) []byte {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
@@ -194,7 +195,7 @@ func (d *discreet) until(ws *websocket.Conn, kind protocol.Kind, text string) []
 	}
 }
 
-// ends reads up to the close frame, whose reason is noted.
+// ends reads up to the close frame and records its reason.
 func (d *discreet) ends(ws *websocket.Conn) {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
@@ -215,14 +216,14 @@ func (d *discreet) ends(ws *websocket.Conn) {
 	}
 }
 
-// refused sends a frame and waits for the refusal with that code.
+// refused sends a frame and waits for the error with that code.
 func (d *discreet) refused(ws *websocket.Conn, code protocol.Code, frame string) {
 	d.t.Helper()
 	say(d.t, ws, frame)
 	d.until(ws, protocol.KindSystemError, `"`+string(code)+`"`)
 }
 
-// post sends over HTTP. Whatever the answer says is noted.
+// post sends over HTTP and records the response.
 func (d *discreet) post(path, token, body string) int {
 	d.t.Helper()
 	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodPost, "http://"+d.addr+path, strings.NewReader(body))
@@ -240,8 +241,9 @@ func (d *discreet) post(path, token, body string) int {
 	return resp.StatusCode
 }
 
-// TestNeitherTokensNorBodiesAreTold goes through all that a gateway does with
-// them, and looks for them in all that it says to others than their owners.
+// TestNeitherTokensNorBodiesAreTold uses every feature that handles tokens and
+// bodies, and checks that they appear in no log, error or metric and in no
+// frame for another participant.
 func TestNeitherTokensNorBodiesAreTold(t *testing.T) {
 	t.Parallel()
 	d := startDiscreet(t)
@@ -340,7 +342,7 @@ func (d *discreet) refusedEnvelopes(alice, bob *websocket.Conn) {
 	d.ends(large)
 }
 
-// invites has an invitation's token made, which its inviter alone may see.
+// invites makes an invitation, whose token only the inviter may see.
 func (d *discreet) invites(alice *websocket.Conn) {
 	d.t.Helper()
 	reason := d.body()
@@ -407,7 +409,7 @@ func (d *discreet) overHTTP() {
 	}
 }
 
-// reloads puts a configuration in force in which bob has another token.
+// reloads applies a configuration in which bob has another token.
 func (d *discreet) reloads(bob *websocket.Conn) {
 	d.gw.Reload(parseConfig(d.t, strings.ReplaceAll(discreetConfig, "secret-of-bob", "secret-of-new")))
 	d.ends(bob)

@@ -1,5 +1,5 @@
-// Package gateway puts a gateway together from its configuration: journal,
-// hub, door, WebSockets, HTTP. It is the one place besides the commands that
-// knows every part; the commands and the tests both start gateways through it,
-// so that what is tested is what runs.
+// Package gateway assembles a gateway from its configuration: journal, hub,
+// admission, WebSockets, HTTP. Apart from the commands, it is the only package
+// that imports every part. Commands and tests both start gateways through it,
+// so that the tests run the same code.
 package gateway

@@ -16,11 +16,11 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway"
 )
 
-// stuckDisk holds every sync from freeze to release.
+// stuckDisk blocks every sync from freeze to release.
 type stuckDisk struct {
 	mu       sync.Mutex
-	released chan struct{} // nil: syncs are done
-	stuck    chan struct{} // receives when a sync is held
+	released chan struct{} // nil: syncs complete
+	stuck    chan struct{} // receives when a sync is blocked
 }
 
 func (d *stuckDisk) String() string { return "stuck disk" }
@@ -69,7 +69,7 @@ func TestDrain_DiskThatHangs(t *testing.T) {
 	<-g.Opened()
 	disk.freeze()
 	posted := make(chan struct{})
-	go func() { // ends when the disk answers, or the connection is cut
+	go func() { // ends when the sync returns, or the connection is cut
 		defer close(posted)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/api/spaces/lab/envelopes",
 			strings.NewReader(`{"kind":"chat","payload":{"message":"hello"}}`))

@@ -10,16 +10,18 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/access"
 )
 
-// maxUnauthenticated bounds the connections that serve no participant.
+// maxUnauthenticated bounds the connections without an authenticated
+// participant.
 const maxUnauthenticated = 1024
 
-// heavySlots is how many long frames and bodies are decoded and admitted at one
-// time: each takes up to 16 times its bytes until the log has it.
+// heavySlots is how many long frames and bodies are decoded and admitted
+// concurrently. Each uses up to 16 times its size in memory until it is in the
+// log.
 const heavySlots = 4
 
-// connLimits divides the descriptors that the process may have: a quarter is
-// kept for the log and for everything else that opens files, and up to a
-// quarter of the others is for connections without a participant.
+// connLimits divides the file descriptors of the process. It reserves a quarter
+// for the log and other files; up to a quarter of the rest is for connections
+// without a participant.
 func connLimits(descriptors uint64) access.ConnLimits {
 	total := int(min(descriptors, 1<<24))
 	total -= min(max(total/4, 64), total/2, 2048)
@@ -28,7 +30,7 @@ func connLimits(descriptors uint64) access.ConnLimits {
 }
 
 // descriptorLimit returns how many files this process may have open. The Go
-// runtime has raised the soft limit to the hard one.
+// runtime has raised the soft limit to the hard limit.
 func descriptorLimit() uint64 {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
@@ -38,20 +40,20 @@ func descriptorLimit() uint64 {
 }
 
 // newHTTPServer returns a server for one of the gateway's listeners. It has no
-// ReadTimeout, which would end event streams and upgraded connections: headers
-// have a time limit, and bodies are read by who asks for them, see
+// ReadTimeout, which would end event streams and upgraded connections. Headers
+// have a time limit; each handler bounds the read of its body, see
 // [access.HoldBody].
 func (g *Gateway) newHTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: g.options.Config.HandshakeTimeout, IdleTimeout: 30 * time.Second,
 		MaxHeaderBytes: 32 << 10, WriteTimeout: time.Minute, ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelDebug),
 		ConnContext: g.conns.Context, ConnState: g.conns.StateChanged,
-		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 32}, // a connection counts as one
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 32}, // a connection counts once, however many streams it has
 	}
 }
 
-// NewSideServer returns a server for metrics or profiles on a listener of their
-// own, with the time limits of the gateway. The listener is to be one of
+// NewSideServer returns a server for metrics or profiles on a separate
+// listener, with the time limits of the gateway. Wrap the listener with
 // CountConns.
 func (g *Gateway) NewSideServer(h http.Handler) *http.Server {
 	return g.newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,9 +66,10 @@ func (g *Gateway) NewSideServer(h http.Handler) *http.Server {
 	}))
 }
 
-// CountConns lets the connections of a listener count with the gateway's.
+// CountConns wraps a listener so that its connections count against the
+// gateway's limits.
 func (g *Gateway) CountConns(l net.Listener) net.Listener { return g.conns.Listen(l) }
 
-// Connections returns how many connections serve no participant and how many
-// serve one.
+// Connections returns how many connections are unauthenticated and how many
+// belong to a participant.
 func (g *Gateway) Connections() (unauthenticated, authenticated int) { return g.conns.Counts() }

@@ -57,8 +57,8 @@ func tcpDial(t *testing.T, g *meuptest.Gateway, text string) net.Conn {
 	return c
 }
 
-// TestUnsentBodies_AreHungUp: no route waits for the body of a client that has
-// no token, and none waits for one that it does not want.
+// No route waits for the body of a client without a token, or for a body that
+// it does not use.
 func TestUnsentBodies_AreHungUp(t *testing.T) {
 	t.Parallel()
 	g := meuptest.Start(t, meuptest.Config)
@@ -76,7 +76,7 @@ func TestUnsentBodies_AreHungUp(t *testing.T) {
 	}
 }
 
-// TestBodies_KeepTheConnection: a body that was read whole costs no connection.
+// A request whose body was read completely leaves the connection open.
 func TestBodies_KeepTheConnection(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	const body = `{"kind":"chat","payload":{"message":"hello"}}`
@@ -94,8 +94,8 @@ func TestBodies_KeepTheConnection(t *testing.T) {
 	}
 }
 
-// TestBodies_OverHTTP2: bodies are read there too, and one that does not come
-// ends its request alone.
+// Bodies are read over HTTP/2 too; one that does not arrive ends only its
+// request.
 func TestBodies_OverHTTP2(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	server := httptest.NewUnstartedServer(g.Gateway())
@@ -137,8 +137,8 @@ func TestBodies_OverHTTP2(t *testing.T) {
 	}
 }
 
-// TestSideServer_UnsentBodies: the listeners of metrics and profiles do not wait
-// either, and count with the others.
+// The listeners of metrics and profiles do not wait for bodies either, and
+// their connections count with the others.
 func TestSideServer_UnsentBodies(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -172,8 +172,7 @@ func TestSideServer_UnsentBodies(t *testing.T) {
 	}
 }
 
-// TestSilentUpgrades_DoNotBlockJoins: connections that never join displace each
-// other and not the clients that do.
+// Connections that never join evict each other, not clients that join.
 func TestSilentUpgrades_DoNotBlockJoins(t *testing.T) {
 	g := meuptest.Start(t, "max_connections: 4\n"+meuptest.Config)
 	const upgrade = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
@@ -208,14 +207,13 @@ func TestSilentUpgrades_DoNotBlockJoins(t *testing.T) {
 	}
 }
 
-// TestDrain_DownloadEnds: a download that is running when the gateway is
-// stopped comes to its end.
+// A download that is in progress when the gateway stops completes.
 func TestDrain_DownloadEnds(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	const n = 100
 	post(t, g, "alice", "big", n, 150_000)
 	c := tcpDial(t, g, "GET /api/spaces/lab/envelopes?limit=1000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer bob-token\r\n\r\n")
-	idle := tcpDial(t, g, "") // would be waited for by http.Server.Shutdown
+	idle := tcpDial(t, g, "") // http.Server.Shutdown would wait for it
 	resp, err := http.ReadResponse(bufio.NewReaderSize(c, 16), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -239,8 +237,8 @@ func TestDrain_DownloadEnds(t *testing.T) {
 	<-stopped
 }
 
-// TestHost_Rebound: a page that has its own name resolved to a loopback address
-// reads nothing that needs no token.
+// A page that has its own name resolved to a loopback address cannot read the
+// endpoints that need no token.
 func TestHost_Rebound(t *testing.T) {
 	g := meuptest.Start(t, "origins: [\"https://ui.example.org\"]\n"+meuptest.Config)
 	for _, c := range []struct {

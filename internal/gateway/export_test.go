@@ -2,14 +2,14 @@ package gateway
 
 import "github.com/cockroachdb/pebble/v2/vfs"
 
-// NATSSecrets lets tests look at what is taken from addresses.
+// NATSSecrets exports natsSecrets for tests.
 var NATSSecrets = natsSecrets
 
 // SetFS puts the embedded log on another file system.
 func (o *Options) SetFS(fs vfs.FS) { o.fs = fs }
 
-// Wait waits until a Drain that has given up waiting is through.
+// Wait waits until a Drain that has returned ErrNotClosed completes.
 func (g *Gateway) Wait() { g.ending.Wait() }
 
-// ConnLimits lets tests look at how descriptors are divided.
+// ConnLimits exports connLimits for tests.
 var ConnLimits = connLimits

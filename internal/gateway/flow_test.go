@@ -20,7 +20,7 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-// seen is what these tests look at of a frame.
+// seen holds the fields of a frame that these tests check.
 type seen struct {
 	ID      string `json:"id"`
 	Kind    string `json:"kind"`
@@ -30,7 +30,7 @@ type seen struct {
 	} `json:"payload"`
 }
 
-// dial connects who to the space lab.
+// dial connects a participant to the space lab.
 func dial(t *testing.T, g *meuptest.Gateway, who, query string) *websocket.Conn {
 	t.Helper()
 	ws, err := tryDial(g, who, query)
@@ -79,33 +79,33 @@ func tryNext(ws *websocket.Conn) (seen, error) {
 	return s, json.Unmarshal(frame, &s)
 }
 
-// chatFrame is a chat of about that many bytes.
+// chatFrame is a chat of about size bytes.
 func chatFrame(id string, size int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"kind":"chat","payload":{"message":%q}}`, id, strings.Repeat("x", max(0, size-60)))
 }
 
-// TestASlowReaderCostsNothing stops reading while 48 megabytes flow by. The
-// gateway does not hold them for it, nobody else waits, and it gets every one
-// of them when it reads again.
+// TestASlowReaderCostsNothing stops reading while 48 megabytes are delivered.
+// The gateway does not buffer them for the slow reader and no other member
+// waits. When it reads again, it receives all of them.
 func TestASlowReaderCostsNothing(t *testing.T) {
 	const count, size = 12_000, 4000
-	g := meuptest.Start(t, "idle_timeout: 0\n"+meuptest.Config) // or a slow machine ends the slow reader
+	g := meuptest.Start(t, "idle_timeout: 0\n"+meuptest.Config) // otherwise a slow machine closes the slow reader
 	quick := dial(t, g, "bob", "")
 	next(t, quick)                        // the welcome
-	flow(t, g, quick, "n", count/2, size) // ring and log have what they need then
+	flow(t, g, quick, "n", count/2, size) // ring and log have reached their working size
 	before := heap()
 	slow := dial(t, g, "bob", "")
 	next(t, slow)
 	flow(t, g, quick, "m", count, size)
 	after := heap()
 	t.Logf("heap %d kB before, %d kB after %d kB that nobody has read", before>>10, after>>10, count*size>>10)
-	if after > before+count*size*2/3 { // a third is for the tables of the log, which are on the heap at times
+	if after > before+count*size*2/3 { // a third is for the memory tables of the log, which are on the heap at times
 		t.Errorf("the heap grew from %d to %d bytes", before, after)
 	}
 	receive(t, slow, "m", count)
 }
 
-// flow lets chats go from alice to a reader.
+// flow sends chats from alice and reads them with reader.
 func flow(t *testing.T, g *meuptest.Gateway, reader *websocket.Conn, name string, count, size int) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -145,7 +145,8 @@ func post(t *testing.T, g *meuptest.Gateway, who, name string, count, size int) 
 	}
 }
 
-// receive reads the chats name0, name1, … of somebody and nothing else.
+// receive reads the chats name0, name1, … of one sender and expects nothing
+// else.
 func receive(t *testing.T, ws *websocket.Conn, name string, count int) {
 	t.Helper()
 	last := uint64(0)
@@ -169,8 +170,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestResumingWhileOthersSpeak cuts a reader again and again while somebody
-// keeps sending: from wherever it resumes, nothing is missing or comes twice.
+// TestResumingWhileOthersSpeak cuts a reader again and again while another
+// participant sends. Wherever it resumes, nothing is missing or duplicated.
 func TestResumingWhileOthersSpeak(t *testing.T) {
 	const count = 3000
 	g := meuptest.Start(t, "ring: {entries: 16}\n"+meuptest.Config)
@@ -219,8 +220,8 @@ func resumeAgainAndAgain(t *testing.T, g *meuptest.Gateway, query string, count 
 	}
 }
 
-// TestAFloodWithoutReading: who sends without reading what comes back is slowed
-// down to what it reads; it takes no memory, and nobody else notices.
+// A client that sends without reading its responses is slowed down to the rate
+// at which it reads. It uses no memory and does not delay other members.
 func TestAFloodWithoutReading(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(meuptest.Config, "rate: 100000", "rate: 100000000", 1)+"violations: {max: 0}\n")
 	flood := dial(t, g, "planner", "ack=true&echo=false")
@@ -229,7 +230,7 @@ func TestAFloodWithoutReading(t *testing.T) {
 	stuck := make(chan int, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() { // ends when a write hangs, or with ctx
+	go func() { // ends when a write blocks, or with ctx
 		n := 0
 		for ; ctx.Err() == nil; n++ {
 			late, done := context.WithTimeout(ctx, 2*time.Second)
@@ -262,8 +263,8 @@ func TestAFloodWithoutReading(t *testing.T) {
 	}
 }
 
-// TestComingAndGoing connects and disconnects thousands of times, in good order
-// and by cutting the line. TestMain sees what is left behind.
+// TestComingAndGoing connects and disconnects thousands of times, with a close
+// frame and by cutting the connection. TestMain detects leaked goroutines.
 func TestComingAndGoing(t *testing.T) {
 	const each, workers = 1250, 8
 	g := meuptest.Start(t, meuptest.Config)
@@ -291,8 +292,8 @@ func TestComingAndGoing(t *testing.T) {
 	}
 }
 
-// comeAndGo connects, and leaves as soon as the welcome is there: by a close
-// frame, or by cutting the line.
+// comeAndGo connects and leaves after the welcome: by a close frame, or by
+// cutting the connection.
 func comeAndGo(g *meuptest.Gateway, cut bool) error {
 	conn, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", g.Addr())
 	if err != nil {

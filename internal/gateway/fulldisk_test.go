@@ -29,8 +29,7 @@ func (d *fullDisk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// TestFullDisk_ReadersGoOn: with a full disk only sending is refused, and
-// /readyz names no path.
+// With a full disk only sending is rejected, and /readyz names no path.
 func TestFullDisk_ReadersGoOn(t *testing.T) {
 	disk := &fullDisk{}
 	g := meuptest.Start(t, meuptest.Config, func(o *gateway.Options) { o.SetFS(errorfs.Wrap(vfs.Default, disk)) })
@@ -88,7 +87,7 @@ func TestFullDisk_ReadersGoOn(t *testing.T) {
 	}
 }
 
-// sorted returns the fields of a flat JSON object of two in one order.
+// sorted returns the two fields of a flat JSON object in a fixed order.
 func sorted(object string) string {
 	a, b, _ := strings.Cut(strings.Trim(object, "{}\n"), ",")
 	return min(a, b) + "," + max(a, b)

@@ -28,21 +28,21 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// Options configure a gateway.
+// Options configures a gateway.
 type Options struct {
 	Config  *config.Config
 	Logger  *slog.Logger // nil: discards everything
 	Version httpapi.Version
-	Page    fs.FS // the web page's files; nil: those that are part of the program
+	Page    fs.FS // the web page's files; nil: the bundled ones
 	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
 	// an error otherwise.
 	AcceptLoss bool
 
-	fs vfs.FS // of the embedded log; nil: the machine's. Tests make it fail
+	fs vfs.FS // of the embedded log; nil: the operating system's. Tests inject failures
 }
 
-// Gateway is a gateway in this process. New makes it, Serve serves it, and
-// Drain or Close ends it.
+// Gateway is a gateway in this process. New creates it, Serve serves it, and
+// Drain or Close stops it.
 type Gateway struct {
 	options Options
 	log     *slog.Logger
@@ -50,22 +50,22 @@ type Gateway struct {
 	metrics *metrics.Metrics
 	safety  *redactor
 	codes   access.LoginCodes
-	page    httpapi.Page // nil: none is served
+	page    httpapi.Page // nil: the gateway serves no page
 	http    *http.Server
-	// certificate is the one of new connections; nil: plain HTTP.
+	// certificate is used for new connections; nil: plain HTTP.
 	certificate atomic.Pointer[tls.Certificate]
 	conns       *access.Conns
 
 	background context.Context //nolint:containedctx // ends with Close
 	stop       context.CancelFunc
-	opening    context.CancelFunc // gives up opening the log
+	opening    context.CancelFunc // cancels opening the log
 	running    sync.WaitGroup
 	closing    sync.Once
 	draining   atomic.Bool
-	ending     sync.WaitGroup // a Drain, which may go on after it has returned
+	ending     sync.WaitGroup // a Drain, which may still run after ErrNotClosed
 
-	// opened is closed when the log is open, or openErr gives the reason why it
-	// is not. The fields below are set before.
+	// opened is closed when the log is open, or when openErr has the reason why
+	// it is not. The fields below are set before.
 	opened  chan struct{}
 	openErr error
 	journal journal.Journal
@@ -74,13 +74,13 @@ type Gateway struct {
 	ws      *ws.Server
 	api     *httpapi.Server
 	turns   *turns.Store
-	cluster *clusterLink // nil: no other gateways
+	cluster *clusterLink // nil: a single gateway
 }
 
-// New makes a gateway and begins to open its log. It does not wait for the log:
-// Opened reports when it is open, and until then Serve answers /healthz, and
-// every other request with 503. When ctx ends before the log is open, opening
-// it is given up; later it has no effect.
+// New creates a gateway and starts to open its log. It does not wait for the
+// log: Opened reports when it is open. Until then Serve answers /healthz, and
+// every other request with 503. If ctx ends before the log is open, opening it
+// is canceled; later it has no effect.
 func New(ctx context.Context, o Options) (*Gateway, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -111,8 +111,8 @@ func New(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// open opens the log and starts everything that needs it. When the log cannot
-// be opened, it stops the HTTP server, so that Serve returns.
+// open opens the log and starts everything that needs it. If the log cannot be
+// opened, it closes the HTTP server, so that Serve returns.
 func (g *Gateway) open(ctx context.Context) {
 	err := g.openLog(ctx, g.options.Config)
 	if err == nil {
@@ -124,10 +124,10 @@ func (g *Gateway) open(ctx context.Context) {
 		g.openErr = errStopped
 	}
 	close(g.opened)
-	_ = g.http.Close() // it has only listeners to close
+	_ = g.http.Close() // only listeners can fail to close
 }
 
-// assemble makes and starts the parts that need the log.
+// assemble creates and starts the parts that need the log.
 func (g *Gateway) assemble(cfg *config.Config) {
 	services := space.Services{
 		Journal: g.journal, Validate: schemas.Payload, Safety: g.safety, Observer: g.metrics,
@@ -154,7 +154,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	})
 }
 
-// serveParts makes the WebSocket server and the HTTP API.
+// serveParts creates the WebSocket server and the HTTP API.
 func (g *Gateway) serveParts(cfg *config.Config) {
 	door := &access.Door{
 		Hub: g.hub, Auth: g.auth, Ready: g.readable, Logger: g.log, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
@@ -181,8 +181,7 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	g.api = httpapi.New(options)
 }
 
-// orNever puts a time that nobody lives to see in the place of 0, which is how
-// a configuration says never.
+// orNever replaces 0, which means never in a configuration, with 100 years.
 func orNever(d time.Duration) time.Duration {
 	if d == 0 {
 		return 100 * 365 * 24 * time.Hour
@@ -199,13 +198,13 @@ func (g *Gateway) newViolations() ws.Violations {
 func newID() protocol.ID {
 	id, err := uuid.NewV7()
 	if err != nil {
-		panic(err) // the system has no randomness: nothing can be safe
+		panic(err) // without randomness nothing is secure
 	}
 	return protocol.ID(id.String())
 }
 
-// Reload puts another configuration in force, once the log is open. It returns
-// the settings that only a restart can change.
+// Reload applies another configuration. It waits until the log is open. It
+// returns the settings that need a restart.
 func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	if <-g.opened; g.openErr != nil {
 		return nil
@@ -223,8 +222,8 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	return fixedDifferences(before, cfg)
 }
 
-// spacesOf lists the spaces that a token is good for, the one that it is an
-// invitation to included.
+// spacesOf lists the spaces that a token is valid for, including the space that
+// it is an invitation to.
 func (g *Gateway) spacesOf(ctx context.Context, token string, now time.Time) ([]string, error) {
 	names, err := g.auth.Spaces(ctx, token, now)
 	if name, _, ok, _ := g.hub.InvitedTo(auth.Hash(token)); ok {
@@ -235,7 +234,7 @@ func (g *Gateway) spacesOf(ctx context.Context, token string, now time.Time) ([]
 	return names, err
 }
 
-// has reports whether the log of a space has an envelope of this id.
+// has reports whether the log of a space has an envelope with this id.
 func (g *Gateway) has(ctx context.Context, name string, id protocol.ID) (bool, error) {
 	_, err := g.journal.Lookup(ctx, name, id)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -244,11 +243,11 @@ func (g *Gateway) has(ctx context.Context, name string, id protocol.ID) (bool, e
 	return err == nil, err
 }
 
-// invites is what the authenticator knows of invitations: the hub's index, and
-// the state of the space that it names.
+// invites looks up invitations for the authenticator: in the hub's index, and
+// in the state of the named space.
 type invites struct{ *space.Hub }
 
-// LookupInvite returns the invitation with a token of this digest.
+// LookupInvite returns the invitation whose token has this hash.
 func (i invites) LookupInvite(ctx context.Context, name string, hash [32]byte) (auth.Invitation, bool, error) {
 	s, err := i.Space(ctx, name)
 	if err != nil {

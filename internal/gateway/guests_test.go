@@ -64,8 +64,8 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign makes a JWT for ada that is good for an hour; claims override that, and
-// leave out what is nil.
+// sign returns a JWT for ada that is valid for an hour. claims override its
+// claims; a nil value removes one.
 func (i *issuer) sign(t *testing.T, key *ecdsa.PrivateKey, claims jwt.MapClaims) string {
 	t.Helper()
 	all := jwt.MapClaims{"iss": i.URL, "aud": "meup", "sub": "248289761001", "nick": "ada", "exp": time.Now().Add(time.Hour).Unix()}
@@ -83,8 +83,8 @@ func (i *issuer) sign(t *testing.T, key *ecdsa.PrivateKey, claims jwt.MapClaims)
 	return signed
 }
 
-// guestConfig lets guests of the issuer into lab and, for another audience,
-// into office.
+// guestConfig admits guests of the issuer to lab and, with another audience, to
+// office.
 func guestConfig(i *issuer) string {
 	return fmt.Sprintf(`
 login_failures: {burst: 100, refill: 1h}
@@ -101,8 +101,8 @@ spaces:
 `, i.URL)
 }
 
-// connect dials a space with a token. Without a connection there is the status
-// and the code of the refusal.
+// connect dials a space with a token. Without a connection it returns the
+// status and the code of the error.
 func connect(t *testing.T, g *meuptest.Gateway, space, token string) (ws *websocket.Conn, status int, code protocol.Code) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -126,7 +126,7 @@ func connect(t *testing.T, g *meuptest.Gateway, space, token string) (ws *websoc
 	return nil, resp.StatusCode, refusal.Code
 }
 
-// received is a frame as a client sees it.
+// received is a frame as a client decodes it.
 type received struct {
 	ID      string          `json:"id"`
 	From    string          `json:"from"`
@@ -134,7 +134,7 @@ type received struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// envelope reads the next frame that is none of presence.
+// envelope reads the next frame that is not a presence notice.
 func envelope(t *testing.T, ws *websocket.Conn) received {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -260,8 +260,7 @@ func TestGuestWhoseIssuerIsDown(t *testing.T) {
 	}
 }
 
-// TestGuestIsDisconnectedWhenTheTokenExpires: what was good at the door is not
-// good for ever.
+// A token that was valid at join time disconnects its guest when it expires.
 func TestGuestIsDisconnectedWhenTheTokenExpires(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -285,8 +284,7 @@ func TestGuestIsDisconnectedWhenTheTokenExpires(t *testing.T) {
 	}
 }
 
-// TestGuestsLeaveWhenTheIssuerIsTrustedNoMore: a reload holds for those who
-// are there.
+// A reload applies to guests that are already connected.
 func TestGuestsLeaveWhenTheIssuerIsTrustedNoMore(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)

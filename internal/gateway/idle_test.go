@@ -9,8 +9,9 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-// A connection that waits holds nothing of what was written to it, however much
-// that was: a welcome lists everybody with all that they may do.
+// An idle connection retains no memory for the frames that were written to it,
+// even for a large welcome, which lists all participants with their
+// capabilities.
 func TestIdleConnection_HoldsNoWelcome(t *testing.T) {
 	const connections = 100
 	capabilities := make([]string, 100)
@@ -26,7 +27,7 @@ func TestIdleConnection_HoldsNoWelcome(t *testing.T) {
 	g := meuptest.Start(t, yaml.String())
 	heap := func() uint64 {
 		runtime.GC()
-		runtime.GC() // what pools hold goes with the second one
+		runtime.GC() // the second collection frees the contents of pools
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc

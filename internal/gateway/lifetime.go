@@ -12,7 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// startGrace is how long Serve waits for the log before it answers without it.
+// startGrace is how long Serve waits for the log before it accepts connections
+// without it.
 const startGrace = 500 * time.Millisecond
 
 // closeTimeout bounds how long Drain waits for the log to close after its
@@ -22,7 +23,7 @@ const closeTimeout = 800 * time.Millisecond
 var (
 	errStarting = errors.New("starting: the log is not open yet")
 	errDraining = errors.New("shutting down")
-	// errNotWritable is all that clients without a token learn.
+	// errNotWritable is the reason that clients without a token receive.
 	errNotWritable = errors.New("the log takes no entries now")
 
 	errStopped = errors.New("the gateway was stopped before its log was open")
@@ -33,7 +34,7 @@ var (
 )
 
 // Opened returns a channel that is closed when the log is open, or cannot be
-// opened. Err has the reason then, and Serve returns it.
+// opened. In the second case Err and Serve return the reason.
 func (g *Gateway) Opened() <-chan struct{} { return g.opened }
 
 // Err returns why the log could not be opened. It is nil before Opened.
@@ -46,7 +47,8 @@ func (g *Gateway) Err() error {
 	}
 }
 
-// isOpen reports whether the log is open, and all that needs it is there.
+// isOpen reports whether the log is open and the parts that need it are
+// running.
 func (g *Gateway) isOpen() bool {
 	select {
 	case <-g.opened:
@@ -68,8 +70,8 @@ func (g *Gateway) Ready() error {
 	return g.journal.Ready()
 }
 
-// publicReady is Ready for those who have no token: the reason names no paths
-// and no addresses, which are in the gateway's own log.
+// publicReady is Ready for clients without a token. The reason contains no
+// paths and no addresses; the gateway's log has them.
 func (g *Gateway) publicReady() error {
 	err := g.Ready()
 	if err == nil || errors.Is(err, errDraining) || errors.Is(err, errStarting) {
@@ -78,9 +80,10 @@ func (g *Gateway) publicReady() error {
 	return errNotWritable
 }
 
-// readable returns why participants cannot read now. A log of this gateway
-// alone is complete also while it takes no entries, on a full disk for one: then
-// only sending is refused. One that is shared may lack what others have sent.
+// readable returns why participants cannot read now. The log of a single
+// gateway is complete even while it accepts no entries, for example on a full
+// disk: then only sending is rejected. A shared log may lack entries of other
+// gateways.
 func (g *Gateway) readable() error {
 	if g.cluster == nil {
 		return nil
@@ -88,7 +91,7 @@ func (g *Gateway) readable() error {
 	return g.journal.Ready()
 }
 
-// ServeHTTP answers a request. Most need the log.
+// ServeHTTP answers a request. Most requests need the log.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	access.HoldBody(w, r)
 	if g.isOpen() {
@@ -113,12 +116,12 @@ func writeStatus(w http.ResponseWriter, status int, body string) {
 	_, _ = w.Write([]byte(body + "\n")) // the peer may be gone
 }
 
-// Serve serves connections from l until Drain or Close, and returns nil then. It
-// returns earlier when the log cannot be opened.
+// Serve serves connections from l until Drain or Close, and then returns nil.
+// It returns earlier if the log cannot be opened.
 func (g *Gateway) Serve(l net.Listener) error {
-	// A log on the own disk is open in a moment. Until then connections wait in
-	// the listener's queue, which is better than a 503 for who starts a gateway
-	// and uses it.
+	// A log on the local disk opens quickly. Until then connections wait in the
+	// listener's queue, so that a client that connects right after the start
+	// gets no 503.
 	grace := time.NewTimer(startGrace)
 	defer grace.Stop()
 	select {
@@ -149,7 +152,8 @@ func (g *Gateway) run(f func()) {
 	}()
 }
 
-// watchReadiness logs when the gateway stops being ready and when it is again.
+// watchReadiness logs when the gateway stops being ready and when it is ready
+// again.
 func (g *Gateway) watchReadiness(ctx context.Context) {
 	t := time.NewTicker(time.Second)
 	defer t.Stop()
@@ -171,15 +175,15 @@ func (g *Gateway) watchReadiness(ctx context.Context) {
 	}
 }
 
-// Drain ends the gateway in good order: it accepts no new connections, delivers
-// what was admitted, and closes every connection with 1001. When ctx ends first,
-// the remaining connections are cut. It returns within closeTimeout of that:
-// with ErrNotClosed if the log is still not closed.
+// Drain shuts the gateway down gracefully: it accepts no new connections,
+// delivers admitted envelopes, and closes every connection with 1001. If ctx
+// ends first, it cuts the remaining connections and returns within
+// closeTimeout, with ErrNotClosed if the log is still not closed.
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.draining.Store(true)
 	g.opening()
 	ended := make(chan error, 1)
-	g.ending.Go(func() { ended <- g.drain(ctx) }) // waited for below, unless the log hangs
+	g.ending.Go(func() { ended <- g.drain(ctx) }) // waited for below, unless the log blocks
 	select {
 	case err := <-ended:
 		return err
@@ -202,12 +206,12 @@ func (g *Gateway) drain(ctx context.Context) error {
 		err = g.hub.Drain(ctx)
 		g.ws.Wait(ctx)
 		g.conns.CloseIdle()
-		err = errors.Join(err, g.http.Shutdown(ctx)) // lets running requests end, such as downloads
+		err = errors.Join(err, g.http.Shutdown(ctx)) // lets running requests such as downloads complete
 	}
 	return errors.Join(err, g.Close())
 }
 
-// Close ends the gateway at once.
+// Close stops the gateway at once.
 func (g *Gateway) Close() error {
 	var err error
 	g.closing.Do(func() {
@@ -226,7 +230,7 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
-// closeParts ends what assemble made, the log last.
+// closeParts stops the parts that assemble started, the log last.
 func (g *Gateway) closeParts() error {
 	cut, cancel := context.WithCancel(context.Background())
 	cancel()

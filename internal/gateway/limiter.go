@@ -8,11 +8,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// limiter puts a participant's buckets in the form that a space asks for.
+// limiter adapts a participant's buckets to [space.Limiter].
 type limiter struct{ *limit.Bucket }
 
-// newLimiter returns what makes a participant's buckets, or brings those in
-// use up to changed limits.
+// newLimiter returns a function that creates a participant's buckets, or
+// updates existing buckets to changed limits.
 func newLimiter(l limit.Limits) func(space.Limiter) space.Limiter {
 	return func(old space.Limiter) space.Limiter {
 		if b, ok := old.(limiter); ok {
@@ -32,7 +32,7 @@ func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (space.Re
 	return &r, nil
 }
 
-// shown is how limits stand in a welcome.
+// shown converts limits to the form of a welcome.
 func shown(l limit.Limits) protocol.Limits {
 	out := protocol.Limits{
 		Rate: l.Rate, Burst: l.Burst, BytesPerSecond: l.BytesPerSecond, MessageBytes: l.MessageBytes,

@@ -22,11 +22,11 @@ import (
 	"github.com/meup-protocol/meup/internal/space"
 )
 
-// InMemory is the data folder that keeps nothing.
+// InMemory is the data folder that selects a log in memory.
 const InMemory = ":memory:"
 
-// defaultReplicas is how many servers keep each stream where the configuration
-// does not say.
+// defaultReplicas is how many servers keep each stream unless the configuration
+// sets a number.
 const defaultReplicas = 3
 
 // Folders within the data folder.
@@ -35,7 +35,7 @@ const (
 	replicaDir  = "replica"
 )
 
-// warnUnused warns of a log in the data folder that is not the one in use.
+// warnUnused warns about a log in the data folder that is not in use.
 func warnUnused(data, folder, message string, log *slog.Logger) {
 	dir := filepath.Join(data, folder)
 	if _, err := os.Stat(dir); err == nil && data != InMemory {
@@ -43,8 +43,7 @@ func warnUnused(data, folder, message string, log *slog.Logger) {
 	}
 }
 
-// openLog opens the log that the configuration asks for: JetStream, memory, or
-// the embedded one.
+// openLog opens the configured log: JetStream, memory, or the embedded log.
 func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	retention := journal.Retention{Age: cfg.Retention.Age, Bytes: cfg.Retention.Bytes}
 	if cfg.Data != InMemory {
@@ -85,7 +84,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	}
 	replicas := cfg.Replicas
 	if replicas == 0 {
-		replicas = defaultReplicas // or as many as the servers can hold
+		replicas = defaultReplicas // or as many as there are servers
 	}
 	options := natsjournal.Options{
 		Conn: conn, Replicas: replicas, ReplicaDir: dir, AcceptLoss: g.options.AcceptLoss,
@@ -114,7 +113,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	return nil
 }
 
-// waitingEvery is the pause between two log lines about a log that is not open.
+// waitingEvery is the interval of log lines about a log that is not open.
 const waitingEvery = 5 * time.Second
 
 // logWaiting logs why the log on NATS is not open yet, until ctx ends.
@@ -143,7 +142,7 @@ func (g *Gateway) closeLog() error {
 	return err
 }
 
-// clusterLink joins a hub with the other gateways.
+// clusterLink connects a hub to the other gateways.
 type clusterLink struct {
 	conn  *nats.Conn
 	peers *cluster.Peers
@@ -159,7 +158,7 @@ func (c *clusterLink) Publish(name string, message []byte) error {
 	return c.peers.Publish(name, message)
 }
 
-// SetRoster says who is connected to this gateway.
+// SetRoster publishes the participants that are connected to this gateway.
 func (c *clusterLink) SetRoster(name string, here []space.Connected) {
 	roster := make([]cluster.RosterEntry, len(here))
 	for i, p := range here {
@@ -168,7 +167,7 @@ func (c *clusterLink) SetRoster(name string, here []space.Connected) {
 	c.peers.SetRoster(name, roster)
 }
 
-// Remote returns who is connected to the other gateways.
+// Remote returns the participants that are connected to other gateways.
 func (c *clusterLink) Remote(name string) []space.Connected { return connected(c.peers.Remote(name)) }
 
 func connected(roster []cluster.RosterEntry) []space.Connected {

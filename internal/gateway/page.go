@@ -9,8 +9,8 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/web"
 )
 
-// openPage returns the page of these files, or of the program's own; nil if
-// there is none.
+// openPage returns the page with these files, or the bundled page; nil if the
+// program has none.
 func openPage(files fs.FS) (httpapi.Page, error) {
 	open := web.Bundled
 	if files != nil {
@@ -29,7 +29,7 @@ func openPage(files fs.FS) (httpapi.Page, error) {
 // HasPage reports whether the gateway serves a web page.
 func (g *Gateway) HasPage() bool { return g.page != nil }
 
-// NewLoginCode makes a code by which one browser can sign in with a token
-// without seeing it: once, and within access.CodeLifetime. It belongs behind
-// the "#code=" of the page's address, which browsers do not send.
+// NewLoginCode returns a code with which one browser can sign in without the
+// token: once, and within access.CodeLifetime. It is for the "#code=" fragment
+// of the page's address, which browsers do not send.
 func (g *Gateway) NewLoginCode(token string) string { return g.codes.New(token, time.Now()) }

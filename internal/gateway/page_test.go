@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-// testPage is a small page, built as the real one is.
+// testPage is a small page with the layout of the real one.
 func testPage(t *testing.T) fstest.MapFS {
 	t.Helper()
 	b, err := bundle.Build(bundle.Options{Dir: "web/testdata/page", Entry: "src/main.ts"})
@@ -29,9 +29,9 @@ func testPage(t *testing.T) fstest.MapFS {
 	return files
 }
 
-// A real browser signs in by a link, keeps to the page's policy, connects, and
-// stays signed in; pages of another port of the same host, to which browsers
-// send the cookie along, get nowhere.
+// A browser signs in by a link, respects the page's policy, connects, and stays
+// signed in. Pages of another port of the same host, to which browsers send the
+// cookie too, have no access.
 func TestPageInBrowser(t *testing.T) {
 	b := webtest.Start(t)
 	page := testPage(t)
@@ -64,7 +64,7 @@ func TestPageInBrowser(t *testing.T) {
 	attack(t, b, g)
 }
 
-// attack goes to a page of another port in the browser that is signed in.
+// attack opens a page of another port in the signed-in browser.
 func attack(t *testing.T, b *webtest.Browser, g *meuptest.Gateway) {
 	t.Helper()
 	cookies := make(chan string, 16)
@@ -103,8 +103,8 @@ func attack(t *testing.T, b *webtest.Browser, g *meuptest.Gateway) {
 	own.Clean()
 }
 
-// The page that is part of the program signs in by a link and appears, under
-// its own policy and without a word in the console.
+// The bundled page signs in by a link and renders, under its own policy and
+// without console messages.
 func TestBundledPageInBrowser(t *testing.T) {
 	b := webtest.Start(t)
 	g := meuptest.Start(t, meuptest.Config)
@@ -122,6 +122,6 @@ func TestBundledPageInBrowser(t *testing.T) {
 	if got := webtest.Eval[int](tab, `fetch("/api/spaces/lab/envelopes", {method: "POST", headers: {Authorization: "Bearer bob-token"}, body: `+strconv.Quote(message)+`}).then(r => r.status)`); got != 200 {
 		t.Fatalf("say something: %d", got)
 	}
-	tab.Await(`document.querySelector("strong")`) // by then the lazy part is there
+	tab.Await(`document.querySelector("strong")`) // the lazily loaded part is present
 	tab.Clean()
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// redactor is the safety pipeline that is in force: another one after a
-// reload. There is one even when no kind is to be inspected, since what is
-// shown of tool calls passes it too.
+// redactor holds the current safety pipeline; a reload replaces it. It exists
+// even if no kind is inspected, since it also redacts tool calls for display.
 type redactor struct {
 	pipeline atomic.Pointer[safety.Pipeline]
 	found    func(stage, rule string)
@@ -28,8 +27,8 @@ type redactor struct {
 }
 
 // smallInspection is the size up to which a payload is inspected at once. A
-// larger one can take a noticeable part of a second, and waits for its turn,
-// so that the rest of the gateway always has processors left.
+// larger one can take a noticeable part of a second and waits for a slot, so
+// that the rest of the gateway always has processors left.
 const smallInspection = 16 << 10
 
 func newRedactor(cfg *config.Config, m *metrics.Metrics) (*redactor, error) {
@@ -40,8 +39,8 @@ func newRedactor(cfg *config.Config, m *metrics.Metrics) (*redactor, error) {
 	return r, nil
 }
 
-// replace puts the pipeline of another configuration in force; after an error
-// the old one stays.
+// replace switches to the pipeline of another configuration. On an error the
+// current one stays.
 func (r *redactor) replace(cfg *config.Config) error {
 	p, err := SafetyOf(cfg, r.found)
 	if err != nil {
@@ -51,9 +50,9 @@ func (r *redactor) replace(cfg *config.Config) error {
 	return nil
 }
 
-// SafetyOf makes the safety pipeline of a configuration, which knows the
-// operator's rules and all secrets that the configuration names. found is told
-// of what is found; nil: nobody is.
+// SafetyOf returns the safety pipeline of a configuration, with the operator's
+// rules and all secrets that the configuration names. It calls found for every
+// finding, unless found is nil.
 func SafetyOf(cfg *config.Config, found func(stage, rule string)) (*safety.Pipeline, error) {
 	c := cfg.Safety.Pipeline()
 	c.Found = found
@@ -65,8 +64,8 @@ func SafetyOf(cfg *config.Config, found func(stage, rule string)) (*safety.Pipel
 	return p, nil
 }
 
-// natsSecrets returns the passwords in the addresses of NATS servers, and what
-// stands alone before the host, which is a token.
+// natsSecrets returns the passwords in the addresses of NATS servers. User
+// information without a password is a token.
 func natsSecrets(urls string) []redact.Secret {
 	var list []redact.Secret
 	for one := range strings.SplitSeq(urls, ",") {
@@ -86,8 +85,8 @@ func natsSecrets(urls string) []redact.Secret {
 // Applies reports whether payloads of the kind are inspected.
 func (r *redactor) Applies(kind protocol.Kind) bool { return r.pipeline.Load().Applies(kind) }
 
-// enter waits for a slot if an inspection is of many bytes. release gives it
-// back.
+// enter waits for a slot if an inspection covers many bytes. release returns
+// the slot.
 func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err *protocol.Error) {
 	if bytes <= smallInspection {
 		return func() {}, nil
@@ -100,7 +99,7 @@ func (r *redactor) enter(ctx context.Context, bytes int) (release func(), err *p
 	}
 }
 
-// Envelope passes a payload and the fields beside it through the pipeline.
+// Envelope inspects a payload and the other fields of its envelope.
 func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (space.Redaction, *protocol.Error) {
 	release, err := r.enter(ctx, len(payload.Raw())+len(extra.Raw()))
 	if err != nil {
@@ -114,8 +113,7 @@ func (r *redactor) Envelope(ctx context.Context, kind protocol.Kind, payload, ex
 // Stream returns a redactor of one stream.
 func (r *redactor) Stream() space.StreamRedactor { return &streamRedactor{redactor: r} }
 
-// streamRedactor masks the data of one stream, with the pipeline that is in
-// force.
+// streamRedactor masks the data of one stream with the current pipeline.
 type streamRedactor struct {
 	*redactor
 	text safety.Stream
@@ -132,19 +130,20 @@ func (s *streamRedactor) Data(ctx context.Context, payload, extra protocol.Value
 	return space.Redaction{Payload: v.Payload, Extra: v.Extra, Blocked: v.Blocked, Warned: v.Warned, Work: v.Work}, s.text.Nothing(), err
 }
 
-// Rest ends the stream.
+// Rest ends the stream and returns the text that was held back.
 func (s *streamRedactor) Rest() (string, []string) {
 	rest, redacted, _ := s.pipeline.Load().StreamRest(&s.text)
 	return rest, redacted
 }
 
-// Size is the number of bytes that the stream keeps.
+// Size returns the number of bytes that the stream retains.
 func (s *streamRedactor) Size() int { return s.text.Size() }
 
-// Text returns a text as it may be shown.
+// Text returns a text in redacted form.
 func (r *redactor) Text(s string) string { return r.pipeline.Load().Text(s) }
 
-// Parameters returns a call's arguments as they may be shown; nil: as they are.
+// Parameters returns the arguments of a call in redacted form; nil if they need
+// no redaction.
 func (r *redactor) Parameters(args protocol.Value) json.RawMessage {
 	return r.pipeline.Load().Parameters(args)
 }

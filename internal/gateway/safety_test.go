@@ -28,14 +28,14 @@ spaces:
       bob: {token: bob-token, capabilities: ["*"]}
 `
 
-// aSecret is a secret of a known form, and what of it must be nowhere.
+// aSecret is a secret of a known form; ofIt is the part that must appear
+// nowhere.
 const (
 	aSecret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 	ofIt    = "16C7e42F292c6912E7710c"
 )
 
-// guarded is a gateway with a safety pipeline, somebody who speaks and somebody
-// who reads.
+// guarded is a gateway with a safety pipeline, one sender and one reader.
 type guarded struct {
 	t          *testing.T
 	g          *meuptest.Gateway
@@ -53,7 +53,7 @@ func startGuarded(t *testing.T, safety string) *guarded {
 	return s
 }
 
-// admitted sends an envelope and returns the payload that the other one gets.
+// admitted sends an envelope and returns the payload that the reader receives.
 func (s *guarded) admitted(id, kind, payload string) string {
 	s.t.Helper()
 	say(s.t, s.alice, `{"id":"`+id+`","kind":"`+kind+`","payload":`+payload+`}`)
@@ -84,7 +84,7 @@ func (s *guarded) frame(ws *websocket.Conn, id string) raw {
 	}
 }
 
-// refused sends an envelope that the gateway refuses, and returns the error.
+// refused sends an envelope that the gateway rejects, and returns the error.
 func (s *guarded) refused(id, kind, payload string) string {
 	s.t.Helper()
 	say(s.t, s.alice, `{"id":"`+id+`","kind":"`+kind+`","payload":`+payload+`}`)
@@ -113,8 +113,8 @@ func (s *guarded) warnings() (list []map[string]any) {
 	return list
 }
 
-// TestBlockedReasoningGoesOn: the narrative is absent, the rationale is the one
-// that says nothing, and a warning names everything but the text.
+// The narrative is absent, the rationale is the generic one, and a warning
+// names everything but the text.
 func TestBlockedReasoningGoesOn(t *testing.T) {
 	t.Parallel()
 	s := startGuarded(t, "safety: {kinds: [\"*\"], action: block}\n")
@@ -145,8 +145,8 @@ func TestBlockedReasoningGoesOn(t *testing.T) {
 	}
 }
 
-// TestPolicyAtAdmission: review marks, warn says so in the log, sanitise masks,
-// block refuses.
+// The actions at admission: review marks, warn logs, sanitise masks, block
+// rejects.
 func TestPolicyAtAdmission(t *testing.T) {
 	t.Parallel()
 	s := startGuarded(t, "safety: {kinds: [chat, \"reasoning/*\"]}\n")
@@ -196,8 +196,8 @@ func (s *guarded) get(path string) string {
 	return string(body)
 }
 
-// TestTokensOfTheGatewayAreNotSaid: in plain, in base64 and with something
-// between.
+// The gateway's tokens are redacted in plain text, in base64, and with
+// separators inside.
 func TestTokensOfTheGatewayAreNotSaid(t *testing.T) {
 	t.Parallel()
 	s := startGuarded(t, "")
@@ -206,8 +206,7 @@ func TestTokensOfTheGatewayAreNotSaid(t *testing.T) {
 		`{"message":"I use [redacted:known-secret], or [redacted:known-secret], or [redacted:known-secret]","redacted":["known-secret"]}`)
 }
 
-// TestReloadTakesNewSafetySettings: kinds, actions, rules, the policy and the
-// tokens; and nothing needs a restart.
+// Kinds, actions, rules, the policy and the tokens change without a restart.
 func TestReloadTakesNewSafetySettings(t *testing.T) {
 	t.Parallel()
 	rules := filepath.Join(t.TempDir(), "own.toml")
@@ -245,8 +244,8 @@ func TestReloadTakesNewSafetySettings(t *testing.T) {
 	s.is(s.admitted("g", "reasoning.thought", `{"message":"`+aSecret+`"}`), `{"message":"`+aSecret+`"}`)
 }
 
-// TestSecretsOfTheEnvironmentAndOfNATS: what the operator lists, and what
-// stands in an address.
+// Secrets come from the environment variables that the operator lists, and from
+// addresses.
 func TestSecretsOfTheEnvironmentAndOfNATS(t *testing.T) {
 	t.Setenv("MEUP_TEST_SECRET", "said-by-the-environment")
 	s := startGuarded(t, "safety: {secret_env: [MEUP_TEST_SECRET]}\n")

@@ -39,7 +39,7 @@ spaces:
       bob: {token: bob-secret-token, capabilities: [chat]}
 `
 
-// notes is a log to look into.
+// notes is a log writer that tests can search.
 type notes struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -57,12 +57,12 @@ func (n *notes) String() string {
 	return n.text.String()
 }
 
-// browser asks a gateway as a browser would, with the cookies that it was given.
+// browser sends requests as a browser does, with the cookies that it received.
 type browser struct {
 	t    *testing.T
 	g    *meuptest.Gateway
 	log  *notes
-	said *bytes.Buffer // all that came back
+	said *bytes.Buffer // all response bodies and headers
 	jar  map[string]*http.Cookie
 }
 
@@ -78,7 +78,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// own are the headers of the gateway's own page.
+// own returns the headers that the gateway's own page sends.
 func (b *browser) own(more ...string) http.Header {
 	h := http.Header{"Origin": {b.g.HTTP()}, "Sec-Fetch-Site": {"same-origin"}}
 	for i := 0; i < len(more); i += 2 {
@@ -87,10 +87,10 @@ func (b *browser) own(more ...string) http.Header {
 	return h
 }
 
-// do asks, keeps cookies, and returns the answer and its body.
+// do sends a request, keeps the cookies, and returns the response and its body.
 func (b *browser) do(method, path, body string, header http.Header) (*http.Response, string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second) // an event stream that should not have begun
+	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second) // an event stream that must not start
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, b.g.HTTP()+path, strings.NewReader(body))
 	if err != nil {
@@ -119,8 +119,8 @@ func (b *browser) do(method, path, body string, header http.Header) (*http.Respo
 	return resp, strings.TrimSpace(string(content))
 }
 
-// expect does the same and holds the answer against a status and a body; an
-// empty body is not looked at.
+// expect calls do and checks the status and the body; an empty body is not
+// checked.
 func (b *browser) expect(status int, want, method, path, body string, header http.Header) *http.Response {
 	b.t.Helper()
 	resp, got := b.do(method, path, body, header)
@@ -130,7 +130,7 @@ func (b *browser) expect(status int, want, method, path, body string, header htt
 	return resp
 }
 
-// dial connects to a space, or tries to.
+// dial connects to a space and returns the error, if any.
 func (b *browser) dial(path string, header http.Header) error {
 	for _, c := range b.jar {
 		header.Add("Cookie", c.Name+"="+c.Value)
@@ -146,7 +146,7 @@ func (b *browser) dial(path string, header http.Header) error {
 	return err
 }
 
-// quiet holds that no token was written anywhere.
+// quiet checks that no token was written anywhere.
 func (b *browser) quiet(secrets ...string) {
 	b.t.Helper()
 	for _, secret := range append(secrets, "alice-secret-token", "bob-secret-token", "guessed-token") {
@@ -203,9 +203,9 @@ func TestSessionOfOne(t *testing.T) {
 	if age := b.jar["meup_session"].MaxAge; age != 30*24*60*60 {
 		t.Errorf("remembered for %d s", age)
 	}
-	// A token of the request itself goes first.
+	// A token in the request takes precedence.
 	b.expect(200, `"eve"`, "GET", "/api/session", "", b.own("Authorization", "Bearer alice-secret-token"))
-	b.expect(200, bob, "POST", "/api/session", `{"token": "bob-secret-token"}`, nil) // no browser
+	b.expect(200, bob, "POST", "/api/session", `{"token": "bob-secret-token"}`, nil) // not a browser
 	b.expect(200, bob, "POST", "/api/session", `{"token": "bob-secret-token"}`, http.Header{"Origin": {"https://" + b.g.Addr()}})
 	if !b.jar["meup_session"].Secure {
 		t.Error("behind a proxy with TLS, the cookie is not secure")
@@ -233,11 +233,11 @@ func TestSignInRefused(t *testing.T) {
 	if len(b.jar) > 0 {
 		t.Errorf("cookies %v", b.jar)
 	}
-	b.expect(200, "", "POST", "/api/session", signIn, b.own()) // a good token never waits for others
+	b.expect(200, "", "POST", "/api/session", signIn, b.own()) // a valid token never waits for others
 	b.quiet()
 }
 
-// A cookie whose token is good for nothing any more is taken back.
+// The gateway clears a cookie whose token has become invalid.
 func TestSessionEnds(t *testing.T) {
 	b := newBrowser(t)
 	b.expect(200, "", "POST", "/api/session", signIn, b.own())
@@ -252,8 +252,8 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// No page but the gateway's own has the cookie's power, whatever it sends and
-// whether or not the operator has listed it.
+// Only the gateway's own page can use the cookie, regardless of the request and
+// even if the operator lists its origin.
 func TestForeignPages(t *testing.T) {
 	b := newBrowser(t)
 	b.expect(200, "", "POST", "/api/session", signIn, b.own())
@@ -277,7 +277,7 @@ func TestForeignPages(t *testing.T) {
 			}
 		}
 	}
-	// What a browser leaves out is no permission.
+	// A missing header grants nothing.
 	b.expect(401, "", "POST", "/api/spaces/lab/envelopes", chat, nil)
 	b.expect(401, "", "POST", "/api/spaces/lab/envelopes", chat, http.Header{"Sec-Fetch-Site": {"same-origin"}})
 	b.expect(401, "", "GET", "/api/spaces/lab/envelopes", "", http.Header{"Sec-Fetch-Site": {"cross-site"}})
@@ -285,7 +285,7 @@ func TestForeignPages(t *testing.T) {
 	if err := b.dial("/ws?space=lab", http.Header{}); err == nil {
 		t.Error("connects without an origin")
 	}
-	// The operator's listed page still works as before: with its own token.
+	// The operator's listed page works with its own token.
 	resp := b.expect(200, "", "GET", "/api/spaces", "", http.Header{"Origin": {"https://ui.example.org"}, "Authorization": {"Bearer bob-secret-token"}})
 	if resp.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Error("pages of other origins may send cookies")
@@ -314,7 +314,7 @@ func TestLoginCode(t *testing.T) {
 	b.quiet(code)
 }
 
-// The page does not stand in the way of what was there before it.
+// The page does not shadow the API.
 func TestPageBesideTheAPI(t *testing.T) {
 	b := newBrowser(t)
 	resp := b.expect(200, "page", "GET", "/", "", nil)
@@ -333,8 +333,7 @@ func TestPageBesideTheAPI(t *testing.T) {
 	b.quiet()
 }
 
-// TestUpgrade_AnyPath: a client of MEW upgrades on any path, also on one that
-// serves something else.
+// A client of MEW upgrades on any path, even on one that serves other content.
 func TestUpgrade_AnyPath(t *testing.T) {
 	b := newBrowser(t)
 	for _, path := range []string{
@@ -359,7 +358,7 @@ func TestUpgrade_AnyPath(t *testing.T) {
 	b.quiet()
 }
 
-// Over TLS the cookie never travels in clear, and a page that came in clear is
+// Over TLS the cookie is never sent in clear, and a page loaded in clear has
 // another origin.
 func TestSessionOverTLS(t *testing.T) {
 	b := newBrowser(t)

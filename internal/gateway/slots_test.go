@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestLargeInspections_WaitForASlot: with all slots taken a large payload waits
-// until its request ends, and a small one is inspected at once.
+// While all slots are held, a large payload waits until its request ends; a
+// small one is inspected at once.
 func TestLargeInspections_WaitForASlot(t *testing.T) {
 	r, err := newRedactor(config.Default(), metrics.New(metrics.Options{}))
 	if err != nil {

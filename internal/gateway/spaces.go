@@ -12,9 +12,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// spacesOf resolves a space's name by a configuration.
+// spacesOf returns a function that resolves space names by a configuration.
 func spacesOf(cfg *config.Config) func(name string) (*space.Config, bool) {
-	var shared sync.Map // *config.Space to what makes the configuration of its spaces
+	var shared sync.Map // *config.Space to the function that returns the configuration of its spaces
 	return func(name string) (*space.Config, bool) {
 		if !protocol.ValidSpaceName(name) {
 			return nil, false
@@ -51,7 +51,7 @@ func participantConfig(c []*capability.Capability, l limit.Limits) space.Partici
 	return space.ParticipantConfig{Capabilities: c, Limits: shown(l), NewLimiter: newLimiter(l)}
 }
 
-// tokensOf is what a configuration says about tokens.
+// tokensOf returns the tokens and JWT settings of a configuration.
 func tokensOf(cfg *config.Config) auth.Table {
 	t := auth.Table{Find: func(name string) (string, bool) {
 		s, ok := cfg.Space(name)
@@ -73,8 +73,8 @@ func tokensOf(cfg *config.Config) auth.Table {
 	return t
 }
 
-// fixedDifferences lists what differs between two configurations and holds
-// from the next start on only.
+// fixedDifferences lists the settings that differ between two configurations
+// and need a restart.
 func fixedDifferences(a, b *config.Config) []string {
 	var list []string
 	note := func(name string, differs bool) {

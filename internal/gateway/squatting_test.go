@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestInvitation_NamesOfAnIssuer: an invitation can neither take the name of a
-// user of the issuer that has not been here yet, nor the place of one that has.
+// An invitation can take neither the name of a user of the issuer that has not
+// joined yet, nor the name of a connected user.
 func TestInvitation_NamesOfAnIssuer(t *testing.T) {
 	i := newIssuer(t)
 	g := meuptest.Start(t, guestConfig(i))
@@ -63,8 +63,8 @@ func TestInvitation_NamesOfAnIssuer(t *testing.T) {
 	}
 }
 
-// TestInvitation_BeforeTheIssuer: a name that was invited before the space
-// trusted an issuer does not become that of the issuer's user.
+// A name that was invited before the space trusted an issuer does not pass to
+// the issuer's user.
 func TestInvitation_BeforeTheIssuer(t *testing.T) {
 	i := newIssuer(t)
 	before, _, _ := strings.Cut(guestConfig(i), "    jwt:")

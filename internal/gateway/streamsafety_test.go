@@ -80,8 +80,8 @@ func streamText(t *testing.T, read streamReader) string {
 	}
 }
 
-// TestStreams_NoReceiverSeesASplitSecret: in whatever chunks a secret comes, in no
-// dialect and over no transport is more of it seen than its public prefix.
+// However a secret is split into chunks, no dialect and no transport delivers
+// more of it than its public prefix.
 func TestStreams_NoReceiverSeesASplitSecret(t *testing.T) {
 	const participants = `
 spaces:
@@ -128,7 +128,8 @@ spaces:
 			say(t, alice, `{"kind":"stream.close","context":"r","payload":{"stream_id":"s"}}`)
 			for name, read := range readers {
 				got := streamText(t, read)
-				// The prefix of the secret is public, and passes before the rest is known.
+				// The prefix of the secret is public, and is delivered before
+				// the rest is known.
 				if strings.Contains(got, ofIt[:8]) || strings.ReplaceAll(got, "ghp_[", "[") != want {
 					t.Errorf("%s gets %q", name, got)
 				}
@@ -137,7 +138,7 @@ spaces:
 	}
 }
 
-// every returns all places of a text.
+// every returns all positions in a text.
 func every(text string) []int {
 	var cuts []int
 	for i := range text {

@@ -11,11 +11,11 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-// BenchmarkHistory is a page of 200 turns with 5 tools each: from the embedded
-// log, masked, as JSON over HTTP. Warm is a thread that was just asked for; cold
-// is one of several that do not fit into memory together, so that it is read
-// from the log each time; restarted is the first question after a start, for
-// which the whole log (of 8 such threads) is read.
+// BenchmarkHistory measures a page of 200 turns with 5 tools each: from the
+// embedded log, masked, as JSON over HTTP. Warm reads a thread that was just
+// read. Cold reads one of several threads that do not fit into memory together,
+// so that each read goes to the log. Restarted is the first request after a
+// start, which reads the whole log of 8 such threads.
 func BenchmarkHistory(b *testing.B) {
 	const threads = 8
 	g := meuptest.Start(b, meuptest.Config)
@@ -55,7 +55,7 @@ func BenchmarkHistory(b *testing.B) {
 	})
 }
 
-// writeThread writes a thread of so many turns, each with so many calls.
+// writeThread writes a thread of turns, each with a number of calls.
 func writeThread(b *testing.B, g *meuptest.Gateway, client *http.Client, n, turns, tools int) {
 	b.Helper()
 	for turn := range turns {

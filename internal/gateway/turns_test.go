@@ -20,9 +20,8 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// TestTurnAnswers plays the conversations that the projection of turns is
-// tested with to a real gateway, and holds whatever it answers and tells about
-// them against the published schemas.
+// TestTurnAnswers sends the conversations of the turns tests to a real gateway,
+// and checks its responses and events against the published schemas.
 func TestTurnAnswers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../turns/testdata/*.txtar")
@@ -43,7 +42,7 @@ func TestTurnAnswers(t *testing.T) {
 	}
 }
 
-// spaceOf is a configuration with the senders of a log, and an auditor.
+// spaceOf returns a configuration with the senders of a log, and an auditor.
 func spaceOf(lines []logLine) string {
 	yaml := "spaces:\n  lab:\n    participants:\n      auditor: {token: auditor-token, capabilities: [observe]}\n"
 	seen := map[string]bool{"auditor": true}
@@ -56,8 +55,8 @@ func spaceOf(lines []logLine) string {
 	return yaml
 }
 
-// TestUpdates_AfterReload: a stream that resumes after a reload, or after a
-// restart, gets the same updates of turns and jobs as before.
+// A stream that resumes after a reload, or after a restart, receives the same
+// updates of turns and jobs as before.
 func TestUpdates_AfterReload(t *testing.T) {
 	t.Parallel()
 	lines := logOf(t, "../turns/testdata/foreign.txtar")
@@ -100,8 +99,8 @@ func TestUpdates_AfterReload(t *testing.T) {
 	}
 }
 
-// TestTurnOfEnvelope_NotVisible: a participant that may not see an envelope gets
-// the same answer as for one that does not exist.
+// A participant that may not see an envelope receives the same response as for
+// one that does not exist.
 func TestTurnOfEnvelope_NotVisible(t *testing.T) {
 	t.Parallel()
 	lines := logOf(t, "../turns/testdata/private.txtar")
@@ -190,7 +189,7 @@ func logOf(t *testing.T, file string) []logLine {
 				t.Fatalf("%s: %v", line, err)
 			}
 			if !plainName.MatchString(said.From) {
-				continue // a gateway lets nobody of that name in
+				continue // a gateway admits no participant of that name
 			}
 			said.logLine.From = said.From
 			list = append(list, said.logLine)
@@ -199,7 +198,7 @@ func logOf(t *testing.T, file string) []logLine {
 	return list
 }
 
-// visit is an auditor's visit to a gateway.
+// visit is an auditor's connection to a gateway.
 type visit struct {
 	t *testing.T
 	g *meuptest.Gateway
@@ -222,7 +221,7 @@ func (v *visit) do(method, path, who string, body io.Reader) *http.Response {
 	return resp
 }
 
-// post says a line, and reports whether it was admitted.
+// post sends a line, and reports whether it was admitted.
 func (v *visit) post(line logLine) bool {
 	v.t.Helper()
 	body, err := json.Marshal(line)
@@ -237,8 +236,8 @@ func (v *visit) post(line logLine) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// get asks for an answer, holds it against its schema, and reports whether
-// there is one.
+// get requests a resource, checks it against its schema, and reports whether it
+// exists.
 func (v *visit) get(path, schema string, into any) bool {
 	v.t.Helper()
 	resp := v.do(http.MethodGet, path, "auditor", nil)
@@ -281,8 +280,8 @@ func (v *visit) listen() *eventReader {
 	return r
 }
 
-// hear reads events up to that of the newest envelope, and holds what is told
-// of turns against its schema. It returns how often that was.
+// hear reads events up to the newest envelope, and checks the turn
+// events against their schema. It returns their number.
 func (r *eventReader) hear(envelopes int) (told int) {
 	r.t.Helper()
 	defer r.stop() //nolint:errcheck // it was read
