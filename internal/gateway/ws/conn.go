@@ -16,36 +16,36 @@ import (
 )
 
 // conn is the network connection under a WebSocket. The library reads from it
-// and writes control frames to it; the member's writer puts whole frames
-// between those.
+// and writes control frames to it. The session's writer writes whole frames
+// between them.
 type conn struct {
 	net.Conn
-	raw syscall.RawConn // nil where the kernel's socket is not at hand (TLS)
+	raw syscall.RawConn // nil if there is no kernel socket (TLS)
 
-	lastRead atomic.Int64 // when the last bytes came from the peer: nanoseconds since epoch
+	lastRead atomic.Int64 // when the peer last sent bytes, in nanoseconds since epoch
 
 	// Owned by the reader.
-	br     *bufio.Reader // what the library reads from
+	br     *bufio.Reader // the library reads from it
 	unread []byte        // read from the kernel, not yet by the library
 	block  *[]byte       // borrowed while unread is part of it
 	pong   func(payload []byte)
-	// overhead is how many bytes have been read that are no content of a
-	// message, less what was allowed of them since overheadAt.
+	// overhead is how many bytes were read that are not message content, less
+	// the allowance since overheadAt.
 	overhead   int
 	overheadAt time.Duration
 
-	mu      sync.Mutex  // one batch of frames, or one control frame, at a time
-	said    bool        // the close frame has been written: nothing comes behind it
-	until   time.Time   // the write deadline that was set last
-	hurried atomic.Bool // the connection is to end: no write may take long
+	mu      sync.Mutex  // held for one batch of frames, or one control frame
+	said    bool        // the close frame was written; nothing may follow it
+	until   time.Time   // the current write deadline
+	hurried atomic.Bool // the connection is closing: writes have a short deadline
 }
 
-// epoch is where lastRead counts from. Times since then are monotonic: setting
-// the machine's clock makes no connection look idle.
+// epoch is the zero of lastRead. Times since epoch are monotonic, so that
+// changing the system clock makes no connection look idle.
 var epoch = time.Now()
 
-// Sizes of what a connection holds: the library's own buffers are small, since
-// an idle connection keeps them; a block is borrowed while there is data.
+// Buffer sizes per connection. The library's own buffers are small, since an
+// idle connection retains them; a block is borrowed while there is data.
 const (
 	bufferBytes = 512
 	blockBytes  = 32 << 10
@@ -64,25 +64,24 @@ func newConn(c net.Conn, leftover []byte) *conn {
 	return nc
 }
 
-// silence returns how long nothing has come from the peer; now is the time since
+// silence returns how long the peer has sent nothing; now is the time since
 // epoch.
 func (c *conn) silence(now time.Duration) time.Duration {
 	return now - time.Duration(c.lastRead.Load())
 }
 
-// Bounds of what a peer may send in addition to content: control frames, the heads of
-// frames. Small frames without content cost as much as messages, which are
-// charged.
+// Bounds on bytes in addition to content: control frames and frame headers.
+// Small frames without content cost as much as messages, which are charged.
 const (
 	overheadPerSecond = 8 << 10   // bytes: over a thousand pings
 	overheadBurst     = 128 << 10 // more than is ever read ahead of content
-	frameHead         = 14        // bytes at most, which a message may have
+	frameHead         = 14        // maximum bytes of a message's frame header
 )
 
 var errOverhead = errors.New("too many control frames or fragments")
 
-// Read gives the library what the peer has sent. All of it counts as overhead
-// until content says which part of it was the content of a message.
+// Read reads data from the peer for the library. All of it counts as overhead
+// until content subtracts the content of messages.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	if c.overhead += n; c.overhead > overheadBurst && err == nil && c.exhausted() {
@@ -91,8 +90,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// exhausted takes what was allowed meanwhile off the overhead, and reports
-// whether there is still too much.
+// exhausted subtracts the allowance since the last call from the overhead, and
+// reports whether it still exceeds the burst.
 func (c *conn) exhausted() bool {
 	now := time.Since(epoch)
 	allowed := (now - c.overheadAt).Seconds() * overheadPerSecond
@@ -101,23 +100,23 @@ func (c *conn) exhausted() bool {
 	return c.overhead > overheadBurst
 }
 
-// content takes n bytes off the overhead.
+// content subtracts n bytes of content from the overhead.
 func (c *conn) content(n int) { c.overhead -= min(n, c.overhead) }
 
-// contentReader reads a message and notes how much of what was read is content.
+// contentReader reads a message and counts its content.
 type contentReader struct {
 	message io.Reader
 	conn    *conn
 }
 
-// Read reads so little at a time that what is read ahead fits the burst.
+// Read limits the size of a read, so that the bytes read ahead fit the burst.
 func (r *contentReader) Read(p []byte) (int, error) {
 	n, err := r.message.Read(p[:min(len(p), blockBytes)])
 	r.conn.content(n)
 	return n, err
 }
 
-// read takes from what was read from the kernel in one block.
+// read copies bytes from the last block, and fills the block when it is empty.
 func (c *conn) read(p []byte) (int, error) {
 	if len(c.unread) == 0 {
 		if c.raw == nil {
@@ -137,9 +136,8 @@ func (c *conn) read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill waits until the kernel has data and takes a block of it. The block is
-// borrowed only once there is something to put into it, so that a connection
-// that waits holds none.
+// fill waits until the kernel has data and reads it into a block. It borrows
+// the block only when data is available, so that an idle connection holds none.
 func (c *conn) fill() error {
 	var n int
 	var readErr error
@@ -172,9 +170,9 @@ func (c *conn) fill() error {
 	return nil
 }
 
-// pinged answers a ping through the member's writer: the library would write
-// the pong from the reader, which must not wait for a peer that does not read.
-// It reports whether the library is to answer after all.
+// pinged answers a ping through the session's writer. The library would write
+// the pong from the reader, which must not block on a peer that does not read.
+// It returns true if the library should answer.
 func (c *conn) pinged(payload []byte) bool {
 	if c.pong == nil {
 		return true
@@ -191,7 +189,7 @@ func (c *conn) release() {
 	}
 }
 
-// Write sends a control frame of the library's.
+// Write sends a control frame of the library.
 func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,8 +200,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// writeFrames sends whole frames in one go. It gives up after patience, or
-// soon when the connection is to end.
+// writeFrames sends whole frames with one system call. It gives up after
+// patience, or after hurryTimeout if the connection is closing.
 func (c *conn) writeFrames(frames net.Buffers, patience time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,9 +220,9 @@ func (c *conn) writeFrames(frames net.Buffers, patience time.Duration) error {
 	return err
 }
 
-// writeClose says that the connection is to end. The reader goes on until the
-// peer has said so too, or has had time enough to: the library's own close
-// would read beside it. What the library still wants to write is dropped.
+// writeClose sends the close frame. The reader continues until the peer has
+// answered it or closePatience has passed; the library's own close would read
+// concurrently. Later writes of the library are dropped.
 func (c *conn) writeClose(code int, reason string) {
 	c.hurry()
 	c.mu.Lock()
@@ -238,25 +236,26 @@ func (c *conn) writeClose(code int, reason string) {
 	if err != nil {
 		patience = 0
 	}
-	_ = c.SetReadDeadline(time.Now().Add(patience)) // a closed connection is as good
+	_ = c.SetReadDeadline(time.Now().Add(patience)) // ignore the error: the connection can only be closed already
 }
 
-// linger reads on for a moment after a close frame, and discards what comes:
-// closing the connection with data unread would discard the close frame at the
-// peer. A peer that sends on regardless is cut after lingerBytes.
+// linger reads and discards data for a moment after a close frame. Closing the
+// connection with unread data would make the peer discard the close frame. A
+// peer that continues to send is cut after lingerBytes.
 func (c *conn) linger() {
-	_ = c.SetReadDeadline(time.Now().Add(hurryTimeout)) // it can only be closed already
+	_ = c.SetReadDeadline(time.Now().Add(hurryTimeout)) // ignore the error: the connection can only be closed already
 	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 }
 
-// lingerBytes is more than the network and a too long message have under way.
+// lingerBytes is more than the data in flight together with a message that
+// exceeds the limit.
 const lingerBytes = 32 << 20
 
-// closePatience is how long the peer has for its part of the close handshake.
+// closePatience is how long the peer has to answer a close frame.
 const closePatience = 3 * time.Second
 
-// deadline bounds the next write. A deadline that was set a moment ago serves
-// again: setting one for every batch costs more than it is worth.
+// deadline sets the deadline of the next write. It reuses a recent deadline,
+// since setting one for every batch is expensive.
 func (c *conn) deadline(patience time.Duration) error {
 	now := time.Now()
 	if c.until.Sub(now) < patience-deadlineSlack {
@@ -273,15 +272,14 @@ func (c *conn) deadline(patience time.Duration) error {
 
 const deadlineSlack = time.Second
 
-// hurryTimeout is how long a write may still take when the connection is to
-// end.
+// hurryTimeout bounds a write when the connection is closing.
 const hurryTimeout = 2 * time.Second
 
-// hurry lets no write take long any more: one that hangs on a peer that does
-// not read comes back soon.
+// hurry shortens the deadline of current and later writes, so that a write that
+// blocks on a peer that does not read returns soon.
 func (c *conn) hurry() {
 	c.hurried.Store(true)
-	_ = c.SetWriteDeadline(time.Now().Add(hurryTimeout)) // a closed connection is as good
+	_ = c.SetWriteDeadline(time.Now().Add(hurryTimeout)) // ignore the error: the connection can only be closed already
 }
 
 func concat(frames net.Buffers) []byte {
@@ -296,9 +294,9 @@ func concat(frames net.Buffers) []byte {
 	return out
 }
 
-// frameWaits reports whether the next frame has been read from the kernel
-// whole, so that reading it cannot block. It is how the reader knows what
-// belongs to one burst.
+// frameWaits reports whether the next frame was read from the kernel
+// completely, so that reading it cannot block. The reader uses it to find the
+// end of a burst.
 func (c *conn) frameWaits() bool {
 	buffered, _ := c.br.Peek(c.br.Buffered())
 	have := len(buffered) + len(c.unread)
@@ -310,7 +308,7 @@ func (c *conn) frameWaits() bool {
 	}
 	const finText, finBinary, lengthBits, mask = 0x81, 0x82, 0x7f, 4
 	if have < 2 || at(0) != finText && at(0) != finBinary {
-		return false // behind a control frame or a fragment there may be nothing yet
+		return false // after a control frame or a fragment there may be no data yet
 	}
 	head, n := 2, int64(at(1)&lengthBits)
 	extended := map[int64]int{126: 2, 127: 8}[n]
@@ -327,14 +325,14 @@ func (c *conn) frameWaits() bool {
 	return n >= 0 && need > 0 && int64(have) >= need
 }
 
-// hijacker hands the library our conn in the place of the server's.
+// hijacker replaces the server's connection by a conn for the library.
 type hijacker struct {
 	http.ResponseWriter
 	conn *conn
 }
 
-// Hijack takes the connection from the HTTP server, with what the server has
-// read of it already.
+// Hijack takes the connection from the HTTP server, with the bytes that the
+// server has read from it already.
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, brw, err := http.NewResponseController(h.ResponseWriter).Hijack()
 	if err != nil {

@@ -70,19 +70,19 @@ func TestFrameWaits(t *testing.T) {
 	}
 }
 
-// waits asks a connection that has read data from the kernel, and a part of it
-// into the library's buffer.
+// waits calls frameWaits on a connection that has read data from the kernel,
+// with a part of it in the library's buffer.
 func waits(data []byte, buffered int) bool {
 	c := &conn{unread: data}
 	c.br = bufio.NewReaderSize(c, 16)
 	if n := min(buffered, len(data), 16); n > 0 {
-		_, _ = c.br.Peek(n) // all of it is there
+		_, _ = c.br.Peek(n) // all of it is available
 	}
 	return c.frameWaits()
 }
 
-// FuzzFrameWaits: it says yes exactly when a whole data frame is there, however
-// the bytes are spread over the buffers.
+// FuzzFrameWaits checks that frameWaits returns true exactly if a whole data
+// frame is available, however the bytes are spread over the buffers.
 func FuzzFrameWaits(f *testing.F) {
 	f.Add(clientFrame(0x81, 10), byte(3))
 	f.Add(clientFrame(0x82, 300), byte(16))
@@ -94,7 +94,7 @@ func FuzzFrameWaits(f *testing.F) {
 	})
 }
 
-// wholeFrame is RFC 6455, section 5.2, once more.
+// wholeFrame is a second implementation of RFC 6455, section 5.2.
 func wholeFrame(data []byte) bool {
 	r := bytes.NewReader(data)
 	var head [2]byte
@@ -115,8 +115,8 @@ func wholeFrame(data []byte) bool {
 	return n < 1<<32 && uint64(r.Len()) >= n+4
 }
 
-// TestConnReadsWhatWasThere: what the HTTP server had read of the connection
-// comes first, and blocks are borrowed only while there is something in them.
+// Bytes that the HTTP server had read come first, and blocks are borrowed only
+// while they hold data.
 func TestConnReadsWhatWasThere(t *testing.T) {
 	server, client := tcpPair(t)
 	c := newConn(server, []byte("before "))
@@ -145,8 +145,8 @@ func TestConnReadsWhatWasThere(t *testing.T) {
 	}
 }
 
-// TestHurriedWriteComesBack: a write that hangs on a peer that does not read
-// comes back soon once the connection is to end.
+// A write that blocks on a peer that does not read returns soon after the
+// connection starts to close.
 func TestHurriedWriteComesBack(t *testing.T) {
 	server, _ := tcpPair(t)
 	c := newConn(server, nil)
@@ -186,8 +186,8 @@ func tcpPair(t *testing.T) (server, client net.Conn) {
 	return server, client
 }
 
-// TestGather: the frames of a delivery go out in order, those that lie behind
-// one another in memory as one.
+// The frames of a delivery are written in order, frames that are adjacent in
+// memory as one buffer.
 func TestGather(t *testing.T) {
 	block := []byte("first|second|third|")
 	d := space.Delivery{Control: []byte("own|")}
@@ -218,8 +218,8 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// FuzzJoin: whatever a stranger sends first is refused, or names a space and
-// carries a token.
+// FuzzJoin checks that any first frame of an unauthenticated client is
+// rejected, or names a space and carries a token.
 func FuzzJoin(f *testing.F) {
 	f.Add([]byte(`{"type":"join","space":"lab","participantId":"a","token":"t"}`))
 	f.Add([]byte(`{"kind":"system/join","payload":{"space":"lab","token":"t"}}`))

@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-// rawConn is a WebSocket connection whose frames the test makes itself.
+// rawConn is a WebSocket connection whose frames the test builds itself.
 type rawConn struct {
 	net.Conn
 	t  *testing.T
@@ -76,8 +76,8 @@ func (r *rawConn) read() (opcode byte, payload []byte, err error) {
 	return head[0] & 0x0f, payload, err
 }
 
-// closeCode reads until the gateway closes, and returns its code; 0: it cut the
-// connection without one.
+// closeCode reads until the gateway closes and returns the close code; 0 if it
+// cut the connection without one.
 func (r *rawConn) closeCode() int {
 	for {
 		opcode, payload, err := r.read()
@@ -94,8 +94,7 @@ const (
 	textFrame, fragment, continuation, ping, pong = 0x81, 0x01, 0x00, 0x89, 0x8a
 )
 
-// TestFlood_OfFramesWithoutContent: frames that carry nothing are bounded in
-// bytes, over all of them together.
+// Frames without content are bounded by their total bytes.
 func TestFlood_OfFramesWithoutContent(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	for _, c := range []struct {
@@ -135,8 +134,8 @@ func TestFlood_OfFramesWithoutContent(t *testing.T) {
 	}
 }
 
-// TestFragments_OfUsualSize: a message in fragments, pings between them, and many
-// small messages are no flood.
+// A message in fragments, pings between them, and many small messages stay
+// below the bound.
 func TestFragments_OfUsualSize(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(meuptest.Config, "message_bytes: 1MiB", "message_bytes: 4MiB", 1))
 	r := dialRaw(t, g, "ack=true&echo=false")
@@ -186,9 +185,9 @@ func TestFragments_OfUsualSize(t *testing.T) {
 	}
 }
 
-// TestRefused_BytesAreBounded: a connection whose envelopes are refused is closed
-// when they have as many bytes as the participant may send of admitted ones.
-// Then no other connection of the participant costs anything, nor does HTTP.
+// A connection whose envelopes are rejected is closed when they reach the bytes
+// that the participant may send in admitted ones. After that, neither another
+// connection of the participant nor HTTP costs the gateway anything.
 func TestRefused_BytesAreBounded(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"invalid JSON", strings.Repeat("[", 200_000)},
@@ -227,8 +226,8 @@ spaces:
 	}
 }
 
-// floodRefused sends a text again and again until the gateway closes with 1008,
-// and returns how many were answered by an error.
+// floodRefused sends a text repeatedly until the gateway closes with 1008, and
+// returns the number of errors received.
 func floodRefused(t *testing.T, g *meuptest.Gateway, text string) (refused int) {
 	t.Helper()
 	r := dialRaw(t, g, "")

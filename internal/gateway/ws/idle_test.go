@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSilence_IsMonotonic: how long a connection has been silent comes from
-// times since the process started, which setting the clock does not change.
+// The silence of a connection is measured by times since the process started,
+// which do not change with the clock.
 func TestSilence_IsMonotonic(t *testing.T) {
 	if epoch == epoch.Round(0) {
 		t.Error("epoch has no monotonic reading")

@@ -15,12 +15,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// joinBytes bounds the first frame of a client that has not said who it is. The
-// longest token that there is has room in it.
+// joinBytes bounds the first frame of an unauthenticated client. It fits the
+// longest valid token.
 const joinBytes = 24 << 10
 
 // serveMEW serves a client of the MEW protocol, whose first frame names its
-// space and carries its token. Section 9. Until then the connection counts as
+// space and carries its token (section 9). Until then the connection counts as
 // unauthenticated, see [access.Conns].
 func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	c, wsConn, err := accept(w, r)
@@ -38,11 +38,11 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// handshake reads the join and lets its sender in. Both results are nil when
-// the sender was turned away already.
+// handshake reads the join and authorizes its sender. Both results are nil if
+// the client was already rejected.
 func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
 	read, turned := make(chan struct{}), make(chan bool, 1)
-	go func() { turned <- s.turnAwayUnless(read, wsConn) }() // ends when the join is there, or was waited for
+	go func() { turned <- s.turnAwayUnless(read, wsConn) }() // ends when the join was read, or with the rejection
 	frame, refused := readJoin(wsConn)
 	close(read)
 	if <-turned {
@@ -67,8 +67,8 @@ func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr net
 	return s.join(ctx, room, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.DialectMEW04}))
 }
 
-// turnAwayUnless waits for the join to be read. It reports whether it has given
-// up, and said so to the client.
+// turnAwayUnless rejects the client unless the join is read in time. It reports
+// whether it has rejected it.
 func (s *Server) turnAwayUnless(read <-chan struct{}, wsConn *websocket.Conn) bool {
 	late := time.NewTimer(s.options.HandshakeTimeout)
 	defer late.Stop()
@@ -84,7 +84,7 @@ func (s *Server) turnAwayUnless(read <-chan struct{}, wsConn *websocket.Conn) bo
 }
 
 func readJoin(wsConn *websocket.Conn) ([]byte, *protocol.Error) {
-	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer of handshake
+	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer in turnAwayUnless
 	if err != nil {
 		return nil, access.BadRequest("The connection ended before the join.")
 	}
@@ -101,8 +101,9 @@ type joinFrame struct {
 	token       string
 }
 
-// withSpace returns a request to /spaces/NAME with a token in its header, as
-// clients of meup/v0.2 send it, as one to /ws?space=NAME; any other as it is.
+// withSpace rewrites a request to /spaces/NAME with a token in its header, as
+// clients of meup/v0.2 send it, to /ws?space=NAME. It returns any other request
+// unchanged.
 func withSpace(r *http.Request) *http.Request {
 	name, found := strings.CutPrefix(r.URL.Path, "/spaces/")
 	q := r.URL.Query()
@@ -121,10 +122,10 @@ func withSpace(r *http.Request) *http.Request {
 	return changed
 }
 
-// switchDialect looks at the first frame of a connection that has named no
-// dialect: a join of MEW's, or an envelope in its dialect, switches to that. It
-// reports whether the frame was the join, which is answered by a fresh welcome or
-// refused. The error ends the connection.
+// switchDialect checks the first frame of a connection that has not named a
+// dialect: a join of MEW, or an envelope in the MEW dialect, switches to it. It
+// reports whether the frame was the join, which is answered by a new welcome or
+// rejected. An error ends the connection.
 func (s *session) switchDialect(frame []byte) (joined bool, err error) {
 	if !s.maySwitch {
 		return false, nil
@@ -158,7 +159,7 @@ func (s *session) switchDialect(frame []byte) (joined bool, err error) {
 	return join, nil
 }
 
-// parseJoin reads a join in either of its two forms.
+// parseJoin parses a join in either of its two forms.
 func parseJoin(frame []byte) (joinFrame, *protocol.Error) {
 	doc, err := protocol.ParseJSON(frame, protocol.MaxDepth)
 	if err != nil {
@@ -187,7 +188,7 @@ func parseJoin(frame []byte) (joinFrame, *protocol.Error) {
 	return j, nil
 }
 
-// turnAway says why a client may not join, and closes.
+// turnAway sends the reason for a rejected join, and closes.
 func (s *Server) turnAway(wsConn *websocket.Conn, refused *protocol.Error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.HandshakeTimeout)
 	defer cancel()
@@ -216,7 +217,7 @@ func closeCode(c protocol.Code) int {
 	return protocol.ClosePolicy
 }
 
-// dialed returns the address that the client has dialed.
+// dialed returns the URL that the client has dialed.
 func dialed(r *http.Request) string {
 	scheme := "ws://"
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {

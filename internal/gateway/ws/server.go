@@ -15,35 +15,36 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Violations counts the refusals of one connection.
+// Violations counts the rejected envelopes of one connection.
 type Violations interface {
-	// Add counts one and reports whether the connection is to be closed.
+	// Add counts one and reports whether to close the connection.
 	Add(now time.Time) bool
 }
 
-// Observer counts what happens on connections. Its methods may be called
-// concurrently and must be quick.
+// Observer counts events on connections. Its methods may be called concurrently
+// and must not block.
 type Observer interface {
 	Delivered(entries int, lag time.Duration)
 	Refused(code protocol.Code)
 	ViolationClose()
 }
 
-// Options say how connections are served; the zero value of a duration or
-// bound is replaced by the default that stands beside it.
+// Options configures a server. The zero value of a duration or bound selects
+// the default in its comment.
 type Options struct {
 	Door *access.Door
-	// Origins are allowed besides the gateway's own: scheme://host[:port].
+	// Origins are allowed in addition to the gateway's own:
+	// scheme://host[:port].
 	Origins []string
-	// NewViolations makes the count of refusals of a connection; nil: none.
+	// NewViolations returns a counter for a new connection; nil: no limit.
 	NewViolations func() Violations
 
 	PingInterval     time.Duration // 30 s
-	IdleTimeout      time.Duration // 2 min: not heard for so long, or not read
+	IdleTimeout      time.Duration // 2 min without receiving or without reading
 	HandshakeTimeout time.Duration // 10 s: for a client that joins by its first frame
-	MaxConnections   int           // 0: as many as there are descriptors for
-	Heavy            chan struct{} // slots for decoding and admitting much at once; nil: 8
-	Observer         Observer      // nil: nothing is counted
+	MaxConnections   int           // 0: bounded by the file descriptors only
+	Heavy            chan struct{} // slots for decoding and admitting long frames; nil: 8
+	Observer         Observer      // nil: no metrics
 	Logger           *slog.Logger
 }
 
@@ -68,24 +69,24 @@ func setDefault(d *time.Duration, to time.Duration) {
 // Server serves WebSocket connections.
 type Server struct {
 	options Options
-	joining atomic.Int64 // connections that are expected to join by a frame
+	joining atomic.Int64 // connections whose join frame has not arrived yet
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
-	reserved int // places of participants that are about to have a session
+	reserved int // places of participants whose session has not started yet
 	closed   bool
-	cut      bool           // nobody is waited for any more
+	cut      bool           // Wait no longer waits: new sessions are cut
 	done     sync.WaitGroup // sessions, and requests that may become one
 	refusing chan struct{}  // closed with the first Refuse
 }
 
-// NewServer makes a server.
+// NewServer returns a server.
 func NewServer(o Options) *Server {
 	o.fill()
 	return &Server{options: o, sessions: make(map[*session]struct{}), refusing: make(chan struct{})}
 }
 
-// ServeHTTP upgrades a request to a connection, or says why not.
+// ServeHTTP upgrades a request to a connection, or responds with the error.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isUpgrade(r) {
 		w.Header().Set("Upgrade", "websocket")
@@ -130,8 +131,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.start(wsConn, c, member, r, !o.DialectNamed)
 }
 
-// admit holds a request against what can be said before anything is known of
-// its sender.
+// admit checks a request before its sender is authenticated.
 func (s *Server) admit(r *http.Request) *protocol.Error {
 	if !access.OriginAllowed(r, s.options.Origins) {
 		return protocol.Errorf(protocol.CodeForbidden, "Pages of %s may not connect to this gateway; its operator can list the origin.", r.Header.Get("Origin"))
@@ -145,8 +145,8 @@ func (s *Server) admit(r *http.Request) *protocol.Error {
 	return nil
 }
 
-// join lets a participant into its space, if the gateway may have one more
-// connection. Its place belongs to start, or is given back by unreserve.
+// join makes a participant a member of its space, if the connection limit
+// allows. start takes over the reserved place, or unreserve releases it.
 func (s *Server) join(ctx context.Context, room *space.Space, o space.JoinOptions) (*space.Member, *protocol.Error) {
 	s.mu.Lock()
 	limit := s.options.MaxConnections
@@ -176,20 +176,20 @@ func (s *Server) unreserve() {
 func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, error) {
 	h := &hijacker{ResponseWriter: w}
 	wsConn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // the origin was checked by admit
+		InsecureSkipVerify: true, // admit has checked the origin
 		Subprotocols:       []string{"meup.v0.1", "meup.v0.2", "mew.v0.4"},
 		OnPingReceived:     func(_ context.Context, payload []byte) bool { return h.conn.pinged(payload) },
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	h.ResponseWriter = nil  // the request and the server's buffers can go
-	wsConn.SetReadLimit(-1) // the reader counts, so that it can answer first
+	h.ResponseWriter = nil  // releases the request and the server's buffers
+	wsConn.SetReadLimit(-1) // the reader counts, so that it can send an error first
 	return h.conn, wsConn, nil
 }
 
-// start hands the connection to its goroutines. The handler returns: its
-// stack, its request and its buffers are not needed any more.
+// start starts the goroutines of the connection. The handler then returns,
+// which frees its stack, its request and its buffers.
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
 	if x.maySwitch = maySwitch; maySwitch || member.Speaks() == protocol.DialectMEW04 {
@@ -218,11 +218,10 @@ func (s *Server) remove(x *session) {
 	s.done.Done()
 }
 
-// Joining returns how many connections are expected to join by a frame.
+// Joining returns how many connections have not sent their join frame yet.
 func (s *Server) Joining() int { return int(s.joining.Load()) }
 
-// Refuse lets no new connection in, and turns away those that have not said yet
-// who they are.
+// Refuse rejects new connections, and those that have not sent their join yet.
 func (s *Server) Refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,11 +231,11 @@ func (s *Server) Refuse() {
 	}
 }
 
-// Wait waits until all connections have ended. When ctx ends first, it cuts
-// those that are left.
+// Wait waits until all connections have ended. If ctx ends first, it cuts the
+// remaining ones.
 func (s *Server) Wait(ctx context.Context) {
 	done := make(chan struct{})
-	go func() { // ends when the last connection does, which the cut below sees to
+	go func() { // ends with the last connection, which the cut below guarantees
 		s.done.Wait()
 		close(done)
 	}()
@@ -254,8 +253,7 @@ func (s *Server) Wait(ctx context.Context) {
 	<-done
 }
 
-// Run pings the connections and ends those that are not heard of any more,
-// until ctx ends.
+// Run pings the connections and closes idle ones, until ctx ends.
 func (s *Server) Run(ctx context.Context) {
 	t := time.NewTicker(min(s.options.PingInterval, s.options.IdleTimeout) / 2)
 	defer t.Stop()
@@ -269,8 +267,8 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// sweep closes the connections that are idle and pings those that may be. now is
-// the time since epoch.
+// sweep closes idle connections and pings those that may be idle. now is the
+// time since epoch.
 func (s *Server) sweep(now time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

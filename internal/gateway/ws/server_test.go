@@ -40,7 +40,8 @@ func dial(t *testing.T, url string, o *websocket.DialOptions) *websocket.Conn {
 	return ws
 }
 
-// read returns the id and the kind of the next frame that is not presence.
+// read returns the id and the kind of the next frame that is not a presence
+// notice.
 func read(t *testing.T, ws *websocket.Conn) (id, kind string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -67,8 +68,8 @@ func send(t *testing.T, ws *websocket.Conn, frame string) {
 	}
 }
 
-// TestOverTLS: where the kernel's socket is not at hand, the same frames come
-// the other way.
+// Without access to the kernel's socket, the same frames take the other code
+// path.
 func TestOverTLS(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	server := httptest.NewTLSServer(g.Gateway())
@@ -93,7 +94,7 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
-// TestBinaryMessages_AreRefused whatever their length.
+// Binary messages of any length are rejected.
 func TestBinaryMessages_AreRefused(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	bob := dial(t, g.URL("lab"), &websocket.DialOptions{HTTPHeader: bearer("bob")})
@@ -109,8 +110,8 @@ func TestBinaryMessages_AreRefused(t *testing.T) {
 	}
 }
 
-// TestStreamFrames_OfAnyLength: raw frames of a client of MEW come back as they
-// were sent, up to the limit of messages.
+// Raw frames of a client of MEW are delivered unchanged, up to the message
+// limit.
 func TestStreamFrames_OfAnyLength(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	mew := dial(t, strings.Replace(g.URL("lab"), "?", "?dialect=mew/v0.4&", 1), &websocket.DialOptions{HTTPHeader: bearer("alice")})
@@ -141,8 +142,8 @@ func readRaw(t *testing.T, ws *websocket.Conn) string {
 	return string(frame)
 }
 
-// TestFragmentsAndPings: a message may come in fragments, with pings between
-// them; a ping is answered with its own payload.
+// A message may arrive in fragments, with pings between them; a pong has the
+// payload of its ping.
 func TestFragmentsAndPings(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	pongs := make(chan string, 16)
@@ -171,7 +172,7 @@ func TestFragmentsAndPings(t *testing.T) {
 		id, _ = read(t, bob)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { _, _, _ = bob.Read(ctx) }() // the pong is noticed by who reads
+	go func() { _, _, _ = bob.Read(ctx) }() // the pong is processed by the reader
 	if err := <-pinged; err != nil {
 		t.Error(err)
 	}
@@ -181,8 +182,8 @@ func TestFragmentsAndPings(t *testing.T) {
 	}
 }
 
-// stranger is a TCP connection that has joined a space, for what no library
-// would send.
+// stranger is a TCP connection that has joined a space, for frames that no
+// library would send.
 type stranger struct {
 	net.Conn
 	t *testing.T
@@ -223,8 +224,8 @@ func (s *stranger) readUntil(text string) {
 	}
 }
 
-// TestBrokenFrames: who does not keep to RFC 6455 is cut off, and the gateway
-// and everybody else go on.
+// A peer that violates RFC 6455 is cut; the gateway and all other members
+// continue.
 func TestBrokenFrames(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice := dial(t, g.URL("lab"), &websocket.DialOptions{HTTPHeader: bearer("alice")})
@@ -257,8 +258,8 @@ func TestBrokenFrames(t *testing.T) {
 	}
 }
 
-// TestGoingDown: while the gateway waits for the last ones, newcomers are told
-// to come back.
+// While the gateway waits for the last connections, new ones receive an error
+// that asks them to reconnect.
 func TestGoingDown(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	last := joinRaw(t, g)
@@ -284,7 +285,8 @@ func TestGoingDown(t *testing.T) {
 	<-drained
 }
 
-// TestPlainRequests: what is no upgrade is told what this address is for.
+// A request that is not an upgrade receives an error that explains the
+// endpoint.
 func TestPlainRequests(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}

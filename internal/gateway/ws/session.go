@@ -14,15 +14,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is published together.
+// Bounds of a burst, which is published together.
 const (
 	burstFrames = 256
 	burstBytes  = 256 << 10
-	// heavyBytes is from which length on frames are decoded a few at a time.
+	// heavyBytes is the length above which a frame needs a slot to be decoded.
 	heavyBytes = 64 << 10
 )
 
-// session is one connection: its reader owns it, its writer is waited for.
+// session is one connection. Its reader goroutine owns it and waits for the
+// writer.
 type session struct {
 	server *Server
 	ws     *websocket.Conn
@@ -30,20 +31,20 @@ type session struct {
 	member *space.Member
 	sender *space.Sender
 
-	content    contentReader // of the message that is being read
+	content    contentReader // of the current message
 	frameBytes int           // of the last message
-	heavy      bool          // the session has a slot of server.heavy
+	heavy      bool          // the session holds a slot of Options.Heavy
 
 	messageLimit int64
 	contextDepth int
 	maySwitch    bool   // the first frame may change the dialect
-	address      string // of the gateway, as a client of MEW has dialed it
+	address      string // the gateway's URL, as a client of MEW has dialed it
 	violations   Violations
 }
 
-// run serves the connection until it ends. It is the reader's goroutine.
+// run serves the connection until it ends, in the reader's goroutine.
 func (s *session) run() {
-	ctx := context.Background() // nothing of a connection ends but by its close
+	ctx := context.Background() // only its close ends a connection
 	written := make(chan struct{})
 	go func() { // ends with the close of the member, or when a write fails
 		defer close(written)
@@ -62,8 +63,8 @@ func (s *session) run() {
 	s.server.remove(s)
 }
 
-// readLoop publishes what the participant sends, a burst at a time, until the
-// connection ends.
+// readLoop publishes the participant's envelopes in bursts until the connection
+// ends.
 func (s *session) readLoop(ctx context.Context) error {
 	attempts := make([]space.Attempt, 0, 8)
 	for {
@@ -120,8 +121,7 @@ func (s *session) decode(frame []byte) space.Attempt {
 	return space.Attempt{In: in, Err: err}
 }
 
-// refreshLimits takes over the limits that hold now: they can change while a
-// connection is there.
+// refreshLimits loads the current limits, which can change during a connection.
 func (s *session) refreshLimits() {
 	limits := s.member.Limits()
 	s.messageLimit, s.contextDepth = limits.MessageBytes, limits.ContextDepth
@@ -135,8 +135,8 @@ func (s *session) refreshLimits() {
 
 var errTooLarge = errors.New("message too large")
 
-// read returns the next message in memory of its own; nil for a binary one that
-// is not stream data.
+// read returns the next message in a buffer of its own; nil for a binary
+// message that is not stream data.
 func (s *session) read(ctx context.Context) ([]byte, error) {
 	typ, message, err := s.ws.Reader(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 	return frame, nil
 }
 
-// readLarge reads on when a message is longer than a block.
+// readLarge reads the rest of a message that is longer than a block.
 func (s *session) readLarge(r io.Reader, begun []byte) ([]byte, error) {
 	limit := s.messageLimit - int64(len(begun)) + 1
 	if limit <= 0 {
@@ -181,8 +181,7 @@ func (s *session) readLarge(r io.Reader, begun []byte) ([]byte, error) {
 	return append(append(make([]byte, 0, len(begun)+len(rest)), begun...), rest...), nil
 }
 
-// readFailed says to the peer why nothing is read from it any more, if that is
-// news to it.
+// readFailed sends the reason why reading ends, if the gateway ends it.
 func (s *session) readFailed(err error) error {
 	if errors.Is(err, errTooLarge) {
 		e := protocol.Errorf(protocol.CodeMessageTooLarge, "A message may have at most %d bytes; the connection is closed.", s.messageLimit)
@@ -198,8 +197,8 @@ func (s *session) readFailed(err error) error {
 	return err
 }
 
-// end closes the connection behind what is there to be written, and waits
-// until that is done or takes too long.
+// end closes the connection after its queued frames. It waits until they are
+// written, at most for hurryTimeout.
 func (s *session) end(c space.Closing) {
 	s.conn.hurry()
 	s.member.Close(c)
@@ -211,10 +210,10 @@ func (s *session) end(c space.Closing) {
 	}
 }
 
-// takeSlot waits until a long frame may be decoded: what a frame becomes takes
-// many times its bytes until it is published. It reports false for a participant
-// whose refused envelopes have used up their bytes: none of its connections has
-// a long frame decoded then.
+// takeSlot waits until a long frame may be decoded: a decoded frame uses many
+// times its bytes in memory until it is published. It returns false if the
+// participant's rejected envelopes have used up its bytes; then none of its
+// connections decodes long frames.
 func (s *session) takeSlot() bool {
 	if s.sender.ChargeRefused(0) > 0 {
 		return false
@@ -226,7 +225,7 @@ func (s *session) takeSlot() bool {
 	return true
 }
 
-// giveSlot gives the slot back, before anything waits for the peer.
+// giveSlot returns the slot. It is called before anything waits for the peer.
 func (s *session) giveSlot() {
 	if s.heavy {
 		<-s.server.options.Heavy
@@ -234,8 +233,8 @@ func (s *session) giveSlot() {
 	}
 }
 
-// publish admits a burst and answers what has to be answered. The error ends
-// the connection.
+// publish admits a burst and sends the acknowledgments and errors. The returned
+// error ends the connection.
 func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
 	defer s.giveSlot()
 	if len(attempts) == 0 || s.member.Ending() {
@@ -270,7 +269,8 @@ func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
 
 var errViolations = errors.New("too many refused envelopes")
 
-// refuse answers a refused envelope. Too many of them end the connection.
+// refuse sends the error for a rejected envelope. Too many of them end the
+// connection.
 func (s *session) refuse(id protocol.ID, err *protocol.Error) error {
 	s.member.Refuse(id, err)
 	if s.violations == nil || !s.violations.Add(time.Now()) {
@@ -279,7 +279,7 @@ func (s *session) refuse(id protocol.ID, err *protocol.Error) error {
 	return s.endViolation(errViolations)
 }
 
-// endViolation closes the connection of a peer that does not keep to the limits.
+// endViolation closes the connection of a peer that exceeds the limits.
 func (s *session) endViolation(reason error) error {
 	if o := s.server.options.Observer; o != nil {
 		o.ViolationClose()
@@ -288,8 +288,7 @@ func (s *session) endViolation(reason error) error {
 	return reason
 }
 
-// heartbeat charges a frame by which a client of MEW keeps its connection; it is
-// not answered.
+// heartbeat charges a heartbeat of a client of MEW. It has no response.
 func (s *session) heartbeat(in *protocol.Inbound) error {
 	if err := s.member.Space().Charge(s.sender, in); err != nil {
 		return s.refuse(in.Envelope.ID, err)
@@ -316,7 +315,8 @@ func (s *session) subscribe(in *protocol.Inbound) error {
 	return s.refuse(in.Envelope.ID, err)
 }
 
-// writeLoop writes what the member's cursor finds, until the connection ends.
+// writeLoop writes the frames from the member's cursor until the connection
+// ends.
 func (s *session) writeLoop(ctx context.Context) {
 	var d space.Delivery
 	var frames net.Buffers
@@ -328,28 +328,28 @@ func (s *session) writeLoop(ctx context.Context) {
 		frames = gather(frames[:0], &d, s.member.Speaks())
 		if len(frames) > 0 {
 			if err := s.conn.writeFrames(frames, s.server.options.IdleTimeout); err != nil {
-				_ = s.ws.CloseNow() // the reader notices
+				_ = s.ws.CloseNow() // the reader fails then
 				return
 			}
 			s.server.delivered(&d)
 		}
 		if d.Close != nil {
 			s.conn.writeClose(d.Close.Code, truncate(d.Close.Reason))
-			s.member.Space().Leave(s.member) // whatever the peer makes of it
+			s.member.Space().Leave(s.member) // without waiting for the peer's close
 			return
 		}
 		if cap(frames) > keepFrames {
 			frames = nil
 		}
-		clear(frames[:cap(frames)]) // a writer that waits holds on to no frame
+		clear(frames[:cap(frames)]) // so that an idle writer retains no frame
 	}
 }
 
-// keepFrames is how many slots for frames an idle writer holds on to.
+// keepFrames is how many frame slots an idle writer retains.
 const keepFrames = 8
 
-// gather lists the frames of a delivery, joining those that lie behind one
-// another in memory.
+// gather lists the frames of a delivery and joins frames that are adjacent in
+// memory.
 func gather(dst net.Buffers, d *space.Delivery, dialect protocol.Dialect) net.Buffers {
 	if len(d.Control) > 0 {
 		dst = append(dst, d.Control)
@@ -365,13 +365,13 @@ func gather(dst net.Buffers, d *space.Delivery, dialect protocol.Dialect) net.Bu
 	return dst
 }
 
-// adjacent reports whether b begins in memory where a ends, within what a may
-// be extended to.
+// adjacent reports whether b starts in memory where a ends, within the capacity
+// of a.
 func adjacent(a, b []byte) bool {
 	return len(a) > 0 && len(b) > 0 && cap(a)-len(a) >= len(b) && &a[:len(a)+1][len(a)] == &b[0]
 }
 
-// truncate cuts a close reason to what a close frame can hold.
+// truncate shortens a close reason to the maximum of a close frame.
 func truncate(reason string) string {
 	const maxReason = 123
 	if len(reason) > maxReason {
