@@ -8,9 +8,9 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// Block writes the reasoning of a turn as it stands below an answer, with a
-// line break at its end. It is empty for a turn without tool calls. Where
-// several agents called tools, each has a block.
+// Block formats the reasoning of a turn for display below an answer, with a
+// line break at its end. It is empty for a turn without tool calls. If several
+// agents called tools, each has a block.
 func Block(t *api.Turn, s Style) string {
 	var w writer
 	w.style = s
@@ -32,7 +32,7 @@ func Block(t *api.Turn, s Style) string {
 	return w.String()
 }
 
-// where names a turn, and its agent where there are several.
+// where names a turn, and its agent if there are several.
 func where(r *api.Reasoning, several bool) string {
 	if several {
 		return fmt.Sprintf("turn %d, %s", r.TurnNumber, termsafe.Words(string(r.Agent)))
@@ -43,7 +43,7 @@ func where(r *api.Reasoning, several bool) string {
 // dash begins the lines of a block.
 const dash = "┄ "
 
-// writer puts a text together.
+// writer builds the text.
 type writer struct {
 	strings.Builder
 	style Style
@@ -56,7 +56,8 @@ func (w *writer) line(s string) {
 
 func (w *writer) dim(s string) string { return w.style.Paint(w.style.Dim, s) }
 
-// narrative writes the narrative between quotes, later lines below its first.
+// narrative writes the narrative in quotes, with its further lines aligned
+// below the first.
 func (w *writer) narrative(text string) {
 	const label = "Narrative: "
 	text = strings.TrimSpace(termsafe.Text(text))
@@ -67,7 +68,7 @@ func (w *writer) narrative(text string) {
 	w.line("  " + w.dim(label+`"`+strings.ReplaceAll(text, "\n", indent)+`"`))
 }
 
-// batch writes the heading of calls that were made at the same time.
+// batch writes the heading of parallel calls.
 func (w *writer) batch(number *int) {
 	if number != nil {
 		w.line("  " + w.dim(fmt.Sprintf("%s[parallel batch %d]", dash, *number)))
@@ -82,15 +83,15 @@ func (w *writer) brief(d *api.Decision, parallel bool) {
 	w.line(indent + w.outcome("→ ", d))
 }
 
-// fulfilledWith writes with which parameters a proposal was fulfilled, where
-// they are others than those proposed.
+// fulfilledWith writes the parameters with which a proposal was fulfilled, if
+// they differ from the proposed ones.
 func (w *writer) fulfilledWith(indent string, d *api.Decision) {
 	if len(d.FulfilledWith) > 0 && string(d.FulfilledWith) != "null" {
 		w.line(indent + w.dim("fulfilled with: "+inShort(d.FulfilledWith)))
 	}
 }
 
-// tool writes the line with a tool's name and returns the indent of what stands
+// tool writes the line with a tool's name and returns the indent of the lines
 // below it.
 func (w *writer) tool(d *api.Decision, parallel bool, rest string) string {
 	begin, indent := dash, "    "
@@ -110,14 +111,14 @@ func (w *writer) outcome(label string, d *api.Decision) string {
 	return w.dim(label + Outcome(d))
 }
 
-// group is a call by itself, or a batch.
+// group is a single call or a batch.
 type group struct {
 	number    *int
 	decisions []*api.Decision
 }
 
-// groups puts the calls of a batch together, where its first one stands. A
-// batch of one is a call by itself.
+// groups collects the calls of each batch at the position of its first call. A
+// batch of one is a single call.
 func groups(list []api.Decision) []*group {
 	var out []*group
 	batches := make(map[int]*group)

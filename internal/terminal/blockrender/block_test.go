@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 )
 
-// TestForms holds what is written against files: a turn as the gateway gives
-// it, and both forms of its reasoning.
+// TestForms compares the output with golden files: a turn as the gateway
+// returns it, and both forms of its reasoning.
 func TestForms(t *testing.T) {
 	files, err := os.ReadDir("testdata")
 	if err != nil {
@@ -97,7 +97,7 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %s", params, got)
 		}
 	}
-	escaped := `{"a":"` + strings.Repeat(`\u65e5`, 189) + `"}` // 200 characters, once it is decoded
+	escaped := `{"a":"` + strings.Repeat(`\u65e5`, 189) + `"}` // 200 characters after decoding
 	if got, want := Params(&api.Decision{Parameters: json.RawMessage(escaped)}), `{ "a": "`+strings.Repeat("日", 189)+`" }`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Query writes the reasoning of a turn in answer to a question for it, with a
-// line break at its end: a sentence where there is none. With a thread, the
+// Query formats the reasoning of a turn in answer to a request, with a line
+// break at its end; without reasoning it is one sentence. With a thread, the
 // heading names it.
 func Query(t *api.Turn, thread protocol.ID, s Style) string {
 	var w writer
@@ -33,23 +33,23 @@ func Query(t *api.Turn, thread protocol.ID, s Style) string {
 	return w.String()
 }
 
-// NoTurn says that a thread has no such turn, or shows none.
+// NoTurn reports that a thread has no such turn, or has no turns.
 func NoTurn(n int) string {
 	return fmt.Sprintf("  ✗ No reasoning data for turn %d in this thread.", n)
 }
 
-// NoCalls says that a turn went without tools.
+// NoCalls reports that a turn had no tool calls.
 func NoCalls(n int) string { return fmt.Sprintf("  ─ Turn %d had no tool calls.", n) }
 
-// NotRecorded says that a turn had tool calls whose reasons are not known.
+// NotRecorded reports that the reasons of a turn's tool calls are unknown.
 func NotRecorded(n int) string { return fmt.Sprintf("  ─ No reasoning recorded for turn %d.", n) }
 
-// Truncated says that a turn is longer than what the gateway shows of it.
+// Truncated reports that the gateway returned only a part of a turn.
 func Truncated(n int) string {
 	return fmt.Sprintf("  ─ Turn %d is too long to be shown as a whole: some of it is missing here.", n)
 }
 
-// full writes what one agent reasoned.
+// full writes the reasoning of one agent.
 func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 	in := ""
 	if thread != "" {

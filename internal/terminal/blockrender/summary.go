@@ -7,11 +7,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxSummary is how many characters of an envelope's text are shown, where it
-// is no chat.
+// maxSummary bounds the displayed text of an envelope other than a chat, in
+// characters.
 const maxSummary = 500
 
-// Summary says on one line what an envelope is about. A chat is told whole.
+// Summary describes an envelope on one line. The text of a chat is not cut.
 func Summary(e *protocol.Envelope) string {
 	doc, err := protocol.ParseJSON(e.Payload, maxDepth)
 	if err != nil {
@@ -24,7 +24,7 @@ func Summary(e *protocol.Envelope) string {
 	return termsafe.Cut(text, maxSummary)
 }
 
-// about picks what the payload of a kind says.
+// about selects the text of a payload by its kind.
 func about(kind protocol.Kind, p protocol.Value) string {
 	switch kind {
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
@@ -53,8 +53,8 @@ func about(kind protocol.Kind, p protocol.Value) string {
 
 var presence = map[string]string{protocol.PresenceJoin: "has come", protocol.PresenceLeave: "has gone"}
 
-// Call says what a request or a proposal asks for: the tool and its arguments,
-// or the method and its parameters.
+// Call describes a request or a proposal: the tool and its arguments, or the
+// method and its parameters.
 func Call(p protocol.Value) string {
 	params := p.Get("params")
 	name, arguments := p.Get("method").Text(), params
@@ -67,7 +67,7 @@ func Call(p protocol.Value) string {
 	return name + " " + JSON(arguments.Raw())
 }
 
-// result says what came of a request.
+// result describes the response to a request.
 func result(p protocol.Value) string {
 	if fault := p.Get("error"); fault.Exists() {
 		return "failed: " + fault.Get("message").Text()

@@ -10,15 +10,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxParams is how many characters of the parameters are shown.
+// maxParams bounds the displayed parameters, in characters.
 const maxParams = 200
 
-// maxDepth bounds how deep parameters are read; they come from a gateway, which
+// maxDepth bounds the nesting of parameters; they come from a gateway, which
 // has a lower bound.
 const maxDepth = 128
 
-// Params writes the parameters of a call on one line, cut at 200 characters:
-// { "query": "auth design", "limit": 3 }.
+// Params formats the parameters of a call on one line, cut at 200 characters: {
+// "query": "auth design", "limit": 3 }.
 func Params(d *api.Decision) string {
 	if len(d.Parameters) == 0 || string(d.Parameters) == "null" {
 		if d.ParameterBytes > 0 {
@@ -29,13 +29,12 @@ func Params(d *api.Decision) string {
 	return inShort(d.Parameters)
 }
 
-// inShort writes parameters safely, and cuts them then.
+// inShort sanitizes parameters and then cuts them.
 func inShort(params []byte) string { return termsafe.Cut(termsafe.Line(JSON(params)), maxParams) }
 
-// JSON writes JSON for people, on one line with spaces where people put them:
-// numbers as they are, and texts without the escapes that they do not need, so
-// that "\u0061" is "a". It is not safe for a terminal. What is no JSON is
-// returned as it is.
+// JSON formats JSON for people: on one line with spaces, numbers unchanged, and
+// strings without unnecessary escapes, so that "\u0061" is "a". The result is
+// not safe for a terminal. Invalid JSON is returned unchanged.
 func JSON(text []byte) string {
 	doc, err := protocol.ParseJSON(text, maxDepth)
 	if err != nil {
@@ -79,7 +78,7 @@ func writeJSON(b *strings.Builder, v protocol.Value) {
 	}
 }
 
-// writeText writes a string as JSON anew.
+// writeText writes a string as JSON with only the necessary escapes.
 func writeText(b *strings.Builder, v protocol.Value) {
 	if _, plain := v.Plain(); plain {
 		b.Write(v.Raw())
@@ -108,7 +107,8 @@ func writeText(b *strings.Builder, v protocol.Value) {
 	b.WriteByte('"')
 }
 
-// Outcome formats the outcome of a call: success, answered by files (4,321 bytes).
+// Outcome formats the outcome of a call: success, answered by files (4,321
+// bytes).
 func Outcome(d *api.Decision) string {
 	text := termsafe.Words(d.Outcome)
 	if d.DecidedBy != "" {
@@ -123,7 +123,7 @@ func Outcome(d *api.Decision) string {
 	return text
 }
 
-// count writes a number with its unit: 1 byte, 4,321 bytes.
+// count formats a number with its unit: 1 byte, 4,321 bytes.
 func count(n int, unit string) string {
 	if n == 1 {
 		return "1 " + unit

@@ -1,4 +1,4 @@
-// Package termsafe makes what participants write fit for a terminal: [Text],
-// [Line] and [Words] leave out what a terminal would obey and what cannot be
-// seen, [Exact] spells it out.
+// Package termsafe makes untrusted text safe for a terminal: [Text], [Line] and
+// [Words] remove characters that control a terminal or are invisible, [Exact]
+// escapes them.
 package termsafe

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Exact writes JSON, or a name, on one line with everything spelled as \u202e
-// that Text leaves out or changes, or that looks like something else: what
-// somebody decides on must not have parts that cannot be seen, and two texts
-// that differ look different. Characters beyond U+FFFF are spelled in two parts,
-// as JSON does, and bytes that are no UTF-8 as \xff.
+// Exact formats JSON, or a name, on one line. Every character that Text removes
+// or changes, or that resembles another one, is escaped as \u202e. A person who
+// decides on the text can see all of it, and different texts look different.
+// Characters beyond U+FFFF are escaped as surrogate pairs, as in JSON, and
+// bytes that are not UTF-8 as \xff.
 func Exact(s string) string {
 	if isPlain(s) && !strings.Contains(s, "\n") {
 		return s

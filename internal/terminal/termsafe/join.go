@@ -8,24 +8,24 @@ import (
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
-	asText    = '\ufe0e' // the emoji in front is to look like text
+	asText    = '\ufe0e' // shows the preceding emoji as text
 	asEmoji   = '\ufe0f'
 	keycap    = '\u20e3'
 )
 
 func isJoiner(r rune) bool { return r == nonJoiner || r == joiner }
 
-// isSelector reports whether a character selects between variants of the one
-// in front of it. Those of the supplement, of which there are 240, are not
-// among them: more is hidden with them than shown.
+// isSelector reports whether a character selects a variant of the preceding
+// one. The 240 selectors of the supplement are excluded: they are used more to
+// hide data than to display text.
 func isSelector(r rune) bool { return r >= '\ufe00' && r <= asEmoji }
 
-// joined leaves of joiners and selectors those that do something to what
-// stands around them.
+// joined removes the joiners and selectors that have no effect on the
+// surrounding characters.
 func joined(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	var base, last rune // the last character that is no mark, and the last one
+	var base, last rune // the last character that is not a mark, and the last one
 	list := []rune(s)
 	for i, r := range list {
 		next := rune(0)
@@ -44,9 +44,9 @@ func joined(s string) string {
 	return b.String()
 }
 
-// joins reports whether a joiner does something: between the parts of an emoji,
-// and behind a letter whose shape depends on the letters around it, unless
-// letters or digits of another script follow.
+// joins reports whether a joiner has an effect: between the parts of an emoji,
+// and after a letter of a script with contextual shapes, unless letters or
+// digits of another script follow.
 func joins(r, base, last, next rune) bool {
 	switch {
 	case isJoiner(next) || isSelector(next):
@@ -57,8 +57,8 @@ func joins(r, base, last, next rune) bool {
 	return r == joiner && (isPictograph(last) || last == asEmoji) && isPictograph(next)
 }
 
-// selects reports whether a selector does something: behind an emoji, behind
-// the digit of a keycap, and behind an ideograph.
+// selects reports whether a selector has an effect: after an emoji, the digit
+// of a keycap, or an ideograph.
 func selects(r, last, next rune) bool {
 	switch r {
 	case asText, asEmoji:
@@ -71,7 +71,7 @@ func selects(r, last, next rune) bool {
 }
 
 // isPictograph reports whether a character is an emoji, or a symbol that may be
-// one; the standard library does not know more precisely.
+// one; the standard library has no more precise table.
 func isPictograph(r rune) bool {
 	switch {
 	case r >= 0x1f000 && r <= 0x1faff, r == '©', r == '®', r == '‼', r == '⁉', r == 'ℹ', r == '〰', r == '〽':
@@ -80,7 +80,7 @@ func isPictograph(r rune) bool {
 	return r >= 0x2000 && unicode.In(r, unicode.So, unicode.Sm)
 }
 
-// shaping are the scripts in which joiners choose between shapes of a letter.
+// shaping lists the scripts in which joiners choose between shapes of a letter.
 var shaping = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mandaic, unicode.Adlam, unicode.Hanifi_Rohingya, unicode.Mongolian,
 	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns a JSON text with the characters escaped that Text leaves out:
-// those that a terminal obeys, that change the direction of writing, or that
-// cannot be seen. Its value is the same.
+// JSON escapes the characters of a JSON text that Text removes: those that
+// control a terminal, change the direction of writing, or are invisible. The
+// value is unchanged.
 func JSON(text []byte) []byte {
 	first := 0
 	for first < len(text) && text[first] < 0x7f {
@@ -37,15 +37,15 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-// JSONWriter passes JSON on as the function JSON returns it.
+// JSONWriter returns a writer that applies JSON to everything written to w.
 func JSONWriter(w io.Writer) io.Writer { return &jsonWriter{to: w} }
 
 type jsonWriter struct {
 	to   io.Writer
-	rest []byte // the beginning of a character, whose end comes with the next Write
+	rest []byte // the beginning of a character that the next Write completes
 }
 
-// Write passes a part of a JSON text on.
+// Write writes a part of a JSON text.
 func (w *jsonWriter) Write(p []byte) (int, error) {
 	text := slices.Concat(w.rest, p)
 	end := len(text)

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// hostileJSON has in it what a terminal must not get.
+// hostileJSON has characters that must not reach a terminal.
 const hostileJSON = "{\"a\u009b31m\":\"\u007f \u202egpj.exe \u2066x\u2069 \u200b\u2028 \U000e0041 \u0085 \\u001b[2J\", \"b\":\"größer 👩‍👧 \t漢\"}\n"
 
 func TestJSON(t *testing.T) {

@@ -7,8 +7,8 @@ const (
 	csi    = '\u009b' // ESC [ in one character
 )
 
-// Sequence returns the length of the complete escape sequence that a text begins
-// with, in bytes; 0: it begins with none.
+// Sequence returns the length in bytes of the complete escape sequence at the
+// start of a text; 0: there is no complete one.
 func Sequence(s string) int {
 	for _, begin := range []rune{escape, csi} {
 		if rest, ok := strings.CutPrefix(s, string(begin)); ok {
@@ -20,8 +20,8 @@ func Sequence(s string) int {
 	return 0
 }
 
-// sequence returns how many bytes behind an escape character belong to it; 0
-// when the sequence is not complete.
+// sequence returns the number of bytes after an escape character that belong to
+// it; 0 if the sequence is incomplete.
 func sequence(s string, r rune) int {
 	if r == csi {
 		return parameters(s)
@@ -52,8 +52,8 @@ func sequence(s string, r rune) int {
 	return 0
 }
 
-// parameters measures what stands behind a CSI: parameters, intermediates, and
-// a final character.
+// parameters measures the rest of a CSI sequence: parameters, intermediates,
+// and a final character.
 func parameters(s string) int {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -67,7 +67,7 @@ func parameters(s string) int {
 }
 
 // command measures a command with a text, which BEL or ESC \ ends. A text does
-// not go on over a line.
+// not extend over a line.
 func command(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {

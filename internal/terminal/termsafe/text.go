@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns what participants wrote without anything that a terminal obeys
-// or that makes text look like other text: escape sequences, control
-// characters, those that change the direction of writing or cannot be seen, and
-// piles of marks that cover the lines around. Lines end with \n, tabs are four
-// spaces, every space but the wide one of CJK text is an ordinary one, and what
-// is no character becomes U+FFFD. Text(Text(s)) is Text(s).
+// Text removes everything from a text that controls a terminal or imitates
+// other text: escape sequences, control characters, characters that change the
+// direction of writing or are invisible, and stacks of marks that cover the
+// lines around. Lines end with \n, a tab becomes four spaces, every space
+// except the wide one of CJK text becomes an ordinary space, and an invalid
+// character becomes U+FFFD. Text(Text(s)) is Text(s).
 //
-// Joiners and the selectors of variants are kept where scripts and emoji are
-// made with them, and nowhere else. A sequence that is not complete loses its
-// escape character alone, so that nobody hides what others say behind one.
+// Joiners and variation selectors are kept only where scripts and emoji need
+// them. Of an incomplete sequence only the escape character is removed, so that
+// a sequence cannot hide the text of others that follows it.
 func Text(s string) string {
 	if isPlain(s) {
 		return s
@@ -42,13 +42,13 @@ func Text(s string) string {
 // Line is Text on one line: line breaks become spaces.
 func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", " ") }
 
-// Words is Line with one space wherever there was white space, and none at the
+// Words is Line with runs of white space reduced to one space, and none at the
 // ends.
 func Words(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
 
-// Cut shortens a text to n characters, the last of which says so. It does not
-// cut within an emoji that is made of several characters, or between a letter
-// and its marks, unless there is nothing else but one that is very long.
+// Cut shortens a text to n characters, the last of which marks the cut. It does
+// not cut within an emoji of several characters, or between a letter and its
+// marks, unless that single cluster is very long.
 func Cut(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
@@ -63,21 +63,22 @@ func Cut(s string, n int) string {
 	return strings.TrimRight(string(runes[:end]), string([]rune{nonJoiner, joiner})) + "…"
 }
 
-// maxCluster bounds how many characters are given up to cut between two.
+// maxCluster bounds the number of characters that are dropped to cut between
+// two clusters.
 const maxCluster = 16
 
-// clings reports whether a character belongs to the one in front of it.
+// clings reports whether a character belongs to the preceding one.
 func clings(r rune) bool {
-	return isJoiner(r) || isSelector(r) || isMark(r) || r >= 0x1f3fb && r <= 0x1f3ff // colours of skin
+	return isJoiner(r) || isSelector(r) || isMark(r) || r >= 0x1f3fb && r <= 0x1f3ff // skin tones
 }
 
 // MaxMarks bounds the combining marks on one character; no script needs more.
 const MaxMarks = 4
 
-// tab is what a tab becomes.
+// tab replaces a tab.
 const tab = "    "
 
-// isPlain finds the usual case, in which Text has nothing to do.
+// isPlain detects the common case of a text that Text would not change.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c != '\n' && (c < ' ' || c > '~') {
@@ -87,11 +88,11 @@ func isPlain(s string) bool {
 	return true
 }
 
-// writer writes characters as Text shows them, and all joiners, of which it
-// takes note.
+// writer writes characters as Text displays them. It writes all joiners and
+// records that there were some.
 type writer struct {
 	strings.Builder
-	marks   int // on the last character; white space and the beginning of a line take none
+	marks   int // on the last character; white space and the beginning of a line allow none
 	joiners bool
 }
 
@@ -112,7 +113,7 @@ func (w *writer) write(r rune) {
 	case r == '\v', r == '\f', unicode.Is(unicode.Zs, r):
 		w.WriteByte(' ')
 		w.marks = MaxMarks
-	case unicode.IsControl(r), hidden(r): // what is left out makes no room for marks
+	case unicode.IsControl(r), hidden(r): // a removed character does not reset the count of marks
 	case isMark(r):
 		if w.marks++; w.marks <= MaxMarks {
 			w.WriteRune(r)
@@ -123,8 +124,8 @@ func (w *writer) write(r rune) {
 	}
 }
 
-// shape returns what stands for a character: itself, or U+FFFD where it has
-// none. Emoji that are younger than our tables have one.
+// shape returns the displayed form of a character: itself, or U+FFFD if it has
+// none. Emoji that are newer than the tables of the standard library are kept.
 func shape(r rune) rune {
 	if unicode.IsGraphic(r) || unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r >= 0x1f000 && r <= 0x1faff {
 		return r
@@ -134,8 +135,8 @@ func shape(r rune) rune {
 
 func isMark(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) }
 
-// hidden reports whether a character is not to be seen, or steers how others
-// are shown.
+// hidden reports whether a character is invisible, or controls how others are
+// displayed.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r == '\u2800' || r >= 0x1d173 && r <= 0x1d17a || r >= 0xe0000 && r <= 0xe0fff

@@ -121,17 +121,17 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// mayJoin are the characters without a shape that Text may keep.
+// mayJoin reports whether Text may keep this character without a shape.
 func mayJoin(r rune) bool { return r == '\u200c' || r == '\u200d' || r >= '\ufe00' && r <= '\ufe0f' }
 
-// steers reports whether a terminal obeys a character, or nobody sees it.
+// steers reports whether a character controls a terminal or is invisible.
 func steers(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Co, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Variation_Selector) ||
 		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r >= 0xe0000 && r <= 0xe0fff
 }
 
-// FuzzText: nothing of what is shown is obeyed by a terminal, or hidden in what
-// is to be seen, however the text was made.
+// FuzzText checks that the output of Text never controls a terminal and has no
+// hidden characters.
 func FuzzText(f *testing.F) {
 	f.Add("\x1b[31mred\x1b[0m \x1b]0;x\a\u009b1m\u202e\r\n\x9b\xff")
 	f.Add("\x1b\x1b[[mm\x1bP\x1b\\ \x1b]8;;u\x07")

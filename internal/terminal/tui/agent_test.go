@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// config is a space of two people and two agents, one of whom may read alone.
+// config is a space with two people and two agents, one of whom may only read.
 const config = `
 limits: {rate: 100000, burst: 100000, bytes_per_second: 1GiB, message_bytes: 1MiB, connections: 64, open_contexts: 100000, context_depth: 5}
 spaces:
@@ -109,21 +109,21 @@ func handbook(t *testing.T) agent.Tools {
 	return set
 }
 
-// deciding is a planner made of a function.
+// deciding is a planner made from a function.
 type deciding func(context.Context, planner.State) (planner.Decision, error)
 
 func (d deciding) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
 	return d(ctx, s)
 }
 
-// answering answers every question with what it makes of it.
+// answering answers every question with the result of a function.
 func answering(answer func(question string) string) deciding {
 	return func(_ context.Context, s planner.State) (planner.Decision, error) {
 		return planner.Decision{Action: contextwindow.Finish, Answer: answer(s.Question), Conclusion: "done"}, nil
 	}
 }
 
-// calling makes calls in the first step, all at once, and then answers.
+// calling makes parallel calls in the first step, and then answers.
 func calling(answer string, calls ...contextwindow.Call) deciding {
 	return func(_ context.Context, s planner.State) (planner.Decision, error) {
 		if len(s.Steps) == 0 {
@@ -137,7 +137,7 @@ func call(tool, args, why string) contextwindow.Call {
 	return contextwindow.Call{Tool: tool, Arguments: json.RawMessage(args), Reason: why}
 }
 
-// held waits for a sign before it answers, or for the end.
+// held waits for a signal, or for the end of the context, before it answers.
 func held(sign <-chan struct{}, answer string) deciding {
 	return func(ctx context.Context, s planner.State) (planner.Decision, error) {
 		if len(s.Steps) == 0 {

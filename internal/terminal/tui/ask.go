@@ -15,8 +15,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// A turn is read out of the log, a little behind what is delivered: one that is
-// not known yet is asked for again.
+// Bounds of the reads of a turn. A turn is derived from the log shortly after
+// delivery, so a turn that is not found yet is read again.
 const (
 	turnAttempts = 6
 	turnPause    = 150 * time.Millisecond
@@ -63,8 +63,8 @@ func (s *session) history(ctx context.Context, e readHistory) event {
 	}
 }
 
-// export writes a transcript into a new file: what is there is not written
-// over.
+// export writes a transcript into a new file. It does not overwrite an existing
+// one.
 func (s *session) export(ctx context.Context, e export) event {
 	out := exported{file: e.file}
 	text, err := s.opts.API.Transcript(ctx, s.opts.Space, e.thread)
@@ -72,7 +72,7 @@ func (s *session) export(ctx context.Context, e export) event {
 		out.err = err
 		return out
 	}
-	clean := []byte(termsafe.Text(string(text))) // whoever looks at the file does so in a terminal too
+	clean := []byte(termsafe.Text(string(text))) // the file will be read in a terminal too
 	out.size, out.err = len(clean), writeNew(e.file, clean)
 	return out
 }

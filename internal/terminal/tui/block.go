@@ -6,40 +6,39 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// maxBlocks bounds the scrollback. What was before is asked for with
+// maxBlocks bounds the scrollback. Earlier messages are available through
 // /reasoning and /export.
 const maxBlocks = 2000
 
-// kind says what a block is.
+// kind is the type of a block.
 type kind int
 
 const (
-	chatBlock     kind = iota // somebody says something
-	thoughtBlock              // somebody thinks
-	noticeBlock               // our own words
-	errorBlock                // the same, about what did not work
-	textBlock                 // our own lines, laid out and painted already
+	chatBlock     kind = iota // a message
+	thoughtBlock              // reasoning of a participant
+	noticeBlock               // a notice of the terminal
+	errorBlock                // an error message of the terminal
+	textBlock                 // lines that are laid out and styled already
 	inputBlock                // a command that was typed
-	proposalBlock             // somebody proposes a call
+	proposalBlock             // a proposed call
 )
 
-// block is one thing in the scrollback.
+// block is one item in the scrollback.
 type block struct {
-	serial  int // grows from top to bottom of what is new, and never changes
+	serial  int // increases from top to bottom among new blocks, and never changes
 	kind    kind
-	context protocol.ContextPath // where it belongs, for the filter
+	context protocol.ContextPath // for the filter
 
 	chat     *chat            // of a chatBlock
 	mind     *mind            // of a thoughtBlock
 	proposal *pendingProposal // of a proposalBlock
 	lines    lines            // of all others
 
-	rev   int // is raised with every change
+	rev   int // incremented with every change
 	cache rendering
 }
 
-// lines are those of a block of ours; some have something that belongs to them
-// in a second column.
+// lines is the content of a notice block; a line may have a second column.
 type lines struct{ left, right []string }
 
 func oneLine(text string) lines { return lines{left: []string{text}} }
@@ -51,17 +50,17 @@ func (l *lines) rightOf(i int) string {
 	return ""
 }
 
-// rendering is what a block looked like last.
+// rendering is the cached layout of a block.
 type rendering struct {
 	rev, epoch, width int
 	done              bool
 	lines             []string
 }
 
-// change says that a block looks otherwise now.
+// change invalidates the cached layout of a block.
 func (b *block) change() { b.rev++ }
 
-// scrollback is what was said, oldest first.
+// scrollback holds the blocks of the conversation, oldest first.
 type scrollback struct {
 	blocks []*block
 	serial int
@@ -75,7 +74,8 @@ func (s *scrollback) add(b *block) {
 	s.note(b)
 }
 
-// addBehind puts a block behind another one; at the end where that one is gone.
+// addBehind inserts a block after another one, or appends it if that one is
+// gone.
 func (s *scrollback) addBehind(before, b *block) {
 	for i := len(s.blocks) - 1; i >= 0 && before != nil; i-- {
 		if s.blocks[i] != before {
@@ -101,7 +101,7 @@ func (s *scrollback) note(b *block) {
 	if len(s.blocks) <= maxBlocks {
 		return
 	}
-	gone := len(s.blocks) - maxBlocks*9/10 // many at once, so that it is seldom
+	gone := len(s.blocks) - maxBlocks*9/10 // many at once, so that copying is rare
 	for _, b := range s.blocks[:gone] {
 		if b.chat != nil {
 			delete(s.chats, b.chat.id)
@@ -110,7 +110,7 @@ func (s *scrollback) note(b *block) {
 	s.blocks = append([]*block(nil), s.blocks[gone:]...)
 }
 
-// news is a change that plain lines tell.
+// news is a change that the plain output prints.
 type news struct {
 	what  newsKind
 	block *block
@@ -120,10 +120,10 @@ type newsKind int
 
 const (
 	appeared newsKind = iota // the block is new
-	settled                  // its state is another one: sent, refused, thought to the end
+	settled                  // its state changed: sent, refused, or reasoning ended
 )
 
-// maxNews bounds what nobody takes, on a screen.
+// maxNews bounds the list of changes, which the screen does not read.
 const maxNews = 256
 
 func (m *model) tell(what newsKind, b *block) {
@@ -138,20 +138,20 @@ func (m *model) takeNews() []news {
 	return list
 }
 
-// show puts a block at the end.
+// show appends a block.
 func (m *model) show(b *block) *block {
 	m.scroll.add(b)
 	m.tell(appeared, b)
 	return b
 }
 
-// changed says that a block looks otherwise and that its state is another one.
+// changed records a change of a block's state and invalidates its layout.
 func (m *model) changed(b *block) {
 	b.change()
 	m.tell(settled, b)
 }
 
-// say puts lines of our own at the end. They may have a stranger's words.
+// say appends lines of the terminal. They may contain untrusted text.
 func (m *model) say(k kind, text ...string) { m.sayPairs(k, text, nil) }
 
 // sayPairs is say with a second column.
@@ -163,7 +163,7 @@ func (m *model) sayPairs(k kind, left, right []string) {
 	m.show(&block{kind: k, lines: clean, context: m.filter})
 }
 
-// sayText puts lines at the end that are safe, laid out and painted already.
+// sayText appends lines that are sanitized, laid out and styled already.
 func (m *model) sayText(text ...string) {
 	m.show(&block{kind: textBlock, lines: lines{left: text}, context: m.filter})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// heldReads is an API whose reads of turns end with the context alone.
+// heldReads is an API whose reads of turns block until the context ends.
 type heldReads struct{ tui.API }
 
 func (h heldReads) TurnOf(ctx context.Context, _ string, _ protocol.ID) (*api.TurnOf, error) {

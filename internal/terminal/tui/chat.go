@@ -13,18 +13,18 @@ import (
 
 // Bounds of messages, in bytes.
 const (
-	maxShown   = 64 << 10 // of one that is shown; /export has all of it
+	maxShown   = 64 << 10 // of a displayed message; /export has all of it
 	maxTyped   = 60 << 10
 	maxWaiting = 100 // messages
 )
 
-// maxRequests bounds the envelopes in progress that are no messages. The client
-// sends 64 at a time: there is always a place for a message.
+// maxRequests bounds the envelopes in progress other than messages. The client
+// sends 64 at a time, so a message can always be sent.
 const maxRequests = 60
 
 var errTooManyRequests = errors.New("too many commands wait for the gateway; try again when it has answered")
 
-// delivery is how far a message has come.
+// delivery is the delivery state of a message.
 type delivery int
 
 const (
@@ -38,45 +38,46 @@ type chat struct {
 	id       protocol.ID
 	from     protocol.ParticipantID
 	to       []protocol.ParticipantID
-	text     string // as it came
-	cut      bool   // there was more of it
+	text     string // unmodified
+	cut      bool   // the text was truncated
 	markdown bool
-	at       time.Time // zero while it waits
+	at       time.Time // zero until it is acknowledged
 
 	thread   *thread
 	turn     int                    // 0: unknown
-	answers  protocol.ParticipantID // whose message it answers
+	answers  protocol.ParticipantID // the author of the message that it answers
 	context  protocol.ContextPath
 	mine     bool // typed here
-	answered bool // by somebody else
-	late     bool // it was said that it waits for the connection
+	answered bool // by another participant
+	late     bool // the notice that it waits for the connection was shown
 	state    delivery
-	why      string // of a refusal, in words
-	undone   string // who withdrew it
+	why      string // of a refusal, as text
+	undone   string // the participant that withdrew it
 }
 
-// outbox holds what was typed and is not acknowledged, oldest first. One
-// message is on its way at a time, so that each answers the one before.
+// outbox holds typed messages that are not acknowledged, oldest first. One
+// message is in flight at a time, so that each answers the one before.
 type outbox struct {
 	queue  []*block
 	flight protocol.ID
-	asked  map[protocol.ID]request // everything else that is on its way
+	asked  map[protocol.ID]request // other envelopes in flight
 }
 
-// request is something on its way that is no message.
+// request is an envelope in flight that is not a message.
 type request struct {
-	what string // in words, for a refusal
-	// otherwise is done instead, when the right to do this is missing; nil: it
-	// is a refusal like any other.
+	what string // a description, for a refusal
+	// otherwise is called instead if the capability for the request is missing;
+	// nil: it is a refusal like any other.
 	otherwise func()
-	// failed is called with a refusal and reports whether it was shown already;
-	// nil: nothing is to be done.
+	// failed is called with a refusal and reports whether the refusal was shown
+	// already; nil: there is no special handling.
 	failed func(error) bool
 }
 
 func newOutbox() outbox { return outbox{asked: make(map[protocol.ID]request)} }
 
-// ask sends what is no message, and says so if it is refused.
+// ask sends an envelope that is not a message, and shows an error if it is
+// refused.
 func (m *model) ask(what string, env protocol.Envelope, otherwise func()) {
 	m.askAs(m.newID(), request{what: what, otherwise: otherwise}, env)
 }
@@ -91,12 +92,12 @@ func (m *model) askAs(id protocol.ID, r request, env protocol.Envelope) {
 	m.do(send{env})
 }
 
-// unsent is how many messages are not acknowledged.
+// unsent returns the number of messages that are not acknowledged.
 func (o *outbox) unsent() int { return len(o.queue) }
 
-// talk takes a message that was typed. With to it is for those alone, in a thread
-// of their own; what follows there stays among them, so that nobody who goes on
-// speaking is suddenly heard by all.
+// talk queues a typed message. With to, the message and the rest of its thread
+// are addressed to these participants only, so that a later message does not
+// become public by accident.
 func (m *model) talk(text string, to []protocol.ParticipantID) {
 	switch {
 	case len(text) > maxTyped:
@@ -120,7 +121,7 @@ func (m *model) talk(text string, to []protocol.ParticipantID) {
 	m.next()
 }
 
-// next sends the oldest message that waits, unless one is on its way.
+// next sends the oldest queued message, unless one is in flight.
 func (m *model) next() {
 	if m.outbox.flight != "" || len(m.outbox.queue) == 0 {
 		return
@@ -135,7 +136,7 @@ func (m *model) next() {
 	m.do(send{env})
 }
 
-// sent takes in what became of an envelope of ours.
+// sent handles the result of sending an envelope.
 func (m *model) sent(id protocol.ID, err error) {
 	if r, ok := m.outbox.asked[id]; ok {
 		delete(m.outbox.asked, id)
@@ -172,8 +173,8 @@ func (m *model) askedFor(r request, err error) {
 	m.say(errorBlock, r.what+" did not work: "+inWords(err))
 }
 
-// admit notes that a message of ours is in the log, by its acknowledgement or
-// by its echo, whichever is first.
+// admit marks a message of this participant as delivered, on its acknowledgment
+// or its echo, whichever comes first.
 func (m *model) admit(b *block) {
 	c := b.chat
 	if c.state == delivered {
@@ -189,15 +190,16 @@ func (m *model) admit(b *block) {
 	m.do(readTurn{envelope: c.id})
 }
 
-// refuse says at a message why it is not in the log, and gives it back.
+// refuse marks a message as refused with its reason, and restores its text to
+// the prompt.
 func (m *model) refuse(b *block, err error) {
 	b.chat.state, b.chat.why = refused, inWords(err)
 	m.restore = b.chat.text
-	m.leaving = false // who leaves should see it
+	m.leaving = false // the person should see the refusal before leaving
 	m.changed(b)
 }
 
-// hear takes in a message from the space.
+// hear handles a message from the space.
 func (m *model) hear(env *protocol.Envelope) {
 	if b := m.scroll.chats[env.ID]; b != nil {
 		b.chat.at = env.TS
@@ -235,8 +237,8 @@ func (m *model) hear(env *protocol.Envelope) {
 	m.conclude(b, env)
 }
 
-// adopt goes on with a conversation of before, in which this participant was
-// the last time.
+// adopt continues the thread in which this participant wrote last before it
+// connected.
 func (m *model) adopt(t *thread, env *protocol.Envelope) {
 	if env.From != m.you {
 		return
@@ -247,7 +249,7 @@ func (m *model) adopt(t *thread, env *protocol.Envelope) {
 	}
 }
 
-// withdrawn marks a message that its author, or somebody for them, took back.
+// withdrawn marks a message that was withdrawn.
 func (m *model) withdrawn(env *protocol.Envelope) {
 	m.threads.note(env)
 	for _, id := range env.Correlation.IDs {
@@ -258,7 +260,7 @@ func (m *model) withdrawn(env *protocol.Envelope) {
 	}
 }
 
-// inWords is why something did not work, for people.
+// inWords returns an error as text for a person.
 func inWords(err error) string {
 	var refusal *protocol.Error
 	switch {

@@ -8,15 +8,15 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// joiner makes one emoji of two.
+// joiner joins two emoji into one.
 const joiner = "\u200d"
 
-// wrapJoined breaks a line that has joined emoji: between words where it can,
-// and never within an emoji, unless that alone is longer than a line.
+// wrapJoined breaks a line that has joined emoji: between words if possible,
+// and never within an emoji, unless it alone is wider than a line.
 func wrapJoined(line string, cells int) []string {
 	var out []string
 	var b strings.Builder
-	used, space := 0, -1 // cells of the line so far; where its last space ends, in bytes
+	used, space := 0, -1 // cells of the line so far; byte offset after its last space
 	turn := func() {
 		done, rest := b.String(), ""
 		if space > 0 {
@@ -48,8 +48,8 @@ func wrapJoined(line string, cells int) []string {
 	return append(out, b.String())
 }
 
-// piece is what a line begins with and what is not to be broken: a sequence
-// that paints, or what people take for one character.
+// piece returns the unbreakable prefix of a line: an escape sequence or a
+// grapheme cluster.
 func piece(line string, cells int) string {
 	if n := termsafe.Sequence(line); n > 0 {
 		return line[:n]
@@ -61,8 +61,8 @@ func piece(line string, cells int) string {
 	return part
 }
 
-// behind drops the first n bytes that are to be seen of a line. What paints it
-// stays.
+// behind drops the first n visible bytes of a line and keeps its escape
+// sequences.
 func behind(line string, n int) string {
 	var b strings.Builder
 	for n > 0 && line != "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestJoinedEmojiStayTogether: wherever a line is broken, nobody's family is
-// torn apart, and nothing is lost.
+// TestJoinedEmojiStayTogether checks every width: a break never splits a joined
+// emoji, and nothing is lost.
 func TestJoinedEmojiStayTogether(t *testing.T) {
 	const family, pilot = "👨\u200d👩\u200d👧\u200d👦", "👩🏽\u200d🚀"
 	for name, text := range map[string]string{
@@ -37,7 +37,7 @@ func TestJoinedEmojiStayTogether(t *testing.T) {
 	}
 }
 
-// letters leaves out what a break may drop, add, or paint anew.
+// letters removes the characters that a break may drop, add or style again.
 func letters(s string) string {
 	s = strings.NewReplacer("\x1b[31m", "", "\x1b[0m", "", strings.TrimSpace(more), "").Replace(s)
 	return strings.Join(slices.DeleteFunc(strings.Fields(s), func(w string) bool { return w == "" }), "")

@@ -8,20 +8,20 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// patienceWithAgents is how long those who reason about a question that was
-// taken back may take to end by themselves.
+// patienceWithAgents is how long agents have to end their reasoning themselves
+// after the question was withdrawn.
 const patienceWithAgents = 5 * time.Second
 
-// calledOff is a question that was taken back, for which somebody reasons.
+// calledOff is a withdrawn question for which reasoning is still in progress.
 type calledOff struct {
 	question protocol.ID
 	to       []protocol.ParticipantID
-	until    time.Time // then their contexts are closed
+	until    time.Time // when their contexts are closed
 }
 
-// cancelQuestion takes the last question back. Whoever reasons about it stops;
-// who does not soon is stopped. Who may not withdraw a message closes the
-// contexts in which it is reasoned about at once.
+// cancelQuestion withdraws the last question. Agents that reason about it
+// should stop by themselves; otherwise insist closes their contexts. If this
+// participant may not withdraw a message, it closes the contexts at once.
 func (m *model) cancelQuestion(string) {
 	b := m.lastQuestion()
 	switch {
@@ -60,8 +60,8 @@ func (m *model) forgetCalledOff(question protocol.ID) {
 	m.calledOff = slices.DeleteFunc(m.calledOff, func(q calledOff) bool { return q.question == question })
 }
 
-// insist stops those who go on reasoning for a question that was taken back,
-// once they have had their time.
+// insist closes the contexts that are still open for withdrawn questions after
+// their deadline.
 func (m *model) insist() {
 	for _, q := range slices.Clone(m.calledOff) {
 		switch {
@@ -74,8 +74,8 @@ func (m *model) insist() {
 	}
 }
 
-// stopThinking closes the contexts in which somebody reasons about a question,
-// and says which of them I may not close.
+// stopThinking closes the contexts of the reasoning about a question. It shows
+// an error for each context that this participant may not close.
 func (m *model) stopThinking(q calledOff) {
 	for _, d := range m.thinkingAbout(q.question) {
 		m.ask("Cancelling", protocol.Envelope{
@@ -87,7 +87,7 @@ func (m *model) stopThinking(q calledOff) {
 	}
 }
 
-// thinkingAbout returns who thinks about a message.
+// thinkingAbout returns the reasoning in progress about a message.
 func (m *model) thinkingAbout(question protocol.ID) []*mind {
 	var list []*mind
 	for _, path := range m.minds.order {

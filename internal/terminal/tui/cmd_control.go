@@ -22,7 +22,7 @@ type controlPayload struct {
 	Reason    string `json:"reason,omitempty"`
 }
 
-// controls returns the command for a kind that has a reason and nothing else.
+// controls returns the command for a kind whose payload has only a reason.
 func controls(kind protocol.Kind) func(*model, string) {
 	return func(m *model, args string) {
 		who, reason, _ := strings.Cut(args, " ")
@@ -78,7 +78,7 @@ func (m *model) forget(args string) {
 	m.control(protocol.KindParticipantForget, who, p)
 }
 
-// controlsInWords are the notices of requests to participants.
+// controlsInWords holds the notices of requests to participants.
 var controlsInWords = map[protocol.Kind]string{
 	protocol.KindParticipantPause:    "pauses %s",
 	protocol.KindParticipantResume:   "resumes %s",
@@ -105,7 +105,7 @@ func (m *model) showControl(env *protocol.Envelope) {
 // maxStatusFields bounds the fields of a status that are shown.
 const maxStatusFields = 20
 
-// showStatus shows the answer of a participant to a request of this one.
+// showStatus shows a participant's response to a status request of this one.
 func (m *model) showStatus(env *protocol.Envelope) {
 	if !slices.Contains(env.To, m.you) {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxListed bounds the parameters of one proposal among others, in characters.
+// maxListed bounds the parameters of one proposal in a list, in characters.
 const maxListed = 200
 
-// listProposals shows those that wait, or all of one.
+// listProposals lists the open proposals, or shows one completely.
 func (m *model) listProposals(which string) {
 	if which != "" {
 		b, sentence := m.work.choose(which)
@@ -37,7 +37,7 @@ func (m *model) listProposals(which string) {
 	m.say(noticeBlock, append(lines, "/approve N makes the call, /reject N REASON says no.")...)
 }
 
-// title names a proposal: its number, who proposes, and whose tool it is.
+// title names a proposal: its number, its author, and the host of the tool.
 func (p *pendingProposal) title() string {
 	host := "; its host is not known"
 	switch p.owner {
@@ -87,7 +87,7 @@ func (m *model) approve(args string) {
 	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: m.undecided(b)}, env)
 }
 
-// reject says no to a proposed call.
+// reject rejects a proposed call.
 func (m *model) reject(args string) {
 	which, reason, _ := strings.Cut(args, " ")
 	if b, _ := m.work.choose(which); b == nil || which == "" {
@@ -115,7 +115,8 @@ func (m *model) reject(args string) {
 }
 
 // undecided handles the refusal of a decision. If another participant has
-// decided before, without this one seeing it, the proposal is settled.
+// decided before and this one may not receive that decision, the proposal is
+// settled.
 func (m *model) undecided(b *block) func(error) bool {
 	return func(err error) bool {
 		b.proposal.deciding = false

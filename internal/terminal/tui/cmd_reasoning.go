@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 )
 
-// askReasoning answers /reasoning, /reasoning N and /reasoning all.
+// askReasoning handles /reasoning, /reasoning N and /reasoning all.
 func (m *model) askReasoning(args string) {
 	e := readHistory{which: latest}
 	if t := m.threads.active; t != nil {
@@ -39,7 +39,7 @@ func (m *model) askReasoning(args string) {
 	}
 }
 
-// showHistory shows the reasoning that was asked for.
+// showHistory shows the reasoning that was read.
 func (m *model) showHistory(e historyRead) {
 	var status *api.StatusError
 	if errors.As(e.err, &status) && status.Status == http.StatusNotFound {
@@ -74,7 +74,7 @@ func (m *model) showReasoning(e historyRead, t *api.Turn) {
 	m.sayLines(blockrender.Query(t, e.asked.thread, m.style))
 }
 
-// showAll shows every turn, an empty line between two.
+// showAll shows every turn, with an empty line between two.
 func (m *model) showAll(e historyRead) {
 	if len(e.turns) == 0 {
 		m.say(errorBlock, "Nothing was asked in this thread yet.")
@@ -93,11 +93,11 @@ func (m *model) sayLines(text string) {
 	m.sayText(strings.Split(strings.TrimRight(text, "\n"), "\n")...)
 }
 
-// showTurn takes in which turn a message belongs to, and shows the reasoning of
-// an answer below it.
+// showTurn stores the turn number of a message, and shows the reasoning of an
+// answer below it.
 func (m *model) showTurn(e turnRead) {
 	if e.err != nil {
-		if e.asked.show && e.asked.mine { // that of others may be private to them
+		if e.asked.show && e.asked.mine { // another participant's may be private
 			m.say(errorBlock, "The reasoning of that answer cannot be read: "+inWords(e.err))
 		}
 		return
@@ -122,7 +122,7 @@ func (m *model) showTurn(e turnRead) {
 	m.tell(appeared, b)
 }
 
-// number writes the turn's number at the messages of it that are shown.
+// number sets the turn number on the displayed messages of a turn.
 func (m *model) number(turn *api.Turn, e turnRead) {
 	for _, b := range []*block{m.scroll.chats[turn.MessageID], m.scroll.chats[e.asked.envelope]} {
 		if b == nil || b.chat.turn == turn.TurnNumber {

@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// grant gives a right: /grant WHO CAPABILITY [TTL].
+// grant grants a capability: /grant WHO CAPABILITY [TTL].
 func (m *model) grant(args string) {
 	who, rest, _ := strings.Cut(args, " ")
 	who = strings.TrimPrefix(who, "@")
@@ -33,7 +33,8 @@ func (m *model) grant(args string) {
 		}
 	}
 	m.ask("Granting", protocol.Envelope{
-		// Clients of MEW take a grant without addressees for their own.
+		// Clients of MEW treat a grant without addressees as a grant to
+		// themselves.
 		Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{protocol.ParticipantID(who)},
 		Payload: grantPayload(who, raw, ttl),
 	}, nil)
@@ -51,7 +52,7 @@ func grantPayload(who string, capability json.RawMessage, ttl time.Duration) jso
 	return append(p, '}')
 }
 
-// lifetime reads a time such as 90s, 10m, 2h, or a number of seconds.
+// lifetime parses a duration such as 90s, 10m, 2h, or a number of seconds.
 func lifetime(s string) (time.Duration, bool) {
 	if n, err := strconv.Atoi(s); err == nil && n > 0 && n < 1<<30 {
 		return time.Duration(n) * time.Second, true
@@ -60,7 +61,7 @@ func lifetime(s string) (time.Duration, bool) {
 	return d, err == nil && d >= time.Second
 }
 
-// revoke takes back a grant, or all grants to somebody.
+// revoke revokes a grant, or all grants to a participant.
 func (m *model) revoke(who string) {
 	who = strings.TrimPrefix(who, "@")
 	if who == "" || strings.Contains(who, " ") {
@@ -70,7 +71,7 @@ func (m *model) revoke(who string) {
 	m.do(readGrants{protocol.ParticipantID(who)})
 }
 
-// revokeAll revokes those of the known grants that were meant.
+// revokeAll revokes the known grants that match the command.
 func (m *model) revokeAll(e grantsRead) {
 	if e.err != nil {
 		m.say(errorBlock, "The grants cannot be read: "+inWords(e.err))

@@ -11,13 +11,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// newThread lets the next message begin a thread.
+// newThread makes the next message begin a thread.
 func (m *model) newThread(string) {
 	m.threads.active = nil
 	m.say(noticeBlock, "Your next message begins a new thread.")
 }
 
-// talkTo says something to some alone.
+// talkTo sends a message to some participants only.
 func (m *model) talkTo(args string) {
 	who, text, _ := strings.Cut(args, " ")
 	text = strings.TrimSpace(text)
@@ -38,7 +38,7 @@ func (m *model) talkTo(args string) {
 	m.talk(text, to)
 }
 
-// lastQuestion is the youngest message of mine that was not refused.
+// lastQuestion returns this participant's last message that was not refused.
 func (m *model) lastQuestion() *block {
 	for _, b := range slices.Backward(m.scroll.blocks) {
 		if b.chat != nil && b.chat.from == m.you && b.chat.state != refused && b.chat.context == "" {
@@ -76,7 +76,7 @@ func (m *model) showExport(e exported) {
 // lower.
 const maxContextDepth = 32
 
-// filterContext shows one context alone, or everything.
+// filterContext shows one context only, or everything.
 func (m *model) filterContext(path string) {
 	if path == "" {
 		m.filter = ""
@@ -93,7 +93,7 @@ func (m *model) filterContext(path string) {
 	m.say(noticeBlock, "Only the context "+string(p)+" is shown. /context shows everything again.")
 }
 
-// contexts are those seen of late, oldest first.
+// contexts holds the recently seen contexts, oldest first.
 type contexts struct{ list []protocol.ContextPath }
 
 // maxContexts bounds them.

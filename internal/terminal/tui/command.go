@@ -8,10 +8,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// command is what is typed with a slash in front.
+// command is a slash command.
 type command struct {
 	name    string
-	args    string // as the help shows them
+	args    string // for the help
 	help    string
 	section string
 	run     func(m *model, args string)
@@ -27,7 +27,7 @@ const (
 	program      = "Program"
 )
 
-// commands returns all of them, in the order of the help.
+// commands returns all commands, in the order of the help.
 func commands() []command {
 	return []command{
 		{"/new", "", "begin a new thread with the next message", conversation, (*model).newThread},
@@ -55,7 +55,7 @@ func commands() []command {
 	}
 }
 
-// enter takes a line, or several, that the person has entered.
+// enter handles entered text of one or more lines.
 func (m *model) enter(text string) {
 	text = strings.Trim(text, "\n")
 	trimmed := strings.TrimSpace(text)
@@ -81,7 +81,7 @@ func (m *model) enter(text string) {
 	m.say(errorBlock, fmt.Sprintf("There is no command %s.%s", termsafe.Line(shorten(name, 40)), suggest(name)))
 }
 
-// suggest names the command that is meant, or where to find all.
+// suggest names the closest command, or the command that lists all.
 func suggest(name string) string {
 	best, distance := "", 3
 	for _, c := range commands() {
@@ -99,8 +99,8 @@ func suggest(name string) string {
 	return " Did you mean " + best + "?"
 }
 
-// edits is the number of characters to insert, delete or replace between two
-// texts.
+// edits returns the edit distance of two texts: the number of characters to
+// insert, delete or replace.
 func edits(a, b string) int {
 	if len(a) > 40 {
 		return len(a)
@@ -142,7 +142,7 @@ func (m *model) help() {
 	m.sayPairs(noticeBlock, left, right)
 }
 
-// keyHelp are the keys of the screen.
+// keyHelp lists the keys of the screen.
 var keyHelp = [][2]string{
 	{"Enter", "send"},
 	{"Alt-Enter or Shift-Enter", "a new line; Ctrl-J too"},
@@ -155,8 +155,8 @@ var keyHelp = [][2]string{
 	{"Ctrl-D", "leave, when the prompt is empty"},
 }
 
-// quit leaves when what was typed is sent. Where that may take long it asks
-// first; a second time it leaves at once.
+// quit leaves after the typed messages are sent. If that may take long, it asks
+// first; a second /quit leaves at once.
 func (m *model) quit() {
 	n := m.outbox.unsent()
 	switch {

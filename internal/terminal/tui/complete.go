@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// complete goes on with what is being typed, as far as there is one way, and
-// returns the ways there are.
+// complete extends the text as far as its completion is unique, and returns the
+// candidates.
 func (m *model) complete(text string) (string, []string) {
 	begin := strings.LastIndexAny(text, " \n") + 1
 	word := text[begin:]
@@ -30,7 +30,7 @@ func (m *model) complete(text string) (string, []string) {
 	return text[:begin] + common, options
 }
 
-// options returns what the last word may be, behind what is before it.
+// options returns the candidates for the last word, given the text before it.
 func (m *model) options(before, word string) []string {
 	var list []string
 	command := strings.Fields(before)

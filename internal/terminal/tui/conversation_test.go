@@ -20,7 +20,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the conversations look like anew")
 
-// stage is a model with a clock of its own.
+// stage is a model with its own clock.
 type stage struct {
 	t     *testing.T
 	model *model
@@ -48,17 +48,17 @@ func newStage(t *testing.T, colour bool) *stage {
 	return s
 }
 
-// play does what the lines of a script say:
+// play executes the lines of a script:
 //
 //	> TEXT                 the person enters it; \n is a line break
-//	{…}                    an envelope comes
-//	ack ID                 an envelope of ours is acknowledged
+//	{…}                    an envelope arrives
+//	ack ID                 an envelope of this participant is acknowledged
 //	refuse ID CODE TEXT    … or refused
-//	turn ID {…}            the answer to the question for a turn
-//	turns {…}              … for the history of a thread
-//	link waiting           the connection is lost; connected: it is back
-//	after 3s               time goes on
-//	open                   all thinking is opened
+//	turn ID {…}            the result of reading a turn
+//	turns {…}              … or the history of a thread
+//	link waiting           the connection is lost; connected: it is restored
+//	after 3s               time passes
+//	open                   all reasoning blocks are opened
 func (s *stage) play(script string) {
 	s.t.Helper()
 	for line := range strings.SplitSeq(strings.TrimSpace(script), "\n") {
@@ -160,7 +160,7 @@ func (s *stage) draw(v *view, cells int) {
 	e.lines(max(cells, 2), 1)
 }
 
-// screenOf is all of a conversation at a width, with its status.
+// screenOf returns the whole conversation at a width, with its status.
 func (s *stage) screenOf(cells int, colour bool) string {
 	v := newView(colour)
 	var b strings.Builder
@@ -176,9 +176,9 @@ func (s *stage) screenOf(cells int, colour bool) string {
 	return strings.ReplaceAll(b.String(), "\x1b", "␛")
 }
 
-// TestConversations plays every file of testdata/conversations and holds what
-// it looks like against what the file says: on screens of 80 and 40 columns, in
-// colour, as plain lines, and what is done.
+// TestConversations plays every file of testdata/conversations and compares the
+// result with the file: screens of 80 and 40 columns, in color, plain lines,
+// and the effects.
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/conversations/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -194,7 +194,7 @@ func TestConversations(t *testing.T) {
 			s, c := newStage(t, false), newStage(t, true)
 			s.play(script)
 			c.play(script)
-			for cells := range 12 { // as narrow as it may be, it does not fall
+			for cells := range 12 { // no width causes a panic
 				s.draw(newView(false), cells)
 			}
 			got := map[string]string{

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDocsNameEverything: the tables of docs/terminal.md have every command and
-// every key of the help.
+// TestDocsNameEverything checks that the tables of docs/terminal.md have every
+// command and every key of the help.
 func TestDocsNameEverything(t *testing.T) {
 	raw, err := os.ReadFile("../../../docs/terminal.md")
 	if err != nil {

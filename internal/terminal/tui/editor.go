@@ -10,13 +10,13 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// editor is a text of some lines with a place in it.
+// editor is a multi-line text with a cursor.
 type editor struct {
 	text []rune
-	at   int // in front of which character the cursor is
+	at   int // index of the character after the cursor
 }
 
-// row is a part of the text that stands in one row of the screen.
+// row is the part of the text in one row of the screen.
 type row struct{ from, to int }
 
 func (e *editor) set(text string) {
@@ -24,8 +24,8 @@ func (e *editor) set(text string) {
 	e.at = len(e.text)
 }
 
-// insert puts a text where the cursor is. What it may have depends on what is
-// in front: a mark or a joiner is typed by itself.
+// insert inserts text at the cursor. Which characters are allowed depends on
+// the preceding ones: a mark or a joiner is typed as a separate key.
 func (e *editor) insert(text string) {
 	before := string(e.text[:e.at])
 	clean, ok := strings.CutPrefix(termsafe.Text(before+text), before)
@@ -37,17 +37,18 @@ func (e *editor) insert(text string) {
 	e.at += len(in)
 }
 
-// remove takes out what is between the cursor and another place.
+// remove deletes the text between the cursor and another position.
 func (e *editor) remove(to int) {
 	from, to := min(e.at, to), max(e.at, to)
 	e.text = slices.Delete(e.text, from, to)
 	e.at = from
 }
 
-// move puts the cursor to a place.
+// move sets the cursor.
 func (e *editor) move(to int) { e.at = min(max(to, 0), len(e.text)) }
 
-// back and ahead are one character further, with the marks on it.
+// back and ahead return the position one character before or after the cursor,
+// with the marks on it.
 func (e *editor) back() int {
 	at := e.at - 1
 	for at > 0 && isMark(e.text[at]) {
@@ -64,12 +65,13 @@ func (e *editor) ahead() int {
 	return min(at, len(e.text))
 }
 
-// isMark reports whether a character belongs to the one in front of it.
+// isMark reports whether a character combines with the preceding one.
 func isMark(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me) || r == '\u200c' || r == '\u200d'
 }
 
-// wordBack and wordAhead are at the next end of a word.
+// wordBack and wordAhead return the position of the previous or next word
+// boundary.
 func (e *editor) wordBack() int {
 	at := e.at
 	for at > 0 && unicode.IsSpace(e.text[at-1]) {
@@ -92,7 +94,7 @@ func (e *editor) wordAhead() int {
 	return at
 }
 
-// lineStart and lineEnd are the ends of the line that the cursor is in.
+// lineStart and lineEnd return the ends of the cursor's line.
 func (e *editor) lineStart() int {
 	at := e.at
 	for at > 0 && e.text[at-1] != '\n' {
@@ -109,15 +111,15 @@ func (e *editor) lineEnd() int {
 	return at
 }
 
-// rows breaks the text for a screen. A row that is full is followed by another
-// one, so that the cursor behind its last character has a place.
+// rows breaks the text into rows of a screen. A full row is followed by another
+// one, for the cursor after its last character.
 func (e *editor) rows(cells int) []row {
 	var out []row
 	from, used := 0, 0
 	for i, r := range e.text {
 		w := ansi.StringWidthWc(string(r))
 		if r == '\ufe0f' {
-			w = 1 // it makes the emoji in front of it wide, on some terminals
+			w = 1 // on some terminals it makes the preceding emoji wide
 		}
 		switch {
 		case r == '\n':
@@ -137,7 +139,7 @@ func (e *editor) rows(cells int) []row {
 	return out
 }
 
-// place returns the row and the cell that the cursor is in.
+// place returns the row and the cell of the cursor.
 func (e *editor) place(rows []row) (y, x int) {
 	for i, r := range rows {
 		if r.from <= e.at {
@@ -147,7 +149,8 @@ func (e *editor) place(rows []row) (y, x int) {
 	return y, ansi.StringWidthWc(string(e.text[rows[y].from:e.at]))
 }
 
-// vertical puts the cursor a row up or down, and reports false at the end.
+// vertical moves the cursor a row up or down, and returns false at the first or
+// last row.
 func (e *editor) vertical(cells, by int) bool {
 	rows := e.rows(cells)
 	y, x := e.place(rows)
@@ -160,12 +163,12 @@ func (e *editor) vertical(cells, by int) bool {
 		e.at++
 	}
 	if e.at == rows[y].to && y+1 < len(rows) && rows[y+1].from == e.at && e.at > rows[y].from {
-		e.at-- // behind it the next row begins
+		e.at-- // the next row begins after it
 	}
 	return true
 }
 
-// key does what an editing key means, and reports false for another one.
+// key handles an editing key, and returns false for any other key.
 func (e *editor) key(name string) bool {
 	switch name {
 	case "left", "ctrl+b":
@@ -198,8 +201,8 @@ func (e *editor) key(name string) bool {
 	return true
 }
 
-// lines returns the rows of the text that fit, with the cursor among them, and
-// where the cursor is.
+// lines returns the visible rows of the text, which contain the cursor, and the
+// position of the cursor.
 func (e *editor) lines(cells, most int) (out []string, y, x int) {
 	rows := e.rows(cells)
 	y, x = e.place(rows)

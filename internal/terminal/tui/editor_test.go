@@ -104,8 +104,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestTypingPartsOfCharacters: marks and joiners are typed by themselves, and
-// are one with what is in front.
+// TestTypingPartsOfCharacters checks that marks and joiners can be typed
+// separately and combine with the preceding character.
 func TestTypingPartsOfCharacters(t *testing.T) {
 	for want, keys := range map[string][]string{
 		"می\u200cخواهم": {"می", "\u200c", "خواهم"},

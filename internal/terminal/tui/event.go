@@ -6,53 +6,53 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// event is something that has happened; the model is a fold over events.
+// event is an input of the model; the model is a fold over events.
 type event any
 
 type (
 	// typed: the person has entered a message or a command.
 	typed struct{ text string }
-	// received: an envelope has come.
+	// received: an envelope has arrived.
 	received struct{ env protocol.Envelope }
 	// missed: envelopes are missing.
 	missed struct{ err *client.GapError }
-	// linked: the connection's state is another one.
+	// linked: the state of the connection changed.
 	linked struct{ state client.State }
-	// ended: there will be no more envelopes.
+	// ended: no more envelopes will arrive.
 	ended struct{ err error }
-	// ticked: time has gone on while somebody thinks.
+	// ticked: time has passed while reasoning is in progress.
 	ticked struct{}
 
-	// answered is what became of a send.
+	// answered is the result of a send.
 	answered struct {
 		id  protocol.ID
 		err error
 	}
-	// turnRead is what became of a readTurn.
+	// turnRead is the result of a readTurn.
 	turnRead struct {
 		asked readTurn
 		turn  *api.TurnOf
 		err   error
 	}
-	// historyRead is what became of a readHistory.
+	// historyRead is the result of a readHistory.
 	historyRead struct {
 		asked readHistory
 		turns []api.Turn
-		more  bool // there are older ones, which were not asked for
+		more  bool // there are older turns, which were not read
 		err   error
 	}
-	// exported is what became of an export.
+	// exported is the result of an export.
 	exported struct {
 		file string
 		size int
 		err  error
 	}
-	// peopleRead is what became of a readPeople.
+	// peopleRead is the result of a readPeople.
 	peopleRead struct {
 		here []protocol.Participant
 		err  error
 	}
-	// grantsRead is what became of a readGrants.
+	// grantsRead is the result of a readGrants.
 	grantsRead struct {
 		asked readGrants
 		envs  []protocol.Envelope
@@ -60,21 +60,21 @@ type (
 	}
 )
 
-// effect is something to be done outside the model.
+// effect is work to be done outside the model.
 type effect any
 
 type (
-	// send puts an envelope into the log.
+	// send publishes an envelope.
 	send struct{ env protocol.Envelope }
-	// readTurn asks for the turn of an envelope; show: for its reasoning, and
-	// not for its number alone.
+	// readTurn reads the turn of an envelope. If show is set, its reasoning is
+	// shown; otherwise only its number is used.
 	readTurn struct {
 		envelope protocol.ID
-		agent    protocol.ParticipantID // whose reasoning is shown
+		agent    protocol.ParticipantID // the agent of the reasoning to show
 		show     bool
-		mine     bool // the turn is of a conversation that I take part in
+		mine     bool // this participant takes part in the conversation
 	}
-	// readHistory asks for turns of a thread.
+	// readHistory reads turns of a thread.
 	readHistory struct {
 		thread protocol.ID
 		which  which
@@ -85,19 +85,19 @@ type (
 		thread protocol.ID
 		file   string
 	}
-	// readGrants asks for the grants that the log knows, to revoke those of who.
+	// readGrants reads the grants in the log, to revoke those to who.
 	readGrants struct{ who protocol.ParticipantID }
-	// readPeople asks who is here, and what they may do now.
+	// readPeople reads the connected participants and their capabilities.
 	readPeople struct{}
 	// leave ends the program.
 	leave struct{}
 )
 
-// which turns are meant.
+// which selects turns.
 type which int
 
 const (
-	latest which = iota // the most recent completed one
-	one                 // the one with a number
+	latest which = iota // the most recent completed turn
+	one                 // the turn with a number
 	all
 )

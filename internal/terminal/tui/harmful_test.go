@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// harmful reports what a text has that must not reach a terminal. Joiners make
-// emoji and words.
+// harmful returns the first character that must not reach a terminal. Joiners
+// are allowed: they form emoji and words.
 func harmful(s string) (rune, bool) {
 	for _, r := range s {
 		joins := r == '\u200c' || r == '\u200d' || unicode.Is(unicode.Prepended_Concatenation_Mark, r)

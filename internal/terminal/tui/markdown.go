@@ -13,26 +13,27 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// maxMarkdown bounds what is rendered, in bytes; what is longer is shown as it
-// was written. The renderer needs more than linear time for some texts.
+// maxMarkdown bounds the text that is rendered, in bytes; longer text is shown
+// as it was written. For some texts the renderer needs more than linear time.
 const maxMarkdown = 16 << 10
 
-// markdown renders what an agent wrote. Lines are broken here, since the
-// library cannot break those without spaces; but for tables, which it lays out
-// for a width.
+// markdown renders the Markdown of agents. It breaks lines itself, since the
+// library cannot break a line without spaces; only tables are laid out by the
+// library.
 type markdown struct {
 	colour bool
-	free   *glamour.TermRenderer // lines as long as they are
+	free   *glamour.TermRenderer // does not break lines
 	tables *glamour.TermRenderer // for the width
 	width  int                   // of tables
 }
 
-// lines returns the text laid out; false when it is to be shown as it is.
+// lines returns the laid out text, or false if the text is to be shown
+// unrendered.
 func (m *markdown) lines(text string, cells int) (out []string, ok bool) {
 	if len(text) > maxMarkdown || cells < 10 || deep(text) {
 		return nil, false
 	}
-	defer func() { // a renderer that panics fails at this text alone
+	defer func() { // a panic of the renderer affects this text only
 		if recover() != nil {
 			m.free, m.tables, out, ok = nil, nil, nil, false
 		}
@@ -51,8 +52,8 @@ func (m *markdown) lines(text string, cells int) (out []string, ok bool) {
 	return trimEmpty(out), true
 }
 
-// render renders for a width; 0: without breaking lines. It keeps its
-// renderers, since making one takes longer than using it.
+// render renders for a width; 0: without breaking lines. It caches its
+// renderers, since creating one takes longer than using it.
 func (m *markdown) render(text string, cells int) (string, error) {
 	r := &m.free
 	if cells > 0 {
@@ -82,11 +83,11 @@ func isTable(laid string, cells int) bool {
 	return false
 }
 
-// margin is what lines that go on stand behind: the bars of quotes and the
-// indent of an item.
+// margin matches the prefix that continuation lines repeat: the bars of quotes
+// and the indent of an item.
 var margin = regexp.MustCompile(`^((?:\| )*)((?: *(?:•|[0-9]+\.|\[[ x✓]\]) +)| *)`)
 
-// hang breaks a line so that what goes on stands below what it belongs to.
+// hang breaks a line and indents the continuation lines below its content.
 func hang(line string, cells int) []string {
 	if width(line) <= cells {
 		return []string{line}
@@ -107,8 +108,8 @@ func hang(line string, cells int) []string {
 	return out
 }
 
-// style is one of the library's, without its margins and with the sixteen
-// colours alone.
+// style is a style of the library, without margins and with the sixteen
+// standard colors only.
 func (m *markdown) style() ansi.StyleConfig {
 	s := styles.NoTTYStyleConfig
 	if m.colour {
@@ -125,11 +126,11 @@ func (m *markdown) style() ansi.StyleConfig {
 	return s
 }
 
-// entity is a character by its name or number. The renderer would turn it into
-// what Text has taken out.
+// entity matches a character by its name or number. The renderer would decode
+// it into a character that termsafe.Text removes.
 var entity = regexp.MustCompile(`&(#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);`)
 
-// unentity leaves of entities those that stand for what may be shown.
+// unentity keeps the entities of safe characters only.
 func unentity(s string) string {
 	return entity.ReplaceAllStringFunc(s, func(e string) string {
 		var decoded string
@@ -142,7 +143,7 @@ func unentity(s string) string {
 			decoded = html.UnescapeString(e)
 		}
 		if clean := termsafe.Text("x" + decoded); clean != "x"+decoded {
-			return "\ufffd" // and not nothing: what stands around it could become one
+			return "\ufffd" // not "": the surrounding text could form a new entity
 		}
 		return e
 	})
@@ -156,15 +157,14 @@ func numbered(digits string, base int) string {
 	return string(rune(n))
 }
 
-// maxNesting bounds quotes and lists within one another: the renderer needs
-// time that grows with the cube of it.
+// maxNesting bounds nested quotes and lists: the time of the renderer grows
+// with the cube of the depth.
 const maxNesting = 12
 
-// marker is what opens a quote or a list.
+// marker matches the beginning of a quote or a list.
 var marker = regexp.MustCompile(`^[ \t]*(>|(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))`)
 
-// deep reports whether a text opens too many quotes and lists within one
-// another.
+// deep reports whether a text nests too many quotes and lists.
 func deep(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		if len(line)-len(strings.TrimLeft(line, " \t")) > 4*maxNesting {
@@ -184,8 +184,8 @@ func deep(text string) bool {
 	return false
 }
 
-// trimEmpty takes away lines without a character at both ends, and all but one
-// of those behind one another.
+// trimEmpty removes blank lines at both ends, and reduces consecutive blank
+// lines to one.
 func trimEmpty(lines []string) []string {
 	var out []string
 	for _, l := range lines {

@@ -7,25 +7,25 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is remembered of thinking.
+// Bounds of the reasoning that is kept.
 const (
 	maxMinds = 512
-	maxSteps = 200     // of one; older ones are counted
+	maxSteps = 200     // of one mind; older ones are counted
 	maxStep  = 4 << 10 // bytes
 )
 
-// mindState is how far somebody's thinking has come.
+// mindState is the state of a participant's reasoning.
 type mindState int
 
 const (
 	thinking mindState = iota
 	thought
 	cancelled
-	stopped // who thought has left
+	stopped // the participant has left
 )
 
-// mind is what one participant thinks about one question, in a context and all
-// those within.
+// mind is the reasoning of one participant about one question, in a context and
+// all contexts below it.
 type mind struct {
 	agent    protocol.ParticipantID
 	path     protocol.ContextPath
@@ -37,15 +37,15 @@ type mind struct {
 	why              string // of a cancellation
 
 	steps   []step
-	dropped int // steps before those
+	dropped int // steps before those in steps
 	calls   map[protocol.ID]call
 
-	asked bool // for its reasoning, when it was cancelled
+	asked bool // the reasoning was read after a cancellation
 	open  bool // all steps are shown
 	beat  int  // of the spinner
 }
 
-// step is one thing thought or done.
+// step is one thought or action.
 type step struct {
 	text    string
 	context protocol.ContextPath
@@ -60,14 +60,14 @@ type call struct {
 	proposed bool
 }
 
-// isAnswered reports whether a response of a participant may end the call: of its
-// sender, of an addressee, and of any participant if it has no addressees. A
-// proposal has no response; the request that fulfills it has.
+// isAnswered reports whether a response of a participant may end the call: of
+// its sender, of an addressee, and of any participant if it has no addressees.
+// A proposal has no response; the request that fulfills it has.
 func (c call) isAnswered(by protocol.ParticipantID) bool {
 	return !c.proposed && (by == c.from || len(c.to) == 0 || slices.Contains(c.to, by))
 }
 
-// minds are those who think, and who thought of late.
+// minds holds the reasoning in progress and the reasoning that ended recently.
 type minds struct {
 	byPath map[protocol.ContextPath]*block
 	order  []protocol.ContextPath
@@ -86,7 +86,7 @@ func (s *minds) running() int {
 	return n
 }
 
-// add remembers a block, and forgets the oldest when there are too many.
+// add stores a block, and evicts the oldest when there are too many.
 func (s *minds) add(b *block) {
 	s.byPath[b.mind.path] = b
 	s.order = append(s.order, b.mind.path)
@@ -96,7 +96,7 @@ func (s *minds) add(b *block) {
 	}
 }
 
-// tick lets the time of everybody who thinks go on.
+// tick advances the spinners of all reasoning in progress.
 func (s *minds) tick(*model) {
 	for _, b := range s.byPath {
 		if b.mind.state == thinking {
@@ -106,7 +106,7 @@ func (s *minds) tick(*model) {
 	}
 }
 
-// think takes in an envelope of somebody's reasoning.
+// think handles an envelope of reasoning.
 func (m *model) think(env *protocol.Envelope) {
 	if env.Kind == protocol.KindReasoningStart && env.Context == "" {
 		m.beginThinking(env)
@@ -161,8 +161,9 @@ func (m *model) newMind(env *protocol.Envelope, path protocol.ContextPath) *bloc
 	return m.show(b)
 }
 
-// goOn notes a sign of life. What is told of somebody who has left, because
-// it is of before, is none.
+// goOn records activity in the reasoning. An envelope of the participant
+// resumes the reasoning only while the participant is connected, since replayed
+// envelopes may be older than its departure.
 func (d *mind) goOn(env *protocol.Envelope, here bool) {
 	if env.TS.After(d.last) {
 		d.last = env.TS
@@ -187,14 +188,14 @@ func (m *model) endThinking(b *block, env *protocol.Envelope) {
 		d.state, d.why = cancelled, reasonFor(env, d.agent)
 	}
 	m.changed(b)
-	if d.state == cancelled && env.From == d.agent && d.question != "" && m.isNew(env) { // no answer comes to stand above it
+	if d.state == cancelled && env.From == d.agent && d.question != "" && m.isNew(env) { // no answer will follow it
 		d.asked = true
 		m.do(readTurn{envelope: protocol.ID(d.path), agent: d.agent, show: true, mine: d.thread != nil && d.thread.mine})
 	}
 }
 
-// conclude ends the thinking that a message answers, and asks for its
-// reasoning.
+// conclude ends the reasoning that a message answers, and reads its turn to
+// show it.
 func (m *model) conclude(answer *block, env *protocol.Envelope) {
 	stream := payload[struct {
 		ID string `json:"stream_id"`
@@ -208,7 +209,7 @@ func (m *model) conclude(answer *block, env *protocol.Envelope) {
 			d.drop(stream)
 			m.endThinking(b, env)
 			ask = ask || !d.asked
-		case d.start.IsZero(): // it began before we came: this may be its answer
+		case d.start.IsZero(): // it began before this participant connected: this may be its answer
 			ask = true
 		}
 	}
@@ -218,10 +219,10 @@ func (m *model) conclude(answer *block, env *protocol.Envelope) {
 	}
 }
 
-// isNew reports whether an envelope is of now, and not told of before.
+// isNew reports whether an envelope is new and not a replayed one.
 func (m *model) isNew(env *protocol.Envelope) bool { return env.Seq > m.head || env.Seq == 0 }
 
-// leaves notes that somebody has gone.
+// leaves marks the reasoning of a participant that left as stopped.
 func (m *model) leaves(who protocol.ParticipantID) {
 	for _, b := range m.minds.byPath {
 		if d := b.mind; d.agent == who && d.state == thinking {
@@ -234,7 +235,7 @@ func (m *model) leaves(who protocol.ParticipantID) {
 	}
 }
 
-// elapsed is how long the thinking has lasted; false if that is unknown.
+// elapsed returns the duration of the reasoning; false if it is unknown.
 func (d *mind) elapsed(now time.Time) (time.Duration, bool) {
 	if d.start.IsZero() {
 		return 0, false

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// model is what is known of a space and of the conversation in it. It is used
-// by one goroutine.
+// model is the state of the space and of the conversation in it. One goroutine
+// uses it.
 type model struct {
 	space string
 	you   protocol.ParticipantID
@@ -27,21 +27,21 @@ type model struct {
 	scroll  scrollback
 	outbox  outbox
 
-	calledOff []calledOff // not ended yet
+	calledOff []calledOff // whose reasoning has not ended yet
 
 	link     link
 	filter   protocol.ContextPath // what is shown; "": everything
 	contexts contexts
-	head     protocol.Seq // up to which the log was there when we came
+	head     protocol.Seq // the head of the log at the time of connecting
 	skew     skew
 
-	// epoch is raised when all blocks may look otherwise: another thread is the
-	// active one, another filter holds, the connection has come or gone.
+	// epoch is incremented when all blocks have to be laid out again: the
+	// active thread, the filter or the state of the connection changed.
 	epoch int
-	// restore is a message that was refused, for the prompt.
+	// restore is a refused message, to be put back into the prompt.
 	restore string
 	warned  bool // the person wants to leave, and not everything is sent
-	leaving bool // as soon as it is
+	leaving bool // leave once everything is sent
 
 	effects []effect
 	news    []news
@@ -49,7 +49,7 @@ type model struct {
 	over    bool
 }
 
-// newModel makes the model of somebody who has just come in.
+// newModel returns the model of a participant that has just connected.
 func newModel(w protocol.Welcome, opts Options) *model {
 	m := &model{
 		space: w.Space.Name, you: w.You.ID, now: opts.Now, newID: opts.NewID, head: w.Space.Seq,
@@ -64,7 +64,7 @@ func newModel(w protocol.Welcome, opts Options) *model {
 	return m
 }
 
-// apply takes in an event.
+// apply handles an event.
 func (m *model) apply(e event) {
 	active, filter, lost := m.threads.active, m.filter, m.link.lost
 	m.take(e)
@@ -103,11 +103,11 @@ func (m *model) take(e event) {
 	}
 }
 
-// receive takes in an envelope.
+// receive handles an envelope.
 func (m *model) receive(env *protocol.Envelope) {
 	m.skew.note(m.now(), env.TS)
 	if q := m.answers.Apply(env); q != "" && !env.Correlation.Names(q) {
-		env.Correlation.IDs = append([]protocol.ID{q}, env.Correlation.IDs...) // shown as if it named the question
+		env.Correlation.IDs = append([]protocol.ID{q}, env.Correlation.IDs...) // displayed as if it correlated to the question
 	}
 	switch {
 	case env.Kind == protocol.KindSystemWelcome:
@@ -134,7 +134,7 @@ func (m *model) receive(env *protocol.Envelope) {
 	}
 }
 
-// do asks for an effect.
+// do adds an effect.
 func (m *model) do(e effect) { m.effects = append(m.effects, e) }
 
 func (m *model) takeEffects() []effect {
@@ -143,17 +143,18 @@ func (m *model) takeEffects() []effect {
 	return list
 }
 
-// busy reports whether the time is of interest: somebody thinks.
+// busy reports whether the model needs ticks: reasoning is in progress.
 func (m *model) busy() bool { return m.minds.running() > 0 }
 
-// payload reads a payload into a struct; one of another form leaves it empty.
+// payload decodes a payload into a struct; a payload of another form leaves it
+// zero.
 func payload[T any](env *protocol.Envelope) (p T) {
 	_ = json.Unmarshal(env.Payload, &p)
 	return p
 }
 
-// skew is how far the gateway's clock is behind ours, as far as is known: the
-// least of what the envelopes say, which the way here makes later.
+// skew estimates how far the gateway's clock lags the local clock: the least
+// difference to the timestamp of an envelope, since transit only increases it.
 type skew struct {
 	known bool
 	by    time.Duration
@@ -168,5 +169,5 @@ func (s *skew) note(now, ts time.Time) {
 	}
 }
 
-// gateway returns what the gateway's clock says now.
+// gateway returns the current time by the gateway's clock.
 func (s *skew) gateway(now time.Time) time.Time { return now.Add(-s.by) }

@@ -21,7 +21,8 @@ func chatFrom(id string, from protocol.ParticipantID, text string, answers ...pr
 	}
 }
 
-// TestMemoryIsBounded: a space that never ends does not fill the memory.
+// TestMemoryIsBounded checks that the memory of a model stays bounded in a
+// space that never ends.
 func TestMemoryIsBounded(t *testing.T) {
 	s := newStage(t, false)
 	m := s.model
@@ -95,8 +96,8 @@ func TestTooManyMessages(t *testing.T) {
 	}
 }
 
-// TestRequests_TooMany: a command that finds no place is refused with a reason,
-// and a message is sent all the same.
+// TestRequests_TooMany checks that a command beyond the limit is refused with a
+// reason, and that a message is still sent.
 func TestRequests_TooMany(t *testing.T) {
 	s := newStage(t, false)
 	for range maxRequests + 1 {
@@ -114,7 +115,8 @@ func TestRequests_TooMany(t *testing.T) {
 	}
 }
 
-// TestStep_UsesTheWholeWidth: a step that fits into a line is not broken or cut.
+// TestStep_UsesTheWholeWidth checks that a step that fits into a line is not
+// broken or cut.
 func TestStep_UsesTheWholeWidth(t *testing.T) {
 	v := newView(false)
 	for _, text := range []string{strings.Repeat("x", 26), strings.Repeat("日", 13)} {
@@ -129,8 +131,8 @@ func TestStep_UsesTheWholeWidth(t *testing.T) {
 	}
 }
 
-// TestPairs_AlignByCells: the second column begins in the same cell below wide
-// characters.
+// TestPairs_AlignByCells checks that the second column begins in the same cell
+// below wide characters.
 func TestPairs_AlignByCells(t *testing.T) {
 	out := newView(false).own("· ", lines{left: []string{"abcd", "日本"}, right: []string{"|", "|"}}, 80, func(s ...string) string { return s[0] })
 	if a, b := strings.Index(out[0], "|"), strings.Index(out[1], "|"); width(out[0][:a]) != width(out[1][:b]) {
@@ -188,7 +190,7 @@ func TestScrollingStaysWhereItIs(t *testing.T) {
 	if got := shown(); got != before {
 		t.Errorf("it has moved:\n%s\nfrom\n%s", got, before)
 	}
-	for i := range 200 { // what is on the screen is forgotten
+	for i := range 200 { // the visible block is evicted
 		s.model.apply(received{chatFrom(fmt.Sprintf("o%d", i), "bob", "more")})
 	}
 	if got := shown(); got == "" || strings.Contains(got, "number 4") {
@@ -202,9 +204,9 @@ func TestScrollingStaysWhereItIs(t *testing.T) {
 	}
 }
 
-// TestTurnsOfOthers: the gateway is asked for the reasoning of what comes now,
-// whoever asked, and of nothing of before; where it says nothing, nothing is
-// said.
+// TestTurnsOfOthers checks that reasoning is read for every new answer,
+// regardless of who asked, and for no replayed one; without a result nothing is
+// shown.
 func TestTurnsOfOthers(t *testing.T) {
 	const question = `{"id":"q","from":"bob","kind":"chat","payload":{"message":"?"},"seq":%d}`
 	const start = `{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":%d}`
@@ -213,7 +215,7 @@ func TestTurnsOfOthers(t *testing.T) {
 	const remark = `{"id":"r","from":"bob","kind":"chat","correlationId":"q","payload":{"message":"?"},"seq":%d}`
 	const cancel = `{"id":"c","from":"guide","kind":"reasoning.cancel","context":"s1","payload":{},"seq":%d}`
 	for name, c := range map[string]struct {
-		first  int // the log had 10 when we came
+		first  int // the head of the log was 10 at the time of connecting
 		script []string
 		want   string
 	}{
@@ -248,8 +250,8 @@ func TestTurnsOfOthers(t *testing.T) {
 	}
 }
 
-// FuzzModel: whatever comes from the space, the model lives, and what it shows
-// is harmless and fits.
+// FuzzModel checks that the model accepts any input from the space, and that
+// its output is harmless and fits the width.
 func FuzzModel(f *testing.F) {
 	kinds := []protocol.Kind{
 		protocol.KindChat, protocol.KindChatCancel, protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,

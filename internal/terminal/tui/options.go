@@ -15,7 +15,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// API is what the terminal asks over HTTP; *api.Client is one.
+// API is the part of the HTTP API that the terminal uses; *api.Client
+// implements it.
 type API interface {
 	// History returns turns of a thread, oldest first.
 	History(ctx context.Context, space string, thread protocol.ID, page api.Page) (*api.History, error)
@@ -25,12 +26,12 @@ type API interface {
 	Transcript(ctx context.Context, space string, thread protocol.ID) ([]byte, error)
 	// Envelopes returns a part of the log.
 	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
-	// Participants returns who is connected, with what they may do now.
+	// Participants returns the connected participants with their capabilities.
 	Participants(ctx context.Context, space string) ([]protocol.Participant, error)
 }
 
-// Options say which space to join and how to show it. URL, Space, Token and
-// API are required.
+// Options configure Run: which space to join and how to show it. URL, Space,
+// Token and API are required.
 type Options struct {
 	URL   string // of the gateway's socket, "ws://host/ws" or "wss://host/ws"
 	Space string
@@ -40,22 +41,22 @@ type Options struct {
 	In  io.Reader // nil: standard input
 	Out io.Writer // nil: standard output
 
-	// Plain writes lines, each once, instead of drawing a screen. It is so
-	// without being asked for when Out or In is no terminal, or TERM is dumb.
+	// Plain writes lines, each once, instead of drawing a screen. It is implied
+	// if Out or In is not a terminal, or if TERM is dumb.
 	Plain bool
-	// NoColor leaves colours out; NO_COLOR in the environment does too.
+	// NoColor disables colors; NO_COLOR in the environment does too.
 	NoColor bool
-	// Width and Height are those of the screen, in cells, where Out does not
-	// know them itself; 0: 80 and 24.
+	// Width and Height are the size of the screen in cells, if Out does not
+	// report one; 0: 80 and 24.
 	Width, Height int
-	// Recall is how many envelopes of before are shown at the beginning; 0:
+	// Recall is the number of earlier envelopes that are shown at the start; 0:
 	// 200, below 0: none.
 	Recall int
 
 	Environ []string           // nil: os.Environ
 	Now     func() time.Time   // nil: time.Now
 	NewID   func() protocol.ID // nil: UUIDv7
-	Backoff client.Backoff     // between attempts to connect again
+	Backoff client.Backoff     // between attempts to reconnect
 	Logger  *slog.Logger       // nil discards
 }
 
@@ -92,7 +93,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// getenv returns the last value that the environment gives a name.
+// getenv returns the last value of a name in the environment.
 func (o *Options) getenv(name string) string {
 	value := ""
 	for _, entry := range o.Environ {
@@ -104,8 +105,8 @@ func (o *Options) getenv(name string) string {
 }
 
 // Run joins the space and lets a person take part in it until they leave, ctx
-// ends or the gateway throws them out. The error says why it could not join, or
-// why it had to go; leaving is none.
+// ends or the gateway removes them. The error reports why it could not join or
+// why the session ended; leaving returns nil.
 func Run(ctx context.Context, opts Options) error {
 	opts, err := opts.withDefaults()
 	if err != nil {

@@ -2,18 +2,18 @@ package tui
 
 import "slices"
 
-// page is the part of the conversation that is on the screen. It follows what
-// is new, unless the person has scrolled away: then the line that was on top
-// stays there, whatever happens above and below.
+// page is the visible part of the conversation. It follows new lines, unless
+// the person has scrolled up: then the top line stays in place, regardless of
+// changes above and below it.
 type page struct {
 	away  bool
-	top   *block // when away: the block at the top, and which of its lines
+	top   *block // when away: the block at the top, and the index of its first visible line
 	line  int
 	below int // lines below the screen, when away
 	seen  []*block
 }
 
-// lines returns what is on the screen.
+// lines returns the visible lines.
 func (p *page) lines(v *view, m *model, cells, rows int) []string {
 	p.seen, p.below = nil, 0
 	if rows <= 0 {
@@ -35,10 +35,10 @@ func (p *page) lines(v *view, m *model, cells, rows int) []string {
 	return out[max(0, len(out)-rows):]
 }
 
-// fromTop returns the lines below the one on top, and whether there is more
-// than that below them.
+// fromTop returns the lines from the top line on, and reports whether more
+// lines follow.
 func (p *page) fromTop(v *view, m *model, blocks []*block, cells, rows int) (out []string, full bool) {
-	i := max(0, slices.Index(blocks, p.top)) // gone: the oldest that is left
+	i := max(0, slices.Index(blocks, p.top)) // if it is gone: the oldest remaining block
 	skip := p.line
 	for ; i < len(blocks); i++ {
 		lines := v.lines(m, blocks[i], cells)
@@ -56,7 +56,7 @@ func (p *page) fromTop(v *view, m *model, blocks []*block, cells, rows int) (out
 	return out, p.below > 0
 }
 
-// scroll moves the screen by so many lines, up where by is below 0.
+// scroll moves the screen by a number of lines; a negative number moves it up.
 func (p *page) scroll(v *view, m *model, cells, rows, by int) {
 	blocks := m.shown()
 	total, at := 0, -1
@@ -81,7 +81,7 @@ func (p *page) scroll(v *view, m *model, cells, rows, by int) {
 	p.put(v, m, blocks, cells, max(0, at))
 }
 
-// put makes a line the one on top, counted from the first of all.
+// put sets the top line, counted from the first line of all.
 func (p *page) put(v *view, m *model, blocks []*block, cells, at int) {
 	for _, b := range blocks {
 		n := len(v.lines(m, b, cells))
@@ -93,7 +93,7 @@ func (p *page) put(v *view, m *model, blocks []*block, cells, at int) {
 	}
 }
 
-// toggle opens or closes the lowest thinking on the screen.
+// toggle opens or closes the lowest reasoning block on the screen.
 func (p *page) toggle() {
 	for _, b := range slices.Backward(p.seen) {
 		if b.mind != nil {
@@ -104,7 +104,7 @@ func (p *page) toggle() {
 	}
 }
 
-// toggleAll opens all thinking, or closes it when all was opened.
+// toggleAll opens all reasoning blocks, or closes them if all are open.
 func (m *model) toggleAll() {
 	m.minds.all = !m.minds.all
 	for _, b := range m.scroll.blocks {

@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// people are those who are connected, by name.
+// people holds the connected participants, sorted by name.
 type people struct{ here []protocol.Participant }
 
 func (p *people) welcome(w protocol.Welcome) {
@@ -23,7 +23,7 @@ func (p *people) welcome(w protocol.Welcome) {
 	p.put(protocol.Participant{ID: w.You.ID, Capabilities: w.You.Capabilities})
 }
 
-// put notes that somebody is here, with the rights of now.
+// put stores a connected participant with its current capabilities.
 func (p *people) put(one protocol.Participant) {
 	i, found := p.find(one.ID)
 	if found {
@@ -50,7 +50,8 @@ func (p *people) isHere(id protocol.ParticipantID) bool {
 	return found
 }
 
-// rewelcome takes in who is here after a new connection, or what I may do now.
+// rewelcome handles a welcome: the participants after a reconnect, or the new
+// capabilities of this participant.
 func (m *model) rewelcome(env *protocol.Envelope) {
 	var w protocol.Welcome
 	if json.Unmarshal(env.Payload, &w) != nil {
@@ -64,7 +65,7 @@ func (m *model) rewelcome(env *protocol.Envelope) {
 	}
 }
 
-// presence takes in who comes and who goes.
+// presence handles participants that join and leave.
 func (m *model) presence(env *protocol.Envelope) {
 	var p protocol.Presence
 	if json.Unmarshal(env.Payload, &p) != nil || p.Participant.ID == "" {
@@ -84,7 +85,7 @@ func (m *model) presence(env *protocol.Envelope) {
 	}
 }
 
-// tellState says what changes who may do what.
+// tellState shows a notice of an entry that changes rights.
 func (m *model) tellState(env *protocol.Envelope) {
 	p := payload[struct {
 		Recipient    string            `json:"recipient"`
@@ -133,12 +134,12 @@ func names(ids []protocol.ParticipantID) string {
 // link is the state of the connection.
 type link struct {
 	phase client.Phase
-	lost  bool // it was, and that was said
+	lost  bool // the connection was lost and the notice was shown
 	retry time.Duration
 	tries int
 }
 
-// relink takes in a new state of the connection.
+// relink handles a new state of the connection.
 func (m *model) relink(s client.State) {
 	m.link.phase, m.link.retry, m.link.tries = s.Phase, s.RetryIn, s.Attempt
 	switch s.Phase {
@@ -152,12 +153,12 @@ func (m *model) relink(s client.State) {
 			m.link.lost = true
 			m.say(noticeBlock, "The connection is lost. It is opened again by itself; what you type goes out then.")
 		}
-	case client.Closed: // what ended it comes behind everything that was received
+	case client.Closed: // the error is shown after everything that was received
 	}
 }
 
-// finish takes in that there is nothing more to come. What was said stays on
-// the screen until the person leaves.
+// finish handles the end of the session. The conversation stays on the screen
+// until the person leaves.
 func (m *model) finish(err error) {
 	m.link.phase = client.Closed
 	m.over, m.err = true, err

@@ -14,20 +14,20 @@ import (
 )
 
 // plain writes the model as lines, each once: for screen readers, terminals
-// that move no cursor, and pipes. There is no colour, no sign that turns, and
-// nothing is ever written over.
+// without cursor movement, and pipes. There are no colors and no spinner, and
+// nothing is overwritten.
 type plain struct {
 	model *model
 	out   io.Writer
-	echo  bool // what is typed is not to be seen already
+	echo  bool // print typed input, since the terminal does not echo it
 	err   error
 }
 
-// hungUp: there is nothing more to read from the person.
+// hungUp: the input has ended.
 type hungUp struct{}
 
-// runPlain writes and reads lines until the person leaves, or has said
-// everything and it is sent.
+// runPlain writes and reads lines until the person leaves, or until the input
+// ends and everything is sent.
 func (s *session) runPlain() error {
 	in, err := cancelreader.NewReader(s.opts.In)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *session) runPlain() error {
 	}
 	defer in.Close() //nolint:errcheck // it ends with the program
 	read := make(chan struct{})
-	go func() { // ends with the input, or when it is cancelled; waited for below where it can be
+	go func() { // ends with the input, or when it is cancelled; waited for below where that is possible
 		defer close(read)
 		s.read(in)
 	}()
@@ -49,11 +49,11 @@ func (s *session) runPlain() error {
 	return errors.Join(p.err, s.model.err)
 }
 
-// plainTick is how often it is looked whether time has brought something: no
-// sign turns here.
+// plainTick is the interval for changes that depend on time: there is no
+// spinner to draw.
 const plainTick = time.Second
 
-// tellPlain handles events until the end.
+// tellPlain handles events until the session ends.
 func (s *session) tellPlain(p *plain) {
 	closing := false
 	tick := time.NewTicker(plainTick)
@@ -74,15 +74,15 @@ func (s *session) tellPlain(p *plain) {
 		}
 		left := s.carryOut()
 		p.tell()
-		s.model.restore = "" // a terminal of lines has no prompt to put it into
+		s.model.restore = "" // the plain output has no prompt to restore it to
 		if left || s.model.over || p.err != nil || closing && s.idle() {
 			return
 		}
 	}
 }
 
-// read posts what the person enters, a line at a time. The rest of a line that
-// is too long for a message goes with it as far as the refusal needs.
+// read posts the person's input, a line at a time. A line that is longer than a
+// message is cut just above the limit, so that the model refuses it.
 func (s *session) read(in io.Reader) {
 	r := bufio.NewReaderSize(in, 4096)
 	var line []byte
@@ -112,8 +112,8 @@ func (p *plain) tell() {
 	}
 }
 
-// write writes a line. Those behind the first have a bar in front, so that
-// nothing that participants say looks like a line of its own.
+// write writes a text. Lines after the first begin with a bar, so that text of
+// participants cannot imitate a line of the terminal.
 func (p *plain) write(text string) {
 	text = strings.ReplaceAll(strings.TrimRight(text, "\n "), "\n", "\n| ")
 	if _, err := fmt.Fprintln(p.out, text); err != nil && p.err == nil {
@@ -121,11 +121,10 @@ func (p *plain) write(text string) {
 	}
 }
 
-// note writes what we say ourselves. No name begins with a star.
+// note writes a notice of the terminal. No participant name begins with a star.
 func (p *plain) note(text string) { p.write("* " + termsafe.Line(text)) }
 
-// list writes lines of ours: what stands in two columns on a screen has a colon
-// between.
+// list writes lines; two columns are separated by a colon.
 func (p *plain) list(l lines) {
 	for i, text := range l.left {
 		if right := l.rightOf(i); right != "" {
@@ -204,7 +203,7 @@ func (p *plain) settle(b *block) {
 	}
 }
 
-// spoken says in words that somebody thinks no more.
+// spoken describes, as a sentence, how a participant's reasoning ended.
 func (m *model) spoken(d *mind) string {
 	long, why := m.lasted(d, true), ""
 	if d.why != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
-// lines is a terminal of lines: a pipe in, and what was written.
+// lines is a terminal of lines: a pipe as input, and the output.
 type lines struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -26,7 +26,7 @@ type lines struct {
 	changed chan struct{}
 }
 
-// Write takes what the program writes.
+// Write records the output of the program.
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +110,8 @@ func TestPlainLines(t *testing.T) {
 	golden(t, "plain.txt", regexp.MustCompile(`for [0-9]+ seconds?`).ReplaceAllString(got, "for N seconds"))
 }
 
-// TestPlainEndOfInput: what came before the end of the input is sent, even
-// where the gateway is away for a while.
+// TestPlainEndOfInput checks that everything entered before the end of the
+// input is sent, even if the gateway is unavailable for a while.
 func TestPlainEndOfInput(t *testing.T) {
 	g := meuptest.Start(t, config)
 	l := openPlain(t, g, "alice")
@@ -137,8 +137,8 @@ func TestPlainEndOfInput(t *testing.T) {
 	}
 }
 
-// TestPlainOnDumbTerminals: a terminal that says it is dumb gets lines, with a
-// real one on both ends.
+// TestPlainOnDumbTerminals checks that a terminal with TERM=dumb gets lines,
+// although both ends are terminals.
 func TestPlainOnDumbTerminals(t *testing.T) {
 	g := meuptest.Start(t, config)
 	x := open(t, g, "alice", 80, 24, func(o *tui.Options) { o.Environ = []string{"TERM=dumb"} })
@@ -170,8 +170,8 @@ func TestNotJoining(t *testing.T) {
 	}
 }
 
-// TestControl_Agent: a real agent answers for its status and ends when it is
-// asked to.
+// TestControl_Agent checks that a real agent reports its status and ends on
+// request.
 func TestControl_Agent(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(config, `"stream/*", "mcp/*"]`, `"stream/*", "mcp/*", participant.status]`, 1))
 	c := dial(t, g, "guide")

@@ -6,22 +6,22 @@ import (
 
 // Bounds of the prompt.
 const (
-	maxHistory = 200 // of what was typed
+	maxHistory = 200 // entries of the history
 	maxPrompt  = 8   // rows; more of it scrolls
 )
 
-// placeholder stands in an empty prompt.
+// placeholder is the text of an empty prompt.
 const placeholder = "Say something, or /help"
 
-// promptSign stands in front of what is typed.
+// promptSign precedes the typed text.
 const promptSign = "› "
 
-// prompt is where a person types.
+// prompt is the input area with its history.
 type prompt struct {
 	editor  editor
 	history []string // oldest first
-	at      int      // len(history): at what is new
-	draft   string   // what is new, while history is shown
+	at      int      // index of the displayed entry; len(history): the draft
+	draft   string   // the unsent text, while a history entry is shown
 
 	cells, most int
 }
@@ -30,15 +30,15 @@ func (p *prompt) value() string { return string(p.editor.text) }
 
 func (p *prompt) set(text string) { p.editor.set(text) }
 
-// resize makes the prompt fit a screen.
+// resize adapts the prompt to a screen size.
 func (p *prompt) resize(cells, rows int) {
 	p.cells, p.most = max(cells-width(promptSign), 2), max(1, min(maxPrompt, rows/3))
 }
 
-// height is how many rows the prompt takes.
+// height returns the number of rows of the prompt.
 func (p *prompt) height() int { return min(len(p.editor.rows(p.cells)), p.most) }
 
-// take empties the prompt and returns what was in it.
+// take clears the prompt and returns its text.
 func (p *prompt) take() string {
 	text := p.value()
 	if strings.TrimSpace(text) != "" && (len(p.history) == 0 || p.history[len(p.history)-1] != text) {
@@ -52,8 +52,8 @@ func (p *prompt) take() string {
 	return text
 }
 
-// vertical moves the cursor a row up or down; at the end it shows what was
-// typed before, or after.
+// vertical moves the cursor a row up or down; at the first or last row it shows
+// the previous or next history entry.
 func (p *prompt) vertical(by int) {
 	if p.editor.vertical(p.cells, by) {
 		return
@@ -73,7 +73,7 @@ func (p *prompt) vertical(by int) {
 	}
 }
 
-// view draws the prompt, and returns where in it the cursor is.
+// view draws the prompt and returns the position of the cursor in it.
 func (p *prompt) view(t *theme) (lines []string, y, x int) {
 	rows, y, x := p.editor.lines(p.cells, p.most)
 	for i, r := range rows {

@@ -13,24 +13,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxProposals bounds those that wait for a decision.
+// maxProposals bounds the open proposals.
 const maxProposals = 256
 
-// pendingProposal is a call that somebody asks others to make.
+// pendingProposal is a call that a participant proposes to others.
 type pendingProposal struct {
-	number int // ours; it never means another one
+	number int // assigned by the terminal, never reused
 	env    protocol.Envelope
 	owner  protocol.ParticipantID // the participant that runs the tool; "": not known
 	method string
 	tool   string
-	params json.RawMessage // as they came
+	params json.RawMessage // unmodified
 
 	decided  string // what became of it, in words; "": it waits
-	deciding bool   // my own decision is on its way
+	deciding bool   // a decision of this participant is in flight
 }
 
-// proposals are those that wait, in the order of their numbers, and the last
-// ones that do not any more.
+// proposals holds the open proposals, in the order of their numbers, and the
+// last settled ones.
 type proposals struct {
 	pending []*block
 	past    []*block
@@ -39,7 +39,7 @@ type proposals struct {
 
 func newProposals() proposals { return proposals{} }
 
-// decide takes in a proposal, or what becomes of those that wait.
+// decide handles a proposal, or an envelope that settles one.
 func (m *model) decide(env *protocol.Envelope) {
 	if env.Kind == protocol.KindMCPProposal {
 		m.propose(env)
@@ -52,7 +52,7 @@ func (m *model) decide(env *protocol.Envelope) {
 	}
 }
 
-// settledInWords says what an envelope has made of a proposal.
+// settledInWords describes how an envelope settled a proposal.
 func settledInWords(how proposal.Outcome, env *protocol.Envelope) string {
 	switch {
 	case how == proposal.Fulfilled:
@@ -82,7 +82,7 @@ func (m *model) propose(env *protocol.Envelope) {
 	m.show(b)
 }
 
-// read takes what is shown from the very payload that an approval is made of.
+// read fills the displayed fields from the same payload that an approval sends.
 func (p *pendingProposal) read(payload protocol.Value) {
 	params := payload.Get("params")
 	p.owner = proposal.ReadCall(payload).Host
@@ -112,8 +112,8 @@ func (p *proposals) byID(id protocol.ID) *block {
 	return nil
 }
 
-// choose finds the proposal that a person means by its number or its id; with
-// nothing, the only one. The sentence says why there is none.
+// choose finds a proposal by its number or its id; with "", the only open one.
+// The sentence explains why none was found.
 func (p *proposals) choose(which string) (b *block, sentence string) {
 	meant := func(b *block) bool {
 		return strconv.Itoa(b.proposal.number) == which || b.proposal.env.ID == protocol.ID(which)
@@ -136,8 +136,8 @@ func (p *proposals) choose(which string) (b *block, sentence string) {
 	return nil, "No proposal " + which + " waits for a decision. /proposals lists those that do."
 }
 
-// call writes what is proposed, with hidden characters spelled out, cut at n
-// characters; 0: as a whole.
+// call formats the proposed call with hidden characters escaped, cut at n
+// characters; 0: complete.
 func (p *pendingProposal) call(n int) string {
 	text := termsafe.Exact(blockrender.JSON(p.params))
 	if len(p.params) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// inRights says in words what capabilities allow.
+// inRights describes capabilities as text.
 func inRights(list []json.RawMessage) []string {
 	var out []string
 	for _, raw := range list {
@@ -58,7 +58,7 @@ func inRight(raw json.RawMessage) string {
 	return words
 }
 
-// kindsInWords says what patterns of kinds allow, those that are usual.
+// kindsInWords holds the descriptions of common kind patterns.
 var kindsInWords = map[string]string{
 	"*":    "everything",
 	"chat": "talk", "chat/*": "acknowledge and cancel messages",
@@ -80,8 +80,8 @@ func kindInWords(kind string) string {
 	return "send " + termsafe.Exact(shorten(kind, maxRight))
 }
 
-// toolPattern is which tools a pattern of a payload selects, where it is about
-// their names alone.
+// toolPattern returns the tools that a payload pattern selects, if it
+// constrains only their names.
 func toolPattern(payload json.RawMessage) string {
 	var p struct {
 		Method string `json:"method"`
@@ -93,8 +93,7 @@ func toolPattern(payload json.RawMessage) string {
 	return compact(p.Params["name"])
 }
 
-// compact writes a pattern in few words: texts without quotes, lists with
-// commas.
+// compact formats a pattern briefly: strings without quotes, lists with commas.
 func compact(raw json.RawMessage) string {
 	var one string
 	var list []string
@@ -114,7 +113,7 @@ func shorten(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// inTime says how long something lasts.
+// inTime formats a duration.
 func inTime(d time.Duration) string {
 	s := int((d + time.Second - 1) / time.Second)
 	switch {
@@ -137,7 +136,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// who lists those who are here, and what they may do.
+// who lists the connected participants and their capabilities.
 func (m *model) who(e peopleRead) {
 	if e.err != nil {
 		m.say(errorBlock, "The participants cannot be read: "+inWords(e.err))
@@ -154,10 +153,10 @@ func (m *model) who(e peopleRead) {
 	m.say(noticeBlock, lines...)
 }
 
-// maxName bounds a name as it is shown, in characters.
+// maxName bounds a displayed name, in characters.
 const maxName = 40
 
-// shortName is a participant's name as it is shown.
+// shortName returns a participant's name as it is displayed.
 func shortName(id protocol.ParticipantID) string {
 	name := termsafe.Line(string(id))
 	if r := []rune(name); len(r) > maxName { // both ends, since many names share one

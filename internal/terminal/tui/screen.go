@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// screen is the model on a terminal: what Bubble Tea asks for.
+// screen shows the model on a terminal; it implements tea.Model.
 type screen struct {
 	session *session
 	model   *model
@@ -21,11 +21,11 @@ type screen struct {
 	prompt  prompt
 
 	cells, rows int
-	hint        string // in place of the status, until the next key
-	leaving     bool   // Ctrl-C was the last key, on an empty prompt
+	hint        string // replaces the status until the next key
+	leaving     bool   // the last key was Ctrl-C on an empty prompt
 }
 
-// batch is what the session hands over at once.
+// batch is a list of events that the session passes on together.
 type batch []event
 
 func newScreen(s *session) *screen {
@@ -51,7 +51,7 @@ func (s *session) runScreen() error {
 	return errors.Join(err, s.model.err)
 }
 
-// pump hands events to the program until the session ends.
+// pump passes events to the program until the session ends.
 func (s *session) pump(p *tea.Program) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
@@ -67,8 +67,8 @@ func (s *session) pump(p *tea.Program) {
 	}
 }
 
-// lastWords writes what was typed and never sent, since the screen that showed
-// it is gone.
+// lastWords prints the typed messages that were never sent, since the screen
+// that showed them is gone.
 func (s *session) lastWords() {
 	if s.model.outbox.unsent() == 0 {
 		return
@@ -79,10 +79,10 @@ func (s *session) lastWords() {
 	}
 }
 
-// Init has nothing to begin: the session has.
+// Init does nothing: the session is running already.
 func (x *screen) Init() tea.Cmd { return nil }
 
-// Update takes in a key, a new size, or what has happened in the space.
+// Update handles a key, a resize, or events from the space.
 func (x *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
@@ -119,7 +119,7 @@ func (x *screen) resize(cells, rows int) {
 	x.prompt.resize(cells, rows)
 }
 
-// key does what a key means.
+// key handles a key.
 func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	name := msg.String()
 	x.hint = ""
@@ -158,7 +158,7 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// edit changes the prompt. Ctrl-D on an empty one leaves.
+// edit changes the prompt. Ctrl-D on an empty prompt leaves.
 func (x *screen) edit(name, text string) {
 	switch {
 	case name == "ctrl+d" && x.prompt.value() == "":
@@ -169,7 +169,7 @@ func (x *screen) edit(name, text string) {
 	}
 }
 
-// interrupt empties the prompt; on an empty one, the second time, it leaves.
+// interrupt clears the prompt; on an empty prompt, the second time, it leaves.
 func (x *screen) interrupt() {
 	switch {
 	case x.prompt.value() != "":
@@ -192,7 +192,7 @@ func (x *screen) complete() {
 	}
 }
 
-// conversation is how many rows the conversation has.
+// conversation returns the number of rows of the conversation.
 func (x *screen) conversation() int { return max(0, x.rows-1-x.prompt.height()) }
 
 func (x *screen) scroll(by int) {

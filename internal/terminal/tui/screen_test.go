@@ -90,8 +90,8 @@ func TestThinkingIsSeenWhileItLasts(t *testing.T) {
 func TestCancelling(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(nil, "")})
-	// bob may not withdraw messages, and closes the context instead, so that the
-	// agent still says something. Either way the turn has ended.
+	// bob may not withdraw messages and closes the context instead, so the
+	// agent still sends an answer. Either way the turn has ended.
 	for who, last := range map[string]string{"alice": "Withdrawn by alice.", "bob": "I have stopped"} {
 		t.Run(who, func(t *testing.T) {
 			x := open(t, g, who, 80, 24, func(o *tui.Options) { o.Recall = -1 })
@@ -175,7 +175,7 @@ func TestRefusalsAndRights(t *testing.T) {
 	y.sees("alice gives mute: talk for 10 minutes")
 	x.sees("alice gives mute: talk")
 	if to := addressees(t, g, protocol.KindCapabilityGrant); !slices.Equal(to, []protocol.ParticipantID{"mute"}) {
-		t.Errorf("the grant is addressed to %v", to) // clients of MEW take one without addressees for their own
+		t.Errorf("the grant is addressed to %v", to) // clients of MEW treat a grant without addressees as a grant to themselves
 	}
 	x.types(enter)
 	x.sees("you · turn 1")
@@ -190,7 +190,7 @@ func TestRefusalsAndRights(t *testing.T) {
 	x.sees("✗ Not sent: ")
 }
 
-// addressees returns whom the only envelope of a kind is addressed to.
+// addressees returns the addressees of the only envelope of a kind.
 func addressees(t *testing.T, g *meuptest.Gateway, kind protocol.Kind) []protocol.ParticipantID {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.HTTP()+"/api/spaces/lab/envelopes?kinds="+string(kind), http.NoBody)
@@ -353,8 +353,8 @@ func TestComingBackGoesOn(t *testing.T) {
 	}
 }
 
-// TestWatchingOthers: the reasoning stands below every answer that comes while
-// one watches, and below none of before.
+// TestWatchingOthers checks that the reasoning is shown below every new answer,
+// and below no replayed one.
 func TestWatchingOthers(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
@@ -446,8 +446,8 @@ func TestEndingFromOutside(t *testing.T) {
 	}
 }
 
-// TestTheTerminalIsSafe: whatever is said, nothing but our own sequences
-// reaches the terminal.
+// TestTheTerminalIsSafe checks that only escape sequences of the program itself
+// reach the terminal.
 func TestTheTerminalIsSafe(t *testing.T) {
 	g := meuptest.Start(t, config)
 	c := dial(t, g, "bob")

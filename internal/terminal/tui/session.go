@@ -14,33 +14,33 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is in progress. Sends are bounded by the outbox alone, so that
-// no read can hold up a message.
+// Bounds of the work in progress. Sends are bounded by the outbox alone, so
+// that no read can delay a message.
 const (
-	maxReads     = 16  // that the person asked for
-	maxTurnReads = 48  // that the terminal makes by itself
-	maxBatch     = 256 // events given to the face at once
+	maxReads     = 16  // requested by the person
+	maxTurnReads = 48  // requested by the terminal itself
+	maxBatch     = 256 // events passed to the front end at once
 	tickEvery    = 100 * time.Millisecond
 	askFor       = 20 * time.Second // for one call of the API
 )
 
-// session is the way between a model and the space.
+// session connects a model with the space.
 type session struct {
 	opts   Options
 	client *client.Client
 	model  *model
 
-	ctx    context.Context // ends with close, or with who called Run
+	ctx    context.Context // ends with close, or with the context of Run
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
 	events chan event
-	// The effects in progress; of the face's goroutine.
+	// The number of effects in progress; owned by the front end's goroutine.
 	sends, reads, turnReads int
-	busy                    atomic.Bool // somebody thinks: the time is of interest
+	busy                    atomic.Bool // the model needs ticks
 
 	mu     sync.Mutex
-	state  []client.State // that are not taken yet, the last few
+	state  []client.State // the latest states that are not handled yet
 	roused chan struct{}
 }
 
@@ -66,7 +66,7 @@ func join(ctx context.Context, opts Options) (*session, error) {
 	return s, nil
 }
 
-// recall finds the place in the log at which to begin.
+// recall returns the position in the log at which to begin.
 func recall(ctx context.Context, opts Options) (client.Position, error) {
 	if opts.Recall < 0 {
 		return client.Position{}, nil
@@ -83,15 +83,15 @@ func recall(ctx context.Context, opts Options) (client.Position, error) {
 	return client.After(page.Envelopes[len(page.Envelopes)-1].Seq - 1).In(page.Log), nil
 }
 
-// close leaves the space and waits for everything that was started.
+// close leaves the space and waits for all goroutines.
 func (s *session) close() {
 	s.cancel()
 	_ = s.client.Close()
 	s.group.Wait()
 }
 
-// onState is told by the client what becomes of the connection. It must not
-// wait, so the states stand in a list of their own.
+// onState receives the states of the connection from the client. It must not
+// block, so it queues the states.
 func (s *session) onState(state client.State) {
 	s.mu.Lock()
 	s.state = append(s.state, state)
@@ -116,7 +116,7 @@ func (s *session) takeStates() []event {
 	return list
 }
 
-// post hands an event on, unless the session has ended.
+// post sends an event to the front end, unless the session has ended.
 func (s *session) post(e event) {
 	select {
 	case s.events <- e:
@@ -124,7 +124,7 @@ func (s *session) post(e event) {
 	}
 }
 
-// receive takes envelopes until the client ends.
+// receive receives envelopes until the client ends.
 func (s *session) receive() {
 	for {
 		env, err := s.client.Receive(s.ctx)
@@ -141,8 +141,8 @@ func (s *session) receive() {
 	}
 }
 
-// next waits for events and returns those that are there, in their order; none
-// when the session has ended.
+// next waits for events and returns the available ones in order; nil when the
+// session has ended.
 func (s *session) next(ticks <-chan time.Time) []event {
 	select {
 	case e := <-s.events:
@@ -171,8 +171,8 @@ func (s *session) drain(list []event) []event {
 	return list
 }
 
-// carryOut begins what the model wants done, and reports whether the person
-// leaves. It does not wait.
+// carryOut starts the effects of the model, and reports whether the person
+// leaves. It does not block.
 func (s *session) carryOut() (left bool) {
 	for {
 		list := s.model.takeEffects()
@@ -201,7 +201,7 @@ func (s *session) begin(e effect) {
 	s.group.Go(func() { s.post(finished{e, s.perform(e)}) })
 }
 
-// inProgress returns the counter of the effects of a sort, and its limit.
+// inProgress returns the counter for an effect of this type, and its limit.
 func (s *session) inProgress(e effect) (count *int, limit int) {
 	switch e.(type) {
 	case send:
@@ -218,7 +218,7 @@ type finished struct {
 	event  event
 }
 
-// take gives an event to the model.
+// take applies an event to the model.
 func (s *session) take(e event) {
 	if f, ok := e.(finished); ok {
 		count, _ := s.inProgress(f.effect)
@@ -228,14 +228,14 @@ func (s *session) take(e event) {
 	s.model.apply(e)
 }
 
-// idle reports whether nothing is in progress and nothing waits to be sent.
+// idle reports whether no effect is in progress and no message is unsent.
 func (s *session) idle() bool {
 	return s.sends+s.reads+s.turnReads == 0 && s.model.outbox.unsent() == 0
 }
 
 var errTooManyReads = errors.New("too many reads are in progress; try again in a moment")
 
-// refusedRead is the event of a read for which there was no place.
+// refusedRead returns the event of a read that exceeds the limit.
 func refusedRead(e effect) event {
 	switch e := e.(type) {
 	case readTurn:
@@ -252,7 +252,7 @@ func refusedRead(e effect) event {
 	return nil
 }
 
-// perform does what an effect says and returns what became of it.
+// perform performs an effect and returns its result.
 func (s *session) perform(e effect) event {
 	if e, ok := e.(send); ok {
 		_, err := s.client.Send(s.ctx, e.env)

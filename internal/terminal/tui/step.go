@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// add takes in what an envelope says of the thinking.
+// add adds the content of an envelope to the reasoning.
 func (d *mind) add(env *protocol.Envelope) {
 	text, stream := d.describe(env)
 	if text == "" {
@@ -39,20 +39,20 @@ func (d *mind) push(s step) {
 	}
 }
 
-// growing returns the place of the step that grows on a stream, or -1.
+// growing returns the index of the step that a stream extends, or -1.
 func (d *mind) growing(stream string) int {
 	return slices.IndexFunc(d.steps, func(s step) bool { return s.stream == stream && stream != "" })
 }
 
-// drop takes away what grew on a stream: it is the answer.
+// drop removes the step of a stream: it is the answer.
 func (d *mind) drop(stream string) {
 	if i := d.growing(stream); i >= 0 {
 		d.steps = slices.Delete(d.steps, i, i+1)
 	}
 }
 
-// describe says in a line what an envelope adds, and on which stream it has
-// grown before; "" for nothing.
+// describe returns one line for the content of an envelope, and the stream that
+// sent it in pieces before; "" for none.
 func (d *mind) describe(env *protocol.Envelope) (text, stream string) {
 	switch {
 	case env.Kind == protocol.KindMCPRequest:
@@ -73,7 +73,7 @@ func (d *mind) describe(env *protocol.Envelope) (text, stream string) {
 	return "", ""
 }
 
-// wordsOf is what a step of reasoning says, under any of its names.
+// wordsOf returns the text of a reasoning step, from any of its field names.
 func wordsOf(env *protocol.Envelope) (text, stream string) {
 	p := payload[struct {
 		Message    string `json:"message"`
@@ -100,7 +100,7 @@ func wordsOf(env *protocol.Envelope) (text, stream string) {
 	return text, p.Stream
 }
 
-// call notes which tool a request calls.
+// call records the tool that a request calls.
 func (d *mind) call(env *protocol.Envelope, form string) string {
 	name := toolOf(env.Payload)
 	if name == "" {
@@ -112,8 +112,8 @@ func (d *mind) call(env *protocol.Envelope, form string) string {
 	return fmt.Sprintf(form, name)
 }
 
-// toolOf is the name of the tool that a call means; the method where it is
-// another one, and "" for a notification.
+// toolOf returns the name of the called tool; the method if it is another one,
+// and "" for a notification.
 func toolOf(raw json.RawMessage) string {
 	var p struct {
 		Method string `json:"method"`
@@ -131,7 +131,7 @@ func toolOf(raw json.RawMessage) string {
 	return p.Method
 }
 
-// result says what came of a call.
+// result describes the outcome of a call.
 func (d *mind) result(env *protocol.Envelope) string {
 	c, known := d.calls[env.Correlation.First()]
 	if !known || !c.isAnswered(env.From) {
@@ -155,7 +155,7 @@ func (d *mind) result(env *protocol.Envelope) string {
 	return name + " has answered"
 }
 
-// grow takes in a piece of a thought that grows.
+// grow appends a piece of a stream to its step.
 func (m *model) grow(env *protocol.Envelope) {
 	p := payload[struct {
 		Stream string          `json:"stream_id"`
@@ -169,7 +169,7 @@ func (m *model) grow(env *protocol.Envelope) {
 	i := d.growing(p.Stream)
 	switch env.Kind {
 	case protocol.KindStreamClose:
-		return // the whole comes, or it stays as it is
+		return // the complete step follows, or the text stays as it is
 	case protocol.KindStreamOpen:
 		if i < 0 {
 			d.push(step{stream: p.Stream, context: env.Context})
@@ -188,7 +188,7 @@ func (m *model) grow(env *protocol.Envelope) {
 	b.change()
 }
 
-// tail is the end of a text, of at most n bytes.
+// tail returns the end of a text, of at most n bytes.
 func tail(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -200,8 +200,8 @@ func tail(s string, n int) string {
 	return s
 }
 
-// reasonFor is the reason that an envelope gives, and who gives it unless it is
-// the one it is about.
+// reasonFor returns the reason in an envelope, with its sender unless that is
+// the participant concerned.
 func reasonFor(env *protocol.Envelope, about protocol.ParticipantID) string {
 	reason := payload[struct {
 		Reason string `json:"reason"`

@@ -25,33 +25,33 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/tui"
 )
 
-// TestMain looks for goroutines that were left. The library's reader of keys
-// stays behind when a key comes in the moment in which its program ends.
+// TestMain checks for leaked goroutines. The key reader of the library leaks if
+// a key arrives at the moment in which its program ends.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).sendEvents"))
 }
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// patience is how long a test waits for a screen.
+// patience bounds the wait for a screen.
 const patience = 30 * time.Second
 
-// terminal is a person's: a pseudo-terminal, an emulator that shows what is
-// written to it, and the program on it.
+// terminal is a pseudo-terminal with an emulator that displays the output, and
+// the program on it.
 type terminal struct {
 	t   *testing.T
 	pty *os.File
 	vt  vt10x.Terminal
 
 	mu      sync.Mutex
-	raw     []byte        // all that was written
-	changed chan struct{} // is closed with the next write
+	raw     []byte        // the complete output
+	changed chan struct{} // closed with the next write
 	ended   chan error
 	stop    context.CancelFunc
 }
 
-// second stands in the second cell of a wide character: the emulator counts
-// one cell for each.
+// second fills the second cell of a wide character: the emulator counts one
+// cell for each.
 const second = '\ue000'
 
 // open runs the terminal client on a pseudo-terminal of a size.
@@ -143,7 +143,7 @@ func (x *terminal) read() {
 	}
 }
 
-// wide helps the emulator with characters of two cells, and of none.
+// wide adapts characters of two cells, and of none, for the emulator.
 func wide(text []byte) []byte {
 	var out []byte
 	for _, r := range string(text) {
@@ -158,7 +158,7 @@ func wide(text []byte) []byte {
 	return out
 }
 
-// screen is what the terminal shows.
+// screen returns the text on the screen.
 func (x *terminal) screen() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -184,7 +184,7 @@ func (x *terminal) show() string {
 	return b.String()
 }
 
-// wait waits until the screen is as wanted, and returns it.
+// wait waits until the screen satisfies a condition, and returns it.
 func (x *terminal) wait(what string, wanted func(screen string) bool) string {
 	x.t.Helper()
 	late := time.After(patience)
@@ -227,8 +227,8 @@ func (x *terminal) types(keys string) {
 	}
 }
 
-// enters types a line and waits until it is in the prompt, so that what comes
-// next is not taken for a part of it.
+// enters types a line and waits until it is in the prompt, so that later keys
+// are not part of it.
 func (x *terminal) enters(line string) {
 	x.t.Helper()
 	x.types(line)
@@ -264,7 +264,7 @@ const (
 	ctrlR      = "\x12"
 )
 
-// blanks are what differs from run to run.
+// blanks match text that differs from run to run.
 var blanks = []struct {
 	is *regexp.Regexp
 	as string
@@ -275,7 +275,8 @@ var blanks = []struct {
 	{regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`), "*"},
 }
 
-// golden holds a text against a file, but for what differs from run to run.
+// golden compares a text with a file, except for text that differs from run to
+// run.
 func golden(t *testing.T, name, text string) {
 	t.Helper()
 	for _, b := range blanks {

@@ -12,8 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// theme is how things are set off: with the sixteen colours that every
-// terminal has, or not at all.
+// theme holds the styles: the sixteen colors that every terminal has, or none.
 type theme struct {
 	dim, bold, bad, good, busy lipgloss.Style
 	names                      []lipgloss.Style
@@ -38,18 +37,18 @@ func newTheme(colour bool) theme {
 	return t
 }
 
-// name paints a participant's name, always in the same colour.
+// name styles a participant's name, always in the same color.
 func (t *theme) name(id protocol.ParticipantID) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
 	return t.names[int(h.Sum32())%len(t.names)].Render(shortName(id))
 }
 
-// width is how many cells a text takes. Terminals differ for some characters;
-// this is the greater of what they do.
+// width returns the width of a text in cells. Terminals differ for some
+// characters; this is the greater of the two common widths.
 func width(s string) int { return max(ansi.StringWidth(s), ansi.StringWidthWc(s)) }
 
-// wrap breaks a text that has no escape sequences into lines of at most so many
+// wrap breaks a text without escape sequences into lines of at most this many
 // cells.
 func wrap(s string, cells int) []string {
 	var out []string
@@ -59,8 +58,8 @@ func wrap(s string, cells int) []string {
 	return out
 }
 
-// wrapPainted breaks a line into several of at most so many cells. What paints
-// it goes on over the breaks.
+// wrapPainted breaks a styled line into lines of at most this many cells. The
+// style continues over the breaks.
 func wrapPainted(line string, cells int) []string {
 	cells = max(cells, 1)
 	if width(line) <= cells {
@@ -89,8 +88,8 @@ func wrapPainted(line string, cells int) []string {
 	return lines
 }
 
-// wrapHanging is wrapPainted with the lines that go on behind the indent of the
-// line and a bar, so that they cannot be taken for lines of their own.
+// wrapHanging is wrapPainted with the line's indent and a bar before
+// continuation lines, so that they cannot be mistaken for separate lines.
 func wrapHanging(line string, cells int) []string {
 	if width(line) <= cells {
 		return []string{line}
@@ -108,10 +107,11 @@ func wrapHanging(line string, cells int) []string {
 	return first
 }
 
-// spaces are those in front of a line, behind what paints it.
+// spaces matches the leading spaces of a line, with the escape sequences before
+// them.
 var spaces = regexp.MustCompile(`^((?:\x1b\[[0-9;:]*m)*) +`)
 
-// carried returns the sequences in force behind a line.
+// carried returns the escape sequences in force at the end of a line.
 func carried(open, line string) string {
 	for {
 		i := strings.Index(line, "\x1b[")
@@ -132,7 +132,7 @@ func carried(open, line string) string {
 	}
 }
 
-// fit cuts a line to so many cells and says so.
+// fit truncates a line to this many cells and marks the cut.
 func fit(line string, cells int) string {
 	if width(line) <= cells {
 		return line
@@ -143,9 +143,9 @@ func fit(line string, cells int) string {
 	return ansi.Truncate(ansi.TruncateWc(line, cells, "…"), cells, "…")
 }
 
-// painted lets of all escape sequences only those pass that choose colours and
-// weights, and of all else what Text lets pass. It is for what our own
-// libraries have painted.
+// painted removes all escape sequences except those for colors and weights, and
+// all other text that termsafe.Text removes. It is for the output of rendering
+// libraries.
 func painted(s string) string {
 	var b strings.Builder
 	for {
@@ -165,8 +165,8 @@ func painted(s string) string {
 	}
 }
 
-// sgr returns the length of the sequence for colours and weights that s begins
-// with, or 0.
+// sgr returns the length of the sequence for colors and weights at the start of
+// s, or 0.
 func sgr(s string) int {
 	if !strings.HasPrefix(s, "\x1b[") {
 		return 0

@@ -4,32 +4,32 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxKnown bounds the envelopes of which the thread is known, in each of two
+// maxKnown bounds the envelopes with a known thread, in each of two
 // generations.
 const maxKnown = 1 << 14
 
 // thread is one conversation. It has no root until its first chat is in the
 // log.
 type thread struct {
-	number int // ours, in the order in which we have met them
+	number int // assigned by the terminal, in order of appearance
 	root   protocol.ID
 	last   protocol.ID              // the last message in the log, which the next one answers
-	turn   int                      // the youngest that is known
-	mine   bool                     // I have said something in it
-	to     []protocol.ParticipantID // with whom I speak in it alone; nil: with everybody
+	turn   int                      // the latest that is known
+	mine   bool                     // this participant has sent a message in it
+	to     []protocol.ParticipantID // the addressees of messages typed in it; nil: all participants
 }
 
-// place is where an envelope belongs and who said it.
+// place is the thread and the sender of an envelope.
 type place struct {
 	thread *thread
 	from   protocol.ParticipantID
 }
 
-// threads knows which envelope belongs to which conversation, the way the
-// gateway does: what answers something is in its thread, and what stands in a
-// context is where that context is.
+// threads maps envelopes to conversations, by the same rules as the gateway: an
+// answer belongs to the thread of the answered envelope, and an envelope in a
+// context belongs to the thread of that context.
 type threads struct {
-	active     *thread // what I say next goes on here; nil: a new one
+	active     *thread // the thread of the next message; nil: a new one
 	young, old map[protocol.ID]place
 	count      int
 }
@@ -51,14 +51,14 @@ func (t *threads) put(id protocol.ID, p place) {
 	t.young[id] = p
 }
 
-// begin is a thread without a message.
+// begin returns a thread without messages.
 func (t *threads) begin() *thread {
 	t.count++
 	return &thread{number: t.count}
 }
 
-// answers returns the first known envelope that one correlates to, those in
-// threads before others; the zero place where none is known.
+// answers returns the place of the first known envelope that env correlates to,
+// preferring envelopes in a thread; the zero place if none is known.
 func (t *threads) answers(env *protocol.Envelope) place {
 	var found place
 	for _, id := range env.Correlation.IDs {
@@ -73,8 +73,8 @@ func (t *threads) answers(env *protocol.Envelope) place {
 	return found
 }
 
-// note finds the thread of an envelope and remembers it. A chat at top level
-// that answers nothing begins one.
+// note finds the thread of an envelope and stores it. A top-level chat that
+// answers nothing begins a thread.
 func (t *threads) note(env *protocol.Envelope) *thread {
 	if p, ok := t.at(env.ID); ok {
 		return p.thread
@@ -93,15 +93,15 @@ func (t *threads) note(env *protocol.Envelope) *thread {
 	return p.thread
 }
 
-// putName notes where a context is, under its name: a correlation to the name leads
-// to the first envelope in the context.
+// putName stores the place of a context under its name: a correlation to the
+// name leads to the first envelope in the context.
 func (t *threads) putName(name protocol.ID, p place, from protocol.ParticipantID) {
 	if _, known := t.at(name); name != "" && !known {
 		t.put(name, place{p.thread, from})
 	}
 }
 
-// rootOf is the id of the outermost context of a path.
+// rootOf returns the id of the outermost context of a path.
 func rootOf(c protocol.ContextPath) protocol.ID {
 	for c.Depth() > 1 {
 		c = c.Parent()

@@ -11,15 +11,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// bar stands in front of everything that participants say, so that nothing
-// they say can look like a line of ours.
+// bar precedes all text of participants, so that it cannot imitate a line of
+// the terminal.
 const bar = "│ "
 
-// more stands in front of lines of ours that go on with the one above.
+// more precedes continuation lines of the terminal's own text.
 const more = "╎ "
 
-// view makes lines of a model's blocks. It changes nothing but what it
-// remembers of their looks.
+// view lays out the blocks of a model. It modifies only its cache of layouts.
 type view struct {
 	theme    theme
 	markdown markdown
@@ -29,7 +28,7 @@ func newView(colour bool) *view {
 	return &view{theme: newTheme(colour), markdown: markdown{colour: colour}}
 }
 
-// lines returns what a block looks like at a width, each line at most so wide.
+// lines returns the layout of a block for a width; no line is wider.
 func (v *view) lines(m *model, b *block, cells int) []string {
 	if c := &b.cache; c.done && c.rev == b.rev && c.epoch == m.epoch && c.width == cells {
 		return c.lines
@@ -58,8 +57,8 @@ func (v *view) lines(m *model, b *block, cells int) []string {
 	return out
 }
 
-// own lays out lines of ours: a sign in front of the first, a bar in front of
-// all others. Pairs stand in two columns where there is room for them.
+// own lays out the terminal's own lines: a sign before the first, a bar before
+// all others. Pairs are laid out in two columns if there is room for them.
 func (v *view) own(sign string, b lines, cells int, paint func(...string) string) []string {
 	var out []string
 	put := func(text, indent string) {
@@ -91,7 +90,7 @@ func (v *view) own(sign string, b lines, cells int, paint func(...string) string
 	return out
 }
 
-// column is how wide the left one of two columns is.
+// column is the width of the left column.
 const column = 27
 
 // chat lays out a message below its header.
@@ -128,7 +127,8 @@ func (v *view) chat(m *model, c *chat, cells int) []string {
 	return out
 }
 
-// header says who speaks, whom they answer, who hears it, and where it belongs.
+// header shows the sender of a message, the answered participant, the
+// addressees, and the thread or context.
 func (v *view) header(m *model, c *chat, cells int) []string {
 	words := m.heading(c)
 	head := v.theme.name(c.from) + v.theme.dim.Render(words)
@@ -138,7 +138,7 @@ func (v *view) header(m *model, c *chat, cells int) []string {
 	return wrapHanging(head, cells)
 }
 
-// heading is what follows a speaker's name.
+// heading returns the part of the header after the sender's name.
 func (m *model) heading(c *chat) string {
 	var b strings.Builder
 	if c.answers != "" && c.answers != c.from {
@@ -166,7 +166,7 @@ func (m *model) heading(c *chat) string {
 	return b.String()
 }
 
-// called is how a participant is called: I am you.
+// called returns the display name of a participant: "you" for this one.
 func (m *model) called(id protocol.ParticipantID) string {
 	if id == m.you {
 		return "you"
@@ -185,8 +185,8 @@ func (v *view) proposal(p *pendingProposal, cells int) []string {
 	return append([]string{""}, v.own("? ", lines{left: text}, cells, paint)...)
 }
 
-// status is the line between conversation and prompt; the connection stands
-// first, since it is never cut off.
+// status returns the line between conversation and prompt. The connection comes
+// first, since the start of the line is never cut off.
 func (v *view) status(m *model, below int, cells int) string {
 	state, paint := m.link.words(), v.theme.good.Render
 	if m.link.phase == client.Waiting {
@@ -211,7 +211,7 @@ func (v *view) status(m *model, below int, cells int) string {
 	return fit(strings.Join(parts, v.theme.dim.Render(" · ")), cells)
 }
 
-// where names the active thread, and who hears what is said in it.
+// where names the active thread and its addressees.
 func (m *model) where() string {
 	t := m.threads.active
 	if t == nil {
@@ -227,7 +227,7 @@ func (m *model) where() string {
 	return words
 }
 
-// present names who is here besides me.
+// present names the other connected participants.
 func (m *model) present() string {
 	var list []string
 	for _, p := range m.people.here {
@@ -252,7 +252,7 @@ func (l *link) words() string {
 	return "● connected"
 }
 
-// shown returns the blocks that the filter lets pass.
+// shown returns the blocks that match the filter.
 func (m *model) shown() []*block {
 	if m.filter == "" {
 		return m.scroll.blocks
@@ -260,8 +260,9 @@ func (m *model) shown() []*block {
 	return slices.DeleteFunc(slices.Clone(m.scroll.blocks), func(b *block) bool { return !m.passes(b) })
 }
 
-// passes reports whether the filter lets a block pass: what is in the context,
-// what goes on around it, our own words since, and what is not sent yet.
+// passes reports whether a block matches the filter: blocks in the context and
+// in the contexts around it, later notices of the terminal, and unsent
+// messages.
 func (m *model) passes(b *block) bool {
 	if m.filter == "" {
 		return true
@@ -272,7 +273,7 @@ func (m *model) passes(b *block) bool {
 	return within || open || own && b.context == m.filter
 }
 
-// duration writes how long something took: 9s, 1m 12s.
+// duration formats a duration: 9s, 1m 12s.
 func duration(d time.Duration, up bool) string {
 	s := int(d / time.Second)
 	if up && d%time.Second > 0 {

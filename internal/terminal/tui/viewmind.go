@@ -9,13 +9,13 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// spinner are the signs of somebody who thinks, one after the other.
+// spinner holds the frames of the sign for reasoning in progress.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// shownSteps is how many steps of somebody who thinks are to be seen.
+// shownSteps is the number of steps that are shown of reasoning in progress.
 const shownSteps = 2
 
-// mind lays out what somebody thinks, or that they did.
+// mind lays out a participant's reasoning, in progress or ended.
 func (v *view) mind(m *model, d *mind, cells int) []string {
 	out := []string{""}
 	sign, words, paint := "▸ ", m.thoughtFor(d), v.theme.dim.Render
@@ -51,7 +51,7 @@ func (v *view) mind(m *model, d *mind, cells int) []string {
 }
 
 // step lays out a step: in one line, or, in an open block, in as many as it
-// takes. Of one that grows the end is shown.
+// needs. Of a streamed step the end is shown.
 func (v *view) step(s step, open bool, cells int) []string {
 	const sign, indent = "  • ", "  " + bar
 	inner := max(cells-width(indent), 1)
@@ -77,7 +77,7 @@ func (v *view) step(s step, open bool, cells int) []string {
 	return out
 }
 
-// within returns the steps that the filter lets pass.
+// within returns the steps that match the filter.
 func (d *mind) within(m *model) []step {
 	if m.filter == "" || d.path.Within(m.filter) {
 		return d.steps
@@ -91,7 +91,7 @@ func (d *mind) within(m *model) []step {
 	return list
 }
 
-// lasted is how long thinking has lasted; spoken: in words.
+// lasted formats the duration of the reasoning; spoken: with full words.
 func (m *model) lasted(d *mind, spoken bool) string {
 	took, known := d.elapsed(m.skew.gateway(m.now()))
 	switch {
@@ -103,7 +103,7 @@ func (m *model) lasted(d *mind, spoken bool) string {
 	return duration(max(took, 1), d.state != thinking)
 }
 
-// thoughtFor says how far thinking is and how long it has lasted.
+// thoughtFor describes the state and the duration of the reasoning.
 func (m *model) thoughtFor(d *mind) string {
 	switch long := m.lasted(d, false); d.state {
 	case thinking:
@@ -120,7 +120,7 @@ func (m *model) thoughtFor(d *mind) string {
 	}
 }
 
-// reason is why somebody thinks no more.
+// reason describes why the reasoning ended.
 func (m *model) reason(d *mind) string {
 	switch {
 	case d.state == cancelled && d.why != "":
