@@ -10,8 +10,9 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// answer puts a decision in the words of the API. An intent is one call: the
-// first, where a planner wants several; the trace names the others.
+// answer converts a decision to a response of the API. A response holds one
+// call: if the planner requested several, the first; the trace names the
+// others.
 func answer(d planner.Decision, trace []wire.TraceItem) *wire.AgentIntentResponse {
 	out := &wire.AgentIntentResponse{Status: wire.StatusOK, Trace: trace}
 	if d.Action == contextwindow.Finish {
@@ -40,8 +41,8 @@ func later(calls []contextwindow.Call) []wire.TraceItem {
 	return []wire.TraceItem{{Step: "later", Detail: "Also wanted: " + strings.Join(names, ", ") + ". Ask again behind this one."}}
 }
 
-// sentences joins texts. A text that an earlier one contains is left out:
-// models give the same reason before a call and in it.
+// sentences joins texts. It leaves out a text that an earlier one contains,
+// because models often give the same reason before a call and in it.
 func sentences(parts ...string) string {
 	var out string
 	for _, p := range parts {
@@ -52,7 +53,7 @@ func sentences(parts ...string) string {
 	return out
 }
 
-// traceOf says what led to a planner's decision.
+// traceOf returns trace items that explain a planner's decision.
 func traceOf(d planner.Decision) []wire.TraceItem {
 	var trace []wire.TraceItem
 	if d.Source == planner.ByModel {

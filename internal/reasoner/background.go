@@ -15,16 +15,16 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Jobs are the decisions that are made behind the caller's back. Background
-// makes them in this process; a queue may, too.
+// Jobs makes asynchronous decisions. Background makes them in this process; a
+// queue may also implement Jobs.
 type Jobs interface {
-	// Submit takes a request whose result is to be posted to its callback URL,
-	// and returns the job's id. The error is a *Fault of 503 when there are too
-	// many.
+	// Submit accepts a request, whose result is posted to its callback URL, and
+	// returns the job's id. The error is a *Fault with status 503 when there
+	// are too many jobs.
 	Submit(ctx context.Context, r *wire.AgentIntentRequest) (jobID string, err error)
-	// Cancel ends the jobs of a correlation id that are queued, being decided,
-	// or whose callback is not delivered yet, and posts nothing more for them. It
-	// reports whether there was such a job, or one that was canceled before.
+	// Cancel cancels the jobs of a correlation id that are queued, being
+	// decided, or have an undelivered callback, and posts no more results for
+	// them. It reports whether there was such a job, or one canceled earlier.
 	Cancel(ctx context.Context, correlationID string) (bool, error)
 }
 
@@ -37,40 +37,39 @@ const (
 	DefaultJobBytes   = 64 << 20
 )
 
-// BackgroundOptions are the parts of a Background. Decide and Post are
-// required.
+// BackgroundOptions configures a Background. Decide and Post are required.
 type BackgroundOptions struct {
 	Decide func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 	Post   func(ctx context.Context, address string, result *wire.Callback) error
 
-	Most    int           // jobs at the same time, waiting ones among them; 0: DefaultJobs
-	Bytes   int64         // of the requests that are not decided yet; 0: DefaultJobBytes
-	Workers int           // decisions at the same time; 0: DefaultJobWorkers
-	Posters int           // callbacks at the same time; 0: DefaultJobPosters
+	Most    int           // concurrent jobs, queued ones included; 0: DefaultJobs
+	Bytes   int64         // bound for the requests of undecided jobs; 0: DefaultJobBytes
+	Workers int           // concurrent decisions; 0: DefaultJobWorkers
+	Posters int           // concurrent callbacks; 0: DefaultJobPosters
 	Timeout time.Duration // of one decision; 0: DefaultJobTimeout
 
 	Logger *slog.Logger  // nil: none
-	NewID  func() string // the unique part of ids; nil: a UUID
+	NewID  func() string // returns the unique part of ids; nil: a UUID
 }
 
-// Background makes decisions in this process. They are lost when it ends: a
-// queue keeps them.
+// Background makes decisions in this process. They are lost when the process
+// ends; use a queue to keep them.
 type Background struct {
 	o       BackgroundOptions
-	slots   chan struct{} // taken by every job
-	bytes   *room         // taken by their requests
-	workers chan struct{} // taken while a decision is made
-	posters chan struct{} // taken while a callback is posted
+	slots   chan struct{} // one slot per job
+	bytes   *room         // budget for the requests of undecided jobs
+	workers chan struct{} // one slot per running decision
+	posters chan struct{} // one slot per callback being posted
 
-	ctx  context.Context // ends the jobs that Close does not wait for
+	ctx  context.Context // canceled when Close stops waiting for jobs
 	stop context.CancelFunc
 
 	mu      sync.Mutex
 	closing bool
 	running sync.WaitGroup
 	jobs    map[string]map[*job]struct{} // by correlation id
-	// canceled and canceledBefore are correlation ids whose jobs were canceled,
-	// the last Most of them at least.
+	// canceled and canceledBefore are the correlation ids whose jobs were
+	// canceled. They hold at least the latest Most of them.
 	canceled, canceledBefore map[string]struct{}
 }
 
@@ -81,7 +80,7 @@ type job struct {
 	cancel      context.CancelFunc
 }
 
-// NewBackground returns a Background. Close ends it.
+// NewBackground returns a Background. Call Close to stop it.
 func NewBackground(o BackgroundOptions) *Background {
 	orDefault(&o.Most, DefaultJobs)
 	orDefault(&o.Bytes, DefaultJobBytes)
@@ -115,7 +114,7 @@ func overloaded(message string) *Fault {
 	return &Fault{Status: http.StatusServiceUnavailable, Code: CodeOverloaded, Message: message}
 }
 
-// Submit begins a job.
+// Submit starts a job.
 func (b *Background) Submit(_ context.Context, r *wire.AgentIntentRequest) (string, error) {
 	select {
 	case b.slots <- struct{}{}:
@@ -135,7 +134,7 @@ func (b *Background) Submit(_ context.Context, r *wire.AgentIntentRequest) (stri
 		<-b.slots
 		return "", overloaded("The service is about to end: ask again in a moment.")
 	}
-	go func() { // ends with its decision and callback, or with ctx; Close waits
+	go func() { // ends after decision and callback, or with ctx; Close waits for it
 		defer b.running.Done()
 		defer func() { <-b.slots }()
 		defer b.remove(j)
@@ -173,7 +172,7 @@ func (b *Background) remove(j *job) {
 	}
 }
 
-// Cancel ends the jobs of a correlation id.
+// Cancel cancels the jobs of a correlation id.
 func (b *Background) Cancel(_ context.Context, id string) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -192,8 +191,8 @@ func (b *Background) Cancel(_ context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// run decides and posts what was decided. The request is let go before that:
-// a receiver may be slow.
+// run makes the decision and posts the result. It releases the bytes of the
+// request before it posts, because a receiver may be slow.
 func (b *Background) run(ctx context.Context, j *job, r *wire.AgentIntentRequest, bytes int64) {
 	result, ok := b.decide(ctx, j, r)
 	b.bytes.put(bytes)
@@ -207,7 +206,7 @@ func (b *Background) run(ctx context.Context, j *job, r *wire.AgentIntentRequest
 	}
 }
 
-// decide returns what is to be posted; none when the job was cancelled.
+// decide returns the result to post; false if the job was canceled.
 func (b *Background) decide(ctx context.Context, j *job, r *wire.AgentIntentRequest) (*wire.Callback, bool) {
 	if !take(ctx, b.workers) {
 		return nil, false
@@ -228,7 +227,7 @@ func (b *Background) decide(ctx context.Context, j *job, r *wire.AgentIntentRequ
 	return &wire.Callback{AgentIntentResponse: *out, JobID: j.id, CorrelationID: j.correlation}, true
 }
 
-// guarded turns a panic into an error: one job must not end the others.
+// guarded turns a panic into an error, so that one job cannot end the others.
 func (b *Background) guarded(ctx context.Context, r *wire.AgentIntentRequest) (out *wire.AgentIntentResponse, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -238,7 +237,7 @@ func (b *Background) guarded(ctx context.Context, r *wire.AgentIntentRequest) (o
 	return b.o.Decide(ctx, r)
 }
 
-// size is about what a request holds, in bytes.
+// size estimates the memory that a request uses, in bytes.
 func size(r *wire.AgentIntentRequest) int64 {
 	n := 1024 + len(r.SessionID) + len(r.GoalText) + len(r.Instructions) + len(r.CallbackURL) + len(r.CorrelationID)
 	for _, raw := range []json.RawMessage{r.Persona, r.Driver, r.Rules, r.RepoContext, r.MemoryState} {
@@ -253,7 +252,7 @@ func size(r *wire.AgentIntentRequest) int64 {
 	return int64(n)
 }
 
-// failed is the response of a job that has none.
+// failed returns the response of a job that failed.
 func failed(err error, id string) *wire.AgentIntentResponse {
 	f := FaultOf(err)
 	return &wire.AgentIntentResponse{
@@ -262,7 +261,7 @@ func failed(err error, id string) *wire.AgentIntentResponse {
 	}
 }
 
-// take takes a place; false when ctx ends before there is one.
+// take acquires a slot. It returns false if ctx ends first.
 func take(ctx context.Context, places chan struct{}) bool {
 	if ctx.Err() != nil {
 		return false
@@ -275,14 +274,14 @@ func take(ctx context.Context, places chan struct{}) bool {
 	}
 }
 
-// Close takes no more jobs and waits for those that there are. When ctx ends
-// they are ended too, and their results lost; the error says how many.
+// Close stops accepting jobs and waits for running ones. When ctx ends, it
+// cancels them and their results are lost; the error gives their number.
 func (b *Background) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closing = true
 	b.mu.Unlock()
 	done := make(chan struct{})
-	go func() { // ends with the last job, which the lines below see to
+	go func() { // ends with the last job, which the code below waits for
 		b.running.Wait()
 		close(done)
 	}()

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// posts collects what a Background posts.
+// posts collects the results that a Background posts.
 type posts struct {
 	mu   sync.Mutex
 	list []*wire.Callback
@@ -64,7 +64,8 @@ func TestBackgroundPostsResults(t *testing.T) {
 	}
 }
 
-// blocking decides nothing until its ctx ends; it says when it has begun.
+// blocking decides nothing until its ctx ends. It sends on begun when it
+// starts.
 type blocking struct{ begun chan string }
 
 func (b *blocking) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
@@ -97,14 +98,14 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// The ids of canceled jobs are kept for those who ask twice, and no more of
-// them than twice the bound on jobs.
+// The ids of canceled jobs are kept for repeated requests, but at most twice as
+// many as the bound on jobs.
 func TestCancel_RemembersTheLastJobs(t *testing.T) {
 	d := &blocking{begun: make(chan string, 100)}
 	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, Most: 4})
 	id := func(i int) string { return "job " + strconv.Itoa(i) }
 	for i := range 50 {
-		for ok := false; !ok; { // the one before gives its place back when it ends
+		for ok := false; !ok; { // the previous job releases its slot when it ends
 			_, err := b.Submit(t.Context(), asyncRequest(id(i)))
 			ok = err == nil
 		}
@@ -140,8 +141,8 @@ func TestTooManyJobs(t *testing.T) {
 	}
 }
 
-// TestJobsAreBoundedInBytes: those that wait for a decision are; those that wait
-// for their receiver hold no request.
+// TestJobsAreBoundedInBytes: the bound covers jobs that wait for a decision.
+// Jobs that wait for their receiver hold no request.
 func TestJobsAreBoundedInBytes(t *testing.T) {
 	large := func() *wire.AgentIntentRequest {
 		r := asyncRequest("c")
@@ -237,7 +238,7 @@ func TestSlowDecisionIsReported(t *testing.T) {
 	})
 }
 
-// TestSlowReceiversHoldUpNobody: decisions go on while callbacks hang.
+// TestSlowReceiversHoldUpNobody: decisions continue while callbacks hang.
 func TestSlowReceiversHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var decided atomic.Int32

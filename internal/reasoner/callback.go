@@ -17,37 +17,37 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Bounds of the delivery of one callback.
+// Bounds for the delivery of one callback.
 const (
 	callbackAttempts = 5
 	callbackTotal    = 2 * time.Minute
 	callbackOnce     = 10 * time.Second
-	callbackWait     = 500 * time.Millisecond // behind the first attempt; doubled
+	callbackWait     = 500 * time.Millisecond // after the first attempt; doubles
 	callbackWaitMost = 30 * time.Second
-	maxDrained       = 64 << 10 // bytes of an answer
+	maxDrained       = 64 << 10 // bytes of a response
 )
 
-// CallbackOptions are the parts of Callbacks. Guard is required.
+// CallbackOptions configures Callbacks. Guard is required.
 type CallbackOptions struct {
 	Guard *Guard
-	// Secret signs what is posted (see wire.Sign); nil: nothing is signed.
+	// Secret signs posted results (see wire.Sign); nil: results are not signed.
 	Secret []byte
 	Logger *slog.Logger     // nil: none
 	Now    func() time.Time // nil: time.Now
-	// Sleep waits, or returns ctx's error; nil: with a timer.
+	// Sleep waits for d or returns ctx's error; nil: uses a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Observe is told whether a callback was delivered or given up; may be nil.
+	// Observe is called with the outcome of each callback: delivered or given
+	// up. It may be nil.
 	Observe func(delivered bool)
 }
 
-// Callbacks posts results to whoever asked for them. It may be used by many at
-// the same time.
+// Callbacks posts results to callback URLs. It is safe for concurrent use.
 type Callbacks struct {
 	o      CallbackOptions
 	client *http.Client
 }
 
-// NewCallbacks returns Callbacks. Close frees its connections.
+// NewCallbacks returns Callbacks. Call Close to release its connections.
 func NewCallbacks(o CallbackOptions) *Callbacks {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -62,7 +62,8 @@ func NewCallbacks(o CallbackOptions) *Callbacks {
 		o.Observe = func(bool) {}
 	}
 	return &Callbacks{o: o, client: &http.Client{
-		// No proxy: it would be the proxy whose address the guard sees.
+		// No proxy: the guard would check the address of the proxy instead of
+		// the target's.
 		Transport: &http.Transport{
 			DialContext: o.Guard.DialContext, ForceAttemptHTTP2: true,
 			TLSHandshakeTimeout: callbackOnce, ResponseHeaderTimeout: callbackOnce,
@@ -84,10 +85,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Close frees the connections that wait for another callback.
+// Close closes idle connections.
 func (c *Callbacks) Close() { c.client.CloseIdleConnections() }
 
-// Check judges a callback URL when a request is accepted. The error is a
+// Check validates a callback URL when a request is accepted. The error is a
 // *Fault.
 func (c *Callbacks) Check(ctx context.Context, address string) error {
 	const path = "/callback_url"
@@ -100,25 +101,25 @@ func (c *Callbacks) Check(ctx context.Context, address string) error {
 	return nil
 }
 
-// refusal is an answer that the same request would get again.
+// refusal is a response that does not permit another attempt.
 type refusal struct{ status int }
 
-// Error names the status.
+// Error includes the status.
 func (r refusal) Error() string { return fmt.Sprintf("answered with status %d", r.status) }
 
-// busy is an answer behind which the request is made again.
+// busy is a response after which the request is retried.
 type busy struct {
 	status int
-	after  time.Duration // as Retry-After asks; 0 if it does not
+	after  time.Duration // from Retry-After; 0 if absent
 }
 
-// Error names the status.
+// Error includes the status.
 func (b busy) Error() string { return fmt.Sprintf("answered with status %d", b.status) }
 
-// Post brings a result to its address: at most 5 attempts within 2 minutes,
-// again behind a fault of the network and the statuses 408, 429 and 5xx.
-// Redirects are not followed. The error says why the last attempt failed; it
-// has the host in it, but nothing else of the address.
+// Post sends a result to its address: at most 5 attempts within 2 minutes. It
+// retries after network errors and the statuses 408, 429 and 5xx. It does not
+// follow redirects. The error reports why the last attempt failed; of the
+// address it contains only the host.
 func (c *Callbacks) Post(ctx context.Context, address string, result *wire.Callback) error {
 	err := c.post(ctx, address, result)
 	c.o.Observe(err == nil)
@@ -157,8 +158,8 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// pause is how long to wait behind an attempt: twice as long each time, with
-// jitter, or as long as the other side asks.
+// pause returns the delay before the next attempt: exponential with jitter, or
+// the delay that the receiver requested.
 func pause(attempt int, err error) time.Duration {
 	var b busy
 	if errors.As(err, &b) && b.after > 0 {
@@ -186,21 +187,20 @@ func (c *Callbacks) once(ctx context.Context, address string, body []byte) error
 	if err != nil {
 		return withoutURL(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // it was read as far as it matters
+	defer func() { _ = resp.Body.Close() }() // the part that matters was read
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrained)
 	switch status := resp.StatusCode; {
 	case status >= 200 && status <= 299:
 		return nil
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 where it is a date
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is a date
 		return busy{status: status, after: time.Duration(max(0, min(seconds, 3600))) * time.Second}
 	default:
 		return refusal{status: status}
 	}
 }
 
-// withoutURL takes the address out of an error: it may have a secret in its
-// query.
+// withoutURL removes the address from an error: its query may contain a secret.
 func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -16,14 +16,14 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// received is one callback as its receiver saw it.
+// received is one callback as received.
 type received struct {
 	body   []byte
 	header http.Header
 }
 
-// receiver answers callbacks with the statuses, one after the other; the last
-// stays.
+// receiver responds to callbacks with the statuses in order; it repeats the
+// last.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -60,8 +60,8 @@ func (r *receiver) all() []received {
 	return r.got
 }
 
-// posting returns Callbacks that may go to local receivers, and what they
-// waited.
+// posting returns Callbacks that may post to local receivers, and the delays
+// between their attempts.
 func posting(t *testing.T, secret string) (*Callbacks, *[]time.Duration, *buffer) {
 	t.Helper()
 	g, err := NewGuard([]string{"127.0.0.1"}, &names{})
@@ -111,7 +111,7 @@ func TestCallbackIsSigned(t *testing.T) {
 			t.Errorf("the signature holds for another %s", name)
 		}
 	}
-	// Computed by itself, so that the form does not change by accident.
+	// Computed independently, so that the format does not change by accident.
 	if got := wire.Sign([]byte("k"), "1", []byte("{}")); got != "sha256=3dd49b2593d0f9a349e9e71c4bde3e2b862c2be4003fe9b4ba81332029310158" {
 		t.Error(got)
 	}
@@ -184,8 +184,8 @@ func TestCallbackIntoNothingIsRepeated(t *testing.T) {
 	}
 }
 
-// TestForbiddenCallbackIsNotRepeated: what the guard refuses when it is
-// dialled is refused for good.
+// TestForbiddenCallbackIsNotRepeated: an address that the guard rejects on
+// dialing is not retried.
 func TestForbiddenCallbackIsNotRepeated(t *testing.T) {
 	r := receive(t, 200)
 	c, waited, _ := posting(t, "")

@@ -10,17 +10,18 @@ import (
 	"strings"
 )
 
-// conditions must all hold. In JSON it is one or a list of them.
+// conditions is a list of conditions that must all hold. In JSON it is a single
+// condition or a list.
 //
-// A condition is PATH, which holds when there is a value that is not false, 0,
-// empty or null; !PATH, its opposite; or PATH OP VALUE with a JSON value and
+// A condition is PATH, which holds if the value exists and is not false, 0,
+// empty or null; !PATH, its negation; or PATH OP VALUE with a JSON value and
 // one of == != < <= > >= contains. PATH begins with outputs, params or memory.
 type conditions []string
 
-// maxChecks bounds the conditions of one transition.
+// maxChecks bounds the conditions that one transition evaluates.
 const maxChecks = 1000
 
-// UnmarshalJSON reads a string, a list or null.
+// UnmarshalJSON accepts a string, a list or null.
 func (c *conditions) UnmarshalJSON(raw []byte) error {
 	var one string
 	if isNull(raw) {
@@ -33,7 +34,8 @@ func (c *conditions) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(c))
 }
 
-// hold reports whether all hold, and which does not; where all do, all of them.
+// hold reports whether all conditions hold. It also returns the first one that
+// does not, or all of them if they hold.
 func (c conditions) hold(v *values) (holds bool, which string, err error) {
 	for _, text := range c {
 		if v.checks++; v.checks > maxChecks {
@@ -76,7 +78,7 @@ func holdsOne(text string, v *values) (bool, error) {
 	return compare(have, op, want)
 }
 
-// operand reads the value to compare with, a JSON value.
+// operand parses the JSON value to compare with.
 func operand(raw string) (any, error) {
 	if !json.Valid([]byte(raw)) {
 		return nil, errors.New("expected a JSON value behind the operator, text in quotation marks")
@@ -96,7 +98,7 @@ func compare(have any, op string, want any) (bool, error) {
 		a, okA := number(have)
 		b, okB := number(want)
 		if !okA || !okB {
-			return false, nil // what is no number is neither more nor less
+			return false, nil // values that are not numbers are unordered
 		}
 		switch op {
 		case "<":

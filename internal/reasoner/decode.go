@@ -11,9 +11,9 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// DecodeAgentIntent reads the body of a request for an agent's next action.
-// Fields that it does not know are ignored, since clients of other versions
-// have more; null stands for one that is not there. The error is a *Fault.
+// DecodeAgentIntent decodes a request for an agent's next action. It ignores
+// unknown fields, since clients of other versions may send more; null is the
+// same as an absent field. The error is a *Fault.
 func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 	if err := schemas.AgentIntent(raw); err != nil {
 		return nil, schemaFault(err)
@@ -49,8 +49,7 @@ func DecodeAgentIntent(raw []byte) (*wire.AgentIntentRequest, error) {
 	return &r, nil
 }
 
-// DecodeCancel reads the body of a request to cancel jobs. The error is a
-// *Fault.
+// DecodeCancel decodes a request to cancel jobs. The error is a *Fault.
 func DecodeCancel(raw []byte) (*wire.CancelRequest, error) {
 	if err := schemas.CancelIntent(raw); err != nil {
 		return nil, schemaFault(err)
@@ -62,8 +61,8 @@ func DecodeCancel(raw []byte) (*wire.CancelRequest, error) {
 	return &r, nil
 }
 
-// DecodeWorkflow reads the body of a request for a workflow's next node. The
-// error is a *Fault.
+// DecodeWorkflow decodes a request for a workflow's next node. The error is a
+// *Fault.
 func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
 	if err := schemas.WorkflowIntent(raw); err != nil {
 		return nil, schemaFault(err)
@@ -79,15 +78,15 @@ func DecodeWorkflow(raw []byte) (*wire.WorkflowIntentRequest, error) {
 	return &r, nil
 }
 
-// fields are the fields of an object that are read, and where to.
+// fields lists the fields to read from an object, and their destinations.
 type fields []struct {
 	name string
 	into any
 }
 
-// assign reads the fields of an object by their exact names: the decoder of
-// the standard library would also take SESSION_ID for session_id, which the
-// schema has not seen. What is null is left alone.
+// assign decodes the fields of an object by their exact names: the decoder of
+// the standard library ignores case and would accept SESSION_ID for session_id,
+// which the schema did not validate. Null leaves the destination unchanged.
 func assign(path string, object json.RawMessage, list fields) error {
 	var have map[string]json.RawMessage
 	if err := json.Unmarshal(object, &have); err != nil {
@@ -107,8 +106,8 @@ func assign(path string, object json.RawMessage, list fields) error {
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(bytes.TrimSpace(raw), []byte("null")) }
 
-// wrongType is the fault of a value that the schema let pass and Go does not
-// read, such as the integer 1e2.
+// wrongType returns the fault for a value that the schema accepts and Go cannot
+// decode, such as the integer 1e2.
 func wrongType(path string) *Fault {
 	return &Fault{
 		Status: http.StatusUnprocessableEntity, Code: CodeInvalidRequest, Path: path,
@@ -116,7 +115,7 @@ func wrongType(path string) *Fault {
 	}
 }
 
-// sortedKeys are the names of an object's fields.
+// sortedKeys returns the sorted keys of m.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

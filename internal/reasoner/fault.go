@@ -10,15 +10,15 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// Fault is why a request has no answer, as whoever sent it is told.
+// Fault is an error that is returned to the sender of a request.
 type Fault struct {
-	Status  int    // of HTTP
-	Code    string // one of those below
-	Message string // a sentence that says what to do
-	Path    string // JSON pointer of the place in the request; empty for the whole
+	Status  int    // HTTP status
+	Code    string // one of the codes below
+	Message string // a sentence with the remedy
+	Path    string // JSON pointer into the request; empty for the whole request
 }
 
-// The codes of a Fault.
+// Codes of a Fault.
 const (
 	CodeInvalidJSON    = "invalid_json"
 	CodeInvalidRequest = "invalid_request"
@@ -39,20 +39,20 @@ const (
 	CodeInternal       = "internal"
 )
 
-// statusGone is what proxies count a request as whose sender does not wait for
-// the answer; nobody receives it.
+// statusGone is the status by which proxies count a request that its sender
+// abandoned; no client receives it.
 const statusGone = 499
 
-// Error returns the code and the sentence.
+// Error returns the code and the message.
 func (f *Fault) Error() string { return f.Code + ": " + f.Message }
 
-// Body is the fault as an answer's body.
+// Body returns the response body of the fault.
 func (f *Fault) Body() wire.ErrorBody {
 	return wire.ErrorBody{Error: f.Code, Message: f.Message, Path: f.Path}
 }
 
-// FaultOf returns what an error of this package is to whoever asked. Of one
-// that is no Fault nothing is told but that it happened.
+// FaultOf returns the Fault of an error. The details of an error that is not a
+// Fault are not disclosed to the client.
 func FaultOf(err error) *Fault {
 	var f *Fault
 	switch {
@@ -70,7 +70,7 @@ func invalid(path, message string) *Fault {
 	return &Fault{Status: http.StatusBadRequest, Code: CodeInvalidRequest, Message: message, Path: path}
 }
 
-// schemaFault words what a schema says against a request.
+// schemaFault converts a schema violation to a Fault.
 func schemaFault(err error) error {
 	var f *schemas.Fault
 	if !errors.As(err, &f) {

@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// parameter is what filling looks at of a tool's schema.
+// parameter is the part of a parameter's schema that fill uses.
 type parameter struct {
 	Type    any             `json:"type"`
 	Const   json.RawMessage `json:"const"`
@@ -22,15 +22,16 @@ var (
 	pathInGoal = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,7}\b`)
 )
 
-// fill makes a tool's arguments of a goal: the goal itself where the tool takes
-// words, the file that it names where the tool takes one, and what the schema
-// fixes. Required parameters that none of this fills are returned as missing.
+// fill derives a tool's arguments from a goal: the goal itself for a text
+// parameter, the file that the goal names for a file parameter, and values that
+// the schema fixes. It returns the required parameters without a value as
+// missing.
 func fill(t planner.Tool, goal string) (args json.RawMessage, missing []string) {
 	var schema struct {
 		Properties map[string]parameter `json:"properties"`
 		Required   []string             `json:"required"`
 	}
-	_ = json.Unmarshal(t.InputSchema, &schema) // one that cannot be read takes no arguments
+	_ = json.Unmarshal(t.InputSchema, &schema) // a schema that cannot be parsed has no parameters
 	values := make(map[string]any)
 	for _, name := range schema.Required {
 		if v := fixed(schema.Properties[name]); v != nil {
@@ -58,7 +59,7 @@ func fill(t planner.Tool, goal string) (args json.RawMessage, missing []string) 
 	return raw, missing
 }
 
-// fixed is the one value that a parameter may have, or its default.
+// fixed returns the only value that a parameter may have, or its default.
 func fixed(p parameter) json.RawMessage {
 	if len(p.Const) > 0 {
 		return p.Const
@@ -69,8 +70,8 @@ func fixed(p parameter) json.RawMessage {
 	return nil
 }
 
-// wordsFor returns the parameter that takes the goal: one with a name that says
-// so, or else the only required text that has no value.
+// wordsFor returns the parameter that receives the goal: one with a known name,
+// or else the only required text parameter without a value.
 func wordsFor(properties map[string]parameter, required []string, values map[string]any) string {
 	for _, name := range queryNames {
 		if _, taken := values[name]; !taken && takesText(properties, name) {

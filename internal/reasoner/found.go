@@ -8,14 +8,15 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
-// Bounds of a final text that is made of results.
+// Bounds of a final text that is built from results.
 const (
 	maxHits    = 10
 	maxSnippet = 300 // bytes of one hit
 	maxQuoted  = 4000
 )
 
-// findings are the results of one tool that say something, newest last.
+// findings returns the results of matching tools that are successful and not
+// empty, newest last.
 func findings(steps []contextwindow.Record, is func(tool string) bool) []contextwindow.Result {
 	var list []contextwindow.Result
 	for _, step := range steps {
@@ -28,7 +29,7 @@ func findings(steps []contextwindow.Record, is func(tool string) bool) []context
 	return list
 }
 
-// called reports whether a tool was called at all.
+// called reports whether a matching tool was called.
 func called(steps []contextwindow.Record, is func(tool string) bool) bool {
 	for _, step := range steps {
 		for _, c := range step.Calls {
@@ -41,7 +42,7 @@ func called(steps []contextwindow.Record, is func(tool string) bool) bool {
 }
 
 // saysNothing reports whether a result is empty: no text, an empty list, or an
-// object with nothing but such.
+// object that contains only empty values.
 func saysNothing(words string) bool {
 	words = strings.TrimSpace(words)
 	if words == "" {
@@ -76,7 +77,7 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// hitsOf finds the list of hits within the answer of a search.
+// hitsOf returns the list of hits in a search result.
 func hitsOf(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -91,8 +92,7 @@ func hitsOf(v any) ([]any, bool) {
 	return nil, false
 }
 
-// report makes a text of a result: a list of hits where it is one, or else a
-// quotation.
+// report formats a result: as a list if it has hits, otherwise as a quotation.
 func report(r contextwindow.Result) string {
 	var v any
 	if json.Unmarshal([]byte(r.Text), &v) == nil {
@@ -115,7 +115,7 @@ func listHits(hits []any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// describeHit writes where a hit is and what is there.
+// describeHit formats the location and the excerpt of a hit.
 func describeHit(hit any) string {
 	fields, ok := hit.(map[string]any)
 	if !ok {

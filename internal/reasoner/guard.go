@@ -12,32 +12,31 @@ import (
 	"time"
 )
 
-// ErrForbidden: an address is one that nobody may have the service call.
+// ErrForbidden means that the service must not call an address.
 var ErrForbidden = errors.New("the address is not allowed")
 
-// Resolver finds the addresses of a host; *net.Resolver is one.
+// Resolver looks up the addresses of a host; *net.Resolver implements it.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Guard decides where callbacks may go: to public addresses over http and
-// https. Without it whoever may ask for a callback could have the service call
-// what only the service reaches: its own host, its network, the metadata of its
-// cloud.
+// Guard decides which addresses callbacks may use: public addresses over http
+// and https. Without it, any caller could make the service send requests to
+// addresses that only the service reaches: its own host, its network, the
+// metadata service of its cloud.
 //
-// A host is judged by the addresses that it has, twice: when a request is
-// accepted, so that the caller hears of it, and when it is dialled, where the
-// address that is connected to is the one that was judged. A name that changes
-// its address in between gains nothing.
+// Guard checks the addresses of a host twice: when a request is accepted, so
+// that the caller gets an error, and when it dials, where it checks the address
+// that it connects to. Changing the DNS record in between has no effect.
 type Guard struct {
 	hosts    map[string]bool
 	prefixes []netip.Prefix
 	resolver Resolver
 }
 
-// NewGuard returns a guard that lets through, besides public addresses, what is
-// in allow: names of hosts, addresses, and prefixes such as 10.1.0.0/16. A nil
-// resolver is the system's.
+// NewGuard returns a guard that permits public addresses and the entries of
+// allow: host names, addresses, and prefixes such as 10.1.0.0/16. A nil
+// resolver means the system's.
 func NewGuard(allow []string, resolver Resolver) (*Guard, error) {
 	g := &Guard{hosts: make(map[string]bool), resolver: resolver}
 	if resolver == nil {
@@ -66,11 +65,11 @@ func plainHost(host string) string { return strings.ToLower(strings.TrimSuffix(h
 // maxURL bounds a callback URL, in bytes.
 const maxURL = 2048
 
-// lookupTimeout bounds the search for a host's addresses.
+// lookupTimeout bounds the lookup of a host's addresses.
 const lookupTimeout = 5 * time.Second
 
-// Check judges a URL before anything is done for it. The error is a sentence
-// for whoever sent it; it does not say which addresses a host has.
+// Check validates a URL before it is used. The error is a sentence for the
+// sender; it does not disclose the addresses of a host.
 func (g *Guard) Check(ctx context.Context, raw string) error {
 	u, err := url.Parse(raw)
 	switch {
@@ -91,7 +90,8 @@ func (g *Guard) Check(ctx context.Context, raw string) error {
 	return err
 }
 
-// addresses returns those of a host, all of which may be called.
+// addresses returns the addresses of a host. It fails unless all of them are
+// permitted.
 func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if !g.permits(addr) {
@@ -116,11 +116,11 @@ func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	return list, nil
 }
 
-// errUnresolved is not ErrForbidden: it may pass.
+// errUnresolved is not ErrForbidden: it may be temporary.
 var errUnresolved = errors.New("the address of its host was not found")
 
-// DialContext connects to a host whose addresses all may be called. It is made
-// for http.Transport.
+// DialContext connects to a host if all its addresses are permitted. Use it as
+// the DialContext of an http.Transport.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -148,7 +148,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, errors.Join(faults...)
 }
 
-// control judges the address that a socket is about to connect to.
+// control checks the address that a socket is about to connect to.
 func (g *Guard) control(address string) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !g.permits(to.Addr()) {
@@ -157,7 +157,7 @@ func (g *Guard) control(address string) error {
 	return nil
 }
 
-// permits reports whether an address may be called.
+// permits reports whether the service may call an address.
 func (g *Guard) permits(addr netip.Addr) bool {
 	plain := addr.Unmap().WithZone("")
 	for _, p := range g.prefixes {

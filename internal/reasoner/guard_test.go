@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// names is a resolver whose answers change from one question to the next.
+// names is a resolver whose answers change between lookups.
 type names struct {
 	mu      sync.Mutex
-	answers map[string][][]string // by host; the last stays
+	answers map[string][][]string // by host; the last repeats
 	asked   int
 }
 
@@ -131,7 +131,7 @@ func TestGuardRefusesWhatItDoesNotUnderstand(t *testing.T) {
 }
 
 // TestRebinding: a name that is public when the request is accepted and local
-// when it is dialled reaches nobody.
+// when it is dialed is not connected to.
 func TestRebinding(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -151,7 +151,7 @@ func TestRebinding(t *testing.T) {
 	if c != nil || !errors.Is(err, ErrForbidden) || dns.asked != 2 {
 		t.Errorf("%v, %v, asked %d times", c, err, dns.asked)
 	}
-	// The last door, in case the first ones are passed.
+	// The last check, in case the first ones are bypassed.
 	if err := g.control("127.0.0.1:80"); !errors.Is(err, ErrForbidden) {
 		t.Error(err)
 	}
@@ -163,8 +163,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestDialsNextAddress: a host with an address that is not there is reached at
-// another one.
+// TestDialsNextAddress: if one address of a host is unreachable, the next one
+// is dialed.
 func TestDialsNextAddress(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

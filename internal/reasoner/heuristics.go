@@ -10,10 +10,10 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// SearchTool is the tool that the service knows of when a request names none.
+// SearchTool is the tool that the service assumes when a request names none.
 const SearchTool = "context.fts_search"
 
-// knownTools are those of a request without any.
+// knownTools are the tools of a request that names none.
 var knownTools = []planner.Tool{{
 	Name:        SearchTool,
 	Description: "Full-text search over the indexed files of the repository and its notes.",
@@ -21,15 +21,15 @@ var knownTools = []planner.Tool{{
 	ReadOnly:    true, Hinted: true,
 }}
 
-// maxQuery bounds a query that is made of a goal, in bytes.
+// maxQuery bounds a query that is derived from a goal, in bytes.
 const maxQuery = 2000
 
-// heuristics decides without a model: a goal that asks for something is
-// searched for once, and what the search found is the answer. Where there is no
-// search, or it found nothing, the planner's rules go on with the other tools.
+// heuristics decides without a model. It searches once for a goal that asks for
+// something and answers with the result. If there is no search tool, or it
+// found nothing, the planner's rules continue with the other tools.
 type heuristics struct{ rules planner.Decider }
 
-// Next decides. An error is ctx's.
+// Next returns the next decision. It fails only with the error of ctx.
 func (h heuristics) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return planner.Decision{}, err
@@ -50,8 +50,8 @@ func (h heuristics) Next(ctx context.Context, s planner.State) (planner.Decision
 	return h.rules.Next(ctx, withoutSearches(s))
 }
 
-// withoutSearches leaves out the steps that searched for nothing: the rules
-// would quote an empty result.
+// withoutSearches removes the steps whose search found nothing: the rules would
+// quote an empty result.
 func withoutSearches(s planner.State) planner.State {
 	all := len(s.Steps)
 	s.Steps = slices.DeleteFunc(slices.Clone(s.Steps), func(r contextwindow.Record) bool {
@@ -63,7 +63,7 @@ func withoutSearches(s planner.State) planner.State {
 	return s
 }
 
-// search searches for the goal, if it asks for anything; the rules know.
+// search searches for the goal. If the goal asks for nothing, the rules decide.
 func (h heuristics) search(ctx context.Context, s planner.State, search *planner.Tool) (planner.Decision, error) {
 	if !planner.AsksAnything(s.Question) {
 		s.Tools, s.Steps, s.MaxSteps, s.Stuck = knownTools, nil, 0, false
@@ -79,8 +79,8 @@ func (h heuristics) search(ctx context.Context, s planner.State, search *planner
 	}, nil
 }
 
-// isSearch tells a full-text search by its name, however a multiplexer
-// prefixes it.
+// isSearch reports whether a tool is a full-text search, by the end of its
+// name: a multiplexer may add any prefix.
 func isSearch(tool string) bool {
 	return strings.HasSuffix(strings.ToLower(tool), "fts_search")
 }
@@ -102,8 +102,8 @@ func reportFound(goal string, r contextwindow.Result) planner.Decision {
 	}
 }
 
-// nothingFound says that the search came to nothing: that there is nothing, or
-// that it did not work.
+// nothingFound returns the final decision after a search that found nothing or
+// failed.
 func nothingFound(s planner.State) planner.Decision {
 	d := planner.Decision{
 		Action: contextwindow.Finish, Source: planner.ByRules,
@@ -118,7 +118,7 @@ func nothingFound(s planner.State) planner.Decision {
 	return d
 }
 
-// searchFault is the error of the last search, if it had one.
+// searchFault returns the error of the last search, if it failed.
 func searchFault(steps []contextwindow.Record) (fault string, failed bool) {
 	for _, step := range steps {
 		for _, r := range step.Results {
@@ -130,7 +130,8 @@ func searchFault(steps []contextwindow.Record) (fault string, failed bool) {
 	return fault, failed
 }
 
-// conclude makes an end of what is there: no tool is called any more.
+// conclude returns a final decision from the results so far; it calls no more
+// tools.
 func conclude(s planner.State) planner.Decision {
 	if found := findings(s.Steps, isSearch); len(found) > 0 {
 		return reportFound(s.Question, found[len(found)-1])

@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Bounds of what is read of a history. Results are not cut here: whoever shows
-// them to a model does that, and says so.
+// Bounds of the history that is read. Results are not shortened here: the code
+// that builds a model's prompt shortens and marks them.
 const (
 	maxSteps = 500      // the last ones
 	maxSaid  = 64 << 10 // bytes of one message
@@ -20,16 +20,16 @@ const (
 	maxNote  = 2000 // characters
 )
 
-// past is what a history tells.
+// past is a parsed history.
 type past struct {
 	steps []contextwindow.Record // with tools
 	said  []llm.Message          // by people and by the agent
-	notes []string               // sentences about what happened
-	done  int                    // steps with tools, those that are not in steps too
+	notes []string               // sentences about past events
+	done  int                    // number of steps with tools, including those not in steps
 }
 
-// readHistory makes records of the steps that runtimes write down, each in a
-// form of its own.
+// readHistory converts the steps of a history to records. Each runtime writes
+// steps in its own form.
 func readHistory(items []wire.HistoryItem) past {
 	var p past
 	older := items[:max(0, len(items)-maxSteps)]
@@ -58,7 +58,7 @@ func (p *past) add(item wire.HistoryItem) {
 	if json.Unmarshal(item, &step) != nil {
 		return
 	}
-	action := object(step["action"]) // some nest the decision within the step
+	action := object(step["action"]) // some runtimes nest the decision within the step
 	tool := toolOf(step, action)
 	if tool == "" {
 		p.remark(step, action)
@@ -78,8 +78,7 @@ func (p *past) note(sentence string) {
 	}
 }
 
-// remark takes a step without a tool for something that was said, or for a
-// note.
+// remark records a step without a tool as a message or as a note.
 func (p *past) remark(step, action map[string]json.RawMessage) {
 	words := first(text, step, action, "content", "text", "message", "final", "final_text", "reasoning", "thought", "result", "output", "error")
 	switch role := text(step["role"]); {
@@ -93,7 +92,7 @@ func (p *past) remark(step, action map[string]json.RawMessage) {
 	}
 }
 
-// kinds are what runtimes write into action where it is no tool's name.
+// kinds are the values of action that are not the name of a tool.
 var kinds = []string{"tool", "tool_call", "use_tool", "use_tools", "call", "finish", "reason", "think", "thought", "error", "done"}
 
 func toolOf(step, action map[string]json.RawMessage) string {
@@ -142,8 +141,8 @@ func resultOf(tool string, step map[string]json.RawMessage) contextwindow.Result
 	return contextwindow.Result{Tool: tool, Outcome: contextwindow.Failure, Error: "The result is not in the history."}
 }
 
-// plain is a result as text: a string as it is, the answer of an MCP server as
-// the texts in it, and anything else as JSON.
+// plain returns a result as text: a string unchanged, the result of an MCP
+// server as its texts, and anything else as JSON.
 func plain(raw json.RawMessage) (words string, failed bool) {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -154,7 +153,7 @@ func plain(raw json.RawMessage) (words string, failed bool) {
 	if json.Unmarshal(fields["content"], &blocks) != nil {
 		return string(raw), false
 	}
-	_ = json.Unmarshal(fields["isError"], &failed) // absent: it worked
+	_ = json.Unmarshal(fields["isError"], &failed) // absent: success
 	var texts []string
 	for _, b := range blocks {
 		if b.Text != nil {
@@ -167,8 +166,8 @@ func plain(raw json.RawMessage) (words string, failed bool) {
 	return strings.Join(texts, "\n"), failed
 }
 
-// first returns the first of the fields that has something, in the step or
-// within its action.
+// first returns the first of the fields that is not empty, in the step or in
+// its action.
 func first(read func(json.RawMessage) string, step, action map[string]json.RawMessage, names ...string) string {
 	for _, from := range []map[string]json.RawMessage{step, action} {
 		for _, name := range names {
@@ -180,7 +179,7 @@ func first(read func(json.RawMessage) string, step, action map[string]json.RawMe
 	return ""
 }
 
-// text returns a string, trimmed; of an error object its message. Anything
+// text returns a string, trimmed, or the message of an error object. Anything
 // else is "".
 func text(raw json.RawMessage) string {
 	var s string
@@ -205,7 +204,8 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 	return fields
 }
 
-// cut shortens a text to at most n bytes and an ellipsis, between characters.
+// cut shortens a text to at most n bytes plus an ellipsis, without splitting a
+// character.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s

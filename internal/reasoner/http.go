@@ -19,33 +19,32 @@ const (
 	DefaultMaxConcurrent = 256
 )
 
-// HandlerOptions are the parts of the HTTP service. Service is required.
+// HandlerOptions configures the HTTP service. Service is required.
 type HandlerOptions struct {
 	Service interface {
 		Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 		Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error)
 	}
-	// Jobs makes asynchronous decisions; nil: they are refused.
+	// Jobs makes asynchronous decisions; nil: such requests are rejected.
 	Jobs Jobs
-	// CheckCallback judges a callback URL when a request is accepted; see
+	// CheckCallback validates a callback URL when a request is accepted; see
 	// Callbacks.Check. Required with Jobs.
 	CheckCallback func(ctx context.Context, address string) error
-	// Tokens are those that a request may bear. With none, no token is asked
-	// for, and only requests to a loopback host are answered, of no page of
-	// another site.
+	// Tokens are the bearer tokens that the service accepts. Without tokens,
+	// the service accepts only requests to a loopback host and rejects requests
+	// from pages of other sites.
 	Tokens []string
 	// MaxBody bounds a request, in bytes; 0: DefaultMaxBody.
 	MaxBody int64
-	// MaxConcurrent bounds the decisions at the same time; 0:
-	// DefaultMaxConcurrent. Four times as many bodies are read at the same
-	// time, and what has been read of all of them is at most sixteen times
-	// MaxBody. What comes beyond waits for a moment, or not, and is refused with
-	// 503, behind which clients of the API ask again.
+	// MaxConcurrent bounds concurrent decisions; 0: DefaultMaxConcurrent. At
+	// most four times as many bodies are read at once, and together they hold
+	// at most sixteen times MaxBody. Further requests wait up to 250 ms or are
+	// rejected with 503 immediately; clients of the API retry after 503.
 	MaxConcurrent int
-	Version       string       // that /version tells
-	Metrics       http.Handler // of /metrics; nil: there is none
-	// Observe is told of every answer: its endpoint, or "other", and its
-	// status; may be nil.
+	Version       string       // for /version
+	Metrics       http.Handler // for /metrics; nil: no such endpoint
+	// Observe is called for every response with its endpoint, or "other", and
+	// its status. It may be nil.
 	Observe func(endpoint string, status int, took time.Duration)
 	Logger  *slog.Logger // nil: none
 }
@@ -55,18 +54,17 @@ type handler struct {
 	o       HandlerOptions
 	tokens  tokens
 	metrics http.Handler
-	reading chan struct{} // taken while a body is read
-	bytes   *room         // taken by what was read, until there is an answer
-	places  chan struct{} // taken while a decision is made
+	reading chan struct{} // one slot per body being read
+	bytes   *room         // budget for bodies, held until the response
+	places  chan struct{} // one slot per running decision
 	routes  map[string]route
 }
 
-// route is one endpoint. Its function answers with a status and a body, or
-// with an error.
+// route is one endpoint. serve returns a status and a body, or an error.
 type route struct {
 	method string
-	open   bool // without a token, a version, a body and a place
-	health bool // for everyone, under any Host
+	open   bool // needs no token, version, body or slot
+	health bool // accessible to every client, under any Host
 	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
 }
 
@@ -80,7 +78,7 @@ type route struct {
 //	GET  /version              without a token
 //	GET  /metrics              for Prometheus, without a token
 //
-// Refusals have a wire.ErrorBody.
+// Error responses have a wire.ErrorBody.
 func NewHandler(o HandlerOptions) http.Handler {
 	orDefault(&o.MaxBody, DefaultMaxBody)
 	orDefault(&o.MaxConcurrent, DefaultMaxConcurrent)
@@ -108,7 +106,7 @@ func NewHandler(o HandlerOptions) http.Handler {
 	return h
 }
 
-// ServeHTTP answers one request.
+// ServeHTTP handles one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	if r.URL.Path == "/metrics" && h.o.Metrics != nil && r.Method == http.MethodGet {
@@ -127,7 +125,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		slog.String("endpoint", endpoint), slog.Int("status", status), slog.Duration("took", took))
 }
 
-// answer writes the answer, that of a panic too, and returns its status.
+// answer writes the response, also after a panic, and returns its status.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request) (status int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -143,7 +141,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (status int) {
 	return write(w, status, body)
 }
 
-// serve finds the endpoint and asks it, if the request may.
+// serve finds the endpoint and calls it if the request is admitted.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	raw, route, err := h.accept(w, r)
 	if err != nil {
@@ -162,8 +160,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error
 	return route.serve(r, raw)
 }
 
-// accept finds the endpoint, and reads the body if the request may ask. The
-// body's bytes are to be given back.
+// accept finds the endpoint, checks the request and reads its body. The caller
+// must return the bytes of the body to the budget.
 func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route, error) {
 	route, ok := h.routes[r.URL.Path]
 	if !ok {
@@ -188,7 +186,7 @@ func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route,
 	return raw, route, err
 }
 
-// refuse writes an error, and logs one that is the service's own.
+// refuse writes an error, and logs an internal one.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	f := FaultOf(err)
 	if f.Code == CodeInternal {
@@ -203,7 +201,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	return write(w, f.Status, f.Body())
 }
 
-// write answers with JSON and returns the status.
+// write sends a JSON response and returns the status.
 func write(w http.ResponseWriter, status int, body any) int {
 	raw, err := json.Marshal(body)
 	if err != nil { // a planner's arguments are not JSON
@@ -215,6 +213,6 @@ func write(w http.ResponseWriter, status int, body any) int {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(raw) // the caller is gone
+	_, _ = w.Write(raw) // the client has disconnected
 	return status
 }

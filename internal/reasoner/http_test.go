@@ -19,7 +19,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// api is the service behind a real listener.
+// api is the service with a real listener.
 type api struct {
 	*httptest.Server
 	log *buffer
@@ -177,7 +177,7 @@ func TestHandler_WithoutTokens(t *testing.T) {
 	}
 }
 
-// decider is a service of a test's own.
+// decider is a Service made of a function.
 type decider func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 
 func (d decider) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
@@ -201,7 +201,7 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 }
 
-// TestOverload: what comes beyond the bound is refused, and not for ever.
+// TestOverload: requests beyond the bound are rejected until a slot is free.
 func TestOverload(t *testing.T) {
 	begun, release := make(chan struct{}, 10), make(chan struct{})
 	a := serve(t, HandlerOptions{MaxConcurrent: 1, Service: decider(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
@@ -230,7 +230,7 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestGoneCaller: a decision ends with the connection that waits for it.
+// TestGoneCaller: a decision is canceled when its client disconnects.
 func TestGoneCaller(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	a := serve(t, HandlerOptions{Service: decider(func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
@@ -277,7 +277,8 @@ meup_reasoner_requests_total{endpoint="other",status="404"} 2
 	}
 }
 
-// TestAsynchronous: from the request to the callback, over real connections.
+// TestAsynchronous covers the path from the request to the callback, over real
+// connections.
 func TestAsynchronous(t *testing.T) {
 	c, _, _ := posting(t, "callback-secret")
 	b := NewBackground(BackgroundOptions{Decide: New(Options{}).Decide, Post: c.Post})

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// tokens are the hashes of those that may be borne, so that comparing takes the
-// same time whatever is sent.
+// tokens holds hashes of the accepted tokens, so that a comparison takes the
+// same time for any input.
 type tokens [][sha256.Size]byte
 
 func newTokens(list []string) tokens {
@@ -31,7 +31,7 @@ func (t tokens) has(token string) bool {
 	return found == 1
 }
 
-// admit judges a request by its headers.
+// admit checks the headers of a request.
 func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 	if len(h.tokens) > 0 {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -42,8 +42,8 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 	if v := r.Header.Get("Accept-Version"); v != "" && !speaks(v) {
 		return &Fault{Status: http.StatusNotAcceptable, Code: CodeVersion, Message: "The service speaks " + wire.Version + " alone: send Accept-Version: " + wire.Version + ", or no such header."}
 	}
-	// A browser asks nobody before it sends a form or plain text to another
-	// site, and does before it sends JSON: so the type keeps pages out.
+	// A browser sends a form or plain text to another site without a preflight
+	// request, but not JSON. Requiring the type keeps pages of other sites out.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return &Fault{Status: http.StatusUnsupportedMediaType, Code: CodeMediaType, Message: "The body must be JSON: send Content-Type: application/json."}
 	}
@@ -51,7 +51,8 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// speaks reports whether one of the versions that a request accepts is ours.
+// speaks reports whether a list of accepted versions includes the version of
+// this service.
 func speaks(list string) bool {
 	for v := range strings.SplitSeq(list, ",") {
 		if v = strings.TrimSpace(v); v == wire.Version || v == "*" {

@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// BodyTimeout bounds the wait for a body. A server of NewHandler should have it
-// for a ReadTimeout, which holds for those who may not send one, too.
+// BodyTimeout bounds reading a body. A server of NewHandler should use it as
+// its ReadTimeout too, which also covers requests that are not admitted.
 const BodyTimeout = 30 * time.Second
 
 const (
-	// patience is how long a request waits for a place.
+	// patience bounds how long a request waits for a slot.
 	patience = 250 * time.Millisecond
-	// readersPerPlace: whoever sends slowly holds up no decisions, and only
-	// many others who send.
+	// readersPerPlace is the number of bodies read at once per decision slot. A
+	// slow sender delays no decisions; only many of them delay other senders.
 	readersPerPlace = 4
-	// bodiesInFlight is how many of the largest bodies are held at one time.
+	// bodiesInFlight is the number of bodies of the largest size held at once.
 	bodiesInFlight = 16
-	// lingering is how long an answer waits to be read before the connection
-	// of a body that nobody reads is closed.
+	// lingering is the time for the client to read a response before the
+	// connection of an unread body is closed.
 	lingering = time.Second
 )
 
-// enter takes a place, and waits for one for a moment.
+// enter acquires a slot. It waits for one for at most patience.
 func enter(ctx context.Context, places chan struct{}) bool {
 	select {
 	case places <- struct{}{}:
@@ -38,18 +38,18 @@ func enter(ctx context.Context, places chan struct{}) bool {
 	return take(ctx, places)
 }
 
-// hangUp lets the connection end behind the answer, when there is a body that
-// was not read: the server would wait for it.
+// hangUp closes the connection after the response if the body was not read; the
+// server would otherwise wait for the body.
 func hangUp(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
 	w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingering)) // a test's recorder has none
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingering)) // a test's recorder does not support it
 }
 
-// body reads a request's body, and takes its bytes of those in flight. They are
-// given back when there is an error.
+// body reads a request's body and reserves its bytes in the budget. It returns
+// them on an error.
 func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > h.o.MaxBody {
 		return nil, tooLarge()
@@ -59,11 +59,11 @@ func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	defer func() { <-h.reading }()
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout)) // a test's recorder has none
+	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout)) // a test's recorder does not support it
 	metered := &meter{from: http.MaxBytesReader(w, r.Body, h.o.MaxBody), room: h.bytes}
 	raw, err := io.ReadAll(metered)
 	if err == nil {
-		// Only now: who is refused must not get all the time there is.
+		// Only after success: a rejected request must not get unlimited time.
 		_ = control.SetReadDeadline(time.Time{})
 		return raw, nil
 	}
@@ -83,7 +83,7 @@ func tooLarge() *Fault {
 	return &Fault{Status: http.StatusRequestEntityTooLarge, Code: CodeTooLarge, Message: "The body is too long: send a shorter history, or results in part."}
 }
 
-// room is what may be held at the same time, in bytes.
+// room is a budget of bytes.
 type room struct {
 	mu   sync.Mutex
 	left int64
@@ -91,7 +91,7 @@ type room struct {
 
 func newRoom(size int64) *room { return &room{left: size} }
 
-// take takes n bytes, if there are as many.
+// take reserves n bytes if they are available.
 func (r *room) take(n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,22 +102,22 @@ func (r *room) take(n int64) bool {
 	return true
 }
 
-// put gives n bytes back.
+// put returns n bytes.
 func (r *room) put(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left += n
 }
 
-// meter takes room for what it reads, as it comes: who sends nothing holds
-// nothing.
+// meter reserves bytes as they are read, so that a sender that sends nothing
+// holds nothing.
 type meter struct {
 	from  io.Reader
 	room  *room
 	taken int64
 }
 
-// Read reads; the error is a *Fault where there is no room.
+// Read implements io.Reader. The error is a *Fault if the budget is exhausted.
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.from.Read(p)
 	if !m.room.take(int64(n)) {

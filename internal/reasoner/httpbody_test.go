@@ -16,8 +16,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// dial opens a connection and sends the headers of a POST whose body does not
-// follow.
+// dial opens a connection and sends the headers of a POST, without the body.
 func (a *api) dial(t *testing.T, path, headers string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", a.Listener.Addr().String())
@@ -25,7 +24,7 @@ func (a *api) dial(t *testing.T, path, headers string) (net.Conn, *bufio.Reader)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil { // else a fault would last until the tests end
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil { // bounds the test if a fault occurs
 		t.Fatal(err)
 	}
 	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n%s\r\n", path, headers); err != nil {
@@ -34,8 +33,8 @@ func (a *api) dial(t *testing.T, path, headers string) (net.Conn, *bufio.Reader)
 	return c, bufio.NewReader(c)
 }
 
-// TestRefusedRequestsAreNotWaitedFor: who may not ask, and sends no body, does
-// not keep the connection.
+// TestRefusedRequestsAreNotWaitedFor: a rejected request whose body is not sent
+// does not keep the connection open.
 func TestRefusedRequestsAreNotWaitedFor(t *testing.T) {
 	a := serve(t, HandlerOptions{Tokens: []string{"a-token"}, MaxBody: 50, Metrics: http.NotFoundHandler()})
 	for _, test := range []struct {
@@ -65,13 +64,13 @@ func TestRefusedRequestsAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSlowBodiesHoldNoPlace: decisions are made while bodies are waited for.
+// TestSlowBodiesHoldNoPlace: decisions continue while bodies are read.
 func TestSlowBodiesHoldNoPlace(t *testing.T) {
 	a := serve(t, HandlerOptions{MaxConcurrent: 1})
 	for i := range readersPerPlace {
 		c, from := a.dial(t, "/agent_intent", "Expect: 100-continue\r\n")
 		if line, err := from.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
-			t.Fatalf("%q, %v", line, err) // the server says so when it begins to read
+			t.Fatalf("%q, %v", line, err) // the server sends 100 Continue when it begins to read
 		}
 		if i == 0 {
 			continue
@@ -84,8 +83,8 @@ func TestSlowBodiesHoldNoPlace(t *testing.T) {
 	}
 }
 
-// TestBytesInFlight: large requests are refused before they are as many as
-// there are places, and for as long as the others are held.
+// TestBytesInFlight: large requests are rejected before all slots are in use,
+// as long as the bytes of others are held.
 func TestBytesInFlight(t *testing.T) {
 	begun, release := make(chan struct{}, bodiesInFlight), make(chan struct{})
 	large := fmt.Sprintf(`{"session_id":"s","goal_text":%q}`, strings.Repeat("x", 1000))

@@ -24,7 +24,8 @@ func (h *handler) agentIntent(r *http.Request, raw []byte) (int, any, error) {
 	return http.StatusOK, out, err
 }
 
-// agentIntentAsync accepts with 202. Published clients of the API take any 2xx.
+// agentIntentAsync accepts with 202. Published clients of the API accept any
+// 2xx.
 func (h *handler) agentIntentAsync(r *http.Request, raw []byte) (int, any, error) {
 	req, err := DecodeAgentIntent(raw)
 	if err != nil {
@@ -36,7 +37,7 @@ func (h *handler) agentIntentAsync(r *http.Request, raw []byte) (int, any, error
 	if err := h.o.CheckCallback(r.Context(), req.CallbackURL); err != nil {
 		return 0, nil, err
 	}
-	if _, err := newQuestion(req); err != nil { // what is refused is refused at once
+	if _, err := newQuestion(req); err != nil { // reject an invalid request now instead of in its callback
 		return 0, nil, err
 	}
 	id, err := h.o.Jobs.Submit(r.Context(), req)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// checkLocal refuses a request that a page of another site may have sent: one
-// for a name that is not this machine's, by which a page reaches the service
-// with DNS that it controls, or one with the origin of such a page.
+// checkLocal rejects a request that a page of another site may have sent: one
+// with a Host that is not this machine, which a page reaches through DNS that
+// it controls (DNS rebinding), or one with the Origin of another site.
 //
-// A service without tokens has nothing else by which to tell its users from
-// pages in their browsers.
+// A service without tokens cannot otherwise distinguish its users from pages in
+// their browsers.
 func checkLocal(r *http.Request) error {
 	if !loopbackHost(r.Host) {
 		return &Fault{
@@ -43,7 +43,7 @@ func loopbackHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// Local passes to a handler the requests that checkLocal does not refuse.
+// Local passes requests to next unless checkLocal rejects them.
 func Local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := checkLocal(r); err != nil {

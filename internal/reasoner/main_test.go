@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// buffer is a log that several goroutines write.
+// buffer is a log for concurrent writers.
 type buffer struct {
 	mu   sync.Mutex
 	text []byte
@@ -31,7 +31,7 @@ func (b *buffer) String() string {
 	return string(b.text)
 }
 
-// conforms holds what the service says against its schema.
+// conforms validates a response against its schema.
 func conforms(t testing.TB, schema string, v any) {
 	t.Helper()
 	raw, err := json.Marshal(v)

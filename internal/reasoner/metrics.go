@@ -7,16 +7,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics count what the HTTP service does, for Prometheus. What is decided is
-// counted by telemetry. Labels come from fixed sets: whoever invents paths
-// makes no series.
+// Metrics counts requests and callbacks of the HTTP service, for Prometheus.
+// Telemetry counts the decisions. Label values come from fixed sets, so that
+// requests for invented paths create no series.
 type Metrics struct {
 	requests  *prometheus.CounterVec
 	seconds   *prometheus.HistogramVec
 	callbacks *prometheus.CounterVec
 }
 
-// NewMetrics returns Metrics that are collected by reg.
+// NewMetrics returns Metrics registered with reg.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -34,7 +34,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Request counts an answer; see HandlerOptions.Observe.
+// Request counts a response; see HandlerOptions.Observe.
 func (m *Metrics) Request(endpoint string, status int, took time.Duration) {
 	m.requests.WithLabelValues(endpoint, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(endpoint).Observe(took.Seconds())

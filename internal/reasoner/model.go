@@ -15,8 +15,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// plan decides by the model that the request or the service names, and without
-// it where there is none or it does not decide.
+// plan decides with the model of the request or the service. It uses rules if
+// there is no model or the model does not decide.
 func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *question) (planner.Decision, []wire.TraceItem, error) {
 	model, err := s.model(r.LLM)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 	return d, trace, nil
 }
 
-// withoutModel decides by rules since the model that the request names cannot
-// be asked.
+// withoutModel decides by rules because the model of the request is
+// unavailable.
 func (s *Service) withoutModel(ctx context.Context, r *wire.AgentIntentRequest, q *question, fault error) (planner.Decision, []wire.TraceItem, error) {
 	d, err := s.o.Planner.Next(ctx, q.state)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *Service) logFallback(ctx context.Context, model string, r *wire.AgentIn
 		slog.String("error", mask(fault.Error(), r.LLM)))
 }
 
-// asking is a decider that asks the model, within its time.
+// asking returns a decider that calls the model, bounded by ModelTimeout.
 func (s *Service) asking(m llm.Model) planner.Decider {
 	return timed{
 		within: s.o.ModelTimeout,
@@ -71,7 +71,7 @@ func (s *Service) asking(m llm.Model) planner.Decider {
 	}
 }
 
-// model returns the model to ask; nil without an error: none.
+// model returns the model to call; nil without an error means rules decide.
 func (s *Service) model(l *wire.LLM) (llm.Model, error) {
 	if !namesModel(l) {
 		return s.o.Model, nil
@@ -85,11 +85,11 @@ func (s *Service) model(l *wire.LLM) (llm.Model, error) {
 	return s.o.Open(s.fullName(l), l.APIKey)
 }
 
-// namesModel reports whether a request says which model decides.
+// namesModel reports whether a request names a model.
 func namesModel(l *wire.LLM) bool { return l != nil && (l.Provider != "" || l.Model != "") }
 
-// fullName is PROVIDER:NAME; without a provider that of the service's model is
-// meant.
+// fullName returns PROVIDER:NAME. The default is the provider of the service's
+// model.
 func (s *Service) fullName(l *wire.LLM) string {
 	if l.Provider == "" {
 		return s.o.Model.Provider() + ":" + l.Model
@@ -101,20 +101,20 @@ func nameOf(l *wire.LLM) string {
 	return modelName(strings.ToLower(strings.TrimSpace(l.Provider)), strings.TrimSpace(l.Model))
 }
 
-// timed bounds a decider's time.
+// timed bounds the time of a decider.
 type timed struct {
 	decider planner.Decider
 	within  time.Duration
 }
 
-// Next decides, or fails with context.DeadlineExceeded.
+// Next returns the decision, or fails with context.DeadlineExceeded.
 func (t timed) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
 	return t.decider.Next(ctx, s)
 }
 
-// mask takes the key of a request out of a text.
+// mask replaces the API key of a request in a text.
 func mask(text string, l *wire.LLM) string {
 	if l == nil || l.APIKey == "" {
 		return text
@@ -122,8 +122,9 @@ func mask(text string, l *wire.LLM) string {
 	return strings.ReplaceAll(text, l.APIKey, "[key]")
 }
 
-// reason says why a model did not decide, in words that are fit for whoever
-// asked: a provider's own message may quote a part of the operator's key.
+// reason explains why a model did not decide. It does not quote the provider's
+// message, which may contain a part of the operator's key: the caller reads
+// this text.
 func reason(fault error) string {
 	var refused *llm.Error
 	var network net.Error

@@ -20,7 +20,7 @@ import (
 
 const requestKey = "sk-request-0123456789abcdef"
 
-// asks returns a service whose requests are asked at the server, with its log.
+// asks returns a service that uses the models of the server, and its log.
 func asks(t *testing.T, server *llmtest.Server, o Options) (*Service, *buffer) {
 	t.Helper()
 	log := new(buffer)
@@ -106,8 +106,8 @@ func traceSteps(out *wire.AgentIntentResponse) string {
 	return strings.Join(steps, " ")
 }
 
-// keyIsNowhere: neither in what is logged nor in what is answered. The words
-// of the request are not in the log either.
+// keyIsNowhere checks that neither the log nor the response contains the key.
+// The log must not contain the text of the request either.
 func keyIsNowhere(t *testing.T, log *buffer, out *wire.AgentIntentResponse) {
 	t.Helper()
 	for _, secret := range []string{requestKey, requestKey[3:]} {
@@ -167,8 +167,8 @@ func TestRulesDecideWhereTheModelDoesNot(t *testing.T) {
 	}
 }
 
-// TestModelMayNotRepeat: what the history has of a search is not searched for
-// again, and a stuck agent makes no call twice.
+// TestModelMayNotRepeat: a search with results in the history is not repeated,
+// and a stuck agent repeats no call.
 func TestModelMayNotRepeat(t *testing.T) {
 	for name, test := range map[string]struct{ more, answer string }{
 		"a search": {`,"history":[{"tool":"context.fts_search","args":{"query":"auth"},"result":[{"path":"a.rb","chunk":"def auth"}]}]`, "def auth"},
@@ -203,7 +203,7 @@ func TestForcedToolAsksNoModel(t *testing.T) {
 	}
 }
 
-// TestWhichModel: a request may name one by half, when the service has one.
+// TestWhichModel: a request may omit the provider if the service has a model.
 func TestWhichModel(t *testing.T) {
 	var opened string
 	open := func(name, _ string) (llm.Model, error) {

@@ -7,13 +7,13 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Bounds of the instructions that a request makes for a model, in bytes.
+// Bounds of the instructions for a model, in bytes.
 const (
 	maxSection = 16 << 10
 	maxPrompt  = 64 << 10
 )
 
-// instructions is what a request says about the agent, for a model to read.
+// instructions builds a model's instructions from a request.
 func instructions(r *wire.AgentIntentRequest, notes []string) string {
 	var b strings.Builder
 	section(&b, "Instructions", r.Instructions)
@@ -34,7 +34,7 @@ func section(b *strings.Builder, title, body string) {
 	}
 }
 
-// outline writes a JSON value as nested lists, with the keys of objects
+// outline formats a JSON value as nested lists, with the keys of objects
 // sorted. An empty value is "".
 func outline(raw json.RawMessage) string {
 	var v any
@@ -46,7 +46,7 @@ func outline(raw json.RawMessage) string {
 	return o.b.String()
 }
 
-// outliner stops where there is no more room.
+// outliner stops when its output exceeds room bytes.
 type outliner struct {
 	b    strings.Builder
 	room int
@@ -84,7 +84,7 @@ func (o *outliner) entry(key string, v any, depth int) {
 	}
 }
 
-// scalar writes a string without quotes and anything else as JSON.
+// scalar formats a string without quotes and anything else as JSON.
 func scalar(v any) string {
 	if s, ok := v.(string); ok {
 		return s

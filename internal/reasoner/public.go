@@ -2,8 +2,9 @@ package reasoner
 
 import "net/netip"
 
-// Addresses that are not of the public internet, by the special-purpose
-// registries of IANA, and one that is: the metadata of Azure.
+// notPublic are addresses outside the public internet according to the
+// special-purpose registries of IANA, and the public address of Azure's
+// metadata service.
 var notPublic = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
@@ -13,7 +14,7 @@ var notPublic = prefixes(
 )
 
 var (
-	globalUnicast = netip.MustParsePrefix("2000::/3") // all that is public of IPv6 is in it
+	globalUnicast = netip.MustParsePrefix("2000::/3") // contains all public addresses of IPv6
 	sixToFour     = netip.MustParsePrefix("2002::/16")
 	nat64         = netip.MustParsePrefix("64:ff9b::/96")
 )
@@ -26,8 +27,9 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public reports whether an address, not one mapped from IPv4, is of the public
-// internet. Where an IPv6 address is a way to an IPv4 address, that one counts.
+// public reports whether an address is on the public internet. The address must
+// not be mapped from IPv4. An IPv6 address that embeds an IPv4 address is
+// judged by the latter.
 func public(addr netip.Addr) bool {
 	if !addr.IsValid() {
 		return false
@@ -46,7 +48,7 @@ func public(addr netip.Addr) bool {
 	return true
 }
 
-// embedded returns the IPv4 address that a NAT64 or 6to4 address leads to.
+// embedded returns the IPv4 address in a NAT64 or 6to4 address.
 func embedded(addr netip.Addr) (netip.Addr, bool) {
 	if !addr.Is6() {
 		return netip.Addr{}, false

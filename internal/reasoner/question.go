@@ -13,15 +13,15 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// question is a request as a planner wants it.
+// question is a request in the form of a planner's state.
 type question struct {
 	state     planner.State
 	given     bool // the request named tools
-	exhausted bool // there were as many steps as it wants
+	exhausted bool // the history has max_steps steps or more
 }
 
-// newQuestion translates. A forced tool that is not among those given is a
-// *Fault.
+// newQuestion converts a request. A forced tool that is not among the given
+// tools is a *Fault.
 func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 	past := readHistory(r.History)
 	q := &question{
@@ -37,7 +37,7 @@ func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 	case q.exhausted:
 		q.state.MaxSteps = max(1, len(past.steps))
 	case r.MaxSteps == 0:
-		// No bound of the caller's: each request is one step more.
+		// The caller set no bound: each request permits one more step.
 		q.state.MaxSteps = max(planner.DefaultMaxSteps, len(past.steps)+1)
 	}
 	if q.given && q.state.Forced != "" && q.tool(q.state.Forced) == nil {
@@ -68,8 +68,8 @@ func (q *question) tool(name string) *planner.Tool {
 	return &q.state.Tools[i]
 }
 
-// forced calls the tool that the request wants called. No model is asked: what
-// the goal does not tell of its arguments is left to the caller.
+// forced calls the tool that the request forces. It uses no model; arguments
+// that the goal does not determine are left to the caller.
 func (q *question) forced(ctx context.Context) (planner.Decision, []wire.TraceItem, error) {
 	t := q.tool(q.state.Forced)
 	if t == nil {
@@ -96,8 +96,7 @@ func (q *question) forced(ctx context.Context) (planner.Decision, []wire.TraceIt
 	return d, []wire.TraceItem{{Step: "forced_tool", Detail: detail}}, nil
 }
 
-// mustEnd reports whether a decision may not stand, and why: then the end is
-// decided in its place.
+// mustEnd reports whether a decision must be replaced by a final one, and why.
 func (q *question) mustEnd(d planner.Decision) (bool, string) {
 	switch {
 	case d.Action == contextwindow.Finish:
@@ -114,8 +113,8 @@ func (q *question) mustEnd(d planner.Decision) (bool, string) {
 	return false, ""
 }
 
-// repeats reports whether a call is in the history already; unless failed
-// counts too, with a result that says something.
+// repeats reports whether the history contains a call. Unless failed is set,
+// only a call with a successful, nonempty result counts.
 func (q *question) repeats(call contextwindow.Call, failed bool) bool {
 	want := canonical(call.Arguments)
 	for _, step := range q.state.Steps {
@@ -131,7 +130,8 @@ func (q *question) repeats(call contextwindow.Call, failed bool) bool {
 	return false
 }
 
-// canonical writes arguments so that equal ones are the same text.
+// canonical returns arguments as JSON such that equal arguments give equal
+// texts.
 func canonical(args json.RawMessage) string {
 	var v any
 	if json.Unmarshal(args, &v) != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 )
 
-// report tells telemetry what was decided, without a word of it. Names that
-// the request may have invented are not counted by: a tool that was not
-// offered, and a model that has not answered.
+// report sends the outcome of a decision to telemetry, without any content.
+// Names that the request may have invented are not used as labels: a tool that
+// was not offered, and a model that has not answered.
 func (s *Service) report(ctx context.Context, span *telemetry.Span, r *wire.AgentIntentRequest, id string, d planner.Decision, took time.Duration, err error) {
 	done := telemetry.Decision{
 		Session: r.SessionID, Intent: id, Provider: d.Provider, Model: d.Model, Source: string(d.Source),
@@ -36,13 +36,14 @@ func (s *Service) report(ctx context.Context, span *telemetry.Span, r *wire.Agen
 	s.o.Telemetry.Decided(ctx, done)
 }
 
-// The source and the outcomes of workflows that are not an agent's too.
+// Source and outcome that only workflows have.
 const (
 	byWorkflow  = "workflow"
-	outcomeNode = "enter_node" // one without a tool
+	outcomeNode = "enter_node" // a node without a tool
 )
 
-// reportWorkflow does the same for a workflow, whose tools are the caller's.
+// reportWorkflow is report for a workflow, whose tools are defined by the
+// caller.
 func (s *Service) reportWorkflow(ctx context.Context, span *telemetry.Span, r *wire.WorkflowIntentRequest, id string, out *wire.WorkflowIntentResponse, took time.Duration, err error) {
 	done := telemetry.Decision{Intent: id, Source: byWorkflow, Duration: took, Err: err}
 	if r != nil {
@@ -62,8 +63,8 @@ func (s *Service) reportWorkflow(ctx context.Context, span *telemetry.Span, r *w
 	s.o.Telemetry.Decided(ctx, done)
 }
 
-// outcome is what became of a decision: what was decided, unless there is an
-// error.
+// outcome returns the outcome of a decision: the decided action, unless there
+// is an error.
 func outcome(decided string, err error) string {
 	var fault *Fault
 	switch {

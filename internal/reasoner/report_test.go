@@ -74,8 +74,8 @@ func metricsOf(t *testing.T, tel *telemetry.Telemetry) string {
 	return w.Body.String()
 }
 
-// TestDecisionsAreReported: in the plan's span, in the log and in metrics; those
-// of workflows too.
+// TestDecisionsAreReported: decisions, also of workflows, are in the plan's
+// span, the log and the metrics.
 func TestDecisionsAreReported(t *testing.T) {
 	log := new(buffer)
 	tel, end := observed(t, log)
@@ -88,7 +88,7 @@ func TestDecisionsAreReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = s.Workflow(t.Context(), r) // the last one is refused
+		_, _ = s.Workflow(t.Context(), r) // the last one is rejected
 	}
 	metrics := metricsOf(t, tel)
 	spans := end()
@@ -116,7 +116,8 @@ func TestDecisionsAreReported(t *testing.T) {
 	}
 }
 
-// TestInventedNamesAreNoLabels: a caller cannot use up the labels of metrics.
+// TestInventedNamesAreNoLabels: a caller cannot exhaust the label values of
+// metrics.
 func TestInventedNamesAreNoLabels(t *testing.T) {
 	server := llmtest.Start(t, func(r llmtest.Request) llmtest.Turn {
 		if strings.Contains(string(r.Body), "invented") {

@@ -1,10 +1,11 @@
-// Package reasoner is the Reasoning API: a service that decides an agent's next
-// action, a tool call or the end, from what the agent's runtime says about it.
+// Package reasoner implements the Reasoning API: a service that decides an
+// agent's next action, a tool call or the final answer, from the state that the
+// agent's runtime sends.
 //
-// [Service] decides, and keeps nothing between two decisions. [NewHandler]
-// serves it over HTTP. [Background] computes what was asked for asynchronously
-// and [Callbacks] brings the results to whoever wants them, through a [Guard]
-// that lets nobody aim the service at its own network.
+// [Service] decides and keeps no state between decisions. [NewHandler] serves
+// it over HTTP. [Background] makes asynchronous decisions and [Callbacks] posts
+// their results, through a [Guard] that keeps callers from directing requests
+// at the service's own network.
 package reasoner
 
 import (
@@ -21,33 +22,34 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 )
 
-// DefaultModelTimeout bounds what a model has for one decision. Behind it the
-// rules decide, so that the caller has an answer.
+// DefaultModelTimeout bounds a model's time for one decision. After it the
+// rules decide, so that the caller gets a response.
 const DefaultModelTimeout = 30 * time.Second
 
-// Options are the parts of a Service. The zero Options decide by rules.
+// Options configures a Service. The zero Options decide by rules.
 type Options struct {
-	// Planner decides without a model, and when one does not; nil searches
-	// once and goes on with planner.Rules.
+	// Planner decides without a model, and when the model does not decide; nil
+	// searches once and continues with planner.Rules.
 	Planner planner.Decider
-	// Model decides where a request names none; nil: rules do.
+	// Model decides if a request names none; nil: rules decide.
 	Model llm.Model
 	// Open returns the model of a request: its name is PROVIDER:NAME, key is
-	// the request's and may be empty. nil: requests may not name one. The
-	// errors must not have the key in them.
+	// the request's and may be empty. nil: requests may not name a model.
+	// Errors must not contain the key.
 	Open func(name, key string) (llm.Model, error)
 	// ModelTimeout bounds a model's part of a decision; 0: DefaultModelTimeout.
 	ModelTimeout time.Duration
-	// Budget is how many tokens a model is shown; 0: the planner's own.
+	// Budget bounds a model's context window, in tokens; 0: the planner's
+	// default.
 	Budget int
 
 	Telemetry *telemetry.Telemetry // nil: none
 	Logger    *slog.Logger         // nil: none
 	Now       func() time.Time     // nil: time.Now
-	NewID     func() string        // the unique part of ids; nil: a UUID
+	NewID     func() string        // returns the unique part of ids; nil: a UUID
 }
 
-// Service decides. It may be used by many at the same time.
+// Service makes decisions. It is safe for concurrent use.
 type Service struct{ o Options }
 
 // New returns a Service.
@@ -70,15 +72,15 @@ func New(o Options) *Service {
 	return &Service{o: o}
 }
 
-// Decide decides the next action. The request is one that DecodeAgentIntent
-// accepts. Errors are a *Fault, or wrap ctx's.
+// Decide returns the next action. The request must be one that
+// DecodeAgentIntent accepts. Errors are a *Fault, or wrap ctx's.
 func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	began := s.o.Now()
 	id := "agent-" + s.o.NewID()
 	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
 	d, trace, err := s.decide(ctx, r)
 	took := s.o.Now().Sub(began)
-	s.report(ctx, span, r, id, d, took, err) // into the span
+	s.report(ctx, span, r, id, d, took, err) // before the span ends
 	span.End(err)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// counted returns ids that a test can name.
+// counted returns a generator of predictable ids.
 func counted() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprint(n) }
@@ -30,7 +30,7 @@ func decide(t *testing.T, s *Service, body string) (*wire.AgentIntentResponse, e
 	return out, err
 }
 
-// TestPublishedExample: the answer of the specification to its own example.
+// TestPublishedExample checks the response to the example of the specification.
 func TestPublishedExample(t *testing.T) {
 	s := New(Options{NewID: counted(), Now: func() time.Time { return time.Unix(0, 0) }})
 	out, err := decide(t, s, `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`)
@@ -163,8 +163,8 @@ func TestEndedContextIsNoDecision(t *testing.T) {
 	}
 }
 
-// TestExactNames: a field that only the decoder of the standard library would
-// take is not read past the schema.
+// TestExactNames: a field that only the case-insensitive standard decoder would
+// accept is ignored.
 func TestExactNames(t *testing.T) {
 	r, err := DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","GOAL_TEXT":"other","Forced_Tool":"rm","llm":{"provider":"a","PROVIDER":"b"},"agent_state":{"Stuck":true}}`))
 	if err != nil || r.GoalText != "g" || r.ForcedTool != "" || r.LLM.Provider != "a" || r.AgentState.Stuck {
@@ -206,8 +206,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestResultsAreWhole: what is not shown of a result is for whoever counts it to
-// leave out.
+// TestResultsAreWhole: readHistory does not shorten results.
 func TestResultsAreWhole(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	p := readHistory([]wire.HistoryItem{
@@ -231,7 +230,8 @@ func TestSaysNothing(t *testing.T) {
 	}
 }
 
-// FuzzDecide: whatever is sent is refused or answered by the schema.
+// FuzzDecide: any input is either rejected or answered with a response that
+// conforms to the schema.
 func FuzzDecide(f *testing.F) {
 	f.Add([]byte(`{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`))
 	f.Add([]byte(`{"session_id":"s","goal_text":"Find x","history":[{"tool":"context.fts_search","output":{"content":[{"text":"a"}]}},"x",{"role":"user","content":"y"}],"max_steps":3}`))

@@ -11,10 +11,10 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// values are what conditions and arguments of a workflow may name.
+// values holds the values that conditions and arguments of a workflow may name.
 type values struct {
 	all    map[string]any
-	checks int // conditions that were looked at
+	checks int // number of evaluated conditions
 }
 
 func newValues(r *wire.WorkflowIntentRequest, params map[string]json.RawMessage) *values {
@@ -27,7 +27,7 @@ func newValues(r *wire.WorkflowIntentRequest, params map[string]json.RawMessage)
 	return &values{all: map[string]any{"params": given, "outputs": decoded(r.Outputs), "memory": decoded(r.MemoryState)}}
 }
 
-// decoded keeps numbers as they were written.
+// decoded decodes JSON and keeps numbers as they were written.
 func decoded(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -38,8 +38,8 @@ func decoded(raw json.RawMessage) any {
 	return v
 }
 
-// at returns the value of a path such as outputs.test.files.0; ok tells one
-// that is not there.
+// at returns the value of a path such as outputs.test.files.0. ok is false if
+// it does not exist.
 func (v *values) at(path string) (value any, ok bool) {
 	var here any = v.all
 	for segment := range strings.SplitSeq(path, ".") {
@@ -61,14 +61,14 @@ func (v *values) at(path string) (value any, ok bool) {
 	return here, true
 }
 
-// maxFilled bounds the arguments of a tool when they are filled in, in bytes: a
+// maxFilled bounds the arguments of a tool after substitution, in bytes: a
 // short template may name a long value many times.
 const maxFilled = 1 << 20
 
 var template = regexp.MustCompile(`\{\{\s*([^{}\s]+)\s*\}\}`)
 
-// fillTemplates fills {{path}} in the strings of the arguments. A string that
-// is nothing but one becomes the value itself, with its type.
+// fillTemplates substitutes {{path}} in the strings of the arguments. A string
+// that consists of one template becomes the value itself, with its type.
 func fillTemplates(args json.RawMessage, v *values) (json.RawMessage, error) {
 	if len(args) == 0 || isNull(args) {
 		return json.RawMessage("{}"), nil

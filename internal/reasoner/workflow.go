@@ -12,24 +12,23 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 )
 
-// Workflow says which node of a workflow comes next, and what is to be done
-// there. The request is one that DecodeWorkflow accepts. Errors are a *Fault,
-// or wrap ctx's.
+// Workflow returns the next node of a workflow and its action. The request must
+// be one that DecodeWorkflow accepts. Errors are a *Fault, or wrap ctx's.
 //
-// The workflow stands in params.workflow: nodes, and edges between them.
+// params.workflow contains the workflow: nodes, and edges between them.
 //
-//   - current_node is the node that was done last; empty to begin at `start`, or
+//   - current_node is the node that was completed last; empty to begin at `start`, or
 //     at the first node.
-//   - Of the edges that leave it the first whose `when` holds is followed; where
-//     there is none, the node's own `next`.
-//   - A node whose own `when` does not hold is passed over in the same way.
-//   - Where nothing follows, or a node of type end does, the answer finishes.
-//   - A node with a tool is answered with action_type "tool", its name and its
-//     args, in which {{params.x}}, {{outputs.node.x}} and {{memory.x}} are
-//     filled in; any other node with its type for an action_type.
+//   - Workflow follows the first outgoing edge whose `when` holds, or else the node's
+//     own `next`.
+//   - It skips a node whose own `when` does not hold, in the same way.
+//   - If no node follows, or one of type end does, the response finishes.
+//   - For a node with a tool the response has action_type "tool", the tool's name and
+//     args, with {{params.x}}, {{outputs.node.x}} and {{memory.x}} substituted; for any
+//     other node the action_type is the node's type.
 //
-// Without a workflow params.next names the next node; without that too there is
-// none.
+// Without a workflow, params.next names the next node; without either there is
+// no next node.
 func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
 	began := s.o.Now()
 	id := "wf-" + s.o.NewID()
@@ -74,7 +73,7 @@ func nextNode(r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, erro
 	}, nil
 }
 
-// node is one of a workflow.
+// node is a node of a workflow.
 type node struct {
 	ID, Type, Tool, Next string
 	Args                 json.RawMessage
@@ -98,8 +97,8 @@ type workflow struct {
 
 const workflowPath = "/params/workflow"
 
-// readWorkflow reads the fields by their exact names, which the schema has
-// seen.
+// readWorkflow decodes the fields by their exact names, which the schema has
+// validated.
 func readWorkflow(raw json.RawMessage) (*workflow, error) {
 	w := &workflow{byID: make(map[string]*node)}
 	var nodes, edges []json.RawMessage
@@ -168,12 +167,11 @@ func unknownNode(path string) *Fault {
 	}
 }
 
-// follow goes from the node that was done last to the next one that is to be
-// done.
+// follow finds the next node to enter after the node that was completed last.
 func (w *workflow) follow(current string) (*wire.WorkflowIntentResponse, error) {
 	next, why, err := w.first(current)
-	// A node that is passed over is left at once; there are no more of them
-	// than there are nodes, unless they form a circle.
+	// Each iteration skips one node. There are at most as many as there are
+	// nodes, unless they form a cycle.
 	for range w.Nodes {
 		if err != nil {
 			return nil, err
@@ -214,7 +212,7 @@ func (w *workflow) first(current string) (*node, string, error) {
 	return w.after(n)
 }
 
-// after returns the node that follows, and why; nil where none does.
+// after returns the next node, and why; nil if there is none.
 func (w *workflow) after(n *node) (*node, string, error) {
 	unmet := false
 	for _, e := range w.Edges {
@@ -247,7 +245,7 @@ func edgeReason(e edge, condition string) string {
 	return quoted(e.To) + " follows " + quoted(e.From) + ", since " + condition + " holds."
 }
 
-// enter says what is to be done at a node.
+// enter returns the action of a node.
 func (w *workflow) enter(n *node, why string) (*wire.WorkflowIntentResponse, error) {
 	out := &wire.WorkflowIntentResponse{NextNode: n.ID, ActionType: n.Type, Reasoning: why, Trace: w.trace}
 	switch strings.ToLower(n.Type) {
@@ -266,7 +264,7 @@ func (w *workflow) enter(n *node, why string) (*wire.WorkflowIntentResponse, err
 	return out, nil
 }
 
-// maxTrace bounds what a transition tells about itself.
+// maxTrace bounds the trace items of a transition.
 const maxTrace = 100
 
 func (w *workflow) note(format string, args ...any) {

@@ -111,7 +111,7 @@ func TestWorkflowFaults(t *testing.T) {
 	}
 }
 
-// TestWorkflowOfExactNames: what the schema has seen is read, and nothing else.
+// TestWorkflowOfExactNames: only the fields that the schema validated are read.
 func TestWorkflowOfExactNames(t *testing.T) {
 	workflow := `{"nodes":[{"id":"a","ID":"b","Tool":"rm","When":"params.no"}],"Nodes":[],"Start":"z","Edges":[{"from":"z"}]}`
 	r, err := DecodeWorkflow([]byte(ask(t, "", `{}`, `{"workflow":`+workflow+`}`)))
@@ -144,7 +144,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// FuzzWorkflow: whatever is sent is refused or answered by the schema.
+// FuzzWorkflow: any input is either rejected or answered with a response that
+// conforms to the schema.
 func FuzzWorkflow(f *testing.F) {
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","outputs":{"test":{"failed":[1]}},"params":{"branch":"m","workflow":` + review + `},"memory_state":{"who":1}}`))
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":{"nodes":[{"id":"a"}],"Nodes":[]}}}`))
