@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// Jobs are kept while nobody answers the question for results.
+// Leases are extended while the stream of results does not respond.
 func TestKeptWhileResultsAreSlow(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 4), make(chan error, 4)
@@ -21,7 +21,8 @@ func TestKeptWhileResultsAreSlow(t *testing.T) {
 		s.put(jobOf(request(id)))
 		receive(t, "the job is begun", begun)
 	}
-	// In place of the stream somebody hears the questions and says nothing.
+	// A subscriber receives the requests in place of the stream and does not
+	// respond.
 	asked := make(chan *nats.Msg, 64)
 	nc := s.conn()
 	if _, err := nc.ChanSubscribe("$JS.API.DIRECT.GET."+names.ResultsStream()+".>", asked); err != nil {
@@ -45,7 +46,8 @@ func TestKeptWhileResultsAreSlow(t *testing.T) {
 	}
 }
 
-// While JetStream cannot be asked, the line says so with what was known last.
+// While JetStream does not respond, the status line has an error and the last
+// known counts.
 func TestStatusLineWithoutJetStream(t *testing.T) {
 	s := newSite(t)
 	l := make(lines, 1024)

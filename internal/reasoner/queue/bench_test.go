@@ -17,10 +17,10 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// BenchmarkQueue goes the whole way: submit, decide by rules, result at the
-// client that waits. The NATS is the embedded one, which syncs every write;
-// client and workers have connections of their own within the process. callers
-// is how many requests are on their way at the same time.
+// BenchmarkQueue measures the whole path: submit, decide by rules, result at
+// the waiting client. NATS is the embedded server, which syncs every write;
+// client and workers have their own connections within the process. callers is
+// the number of concurrent requests.
 func BenchmarkQueue(b *testing.B) {
 	for _, workers := range []int{4, 16} {
 		for _, callers := range []int{1, 64, 256} {
@@ -65,8 +65,8 @@ func benchQueue(b *testing.B, workers, callers int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "intents/s")
 }
 
-// BenchmarkSync is what the disk allows: publications to one stream of the
-// same server, each of them synced.
+// BenchmarkSync measures the limit of the disk: publications to one stream of
+// the same server, each of them synced.
 func BenchmarkSync(b *testing.B) {
 	s := newSite(b)
 	nc, err := nats.Connect("", s.ClientOptions()...)

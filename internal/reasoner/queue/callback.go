@@ -11,8 +11,9 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// posters are the places of callbacks that are being posted. One host has at
-// most a quarter of them, so that one that does not answer stops no other.
+// posters limits the callbacks that are posted at the same time. A host gets at
+// most a quarter of the slots, so that one unresponsive host does not block
+// others.
 type posters struct {
 	most int
 
@@ -23,7 +24,7 @@ type posters struct {
 	posting sync.WaitGroup
 }
 
-// run has f run, unless there is no place.
+// run runs f in a goroutine. It returns false if there is no free slot.
 func (p *posters) run(host string, f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,7 +36,7 @@ func (p *posters) run(host string, f func()) bool {
 	}
 	p.taken++
 	p.hosts[host]++
-	p.posting.Go(func() { // ends with f; Run waits
+	p.posting.Go(func() { // ends with f; Run waits for it
 		defer p.leave(host)
 		f()
 	})
@@ -51,24 +52,25 @@ func (p *posters) leave(host string) {
 	}
 }
 
-// finish ends a job that has its result: now, or once that is posted to the
-// URL that the job names. Its worker does not wait for that; until then the job
-// stays in the queue, so that another process posts should this one die.
+// finish completes a job that has its result: immediately, or once the result
+// is posted to the job's callback URL. The worker does not wait for the post;
+// the job stays in the queue until then, so that another process posts if this
+// one dies.
 func (q *Queue) finish(ctx context.Context, h *held, j *job, r *wire.QueueResult) {
 	address, body := q.callback(j, r)
 	if body == nil {
 		q.acknowledge(h, j.CorrelationID)
 		return
 	}
-	id, attempts := j.CorrelationID, j.attempts // and nothing else of what may be large
+	id, attempts := j.CorrelationID, j.attempts // do not keep the rest of the job, which may be large
 	q.running.post(h)
 	if !q.posters.run(hostOf(address), func() { q.post(ctx, h, id, address, body) }) {
 		q.postLater(h, id, attempts, r)
 	}
 }
 
-// post posts a result and ends the job. When ctx ends it is left to another
-// process. A cancellation stops the post.
+// post posts a result and completes the job. If ctx ends, it leaves the
+// callback to another process. A cancellation stops the post.
 func (q *Queue) post(ctx context.Context, h *held, id, address string, body *wire.Callback) {
 	canceled, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -86,7 +88,7 @@ func (q *Queue) post(ctx context.Context, h *held, id, address string, body *wir
 	case ctx.Err() != nil:
 		q.log.Warn("callback is left to another worker", "correlation_id", id, "error", err)
 		q.running.remove(h)
-		_ = h.msg.Nak() // or AckWait passes
+		_ = h.msg.Nak() // if lost, AckWait expires
 		return
 	default:
 		q.log.Warn("callback not delivered", "correlation_id", id, "error", err)
@@ -94,10 +96,11 @@ func (q *Queue) post(ctx context.Context, h *held, id, address string, body *wir
 	q.acknowledge(h, id)
 }
 
-// postLater puts a job back whose callback finds no place. It comes again, to
-// whatever process, and its result is found: after a second, then two, up to a
-// minute. In good time before its result is dropped it is given up, or it would
-// be decided anew.
+// postLater returns a job to the queue if there is no slot for its callback. It
+// is redelivered to any process, which finds its result: after a second, then
+// two, up to a minute. The callback is given up after half of ResultTTL, well
+// before its result expires; without the result, the job would be decided
+// again.
 func (q *Queue) postLater(h *held, id string, attempts int, r *wire.QueueResult) {
 	if q.opts.Now().Sub(r.Finished) > q.opts.ResultTTL/2 {
 		q.log.Warn("callback not delivered: there was no place for it for too long", "correlation_id", id)
@@ -106,11 +109,11 @@ func (q *Queue) postLater(h *held, id string, attempts int, r *wire.QueueResult)
 	}
 	q.log.Debug("callback has to wait", "correlation_id", id)
 	q.running.remove(h)
-	_ = h.msg.NakWithDelay(min(time.Second<<min(max(attempts-1, 0), 6), time.Minute)) // or AckWait passes
+	_ = h.msg.NakWithDelay(min(time.Second<<min(max(attempts-1, 0), 6), time.Minute)) // if lost, AckWait expires
 }
 
-// callback returns what is to be posted of a job, and where; nil: nothing, as of
-// a job that was canceled.
+// callback returns the URL and the body of a job's callback. body is nil if the
+// job has none, or was canceled.
 func (q *Queue) callback(j *job, r *wire.QueueResult) (address string, body *wire.Callback) {
 	if q.opts.Callback == nil || r.Canceled() {
 		return "", nil

@@ -12,15 +12,15 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// calling is a request whose result is posted to a host.
+// calling returns a request whose result is posted to a host.
 func calling(id, host string) *wire.AgentIntentRequest {
 	r := request(id)
 	r.CallbackURL = "https://" + host + "/hook"
 	return r
 }
 
-// deaf is a Callback that nobody answers; it says whose it got and what ended
-// it.
+// deaf is a Callback whose receiver never responds. It sends the id on begun,
+// and the cause of its end on ended.
 func deaf(begun chan<- string, ended chan<- error) func(*queue.Options) {
 	return func(o *queue.Options) {
 		o.Callback = func(ctx context.Context, _ string, body *wire.Callback) error {
@@ -41,8 +41,8 @@ func posts(posted chan<- *wire.Callback) func(*queue.Options) {
 	}
 }
 
-// Hosts that do not answer stop neither the workers nor other hosts, and a job
-// comes again when there is a place for its callback.
+// Hosts that do not respond block neither the workers nor other hosts. A job is
+// redelivered until there is a slot for its callback.
 func TestDeadCallbacks(t *testing.T) {
 	s := newSite(t)
 	begun, over, alive := make(chan string, 64), make(chan struct{}), make(chan string, 64)
@@ -63,7 +63,7 @@ func TestDeadCallbacks(t *testing.T) {
 		s.put(jobOf(calling(fmt.Sprint("dead ", i), "dead")))
 	}
 	receive(t, "a callback begins", begun)
-	receive(t, "another one begins", begun) // and a quarter of 8 is taken
+	receive(t, "another one begins", begun) // a quarter of 8 slots is in use
 	s.put(jobOf(calling("a", "alive")))
 	if id := receive(t, "the callback of a host that answers", alive); id != "a" {
 		t.Errorf("posted %s", id)
@@ -84,7 +84,7 @@ func TestDeadCallbacks(t *testing.T) {
 	eventually(t, "the jobs are gone", func() bool { return s.jobs() == 0 })
 }
 
-// A worker that has to end leaves a callback to the next one.
+// A worker that stops leaves a callback to the next one.
 func TestShutdownLeavesCallbacks(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan string, 1), make(chan error, 1)
@@ -122,7 +122,8 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// A callback that takes longer than AckWait is posted once: its job is kept.
+// A callback that lasts longer than AckWait is posted once: its lease is
+// extended.
 func TestSlowCallback(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan string, 8), make(chan error, 8)
@@ -143,8 +144,8 @@ func TestSlowCallback(t *testing.T) {
 	}
 }
 
-// A worker that was too late does not post what another one has written, nor
-// does it take the job from it.
+// A worker that was too late does not post the result of another worker, nor
+// does it acknowledge the job.
 func TestLateWorkerDoesNotPost(t *testing.T) {
 	s := newSite(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
@@ -167,7 +168,7 @@ func TestLateWorkerDoesNotPost(t *testing.T) {
 	}
 }
 
-// writeResult writes a result as another worker does.
+// writeResult writes a result as another worker would.
 func (s *site) writeResult(id, body string) {
 	s.t.Helper()
 	if _, err := s.js().Publish(context.Background(), names.Result(names.Key(id)), []byte(body)); err != nil {
@@ -175,7 +176,8 @@ func (s *site) writeResult(id, body string) {
 	}
 }
 
-// What stands in a result's place and is none does not keep the job for ever.
+// An invalid message in place of a result does not keep the job in the queue
+// forever.
 func TestUnreadableResult(t *testing.T) {
 	s := newSite(t)
 	s.open()
@@ -189,8 +191,8 @@ func TestUnreadableResult(t *testing.T) {
 	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
 }
 
-// A correlation id is one request's: another one is refused, whether the first
-// waits, is done or was canceled.
+// A correlation id belongs to one request: another request is rejected, whether
+// the first is queued, done or canceled.
 func TestOtherRequestOfSameID(t *testing.T) {
 	s := newSite(t)
 	s.open()
@@ -219,7 +221,7 @@ func TestOtherRequestOfSameID(t *testing.T) {
 	}
 	refused("a")
 	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
-	// One that gets past the client is told so where its result is expected.
+	// A job that bypasses the client fails with a conflict, in its callback.
 	s.put(jobOf(calling("a", "example.org")))
 	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != wire.CodeConflict {
 		t.Errorf("posted %+v", got)

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// hang decides nothing until it is told to end; it says when it begins and
-// what ended it.
+// hang decides nothing until its ctx ends. It sends on begun when it starts,
+// and the cause of its end on ended.
 func hang(begun chan<- struct{}, ended chan<- error) queue.Decide {
 	return func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
@@ -44,7 +44,7 @@ func TestCancelQueued(t *testing.T) {
 	if n := s.jobs(); n != 0 {
 		t.Errorf("%d jobs are queued", n)
 	}
-	// It stays canceled, for whoever asks and whatever comes again.
+	// It stays canceled for later requests and deliveries.
 	if _, err := c.AgentIntent(t.Context(), request("a")); !errors.Is(err, reasoner.ErrCanceled) {
 		t.Errorf("then %v", err)
 	}
@@ -58,13 +58,13 @@ func TestCancelQueued(t *testing.T) {
 	if r, _ := s.result("a"); r.State != wire.JobCanceled {
 		t.Errorf("result %+v", r)
 	}
-	cancelJob(t, c, "a", true) // whoever asks twice is told the same
+	cancelJob(t, c, "a", true) // a second cancellation gets the same response
 }
 
 func TestCancelRunning(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
-	// Without a beat the notice alone can end it.
+	// Without heartbeats only the notice can end it.
 	w := s.worker(decides(hang(begun, ended)), func(o *queue.Options) { o.AckWait = time.Hour })
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the job is begun", begun)
@@ -81,7 +81,7 @@ func TestCancelRunning(t *testing.T) {
 	})
 }
 
-// A worker that did not hear the notice sees it soon.
+// A worker that missed the notice detects the cancellation soon.
 func TestCancelNoticeLost(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -102,7 +102,7 @@ func TestCancelNoticeLost(t *testing.T) {
 	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 }
 
-// What is settled cannot be canceled, nor what nobody asked for.
+// Neither a settled job nor an unknown one can be canceled.
 func TestCancelTooLate(t *testing.T) {
 	s := newSite(t)
 	s.worker()
@@ -118,8 +118,8 @@ func TestCancelTooLate(t *testing.T) {
 	}
 }
 
-// Canceling and deciding at the same time: whatever comes first is the one
-// result, and everybody is told the same.
+// Concurrent cancellation and decision: the first one written is the only
+// result, and all clients get it.
 func TestCancelRaces(t *testing.T) {
 	s := newSite(t)
 	s.worker()

@@ -14,8 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// Nobody works: the client says so when its time is over, and the job is done
-// nevertheless, later.
+// Without a worker the client times out; the job is processed later.
 func TestClientTimeout(t *testing.T) {
 	s := newSite(t)
 	s.open()
@@ -86,7 +85,7 @@ func TestClientClosed(t *testing.T) {
 	}
 }
 
-// No worker has ever been here.
+// The streams do not exist.
 func TestClientNoQueue(t *testing.T) {
 	s := newSite(t)
 	c := s.client()
@@ -102,7 +101,7 @@ func TestClientNoQueue(t *testing.T) {
 	}
 }
 
-// A NATS that is not there is waited for, as long as there is time.
+// The client waits for an unreachable NATS until its timeout.
 func TestClientWaitsForNATS(t *testing.T) {
 	s := newSite(t)
 	listen := strings.TrimPrefix(s.URL(), "nats://")
@@ -148,7 +147,7 @@ func TestClientTooLarge(t *testing.T) {
 	wantRefusal(t, err, 413, "too_large")
 }
 
-// Two queues on one NATS have nothing to do with each other.
+// Two queues on one NATS are independent.
 func TestQueueNames(t *testing.T) {
 	s := newSite(t)
 	for _, name := range []string{"ONE", "TWO"} {

@@ -1,72 +1,72 @@
-// Package queue works off the jobs of the Reasoning API that wait in NATS
-// JetStream. The package reasoner is the other end: it puts jobs in and waits
-// for their results.
+// Package queue processes jobs of the Reasoning API from NATS JetStream. Its
+// clients use package client/reasoner, which submits jobs and waits for
+// results.
 //
 // # Two streams
 //
-// The stream of jobs is a work queue: a message a job, on a subject made of
-// its correlation id, so that a second job of the same id finds the place
-// taken. A worker that has settled a job acknowledges it, which removes it. It
-// does not wait for that: should the acknowledgement get lost, the job comes
-// again, its result is found, and nothing is done.
+// The stream of jobs is a work queue: one message per job, on a subject derived
+// from its correlation id, so that a second job with the same id is rejected. A
+// worker acknowledges a settled job, which removes it. It does not wait for the
+// confirmation: if the acknowledgement is lost, the job is redelivered, its
+// result is found, and nothing else is done.
 //
-// The stream of results has one message a correlation id: the first that is
-// written, by a worker or by whoever cancels. A second one is refused by the
-// stream itself. What is written is announced on a subject of its own, to
-// which clients have subscribed; they do not poll. Results are dropped after a
-// time (Options.ResultTTL), the oldest sooner when there are too many bytes of
-// them (Options.ResultBytes).
+// The stream of results has one message per correlation id: the first that is
+// written, by a worker or by a canceling client. The stream rejects a second
+// one. JetStream republishes each result on a subject that clients subscribe
+// to; they do not poll. Results expire after Options.ResultTTL; the oldest are
+// dropped earlier when they exceed Options.ResultBytes.
 //
-// # What is promised
+// # Guarantees
 //
 // A job whose submission was acknowledged is settled by exactly one result:
-// done, failed or canceled. A worker that dies leaves its job to the next one,
-// AckWait after its last sign of life; a job that was begun MaxDeliver times
-// and never settled is answered with the error too_many_attempts. A decision
-// may be made twice, when a worker dies or loses its connection between
-// making it and writing it down; written down, and seen by clients, it is
-// once.
+// done, failed or canceled. If a worker dies, its job is redelivered AckWait
+// after its last heartbeat. A job that was started MaxDeliver times and never
+// settled fails with the error too_many_attempts. A decision may be made twice,
+// if a worker dies or loses its connection after making it and before writing
+// it; it is written, and seen by clients, once.
 //
 // A callback is posted at least once, or given up, before its job is
-// acknowledged. Workers do not wait for that: Options.Posters callbacks are
-// posted at the same time, a quarter of them to one host at most, and their jobs
-// stay in the queue meanwhile. Where there is no place for one, its job comes
-// again later and its result is found. Who dies or stops in between leaves the
-// callback to another process, which posts it, perhaps again.
+// acknowledged. Workers do not wait for callbacks: up to Options.Posters are
+// posted at the same time, at most a quarter of them to one host, and their
+// jobs stay in the queue meanwhile. If there is no free slot, the job is
+// redelivered later and its result is found. If a process dies or stops during
+// a callback, another process posts it, possibly again.
 //
-// A cancellation ends a job at any time before it is acknowledged. Of a job with
-// a result the result stays; that its callback is canceled is written into it,
-// and the worker that posts the callback is notified, or sees it soon.
+// A cancellation can end a job at any time before it is acknowledged. If the
+// job has a result, the result is kept; the cancellation of its callback is
+// written into it, and the worker that posts the callback is notified, or
+// detects it soon.
 //
-// A correlation id stands for one request. A result says which (wire.Digest),
-// and another request of the same id is refused.
+// A correlation id identifies one request. A result contains the digest of its
+// request (wire.Digest), and another request with the same id is rejected.
 //
-// How safe an acknowledged submission is depends on the NATS. On the embedded
-// one it is synced to the disk before it is acknowledged and survives a power
-// cut. On another one it is as its configuration says: with one replica,
-// NATS syncs every two minutes unless sync_interval is "always", and a power
-// cut takes what came since; with three, it is on a majority of the servers.
+// The durability of an acknowledged submission depends on the NATS server. The
+// embedded server syncs it to disk before it acknowledges, so it survives a
+// power failure. For other servers it depends on their configuration: with one
+// replica, NATS syncs every two minutes unless sync_interval is "always", and a
+// power failure loses writes since the last sync; with three, a majority of the
+// servers has it.
 //
 // A result is stored before it is announced and before its job is removed, with
-// the same safety as jobs: on the embedded NATS it is synced. So a job has one
-// result, also when the process is killed at any moment.
+// the same durability as jobs: the embedded server syncs it. So a job has one
+// result even if the process is killed at any moment.
 //
-// # What it costs
+// # Costs
 //
-// On a NATS that syncs every write a job costs three syncs: when it is
-// submitted, when its result is written, and when it is removed. The disk's
-// time for them bounds a queue. Measured and left out, since they gain nothing: jobs spread over
-// several streams, results or the consumer's state in memory, submissions in
-// atomic batches. Acknowledgements that are waited for cost a third to a half
-// of the throughput.
+// On a server that syncs every write, a job costs three syncs: for its
+// submission, its result and its removal. The time of the disk for them limits
+// a queue. Measured and rejected, since they gain nothing: spreading jobs over
+// several streams, keeping results or the consumer's state in memory,
+// submitting in atomic batches. Waiting for confirmed acknowledgements costs a
+// third to a half of the throughput.
 //
 // # Goroutines
 //
-//	work     Options.Workers of them: take a job, decide, write, acknowledge
+//	work     Options.Workers of them: receive a job, decide, write, acknowledge
 //	post     up to Options.Posters: post a callback, acknowledge
-//	beat     one: tells JetStream which jobs are being worked on
-//	watch    one: looks whether they, or their callbacks, were canceled meanwhile
-//	status   one: the line for operators
+//	beat     one: extends the leases of running jobs
+//	watch    one: checks whether jobs or their callbacks were canceled
+//	status   one: logs the status line
 //
 // All of them end with [Queue.Run].
 package queue

@@ -23,7 +23,7 @@ func wantRefusal(t *testing.T, err error, status int, code string) {
 	}
 }
 
-// What Decide refuses is refused as it is over HTTP.
+// Faults of Decide are reported as over HTTP.
 func TestRefused(t *testing.T) {
 	s := newSite(t)
 	w := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
@@ -68,7 +68,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What cannot be read is settled too, or it would come again for ever.
+// A job that cannot be decoded is settled too; otherwise it would be
+// redelivered forever.
 func TestUnreadable(t *testing.T) {
 	s := newSite(t)
 	s.worker()
@@ -92,8 +93,8 @@ func withKey(id string) *wire.AgentIntentRequest {
 	return r
 }
 
-// A key does not get into the queue, neither by the client nor past it, and is
-// told nobody.
+// An API key does not enter the queue, neither through the client nor by other
+// means, and is not disclosed.
 func TestAPIKeys(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
@@ -129,7 +130,7 @@ func TestAPIKeysAllowed(t *testing.T) {
 	}
 }
 
-// A full queue says so; nothing that waits is dropped for it.
+// A full queue rejects new jobs; it drops no queued ones.
 func TestQueueFull(t *testing.T) {
 	s := newSite(t)
 	s.open(func(o *queue.Options) { o.MaxJobs = 1 })
@@ -166,8 +167,8 @@ func TestCorrelationIDs(t *testing.T) {
 	}
 }
 
-// Results are posted to the URL that a job names, before the job is gone:
-// again, when a worker dies in between.
+// Results are posted to the URL of a job before the job is removed, and again
+// if a worker dies in between.
 func TestCallback(t *testing.T) {
 	s := newSite(t)
 	posted := make(chan *wire.Callback, 4)
@@ -188,7 +189,7 @@ func TestCallback(t *testing.T) {
 	})
 	r := request("a")
 	r.CallbackURL = "https://example.org/hook"
-	for range 2 { // the second finds the result
+	for range 2 { // the second delivery finds the result
 		s.put(jobOf(r))
 		got := receive(t, "a callback", posted)
 		if got.JobID != "a" || got.CorrelationID != "a" || got.Status != wire.StatusOK || got.FinalText != "done: goal" {

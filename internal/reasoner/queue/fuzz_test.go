@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// FuzzDecodeJob: whatever lies in the stream, it is read or refused.
+// FuzzDecodeJob: any data in the stream is either decoded or rejected.
 func FuzzDecodeJob(f *testing.F) {
 	for _, s := range []string{
 		``, `{}`, `null`, `[]`, `"x"`, `{"type":"agent_intent","correlation_id":"a","payload":{"session_id":"s","goal_text":"g"}}`,

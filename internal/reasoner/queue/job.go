@@ -21,11 +21,11 @@ type job struct {
 	wire.QueueJob
 	key      string
 	attempts int
-	digest   string // of its payload; empty if it cannot be read
-	secret   string // a key that came with it and is to be told nobody
+	digest   string // of its payload; empty if it cannot be decoded
+	secret   string // an API key in the request, which must not be disclosed
 }
 
-// mask takes the key out of what is logged.
+// mask removes the API key from a text for the log.
 func (j *job) mask(text string) string {
 	if j.secret == "" {
 		return text
@@ -33,33 +33,33 @@ func (j *job) mask(text string) string {
 	return strings.ReplaceAll(text, j.secret, "[key]")
 }
 
-// handle settles a job, or leaves it to another worker. ctx is what all jobs
-// run under.
+// handle settles a job, or leaves it to another worker. ctx is the parent
+// context of all jobs.
 func (q *Queue) handle(ctx context.Context, msg jetstream.Msg) {
 	j, fault := readJob(msg)
 	if q.running.posts(j.key) {
-		return // it came again although it is kept, which it will be still
+		return // redelivered although its lease was extended, which continues
 	}
 	h := &held{key: j.key, msg: msg}
 	q.running.add(h)
 	r, err := q.result(ctx, h, j, fault)
 	switch {
 	case errors.Is(err, errThere):
-		// Whoever wrote that posts and acknowledges, or the job comes again.
+		// The other worker posts and acknowledges, or the job is redelivered.
 		q.running.remove(h)
 		q.log.Debug("job was settled by another worker", "correlation_id", j.CorrelationID)
 	case err != nil:
 		q.running.remove(h)
 		q.log.Warn("job is left to another worker", "correlation_id", j.CorrelationID, "attempt", j.attempts, "error", err)
-		_ = msg.NakWithDelay(retryWait) // or AckWait passes
+		_ = msg.NakWithDelay(retryWait) // if lost, AckWait expires
 	default:
 		q.finish(ctx, h, j, r)
 	}
 }
 
-// acknowledge takes a job out of the queue. That is not waited for: should it
-// get lost, the job comes again and its result is found. Waiting costs a
-// quarter of the throughput.
+// acknowledge removes a job from the queue. It does not wait for confirmation:
+// if the acknowledgement is lost, the job is redelivered and its result is
+// found. Waiting costs a quarter of the throughput.
 func (q *Queue) acknowledge(h *held, id string) {
 	q.running.remove(h)
 	if err := h.msg.Ack(); err != nil {
@@ -67,9 +67,9 @@ func (q *Queue) acknowledge(h *held, id string) {
 	}
 }
 
-// result returns the result of a job: the one that was there when it came, or
-// one that it makes and writes, or JobCanceled. errThere: another worker wrote
-// one meanwhile. fault is why the job cannot be read.
+// result returns the result of a job: an existing one, or a new one that it
+// computes and writes, or JobCanceled. The error errThere means that another
+// worker wrote a result meanwhile. fault is the error from decoding the job.
 func (q *Queue) result(ctx context.Context, h *held, j *job, fault error) (*wire.QueueResult, error) {
 	r, err := q.look(ctx, j.key)
 	switch {
@@ -93,7 +93,7 @@ func (q *Queue) result(ctx context.Context, h *held, j *job, fault error) (*wire
 	return r, err
 }
 
-// failed is the result of a job that has none.
+// failed returns the result of a job that failed.
 func failed(j *job, fault error, now time.Time) *wire.QueueResult {
 	f := reasoner.FaultOf(fault)
 	body := f.Body()
@@ -103,8 +103,8 @@ func failed(j *job, fault error, now time.Time) *wire.QueueResult {
 	}
 }
 
-// decide makes a result. The error says that the decision was ended: by
-// whoever canceled the job, or because this process stops.
+// decide computes a result. An error means that the decision was interrupted:
+// the job was canceled, or this process stops.
 func (q *Queue) decide(ctx context.Context, h *held, j *job, fault error) (*wire.QueueResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -137,8 +137,8 @@ func (q *Queue) decide(ctx context.Context, h *held, j *job, fault error) (*wire
 	return r, nil
 }
 
-// compute has the decision made, within JobTimeout. A panic is an error: one
-// job must not end the others.
+// compute makes the decision within JobTimeout. It turns a panic into an error,
+// so that one job cannot end the others.
 func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -173,8 +173,8 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 	return nil, &reasoner.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker knows no job of type " + clip(j.Type) + "."}
 }
 
-// readJob reads a delivery. Of one that cannot be read there is still the key,
-// under which whoever sent it may wait for an answer.
+// readJob decodes a delivery. If that fails, the job still has the key, under
+// which its client may wait for a result.
 func readJob(msg jetstream.Msg) (*job, error) {
 	j := &job{key: msg.Subject()[strings.LastIndexByte(msg.Subject(), '.')+1:], attempts: 1}
 	if meta, err := msg.Metadata(); err == nil {
@@ -187,7 +187,7 @@ func readJob(msg jetstream.Msg) (*job, error) {
 	return j, err
 }
 
-// decodeJob reads the body of a job. It must stand under the key of its id.
+// decodeJob decodes the body of a job. Its key must match its id.
 func decodeJob(data []byte, j *job) error {
 	err := json.Unmarshal(data, &j.QueueJob)
 	if err == nil {
@@ -202,7 +202,7 @@ func decodeJob(data []byte, j *job) error {
 	return nil
 }
 
-// clip bounds what is repeated of a stranger's text.
+// clip bounds untrusted text that an error message repeats.
 func clip(s string) string {
 	const most = 120
 	if len(s) > most {

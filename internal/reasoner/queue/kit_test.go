@@ -23,12 +23,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is for what must happen and is waited for.
+// patience bounds the wait for events that must occur.
 const patience = 30 * time.Second
 
 var names, _ = wire.NewQueueNames("")
 
-// site is a NATS server and what the tests connect to it.
+// site is a NATS server and the connections of a test.
 type site struct {
 	t   testing.TB
 	dir string
@@ -53,7 +53,7 @@ func (s *site) start(listen string) {
 	s.Server = server
 }
 
-// conn is one over the network, as a process of its own would have.
+// conn returns a new network connection, as a separate process would have.
 func (s *site) conn() *nats.Conn {
 	s.t.Helper()
 	nc, err := natsconn.Connect(s.URL(), nil, nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0))
@@ -73,7 +73,7 @@ func (s *site) js() jetstream.JetStream {
 	return js
 }
 
-// client waits for a minute and does not repeat itself, unless told otherwise.
+// client has a timeout of a minute and does not retry, by default.
 func (s *site) client(change ...func(*reasoner.Options)) reasoner.Client {
 	s.t.Helper()
 	o := reasoner.Options{Conn: s.conn(), Timeout: time.Minute, Retries: reasoner.NoRetries}
@@ -88,7 +88,7 @@ func (s *site) client(change ...func(*reasoner.Options)) reasoner.Client {
 	return c
 }
 
-// running is a worker that works.
+// running is a running worker.
 type running struct {
 	*queue.Queue
 	conn *nats.Conn
@@ -96,13 +96,13 @@ type running struct {
 	done chan struct{}
 }
 
-// stop ends the worker in good order.
+// stop shuts the worker down gracefully.
 func (r *running) stop() {
 	r.end()
 	<-r.done
 }
 
-// open opens the queue, which nobody works off.
+// open opens the queue without processing it.
 func (s *site) open(change ...func(*queue.Options)) *running {
 	s.t.Helper()
 	o := queue.Options{
@@ -137,7 +137,7 @@ func (s *site) worker(change ...func(*queue.Options)) *running {
 	return r
 }
 
-// finish decides at once.
+// finish decides immediately.
 func finish(_ context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	return &wire.AgentIntentResponse{Status: wire.StatusOK, IntentID: "i-" + r.CorrelationID, Finish: true, FinalText: "done: " + r.GoalText, Trace: []wire.TraceItem{}}, nil
 }
@@ -150,7 +150,7 @@ func request(id string) *wire.AgentIntentRequest {
 	return &wire.AgentIntentRequest{SessionID: "s", GoalText: "goal", CorrelationID: id}
 }
 
-// ask asks in the background.
+// ask sends a request in the background.
 func ask(t testing.TB, c reasoner.Client, r *wire.AgentIntentRequest) <-chan answer {
 	t.Helper()
 	ch := make(chan answer, 1)
@@ -177,7 +177,7 @@ func receive[T any](t testing.TB, what string, ch <-chan T) T {
 	}
 }
 
-// eventually polls for what another goroutine brings about.
+// eventually polls a condition that another goroutine fulfills.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -192,7 +192,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// jobs counts the jobs that are not settled.
+// jobs returns the number of unsettled jobs.
 func (s *site) jobs() int {
 	s.t.Helper()
 	return int(s.state(names.JobsStream()).Msgs)
@@ -207,7 +207,7 @@ func (s *site) state(stream string) jetstream.StreamState {
 	return handle.CachedInfo().State
 }
 
-// result returns what was written of a job.
+// result returns the stored result of a job.
 func (s *site) result(id string) (wire.QueueResult, bool) {
 	s.t.Helper()
 	handle, err := s.js().Stream(context.Background(), names.ResultsStream())
@@ -228,7 +228,7 @@ func (s *site) result(id string) (wire.QueueResult, bool) {
 	return r, true
 }
 
-// put puts a job into the queue past the client.
+// put adds a job to the queue without the client.
 func (s *site) put(j wire.QueueJob) {
 	s.t.Helper()
 	data, err := json.Marshal(j)
@@ -250,8 +250,8 @@ func jobOf(r *wire.AgentIntentRequest) wire.QueueJob {
 	return wire.QueueJob{Type: wire.JobAgentIntent, CorrelationID: r.CorrelationID, Payload: raw}
 }
 
-// claim takes a job as a worker does that then dies: it is never heard of
-// again.
+// claim receives a job like a worker that then dies: it neither extends nor
+// acknowledges it.
 func (s *site) claim() jetstream.Msg {
 	s.t.Helper()
 	consumer, err := s.js().Consumer(context.Background(), names.JobsStream(), "workers")
@@ -265,7 +265,7 @@ func (s *site) claim() jetstream.Msg {
 	return msg
 }
 
-// record keeps what is logged.
+// record is a log in memory.
 type record struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// async is the service's asynchronous side in one of its modes, with one worker
-// and four places for callbacks, of which one host has one.
+// async is the asynchronous side of the service in one of its modes, with one
+// worker and four callback slots, of which each host gets one.
 type async struct {
 	jobs   reasoner.Jobs
 	begun  chan string // ids of decisions
@@ -23,7 +23,7 @@ type async struct {
 	settled func(t *testing.T)
 }
 
-// decision waits until the test lets it go on, or is ended.
+// decision blocks until the test releases it or its ctx ends.
 func (a *async) decision(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	a.begun <- r.CorrelationID
 	select {
@@ -35,7 +35,7 @@ func (a *async) decision(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 	}
 }
 
-// callback does the same.
+// callback blocks in the same way.
 func (a *async) callback(ctx context.Context, _ string, body *wire.Callback) error {
 	a.posted <- body.CorrelationID
 	select {
@@ -79,16 +79,17 @@ func inQueue(t *testing.T, a *async) {
 	}
 }
 
-// TestCancel_BothModes: the answer to a cancellation and its effect depend on
-// the phase that the job is in, and not on who keeps it.
+// TestCancel_BothModes: the response to a cancellation and its effect depend on
+// the phase of the job, not on the mode.
 func TestCancel_BothModes(t *testing.T) {
-	// first submits the job that holds the one worker or the one callback.
+	// first submits the job that occupies the one worker or the one callback
+	// slot.
 	for _, phase := range []struct {
 		name string
 		// enter brings the job "a" into the phase.
 		enter func(t *testing.T, a *async)
-		found bool // by the cancellation, and by one after it
-		ended bool // it ends a decision or a callback
+		found bool // by the cancellation, and by a later one
+		ended bool // it interrupts a decision or a callback
 	}{
 		{"unknown", func(*testing.T, *async) {}, false, false},
 		{"queued", func(t *testing.T, a *async) {
@@ -107,7 +108,7 @@ func TestCancel_BothModes(t *testing.T) {
 				a.decide <- struct{}{}
 			}
 			receive(t, "the first callback begins", a.posted)
-			a.submit(t, "last") // which begins when the worker is done with a
+			a.submit(t, "last") // which starts when the worker has finished a
 			receive(t, "the last job begins", a.begun)
 		}, true, false},
 		{"callback under way", func(t *testing.T, a *async) {
@@ -135,7 +136,7 @@ func TestCancel_BothModes(t *testing.T) {
 						t.Error("ended for no cause")
 					}
 				}
-				close(a.decide) // the other jobs go on
+				close(a.decide) // release the other jobs
 				close(a.post)
 				a.settled(t)
 				for len(a.posted) > 0 {
@@ -163,7 +164,7 @@ func (a *async) submit(t *testing.T, id string) {
 	}
 }
 
-// posts has the callback of a end with an error, or none.
+// posts makes the callback of a return err.
 func (a *async) posts(t *testing.T, err error) {
 	t.Helper()
 	a.submit(t, "a")

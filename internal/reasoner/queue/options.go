@@ -32,53 +32,52 @@ const (
 	minAckWait = 500 * time.Millisecond
 )
 
-// Decide makes the decision that a job asks for. Its ctx ends when the job is
-// canceled, takes too long, or has to be left to another worker.
+// Decide makes the decision of a job. Its ctx ends when the job is canceled,
+// times out, or must be left to another worker.
 type Decide func(ctx context.Context, req *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 
-// Workflow does the same for a workflow's transition.
+// Workflow computes a workflow's transition, under the same conditions.
 type Workflow func(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error)
 
-// Callback posts a result to the URL that a job names. It returns when that
-// has succeeded or was given up, or when its ctx ends.
+// Callback posts a result to the URL of a job. It returns when the post has
+// succeeded or was given up, or when its ctx ends.
 type Callback func(ctx context.Context, url string, body *wire.Callback) error
 
-// Options say where a queue is and how it is worked off. Conn and Decide are
-// required.
+// Options configures a queue and its processing. Conn and Decide are required.
 type Options struct {
-	// Conn is the connection to use; the caller closes it, after Run.
+	// Conn is the connection to use; the caller closes it after Run.
 	Conn *nats.Conn
-	// Name of the queue; empty stands for wire.DefaultQueue.
+	// Name of the queue; empty: wire.DefaultQueue.
 	Name string
 
 	Decide   Decide
 	Workflow Workflow // nil: such jobs fail
 	Callback Callback // nil: callback URLs are ignored
-	// AllowAPIKeys takes jobs that bring a provider's key with them, which
-	// then lies in the stream's files. Others are failed.
+	// AllowAPIKeys permits jobs that contain a provider's API key, which is
+	// then stored in the stream's files. Otherwise such jobs fail.
 	AllowAPIKeys bool
 
-	Workers    int           // jobs at the same time; 0 stands for 4
-	Posters    int           // callbacks at the same time besides, a quarter of them to one host; 0 stands for 64
-	AckWait    time.Duration // without a sign of life a job goes to another worker
-	MaxDeliver int           // how often a job is begun; 0 stands for 5
+	Workers    int           // concurrent jobs; 0: 4
+	Posters    int           // concurrent callbacks, at most a quarter of them to one host; 0: 64
+	AckWait    time.Duration // a job without a heartbeat for this time is redelivered
+	MaxDeliver int           // how often a job is started; 0: 5
 	JobTimeout time.Duration // for one decision
-	Drain      time.Duration // how long Run lets jobs go on when it has to end
+	Drain      time.Duration // how long Run waits for running jobs after its ctx ends
 
-	// Of streams that have to be made; those that are there stay as they are.
-	Replicas    int           // 0 stands for 1
-	MaxJobs     int64         // that wait; more are refused
-	MaxJobBytes int64         // that they may have
+	// For new streams; existing streams are not changed.
+	Replicas    int           // 0: 1
+	MaxJobs     int64         // bound on queued jobs; further ones are rejected
+	MaxJobBytes int64         // bound on their bytes
 	ResultTTL   time.Duration // how long results are kept
-	ResultBytes int64         // how much of them
+	ResultBytes int64         // bound on the bytes of results
 
-	// StatusEvery is the longest pause between two status lines, StatusPoll
-	// how often it is looked for a change.
+	// StatusEvery is the maximum interval between status lines, StatusPoll the
+	// interval of checks for a change.
 	StatusEvery, StatusPoll time.Duration
 
-	// Now is the clock of what is written down; nil: time.Now.
+	// Now is the clock for stored timestamps; nil: time.Now.
 	Now func() time.Time
-	// Logger is told of what an operator must know; nil: nobody.
+	// Logger receives events for operators; nil: none.
 	Logger *slog.Logger
 }
 

@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// retryWait is the pause before something is tried again.
+	// retryWait is the delay before a retry.
 	retryWait = 250 * time.Millisecond
-	// askWait bounds one question to JetStream.
+	// askWait bounds one request to JetStream.
 	askWait = 5 * time.Second
-	// warnEvery is the pause between two log lines about a queue that is not
+	// warnEvery is the interval between log lines about a queue that is not
 	// ready.
 	warnEvery = 30 * time.Second
 )
 
-// errStopping ends jobs that have to be left to another worker, errCanceled
-// those that somebody canceled.
+// errStopping is the cause that interrupts jobs to be left to another worker,
+// errCanceled the cause for canceled jobs.
 var (
 	errStopping = errors.New("the worker stops")
 	errCanceled = errors.New("the job was canceled")
 )
 
-// Queue works off one queue.
+// Queue processes the jobs of one queue.
 type Queue struct {
 	opts  Options
 	names wire.QueueNames
@@ -48,7 +48,7 @@ type Queue struct {
 	results  jetstream.Stream
 }
 
-// New makes a queue of options. Open must have succeeded before Run.
+// New returns a queue. Open must succeed before Run.
 func New(opts Options) (*Queue, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -64,13 +64,13 @@ func New(opts Options) (*Queue, error) {
 	return q, nil
 }
 
-// Open creates the streams and the consumer that are missing. While NATS cannot
-// be reached, or has no leader, it tries again until ctx ends. The error is of
-// ctx, or one that trying again does not change.
+// Open creates missing streams and the consumer. While NATS is unreachable or
+// has no leader, it retries until ctx ends. It returns the error of ctx, or one
+// that is permanent.
 func (q *Queue) Open(ctx context.Context) error { return q.ensureSoon(ctx) }
 
-// Run works until ctx ends. Then it takes no more jobs, lets those that it has
-// go on for Options.Drain, and leaves what is not finished by then to other
+// Run processes jobs until ctx ends. Then it accepts no more jobs, waits up to
+// Options.Drain for running ones, and leaves the unfinished ones to other
 // workers. It may be called once.
 func (q *Queue) Run(ctx context.Context) error {
 	cancels, err := q.opts.Conn.Subscribe(q.names.Canceled("*"), q.onCanceled)
@@ -104,12 +104,12 @@ func (q *Queue) Run(ctx context.Context) error {
 	end()
 	leave(errStopping)
 	others.Wait()
-	_ = q.opts.Conn.FlushTimeout(time.Second) // what was given back is on its way
+	_ = q.opts.Conn.FlushTimeout(time.Second) // send pending negative acknowledgements
 	return nil
 }
 
-// Leave leaves the jobs that are being worked on to other workers, at once, in
-// place of after Options.Drain. It is for whoever has told Run to end.
+// Leave leaves the running jobs to other workers immediately instead of after
+// Options.Drain. Call it after the ctx of Run has ended.
 func (q *Queue) Leave() { q.leaveOnce.Do(func() { close(q.leaving) }) }
 
 func (q *Queue) handles() (jetstream.Consumer, jetstream.Stream) {

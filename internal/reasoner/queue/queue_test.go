@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// counted counts the decisions that are begun.
+// counted counts the decisions that are started.
 func counted(n *atomic.Int32, f queue.Decide) func(*queue.Options) {
 	return decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		n.Add(1)
@@ -31,7 +31,7 @@ func TestResult(t *testing.T) {
 	var made atomic.Int32
 	s.worker(counted(&made, finish))
 	c := s.client()
-	for range 2 { // the second finds the result that is there
+	for range 2 { // the second finds the existing result
 		resp, err := c.AgentIntent(t.Context(), request("a"))
 		if err != nil || resp.FinalText != "done: goal" || resp.IntentID != "i-a" {
 			t.Fatalf("got %+v, %v", resp, err)
@@ -47,8 +47,7 @@ func TestResult(t *testing.T) {
 	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 }
 
-// A result is there for a client that comes later, and one that asked without
-// waiting.
+// A result is available to a later client, and for an asynchronous request.
 func TestAsyncThenAsk(t *testing.T) {
 	s := newSite(t)
 	s.open()
@@ -63,8 +62,8 @@ func TestAsyncThenAsk(t *testing.T) {
 	}
 }
 
-// Without a correlation id every request is a job of its own, and stays as the
-// caller wrote it.
+// Without a correlation id every request is a separate job, and the caller's
+// request is not modified.
 func TestOwnCorrelationID(t *testing.T) {
 	s := newSite(t)
 	s.worker()
@@ -93,7 +92,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// The same id at the same time is one job; everybody who waits gets its
+// Concurrent requests with the same id are one job; all waiting clients get its
 // result.
 func TestSameIDIsSameJob(t *testing.T) {
 	s := newSite(t)
@@ -108,7 +107,7 @@ func TestSameIDIsSameJob(t *testing.T) {
 		waiting = append(waiting, ask(t, s.client(), request("same")))
 	}
 	eventually(t, "the job is being worked on", func() bool { return made.Load() > 0 })
-	// Whoever still comes finds it there.
+	// A later client finds the result.
 	if _, err := s.client().AgentIntentAsync(t.Context(), request("same")); err != nil {
 		t.Error(err)
 	}
@@ -126,7 +125,7 @@ func TestSameIDIsSameJob(t *testing.T) {
 	}
 }
 
-// A worker that took a job and died does not keep it.
+// A job is redelivered after its worker has died.
 func TestRedelivery(t *testing.T) {
 	s := newSite(t)
 	s.open()
@@ -142,8 +141,8 @@ func TestRedelivery(t *testing.T) {
 	}
 }
 
-// Two workers decide the same job: one result is written, and that is the one
-// that everybody sees.
+// Two workers decide the same job: one result is written, and all clients get
+// it.
 func TestWrittenOnce(t *testing.T) {
 	s := newSite(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
@@ -156,7 +155,8 @@ func TestWrittenOnce(t *testing.T) {
 	}), func(o *queue.Options) { o.Workers = 1; o.AckWait = time.Hour; o.Drain = time.Minute })
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the first has it", begun)
-	// The queue loses sight of it, as it does of a worker that falls silent.
+	// Remove the job of the first worker, so that a second worker can get it.
+	// without heartbeats.
 	jobs, err := s.js().Stream(t.Context(), names.JobsStream())
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestWrittenOnce(t *testing.T) {
 	}
 }
 
-// A second delivery of a settled job is acknowledged, and nothing is done.
+// A second delivery of a settled job is acknowledged without further action.
 func TestSettledJobComesAgain(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
@@ -197,13 +197,13 @@ func TestSettledJobComesAgain(t *testing.T) {
 	}
 }
 
-// A job that nobody ever settles is answered.
+// A job that is never settled fails.
 func TestMaxDeliver(t *testing.T) {
 	s := newSite(t)
 	s.open()
 	waiting := ask(t, s.client(), request("poison"))
 	for range 2 {
-		if err := s.claim().Nak(); err != nil { // begun, and not settled
+		if err := s.claim().Nak(); err != nil { // started, and not settled
 			t.Fatal(err)
 		}
 	}
@@ -254,8 +254,7 @@ func TestWorkersAreBounded(t *testing.T) {
 	}
 }
 
-// A worker that has to end leaves what it cannot finish to the next one, at
-// once.
+// A worker that stops leaves unfinished jobs to the next one immediately.
 func TestShutdownLeavesJobs(t *testing.T) {
 	s := newSite(t)
 	begun, causes := make(chan struct{}, 1), make(chan error, 1)
@@ -277,7 +276,7 @@ func TestShutdownLeavesJobs(t *testing.T) {
 	}
 }
 
-// A worker that has to end finishes what it has, if there is time.
+// A worker that stops finishes its jobs within Drain.
 func TestShutdownFinishesJobs(t *testing.T) {
 	s := newSite(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
@@ -297,8 +296,8 @@ func TestShutdownFinishesJobs(t *testing.T) {
 	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 }
 
-// The store outlives the server: what was submitted is there after a restart,
-// and a client that waits across it has its answer.
+// Jobs survive a restart of the server, and a client that waits during the
+// restart gets its result.
 func TestServerRestarts(t *testing.T) {
 	s := newSite(t)
 	s.open()
@@ -320,7 +319,7 @@ func TestServerRestarts(t *testing.T) {
 	eventually(t, "the other job is done", func() bool { r, ok := s.result("left alone"); return ok && r.State == wire.JobDone })
 }
 
-// A worker goes on when its server has been away.
+// A worker continues after its server was down.
 func TestWorkerOutlivesServer(t *testing.T) {
 	s := newSite(t)
 	s.worker()
@@ -337,7 +336,7 @@ func TestWorkerOutlivesServer(t *testing.T) {
 	}
 }
 
-// Opening goes on for as long as NATS is away.
+// Open retries while NATS is down.
 func TestOpen_WaitsForNATS(t *testing.T) {
 	s := newSite(t)
 	conn, listen := s.conn(), strings.TrimPrefix(s.URL(), "nats://")
@@ -362,11 +361,11 @@ func TestOpen_WaitsForNATS(t *testing.T) {
 	}
 }
 
-// A result is on the disk when it counts: the server flushes and syncs it
-// before it acknowledges.
+// A result is durable when it is acknowledged: the server flushes and syncs it
+// before.
 func TestResults_AreNotFlushedLate(t *testing.T) {
 	s := newSite(t)
-	late := jetstream.StreamConfig{ // as an earlier version made it
+	late := jetstream.StreamConfig{ // as created by earlier versions
 		Name: names.ResultsStream(), Subjects: []string{names.Result("*")}, PersistMode: jetstream.AsyncPersistMode,
 	}
 	if _, err := s.js().CreateStream(t.Context(), late); err != nil {
@@ -382,7 +381,7 @@ func TestResults_AreNotFlushedLate(t *testing.T) {
 	}
 }
 
-// Whoever deletes the streams does not end the workers.
+// Deleting the streams does not end the workers.
 func TestStreamsAreMadeAgain(t *testing.T) {
 	s := newSite(t)
 	s.worker()
@@ -424,8 +423,8 @@ func TestMany(t *testing.T) {
 		}
 	}
 	all.Wait()
-	// A worker that the machine has kept from running for longer than a job may
-	// rest is taken for dead, and the job is decided again; its result is not.
+	// If the machine delays a worker for longer than AckWait, its job is
+	// redelivered and decided again; the result is still written once.
 	if n := made.Load(); n < 200 || n > 220 {
 		t.Errorf("decided %d times", n)
 	}

@@ -14,37 +14,39 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// headerRoom is what a message needs besides its body.
+// headerRoom is the space that a message needs in addition to its body, in
+// bytes.
 const headerRoom = 1 << 10
 
-// codeWrongSequence: JetStream's error code for a subject that is not as empty
-// as the publisher expected.
+// codeWrongSequence is JetStream's error code for a subject whose last sequence
+// is not the one that the publisher expected.
 const codeWrongSequence jetstream.ErrorCode = 10071
 
-// look returns the result under a key; nil if there is none.
+// look returns the result under a key; nil if it does not exist.
 func (q *Queue) look(ctx context.Context, key string) (*wire.QueueResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	_, results := q.handles()
 	msg, err := results.GetLastMsgForSubject(ctx, q.names.Result(key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return nil, nil //nolint:nilnil // there is none, and nothing went wrong
+		return nil, nil //nolint:nilnil // a missing result is not an error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for result: %w", err)
 	}
 	var r wire.QueueResult
 	if err := json.Unmarshal(msg.Data, &r); err != nil {
-		// It stays where it is and nobody can write another: the job has failed.
+		// It cannot be replaced by a valid result, so the job has failed.
 		q.log.Error("a stranger's message stands in a result's place", "subject", msg.Subject, "error", err)
 		r = *failed(new(job), errors.New("the result cannot be read"), msg.Time)
 	}
 	return &r, nil
 }
 
-// write writes a job's result. It tries for as long as other workers leave the
-// job alone; the error says that it is to be left to them, errThere that one of
-// them has written a result. A job that was canceled meanwhile has that one.
+// write writes a job's result. It retries up to maxWrites times. On an error
+// the job must be left to other workers; errThere means that one of them has
+// written a result. If the job was canceled meanwhile, write returns the result
+// of the cancellation.
 func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
 	data, err := q.encode(r)
 	if err != nil {
@@ -58,7 +60,7 @@ func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 		case errors.Is(err, errThere):
 			return q.there(ctx, j, r)
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
-			_ = q.ensure(ctx) // somebody removed the stream
+			_ = q.ensure(ctx) // the stream was deleted
 		}
 		pause(ctx)
 		if ctx.Err() != nil {
@@ -68,8 +70,8 @@ func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 	return nil, fmt.Errorf("write result: %w", err)
 }
 
-// there returns the result that is there in place of r: r itself, when the
-// answer to an earlier attempt was lost, or that of a cancellation.
+// there returns the stored result instead of r if it is r itself, because the
+// response to an earlier attempt was lost, or the result of a cancellation.
 func (q *Queue) there(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
 	was, err := q.look(ctx, j.key)
 	switch {
@@ -84,10 +86,10 @@ func (q *Queue) there(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 	return nil, errThere
 }
 
-// maxWrites bounds how often a result is written anew.
+// maxWrites bounds the attempts to write a result.
 const maxWrites = 8
 
-// errThere: another result was written before.
+// errThere means that another result was written before.
 var errThere = errors.New("there is a result already")
 
 func (q *Queue) create(ctx context.Context, key string, data []byte) error {
@@ -103,7 +105,7 @@ func (q *Queue) create(ctx context.Context, key string, data []byte) error {
 	return err
 }
 
-// encode writes a result, or in its place that it is too large.
+// encode encodes a result. A result that is too large becomes an error result.
 func (q *Queue) encode(r *wire.QueueResult) ([]byte, error) {
 	data, err := json.Marshal(r)
 	if err != nil || int64(len(data))+headerRoom <= q.opts.Conn.MaxPayload() {

@@ -13,20 +13,20 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// running are the jobs that this process has at the moment, by their keys:
-// those that workers have, and those whose callbacks are being posted.
+// running holds the current jobs of this process by key: jobs that workers
+// process, and jobs whose callbacks are being posted.
 type running struct {
 	mu   sync.Mutex
 	jobs map[string]*held
 }
 
-// held is one of them. What is not constant is guarded by running.mu.
+// held is one running job. running.mu guards its mutable fields.
 type held struct {
 	key string
 	msg jetstream.Msg
 
-	cancel  context.CancelCauseFunc // ends the decision or the callback; nil before both
-	ended   error                   // errCanceled or errThere; nil: nothing ended it
+	cancel  context.CancelCauseFunc // cancels the decision or the callback; nil before both
+	ended   error                   // errCanceled or errThere; nil: not interrupted
 	posting bool                    // it has its result
 }
 
@@ -39,7 +39,7 @@ func (r *running) add(h *held) {
 	r.jobs[h.key] = h
 }
 
-// remove forgets a job, unless it is another delivery of it by now.
+// remove deletes a job, unless a later delivery has replaced it.
 func (r *running) remove(h *held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,8 @@ func (r *running) remove(h *held) {
 	}
 }
 
-// begin sets what ends the decision or the callback that begins.
+// begin sets the function that cancels the decision or callback that starts
+// now.
 func (r *running) begin(h *held, cancel context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,8 +58,8 @@ func (r *running) begin(h *held, cancel context.CancelCauseFunc) {
 	}
 }
 
-// end ends a job for a cause: errCanceled its decision or its callback, errThere
-// its decision alone.
+// end interrupts a job: errCanceled its decision or callback, errThere only its
+// decision.
 func (r *running) end(key string, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,8 +73,8 @@ func (r *running) end(key string, cause error) {
 	}
 }
 
-// post says that a job has its result and its callback is next. Of what ended
-// the job before, a cancellation alone holds for the callback.
+// post marks a job as having its result, with its callback next. Of the earlier
+// causes, only a cancellation also applies to the callback.
 func (r *running) post(h *held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +92,7 @@ func (r *running) posts(key string) bool {
 	return h != nil && h.posting
 }
 
-// messages returns those of all jobs.
+// messages returns the messages of all jobs.
 func (r *running) messages() []jetstream.Msg {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +103,7 @@ func (r *running) messages() []jetstream.Msg {
 	return list
 }
 
-// keys returns those of all jobs.
+// keys returns the keys of all jobs.
 func (r *running) keys() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,7 +116,8 @@ func (q *Queue) onCanceled(msg *nats.Msg) {
 	q.running.end(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:], errCanceled)
 }
 
-// beat tells JetStream that the jobs are being worked on.
+// beat extends the leases of the running jobs: JetStream does not redeliver
+// them.
 func (q *Queue) beat(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
 		for _, msg := range q.running.messages() {
@@ -126,8 +128,8 @@ func (q *Queue) beat(ctx context.Context) {
 	})
 }
 
-// watch looks for cancellations and for results of other workers, since a
-// notice can get lost. It waits for answers, which beat cannot.
+// watch checks for cancellations and for results of other workers, since a
+// notice can be lost. It is separate from beat, because it waits for responses.
 func (q *Queue) watch(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
 		ctx, cancel := context.WithTimeout(ctx, max(q.opts.AckWait/3, time.Second))
@@ -144,7 +146,7 @@ func (q *Queue) watch(ctx context.Context) {
 	})
 }
 
-// every calls f again and again until ctx ends.
+// every calls f at an interval of d until ctx ends.
 func every(ctx context.Context, d time.Duration, f func()) {
 	tick := time.NewTicker(d)
 	defer tick.Stop()

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Counts says how a queue fares. Queued and Processing are those of the whole
-// queue, those whose callback is to be posted being processed still; Done and Failed were settled by this process since it began, Canceled
-// since then by whomever.
+// Counts is the state of a queue. Queued and Processing count the jobs of the
+// whole queue; Processing includes jobs whose callback is pending. Done and
+// Failed count the jobs that this process has settled since it started,
+// Canceled all cancellations since then.
 type Counts struct {
 	Queued, Processing     int64
 	Done, Canceled, Failed int64
@@ -17,7 +18,7 @@ type Counts struct {
 
 type counts struct{ done, canceled, failed atomic.Int64 }
 
-// Counts asks JetStream how the queue fares.
+// Counts requests the state of the queue from JetStream.
 func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 	c := Counts{Done: q.counts.done.Load(), Canceled: q.counts.canceled.Load(), Failed: q.counts.failed.Load()}
 	consumer, _ := q.handles()
@@ -34,8 +35,8 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 	return c, nil
 }
 
-// status prints the counts when they have changed, and once in a while; those
-// that were known last while JetStream cannot be asked.
+// status logs the counts when they have changed, and at least once per
+// StatusEvery. While JetStream does not respond, it logs the last known counts.
 func (q *Queue) status(ctx context.Context) {
 	tick := time.NewTicker(q.opts.StatusPoll)
 	defer tick.Stop()

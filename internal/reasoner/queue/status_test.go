@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// lines hands over the status lines that a worker prints.
+// lines is a log handler that sends the status lines of a worker.
 type lines chan string
 
 func (lines) Enabled(context.Context, slog.Level) bool { return true }
@@ -27,7 +27,7 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	})
 	select {
 	case l <- line:
-	default: // nobody looks any more
+	default: // no more receivers
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (l lines) await(t *testing.T, want string) {
 	}
 }
 
-// The line comes when something has changed.
+// The status line is printed after a change.
 func TestStatusLine(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
@@ -67,7 +67,7 @@ func TestStatusLine(t *testing.T) {
 	}
 }
 
-// It comes also when nothing has changed for a while.
+// It is also printed when nothing has changed for StatusEvery.
 func TestStatusLineRepeats(t *testing.T) {
 	s := newSite(t)
 	l := make(lines, 1024)

@@ -10,13 +10,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// consumerName is that of the one consumer that all workers share.
+// consumerName is the name of the one consumer that all workers share.
 const consumerName = "workers"
 
-// codeNotClustered: JetStream's error code for more replicas than servers.
+// codeNotClustered is JetStream's error code for more replicas than servers.
 const codeNotClustered jetstream.ErrorCode = 10074
 
-// ensure makes the streams and the consumer that are not there yet.
+// ensure creates missing streams and the consumer.
 func (q *Queue) ensure(ctx context.Context) error {
 	jobs, err := q.stream(ctx, q.jobsConfig())
 	if err != nil {
@@ -36,13 +36,13 @@ func (q *Queue) ensure(ctx context.Context) error {
 	return nil
 }
 
-// stream returns the stream as it is, or makes it.
+// stream returns an existing stream unchanged, or creates it.
 func (q *Queue) stream(ctx context.Context, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	s, err := q.js.Stream(ctx, config.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		s, err = q.js.CreateStream(ctx, config)
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			s, err = q.js.Stream(ctx, config.Name) // another worker was quicker
+			s, err = q.js.Stream(ctx, config.Name) // another worker has created it
 		}
 	}
 	var api *jetstream.APIError
@@ -55,9 +55,10 @@ func (q *Queue) stream(ctx context.Context, config jetstream.StreamConfig) (jets
 	return s, nil
 }
 
-// resultsStream returns the stream of results, or makes it. Earlier versions
-// made one that is flushed late, so that a kill could lose results; JetStream
-// cannot change that of a stream, so it is made anew when it is empty.
+// resultsStream returns the stream of results, or creates it. Earlier versions
+// created one with late flushing, so that a kill could lose results. JetStream
+// cannot change that setting of a stream, so resultsStream recreates the stream
+// when it is empty.
 func (q *Queue) resultsStream(ctx context.Context) (jetstream.Stream, error) {
 	s, err := q.stream(ctx, q.resultsConfig())
 	if err != nil || s.CachedInfo().Config.PersistMode != jetstream.AsyncPersistMode {
@@ -74,8 +75,8 @@ func (q *Queue) resultsStream(ctx context.Context) (jetstream.Stream, error) {
 	return q.stream(ctx, q.resultsConfig())
 }
 
-// jobsConfig: one message a subject, and new ones are refused, not old ones
-// dropped, when there is no room.
+// jobsConfig configures one message per subject. When the stream is full, it
+// rejects new messages instead of dropping old ones.
 func (q *Queue) jobsConfig() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:        q.names.JobsStream(),
@@ -100,27 +101,27 @@ func (q *Queue) resultsConfig() jetstream.StreamConfig {
 		MaxAge:      q.opts.ResultTTL, MaxBytes: q.opts.ResultBytes,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld,
 		Duplicates:  min(2*time.Minute, q.opts.ResultTTL),
-		AllowDirect: q.opts.Replicas == 1, // of several, one may be behind
+		AllowDirect: q.opts.Replicas == 1, // with several replicas, one may lag
 		RePublish:   &jetstream.RePublish{Source: q.names.Result("*"), Destination: q.names.Done("{{wildcard(1)}}")},
 	}
 }
 
-// consumerConfig leaves the count of deliveries without a bound: a message
-// that JetStream no longer delivers would be a job that nobody answers.
+// consumerConfig does not limit the number of deliveries: a message that
+// JetStream stopped delivering would be a job without a result.
 func (q *Queue) consumerConfig() jetstream.ConsumerConfig {
 	return jetstream.ConsumerConfig{
 		Durable:    consumerName,
 		AckPolicy:  jetstream.AckExplicitPolicy,
 		AckWait:    q.opts.AckWait,
 		MaxDeliver: -1,
-		// Workers take one job at a time; besides there are those whose
-		// callbacks are being posted, or wait for a place.
+		// Workers process one job at a time, but jobs whose callbacks are being
+		// posted or wait for a slot are unacknowledged too.
 		MaxAckPending: -1,
 	}
 }
 
-// ensureSoon repeats ensure until it succeeds, ctx ends, or the error is one
-// that trying again does not change.
+// ensureSoon retries ensure until it succeeds, ctx ends, or the error is
+// permanent.
 func (q *Queue) ensureSoon(ctx context.Context) error {
 	var warned time.Time
 	for {
@@ -139,7 +140,7 @@ func (q *Queue) ensureSoon(ctx context.Context) error {
 	}
 }
 
-// passing reports whether an error may be another one soon: NATS is away, or
+// passing reports whether an error may be temporary: NATS is unreachable, or
 // its cluster has no leader yet.
 func passing(err error) bool {
 	var api *jetstream.APIError

@@ -8,8 +8,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// work takes one job after the other until taking ends. jobs is what they run
-// under.
+// work processes jobs one at a time until taking ends. jobs is the parent
+// context of the jobs.
 func (q *Queue) work(taking, jobs context.Context) {
 	for taking.Err() == nil {
 		err := q.take(taking, jobs)
@@ -24,9 +24,9 @@ func (q *Queue) work(taking, jobs context.Context) {
 	}
 }
 
-// take takes jobs as long as the consumer is there. It asks for one at a time
-// and only when it is idle: a job that waits in a worker's memory waits for
-// nobody else.
+// take processes jobs until the consumer fails. It requests one job at a time,
+// and only when idle: a job in an idle worker's buffer would wait although
+// other workers are free.
 func (q *Queue) take(taking, jobs context.Context) error {
 	consumer, _ := q.handles()
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(1))
@@ -43,14 +43,14 @@ func (q *Queue) take(taking, jobs context.Context) error {
 			giveBack(messages)
 			return taking.Err()
 		case errors.Is(err, jetstream.ErrNoHeartbeat):
-			// NATS is away for a moment; the library asks again.
+			// NATS is temporarily unreachable; the library retries.
 		default:
 			return err
 		}
 	}
 }
 
-// giveBack returns a job that came while the worker was told to end.
+// giveBack returns a job that was received while the worker stops.
 func giveBack(messages jetstream.MessagesContext) {
 	messages.Drain()
 	for {
@@ -58,7 +58,7 @@ func giveBack(messages jetstream.MessagesContext) {
 		if err != nil {
 			return
 		}
-		_ = msg.Nak() // or AckWait passes
+		_ = msg.Nak() // if lost, AckWait expires
 	}
 }
 
