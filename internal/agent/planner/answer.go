@@ -8,16 +8,16 @@ import (
 
 const (
 	maxPassages = 4   // quoted in an answer
-	maxPassage  = 700 // characters of one
+	maxPassage  = 700 // characters of one passage
 	maxListed   = 50  // entries of one folder
 	maxOutput   = 2000
 )
 
-// answer says what the records tell, as far as they do.
-func (r *ruling) answer() Decision {
+// answer writes the answer from the records.
+func (r *ruleRun) answer() Decision {
 	var d Decision
 	switch {
-	case r.box.files() && r.listing() && len(r.known.order) > 0:
+	case r.box.hasFiles() && r.listing() && len(r.known.order) > 0:
 		d = r.answerListing()
 		d.Thought = "I know what there is, and have read the beginnings of " + plural(len(r.known.reads), "file") + " to say what they are about."
 	case len(r.passages()) > 0:
@@ -36,7 +36,7 @@ func (r *ruling) answer() Decision {
 	return d
 }
 
-func (r *ruling) introduce() Decision {
+func (r *ruleRun) introduce() Decision {
 	text := "Hello. I look things up for you"
 	if names := r.toolNames(); len(names) > 0 {
 		text += " with " + codes(names)
@@ -45,7 +45,7 @@ func (r *ruling) introduce() Decision {
 	return finish(text, "There was nothing to look up.", 0.9)
 }
 
-func (r *ruling) answerListing() Decision {
+func (r *ruleRun) answerListing() Decision {
 	var b strings.Builder
 	var all []string
 	for _, dir := range r.subjects() {
@@ -65,7 +65,7 @@ func (r *ruling) answerListing() Decision {
 	return finish(b.String(), strings.Join(all, "; ")+".", 0.95)
 }
 
-func (r *ruling) listEntries(b *strings.Builder, dir string, entries []entry) {
+func (r *ruleRun) listEntries(b *strings.Builder, dir string, entries []entry) {
 	for i, e := range entries {
 		if i == maxListed {
 			fmt.Fprintf(b, "\n- … and %d more", len(entries)-maxListed)
@@ -82,7 +82,7 @@ func (r *ruling) listEntries(b *strings.Builder, dir string, entries []entry) {
 	}
 }
 
-// title is the first heading of a text, or its first line.
+// title returns the first heading of a text, or its first line.
 func title(text string) string {
 	for line := range strings.Lines(text) {
 		if heading := strings.TrimLeft(line, "#"); heading != line {
@@ -94,16 +94,16 @@ func title(text string) string {
 	return firstLine(text, 120)
 }
 
-// passage is a piece of a file, and how well it fits the question.
+// passage is a piece of a file, with a score of how well it fits the question.
 type passage struct {
 	file  string
 	text  string
 	score int
 }
 
-// passages are the best pieces of what was read; all of it counts for a file
-// that the question names.
-func (r *ruling) passages() []passage {
+// passages returns the best pieces of the files that were read. Every piece of
+// a file that the question names counts.
+func (r *ruleRun) passages() []passage {
 	var out []passage
 	for _, file := range r.known.reads {
 		named := false
@@ -117,7 +117,7 @@ func (r *ruling) passages() []passage {
 				score += nameScore
 			}
 			if named || nameScore > 0 && nameScore == len(r.q.keywords) {
-				score += max(1, 3-i) // its beginning, if nothing else fits
+				score += max(1, 3-i) // the beginning, if nothing else fits
 			}
 			if score > 0 {
 				out = append(out, passage{file: file, text: text, score: score})
@@ -128,8 +128,8 @@ func (r *ruling) passages() []passage {
 	return out[:min(len(out), maxPassages)]
 }
 
-// paragraphs splits a text at its empty lines; a heading stays with what
-// follows it.
+// paragraphs splits a text at its empty lines; a heading stays with the
+// following paragraph.
 func paragraphs(text string) []string {
 	var out []string
 	heading := ""
@@ -151,7 +151,7 @@ func paragraphs(text string) []string {
 	return out
 }
 
-func (r *ruling) answerPassages() Decision {
+func (r *ruleRun) answerPassages() Decision {
 	found := r.passages()
 	var b strings.Builder
 	var files []string
@@ -173,11 +173,11 @@ func (r *ruling) answerPassages() Decision {
 	return finish(b.String(), "I found something about "+r.q.subject()+" in "+codes(unique(files))+".", confidence)
 }
 
-func (r *ruling) answerOther() Decision {
+func (r *ruleRun) answerOther() Decision {
 	return r.answerWith(r.known.other[len(r.known.other)-1])
 }
 
-func (r *ruling) answerNothing() Decision {
+func (r *ruleRun) answerNothing() Decision {
 	if len(r.known.failures) > 0 && len(r.known.reads) == 0 {
 		return finish("I could not look into "+r.q.subject()+".", "The tools that I needed did not work.", 0.1)
 	}
@@ -187,7 +187,7 @@ func (r *ruling) answerNothing() Decision {
 		text += fmt.Sprintf(" I read %s: %s.", plural(len(r.known.reads), "file"), codes(baseNames(r.known.reads)))
 	case len(r.known.order) > 0:
 		text += " I looked into " + codes(r.known.order) + "."
-	case !r.box.files():
+	case !r.box.hasFiles():
 		text += " None of my tools fits the question"
 		if names := r.toolNames(); len(names) > 0 {
 			text += "; those that I may use are " + codes(names)
@@ -220,7 +220,7 @@ func unique(list []string) []string {
 	return out
 }
 
-// count says how many files and folders a listing has.
+// count returns the number of files and folders in a listing, as text.
 func count(entries []entry) string {
 	files, dirs := 0, 0
 	for _, e := range entries {
@@ -248,7 +248,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// code sets a text as Markdown code.
+// code formats a text as Markdown code.
 func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
 
 func codes(list []string) string {
@@ -264,7 +264,7 @@ func codes(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// quote sets a text as a Markdown quotation.
+// quote formats a text as a Markdown quotation.
 func quote(s string) string {
 	return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// longState has results of about 100,000 tokens.
+// longState returns a state with results of about 100,000 tokens.
 func longState() planner.State {
 	s := planner.State{Question: "q", MaxSteps: 20}
 	for i := range 400 {

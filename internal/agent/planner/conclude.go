@@ -10,13 +10,13 @@ import (
 
 const maxConclusion = 300 // characters
 
-// sayConfidence is a last line in which a model says how sure it is.
-var sayConfidence = regexp.MustCompile(`(?i)\n[ \t]*[*_]*confidence[*_]*[ \t]*[:=][*_ \t]*(\d{1,3}(?:\.\d+)?)[ \t]*(%?)[*_. \t]*$`)
+// confidenceLine matches a last line with the model's confidence.
+var confidenceLine = regexp.MustCompile(`(?i)\n[ \t]*[*_]*confidence[*_]*[ \t]*[:=][*_ \t]*(\d{1,3}(?:\.\d+)?)[ \t]*(%?)[*_. \t]*$`)
 
-// confidence takes what a model says of its confidence, as 0.8 or 80 %, off
-// the end of an answer; 0: it says nothing that makes sense.
+// confidence removes a model's confidence, such as 0.8 or 80 %, from the end of
+// an answer. sure is 0 if there is none or it is invalid.
 func confidence(answer string) (rest string, sure float64) {
-	m := sayConfidence.FindStringSubmatchIndex(answer)
+	m := confidenceLine.FindStringSubmatchIndex(answer)
 	if m == nil {
 		return answer, 0
 	}
@@ -31,11 +31,11 @@ func confidence(answer string) (rest string, sure float64) {
 	return rest, sure
 }
 
-// markup is what Markdown puts in front of a line's text.
+// markup matches the Markdown markup at the beginning of a line.
 var markup = regexp.MustCompile(`^(?:#{1,6}\s+|[-*+]\s+|\d{1,3}[.)]\s+|>\s*)+`)
 
-// firstSentence is the first sentence of a Markdown text, on one line: that of
-// its first paragraph, or of a heading or an item where there is none.
+// firstSentence returns the first sentence of a Markdown text on one line: of
+// its first paragraph, or of its first heading or item if it has no paragraph.
 func firstSentence(text string) string {
 	first := ""
 	fenced := false
@@ -63,9 +63,9 @@ func firstSentence(text string) string {
 	return cut(oneLine(sentenceOf(first)), maxConclusion)
 }
 
-// apart returns the part of a thought that the conclusion does not repeat. Of a
-// draft of the answer, which begins with the conclusion, that is nothing.
-func apart(thought, conclusion string) string {
+// withoutConclusion returns a thought without the conclusion. For a draft of the answer,
+// which begins with the conclusion, it returns "".
+func withoutConclusion(thought, conclusion string) string {
 	thought = strings.TrimSpace(thought)
 	if firstSentence(thought) == conclusion {
 		return ""
@@ -73,8 +73,8 @@ func apart(thought, conclusion string) string {
 	return strings.TrimSpace(strings.TrimSuffix(thought, conclusion))
 }
 
-// sentenceOf cuts a line behind its first sentence. A full stop ends one when
-// a space and no small letter follow, so that "e.g. this" does not.
+// sentenceOf returns the first sentence of a line. A full stop ends a sentence
+// if a space and no lower-case letter follow, so "e.g. this" is not split.
 func sentenceOf(s string) string {
 	for i, r := range s {
 		switch r {

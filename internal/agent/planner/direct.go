@@ -9,16 +9,16 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
-// saysLittle are the words of a tool's name that do not tell it from others.
-var saysLittle = wordSet(`get fetch show list read find search query lookup ask retrieve do make tool the a an of for to by with current two numbers`)
+// genericWords holds words in tool names that do not distinguish a tool from
+// others.
+var genericWords = wordSet(`get fetch show list read find search query lookup ask retrieve do make tool the a an of for to by with current two numbers`)
 
-// telling are the words that tell a tool from others.
-func telling(t *Tool) []string {
-	return slices.DeleteFunc(nameParts(t.Name), func(p string) bool { return saysLittle[p] })
+// distinctiveWords returns the words of a tool's name that distinguish it from others.
+func distinctiveWords(t *Tool) []string {
+	return slices.DeleteFunc(nameParts(t.Name), func(p string) bool { return genericWords[p] })
 }
 
-// sameMeaning are words that mean the same to people who do sums, the signs
-// among them.
+// sameMeaning lists synonyms in arithmetic, with their signs.
 var sameMeaning = []struct {
 	words map[string]bool
 	sign  *regexp.Regexp
@@ -29,9 +29,9 @@ var sameMeaning = []struct {
 	{wordSet("divide quotient divided division"), regexp.MustCompile(`\d\s*[/÷]\s*-?\d`)},
 }
 
-// says reports whether the question has the word, another form of it, or one
-// that means the same.
-func (q *question) says(word string) bool {
+// mentions reports whether the question has the word, another form of it, or a
+// synonym.
+func (q *question) mentions(word string) bool {
 	if slices.ContainsFunc(q.words, func(w string) bool { return stem(w) == stem(word) }) {
 		return true
 	}
@@ -43,14 +43,14 @@ func (q *question) says(word string) bool {
 	return false
 }
 
-// direct calls the tool that the question names and has all arguments for, and
-// finishes when that has had its result.
-func (r *ruling) direct() (Decision, bool) {
+// direct calls the tool that the question names, if the question has all its
+// arguments, and finishes when the result is there.
+func (r *ruleRun) direct() (Decision, bool) {
 	best, bestScore := contextwindow.Call{}, 0
 	for i := range r.box.query {
 		t := &r.box.query[i]
-		words := telling(t)
-		if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return !r.q.says(w) }) {
+		words := distinctiveWords(t)
+		if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return !r.q.mentions(w) }) {
 			continue
 		}
 		f := r.fill(t)
@@ -71,8 +71,8 @@ func (r *ruling) direct() (Decision, bool) {
 	return r.use("", []contextwindow.Call{best})
 }
 
-// force calls the tool that the caller names.
-func (r *ruling) force() (Decision, error) {
+// force calls the tool that the caller requires.
+func (r *ruleRun) force() (Decision, error) {
 	t := r.s.named(r.s.Forced)
 	if t == nil {
 		return Decision{}, fmt.Errorf("%w: there is no tool %q", ErrForced, r.s.Forced)
@@ -86,7 +86,7 @@ func (r *ruling) force() (Decision, error) {
 	return Decision{Action: contextwindow.UseTools, Source: ByForce, Calls: []contextwindow.Call{c}}, nil
 }
 
-// named returns the tool of that name; nil: there is none.
+// named returns the tool of that name, or nil.
 func (s *State) named(name string) *Tool {
 	if name == Subproblem && s.Depth < s.MaxDepth {
 		t := subproblemTool
@@ -100,7 +100,7 @@ func (s *State) named(name string) *Tool {
 	return nil
 }
 
-func (r *ruling) answerWith(res contextwindow.Result) Decision {
+func (r *ruleRun) answerWith(res contextwindow.Result) Decision {
 	text := strings.TrimSpace(res.Text)
 	if text == "" {
 		return finish(code(res.Tool)+" returned nothing about "+r.q.subject()+".", "The tool returned nothing.", 0.3)

@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// WithFallback asks the first, and the second where the first fails: a model,
-// and the rules where it does not decide. The second's decision has Fallback
-// for its Source and the first's error for its Fault; what the first had spent
-// is in its Usage. When ctx has ended nobody else is asked.
+// WithFallback returns a decider that uses the first, and the second if the
+// first fails: for example a model, and the rules if it does not decide. The second's
+// decision has Fallback as its Source and the first's error as its Fault; its
+// Usage includes the usage of the first. If ctx has ended, the second is not
+// used.
 func WithFallback(first, second Decider) Decider {
 	return &fallback{first: first, second: second}
 }
@@ -25,7 +26,7 @@ func (f *fallback) Next(ctx context.Context, s State) (Decision, error) {
 	d, err := f.second.Next(ctx, s)
 	d.Usage = plus(d.Usage, spent)
 	if d.Model == "" {
-		d.Model, d.Provider = by, provider // who was paid for nothing
+		d.Model, d.Provider = by, provider // the failed request still has a cost
 	}
 	if err != nil {
 		return d, fmt.Errorf("%w; and then: %w", fault, err)

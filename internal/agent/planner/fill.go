@@ -12,13 +12,13 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
-// filling is a tool's arguments as far as the question has them.
+// filling holds the arguments of a tool as far as the question provides them.
 type filling struct {
 	tool    *Tool
 	args    map[string]any
-	missing []string // required parameters that nothing was found for
-	numbers int      // numbers of the question that were used
-	left    int      // and that were not
+	missing []string // required parameters without a value
+	numbers int      // number of the question's numbers that were used
+	left    int      // number of the question's numbers that were not used
 	chosen  int      // values of enumerations that the question names
 }
 
@@ -45,9 +45,9 @@ func numbersIn(text string) []json.Number {
 	return out
 }
 
-// fill fills a tool's parameters from the question: those that are required,
-// and of the others those that the question speaks of.
-func (r *ruling) fill(t *Tool) *filling {
+// fill fills a tool's parameters from the question: the required ones, and the
+// optional ones that the question mentions.
+func (r *ruleRun) fill(t *Tool) *filling {
 	s := parseSchema(t.InputSchema)
 	f := &filling{tool: t, args: make(map[string]any)}
 	for _, name := range s.Required {
@@ -67,10 +67,10 @@ func (r *ruling) fill(t *Tool) *filling {
 	return f
 }
 
-// fillOptional gives a parameter that is not required the value of its
-// enumeration that the question names, or the one number that is left if no
-// other parameter could take it.
-func (r *ruling) fillOptional(f *filling, s *schema) {
+// fillOptional sets an optional parameter to the value of its enumeration that
+// the question names, or to the one number that is left if no other parameter
+// could use it.
+func (r *ruleRun) fillOptional(f *filling, s *schema) {
 	var numeric []string
 	for name, p := range s.Properties {
 		if f.args[name] != nil || slices.Contains(s.Required, name) {
@@ -91,8 +91,8 @@ func (r *ruling) fillOptional(f *filling, s *schema) {
 	}
 }
 
-// valueFor returns what the question has for a parameter; nil: nothing.
-func (r *ruling) valueFor(f *filling, name string, p property) any {
+// valueFor returns the question's value for a parameter, or nil.
+func (r *ruleRun) valueFor(f *filling, name string, p property) any {
 	switch {
 	case len(p.Const) > 0:
 		return p.Const
@@ -119,7 +119,7 @@ func (r *ruling) valueFor(f *filling, name string, p property) any {
 }
 
 // nextNumber returns the first number of the question that is not used yet.
-func (r *ruling) nextNumber(f *filling, p property) any {
+func (r *ruleRun) nextNumber(f *filling, p property) any {
 	if f.numbers >= len(r.q.numbers) {
 		return nil
 	}
@@ -131,8 +131,8 @@ func (r *ruling) nextNumber(f *filling, p property) any {
 	return n
 }
 
-// textFor returns the text of the question that a parameter of this name wants.
-func (r *ruling) textFor(t *Tool, name string, p property) string {
+// textFor returns the text of the question that fits a parameter of this name.
+func (r *ruleRun) textFor(t *Tool, name string, p property) string {
 	is := func(p param) bool { return slices.Contains(p.names, name) }
 	if s := r.q.assigned(name); s != "" {
 		return s
@@ -145,7 +145,7 @@ func (r *ruling) textFor(t *Tool, name string, p property) string {
 	case is(patternParam):
 		return r.patternFor()
 	case is(textParam):
-		if s := r.q.behind(t); s != "" {
+		if s := r.q.textAfter(t); s != "" {
 			return s
 		}
 		return r.words()
@@ -162,18 +162,18 @@ func (r *ruling) textFor(t *Tool, name string, p property) string {
 	return ""
 }
 
-// words are what to search for: those that carry the matter, or all of the
-// question if none does.
-func (r *ruling) words() string {
+// words returns the search terms: files and keywords, or the whole question if
+// it has neither.
+func (r *ruleRun) words() string {
 	if w := strings.Join(append(slices.Clone(r.q.files), r.q.keywords...), " "); w != "" {
 		return w
 	}
 	return r.q.text
 }
 
-// pathFor returns the file that the question names, under its path if the host
-// of the tool has listed it, or a root for a tool that lists.
-func (r *ruling) pathFor(t *Tool) string {
+// pathFor returns the file that the question names, as a path if the tool's
+// host has listed it, or a root for a tool that lists or searches.
+func (r *ruleRun) pathFor(t *Tool) string {
 	if len(r.q.files) > 0 {
 		if t.Host != r.box.host {
 			return r.q.files[0]
@@ -191,24 +191,25 @@ func (r *ruling) pathFor(t *Tool) string {
 	return ""
 }
 
-func (r *ruling) patternFor() string {
+func (r *ruleRun) patternFor() string {
 	for _, w := range append(slices.Clone(r.q.files), r.q.keywords...) {
 		return "**/*" + anyCase(stem(base(w))) + "*"
 	}
 	return ""
 }
 
-// call makes a call of the filling; none where something is missing or does
-// not fit, or where a sum would leave out some of the question's numbers.
+// call returns a call with the filled arguments. It returns none if an argument
+// is missing or does not fit, or if an arithmetic tool would leave out some of
+// the question's numbers.
 func (f *filling) call(reason string) []contextwindow.Call {
 	args, err := f.arguments()
-	if err != nil || f.left > 0 && reckons(f.tool) {
+	if err != nil || f.left > 0 && isArithmetic(f.tool) {
 		return nil
 	}
 	return []contextwindow.Call{{Tool: f.tool.Name, Arguments: args, Reason: reason}}
 }
 
-// arguments are the filling as an object that fits the tool's schema.
+// arguments returns the arguments as an object that fits the tool's schema.
 func (f *filling) arguments() (json.RawMessage, error) {
 	if len(f.missing) > 0 {
 		return nil, fmt.Errorf("the question does not say what to give it for %s", codes(f.missing))
@@ -220,7 +221,7 @@ func (f *filling) arguments() (json.RawMessage, error) {
 	return args, nil
 }
 
-// choice is the value of an enumeration that the question names.
+// choice returns the longest value of an enumeration that the question names.
 func (q *question) choice(enum []any) string {
 	text := " " + strings.Join(q.words, " ") + " "
 	best := ""
@@ -233,17 +234,17 @@ func (q *question) choice(enum []any) string {
 	return best
 }
 
-// assigned is the value in "name: value" or "name=value".
+// assigned returns the value in "name: value" or "name=value".
 func (q *question) assigned(name string) string {
-	m, _ := behindName(q.text, `(?:^|[\s,;(])`, name, `\s?[:=]\s*("[^"\n]+"|[^\s,;)]+)`)
+	m, _ := matchAfterName(q.text, `(?:^|[\s,;(])`, name, `\s?[:=]\s*("[^"\n]+"|[^\s,;)]+)`)
 	return strings.Trim(m, `"`)
 }
 
-// behind is what stands in the question behind the word that names the tool,
-// or what it quotes there.
-func (q *question) behind(t *Tool) string {
-	for _, part := range append([]string{t.Name}, telling(t)...) {
-		rest, there := behindName(q.text, `\b`, part, `\b[\s:,]*(.*)`)
+// textAfter returns the text that follows the tool's name in the question, or the
+// first quotation in that text.
+func (q *question) textAfter(t *Tool) string {
+	for _, part := range append([]string{t.Name}, distinctiveWords(t)...) {
+		rest, there := matchAfterName(q.text, `\b`, part, `\b[\s:,]*(.*)`)
 		if !there {
 			continue
 		}
@@ -255,17 +256,17 @@ func (q *question) behind(t *Tool) string {
 	return ""
 }
 
-// behindName is what the one group of the pattern behind a name matches, which
-// the pattern before it precedes, whatever the case of its letters. Nobody
-// writes a name of more than a line.
-func behindName(text, before, name, behind string) (rest string, there bool) {
+// matchAfterName matches before, name and after in sequence, ignoring case, and
+// returns the one group of the pattern after. It does not match names longer
+// than 200 bytes.
+func matchAfterName(text, before, name, after string) (rest string, there bool) {
 	const longest = 200
 	if len(name) > longest {
 		return "", false
 	}
-	at, err := regexp.Compile(`(?i)` + before + regexp.QuoteMeta(name) + behind)
+	at, err := regexp.Compile(`(?i)` + before + regexp.QuoteMeta(name) + after)
 	if err != nil {
-		return "", false // its name is no text
+		return "", false // the name is not valid UTF-8
 	}
 	if m := at.FindStringSubmatch(text); m != nil {
 		return m[1], true

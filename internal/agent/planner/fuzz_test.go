@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Whatever a tool is called and whatever its schema: what is offered is legal,
-// and leads back to the tool.
+// FuzzOffer checks that every tool, regardless of its name and schema, is
+// offered in a legal form that maps back to the tool.
 func FuzzOffer(f *testing.F) {
 	f.Add("a.b", "a_b", `{"type":"object","properties":{"rationale":{}},"required":["rationale"]}`, "about")
 	f.Add("é", "", `{"anyOf":[{}],"properties":{}}`, "")
@@ -40,7 +40,7 @@ func FuzzOffer(f *testing.F) {
 	})
 }
 
-// checkOffered holds that the offered schema asks for one property more.
+// checkOffered checks that the offered schema requires one additional property.
 func checkOffered(t *testing.T, from *offered, x llm.Tool) {
 	t.Helper()
 	was, now := parseSchema(from.tool.InputSchema), parseSchema(x.InputSchema)
@@ -54,8 +54,8 @@ func checkOffered(t *testing.T, from *offered, x llm.Tool) {
 	}
 }
 
-// Whatever a model writes as arguments: what comes out is an object without the
-// reason, and the same again when it is read once more.
+// FuzzStrip checks that strip returns an object without the reason for any
+// arguments, and that it is idempotent.
 func FuzzStrip(f *testing.F) {
 	for _, s := range []string{
 		`{"rationale":"why","path":"a<b"}`, `{"rationale":1}`, `{}`, ``, ` `, `null`, `"x"`, `[`, `{"a":1e400}`,
@@ -88,7 +88,7 @@ func FuzzStrip(f *testing.F) {
 	})
 }
 
-// Whatever is asked, the rules come to an end and break nothing.
+// FuzzRules checks that the rules terminate without an error for any question.
 func FuzzRules(f *testing.F) {
 	f.Add("1. a\n2. b", `{"properties":{"a":{"type":"number"},"b":{"enum":["x",1]}},"required":["a"]}`)
 	f.Add("add 2 and 40 “x” at Rome https://a?b", `{"properties":{"url":{"format":"uri"},"n":{"type":"integer"},"city":{}},"required":["url","n","city"]}`)

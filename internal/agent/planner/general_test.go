@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-func TestAnswersFromEverything(t *testing.T) {
+func TestRules_EverythingServer(t *testing.T) {
 	set, err := mcptools.Start(t.Context(), []mcptools.Server{{Command: []string{mcptoolstest.EverythingServer(t)}}}, mcptools.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ const (
 	sumTool   = `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"integer"}},"required":["a","b"]}`
 )
 
-// rule returns the rules' calls, or their answer.
+// rule returns the rules' calls and decision.
 func rule(t *testing.T, s planner.State) (string, planner.Decision) {
 	t.Helper()
 	d, err := planner.Rules{}.Next(t.Context(), s)
@@ -65,7 +65,7 @@ func rule(t *testing.T, s planner.State) (string, planner.Decision) {
 	return shownBare(d.Calls), d
 }
 
-func TestGeneralTools(t *testing.T) {
+func TestRules_GeneralTools(t *testing.T) {
 	hinted := func(tool planner.Tool, readOnly bool) planner.Tool {
 		tool.Hinted, tool.ReadOnly = true, readOnly
 		return tool
@@ -105,13 +105,13 @@ func TestGeneralTools(t *testing.T) {
 	}
 }
 
-func TestNoRepeatedSearch(t *testing.T) {
+func TestRules_NoRepeatedSearch(t *testing.T) {
 	s := planner.State{Question: "find auth logic", Tools: []planner.Tool{tool("context.fts_search", queryTool), tool("web_search", queryTool)}}
 	s.Steps = []contextwindow.Record{record(0, "context.fts_search", `{ "query": "authentication" }`, "in auth.go")}
 	if got, d := rule(t, s); got != "" || !strings.Contains(d.Answer, "in auth.go") {
 		t.Errorf("%s %+v", got, d)
 	}
-	// What failed is not done again; another tool may know.
+	// A failed call is not repeated; another tool is tried.
 	s.Steps[0] = record(0, "context.fts_search", `{ "query": "auth logic" }`, "")
 	s.Steps[0].Results[0] = contextwindow.Result{Tool: "context.fts_search", Outcome: contextwindow.Rejected, Error: "no"}
 	if got, d := rule(t, s); got != `web_search {"query":"auth logic"}` {
@@ -123,7 +123,7 @@ func TestNoRepeatedSearch(t *testing.T) {
 	}
 }
 
-func TestRulesStuck(t *testing.T) {
+func TestRules_Stuck(t *testing.T) {
 	s := planner.State{Question: "find auth logic", Stuck: true, Tools: []planner.Tool{tool("context.fts_search", queryTool)}}
 	if got, d := rule(t, s); got != "" || d.Answer == "" {
 		t.Errorf("%s %+v", got, d)
@@ -134,7 +134,7 @@ func TestRulesStuck(t *testing.T) {
 	}
 }
 
-func TestRulesForced(t *testing.T) {
+func TestRules_Forced(t *testing.T) {
 	list := tool("list_directory", pathSchema)
 	read := tool("read_file", pathSchema)
 	write := tool("write_note", `{"properties":{"text":{"type":"string"}},"required":["text"]}`)
@@ -172,7 +172,7 @@ func TestRulesForced(t *testing.T) {
 	}
 }
 
-func TestQuestionsAreDivided(t *testing.T) {
+func TestRules_DivideQuestion(t *testing.T) {
 	tools := []planner.Tool{tool("context.fts_search", queryTool)}
 	for _, test := range []struct {
 		question string
@@ -208,7 +208,7 @@ func TestQuestionsAreDivided(t *testing.T) {
 	}
 }
 
-func TestPartsAreJoined(t *testing.T) {
+func TestRules_JoinParts(t *testing.T) {
 	s := planner.State{Question: "Which port? Who has badges? Why?", Tools: []planner.Tool{tool("context.fts_search", queryTool)}, MaxDepth: 1, MaxSteps: 2}
 	_, d := rule(t, s)
 	step := contextwindow.Record{Action: d.Action, Calls: d.Calls}
@@ -220,7 +220,7 @@ func TestPartsAreJoined(t *testing.T) {
 	if want := "### Which port?\n\nanswer 0\n\n### Who has badges?\n\nI have no answer to this: all is lost.\n\n### Why?\n\nanswer 2"; d.Answer != want || !strings.Contains(d.Conclusion, "2 of the 3") {
 		t.Errorf("%q\n%s", d.Conclusion, d.Answer)
 	}
-	// One at a time, as a service that gives one call asks.
+	// One at a time, as with a service that returns one call per decision.
 	s.Steps[0].Calls, s.Steps[0].Results = step.Calls[:1], step.Results[:1]
 	if got, _ := rule(t, s); strings.Count(got, planner.Subproblem) != 2 {
 		t.Errorf("calls %s", got)
@@ -229,7 +229,7 @@ func TestPartsAreJoined(t *testing.T) {
 	if got, d := rule(t, s); got != "" || strings.Count(d.Answer, "no time left") != 2 {
 		t.Errorf("%s %s", got, d.Answer)
 	}
-	// Where no part got an answer, the question is taken as a whole.
+	// If no part got an answer, the question is handled as a whole.
 	s.MaxSteps, step.Results = 3, nil
 	for range step.Calls {
 		step.Results = append(step.Results, contextwindow.Result{Tool: planner.Subproblem, Error: "not allowed"})

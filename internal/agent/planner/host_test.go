@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// A path that one host lists is never passed to the tool of another host.
-func TestRules_PathsStayWithTheirHost(t *testing.T) {
+// A path that one host lists is never passed to a tool of another host.
+func TestRules_PathsPerHost(t *testing.T) {
 	const question = "Which port does the gateway listen on?"
 	tests := []struct {
 		name     string

@@ -14,56 +14,57 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Errors of a Model, besides those of the language model itself, which are
-// wrapped: *llm.Error, llm.ErrCut, ctx's own, contextwindow.ErrTooLarge.
+// Errors of a Model, in addition to the wrapped errors of the language model:
+// *llm.Error, llm.ErrCut, ctx's own, contextwindow.ErrTooLarge.
 var (
-	// ErrRefused: the language model would not go on and did not say why.
+	// ErrRefused: the language model refused without an explanation.
 	ErrRefused = errors.New("the model refused to answer")
-	// ErrLength: the bound on its length came before the answer's first word.
+	// ErrLength: the answer reached the bound on its length before its first
+	// word.
 	ErrLength = errors.New("the model reached the bound on its length before it said anything")
-	// ErrSilent: it wrote neither a call nor an answer, when asked again too.
+	// ErrSilent: the model wrote neither a call nor an answer, even when asked
+	// again.
 	ErrSilent = errors.New("the model wrote neither a call nor an answer")
-	// ErrBadCalls: none of its calls could be made, when asked again too.
+	// ErrBadCalls: all its calls were invalid, even when asked again.
 	ErrBadCalls = errors.New("none of the model's calls can be made")
-	// ErrForced: the forced tool is not there, or was not called.
+	// ErrForced: the forced tool does not exist, or was not called.
 	ErrForced = errors.New("the forced tool cannot be called")
 )
 
-// ModelOptions are a Model's. Model is required.
+// ModelOptions configures a Model. Model is required.
 type ModelOptions struct {
 	Model llm.Model
-	// Budget is the language model's window in tokens; 0 stands for 128,000. Of
-	// it the answer and the tools are taken off, the rest is for the context.
+	// Budget is the language model's window in tokens; 0 means 128,000. The
+	// answer and the tools are subtracted; the rest is for the context.
 	Budget      int
 	Utilization contextwindow.Utilization
-	Summarizer  contextwindow.Summarizer // of long results; nil: previews
+	Summarizer  contextwindow.Summarizer // summarizes long results; nil: previews
 	Effort      string                   // as in llm.Request
-	MaxTokens   int                      // of one answer; 0 stands for the provider's default
+	MaxTokens   int                      // of one answer; 0 means the provider's default
 
-	Now    func() time.Time // nil: time.Now; the model is told the day
+	Now    func() time.Time // nil: time.Now; the prompt includes the date
 	Logger *slog.Logger     // nil discards
 }
 
 // Bounds of a Model's work.
 const (
 	defaultBudget = 128_000
-	leastBudget   = 2_000
-	answerRoom    = 4_096 // tokens kept free where MaxTokens says nothing
-	maxRepairs    = 1     // times in one decision that the model is told what was wrong
-	maxCalls      = 16    // that one step makes at the same time
+	minBudget     = 2_000
+	answerReserve = 4_096 // tokens reserved for the answer if MaxTokens is 0
+	maxRepairs    = 1     // requests in one decision to correct a turn
+	maxCalls      = 16    // calls in one step, which run concurrently
 )
 
-// Model decides by asking a language model. It may be used by many at the same
-// time.
+// Model decides by asking a language model. It is safe for concurrent use.
 type Model struct {
 	opts ModelOptions
 	log  *slog.Logger
 
 	mu    sync.Mutex
-	ratio float64 // of the provider's last count of input tokens to the estimate
+	ratio float64 // the provider's latest count of input tokens divided by the estimate
 }
 
-// NewModel makes one.
+// NewModel returns a Model with the given options.
 func NewModel(opts ModelOptions) *Model {
 	if opts.Budget <= 0 {
 		opts.Budget = defaultBudget
@@ -77,16 +78,16 @@ func NewModel(opts ModelOptions) *Model {
 	return &Model{opts: opts, ratio: 1, log: opts.Logger.With("provider", opts.Model.Provider(), "model", opts.Model.Name())}
 }
 
-// Memory holds what a Model has worked out about the records of one question,
-// so that a step costs what is new in it. The zero value is ready. It belongs
-// to one question; whatever is in it can be made again from the State.
+// Memory caches a Model's work on the records of one question, so that the cost
+// of a step depends on its new content only. The zero value is ready to use. A
+// Memory belongs to one question; its contents can be rebuilt from the State.
 type Memory struct {
 	mu      sync.Mutex
 	owner   *Model
 	builder *contextwindow.Builder
 }
 
-// build builds a context, with the memory's builder if there is a memory.
+// build builds a context, with the memory's builder if mem is not nil.
 func (m *Model) build(ctx context.Context, mem *Memory, o *offer, in contextwindow.Input) ([]llm.Message, contextwindow.Meta, error) {
 	in.Budget = m.budget(o)
 	if mem == nil {
@@ -105,11 +106,11 @@ func (m *Model) build(ctx context.Context, mem *Memory, o *offer, in contextwind
 func (m *Model) budget(o *offer) int {
 	answer := m.opts.MaxTokens
 	if answer <= 0 {
-		answer = answerRoom
+		answer = answerReserve
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return max(min(leastBudget, m.opts.Budget), int(float64(m.opts.Budget-answer)/m.ratio)-estimateTools(o.tools))
+	return max(min(minBudget, m.opts.Budget), int(float64(m.opts.Budget-answer)/m.ratio)-estimateTools(o.tools))
 }
 
 // Bounds of the ratio of counted to estimated tokens, and its growth when the
@@ -128,7 +129,7 @@ func (m *Model) calibrate(req *llm.Request, counted int) {
 	for i := range req.Messages {
 		estimate += contextwindow.EstimateMessage(&req.Messages[i])
 	}
-	if estimate < leastBudget {
+	if estimate < minBudget {
 		return
 	}
 	if ratio := float64(counted) / float64(estimate); ratio >= minRatio && ratio <= maxRatio {
@@ -154,18 +155,17 @@ func (m *Model) newBuilder() *contextwindow.Builder {
 
 // Next decides the next step.
 //
-// The model is offered the tools and either calls some or writes the answer.
-// Where it was not shown every result whole, or the steps are used up, the
-// answer is written by a second question to it, for which it sees as much of
-// them as there is room for.
+// The model is offered the tools and either calls some or writes the answer. If
+// a result was not shown in full, or the steps are used up, a second request to
+// the model writes the answer, with as much of the results as fits.
 //
-// A call of an unknown tool, with arguments that do not fit the tool's schema,
-// or that the records have already, is not made. The model is told once what
-// was wrong. Those calls that are still wrong then are left out; when none is
-// left, repeated ones lead to an answer from what there is, others to an error
+// A call is invalid if its tool is unknown, its arguments do not fit the tool's
+// schema, or the records already have it. The model gets one chance to correct
+// invalid calls; calls that remain invalid are dropped. If no call is left,
+// repeated calls lead to an answer from the present results, others to an error
 // that wraps ErrBadCalls.
 //
-// A forced tool is called whatever the records say, and also beyond MaxSteps.
+// A forced tool is called regardless of the records, and also beyond MaxSteps.
 func (m *Model) Next(ctx context.Context, s State) (Decision, error) {
 	t := &turn{m: m, s: &s, offer: newOffer(&s, m.log)}
 	t.d = Decision{Source: ByModel, Model: m.opts.Model.Name(), Provider: m.opts.Model.Provider()}
@@ -184,7 +184,7 @@ func (m *Model) Next(ctx context.Context, s State) (Decision, error) {
 	return t.d, nil
 }
 
-// turn is one decision in the making.
+// turn is the state of one decision.
 type turn struct {
 	m     *Model
 	s     *State
@@ -192,7 +192,7 @@ type turn struct {
 	d     Decision
 }
 
-// force has the model call the one tool.
+// force requires the model to call the forced tool.
 func (t *turn) force(ctx context.Context) error {
 	wire := t.offer.names[t.s.Forced]
 	if wire == "" {
@@ -209,7 +209,7 @@ func (t *turn) plan(ctx context.Context) error {
 	return t.decide(ctx, llm.Auto)
 }
 
-// decide asks for calls or an answer, and once more where that was wrong.
+// decide asks for calls or an answer, and again if the turn was invalid.
 func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
 	req := llm.Request{Tools: t.offer.tools, Choice: choice}
 	resp, err := t.request(ctx, contextwindow.Planning, t.planningPrompt(), &req)
@@ -219,17 +219,17 @@ func (t *turn) decide(ctx context.Context, choice llm.ToolChoice) error {
 		}
 		r := t.read(&resp)
 		if len(r.faults) > 0 && repairs < maxRepairs {
-			t.m.log.Info("model's turn sent back", "faults", r.told())
-			req.Messages = append(slices.Clip(req.Messages), t.offer.spoken(r.correction())...)
+			t.m.log.Info("model's turn sent back", "faults", r.faultSummary())
+			req.Messages = append(slices.Clip(req.Messages), t.offer.withWireNames(r.correction())...)
 			resp, err = t.ask(ctx, contextwindow.Planning, req)
 			continue
 		}
-		return t.settle(ctx, &r)
+		return t.resolve(ctx, &r)
 	}
 }
 
-// settle makes the decision of what was read, faults and all.
-func (t *turn) settle(ctx context.Context, r *reading) error {
+// resolve makes the decision from a parsed turn, including its remaining faults.
+func (t *turn) resolve(ctx context.Context, r *parsedTurn) error {
 	switch {
 	case len(r.calls) > 0:
 		t.use(r)
@@ -241,39 +241,40 @@ func (t *turn) settle(ctx context.Context, r *reading) error {
 	case r.onlyRepeats():
 		return t.write(ctx, repeated)
 	}
-	return fmt.Errorf("%w: %s", ErrBadCalls, r.told())
+	return fmt.Errorf("%w: %s", ErrBadCalls, r.faultSummary())
 }
 
 // use decides on the calls.
-func (t *turn) use(r *reading) {
+func (t *turn) use(r *parsedTurn) {
 	t.d.Action = contextwindow.UseTools
 	t.d.Thought = cut(strings.TrimSpace(r.resp.Message.Text), maxNarrative)
 	t.d.Calls = r.calls
-	t.d.Turn = &r.resp.Message // with those left out: a context says that they have no result
+	t.d.Turn = &r.resp.Message // includes dropped calls: a context marks them as calls without a result
 	if len(r.faults) > 0 {
-		t.m.log.Warn("calls of the model left out", "faults", r.told())
+		t.m.log.Warn("calls of the model left out", "faults", r.faultSummary())
 	}
 }
 
-// answer takes the planning's own text for the answer where the model has seen
-// everything whole, and has it written anew where it has not.
+// answer uses the text of the planning turn as the answer if the model saw
+// every result in full. Otherwise it requests a new answer.
 func (t *turn) answer(ctx context.Context, resp *llm.Response) error {
 	if !whole(t.d.Shown) && resp.Stop != llm.StopRefusal {
 		if err := t.write(ctx, ready); err != nil {
 			return err
 		}
-		t.d.Thought = cut(apart(resp.Message.Text, t.d.Conclusion), maxReason)
+		t.d.Thought = cut(withoutConclusion(resp.Message.Text, t.d.Conclusion), maxReason)
 		return nil
 	}
 	return t.finish(resp)
 }
 
-// whole reports whether every result was shown as it is.
+// whole reports whether every result was shown in full.
 func whole(m *contextwindow.Meta) bool { return m.Previews+m.Summaries+m.Dropped+m.Steps == 0 }
 
-// write has the answer written from what there is. The tools stay on offer,
-// since some providers do not take calls in a conversation without tools, but
-// none may be called; to a model that does so nevertheless none is offered.
+// write requests the answer from the present results. The tools stay in the
+// request, since some providers reject calls in a conversation without tools,
+// but none may be called. If the model calls one anyway, the request is
+// repeated without tools.
 func (t *turn) write(ctx context.Context, why string) error {
 	req := llm.Request{Tools: t.offer.tools, Choice: llm.None}
 	if len(t.s.Steps) == 0 {
@@ -290,11 +291,11 @@ func (t *turn) write(ctx context.Context, why string) error {
 	return t.finish(&resp)
 }
 
-// finish decides on the answer that the response holds.
+// finish decides on the answer in the response.
 func (t *turn) finish(resp *llm.Response) error {
 	text := strings.TrimSpace(resp.Message.Text)
 	if text == "" {
-		return silence(resp.Stop)
+		return emptyError(resp.Stop)
 	}
 	t.d.Action = contextwindow.Finish
 	t.d.Answer, t.d.Confidence = confidence(text)
@@ -308,8 +309,8 @@ func (t *turn) finish(resp *llm.Response) error {
 	return nil
 }
 
-// silence is the error of a response without a word.
-func silence(stop llm.Stop) error {
+// emptyError returns the error for a response without text.
+func emptyError(stop llm.Stop) error {
 	switch stop {
 	case llm.StopRefusal:
 		return ErrRefused
@@ -319,7 +320,8 @@ func silence(stop llm.Stop) error {
 	return ErrSilent
 }
 
-// context builds the messages for a goal and notes what they show.
+// context builds the messages for a goal and stores their metadata in the
+// decision.
 func (t *turn) context(ctx context.Context, goal contextwindow.Goal, system string) ([]llm.Message, error) {
 	messages, meta, err := t.m.build(ctx, t.s.Memory, t.offer, contextwindow.Input{
 		System: system, History: t.s.History, Question: t.s.Question, Records: t.s.Steps, Goal: goal,
@@ -328,7 +330,7 @@ func (t *turn) context(ctx context.Context, goal contextwindow.Goal, system stri
 		return nil, fmt.Errorf("build context for %s: %w", goal, err)
 	}
 	t.d.Shown = &meta
-	return t.offer.spoken(messages), nil
+	return t.offer.withWireNames(messages), nil
 }
 
 // request builds the context for a goal, sets req.Messages and sends the request.
@@ -350,7 +352,7 @@ func (t *turn) request(ctx context.Context, goal contextwindow.Goal, system stri
 	}
 }
 
-// ask asks the model and adds up what that took.
+// ask sends one request to the model and adds its usage to the decision.
 func (t *turn) ask(ctx context.Context, goal contextwindow.Goal, req llm.Request) (llm.Response, error) {
 	if t.s.Asking != nil {
 		t.s.Asking(goal)

@@ -18,9 +18,9 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// talker is a language model that says what it is told to, and holds every
-// request against what providers demand: legal names, a schema that is an
-// object, a result for each call right behind it, no call that is not allowed.
+// talker is a language model with scripted responses. It checks the providers'
+// requirements for every request: legal names, object schemas, a result
+// directly after each call, and no call that is not allowed.
 type talker struct {
 	t     *testing.T
 	mu    sync.Mutex
@@ -104,7 +104,7 @@ func checkConversation(t *testing.T, messages []llm.Message) {
 	}
 }
 
-// What a talker may say.
+// Scripted responses of a talker.
 
 func text(s string) func(llm.Request) (llm.Response, error) {
 	return stopped(s, llm.StopEnd)
@@ -120,7 +120,7 @@ func fails(err error) func(llm.Request) (llm.Response, error) {
 	return func(llm.Request) (llm.Response, error) { return llm.Response{}, err }
 }
 
-// calls are "tool arguments".
+// calls returns a response with calls, each given as "tool arguments".
 func calls(s string, list ...string) func(llm.Request) (llm.Response, error) {
 	return func(llm.Request) (llm.Response, error) {
 		m := llm.Message{Role: llm.Assistant, Text: s, Opaque: llm.Opaque{Provider: "test", Data: json.RawMessage(`"signed"`)}}
@@ -180,7 +180,7 @@ func shown(calls []contextwindow.Call) string {
 
 func system(req llm.Request) string { return req.Messages[0].Text }
 
-func TestModelCalls(t *testing.T) {
+func TestModel_Calls(t *testing.T) {
 	d, model := decide(t, planner.State{Instructions: "You are Ada."}, calls("I know nothing yet.",
 		`read_file {"rationale":" I read\n it to see. ","path":"a.md"}`,
 		`context_fts_search {"query":"1 < 2"}`))
@@ -207,7 +207,7 @@ func TestModelCalls(t *testing.T) {
 	}
 }
 
-func TestModelIsOfferedTools(t *testing.T) {
+func TestModel_OfferedTools(t *testing.T) {
 	tools := []planner.Tool{
 		tool("a.b", `{"type":"object","properties":{"z":{"type":"string"},"a":{}},"required":["z"]}`),
 		tool("a_b", ``),
@@ -244,7 +244,7 @@ func TestModelIsOfferedTools(t *testing.T) {
 	}
 }
 
-func TestModelOffersSubproblemsOnlyAboveTheDepth(t *testing.T) {
+func TestModel_SubproblemDepth(t *testing.T) {
 	for depth, want := range []bool{true, true, false} {
 		_, model := decide(t, planner.State{Depth: depth, MaxDepth: 2}, text("Nothing."))
 		got := slices.ContainsFunc(model.asked[0].Tools, func(x llm.Tool) bool { return x.Name == planner.Subproblem })
@@ -258,7 +258,7 @@ func TestModelOffersSubproblemsOnlyAboveTheDepth(t *testing.T) {
 	}
 }
 
-func TestModelOwnRationaleStays(t *testing.T) {
+func TestModel_OwnRationaleParameter(t *testing.T) {
 	own := tool("decide", `{"type":"object","properties":{"rationale":{"type":"string"}},"required":["rationale"]}`)
 	d, _ := decide(t, planner.State{Tools: []planner.Tool{own}}, calls("", `decide {"rationale":"theirs","meup_rationale":"ours"}`))
 	if shown(d.Calls) != `decide {"rationale":"theirs"} ours` {
@@ -266,7 +266,7 @@ func TestModelOwnRationaleStays(t *testing.T) {
 	}
 }
 
-func TestModelIsToldWhatWasWrong(t *testing.T) {
+func TestModel_Correction(t *testing.T) {
 	good := `read_file {"path":"b.md"}`
 	var twenty, sixteen []string
 	for i := range 20 {
@@ -307,7 +307,7 @@ func TestModelIsToldWhatWasWrong(t *testing.T) {
 	}
 }
 
-func TestModelFaultsThatRemain(t *testing.T) {
+func TestModel_RemainingFaults(t *testing.T) {
 	bad := calls("", `read_file {"path":"secret-0815","x":1}`)
 	_, _, err := ask(t, planner.State{}, bad, bad)
 	if !errors.Is(err, planner.ErrBadCalls) || !strings.Contains(err.Error(), "read_file") || strings.Contains(err.Error(), "0815") {
@@ -317,7 +317,7 @@ func TestModelFaultsThatRemain(t *testing.T) {
 	if shown(d.Calls) != `read_file {"path":"b"} `+planner.DefaultReason {
 		t.Errorf("calls %s", shown(d.Calls))
 	}
-	// The turn stays as it was; the next context has a result for each call.
+	// The turn is unchanged; the next context has a result for each call.
 	r := record(0, "read_file", `{"path":"b"}`, "B")
 	r.Calls, r.Turn = d.Calls, d.Turn
 	_, model := decide(t, planner.State{Steps: []contextwindow.Record{r}}, text("B."))
@@ -326,7 +326,7 @@ func TestModelFaultsThatRemain(t *testing.T) {
 	}
 }
 
-func TestModelWhoseCallsHaveNoNames(t *testing.T) {
+func TestModel_CallsWithoutIDs(t *testing.T) {
 	anonymous := func(llm.Request) (llm.Response, error) {
 		return llm.Response{Message: llm.Message{Calls: []llm.ToolCall{
 			{Name: "read_file", Arguments: json.RawMessage(`{"path":"a"}`)}, {Name: "read_file", Arguments: json.RawMessage(`{"path":1}`)},
@@ -340,14 +340,14 @@ func TestModelWhoseCallsHaveNoNames(t *testing.T) {
 		}
 		return resp, err
 	}
-	decide(t, planner.State{}, sameNames, anonymous) // the talker checks the names
+	decide(t, planner.State{}, sameNames, anonymous) // the talker checks the ids
 	d, _ := decide(t, planner.State{}, anonymous, anonymous)
 	if len(d.Calls) != 1 || d.Calls[0].ID == "" || d.Calls[0].ID != d.Turn.Calls[0].ID || d.Turn.Role != llm.Assistant {
 		t.Errorf("%+v", d)
 	}
 }
 
-func TestModelThatRepeatsItself(t *testing.T) {
+func TestModel_RepeatedCall(t *testing.T) {
 	again := calls("Once more.", `context.fts_search {"query":"x"}`)
 	s := planner.State{Stuck: true, Steps: []contextwindow.Record{record(0, "context.fts_search", `{"query": "x"}`, "found")}}
 	d, model := decide(t, s, again, again, text("It is x."))
@@ -362,7 +362,7 @@ func TestModelThatRepeatsItself(t *testing.T) {
 	}
 }
 
-func TestModelAnswers(t *testing.T) {
+func TestModel_Answers(t *testing.T) {
 	d, model := decide(t, planner.State{Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a.md"}`, "A")}},
 		text("## Answer\n\nIt says A, e.g. in line 1. More is not there.\n"))
 	if d.Action != contextwindow.Finish || d.Answer != "## Answer\n\nIt says A, e.g. in line 1. More is not there." || d.Conclusion != "It says A, e.g. in line 1." {
@@ -373,7 +373,7 @@ func TestModelAnswers(t *testing.T) {
 	}
 }
 
-func TestModelSaysHowSureItIs(t *testing.T) {
+func TestModel_Confidence(t *testing.T) {
 	for said, want := range map[string]float64{
 		"A.\n\nConfidence: 0.8": 0.8, "A.\n**Confidence:** 75 %": 0.75, "A.\nconfidence: 1": 1, "A.\n*Confidence: 40%.*": 0.4,
 		"A.\nConfidence: 7": 0, "A. Confidence: 0.5": 0, "Confidence: 0.5": 0, "A.\nConfidence: high": 0, "A.\nConfidence: 0.5\nB": 0,
@@ -385,7 +385,7 @@ func TestModelSaysHowSureItIs(t *testing.T) {
 	}
 }
 
-func TestModelSeesResultsWholeForTheAnswer(t *testing.T) {
+func TestModel_FullResultsForAnswer(t *testing.T) {
 	long := strings.Repeat("word ", 4000) + "END"
 	s := planner.State{Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a.md"}`, long)}}
 	var goals []contextwindow.Goal
@@ -402,8 +402,8 @@ func TestModelSeesResultsWholeForTheAnswer(t *testing.T) {
 	}
 }
 
-// A planning turn that is the answer already is not a thought about it too.
-func TestModel_DraftOfTheAnswerIsNoThought(t *testing.T) {
+// A planning turn that is a draft of the answer is not used as a thought.
+func TestModel_DraftAnswerNotThought(t *testing.T) {
 	s := planner.State{Steps: []contextwindow.Record{record(0, "read_file", `{"path":"a.md"}`, strings.Repeat("word ", 4000))}}
 	for draft, thought := range map[string]string{
 		"The answer is 42.":             "",
@@ -424,9 +424,9 @@ func shows(req llm.Request, what string) bool {
 	return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return strings.Contains(m.Text, what) })
 }
 
-func TestModelAtTheEndOfItsSteps(t *testing.T) {
+func TestModel_MaxSteps(t *testing.T) {
 	s := planner.State{MaxSteps: 1, Steps: []contextwindow.Record{record(0, "context.fts_search", `{"query":"x"}`, "found")}}
-	// The first one does not heed that it may call nothing.
+	// The first response ignores that no call is allowed.
 	d, model := decide(t, s, calls("", `read_file {"path":"b"}`), text("It is x."))
 	if d.Action != contextwindow.Finish || d.Answer != "It is x." {
 		t.Errorf("%+v", d)
@@ -439,7 +439,7 @@ func TestModelAtTheEndOfItsSteps(t *testing.T) {
 	}
 }
 
-func TestModelForced(t *testing.T) {
+func TestModel_Forced(t *testing.T) {
 	done := []contextwindow.Record{record(0, "context.fts_search", `{"query":"x"}`, "found")}
 	s := planner.State{Forced: "context.fts_search", MaxSteps: 1, Steps: done}
 	search := calls("", `context_fts_search {"query":"x"}`)
@@ -464,7 +464,7 @@ func TestModelForced(t *testing.T) {
 	}
 }
 
-func TestModelThatStopsEarly(t *testing.T) {
+func TestModel_StopReasons(t *testing.T) {
 	for name, test := range map[string]struct {
 		says []func(llm.Request) (llm.Response, error)
 		err  error
@@ -488,7 +488,7 @@ func TestModelThatStopsEarly(t *testing.T) {
 	}
 }
 
-func TestModelWhoseCallIsCut(t *testing.T) {
+func TestModel_TruncatedCall(t *testing.T) {
 	cutCall := func(req llm.Request) (llm.Response, error) {
 		resp, err := calls("", `read_file {"path":"a`)(req)
 		resp.Stop = llm.StopLength
@@ -500,7 +500,7 @@ func TestModelWhoseCallIsCut(t *testing.T) {
 	}
 }
 
-func TestModelErrors(t *testing.T) {
+func TestModel_Errors(t *testing.T) {
 	refusal := &llm.Error{Provider: "test", Status: 429, Code: "rate_limit_exceeded"}
 	for _, want := range []error{refusal, llm.ErrCut, context.Canceled} {
 		d, _, err := ask(t, planner.State{}, calls("", `nothing {}`), fails(want))
@@ -516,14 +516,14 @@ func TestModelErrors(t *testing.T) {
 	}
 }
 
-func TestModelWithoutTools(t *testing.T) {
+func TestModel_WithoutTools(t *testing.T) {
 	d, model := decide(t, planner.State{Tools: []planner.Tool{}, History: []llm.Message{{Role: llm.User, Text: "I am Bo."}}}, text("Bo."))
 	if d.Answer != "Bo." || model.asked[0].Choice != llm.None || len(model.asked[0].Tools) != 0 || !shows(model.asked[0], "I am Bo.") {
 		t.Errorf("%+v %+v", d, model.asked[0])
 	}
 }
 
-func TestModelIsWatched(t *testing.T) {
+func TestModel_Watch(t *testing.T) {
 	var seen strings.Builder
 	s := planner.State{Watch: func(d llm.Delta) { fmt.Fprintf(&seen, "%d:%s ", d.Kind, d.Text) }}
 	decide(t, s, calls("I look.", `nothing {}`), text("It is so."))
@@ -532,8 +532,8 @@ func TestModelIsWatched(t *testing.T) {
 	}
 }
 
-// What is logged names tools and no arguments.
-func TestModelLogsNoArguments(t *testing.T) {
+// The log names tools and contains no arguments.
+func TestModel_LogsNoArguments(t *testing.T) {
 	var log strings.Builder
 	bad := calls("", `read_file {"path":"secret-0815","x":"secret-0815"}`)
 	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){bad, calls("", `read_file {"path":"a"}`, `read_file {"secret-0815":1}`)}}
@@ -546,8 +546,8 @@ func TestModelLogsNoArguments(t *testing.T) {
 	}
 }
 
-// A question's memory changes what a step costs, and nothing else.
-func TestModelMemory(t *testing.T) {
+// A memory changes the cost of a step and nothing else.
+func TestModel_Memory(t *testing.T) {
 	with := planner.State{Memory: new(planner.Memory), Tools: []planner.Tool{tool("read_file", pathSchema)}, Question: "q"}
 	without := with
 	without.Memory = nil
@@ -576,7 +576,7 @@ func TestModelMemory(t *testing.T) {
 	}
 }
 
-func TestModelTakesManyQuestionsAtOnce(t *testing.T) {
+func TestModel_ConcurrentQuestions(t *testing.T) {
 	model := &talker{t: t}
 	for range 50 {
 		model.says = append(model.says, text("It is so."))
@@ -594,7 +594,7 @@ func TestModelTakesManyQuestionsAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// shortener summarises, and counts how often.
+// shortener summarizes, and counts its calls.
 type shortener struct{ n int }
 
 func (s *shortener) Summarize(context.Context, contextwindow.SummaryRequest) (string, error) {
@@ -602,8 +602,8 @@ func (s *shortener) Summarize(context.Context, contextwindow.SummaryRequest) (st
 	return "In short.", nil
 }
 
-// A summary is not the whole either.
-func TestModelThatSawASummary(t *testing.T) {
+// A result that was shown as a summary was not shown in full.
+func TestModel_AnswerAfterSummary(t *testing.T) {
 	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){text("Enough."), text("It is so.")}}
 	m := planner.NewModel(planner.ModelOptions{Model: model, Summarizer: new(shortener)})
 	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}}
@@ -614,8 +614,8 @@ func TestModelThatSawASummary(t *testing.T) {
 	}
 }
 
-// With a memory a result is put into words once for all steps.
-func TestModelMemoryKeepsSummaries(t *testing.T) {
+// With a memory a result is summarized once for all steps.
+func TestModel_MemoryKeepsSummaries(t *testing.T) {
 	for memory, want := range map[*planner.Memory]int{nil: 3, new(planner.Memory): 1} {
 		short := new(shortener)
 		model := &talker{t: t}
@@ -634,7 +634,7 @@ func TestModelMemoryKeepsSummaries(t *testing.T) {
 	}
 }
 
-func TestModelBudget(t *testing.T) {
+func TestModel_Budget(t *testing.T) {
 	model := &talker{t: t}
 	m := planner.NewModel(planner.ModelOptions{Model: model, Budget: 10_000, MaxTokens: 4000})
 	_, err := m.Next(t.Context(), planner.State{Question: strings.Repeat("word ", 6500)})
@@ -653,7 +653,7 @@ func TestModelBudget(t *testing.T) {
 	}
 }
 
-// What a decision takes besides the language model's own time.
+// BenchmarkModelNext measures a decision without the language model's own time.
 func BenchmarkModelNext(b *testing.B) {
 	model := &quick{}
 	m := planner.NewModel(planner.ModelOptions{Model: model})
@@ -671,15 +671,15 @@ func BenchmarkModelNext(b *testing.B) {
 	}
 }
 
-// quick is a model that always calls the same.
+// quick is a model that always makes the same call.
 type quick struct{ talker }
 
 func (*quick) Generate(context.Context, llm.Request, func(llm.Delta)) (llm.Response, error) {
 	return llm.Response{Message: llm.Message{Calls: []llm.ToolCall{{ID: "1", Name: "server_tool_1", Arguments: json.RawMessage(`{"path":"b"}`)}}}}, nil
 }
 
-// TestModel_BudgetFollowsTools: tools that come and go are taken off the window of
-// a question that is under way, and its memory changes nothing about that.
+// TestModel_BudgetFollowsTools checks that the current tools are subtracted
+// from the budget at each step, with and without a memory.
 func TestModel_BudgetFollowsTools(t *testing.T) {
 	few := []planner.Tool{tool("read_file", pathSchema)}
 	many := slices.Clone(few)

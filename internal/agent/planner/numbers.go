@@ -8,16 +8,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The validator makes fractions of arbitrary precision of all numbers: 1e999999
-// costs it megabytes, and at 1e9999999 it panics. Numbers of up to so many
-// bytes, with exponents of up to so much, are cheap, and have room for all that
-// a float64 holds.
+// Bounds of numbers. The validator converts all numbers to fractions of
+// arbitrary precision: 1e999999 costs it megabytes, and it panics at 1e9999999.
+// Numbers within these bounds, in bytes and in exponent, are cheap and cover
+// every float64.
 const (
 	maxNumber   = 1_000
 	maxExponent = 400
 )
 
-// checkNumbers reports a number within v that the validator cannot bear.
+// checkNumbers returns an error if v contains a number beyond the bounds.
 func checkNumbers(v protocol.Value) error {
 	switch v.Type() {
 	case protocol.TypeObject:

@@ -13,14 +13,14 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Bounds of what a model is offered.
+// Bounds of the tools offered to a model.
 const (
-	maxOffered     = 128  // tools; the providers take no more
-	maxDescription = 1024 // characters of one
+	maxOffered     = 128  // tools; the providers accept no more
+	maxDescription = 1024 // characters of one description
 	maxToolName    = 64
 )
 
-// subproblemTool is the one that every planner has.
+// subproblemTool is the tool that every planner has.
 var subproblemTool = Tool{
 	Name: Subproblem,
 	Description: "Reason about a part of the question by itself, with the same tools, and get its answer. " +
@@ -29,23 +29,24 @@ var subproblemTool = Tool{
 	ReadOnly:    true, Hinted: true,
 }
 
-// offer is what a model may call, under the names that it knows.
+// offer holds the tools that a model may call, under names that are legal on
+// the wire.
 type offer struct {
 	tools []llm.Tool
-	wire  map[string]*offered // by the name that the model uses
-	names map[string]string   // from a tool's own name to the other
+	wire  map[string]*offered // by wire name
+	names map[string]string   // from a tool's own name to its wire name
 }
 
 // offered is one tool of an offer.
 type offered struct {
 	tool      Tool
-	rationale string // the parameter that takes the reason of a call
+	rationale string // the parameter for the reason of a call
 }
 
-// newOffer offers the state's tools and, as long as there may be sub-problems,
-// the tool for them. Left out are a second tool of the same name, those whose
-// schema cannot be read, since no call of them would ever be valid, and those
-// that are too many.
+// newOffer offers the state's tools and, below the maximum depth, the tool for
+// sub-problems. It leaves out duplicates of a name, tools with an unreadable
+// schema, since no call of them would ever be valid, and tools beyond
+// maxOffered.
 func newOffer(s *State, log *slog.Logger) *offer {
 	tools := s.Tools
 	if s.Depth < s.MaxDepth {
@@ -89,8 +90,8 @@ func (o *offer) add(t *Tool) {
 
 var legalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// name gives every tool a name that the providers take: its own where they do,
-// or one that resembles it and that no other has.
+// name gives every tool a name that the providers accept: its own if it is
+// legal, or else a similar one that is unique.
 func (o *offer) name(tools []Tool) {
 	used := make(map[string]bool)
 	for _, t := range tools {
@@ -114,7 +115,7 @@ func (o *offer) name(tools []Tool) {
 
 var illegal = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
-// wireName spells a name with the letters that providers take.
+// wireName replaces the characters of a name that providers do not accept.
 func wireName(name string) string {
 	s := strings.Trim(illegal.ReplaceAllString(name, "_"), "_")
 	if s == "" {
@@ -123,7 +124,7 @@ func wireName(name string) string {
 	return s[:min(len(s), maxToolName)]
 }
 
-// distinct is wireName with a mark of the name's own, the n-th.
+// distinct returns wireName with a suffix, the n-th hash of the name.
 func distinct(name string, n int) string {
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s %d", name, n)
@@ -131,8 +132,8 @@ func distinct(name string, n int) string {
 	return fmt.Sprintf("%s_%08x", s[:min(len(s), maxToolName-9)], h.Sum32())
 }
 
-// find returns the tool that a model means: by the name that it was told, or
-// else by the tool's own.
+// find returns the tool that a model names, by its wire name or its own name;
+// nil if there is none.
 func (o *offer) find(name string) *offered {
 	if t := o.wire[name]; t != nil {
 		return t
@@ -140,9 +141,9 @@ func (o *offer) find(name string) *offered {
 	return o.wire[o.names[name]]
 }
 
-// spoken returns the messages with the names of tools as the model knows them.
-// Where a step was not decided by this model, they bear their own.
-func (o *offer) spoken(messages []llm.Message) []llm.Message {
+// withWireNames returns the messages with the wire names of the tools. Steps that this
+// model did not decide use the tools' own names.
+func (o *offer) withWireNames(messages []llm.Message) []llm.Message {
 	out := make([]llm.Message, len(messages))
 	for i, m := range messages {
 		out[i] = m
@@ -155,7 +156,7 @@ func (o *offer) spoken(messages []llm.Message) []llm.Message {
 				if wire := o.names[c.Name]; wire != "" {
 					c.Name = wire
 				} else if !legalName.MatchString(c.Name) {
-					c.Name = wireName(c.Name) // a tool that is no longer there
+					c.Name = wireName(c.Name) // a tool that is no longer offered
 				}
 			}
 			out[i].Calls[j] = c
@@ -173,7 +174,7 @@ func estimateTools(tools []llm.Tool) int {
 	return n
 }
 
-// readSchema reads a schema; nil without an error takes any object.
+// readSchema parses a schema; nil without an error accepts any object.
 func readSchema(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if noSchema(raw) {
 		return nil, nil
@@ -183,7 +184,7 @@ func readSchema(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	}
 	var fields map[string]json.RawMessage
 	if raw = bytes.TrimSpace(raw); raw[0] != '{' {
-		return nil, nil // true; false refuses every call by itself
+		return nil, nil // true; false rejects every call anyway
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)

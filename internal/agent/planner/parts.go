@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	maxParts = 8   // a question of more is not divided
-	maxIntro = 300 // characters that come before the parts
+	maxParts = 8   // a question of more parts is not divided
+	maxIntro = 300 // characters of the text before the parts
 )
 
 // part is a part of a question.
 type part struct {
-	heading string // as it was written
-	ask     string // so that it can be understood without the rest
+	heading string // as written
+	ask     string // understandable without the rest
 }
 
 var numbered = regexp.MustCompile(`^\s*\(?\d{1,2}[.)]\s+(\S.*)$`)
 
 // partsOf finds the parts of a question: the items of a numbered list, or else
-// its sentences that end with a question mark. Fewer than two are none.
+// the sentences that end with a question mark. It returns nil for fewer than
+// two.
 func partsOf(text string) []part {
 	intro, asked := listedParts(text)
 	if len(asked) < 2 {
@@ -50,8 +51,8 @@ func partsOf(text string) []part {
 	return out
 }
 
-// listedParts are the items of a numbered list, and what comes before it. Lines
-// right behind an item belong to it.
+// listedParts returns the items of a numbered list and the text before it.
+// Lines directly after an item belong to the item.
 func listedParts(text string) (intro string, items []string) {
 	inItem := false
 	for line := range strings.Lines(text) {
@@ -71,10 +72,10 @@ func listedParts(text string) (intro string, items []string) {
 	return intro, items
 }
 
-// askedParts are the sentences that ask, and what comes before the first.
+// askedParts returns the sentences that ask, and the text before the first.
 func askedParts(text string) (intro string, questions []string) {
 	from := 0
-	for _, at := range intervals(text) {
+	for _, at := range sentenceEnds(text) {
 		sentence := strings.TrimSpace(text[from:at.to])
 		from = at.to
 		switch {
@@ -90,9 +91,9 @@ func askedParts(text string) (intro string, questions []string) {
 	return intro, questions
 }
 
-// divide asks for the parts of a question, all at the same time, and joins
-// their answers. Where none of them got one, the question is taken as a whole.
-func (r *ruling) divide() (Decision, bool) {
+// divide asks for the parts of a question, all in one step, and joins their
+// answers. If none of them got an answer, the question is handled as a whole.
+func (r *ruleRun) divide() (Decision, bool) {
 	if r.s.named(Subproblem) == nil {
 		return Decision{}, false
 	}
@@ -129,7 +130,7 @@ func (p part) call() contextwindow.Call {
 }
 
 // join puts the answers of the parts under their questions.
-func (r *ruling) join(parts []part, answered int) Decision {
+func (r *ruleRun) join(parts []part, answered int) Decision {
 	var b strings.Builder
 	for _, p := range parts {
 		fmt.Fprintf(&b, "### %s\n\n", p.heading)

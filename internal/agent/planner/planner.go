@@ -1,12 +1,12 @@
-// Package planner decides what an agent does next: which tools to call and why,
-// or what to answer.
+// Package planner decides the next action of an agent: tool calls with their
+// reasons, or an answer.
 //
-// [Rules] decides by rules alone: it knows what to do with tools that list,
-// read and search, whatever they are called, and says so honestly when they do
-// not help. [Model] asks a language model, [Remote] a service that has one, and
-// [WithFallback] the second of two where the first does not decide. None keeps
-// anything between two decisions: everything that they know is in the [State],
-// so that whoever holds the records of a question can go on with it at any time.
+// [Rules] decides by rules alone: it recognizes tools that list, read and
+// search by their names and schemas, and reports when they do not help. [Model]
+// asks a language model, [Remote] a service that uses one. [WithFallback] asks
+// a second decider when the first fails. No decider keeps state between two
+// decisions: the [State] holds everything, so that any process with the records
+// of a question can continue it at any time.
 package planner
 
 import (
@@ -17,68 +17,70 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Tool is one that may be called.
+// Tool describes a tool that may be called.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
-	// ReadOnly: the tool's owner says that it changes nothing. Without Hinted
-	// nobody has said anything.
+	// ReadOnly reports that the tool changes nothing, according to its owner.
+	// It is only meaningful if Hinted is set; otherwise the owner gave no hint.
 	ReadOnly bool `json:"-"`
 	Hinted   bool `json:"-"`
-	// Host identifies the server that runs the tool. What one tool of a host
-	// returns (a path, say) is for the tools of the same host.
+	// Host identifies the server that runs the tool. Values that one tool of a
+	// host returns, such as paths, are valid only for tools of the same host.
 	Host string `json:"-"`
 }
 
-// Decider decides the next step. Rules, *Model and *Remote do; all may be used
-// by many at the same time. With an error the Decision is empty, except that
-// Model, Provider and Usage tell what was spent.
+// Decider decides the next step. Rules, *Model and *Remote implement it. All
+// are safe for concurrent use. With an error the Decision is empty, except that
+// Model, Provider and Usage report the cost.
 type Decider interface {
 	Next(ctx context.Context, s State) (Decision, error)
 }
 
-// Subproblem is the name of the tool that every planner has besides those that
-// are offered: a question of its own, {"question": "…"}, that is reasoned about
-// in a context within the present one. Its result is the answer.
+// Subproblem is the name of a tool that every planner has in addition to the
+// offered ones. It takes {"question": "…"}, which is reasoned about in a
+// context within the present one. Its result is the answer.
 const Subproblem = "subproblem"
 
-// DefaultReason is what is said of a call for which nobody gave a reason.
+// DefaultReason is the reason of a call that was made without one.
 const DefaultReason = "Tool selected to satisfy the current subtask."
 
-// State is everything that a decision is made from.
+// State is the complete input of a decision.
 type State struct {
 	Question string
-	// History is what was said before the question, oldest first: User and
-	// Assistant messages, the latter the agent's own.
+	// History is the conversation before the question, oldest first: User
+	// messages, and Assistant messages for the agent's own.
 	History []llm.Message
 	Tools   []Tool
 	Steps   []contextwindow.Record
-	// MaxSteps bounds the steps that use tools; 0 stands for DefaultMaxSteps.
+	// MaxSteps bounds the steps that use tools; 0 means DefaultMaxSteps.
 	MaxSteps int
-	// Depth is how many problems this one is a part of: 0 for the question.
-	// At MaxDepth there are no more sub-problems.
+	// Depth is the number of problems that contain this one: 0 for the
+	// question. At MaxDepth there are no more sub-problems.
 	Depth, MaxDepth int
 
-	// Instructions are the operator's: who the agent is, what it must heed.
+	// Instructions are set by the operator: the agent's role and its
+	// constraints.
 	Instructions string
-	// Forced is the tool that must be called next; empty: none.
+	// Forced is the tool that must be called next; empty means none.
 	Forced string
-	// Stuck: what was done of late led nowhere. Nothing of it is done again.
+	// Stuck reports that the latest steps made no progress. None of them is
+	// repeated.
 	Stuck bool
 
-	// Watch is given the pieces of a model's answer while it grows; may be nil.
-	// It is called by Next's own goroutine.
+	// Watch receives the pieces of a model's answer as they arrive; may be nil.
+	// It is called on Next's own goroutine.
 	Watch func(llm.Delta)
-	// Asking is called before each time that a model is asked, so that Watch can
-	// tell the pieces of one answer from those of the next: a decision may take
-	// several. May be nil; Next's own goroutine calls it.
+	// Asking is called before each request to a model, so that Watch can
+	// separate the pieces of consecutive answers: a decision may
+	// need several requests. May be nil. It is called on Next's own goroutine.
 	Asking func(contextwindow.Goal)
-	// Memory makes the decisions on one question faster; may be nil.
+	// Memory speeds up the decisions on one question; may be nil.
 	Memory *Memory
 }
 
-// limit is how many steps may use tools.
+// limit returns the maximum number of steps that use tools.
 func (s *State) limit() int {
 	if s.MaxSteps <= 0 {
 		return DefaultMaxSteps
@@ -86,43 +88,44 @@ func (s *State) limit() int {
 	return s.MaxSteps
 }
 
-// DefaultMaxSteps is the bound where none is given.
+// DefaultMaxSteps is the default of State.MaxSteps.
 const DefaultMaxSteps = 8
 
-// Source says who made a decision.
+// Source identifies the component that made a decision.
 type Source string
 
-// The sources.
+// Values of Source.
 const (
 	ByRules  Source = "rules"
 	ByModel  Source = "model"
 	ByForce  Source = "forced"   // the caller named the tool
-	ByRemote Source = "remote"   // a service that does not say how it decided
-	Fallback Source = "fallback" // the rules, since the model did not decide
+	ByRemote Source = "remote"   // a service that does not report how it decided
+	Fallback Source = "fallback" // the rules, because the model did not decide
 )
 
-// Decision is what to do next: with UseTools the Calls, which may all run at
-// the same time; with Finish the Answer.
+// Decision is the next action: with UseTools the Calls, which may all run
+// concurrently; with Finish the Answer.
 type Decision struct {
 	Action  contextwindow.Action
-	Thought string // what was found so far, and what follows from it; may be empty
+	Thought string // findings so far and their consequence; may be empty
 	Calls   []contextwindow.Call
 
-	Answer     string  // Markdown, for whoever asked
+	Answer     string  // Markdown, for the asker
 	Conclusion string  // one sentence
-	Confidence float64 // 0 to 1; 0: not said
+	Confidence float64 // 0 to 1; 0: unknown
 
 	Source Source
-	// Of a model's decision: its raw thinking, which is not for everybody;
-	// which model it was, what it cost, what it was shown, and its turn, to be
-	// kept in the step's record.
+	// Thinking and the following fields are set for a model's decision: its raw
+	// thinking, which has a restricted audience, the model's name and provider,
+	// the cost, the contents of the context, and the model's turn, to be stored
+	// in the step's record.
 	Thinking string
 	Model    string
 	Provider string
 	Usage    llm.Usage
 	Shown    *contextwindow.Meta
 	Turn     *llm.Message
-	// Fault is why the model did not decide, where Source is Fallback.
+	// Fault is the reason why the model did not decide, if Source is Fallback.
 	Fault error
 }
 

@@ -7,33 +7,33 @@ import (
 	"unicode"
 )
 
-// question is what the rules understand of a text.
+// question is a text as parsed by the rules.
 type question struct {
-	text     string   // as it was written, without mentions
-	words    []string // all of them, lower case
-	keywords []string // of these those that carry the matter
-	files    []string // names of files as they were written
-	lists    bool     // asks what there is
-	places   bool     // speaks of folders or files
+	text     string   // the original text, without mentions
+	words    []string // all words, lower case
+	keywords []string // the words that carry the content
+	files    []string // names of files as written
+	lists    bool     // asks for a listing
+	places   bool     // mentions folders or files
 	numbers  []json.Number
-	quoted   []string // what stands in quotation marks
+	quoted   []string // texts in quotation marks
 }
 
-// Bounds of what the rules take of a question.
+// Bounds of the parts that the rules extract from a question.
 const (
-	maxQuestion = 8 << 10 // bytes that are read
+	maxQuestion = 8 << 10 // bytes read
 	maxKeywords = 64
-	maxNamed    = 32 // files, numbers and quotations, of each
+	maxNamed    = 32 // files, numbers and quotations, each
 )
 
-// The patterns take time in proportion to a text. One that looks for the end of
-// something that may have none, again and again, would not: see quotations.
+// The patterns run in time proportional to the text. A pattern that searched
+// repeatedly for a closing mark that may be missing would not: see quotations.
 var (
 	fileName = regexp.MustCompile(`[\p{L}\p{N}_\-./\\]*[\p{L}\p{N}_\-]\.[A-Za-z][A-Za-z0-9]{0,5}\b`)
 	mention  = regexp.MustCompile(`@[\p{L}\p{N}_.:\-]+`)
 )
 
-// stopWords carry no content; placeWords name the place and not the matter.
+// stopWords carry no content; placeWords name a place and not the subject.
 var (
 	stopWords = wordSet(`a about after all am an and any are as at be been before but by can could did do does
 		each explain find for from get give had has have hello help her hey hi him his how i if in info information into is it
@@ -55,7 +55,7 @@ func wordSet(s string) map[string]bool {
 	return set
 }
 
-// parseQuestion reads a text, or the beginning of a long one.
+// parseQuestion parses a text, or the first maxQuestion bytes of a long one.
 func parseQuestion(text string) question {
 	text = mention.ReplaceAllString(head(text, maxQuestion), " ")
 	q := question{text: strings.TrimSpace(text), numbers: numbersIn(text), quoted: quotations(text)}
@@ -88,7 +88,7 @@ func words(text string) []string {
 	})
 }
 
-// stem cuts the endings that make one word look like two.
+// stem removes common endings, so that forms of the same word compare equal.
 func stem(w string) string {
 	for _, ending := range []string{"ments", "ment", "ings", "ing", "ations", "ation", "ies", "ers", "er", "ed", "es", "s", "y"} {
 		if cut, ok := strings.CutSuffix(w, ending); ok && len(cut) >= 4 {
@@ -98,7 +98,7 @@ func stem(w string) string {
 	return w
 }
 
-// matches counts the keywords that occur in a text, each once.
+// matches returns the number of keywords that occur in a text.
 func (q question) matches(text string) int {
 	text = strings.ToLower(text)
 	n := 0
@@ -110,7 +110,7 @@ func (q question) matches(text string) int {
 	return n
 }
 
-// subject is how an answer names what was asked for.
+// subject returns the name of the question's subject, for use in an answer.
 func (q question) subject() string {
 	all := append(append([]string(nil), q.files...), q.keywords...)
 	if len(all) == 0 {

@@ -18,28 +18,30 @@ const (
 	maxArguments  = 1 << 20 // bytes of one call
 )
 
-// awkward are the keywords of a schema's outermost level that providers refuse
-// or that one more property would break. The arguments are held against the
-// tool's own schema in any case.
-var awkward = []string{"$schema", "$id", "maxProperties", "minProperties", "propertyNames"}
+// unsupportedKeywords lists keywords of a schema's outermost level that providers reject or
+// that an additional property would violate. The arguments are still validated
+// against the tool's own schema.
+var unsupportedKeywords = []string{"$schema", "$id", "maxProperties", "minProperties", "propertyNames"}
 
-// combining are those that providers refuse and that a model should still know.
-var combining = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "dependentRequired", "dependencies"}
+// combiningKeywords lists keywords that providers reject and that a model still needs
+// to know.
+var combiningKeywords = []string{"$ref", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "enum", "const", "dependentRequired", "dependencies"}
 
-// withRationale returns a schema that asks for the reason of the call besides,
-// as the first of the properties, since what is written first guides what
-// follows. name is that property; rest is what the schema no longer says.
+// withRationale returns a schema with an additional property for the reason of
+// the call. It is the first property, since text that is written first
+// influences the rest. name is that property; rest holds the keywords that were
+// removed from the schema.
 func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest string) {
 	fields, err := readSchema(raw)
 	if err != nil || fields == nil {
 		fields = make(map[string]json.RawMessage)
 	}
-	for _, key := range awkward {
+	for _, key := range unsupportedKeywords {
 		delete(fields, key)
 	}
-	rest = takeOut(fields, combining)
+	rest = extractKeys(fields, combiningKeywords)
 	var properties map[string]json.RawMessage
-	_ = json.Unmarshal(fields["properties"], &properties) // none, then
+	_ = json.Unmarshal(fields["properties"], &properties) // properties stays empty on an error
 	name = rationaleName
 	for taken := true; taken; {
 		if _, taken = properties[name]; taken {
@@ -47,15 +49,16 @@ func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest stri
 		}
 	}
 	fields["type"] = json.RawMessage(`"object"`)
-	fields["properties"] = before(fmt.Sprintf("%q:%s", name, rationaleSpec), fields["properties"], len(properties))
+	fields["properties"] = prependMember(fmt.Sprintf("%q:%s", name, rationaleSpec), fields["properties"], len(properties))
 	var required []string
 	_ = json.Unmarshal(fields["required"], &required)
 	fields["required"] = marshal(append([]string{name}, required...))
 	return marshal(fields), name, rest
 }
 
-// takeOut removes the keys and returns them as a text; "" if none was there.
-func takeOut(fields map[string]json.RawMessage, keys []string) string {
+// extractKeys removes the keys and returns them as JSON text; "" if there were
+// none.
+func extractKeys(fields map[string]json.RawMessage, keys []string) string {
 	out := make(map[string]json.RawMessage)
 	for _, key := range keys {
 		if v, ok := fields[key]; ok {
@@ -69,16 +72,16 @@ func takeOut(fields map[string]json.RawMessage, keys []string) string {
 	return string(marshal(out))
 }
 
-// before puts a member in front of the n that an object has.
-func before(member string, object json.RawMessage, n int) json.RawMessage {
+// prependMember inserts a member before the n members of an object.
+func prependMember(member string, object json.RawMessage, n int) json.RawMessage {
 	if n == 0 {
 		return json.RawMessage("{" + member + "}")
 	}
 	return json.RawMessage("{" + member + "," + string(bytes.TrimSpace(object)[1:]))
 }
 
-// marshal writes what is known to have a JSON form, without the escapes that
-// only HTML needs.
+// marshal returns the JSON form of v, which must have one, without HTML
+// escapes.
 func marshal(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -89,9 +92,10 @@ func marshal(v any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// take splits what a model wrote into the tool's own arguments, which are held
-// against its schema, and the reason. The error is for the model to read.
-func (o *offered) take(written json.RawMessage) (args json.RawMessage, reason string, err error) {
+// splitArguments splits the arguments that a model wrote into the tool's own, which it
+// validates against the tool's schema, and the reason. The error is for the
+// model to read.
+func (o *offered) splitArguments(written json.RawMessage) (args json.RawMessage, reason string, err error) {
 	args, reason, err = o.strip(written)
 	if err != nil {
 		return nil, "", err
@@ -102,10 +106,11 @@ func (o *offered) take(written json.RawMessage) (args json.RawMessage, reason st
 	return args, reason, nil
 }
 
-// strip takes the reason out of the arguments. Its result has its keys sorted.
+// strip removes the reason from the arguments. The keys of the result are
+// sorted.
 func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error) {
 	if len(bytes.TrimSpace(written)) == 0 {
-		written = json.RawMessage("{}") // how some say that there are none
+		written = json.RawMessage("{}") // some models write nothing for no arguments
 	}
 	if len(written) > maxArguments {
 		return nil, "", fmt.Errorf("arguments: %d bytes are more than the %d that are taken", len(written), maxArguments)
@@ -122,7 +127,7 @@ func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error
 		return nil, "", fmt.Errorf("arguments: %w", err)
 	}
 	var said string
-	_ = json.Unmarshal(fields[o.rationale], &said) // anything else says nothing
+	_ = json.Unmarshal(fields[o.rationale], &said) // ignore a value that is not a string
 	delete(fields, o.rationale)
 	args := marshal(fields)
 	if len(args) > maxArguments {
@@ -131,7 +136,7 @@ func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error
 	return args, sentence(said), nil
 }
 
-// sentence is a reason as people are shown it: one line, bounded, never empty.
+// sentence formats a reason for display: one line, bounded, never empty.
 func sentence(s string) string {
 	s = oneLine(s)
 	if s == "" {

@@ -17,26 +17,26 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// ErrRemote: the service's decision cannot be carried out.
+// ErrRemote: the service's decision cannot be executed.
 var ErrRemote = errors.New("unusable decision of the reasoning service")
 
-// cancelTime bounds how long a cancelled decision waits for the service to
-// hear of it.
+// cancelTime bounds the request that cancels a decision.
 const cancelTime = 2 * time.Second
 
-// Remote decides by asking a service that speaks the Reasoning API. Client is
-// required. It may be used by many at the same time.
+// Remote decides by asking a service with the Reasoning API. Client is
+// required. Remote is safe for concurrent use.
 type Remote struct {
 	Client reasoner.Client
-	// Session is the id by which the service knows the agent. Required.
+	// Session identifies the agent to the service. Required.
 	Session string
-	NewID   func() string // of decisions; nil: UUIDv7
+	NewID   func() string // generates ids of decisions; nil: UUIDv7
 }
 
-// Next decides the next step: one call, or the answer. A call that would bring
-// nothing new is not made; the service is told once that the agent is stuck.
-// When ctx ends the service is told to cancel. Errors are the client's, and
-// ErrRemote for a tool that is not there or arguments that do not fit it.
+// Next decides the next step: one call, or the answer. If the service decides
+// on a call that would bring nothing new, Next asks it once more with the agent
+// marked as stuck. If ctx ends, Next cancels the decision at the service.
+// Errors are the client's, and ErrRemote for a missing tool or arguments that
+// do not fit its schema.
 func (r *Remote) Next(ctx context.Context, s State) (Decision, error) {
 	req := r.request(&s)
 	d, again, err := r.ask(ctx, &s, req)
@@ -53,7 +53,8 @@ func (r *Remote) Next(ctx context.Context, s State) (Decision, error) {
 	return d, nil
 }
 
-// ask asks once. again: the decision is a call that would bring nothing new.
+// ask sends one request. again reports that the decision is a call that would
+// bring nothing new.
 func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest) (d Decision, again bool, err error) {
 	req.CorrelationID = r.newID()
 	resp, err := r.Client.AgentIntent(ctx, &req)
@@ -64,7 +65,7 @@ func (r *Remote) ask(ctx context.Context, s *State, req wire.AgentIntentRequest)
 	if err != nil {
 		return d, false, fmt.Errorf("ask the reasoning service: %w", err)
 	}
-	if d, err = decided(s, resp); err != nil {
+	if d, err = decisionOf(s, resp); err != nil {
 		return d, false, err
 	}
 	return d, d.Action == contextwindow.UseTools && s.Forced == "" && s.repeats(d.Calls[0]), nil
@@ -77,15 +78,15 @@ func (r *Remote) newID() string {
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// cancel tells the service that nobody waits any longer. It does what it can:
-// the service ends by itself too.
+// cancel cancels a decision at the service. It is best effort: the service has
+// its own timeout.
 func (r *Remote) cancel(ctx context.Context, correlation string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer stop()
 	_, _ = r.Client.Cancel(ctx, correlation)
 }
 
-// request says in the API's words what there is to decide from.
+// request converts the state to a request of the API.
 func (r *Remote) request(s *State) wire.AgentIntentRequest {
 	req := wire.AgentIntentRequest{
 		SessionID: r.Session, GoalText: s.Question, Instructions: s.Instructions,
@@ -99,7 +100,7 @@ func (r *Remote) request(s *State) wire.AgentIntentRequest {
 			req.Tools = append(req.Tools, wire.Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 		}
 	}
-	if s.Stuck || len(req.Tools) == 0 { // without tools there is nothing left but to answer
+	if s.Stuck || len(req.Tools) == 0 { // without tools the service can only answer
 		req.AgentState = &wire.AgentState{Stuck: true}
 	}
 	calls := 0
@@ -107,12 +108,12 @@ func (r *Remote) request(s *State) wire.AgentIntentRequest {
 		req.History = append(req.History, items(&step)...)
 		calls += len(step.Calls)
 	}
-	// The service counts calls; here a step may have several, or none.
+	// The service counts calls; a step here may have several calls, or none.
 	req.MaxSteps = max(1, req.MaxSteps+calls-len(s.Steps))
 	return req
 }
 
-// item is one call of the records as the API's history has it.
+// item is one call of the records, in the form of the API's history.
 type item struct {
 	Step      int             `json:"step"`
 	Tool      string          `json:"tool_name,omitempty"`
@@ -122,7 +123,7 @@ type item struct {
 	Reasoning string          `json:"reasoning,omitempty"`
 }
 
-// items are a step's calls, or, where it has none, its thought.
+// items returns a step's calls, or its thought if it has none.
 func items(step *contextwindow.Record) []wire.HistoryItem {
 	if len(step.Calls) == 0 {
 		return []wire.HistoryItem{marshal(item{Step: step.Index, Reasoning: step.Thought})}
@@ -142,8 +143,8 @@ func items(step *contextwindow.Record) []wire.HistoryItem {
 	return out
 }
 
-// conversation is what was said before, as the state of a memory; nil if
-// nothing was.
+// conversation returns the earlier conversation as a memory state; nil if there
+// was none.
 func conversation(history []llm.Message) json.RawMessage {
 	type said struct {
 		Role llm.Role `json:"role"`
@@ -161,8 +162,8 @@ func conversation(history []llm.Message) json.RawMessage {
 	return marshal(map[string]any{"conversation": all})
 }
 
-// decided is the decision that a response holds.
-func decided(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
+// decisionOf returns the decision in a response.
+func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 	if resp.Status == wire.StatusError {
 		return Decision{}, fmt.Errorf("%w: %s: %s", ErrRemote, resp.Error, resp.Message)
 	}
@@ -172,7 +173,7 @@ func decided(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 			return Decision{}, fmt.Errorf("%w: it finishes without a text", ErrRemote)
 		}
 		d.Action, d.Conclusion = contextwindow.Finish, firstSentence(d.Answer)
-		d.Thought = cut(apart(resp.Reasoning, d.Conclusion), maxNarrative)
+		d.Thought = cut(withoutConclusion(resp.Reasoning, d.Conclusion), maxNarrative)
 		return d, nil
 	}
 	t := s.named(resp.ToolName)
@@ -181,15 +182,15 @@ func decided(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 	}
 	args, err := arguments(t, resp.ToolArgs)
 	if err != nil {
-		return Decision{}, fmt.Errorf("%w: the arguments of %s do not fit its schema", ErrRemote, t.Name) // err may quote them
+		return Decision{}, fmt.Errorf("%w: the arguments of %s do not fit its schema", ErrRemote, t.Name) // err may quote the arguments
 	}
 	d.Action = contextwindow.UseTools
 	d.Calls = []contextwindow.Call{{Tool: t.Name, Arguments: args, Reason: sentence(resp.Reasoning)}}
 	return d, nil
 }
 
-// arguments are those of a call that somebody else decided on; none stand for
-// an empty object.
+// arguments validates the arguments of a call that the service decided on.
+// Missing arguments mean an empty object.
 func arguments(t *Tool, raw json.RawMessage) (json.RawMessage, error) {
 	if noSchema(raw) {
 		raw = json.RawMessage("{}")
@@ -200,7 +201,7 @@ func arguments(t *Tool, raw json.RawMessage) (json.RawMessage, error) {
 	return raw, Validate(t.InputSchema, raw)
 }
 
-// sourceOf reads from a trace who decided.
+// sourceOf derives the source of a decision from its trace.
 func sourceOf(trace []wire.TraceItem) Source {
 	src := ByRemote
 	for _, it := range trace {

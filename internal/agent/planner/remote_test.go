@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// service is a Reasoning API that answers as it is told.
+// service is a Reasoning API with scripted responses.
 type service struct {
 	mu        sync.Mutex
 	asked     []string // bodies
@@ -51,7 +51,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text))
 }
 
-// remote is a planner that asks a service.
+// remote returns a planner that asks a service.
 func remote(t *testing.T, answer func(wire.AgentIntentRequest) (int, string)) (*planner.Remote, *service) {
 	t.Helper()
 	s := &service{answer: answer, cancelled: make(chan string, 8)}
@@ -95,7 +95,7 @@ func TestRemoteRequest(t *testing.T) {
 	}
 }
 
-func TestRemote_ReasonThatIsTheAnswerIsNoThought(t *testing.T) {
+func TestRemote_AnswerNotThought(t *testing.T) {
 	r, _ := remote(t, says(`{"status":"ok","finish":true,"final_text":"It is so. And so.","reasoning":"It is so."}`))
 	d, err := r.Next(t.Context(), planner.State{Question: "Is it so?", MaxSteps: 5})
 	if err != nil || d.Conclusion != "It is so." || d.Thought != "" {
@@ -103,7 +103,8 @@ func TestRemote_ReasonThatIsTheAnswerIsNoThought(t *testing.T) {
 	}
 }
 
-// TestRemoteCountsCalls: the service counts calls, and steps have any number.
+// TestRemoteCountsCalls checks MaxSteps of the request: the service counts
+// calls, and a step has any number of them.
 func TestRemoteCountsCalls(t *testing.T) {
 	for _, test := range []struct {
 		calls []int // of each step
@@ -173,8 +174,9 @@ func TestRemoteErrors(t *testing.T) {
 	}
 }
 
-// A service that repeats a call is told that the agent is stuck.
-func TestRemoteThatRepeatsItself(t *testing.T) {
+// If the service repeats a call, the planner asks again with the agent marked
+// as stuck.
+func TestRemote_RepeatedCall(t *testing.T) {
 	const again = `{"status":"ok","tool_name":"read_file","tool_args":{"path":"a.md"}}`
 	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}, Steps: []contextwindow.Record{record(0, "read_file", `{ "path": "a.md" }`, "A")}}
 	r, _ := remote(t, func(req wire.AgentIntentRequest) (int, string) {

@@ -8,15 +8,16 @@ import (
 
 // Bounds of loop detection, and of retries by rules.
 const (
-	loopWindow  = 12 // calls that are looked at
-	loopRepeats = 3  // calls in the window that are the same and had the same result
-	maxAttempts = 2  // by rules, of a call that fails
+	loopWindow  = 12 // latest calls that are compared
+	loopRepeats = 3  // calls in the window that are the same with the same result
+	maxAttempts = 2  // attempts by rules of a call that fails
 )
 
 // repeats reports whether a call would bring nothing new: the last result of
-// the same call was a success and nothing else was called since, or the same
-// call had the same result loopRepeats times within the last calls. A failed
-// call may be retried, and so may one whose result other calls may have changed.
+// the same call was a success and no other call followed, or the same call had
+// the same result loopRepeats times within the latest loopWindow calls. A
+// failed call may be retried, and so may a call if other calls may have changed
+// its result.
 func (s *State) repeats(c contextwindow.Call) bool {
 	key := signature(c)
 	type outcome struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
-// stepsOf makes records of steps like "read a = x | write b ! failed": calls of
-// a step apart by |, with their results, or with their errors behind !.
+// stepsOf returns records of steps such as "read a = x | write b ! failed":
+// calls separated by |, with their results after = or their errors after !.
 func stepsOf(steps ...string) []contextwindow.Record {
 	var list []contextwindow.Record
 	for i, step := range steps {
@@ -64,9 +64,9 @@ func TestState_Repeats(t *testing.T) {
 	}
 }
 
-// TestLearn_Retries: by rules a failed call is made twice at most, and one that
-// was refused is not made again.
-func TestLearn_Retries(t *testing.T) {
+// TestFacts_Retries checks that the rules make a failing call twice at most,
+// and do not repeat a call that was refused.
+func TestFacts_Retries(t *testing.T) {
 	refused := stepsOf("read a ! no")
 	refused[0].Results[0].Outcome = contextwindow.Rejected
 	tests := []struct {
@@ -81,7 +81,7 @@ func TestLearn_Retries(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := learn(test.steps, toolbox{}).called[signature(callNamed("read a"))]; got != test.want {
+			if got := newFacts(test.steps, toolbox{}).called[signature(callNamed("read a"))]; got != test.want {
 				t.Errorf("called = %v", got)
 			}
 		})

@@ -10,34 +10,34 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
-// Rules decides by rules. The zero value is ready; it may be used by many at
-// the same time.
+// Rules decides by rules. The zero value is ready to use. Rules is safe for
+// concurrent use.
 type Rules struct{}
 
-// Bounds of what is done for one question.
+// Bounds of the work for one question.
 const (
-	maxRoots    = 4  // folders listed to begin with
+	maxRoots    = 4  // roots listed at first
 	maxFolders  = 6  // folders listed in one step
 	maxReads    = 8  // files read in one step
 	maxSearches = 3  // words searched for in one step
-	headGist    = 15 // lines read to say what a file is about
+	headGist    = 15 // lines of a file read for a summary
 	headSearch  = 2000
 )
 
 // Next decides the next step.
 //
-// It never asks for a call that the records have already, and finishes when
-// MaxSteps steps used tools. Tools that may change something are left alone,
-// unless the caller forces one. A question of several parts is divided, as long
-// as there may be sub-problems. Of a question the first 8 KiB are read. Errors
-// are ctx's, and one that wraps ErrForced where the forced tool is not there or
-// the question does not say what it needs.
+// It never repeats a call that succeeded or may not be retried, and finishes
+// when MaxSteps steps have used tools. It does not call tools that may change
+// something, unless the caller forces one. It divides a question of several
+// parts if sub-problems are still allowed. It reads the first 8 KiB of a
+// question. Errors are ctx's, and one that wraps ErrForced if the forced tool
+// does not exist or the question lacks its arguments.
 func (Rules) Next(ctx context.Context, s State) (Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return Decision{}, err
 	}
-	r := &ruling{q: parseQuestion(s.Question), box: sortTools(s.Tools), s: &s}
-	r.known = learn(s.Steps, r.box)
+	r := &ruleRun{q: parseQuestion(s.Question), box: sortTools(s.Tools), s: &s}
+	r.known = newFacts(s.Steps, r.box)
 	if s.Forced != "" {
 		return r.force()
 	}
@@ -55,19 +55,19 @@ func (Rules) Next(ctx context.Context, s State) (Decision, error) {
 	return r.answer(), nil
 }
 
-// ruling is one decision in the making.
-type ruling struct {
+// ruleRun is the state of one decision.
+type ruleRun struct {
 	q     question
 	box   toolbox
-	known *knowledge
+	known *facts
 	s     *State
 }
 
-// mayAct reports whether there is another step, and sense in taking it.
-func (r *ruling) mayAct() bool { return !r.s.Stuck && len(r.s.Steps) < r.s.limit() }
+// mayAct reports whether another step is allowed and useful.
+func (r *ruleRun) mayAct() bool { return !r.s.Stuck && len(r.s.Steps) < r.s.limit() }
 
 // AsksAnything reports whether a text asks for something that a search could
-// find, rather than just saying hello.
+// find, as opposed to a greeting.
 func AsksAnything(text string) bool {
 	return parseQuestion(text).asks() || strings.ContainsAny(text, "?？")
 }
@@ -76,22 +76,22 @@ func (q question) asks() bool {
 	return len(q.keywords) > 0 || len(q.files) > 0 || len(q.numbers) > 0 || q.places
 }
 
-func (r *ruling) asksAnything() bool {
+func (r *ruleRun) asksAnything() bool {
 	if r.q.asks() {
 		return true
 	}
-	return strings.ContainsAny(r.q.text, "?？") && !r.box.files() && r.box.searcher()
+	return strings.ContainsAny(r.q.text, "?？") && !r.box.hasFiles() && r.box.hasSearch()
 }
 
-// act returns the first of the possible next steps that is not done yet.
-func (r *ruling) act() (Decision, bool) {
+// act returns the first possible step that is not done yet.
+func (r *ruleRun) act() (Decision, bool) {
 	if !r.mayAct() {
 		return Decision{}, false
 	}
-	if !r.box.files() {
-		return r.askElsewhere()
+	if !r.box.hasFiles() {
+		return r.callOtherTool()
 	}
-	for _, step := range []func() (Decision, bool){r.findRoots, r.listRoots, r.listNamed, r.readNamed, r.gist, r.searchWider, r.readLikely, r.askElsewhere} {
+	for _, step := range []func() (Decision, bool){r.findRoots, r.listRoots, r.listNamed, r.readNamed, r.readBeginnings, r.searchWider, r.readLikely, r.callOtherTool} {
 		if d, ok := step(); ok {
 			return d, true
 		}
@@ -99,11 +99,11 @@ func (r *ruling) act() (Decision, bool) {
 	return Decision{}, false
 }
 
-// use makes a decision of those calls that are new, if there are any.
-func (r *ruling) use(thought string, calls []contextwindow.Call) (Decision, bool) {
+// use decides on the calls that are new, if there are any.
+func (r *ruleRun) use(thought string, calls []contextwindow.Call) (Decision, bool) {
 	calls = slices.DeleteFunc(calls, func(c contextwindow.Call) bool {
 		again := r.known.called[signature(c)]
-		r.known.called[signature(c)] = true // also for twins within calls
+		r.known.called[signature(c)] = true // also for duplicates within calls
 		return again
 	})
 	if len(calls) == 0 {
@@ -115,26 +115,26 @@ func (r *ruling) use(thought string, calls []contextwindow.Call) (Decision, bool
 func call(t *Tool, reason string, values ...value) []contextwindow.Call {
 	args, err := t.build(values...)
 	if err != nil {
-		return nil // a tool that takes something else than it seemed to
+		return nil // the tool's parameters do not match its role
 	}
 	return []contextwindow.Call{{Tool: t.Name, Arguments: args, Reason: reason}}
 }
 
-func (r *ruling) findRoots() (Decision, bool) {
+func (r *ruleRun) findRoots() (Decision, bool) {
 	if r.box.roots == nil || len(r.known.roots) > 0 {
 		return Decision{}, false
 	}
 	return r.use("", call(r.box.roots, "I need to know which folders I may look into."))
 }
 
-func (r *ruling) rootFolders() []string {
+func (r *ruleRun) rootFolders() []string {
 	if len(r.known.roots) > 0 {
 		return r.known.roots[:min(len(r.known.roots), maxRoots)]
 	}
 	return []string{"."}
 }
 
-func (r *ruling) listRoots() (Decision, bool) {
+func (r *ruleRun) listRoots() (Decision, bool) {
 	var calls []contextwindow.Call
 	for _, root := range r.rootFolders() {
 		calls = append(calls, r.listCall(root, "I list "+code(root)+" to see what there is.")...)
@@ -146,12 +146,12 @@ func (r *ruling) listRoots() (Decision, bool) {
 	return r.use(thought, calls)
 }
 
-func (r *ruling) listCall(dir, reason string) []contextwindow.Call {
+func (r *ruleRun) listCall(dir, reason string) []contextwindow.Call {
 	return call(r.box.list, reason, value{param: pathParam, value: dir})
 }
 
-// listNamed lists the folders whose names the question mentions.
-func (r *ruling) listNamed() (Decision, bool) {
+// listNamed lists the folders that the question names.
+func (r *ruleRun) listNamed() (Decision, bool) {
 	var calls []contextwindow.Call
 	for _, dir := range r.known.subfolders() {
 		if r.names(dir) && len(calls) < maxFolders {
@@ -162,13 +162,13 @@ func (r *ruling) listNamed() (Decision, bool) {
 }
 
 // names reports whether the question mentions a folder by its name.
-func (r *ruling) names(dir string) bool {
+func (r *ruleRun) names(dir string) bool {
 	name := stem(strings.ToLower(base(dir)))
 	return slices.ContainsFunc(r.q.words, func(w string) bool { return stem(w) == name })
 }
 
 // readNamed reads the files that the question names.
-func (r *ruling) readNamed() (Decision, bool) {
+func (r *ruleRun) readNamed() (Decision, bool) {
 	var calls []contextwindow.Call
 	for _, name := range r.q.files {
 		for _, p := range r.known.files() {
@@ -188,7 +188,7 @@ func sameFile(p, name string) bool {
 	return p == name || strings.HasSuffix(p, "/"+strings.TrimPrefix(name, "./"))
 }
 
-func (r *ruling) readCall(p, reason string, head int) []contextwindow.Call {
+func (r *ruleRun) readCall(p, reason string, head int) []contextwindow.Call {
 	values := []value{{param: pathParam, value: p}}
 	if head > 0 {
 		values = append(values, value{param: headParam, value: head, optional: true})
@@ -196,23 +196,22 @@ func (r *ruling) readCall(p, reason string, head int) []contextwindow.Call {
 	return call(r.box.read, reason, values...)
 }
 
-// listing reports whether the question asks what there is, and about no matter
-// beyond that.
-func (r *ruling) listing() bool {
+// listing reports whether the question only asks for a listing.
+func (r *ruleRun) listing() bool {
 	if len(r.q.files) > 0 || !r.q.lists && !r.q.places {
 		return false
 	}
 	return !slices.ContainsFunc(r.q.keywords, func(k string) bool { return !r.isPlace(k) })
 }
 
-// isPlace reports whether a word names one of the folders that were listed.
-func (r *ruling) isPlace(word string) bool {
+// isPlace reports whether a word names one of the listed folders.
+func (r *ruleRun) isPlace(word string) bool {
 	return slices.ContainsFunc(r.known.order, func(dir string) bool { return stem(strings.ToLower(base(dir))) == stem(word) })
 }
 
-// subjects are the folders that a question about what there is means: those
-// that it names, or else the roots.
-func (r *ruling) subjects() []string {
+// subjects returns the folders for a question that asks for a listing: the ones
+// it names, or else all listed folders.
+func (r *ruleRun) subjects() []string {
 	var named []string
 	for _, dir := range r.known.order {
 		if r.names(dir) {
@@ -225,8 +224,8 @@ func (r *ruling) subjects() []string {
 	return r.known.order
 }
 
-// gist reads the beginnings of files, to say what they are about.
-func (r *ruling) gist() (Decision, bool) {
+// readBeginnings reads the beginnings of files, to describe their contents.
+func (r *ruleRun) readBeginnings() (Decision, bool) {
 	if !r.listing() {
 		return Decision{}, false
 	}
@@ -238,11 +237,11 @@ func (r *ruling) gist() (Decision, bool) {
 			}
 		}
 	}
-	return r.use(r.counted(), calls)
+	return r.use(r.listingSummary(), calls)
 }
 
-// counted says what the listings hold.
-func (r *ruling) counted() string {
+// listingSummary returns the numbers of files and folders in the listings.
+func (r *ruleRun) listingSummary() string {
 	var parts []string
 	for _, dir := range r.subjects() {
 		parts = append(parts, code(dir)+" holds "+count(r.known.folders[dir]))
@@ -253,9 +252,9 @@ func (r *ruling) counted() string {
 	return strings.Join(parts, "; ") + "."
 }
 
-// searchWider looks for files whose names have the words of the question, and
-// into the folders that were not named.
-func (r *ruling) searchWider() (Decision, bool) {
+// searchWider searches for files with the question's words in their names, and
+// lists the folders that the question does not name.
+func (r *ruleRun) searchWider() (Decision, bool) {
 	if r.listing() || len(r.q.files) > 0 && len(r.known.reads) > 0 {
 		return Decision{}, false
 	}
@@ -269,10 +268,10 @@ func (r *ruling) searchWider() (Decision, bool) {
 		}
 		calls = append(calls, r.listCall(dir, "What I look for may be in "+code(dir)+".")...)
 	}
-	return r.use(r.counted(), calls)
+	return r.use(r.listingSummary(), calls)
 }
 
-func (r *ruling) searchCalls(words []string) []contextwindow.Call {
+func (r *ruleRun) searchCalls(words []string) []contextwindow.Call {
 	var calls []contextwindow.Call
 	for _, root := range r.rootFolders() {
 		for _, w := range words[:min(len(words), maxSearches)] {
@@ -284,7 +283,7 @@ func (r *ruling) searchCalls(words []string) []contextwindow.Call {
 	return calls
 }
 
-// anyCase makes a glob of a word that finds it with a capital letter too.
+// anyCase returns a glob of a word that also matches a capital first letter.
 func anyCase(w string) string {
 	first := w[:1]
 	if lower, upper := strings.ToLower(first), strings.ToUpper(first); lower != upper && len(upper) == 1 {
@@ -294,8 +293,8 @@ func anyCase(w string) string {
 }
 
 // readLikely reads the files that are most likely to have the answer, and more
-// of them as long as nothing was found.
-func (r *ruling) readLikely() (Decision, bool) {
+// of them until a passage matches.
+func (r *ruleRun) readLikely() (Decision, bool) {
 	if r.listing() || len(r.known.reads) > 0 && len(r.passages()) > 0 {
 		return Decision{}, false
 	}
@@ -321,7 +320,7 @@ func (r *ruling) readLikely() (Decision, bool) {
 	return r.use(thought, calls)
 }
 
-func (r *ruling) likelihood(p string) int {
+func (r *ruleRun) likelihood(p string) int {
 	score := 4*r.q.matches(base(p)) + r.q.matches(p)
 	if strings.HasPrefix(strings.ToLower(base(p)), "readme") {
 		score++
@@ -329,9 +328,9 @@ func (r *ruling) likelihood(p string) int {
 	return score
 }
 
-// askElsewhere asks the one other tool that fits the question best.
-func (r *ruling) askElsewhere() (Decision, bool) {
-	if len(r.known.other) > 0 || len(r.passages()) > 0 || r.box.files() && r.listing() {
+// callOtherTool calls the one other tool that fits the question best.
+func (r *ruleRun) callOtherTool() (Decision, bool) {
+	if len(r.known.other) > 0 || len(r.passages()) > 0 || r.box.hasFiles() && r.listing() {
 		return Decision{}, false
 	}
 	var best contextwindow.Call
@@ -348,8 +347,8 @@ func (r *ruling) askElsewhere() (Decision, bool) {
 		if len(c) == 0 || r.known.called[signature(c[0])] {
 			continue
 		}
-		if len(f.args) == 0 && !slices.ContainsFunc(telling(t), r.q.says) {
-			continue // one that takes nothing is called for its name alone
+		if len(f.args) == 0 && !slices.ContainsFunc(distinctiveWords(t), r.q.mentions) {
+			continue // a tool without arguments must be named by the question
 		}
 		if score > bestScore {
 			best, bestScore = c[0], score
@@ -367,8 +366,8 @@ func takesQuery(t *Tool) bool {
 	return ok
 }
 
-// toolNames lists the tools that the rules would use.
-func (r *ruling) toolNames() []string {
+// toolNames lists the tools that the rules can use.
+func (r *ruleRun) toolNames() []string {
 	var names []string
 	for _, t := range []*Tool{r.box.list, r.box.read, r.box.search} {
 		if t != nil {

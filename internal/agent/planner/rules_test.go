@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// folder writes files and returns where they are.
+// folder writes files and returns their folder.
 func folder(t *testing.T, name string, files map[string]string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -53,7 +53,7 @@ var docs = map[string]string{
 	"guide/empty.txt":     "",
 }
 
-// session runs the planner over real tools until it finishes.
+// session runs the planner with real tools until it finishes.
 func session(t *testing.T, server mcptools.Server, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
 	t.Helper()
 	set, err := mcptools.Start(t.Context(), []mcptools.Server{server}, mcptools.Options{})
@@ -64,7 +64,7 @@ func session(t *testing.T, server mcptools.Server, question string, maxSteps int
 	return sessionWith(t, set, question, maxSteps)
 }
 
-// sessionWith is a session with servers that run already.
+// sessionWith is session with running servers.
 func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int) ([]contextwindow.Record, planner.Decision) {
 	t.Helper()
 	var tools []planner.Tool
@@ -108,8 +108,8 @@ func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int)
 	}
 }
 
-// servers are the folder served by our own server and, where it is installed,
-// by the one of the reference implementation.
+// servers returns servers of the folder: the project's own and, if it is
+// installed, the reference implementation's.
 func servers(t *testing.T, dir string) map[string]mcptools.Server {
 	t.Helper()
 	own, closeDir, err := docserver.New(dir, "test")
@@ -124,7 +124,7 @@ func servers(t *testing.T, dir string) map[string]mcptools.Server {
 	return all
 }
 
-func TestAnswersFromAFolder(t *testing.T) {
+func TestRules_AnswersFromFolder(t *testing.T) {
 	for _, test := range []struct {
 		question string
 		want     []string // in the answer
@@ -176,7 +176,7 @@ func trace(steps []contextwindow.Record) string {
 	return b.String()
 }
 
-func TestFolderBelowTheRoot(t *testing.T) {
+func TestRules_Subfolder(t *testing.T) {
 	dir := folder(t, "project", map[string]string{"main.go": "package main", "docs/deploy.md": "# How to deploy\n", "src/x.go": "package x"})
 	for name, server := range servers(t, dir) {
 		steps, d := session(t, server, "@helper what is in the docs folder?", 0)
@@ -186,7 +186,7 @@ func TestFolderBelowTheRoot(t *testing.T) {
 	}
 }
 
-func TestSeveralFilesAreReadTogether(t *testing.T) {
+func TestRules_ReadsFilesTogether(t *testing.T) {
 	server := servers(t, folder(t, "docs", docs))["docserver"]
 	steps, _ := session(t, server, "what is in the docs folder?", 0)
 	last := steps[len(steps)-1]
@@ -195,7 +195,7 @@ func TestSeveralFilesAreReadTogether(t *testing.T) {
 	}
 }
 
-func TestStepsAreBounded(t *testing.T) {
+func TestRules_MaxSteps(t *testing.T) {
 	server := servers(t, folder(t, "docs", docs))["docserver"]
 	for limit := 1; limit < 4; limit++ {
 		steps, d := session(t, server, "Tell me about unicorns", limit)
@@ -209,7 +209,7 @@ func tool(name, schema string) planner.Tool {
 	return planner.Tool{Name: name, Description: "Does " + name, InputSchema: json.RawMessage(schema)}
 }
 
-func TestToolsThatAreNotFiles(t *testing.T) {
+func TestRules_OtherTools(t *testing.T) {
 	const query = `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`
 	for _, test := range []struct {
 		question string
@@ -241,7 +241,7 @@ func TestToolsThatAreNotFiles(t *testing.T) {
 	}
 }
 
-func TestToolsThatChangeThingsAreLeftAlone(t *testing.T) {
+func TestRules_UnsafeTools(t *testing.T) {
 	write := tool("search_files", `{"properties":{"path":{"type":"string"},"pattern":{"type":"string"}}}`)
 	write.Hinted = true // and not read-only
 	d, err := planner.Rules{}.Next(t.Context(), planner.State{Question: "search_files unicorns", Tools: []planner.Tool{write}})
@@ -250,7 +250,7 @@ func TestToolsThatChangeThingsAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestFailuresAreTold(t *testing.T) {
+func TestRules_ReportsFailures(t *testing.T) {
 	tools := []planner.Tool{
 		tool("list_directory", `{"properties":{"path":{"type":"string"}},"required":["path"]}`),
 		tool("read_text_file", `{"properties":{"path":{"type":"string"}},"required":["path"]}`),

@@ -5,12 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// quotations are the texts in one of three kinds of quotation marks, on one
-// line, in their order; an apostrophe is none of them. Every text takes time in
-// proportion to its length, however many marks have no counterpart.
+// quotations returns the texts in one of three kinds of quotation marks, each
+// on one line, in their order. An apostrophe is not a quotation mark. The time
+// is proportional to the length of the text, regardless of the number of
+// unmatched marks.
 func quotations(text string) []string {
 	var out []string
-	ends := map[rune]int{} // of each closing mark: the next one, or the end of a line before it
+	ends := map[rune]int{} // by closing mark: the position of the next one, or of an earlier end of line
 	for i := 0; i < len(text); {
 		open, size := utf8.DecodeRuneInString(text[i:])
 		i += size
@@ -23,7 +24,7 @@ func quotations(text string) []string {
 		}
 		end := ends[shut]
 		if end == i || !strings.HasPrefix(text[end:], string(shut)) {
-			continue // empty, or without its other half
+			continue // empty or unmatched
 		}
 		out = append(out, text[i:end])
 		i = end + utf8.RuneLen(shut)
@@ -31,7 +32,7 @@ func quotations(text string) []string {
 	return out
 }
 
-// closing is the counterpart of an opening mark; 0: it is none.
+// closing returns the counterpart of an opening mark, or 0.
 func closing(open rune) rune {
 	switch open {
 	case '"', '`':
@@ -42,7 +43,8 @@ func closing(open rune) rune {
 	return 0
 }
 
-// nextEnd finds where a quotation that begins at i ends, or could not go on.
+// nextEnd returns the position of the closing mark or the end of the line after
+// i.
 func nextEnd(text string, i int, shut rune) int {
 	n := strings.IndexFunc(text[i:], func(r rune) bool { return r == shut || r == '\n' })
 	if n < 0 {
@@ -51,31 +53,31 @@ func nextEnd(text string, i int, shut rune) int {
 	return i + n
 }
 
-// interval is what stands between two sentences.
-type interval struct {
+// sentenceEnd is the text that separates two sentences.
+type sentenceEnd struct {
 	from, to int
-	asks     bool // the first of the two is a question
+	asks     bool // the preceding sentence is a question
 }
 
-// intervals finds the ends of the sentences of a text: its marks, where a space
-// or the end follows; marks of Chinese and Japanese, which need no space; and
-// the ends of lines.
-func intervals(text string) []interval {
-	var out []interval
+// sentenceEnds finds the ends of the sentences of a text: ASCII marks before a
+// space or the end, Chinese and Japanese marks, which need no space, and the
+// ends of lines.
+func sentenceEnds(text string) []sentenceEnd {
+	var out []sentenceEnd
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == '\n':
 			end := i + span(text[i:], func(r rune) bool { return r == '\n' })
-			out = append(out, interval{from: i, to: end})
+			out = append(out, sentenceEnd{from: i, to: end})
 			i = end
 		case endsSentence(r):
 			end := i + span(text[i:], endsSentence)
 			after := end + span(text[end:], isSpace)
 			if after > end || end == len(text) {
-				out = append(out, newInterval(text, i, after))
+				out = append(out, newSentenceEnd(text, i, after))
 			} else {
-				out = append(out, wideIntervals(text, i, end)...)
+				out = append(out, wideSentenceEnds(text, i, end)...)
 			}
 			i = after
 		default:
@@ -85,23 +87,24 @@ func intervals(text string) []interval {
 	return out
 }
 
-// wideIntervals are those of a run of marks behind which no space comes.
-func wideIntervals(text string, i, end int) []interval {
-	var out []interval
+// wideSentenceEnds returns the intervals in a run of marks without a following
+// space.
+func wideSentenceEnds(text string, i, end int) []sentenceEnd {
+	var out []sentenceEnd
 	for i < end {
 		n := span(text[i:end], endsWide)
 		if n == 0 {
-			i++ // one of ASCII
+			i++ // an ASCII mark
 			continue
 		}
-		out = append(out, newInterval(text, i, i+n))
+		out = append(out, newSentenceEnd(text, i, i+n))
 		i += n
 	}
 	return out
 }
 
-func newInterval(text string, from, to int) interval {
-	return interval{from: from, to: to, asks: strings.ContainsAny(text[from:to], "?？")}
+func newSentenceEnd(text string, from, to int) sentenceEnd {
+	return sentenceEnd{from: from, to: to, asks: strings.ContainsAny(text[from:to], "?？")}
 }
 
 func endsSentence(r rune) bool { return r == '.' || r == '!' || r == '?' || endsWide(r) }
@@ -110,7 +113,7 @@ func endsWide(r rune) bool { return r == '？' || r == '。' || r == '！' }
 
 func isSpace(r rune) bool { return r == ' ' || r >= '\t' && r <= '\r' && r != '\v' }
 
-// span is how many bytes at the beginning of a text are of a kind.
+// span returns the length in bytes of the prefix whose runes satisfy of.
 func span(text string, of func(rune) bool) int {
 	if n := strings.IndexFunc(text, func(r rune) bool { return !of(r) }); n >= 0 {
 		return n
@@ -118,7 +121,7 @@ func span(text string, of func(rune) bool) int {
 	return len(text)
 }
 
-// head is as much of a text as a bound in bytes allows, in whole characters.
+// head returns the longest prefix of whole characters within a bound in bytes.
 func head(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The patterns say what is meant; they would take the square of the time.
+// The patterns define the expected results; they would take quadratic time.
 var (
 	quotation = regexp.MustCompile("\"([^\"\n]+)\"|“([^”\n]+)”|`([^`\n]+)`")
 	ending    = regexp.MustCompile(`[.!?？。！]+(?:\s+|$)|\n+|[？。！]+`)
@@ -28,25 +28,25 @@ func FuzzScan(f *testing.F) {
 		if got := quotations(text); !slices.Equal(got, want) {
 			t.Errorf("%q quotes %q, not %q", text, got, want)
 		}
-		var ends []interval
+		var ends []sentenceEnd
 		for _, at := range ending.FindAllStringIndex(text, -1) {
-			ends = append(ends, newInterval(text, at[0], at[1]))
+			ends = append(ends, newSentenceEnd(text, at[0], at[1]))
 		}
-		if got := intervals(text); !slices.Equal(got, ends) {
+		if got := sentenceEnds(text); !slices.Equal(got, ends) {
 			t.Errorf("%q ends at %v, not %v", text, got, ends)
 		}
 	})
 }
 
-// What has no end is looked for once: else these would take hours.
-func TestScanningTakesAsLongAsTheText(t *testing.T) {
+// An unmatched mark is searched for once; a search per mark would take hours.
+func TestScan_LinearTime(t *testing.T) {
 	const n = 400_000
 	for _, text := range []string{strings.Repeat(`“"x"`, n), strings.Repeat("“`x`", n)} {
 		if got := len(quotations(text)); got != n {
 			t.Errorf("%d quotations", got)
 		}
 	}
-	if got := len(intervals(strings.Repeat("。.", n) + "x")); got != n {
+	if got := len(sentenceEnds(strings.Repeat("。.", n) + "x")); got != n {
 		t.Errorf("%d sentences", got)
 	}
 	if got := len(quotations(strings.Repeat("“", n) + strings.Repeat("`", 3))); got != 0 {
@@ -54,8 +54,8 @@ func TestScanningTakesAsLongAsTheText(t *testing.T) {
 	}
 }
 
-// Of a long question the beginning is read, and so much of it.
-func TestALongQuestion(t *testing.T) {
+// Only the first bytes of a long question are read.
+func TestRules_LongQuestion(t *testing.T) {
 	for name, text := range map[string]string{
 		"letters":    strings.Repeat("a", 1<<20),
 		"marks":      strings.Repeat(`“"x"`, 1<<17),
@@ -77,7 +77,7 @@ func TestALongQuestion(t *testing.T) {
 		}
 	}
 	for _, name := range []string{strings.Repeat("x", 4<<20), "\xff"} {
-		if rest, there := behindName("x: y", "", name, "(.*)"); there {
+		if rest, there := matchAfterName("x: y", "", name, "(.*)"); there {
 			t.Errorf("%q is behind a name of %d bytes", rest, len(name))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
-// schema is the little of a JSON Schema that arguments are built from.
+// schema is the part of a JSON Schema that is needed to build arguments.
 type schema struct {
 	Properties map[string]property `json:"properties"`
 	Required   []string            `json:"required"`
@@ -33,12 +33,12 @@ type property struct {
 
 func parseSchema(raw json.RawMessage) schema {
 	var s schema
-	_ = json.Unmarshal(raw, &s) // one that cannot be read takes no arguments
+	_ = json.Unmarshal(raw, &s) // an invalid schema has no parameters
 	return s
 }
 
-// param is a parameter that the rules have a value for, by the names that it
-// goes under and the type that it must admit.
+// param is a parameter that the rules have a value for: its possible names, and
+// the type that it must allow.
 type param struct {
 	names []string
 	typ   string
@@ -51,7 +51,7 @@ var (
 	headParam    = param{[]string{"head", "limit", "max_lines", "lines"}, "number"}
 )
 
-// find returns the name under which the schema has the parameter.
+// find returns the schema's name for the parameter.
 func (s schema) find(p param) (string, bool) {
 	for _, name := range p.names {
 		if prop, ok := s.Properties[name]; ok && admits(prop.Type, p.typ) {
@@ -71,7 +71,7 @@ func admits(declared any, typ string) bool {
 	return declared == nil
 }
 
-// fills reports whether these parameters are there and enough.
+// fills reports whether the schema has these parameters and requires no others.
 func (s schema) fills(params ...param) bool {
 	var names []string
 	for _, p := range params {
@@ -84,16 +84,16 @@ func (s schema) fills(params ...param) bool {
 	return !slices.ContainsFunc(s.Required, func(r string) bool { return !slices.Contains(names, r) })
 }
 
-// value is an argument; an optional one is left out where the tool has no
-// parameter for it.
+// value is an argument. An optional one is left out if the tool has no such
+// parameter.
 type value struct {
 	param    param
 	value    any
 	optional bool
 }
 
-// build makes a tool's arguments, with their keys sorted, so that the same
-// call always looks the same.
+// build returns a tool's arguments with sorted keys, so that equal calls have
+// equal arguments.
 func (t *Tool) build(values ...value) (json.RawMessage, error) {
 	s := parseSchema(t.InputSchema)
 	args := make(map[string]any, len(values))
@@ -115,7 +115,7 @@ func (t *Tool) build(values ...value) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// argument returns what a call gave for the parameter.
+// argument returns the value of the parameter in a call, or "".
 func argument(c contextwindow.Call, p param) string {
 	var args map[string]any
 	if json.Unmarshal(c.Arguments, &args) != nil {
@@ -133,9 +133,10 @@ func argument(c contextwindow.Call, p param) string {
 // validator recurses.
 const maxArgumentDepth = protocol.MaxDepth
 
-// Validate holds a call's arguments against the tool's input schema. A tool
-// without a schema takes any object. The error says what does not fit; numbers
-// of more than 1,000 characters, or with an exponent beyond 400, fit none.
+// Validate checks a call's arguments against the tool's input schema. A tool
+// without a schema accepts any object. The error names every violation. Numbers
+// of more than 1,000 characters, or with an exponent beyond 400, are always
+// invalid.
 func Validate(inputSchema, arguments json.RawMessage) error {
 	doc, err := protocol.ParseJSON(arguments, maxArgumentDepth)
 	if err != nil {
@@ -166,13 +167,13 @@ func Validate(inputSchema, arguments json.RawMessage) error {
 	return nil
 }
 
-// noSchema reports whether a tool says nothing of what it takes.
+// noSchema reports whether a tool has no input schema.
 func noSchema(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) == 0 || bytes.Equal(raw, []byte("null"))
 }
 
-// faults names what does not fit, without the validator's own addresses.
+// faults lists the violations, without the validator's own addresses.
 func faults(err error) string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -200,8 +201,8 @@ func orRoot(pointer string) string {
 	return pointer
 }
 
-// schemaCache holds compiled schemas; a tool set has few, so that a full
-// cache is simply begun anew.
+// schemaCache holds compiled schemas. A full cache is cleared: a set of tools
+// has few schemas.
 type schemaCache struct {
 	mu sync.Mutex
 	m  map[string]*jsonschema.Schema
@@ -240,7 +241,7 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	c := jsonschema.NewCompiler()
-	c.LoadURL = func(url string) (io.ReadCloser, error) { // a tool's owner must not make us read files or call hosts
+	c.LoadURL = func(url string) (io.ReadCloser, error) { // a tool's owner must not be able to make this process read files or connect to hosts
 		return nil, fmt.Errorf("reference to %s is not followed", url)
 	}
 	const name = "mem:///input.json"

@@ -44,7 +44,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A tool's owner is a stranger: whatever its schema is, nothing may break.
+// FuzzValidate checks that Validate does not panic: a tool's owner is
+// untrusted.
 func FuzzValidate(f *testing.F) {
 	f.Add(`{"type":"object"}`, `{"a":1}`)
 	f.Add(`{"$ref":"#"}`, `{}`)

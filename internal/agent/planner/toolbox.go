@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// toolbox sorts tools by role. The file tools all belong to one host: a path
-// that one host lists means nothing, or another file, to the next.
+// toolbox holds the tools by role. The file tools all belong to one host: a
+// path that one host lists may be absent, or another file, on the next.
 type toolbox struct {
-	host   string // of the file tools
+	host   string // host of the file tools
 	roots  *Tool  // lists the allowed folders
 	list   *Tool  // lists a folder
 	read   *Tool  // reads a file
 	search *Tool  // finds files by a glob below a folder
-	query  []Tool // all others
-	unsafe int    // tools that may change something; the rules never call them
+	query  []Tool // all other tools
+	unsafe int    // number of tools that may change something; the rules never call them
 }
 
-// changing are the verbs of tools that do more than look.
-var changing = wordSet(`add append apply approve archive book buy cancel change clear close commit copy create delete deploy
+// changingVerbs holds the verbs of tools that change something.
+var changingVerbs = wordSet(`add append apply approve archive book buy cancel change clear close commit copy create delete deploy
 	disable drop edit enable erase exec execute insert install invite kick kill merge modify move patch pay post publish purge push put
 	remove rename replace reset restart restore run save send set start stop submit transfer truncate uninstall update upload write`)
 
-// sortTools sorts tools by their names and schemas. The file tools are those of
+// sortTools sorts tools by their names and schemas. The file tools come from
 // the first host that can both list and read.
 func sortTools(tools []Tool) toolbox {
 	var first *toolbox
@@ -31,7 +31,7 @@ func sortTools(tools []Tool) toolbox {
 			continue
 		}
 		box := sortToolsOf(tools[i].Host, tools)
-		if box.files() {
+		if box.hasFiles() {
 			return box
 		}
 		if first == nil {
@@ -56,7 +56,7 @@ func sortToolsOf(host string, tools []Tool) toolbox {
 	return box
 }
 
-// put gives a tool the first role that it fits and that is still free.
+// put assigns a tool to the first free role that it fits.
 func (b *toolbox) put(t *Tool) {
 	parts := nameParts(t.Name)
 	s := parseSchema(t.InputSchema)
@@ -87,18 +87,18 @@ func findsFiles(parts []string) bool {
 	return has(parts, "search", "find", "glob") && has(parts, "files", "file", "glob")
 }
 
-// readsText tells the tool that gives a file's text from those that give its
-// picture or its size.
+// readsText reports whether a tool returns the text of a file, rather than its
+// image, metadata or size.
 func readsText(parts []string) bool {
 	return has(parts, "read", "get", "cat") && has(parts, "file", "text", "document") &&
 		!has(parts, "media", "image", "audio", "binary", "info", "metadata", "stat", "stats", "size", "multiple", "url")
 }
 
-// files reports whether there are files to look into.
-func (b toolbox) files() bool { return b.list != nil && b.read != nil }
+// hasFiles reports whether there are tools to list and read files.
+func (b toolbox) hasFiles() bool { return b.list != nil && b.read != nil }
 
-// searcher reports whether there is a tool to search with by words.
-func (b toolbox) searcher() bool {
+// hasSearch reports whether there is a tool that searches by words.
+func (b toolbox) hasSearch() bool {
 	return slices.ContainsFunc(b.query, func(t Tool) bool { return searches(&t) })
 }
 
@@ -106,21 +106,21 @@ func safe(t *Tool) bool {
 	if t.Hinted {
 		return t.ReadOnly
 	}
-	if reckons(t) {
+	if isArithmetic(t) {
 		return true
 	}
-	return !slices.ContainsFunc(nameParts(t.Name), func(p string) bool { return changing[p] })
+	return !slices.ContainsFunc(nameParts(t.Name), func(p string) bool { return changingVerbs[p] })
 }
 
-// reckoning are the words of tools that add and multiply, and that change
-// nothing although "add" is among the verbs of those that do.
-var reckoning = wordSet(`add subtract multiply divide sum difference product quotient plus minus calculate compute math get two numbers integers`)
+// arithmeticWords holds the words in the names of arithmetic tools. Such tools change
+// nothing, although "add" is among the changing verbs.
+var arithmeticWords = wordSet(`add subtract multiply divide sum difference product quotient plus minus calculate compute math get two numbers integers`)
 
-// reckons reports whether a tool does sums: its name says nothing else, and it
-// takes nothing but numbers.
-func reckons(t *Tool) bool {
+// isArithmetic reports whether a tool does arithmetic: its name has only words of
+// reckoning, and all its parameters are numbers, two or more.
+func isArithmetic(t *Tool) bool {
 	parts := nameParts(t.Name)
-	if slices.ContainsFunc(parts, func(p string) bool { return !reckoning[p] }) {
+	if slices.ContainsFunc(parts, func(p string) bool { return !arithmeticWords[p] }) {
 		return false
 	}
 	properties := parseSchema(t.InputSchema).Properties
@@ -132,12 +132,13 @@ func reckons(t *Tool) bool {
 	return len(properties) > 1
 }
 
-// searches reports whether a tool looks something up by words.
+// searches reports whether a tool searches by words.
 func searches(t *Tool) bool {
 	return takesQuery(t) && has(nameParts(t.Name), "search", "find", "query", "lookup", "ask", "retrieve")
 }
 
-// nameParts splits read_text_file, readTextFile and fs__read-text-file alike.
+// nameParts splits read_text_file, readTextFile and fs__read-text-file in the
+// same way.
 func nameParts(name string) []string {
 	var b strings.Builder
 	for i, r := range name {

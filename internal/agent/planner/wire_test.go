@@ -16,7 +16,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
-// served is a planner whose model is asked over HTTP, in the format of OpenAI.
+// served returns a planner with a model that is asked over HTTP, in OpenAI's
+// format.
 func served(t *testing.T, script llmtest.Script) (*planner.Model, *llmtest.Server) {
 	t.Helper()
 	srv := llmtest.Start(t, script)
@@ -33,8 +34,8 @@ func toolCall(name, args string) llm.ToolCall {
 	return llm.ToolCall{Name: name, Arguments: json.RawMessage(args)}
 }
 
-// A whole question over the wire: a faulty turn, two calls at once, a long
-// result, the answer from the whole of it.
+// A complete question over HTTP: a faulty turn, two calls at once, a long
+// result, and an answer based on all of it.
 func TestModelOverTheWire(t *testing.T) {
 	m, srv := served(t, llmtest.Turns(
 		llmtest.Turn{Calls: []llm.ToolCall{toolCall("context_fts_search", `{"q":"x"}`)}},
@@ -108,7 +109,7 @@ func TestModelRefusedOverTheWire(t *testing.T) {
 	}
 }
 
-// The rules decide where the model does not.
+// The rules decide if the model does not.
 func TestFallback(t *testing.T) {
 	m, _ := served(t, llmtest.Turns(
 		llmtest.Turn{Calls: []llm.ToolCall{toolCall("nowhere", `{}`)}, Usage: llm.Usage{Input: 7, Output: 1}},
@@ -132,13 +133,13 @@ func TestFallback(t *testing.T) {
 	if _, err = both.Next(t.Context(), s); !errors.Is(err, planner.ErrForced) || !strings.Contains(err.Error(), "and then") {
 		t.Errorf("error %v", err)
 	}
-	s.Forced = "context.fts_search" // the script is over, and refuses
+	s.Forced = "context.fts_search" // the script is over, so the server refuses
 	if d, err = both.Next(t.Context(), s); err != nil || d.Source != planner.Fallback || d.Calls[0].Tool != "context.fts_search" {
 		t.Errorf("%v, %+v", err, d)
 	}
 }
 
-func TestFallbackNotAfterTheEnd(t *testing.T) {
+func TestFallback_ContextEnded(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
 	m, srv := served(t, llmtest.Turns(llmtest.Turn{Hang: hang}))

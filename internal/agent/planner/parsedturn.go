@@ -10,37 +10,37 @@ import (
 )
 
 const (
-	maxFault     = 2000 // characters that a model is told of one
-	maxNarrative = 4000 // characters of what it says before its calls
+	maxFault     = 2000 // characters of one fault's text for the model
+	maxNarrative = 4000 // characters of the model's text before its calls
 )
 
-// reading is what a model's turn amounts to.
-type reading struct {
+// parsedTurn is a parsed turn of a model.
+type parsedTurn struct {
 	resp    *llm.Response
-	calls   []contextwindow.Call // those that can be made
+	calls   []contextwindow.Call // valid calls
 	faults  []fault
-	answers bool  // it is an answer
-	err     error // it is neither, and this is what to say of it in the end
+	answers bool  // the turn is an answer
+	err     error // the turn is neither; the error if it cannot be corrected
 }
 
-// fault is what is wrong with a call, or, without one, with the turn.
+// fault describes an error in a call or, if it has none, in the turn.
 type fault struct {
-	call   int    // its place among the model's; -1: the turn
-	text   string // for the model; may quote what it wrote
+	call   int    // index among the model's calls; -1: the turn
+	text   string // for the model; may quote its text
 	why    string // for logs and errors; quotes no arguments
 	repeat bool   // the call was made before
 }
 
-// read takes a model's turn apart.
-func (t *turn) read(resp *llm.Response) reading {
+// read parses a model's turn.
+func (t *turn) read(resp *llm.Response) parsedTurn {
 	resp.Message.Role = llm.Assistant
-	r := reading{resp: resp}
+	r := parsedTurn{resp: resp}
 	if len(resp.Message.Calls) == 0 || resp.Stop == llm.StopRefusal {
 		t.readText(&r)
 		return r
 	}
 	identify(&resp.Message, len(t.s.Steps))
-	done := make(map[string]bool) // the calls of this turn
+	done := make(map[string]bool) // signatures of this turn's calls
 	for i := range resp.Message.Calls {
 		c, f := t.readCall(&resp.Message.Calls[i], done, len(r.calls))
 		if f != nil {
@@ -56,14 +56,14 @@ func (t *turn) read(resp *llm.Response) reading {
 	return r
 }
 
-// readText reads a turn without calls.
-func (t *turn) readText(r *reading) {
+// readText parses a turn without calls.
+func (t *turn) readText(r *parsedTurn) {
 	empty := strings.TrimSpace(r.resp.Message.Text) == ""
 	switch {
 	case r.resp.Stop == llm.StopRefusal, r.resp.Stop == llm.StopLength && empty:
 		r.answers = !empty
 		if empty {
-			r.err = silence(r.resp.Stop)
+			r.err = emptyError(r.resp.Stop)
 		}
 	case t.s.Forced != "":
 		r.err = fmt.Errorf("%w: the model did not call %q", ErrForced, t.s.Forced)
@@ -76,7 +76,7 @@ func (t *turn) readText(r *reading) {
 	}
 }
 
-// readCall returns the call, or what is wrong with it.
+// readCall returns the call, or its fault.
 func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (contextwindow.Call, *fault) {
 	tool := t.offer.find(c.Name)
 	if tool == nil {
@@ -91,7 +91,7 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (cont
 			why:  tool.tool.Name + " is not the forced tool",
 		}
 	}
-	args, reason, err := tool.take(c.Arguments)
+	args, reason, err := tool.splitArguments(c.Arguments)
 	if err != nil {
 		return contextwindow.Call{}, &fault{
 			text: cut(fmt.Sprintf("%s was not called. %s. Mend the arguments and call it again.", c.Name, err), maxFault),
@@ -118,20 +118,20 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (cont
 	return out, nil
 }
 
-// identify gives every call a name of its own, which some providers do not.
+// identify gives every call a unique id, since some providers do not.
 func identify(m *llm.Message, step int) {
 	seen := make(map[string]bool)
 	m.Calls = slices.Clone(m.Calls)
 	for i := range m.Calls {
 		if id := m.Calls[i].ID; id == "" || seen[id] {
 			m.Calls[i].ID = fmt.Sprintf("call_%d_%d", step, i)
-			m.Opaque = llm.Opaque{} // does not know that name
+			m.Opaque = llm.Opaque{} // it does not contain the new id
 		}
 		seen[m.Calls[i].ID] = true
 	}
 }
 
-// list names the tools, as many as fit into a line or two.
+// list returns the names of the tools, within maxReason characters.
 func (o *offer) list() string {
 	var names []string
 	for _, t := range o.tools {
@@ -140,12 +140,12 @@ func (o *offer) list() string {
 	return cut(strings.Join(names, ", "), maxReason)
 }
 
-func (r *reading) onlyRepeats() bool {
+func (r *parsedTurn) onlyRepeats() bool {
 	return len(r.faults) > 0 && !slices.ContainsFunc(r.faults, func(f fault) bool { return !f.repeat })
 }
 
-// told is what was wrong, for logs and errors.
-func (r *reading) told() string {
+// faultSummary summarizes the faults for logs and errors.
+func (r *parsedTurn) faultSummary() string {
 	var out []string
 	for _, f := range r.faults {
 		out = append(out, f.why)
@@ -153,9 +153,9 @@ func (r *reading) told() string {
 	return cut(strings.Join(unique(out), "; "), maxReason)
 }
 
-// correction is the model's turn and what it is told of it: a result for each
-// of its calls.
-func (r *reading) correction() []llm.Message {
+// correction returns the model's turn and the messages that correct it: a
+// result for each of its calls.
+func (r *parsedTurn) correction() []llm.Message {
 	said := r.resp.Message
 	if len(said.Calls) == 0 {
 		out := []llm.Message{{Role: llm.User, Text: r.faults[0].text}}

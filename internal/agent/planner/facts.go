@@ -11,17 +11,17 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
-// knowledge is what the records of a question tell, put in order.
-type knowledge struct {
-	called   map[string]bool // tool and arguments of every call so far
-	roots    []string        // folders that may be looked into
+// facts holds the contents of a question's records, by role.
+type facts struct {
+	called   map[string]bool // by signature: calls that are not to be made again
+	roots    []string        // folders that may be listed
 	folders  map[string][]entry
-	order    []string                        // the keys of folders, as they were listed
-	texts    map[string]string               // files that were read
-	reads    []string                        // the keys of texts, as they were read
+	order    []string                        // the keys of folders, in the order of listing
+	texts    map[string]string               // contents of the files that were read, by path
+	reads    []string                        // the keys of texts, in the order of reading
 	found    []string                        // paths that a search found
-	failures []string                        // what did not work, as sentences
-	other    []contextwindow.Result          // of tools that the rules know nothing about
+	failures []string                        // failed calls, as sentences
+	other    []contextwindow.Result          // results of tools without a role
 	results  map[string]contextwindow.Result // of every call, by its signature
 }
 
@@ -35,9 +35,9 @@ var (
 	absolute = regexp.MustCompile(`^(/|[A-Za-z]:[\\/])`)
 )
 
-// learn reads the records.
-func learn(steps []contextwindow.Record, box toolbox) *knowledge {
-	k := &knowledge{
+// newFacts reads the records.
+func newFacts(steps []contextwindow.Record, box toolbox) *facts {
+	k := &facts{
 		called:  make(map[string]bool),
 		folders: make(map[string][]entry),
 		texts:   make(map[string]string),
@@ -59,12 +59,12 @@ func learn(steps []contextwindow.Record, box toolbox) *knowledge {
 	return k
 }
 
-// retryable reports whether a call that ended so may succeed when it is made
-// again: its tool failed. A permission is not asked for again.
+// retryable reports whether a call with this outcome may succeed when it is
+// made again, because its tool failed. A permission is not requested again.
 func retryable(o contextwindow.Outcome) bool { return o == "" || o == contextwindow.Failure }
 
-// signature is the same for two calls that ask for the same, however their
-// arguments are spelled.
+// signature is the same for two calls of the same tool with equal arguments,
+// regardless of their formatting.
 func signature(c contextwindow.Call) string {
 	dec := json.NewDecoder(bytes.NewReader(c.Arguments))
 	dec.UseNumber()
@@ -75,7 +75,7 @@ func signature(c contextwindow.Call) string {
 	return c.Tool + " " + string(marshal(v))
 }
 
-func (k *knowledge) result(call contextwindow.Call, r contextwindow.Result, box toolbox) {
+func (k *facts) result(call contextwindow.Call, r contextwindow.Result, box toolbox) {
 	if !r.OK() {
 		k.failures = append(k.failures, "`"+call.Tool+"` failed: "+strings.TrimRight(firstLine(r.Error, 300), ". ")+".")
 		return
@@ -114,8 +114,8 @@ func absolutePaths(text string) []string {
 	return paths
 }
 
-// parseListing reads the listing of a filesystem server; lines of another form
-// are taken for names of files.
+// parseListing parses the listing of a filesystem server. Other lines are
+// treated as names of files.
 func parseListing(text string) []entry {
 	var entries []entry
 	for line := range strings.Lines(text) {
@@ -131,7 +131,7 @@ func parseListing(text string) []entry {
 	return entries
 }
 
-// join puts a name behind a folder, in the spelling of the folder.
+// join appends a name to a folder, with the folder's separator.
 func join(dir, name string) string {
 	if dir == "." || dir == "" {
 		return name
@@ -144,9 +144,8 @@ func join(dir, name string) string {
 
 func base(p string) string { return path.Base(strings.ReplaceAll(p, `\`, "/")) }
 
-// files are the paths of all files that are known, those that a search found
-// first.
-func (k *knowledge) files() []string {
+// files returns the paths of all known files, search results first.
+func (k *facts) files() []string {
 	var files []string
 	seen := make(map[string]bool)
 	add := func(p string) {
@@ -170,8 +169,8 @@ func (k *knowledge) files() []string {
 	return files
 }
 
-// subfolders are those that are known and worth a look.
-func (k *knowledge) subfolders() []string {
+// subfolders returns the known folders that may be relevant.
+func (k *facts) subfolders() []string {
 	var dirs []string
 	for _, dir := range k.order {
 		for _, e := range k.folders[dir] {
@@ -183,14 +182,14 @@ func (k *knowledge) subfolders() []string {
 	return dirs
 }
 
-func (k *knowledge) isFolder(p string) bool {
+func (k *facts) isFolder(p string) bool {
 	if _, listed := k.folders[p]; listed {
 		return true
 	}
 	return slices.Contains(k.subfolders(), p)
 }
 
-// textual guesses from a name whether a file holds text.
+// textual reports whether a file name suggests text.
 func textual(name string) bool {
 	ext := strings.ToLower(path.Ext(name))
 	if ext == "" {
@@ -202,7 +201,7 @@ func textual(name string) bool {
 var textExtensions = wordSet(`.md .markdown .mdx .txt .text .rst .adoc .org .csv .tsv .json .jsonl .yaml .yml .toml .ini .conf .cfg
 	.env .xml .html .htm .css .js .mjs .ts .tsx .jsx .go .py .rb .rs .java .kt .c .h .cc .cpp .hpp .cs .php .sh .sql .proto .tf .log .tex .bib .diff .patch`)
 
-// firstLine returns the first line that says something, cut to max characters.
+// firstLine returns the first line with content, cut to max characters.
 func firstLine(text string, max int) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
