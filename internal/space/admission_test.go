@@ -188,7 +188,7 @@ func TestStateComesBackFromTheLog(t *testing.T) {
 	if i, ok := again.LookupInvitation([32]byte{1}); !ok || i.Participant != "eve" {
 		t.Errorf("invitation: %+v, %v", i, ok)
 	}
-	if !again.Knows("guest") || again.Knows("mallory") {
+	if !again.IsKnown("guest") || again.IsKnown("mallory") {
 		t.Error("who is known has changed")
 	}
 }

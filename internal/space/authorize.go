@@ -16,14 +16,14 @@ import (
 // was held against is noted in the draft: should the log hold a later state
 // entry when the draft's turn comes, the journal refuses it and it is
 // authorised again.
-func (p *publication) authorize(ctx context.Context, c *candidate) *protocol.Error {
+func (p *publishBatch) authorize(ctx context.Context, c *pendingEnvelope) *protocol.Error {
 	st := p.space.state.Load()
 	c.draft.CheckedAtStateSeq = st.seq
 	e := &c.in.Envelope
 	if !p.allowed(ctx, st, c) {
 		return p.violation(st, e.Kind)
 	}
-	if st.kicked(p.from.ID) {
+	if st.isKicked(p.from.ID) {
 		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
 	if st.paused(p.from.ID, p.now) && !passesPause(e.Kind) {
@@ -60,7 +60,7 @@ func passesPause(k protocol.Kind) bool {
 }
 
 // request is the envelope as capabilities see it.
-func (c *candidate) request() *capability.Request {
+func (c *pendingEnvelope) request() *capability.Request {
 	e := &c.in.Envelope
 	return &capability.Request{Kind: e.Kind, Payload: c.in.Payload, To: e.To, Context: e.Context}
 }
@@ -70,7 +70,7 @@ func (c *candidate) request() *capability.Request {
 // on a proposal, and clients of MEW may answer a request that another
 // participant has addressed to them or to all, and write into streams whose owner
 // lets them (section 9).
-func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool {
+func (p *publishBatch) allowed(ctx context.Context, st *State, c *pendingEnvelope) bool {
 	rights := st.ledger.Effective(p.from.ID, p.now)
 	d := rights.Decide(c.request())
 	if d.Allowed || d.By != nil && d.By.Deny() {
@@ -79,7 +79,7 @@ func (p *publication) allowed(ctx context.Context, st *State, c *candidate) bool
 	return p.grantsDecision(rights, c) || p.allowedForMEW(ctx, c)
 }
 
-func (p *publication) allowedForMEW(ctx context.Context, c *candidate) bool {
+func (p *publishBatch) allowedForMEW(ctx context.Context, c *pendingEnvelope) bool {
 	e := &c.in.Envelope
 	if p.from.Dialect == protocol.DialectMEW04 && e.Kind == protocol.KindStreamData {
 		return true // checkStream looks at the writers of the stream
@@ -96,7 +96,7 @@ func (p *publication) allowedForMEW(ctx context.Context, c *candidate) bool {
 	return true
 }
 
-func (p *publication) violation(st *State, kind protocol.Kind) *protocol.Error {
+func (p *publishBatch) violation(st *State, kind protocol.Kind) *protocol.Error {
 	err := protocol.Errorf(protocol.CodeCapabilityViolation, "Your capabilities do not allow this %s.", p.from.Dialect.SpellKind(kind))
 	if p.from.Observe {
 		err.Message = "This connection observes; it may send system.subscribe alone."
@@ -108,7 +108,7 @@ func (p *publication) violation(st *State, kind protocol.Kind) *protocol.Error {
 
 // checkStart holds the context that a reasoning.start opens against the limits
 // of contexts.
-func (p *publication) checkStart(c *candidate) *protocol.Error {
+func (p *publishBatch) checkStart(c *pendingEnvelope) *protocol.Error {
 	limits := p.space.settings(p.from.ID).Limits
 	depth := limits.ContextDepth
 	if depth <= 0 {
@@ -128,7 +128,7 @@ func (p *publication) checkStart(c *candidate) *protocol.Error {
 }
 
 // starting returns how many contexts the envelopes that wait will open.
-func (p *publication) starting() int {
+func (p *publishBatch) starting() int {
 	n := 0
 	for _, c := range p.waiting {
 		if c.in.Envelope.Kind == protocol.KindReasoningStart {
@@ -138,14 +138,14 @@ func (p *publication) starting() int {
 	return n
 }
 
-func (p *publication) checkKnown(id protocol.ParticipantID) *protocol.Error {
-	if p.space.Knows(id) {
+func (p *publishBatch) checkKnown(id protocol.ParticipantID) *protocol.Error {
+	if p.space.IsKnown(id) {
 		return nil
 	}
 	return protocol.Errorf(protocol.CodeUnknownParticipant, "This space knows no participant %q.", id)
 }
 
-func (p *publication) checkGrant(st *State, c *candidate) *protocol.Error {
+func (p *publishBatch) checkGrant(st *State, c *pendingEnvelope) *protocol.Error {
 	e := &c.draft.Envelope
 	g, err := capability.ReadGrant(e.ID, e.From, c.in.Payload, e.TS)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *publication) checkGrant(st *State, c *candidate) *protocol.Error {
 	return st.ledger.CheckGrant(g)
 }
 
-func (p *publication) checkRevoke(st *State, c *candidate) *protocol.Error {
+func (p *publishBatch) checkRevoke(st *State, c *pendingEnvelope) *protocol.Error {
 	r, err := capability.ReadRevocation(c.in.Payload, c.draft.Envelope.TS)
 	if err != nil {
 		return inPayload(err)
@@ -169,7 +169,7 @@ func (p *publication) checkRevoke(st *State, c *candidate) *protocol.Error {
 }
 
 // checkInvite makes the invitation's token, whose hash alone is kept.
-func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
+func (p *publishBatch) checkInvite(st *State, c *pendingEnvelope) *protocol.Error {
 	e := &c.draft.Envelope
 	g, err := capability.ReadInvite(e.ID, e.From, c.in.Payload, e.TS)
 	if err != nil {
@@ -186,7 +186,7 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 		return err
 	}
 	c.invite = &protocol.InviteAck{ParticipantID: g.Recipient}
-	if st.member(g.Recipient).standing == standingGuest {
+	if st.member(g.Recipient).origin == originGuest {
 		return nil // its token is the issuer's
 	}
 	token, hash := p.space.hub.services.NewToken()
@@ -202,22 +202,22 @@ func (p *publication) checkInvite(st *State, c *candidate) *protocol.Error {
 // checkIdentityGiven checks an invitation against the participant that its token
 // lets the bearer be. The inviter must be able to delegate all that the
 // participant holds, and must not take over an identity that has another owner.
-func (p *publication) checkIdentityGiven(st *State, g capability.Grant) *protocol.Error {
+func (p *publishBatch) checkIdentityGiven(st *State, g capability.Grant) *protocol.Error {
 	id := g.Recipient
 	_, configured := p.space.config().Participants[id]
 	m := st.member(id)
 	switch {
-	case configured && !st.kicked(id):
+	case configured && !st.isKicked(id):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token; grant capabilities instead.", id)
 	case configured:
-	case m.standing == standingGuest && !st.kicked(id):
+	case m.origin == originGuest && !st.isKicked(id):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token of the issuer; grant capabilities instead.", id)
-	case m.standing == standingInvited && m.inviter != p.from.ID && !st.observes(p.from.ID, p.now):
+	case m.origin == originInvited && m.inviter != p.from.ID && !st.observes(p.from.ID, p.now):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s was invited by %s; only %s or a participant with the capability observe can invite it again.", id, m.inviter, m.inviter)
-	case m.standing == 0 && p.space.config().Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
+	case m.origin == 0 && p.space.config().Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it must begin with " + protocol.InvitedPrefix,
 			Message: "In this space other names belong to users of its token issuer; choose an id that begins with " + protocol.InvitedPrefix + "."}
-	case m.standing == 0:
+	case m.origin == 0:
 		return nil
 	}
 	g.Capabilities = st.ledger.Effective(id, p.now).Capabilities()
@@ -235,7 +235,7 @@ func inPayload(err *protocol.Error) *protocol.Error {
 // admitGuest makes a participant known that the configuration does not name,
 // so that others can address it when it is away, at every gateway.
 func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) *protocol.Error {
-	if s.Knows(id) {
+	if s.IsKnown(id) {
 		return nil
 	}
 	e, err := protocol.FromGateway(s.hub.newID(), KindSystemMember, s.now(), map[string]any{"participant_id": id})

@@ -99,7 +99,7 @@ type creations struct {
 	byKey map[bucketKey]*allowance
 }
 
-func (c *creations) take(key bucketKey, now time.Time) bool {
+func (c *creations) allow(key bucketKey, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.byKey[key]
@@ -110,7 +110,7 @@ func (c *creations) take(key bucketKey, now time.Time) bool {
 		a = &allowance{}
 		c.byKey[key] = a
 	}
-	return a.take(now, creationRate, creationBurst)
+	return a.allow(now, creationRate, creationBurst)
 }
 
 // sweep drops what is full again.
@@ -141,7 +141,7 @@ func (h *Hub) SpaceFor(ctx context.Context, name string, who protocol.Participan
 	if err != nil {
 		return nil, err
 	}
-	if newest == 0 && !h.creations.take(bucketKey{cfg.pattern(), false, who}, h.services.Clock()) {
+	if newest == 0 && !h.creations.allow(bucketKey{cfg.pattern(), false, who}, h.services.Clock()) {
 		refused := protocol.Errorf(protocol.CodeTooMany, "You make new spaces too fast; wait a moment before the next one.")
 		refused.RetryAfterMS = int64(1000 / creationRate)
 		return nil, refused

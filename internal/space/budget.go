@@ -31,7 +31,7 @@ func (h *Hub) reclaimRings() {
 		return
 	}
 	defer b.reclaiming.Unlock()
-	spaces := h.some()
+	spaces := h.openSpaces()
 	sizes := make([]int, len(spaces))
 	for i, s := range spaces {
 		sizes[i] = s.ring.size()

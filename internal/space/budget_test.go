@@ -63,7 +63,7 @@ func TestRings_TotalIsBounded(t *testing.T) {
 		t.Errorf("the quiet space holds %d bytes, and held %d", quiet.ring.size(), held)
 	}
 	sum := 0
-	for _, s := range h.some() {
+	for _, s := range h.openSpaces() {
 		sum += s.ring.size()
 	}
 	if int64(sum) != h.rings.used.Load() {
@@ -71,7 +71,7 @@ func TestRings_TotalIsBounded(t *testing.T) {
 	}
 	size := last.ring.size()
 	before := h.rings.used.Load()
-	last.closed()
+	last.release()
 	if used := h.rings.used.Load(); used != before-int64(size) {
 		t.Errorf("%d bytes are counted after a space with %d of %d was closed", used, size, before)
 	}

@@ -88,8 +88,8 @@ func newContexts() *contexts {
 	}
 }
 
-// note folds one entry into the tree.
-func (t *contexts) note(e *journal.Entry) {
+// apply folds one entry into the tree.
+func (t *contexts) apply(e *journal.Entry) {
 	env := &e.Envelope
 	if e.Hidden || env.Context == "" && env.Kind != protocol.KindReasoningStart && env.Kind != protocol.KindReasoningCancel {
 		return
@@ -97,7 +97,7 @@ func (t *contexts) note(e *journal.Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if path, opens := env.Opens(); opens {
-		t.begin(path, e)
+		t.openContext(path, e)
 	}
 	if env.Context == "" {
 		t.cancelByCorrelation(env)
@@ -109,7 +109,7 @@ func (t *contexts) note(e *journal.Entry) {
 		c.Implicit = true
 	}
 	if c.Implicit && c.start.isAddressed() && !isAddressed(env, e.Audience) {
-		c.start = about(e) // without a start, the first broadcast decides who knows of it
+		c.start = visibilityEntry(e) // without a start, the first broadcast decides who knows of it
 	}
 	if isAddressed(env, e.Audience) {
 		c.addressed.add(env)
@@ -117,13 +117,13 @@ func (t *contexts) note(e *journal.Entry) {
 		c.Counts.add(env)
 	}
 	if env.Kind.ClosesContext() {
-		t.end(c, env)
+		t.closeContext(c, env)
 	}
 }
 
-// begin notes a reasoning.start; something may have been said in the context
+// openContext notes a reasoning.start; something may have been said in the context
 // before its start was.
-func (t *contexts) begin(path protocol.ContextPath, e *journal.Entry) {
+func (t *contexts) openContext(path protocol.ContextPath, e *journal.Entry) {
 	c := t.byPath[path]
 	if c == nil {
 		c = t.add(path, e)
@@ -134,14 +134,14 @@ func (t *contexts) begin(path protocol.ContextPath, e *journal.Entry) {
 	c.Opener, c.Started = e.Envelope.From, wireTime{e.Envelope.TS}
 	c.Answers = e.Envelope.Correlation.IDs
 	c.Message = textOf(&e.Envelope)
-	c.start = about(e)
+	c.start = visibilityEntry(e)
 	if c.State == ContextReasoning {
 		t.open[c.Opener]++
 	}
 }
 
-// about returns the part of an entry that decides who may see it.
-func about(e *journal.Entry) *Entry {
+// visibilityEntry returns the part of an entry that decides who may see it.
+func visibilityEntry(e *journal.Entry) *Entry {
 	slim := *e
 	slim.Envelope.Payload, slim.Envelope.Extra = nil, nil
 	return newEntry(&slim)
@@ -153,7 +153,7 @@ func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
 	}
 	c := &Context{
 		Path: path, Opener: e.Envelope.From, State: ContextReasoning,
-		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: about(e),
+		Started: wireTime{e.Envelope.TS}, Seq: e.Envelope.Seq, start: visibilityEntry(e),
 	}
 	t.byPath[path] = c
 	t.byLast[path.Last()] = path
@@ -193,11 +193,11 @@ func (t *contexts) closed(c *Context) {
 	}
 }
 
-// end closes a context, and those below it that its opener left open: a client
+// closeContext closes a context, and those below it that its opener left open: a client
 // that names its contexts itself opens one with its start that it never uses.
-func (t *contexts) end(c *Context, e *protocol.Envelope) {
+func (t *contexts) closeContext(c *Context, e *protocol.Envelope) {
 	if c.State == ContextReasoning {
-		t.endOne(c, e)
+		t.closeOne(c, e)
 	}
 	root, _, _ := strings.Cut(string(c.Path), "/")
 	if t.nested[root] == 0 {
@@ -208,12 +208,12 @@ func (t *contexts) end(c *Context, e *protocol.Envelope) {
 			continue
 		}
 		if inner := t.byPath[path]; inner.Opener == c.Opener && inner.State == ContextReasoning {
-			t.endOne(inner, e)
+			t.closeOne(inner, e)
 		}
 	}
 }
 
-func (t *contexts) endOne(c *Context, e *protocol.Envelope) {
+func (t *contexts) closeOne(c *Context, e *protocol.Envelope) {
 	c.State = ContextConcluded
 	if e.Kind == protocol.KindReasoningCancel {
 		c.State = ContextCancelled
@@ -247,7 +247,7 @@ func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
 	}
 	for _, id := range e.Correlation.IDs {
 		if c := t.byPath[t.byLast[string(id)]]; c != nil {
-			t.end(c, e)
+			t.closeContext(c, e)
 		}
 	}
 }
@@ -308,7 +308,7 @@ func (t *contexts) openOf(id protocol.ParticipantID) int {
 // Contexts returns the tree below prefix ("" is all of it) as far as the
 // participant may see it, oldest first.
 func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
-	sight, now := s.SightOf(who), s.now()
+	sight, now := s.VisibilityOf(who), s.now()
 	t := s.contexts
 	t.mu.Lock()
 	copies := make(map[protocol.ContextPath]*Context)
@@ -329,7 +329,7 @@ func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
 	roots := []*Context{}
 	for _, path := range order {
 		c := copies[path]
-		s.settleTimes(c, now)
+		s.setTimes(c, now)
 		if parent := nearest(copies, path); parent != nil {
 			parent.Children = append(parent.Children, c)
 			continue
@@ -339,7 +339,7 @@ func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
 	return roots
 }
 
-func (s *Space) settleTimes(c *Context, now time.Time) {
+func (s *Space) setTimes(c *Context, now time.Time) {
 	end := now
 	if c.Ended != nil {
 		end = c.Ended.Time

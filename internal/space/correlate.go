@@ -19,7 +19,7 @@ type parent struct {
 
 // parents finds the envelopes that e correlates to, each once. Unknown ids are
 // left out, unless they are names of contexts.
-func (p *publication) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
+func (p *publishBatch) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
 	var found []*parent
 	for i, id := range e.Correlation.IDs {
 		if slices.Contains(e.Correlation.IDs[:i], id) {
@@ -44,7 +44,7 @@ func (p *publication) parents(ctx context.Context, e *protocol.Envelope) ([]*par
 // namedContext finds the context with a name, among those of the space and of the
 // envelopes that wait. Of the envelope that opened it, it returns only the sender
 // and the thread: a name widens who sees an envelope, and decides nothing.
-func (p *publication) namedContext(name protocol.ID) (parent, bool) {
+func (p *publishBatch) namedContext(name protocol.ID) (parent, bool) {
 	if opener, thread, ok := p.space.contexts.named(name); ok {
 		return parent{envelope: &protocol.Envelope{From: opener}, thread: thread}, true
 	}
@@ -61,7 +61,7 @@ func (p *publication) namedContext(name protocol.ID) (parent, bool) {
 func threadOf(parents []*parent) []protocol.ParticipantID {
 	var thread []protocol.ParticipantID
 	add := func(id protocol.ParticipantID) {
-		if id != protocol.GatewayID && id != anybody && !slices.Contains(thread, id) {
+		if id != protocol.GatewayID && id != allParticipants && !slices.Contains(thread, id) {
 			thread = append(thread, id)
 		}
 	}
@@ -74,9 +74,9 @@ func threadOf(parents []*parent) []protocol.ParticipantID {
 	return thread
 }
 
-// anybody in a thread makes an addressed envelope visible to all participants. It
+// allParticipants in a thread makes an addressed envelope visible to all participants. It
 // is no valid participant id.
-const anybody protocol.ParticipantID = "*"
+const allParticipants protocol.ParticipantID = "*"
 
 // recordsOwnCall reports whether e is a request that its sender addresses to
 // itself alone, explained by a thought of its own that is not addressed. Such a
@@ -93,7 +93,7 @@ func recordsOwnCall(e *protocol.Envelope, parents []*parent) bool {
 
 // parent finds an envelope by its id: among those that wait, in the ring, in
 // the journal, and again once this gateway has caught up with the others.
-func (p *publication) parent(ctx context.Context, id protocol.ID) (parent, error) {
+func (p *publishBatch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 	for _, c := range p.waiting {
 		if c.draft.Envelope.ID == id {
 			return parent{&c.draft.Envelope, c.draft.Audience, c.spelling}, nil
@@ -123,7 +123,7 @@ func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
 
 // catchUp returns when this gateway has applied everything that was durable
 // when the publication began, at any gateway.
-func (p *publication) catchUp(ctx context.Context) error {
+func (p *publishBatch) catchUp(ctx context.Context) error {
 	if p.caughtUp {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (p *publication) catchUp(ctx context.Context) error {
 // current runs a check of the space's state. A refusal may rest on a state that
 // lacks what another gateway has acknowledged already, such as a grant: then the
 // check is run again once this gateway has caught up.
-func (p *publication) current(ctx context.Context, check func() *protocol.Error) *protocol.Error {
+func (p *publishBatch) current(ctx context.Context, check func() *protocol.Error) *protocol.Error {
 	err := check()
 	if err == nil || p.caughtUp || err.Code == protocol.CodeUnavailable || err.Code == protocol.CodeRateLimited {
 		return err

@@ -25,15 +25,15 @@ func errRetired() *protocol.Error {
 //
 // One goroutine may use a cursor.
 type Cursor struct {
-	space *Space
-	seq   protocol.Seq // everything up to here has been read
-	wake  chan struct{}
-	batch []*Entry
+	space  *Space
+	seq    protocol.Seq // everything up to here has been read
+	wakeup chan struct{}
+	batch  []*Entry
 }
 
 // Follow returns a cursor that stands behind an entry. Close must be called.
 func (s *Space) Follow(after protocol.Seq) *Cursor {
-	c := &Cursor{space: s, seq: after, wake: make(chan struct{}, 1), batch: make([]*Entry, 0, deliveryEntries)}
+	c := &Cursor{space: s, seq: after, wakeup: make(chan struct{}, 1), batch: make([]*Entry, 0, deliveryEntries)}
 	s.cursors.add(c)
 	return c
 }
@@ -62,7 +62,7 @@ func (c *Cursor) Next(ctx context.Context) ([]*Entry, protocol.Seq, error) {
 			return nil, c.seq, ErrRetired
 		}
 		select {
-		case <-c.wake:
+		case <-c.wakeup:
 		case <-ctx.Done():
 			return nil, c.seq, context.Cause(ctx)
 		}
@@ -119,10 +119,10 @@ func (c *Cursor) take(entries []*Entry) {
 	}
 }
 
-// rouse tells the cursor that there may be more.
-func (c *Cursor) rouse() {
+// wake tells the cursor that there may be more.
+func (c *Cursor) wake() {
 	select {
-	case c.wake <- struct{}{}:
+	case c.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -157,22 +157,22 @@ type Viewer struct {
 	VisibleAfter protocol.Seq
 }
 
-// Sight is what a viewer may see at one moment.
-type Sight struct {
+// Visibility is what a viewer may see at one moment.
+type Visibility struct {
 	Viewer
 	everyone bool
 	observes bool
 }
 
-// SightOf returns what a viewer may see now, by its rights and the
+// VisibilityOf returns what a viewer may see now, by its rights and the
 // configuration.
-func (s *Space) SightOf(who Viewer) Sight {
-	return s.state.Load().sight(who, s.now())
+func (s *Space) VisibilityOf(who Viewer) Visibility {
+	return s.state.Load().visibility(who, s.now())
 }
 
-// Sees reports whether section 1 lets the viewer see an envelope of the log that
+// Allows reports whether section 1 lets the viewer see an envelope of the log that
 // is not hidden; thread is [Entry.Thread].
-func (v Sight) Sees(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
+func (v Visibility) Allows(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
 	if !isAddressed(e, thread) || v.everyone || v.observes {
 		return true
 	}

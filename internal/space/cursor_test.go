@@ -113,7 +113,7 @@ func TestRangeAndSight(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, who := range []protocol.ParticipantID{"alice", "bob", "carol", "watcher"} {
-			if r.SightOf(space.Viewer{ID: who}).Sees(e.Envelope, e.Thread()) {
+			if r.VisibilityOf(space.Viewer{ID: who}).Allows(e.Envelope, e.Thread()) {
 				sees[who] = append(sees[who], e.Envelope.ID)
 			}
 		}
@@ -138,13 +138,13 @@ func TestNudge(t *testing.T) {
 		t.Fatalf("no welcome: %v", err)
 	}
 	seq := r.must("alice", chat("m"))
-	m.Nudge()
+	m.Notify()
 	for d.Seq < seq {
 		if err := m.Next(t.Context(), &d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !d.Nudged || len(d.Entries) != 0 {
+	if !d.Notified || len(d.Entries) != 0 {
 		t.Errorf("delivery %+v", d)
 	}
 }

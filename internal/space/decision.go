@@ -27,7 +27,7 @@ func proposalsAmong(parents []*parent) []*parent {
 // checkDecision holds an envelope that fulfills, rejects or withdraws a proposal
 // against the proposal and against the sender's right to decide. That it is the
 // first decision is up to the journal.
-func (p *publication) checkDecision(st *State, c *candidate) *protocol.Error {
+func (p *publishBatch) checkDecision(st *State, c *pendingEnvelope) *protocol.Error {
 	e := &c.draft.Envelope
 	if e.Kind == protocol.KindMCPWithdraw {
 		if err := checkProposer(e, c.proposals); err != nil {
@@ -43,7 +43,7 @@ func (p *publication) checkDecision(st *State, c *candidate) *protocol.Error {
 		return nil
 	}
 	x := c.proposals[0]
-	if !p.space.SightOf(p.from.viewer()).Sees(x.envelope, x.thread) {
+	if !p.space.VisibilityOf(p.from.viewer()).Allows(x.envelope, x.thread) {
 		return p.notDecider(st, e)
 	}
 	proposed := proposedBy(x.envelope)
@@ -76,7 +76,7 @@ func checkProposer(e *protocol.Envelope, proposals []*parent) *protocol.Error {
 // grantsDecision reports whether the capability decide allows an envelope that
 // no other capability does: a rejection, or a request that makes the proposed
 // call as it is.
-func (p *publication) grantsDecision(rights capability.Rights, c *candidate) bool {
+func (p *publishBatch) grantsDecision(rights capability.Rights, c *pendingEnvelope) bool {
 	e := &c.in.Envelope
 	if len(c.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || c.in.Payload.Get("edited").Bool() {
 		return false
@@ -115,7 +115,7 @@ func mismatch(message string) *protocol.Error {
 	return protocol.Errorf(protocol.CodeProposalMismatch, "%s", message)
 }
 
-func (p *publication) notDecider(st *State, e *protocol.Envelope) *protocol.Error {
+func (p *publishBatch) notDecider(st *State, e *protocol.Envelope) *protocol.Error {
 	err := p.violation(st, e.Kind)
 	err.Message = "You may not decide on this proposal: none of your capabilities for decide matches it."
 	return err

@@ -97,22 +97,22 @@ func (s *Space) put(entries []*journal.Entry) {
 		if e.Envelope.Seq <= head {
 			continue // read when the space was opened
 		}
-		s.contexts.note(e)
-		s.streams.note(&e.Envelope)
-		s.texts.note(s, &e.Envelope)
+		s.contexts.apply(e)
+		s.streams.apply(&e.Envelope)
+		s.texts.apply(s, &e.Envelope)
 	}
 	s.ring.put(out)
 	s.announceInvited(out)
 	s.closeRemoved(before, s.state.Load()) // behind what they still get
-	s.rouse()
+	s.wakeAll()
 }
 
-func (s *Space) rouse() {
+func (s *Space) wakeAll() {
 	for _, m := range s.members() {
-		m.rouse()
+		m.wake()
 	}
 	for _, c := range s.following() {
-		c.rouse()
+		c.wake()
 	}
 }
 
@@ -155,7 +155,7 @@ func (s *Space) closeRemoved(before, after *State) {
 	}
 	for _, m := range s.members() {
 		switch {
-		case after.kicked(m.ID) && !before.kicked(m.ID):
+		case after.isKicked(m.ID) && !before.isKicked(m.ID):
 			m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", UpTo: after.seq})
 		case m.VisibleAfter != 0 && after.member(m.ID).at != m.VisibleAfter:
 			m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token was replaced by that of a new invitation", UpTo: after.seq})
@@ -168,21 +168,21 @@ func (s *Space) closeRemoved(before, after *State) {
 func (s *Space) refreshRights(before, after *State, recipient protocol.ParticipantID) {
 	now := s.now()
 	for _, m := range s.members() {
-		m.refreshSight()
+		m.refreshVisibility()
 		if m.ID == recipient || !before.sameRights(after, m.ID, now) {
 			m.welcomeAgain()
 		}
 	}
 }
 
-// refreshSight notes what the member may see now. Several that change the state
+// refreshVisibility notes what the member may see now. Several that change the state
 // may call it at the same time: the last one to store has looked at the state
 // that the last one has made.
-func (m *Member) refreshSight() {
+func (m *Member) refreshVisibility() {
 	for {
 		st := m.space.state.Load()
-		sight := st.sight(m.Viewer(), m.space.now())
-		m.sight.Store(&sight)
+		sight := st.visibility(m.Viewer(), m.space.now())
+		m.visibility.Store(&sight)
 		if m.space.state.Load() == st {
 			return
 		}
@@ -193,5 +193,5 @@ func (m *Member) welcomeAgain() {
 	m.mu.Lock()
 	m.welcomeDue = true
 	m.mu.Unlock()
-	m.rouse()
+	m.wake()
 }

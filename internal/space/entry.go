@@ -87,18 +87,18 @@ func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Ex
 
 // visibleTo reports whether section 1 lets a participant see the entry. The
 // answer is never kept: a reload changes it.
-func (e *Entry) visibleTo(v Sight) bool {
+func (e *Entry) visibleTo(v Visibility) bool {
 	if e.hidden || e.except == v.ID || e.targeted && !v.observes && !e.Envelope.AddressedTo(v.ID) {
 		return false
 	}
-	return v.Sees(e.Envelope, e.thread)
+	return v.Allows(e.Envelope, e.thread)
 }
 
 // isAddressed reports whether some participants may not see the entry.
 func (e *Entry) isAddressed() bool { return isAddressed(e.Envelope, e.thread) }
 
 func isAddressed(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
-	return len(e.To) > 0 && !slices.Contains(thread, anybody)
+	return len(e.To) > 0 && !slices.Contains(thread, allParticipants)
 }
 
 // encodeTogether makes the default frames of entries in one block of memory,

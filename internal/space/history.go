@@ -42,12 +42,12 @@ type Page struct {
 	Next    protocol.Seq
 	HasMore bool
 
-	space   *Space
-	sight   Sight
-	matcher *protocol.Matcher
-	limiter Limiter // nil: what is looked at is not charged
-	query   journal.Query
-	limit   int
+	space      *Space
+	visibility Visibility
+	matcher    *protocol.Matcher
+	limiter    Limiter // nil: what is looked at is not charged
+	query      journal.Query
+	limit      int
 }
 
 // History begins a page of what a participant may see of the log.
@@ -67,7 +67,7 @@ func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page,
 		return nil, refused
 	}
 	p := &Page{
-		Log: s.logID, Next: q.Since, space: s, sight: s.SightOf(who), matcher: matcher, limiter: limiter, limit: min(q.Limit, MaxHistory),
+		Log: s.logID, Next: q.Since, space: s, visibility: s.VisibilityOf(who), matcher: matcher, limiter: limiter, limit: min(q.Limit, MaxHistory),
 		query: journal.Query{After: q.Since, Before: q.Before, Context: q.Context, Backwards: q.Backwards},
 	}
 	if p.limit <= 0 {
@@ -100,7 +100,7 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
 			scanned++
 			p.Next = je.Envelope.Seq
 			e := newEntry(je)
-			if !e.visibleTo(p.sight) || !p.matcher.Match(e.Envelope) {
+			if !e.visibleTo(p.visibility) || !p.matcher.Match(e.Envelope) {
 				continue
 			}
 			found++
@@ -149,7 +149,7 @@ func (s *Space) Envelope(ctx context.Context, who Viewer, id protocol.ID) (*Entr
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
 	}
 	if err == nil {
-		if e := newEntry(je); e.visibleTo(s.SightOf(who)) {
+		if e := newEntry(je); e.visibleTo(s.VisibilityOf(who)) {
 			return e, nil
 		}
 	}

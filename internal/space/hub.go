@@ -135,7 +135,7 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	}
 	close(s.opened)
 	if s.retired.Load() {
-		s.closed()
+		s.release()
 	}
 	h.mu.Lock()
 	cfg, configured := h.config(s.name)
@@ -185,10 +185,10 @@ func (s *Space) load(ctx context.Context) error {
 	}
 	slices.Reverse(recent)
 	for _, e := range recent {
-		s.contexts.note(e)
+		s.contexts.apply(e)
 		if s.hub.services.Peers != nil { // otherwise the owner of every stream has left
-			s.streams.note(&e.Envelope)
-			s.texts.note(s, &e.Envelope)
+			s.streams.apply(&e.Envelope)
+			s.texts.apply(s, &e.Envelope)
 		}
 	}
 	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)
@@ -198,7 +198,7 @@ func (s *Space) load(ctx context.Context) error {
 
 // Open returns the spaces that are open, sorted by name.
 func (h *Hub) Open() []*Space {
-	list := h.some()
+	list := h.openSpaces()
 	slices.SortFunc(list, func(a, b *Space) int { return compare(a.name, b.name) })
 	return list
 }
@@ -236,7 +236,7 @@ func (s *Space) reconfigure(cfg *Config) {
 	after := before.withConfig(cfg)
 	s.state.Store(after)
 	for _, m := range s.members() { // before the next envelope is delivered
-		m.refreshSight()
+		m.refreshVisibility()
 	}
 	s.deliverMu.Unlock()
 
@@ -268,19 +268,19 @@ func (h *Hub) Configured(name string) bool {
 
 // ReceiveLive gives a live message of another gateway to its space.
 func (h *Hub) ReceiveLive(name string, message []byte) {
-	if s := h.opened(name); s != nil {
+	if s := h.lookupOpen(name); s != nil {
 		s.receiveLive(message)
 	}
 }
 
 // SetRemote takes who is connected to a space at the other gateways.
 func (h *Hub) SetRemote(name string, there []Connected) {
-	if s := h.opened(name); s != nil {
+	if s := h.lookupOpen(name); s != nil {
 		s.setRemote(there)
 	}
 }
 
-func (h *Hub) opened(name string) *Space {
+func (h *Hub) lookupOpen(name string) *Space {
 	s := h.lookup(name)
 	if s == nil {
 		return nil
@@ -312,7 +312,7 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 					h.services.Logger.Warn("tokens of invitations cannot be checked", "error", err)
 				}
 			}
-			for _, s := range h.some() {
+			for _, s := range h.openSpaces() {
 				s.expire(last, now)
 				s.announceDue(now)
 				s.ring.expire(now.Add(-ringAge))
@@ -338,7 +338,7 @@ const (
 func (h *Hub) replaced(affected func(space string) bool) {
 	h.mu.Lock()
 	var dropped []*Space
-	for s := range h.all() {
+	for s := range h.allSpaces() {
 		if affected(s.name) {
 			s.retired.Store(true)
 			h.spaces.Delete(s.name)
@@ -356,11 +356,11 @@ func (h *Hub) replaced(affected func(space string) bool) {
 			m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "the log of the space was replaced; connect again", Now: true})
 		}
 		for _, c := range s.following() {
-			c.rouse()
+			c.wake()
 		}
 		select {
 		case <-s.opened:
-			s.closed()
+			s.release()
 		default: // open sees that it is retired
 		}
 	}
@@ -377,9 +377,9 @@ func (h *Hub) retire(s *Space, now time.Time) {
 	s.retired.Store(true)
 	h.spaces.CompareAndDelete(s.name, s)
 	h.mu.Unlock()
-	s.closed()
+	s.release()
 	for _, c := range s.following() {
-		c.rouse()
+		c.wake()
 	}
 }
 
@@ -394,7 +394,7 @@ func (s *Space) expire(last, now time.Time) {
 			continue
 		}
 		if grantsEnded && !sameList(state.ledger.Display(m.ID, last), state.ledger.Display(m.ID, now)) {
-			m.refreshSight()
+			m.refreshVisibility()
 			m.welcomeAgain()
 		}
 	}

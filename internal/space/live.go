@@ -8,9 +8,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// sayLive delivers an envelope that the log does not keep. Its id must be free
+// admitLive delivers an envelope that the log does not keep. Its id must be free
 // all the same.
-func (p *publication) sayLive(ctx context.Context, c *candidate) {
+func (p *publishBatch) admitLive(ctx context.Context, c *pendingEnvelope) {
 	taken, err := parent{}, journal.ErrNotFound
 	if c.in.Envelope.ID != "" {
 		taken, err = p.space.find(ctx, c.draft.Envelope.ID)
@@ -47,7 +47,7 @@ func (s *Space) putLive(list ...*Entry) {
 	s.ring.put(list)
 	s.deliverMu.Unlock()
 	s.hub.reclaimRings()
-	s.rouse()
+	s.wakeAll()
 }
 
 // receiveLive takes a live envelope from another gateway. One that would

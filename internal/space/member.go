@@ -66,14 +66,14 @@ type Member struct {
 	failing      time.Time // since when the journal cannot be read; zero: it can
 	retryAt      time.Time // when the journal is read again; zero: at once
 
-	matcher atomic.Pointer[protocol.Matcher]
-	sight   atomic.Pointer[Sight] // of one state; see refreshSight
-	speaks  atomic.Uint32
+	matcher        atomic.Pointer[protocol.Matcher]
+	visibility     atomic.Pointer[Visibility] // of one state; see refreshVisibility
+	currentDialect atomic.Uint32
 
-	asleep atomic.Bool
-	nudged atomic.Bool
-	wake   chan struct{}
-	closed chan struct{}
+	asleep   atomic.Bool
+	notified atomic.Bool
+	wakeup   chan struct{}
+	closed   chan struct{}
 
 	mu         sync.Mutex
 	control    []byte // frames for this member alone
@@ -105,13 +105,13 @@ type Delivery struct {
 	// Seq: with this delivery everything durable up to here has been dealt
 	// with, seen or not.
 	Seq protocol.Seq
-	// Nudged: somebody called Nudge.
-	Nudged bool
+	// Notified: somebody called Nudge.
+	Notified bool
 }
 
 // Empty reports whether there is nothing to write.
 func (d *Delivery) Empty() bool {
-	return len(d.Control) == 0 && len(d.Entries) == 0 && d.Close == nil && !d.Nudged
+	return len(d.Control) == 0 && len(d.Entries) == 0 && d.Close == nil && !d.Notified
 }
 
 // scratch holds room for the entries of a delivery, borrowed while there are
@@ -134,13 +134,13 @@ func (d *Delivery) release() {
 	*d = Delivery{}
 }
 
-// Speaks returns the member's dialect: that of JoinOptions until Switch.
-func (m *Member) Speaks() protocol.Dialect { return protocol.Dialect(m.speaks.Load()) }
+// CurrentDialect returns the member's dialect: that of JoinOptions until Switch.
+func (m *Member) CurrentDialect() protocol.Dialect { return protocol.Dialect(m.currentDialect.Load()) }
 
 // Switch changes the member's dialect and sends a fresh welcome in it. A Sender
 // that was made before keeps the old one.
 func (m *Member) Switch(d protocol.Dialect) {
-	m.speaks.Store(uint32(d))
+	m.currentDialect.Store(uint32(d))
 	m.welcomeAgain()
 }
 
@@ -183,7 +183,7 @@ func (m *Member) sleep(ctx context.Context) error {
 		defer t.Stop()
 		defer m.asleep.Store(false)
 		select {
-		case <-m.wake:
+		case <-m.wakeup:
 		case <-t.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -191,22 +191,22 @@ func (m *Member) sleep(ctx context.Context) error {
 		return nil
 	}
 	if ctx.Done() == nil { // ended by Close: a plain receive costs half
-		<-m.wake
+		<-m.wakeup
 		return nil
 	}
 	select {
-	case <-m.wake:
+	case <-m.wakeup:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// rouse wakes the writer, if it sleeps.
-func (m *Member) rouse() {
+// wake wakes the writer, if it sleeps.
+func (m *Member) wake() {
 	if m.asleep.Load() && m.asleep.Swap(false) {
 		select {
-		case m.wake <- struct{}{}:
+		case m.wakeup <- struct{}{}:
 		default:
 		}
 	}
@@ -216,7 +216,7 @@ func (m *Member) rouse() {
 // reads the journal gets its control frames in a delivery of their own before
 // that: they do not depend on the log.
 func (m *Member) collect(ctx context.Context, d *Delivery) {
-	d.Nudged = m.nudged.Load() && m.nudged.Swap(false)
+	d.Notified = m.notified.Load() && m.notified.Swap(false)
 	d.Control, d.Close = m.takeControl(d.Control[:0])
 	d.Entries, d.Seq = d.Entries[:0], m.seq
 	if d.Close != nil && d.Close.Now {
@@ -232,14 +232,14 @@ func (m *Member) collect(ctx context.Context, d *Delivery) {
 	for len(d.Entries) == 0 && m.advance(ctx, d) {
 		continue
 	}
-	m.settleClose(d)
+	m.deferClose(d)
 	if d.Seq = m.seq; d.Close != nil && d.Close.UpTo > 0 {
 		d.Seq = min(d.Seq, d.Close.UpTo)
 	}
 }
 
-// settleClose puts the end off while there is something to deliver before it.
-func (m *Member) settleClose(d *Delivery) {
+// deferClose puts the end off while there is something to deliver before it.
+func (m *Member) deferClose(d *Delivery) {
 	if d.Close == nil || len(d.Entries) == 0 {
 		return
 	}
@@ -288,8 +288,8 @@ func (m *Member) takeControl(dst []byte) ([]byte, *Closing) {
 	return dst, closing
 }
 
-// own makes an envelope that the gateway says to this member.
-func (m *Member) own(kind protocol.Kind, correlation protocol.ID, payload any) *protocol.Envelope {
+// newControl makes an envelope that the gateway says to this member.
+func (m *Member) newControl(kind protocol.Kind, correlation protocol.ID, payload any) *protocol.Envelope {
 	e, err := protocol.FromGateway(m.space.hub.newID(), kind, m.space.now(), payload)
 	if err != nil { // what the gateway says is made of types that marshal
 		m.space.log.Error("encode an envelope of the gateway's own", "kind", kind, "error", err)
@@ -300,39 +300,39 @@ func (m *Member) own(kind protocol.Kind, correlation protocol.ID, payload any) *
 	return &e
 }
 
-// post queues a frame for this member alone.
-func (m *Member) post(e *protocol.Envelope) {
+// enqueueControl queues a frame for this member alone.
+func (m *Member) enqueueControl(e *protocol.Envelope) {
 	m.mu.Lock()
-	m.control = appendFrame(m.control, m.Speaks(), e)
+	m.control = appendFrame(m.control, m.CurrentDialect(), e)
 	m.mu.Unlock()
-	m.rouse()
+	m.wake()
 }
 
-// Tell sends an envelope of the gateway's own to this member alone. Only the
+// SendControl sends an envelope of the gateway's own to this member alone. Only the
 // member's reader may call it: it waits while the writer is behind, which is
 // how a client that sends and does not read is slowed down.
-func (m *Member) Tell(kind protocol.Kind, correlation protocol.ID, payload any) {
-	e := m.own(kind, correlation, payload)
+func (m *Member) SendControl(kind protocol.Kind, correlation protocol.ID, payload any) {
+	e := m.newControl(kind, correlation, payload)
 	m.mu.Lock()
 	for len(m.control) > maxControlBytes && m.closing == nil {
 		m.drained.Wait()
 	}
-	m.control = appendFrame(m.control, m.Speaks(), e)
+	m.control = appendFrame(m.control, m.CurrentDialect(), e)
 	m.mu.Unlock()
-	m.rouse()
+	m.wake()
 }
 
 // Refuse answers an envelope by system.error; id is empty when it could not
 // be read.
 func (m *Member) Refuse(id protocol.ID, err *protocol.Error) {
-	m.Tell(protocol.KindSystemError, id, err)
+	m.SendControl(protocol.KindSystemError, id, err)
 }
 
-// Nudge makes Next return, even with nothing to deliver: a writer that has more
+// Notify makes Next return, even with nothing to deliver: a writer that has more
 // to say than what the member finds is to look.
-func (m *Member) Nudge() {
-	m.nudged.Store(true)
-	m.rouse()
+func (m *Member) Notify() {
+	m.notified.Store(true)
+	m.wake()
 }
 
 // Ping asks the writer to send a ping.
@@ -340,7 +340,7 @@ func (m *Member) Ping() {
 	m.mu.Lock()
 	m.pingDue = true
 	m.mu.Unlock()
-	m.rouse()
+	m.wake()
 }
 
 // Pong asks the writer to answer a ping; of several, the last is answered.
@@ -348,7 +348,7 @@ func (m *Member) Pong(payload []byte) {
 	m.mu.Lock()
 	m.pong = append(make([]byte, 0, len(payload)), payload...)
 	m.mu.Unlock()
-	m.rouse()
+	m.wake()
 }
 
 // OnClose sets what is called when the connection is to end, so that a writer
@@ -375,7 +375,7 @@ func (m *Member) Close(c Closing) {
 	if hurry != nil && (c.Now || c.UpTo > 0) {
 		hurry()
 	}
-	m.rouse()
+	m.wake()
 }
 
 // Closed is closed when the member's writer has written its last.
@@ -390,7 +390,7 @@ func (m *Member) MarkClosed() {
 
 // Acknowledge answers an admitted envelope by system.ack.
 func (m *Member) Acknowledge(id protocol.ID, seq protocol.Seq) {
-	m.Tell(protocol.KindSystemAck, id, protocol.Ack{Seq: seq})
+	m.SendControl(protocol.KindSystemAck, id, protocol.Ack{Seq: seq})
 }
 
 // Ending reports whether the connection is to end.
@@ -409,6 +409,6 @@ func (m *Member) Subscribe(correlation protocol.ID, f protocol.Filter) *protocol
 		return err
 	}
 	m.matcher.Store(matcher)
-	m.Tell(protocol.KindSystemSubscribed, correlation, f)
+	m.SendControl(protocol.KindSystemSubscribed, correlation, f)
 	return nil
 }

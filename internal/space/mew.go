@@ -89,8 +89,8 @@ func (s *Space) announceInvited(entries []*Entry) {
 			payload["reason"] = json.RawMessage(doc.Root().Get("reason").Raw())
 		}
 		for _, m := range s.members() {
-			if m.Speaks() == protocol.DialectMEW04 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.SightOf(m.Viewer())) {
-				m.post(m.own(protocol.KindSystemPresence, "", payload))
+			if m.CurrentDialect() == protocol.DialectMEW04 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.VisibilityOf(m.Viewer())) {
+				m.enqueueControl(m.newControl(protocol.KindSystemPresence, "", payload))
 			}
 		}
 	}

@@ -43,8 +43,8 @@ type allowance struct {
 	at    time.Time
 }
 
-// take takes one token, if there is one.
-func (a *allowance) take(now time.Time, rate, burst float64) bool {
+// allow takes one token, if there is one.
+func (a *allowance) allow(now time.Time, rate, burst float64) bool {
 	if passed := now.Sub(a.at).Seconds(); passed > 0 {
 		a.spent, a.at = max(0, a.spent-passed*rate), now
 	}
@@ -97,7 +97,7 @@ func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *Entry 
 	if a.present == present {
 		return nil
 	}
-	if !a.frames.take(now, presenceRate, presenceBurst) || !p.all.take(now, spacePresenceRate, spacePresenceBurst) {
+	if !a.frames.allow(now, presenceRate, presenceBurst) || !p.all.allow(now, spacePresenceRate, spacePresenceBurst) {
 		if !a.due {
 			a.due, p.due = true, append(p.due, id)
 		}
@@ -170,7 +170,7 @@ func (s *Space) rosterChangedLocked() {
 
 func (s *Space) reportRosterLocked(now time.Time) {
 	s.presence.reportDue, s.presence.reported = false, now
-	if s.retired.Load() && s.hub.opened(s.name) != nil {
+	if s.retired.Load() && s.hub.lookupOpen(s.name) != nil {
 		return // a space that was opened after this one reports
 	}
 	var here []Connected

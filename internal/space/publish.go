@@ -31,7 +31,7 @@ func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, *protocol.Err
 	if err := s.admitGuest(ctx, id); err != nil {
 		return nil, err
 	}
-	if s.state.Load().kicked(id) {
+	if s.state.Load().isKicked(id) {
 		return nil, protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
 	s.mu.Lock()
@@ -41,7 +41,7 @@ func (s *Space) Sender(ctx context.Context, from Viewer) (*Sender, *protocol.Err
 
 // Sender returns the member as a sender.
 func (m *Member) Sender() *Sender {
-	return &Sender{ID: m.ID, Dialect: m.Speaks(), Observe: m.Observe, space: m.space, who: m.who, visibleAfter: m.VisibleAfter}
+	return &Sender{ID: m.ID, Dialect: m.CurrentDialect(), Observe: m.Observe, space: m.space, who: m.who, visibleAfter: m.VisibleAfter}
 }
 
 // Limits returns the limits that hold for the sender.
@@ -73,7 +73,7 @@ type Outcome struct {
 // done by the decoder), identity and reserved kinds, schema, limits,
 // capability, safety, append.
 func (s *Space) Publish(ctx context.Context, from *Sender, attempts []Attempt) []Outcome {
-	p := publication{space: s, from: from, now: s.now(), outcomes: make([]Outcome, len(attempts))}
+	p := publishBatch{space: s, from: from, now: s.now(), outcomes: make([]Outcome, len(attempts))}
 	for i, a := range attempts {
 		p.admit(ctx, i, a)
 	}
@@ -142,37 +142,37 @@ func (s *Space) count(in *protocol.Inbound, err *protocol.Error) {
 	s.observer().Admitted(in.Envelope.Kind)
 }
 
-// publication is one call of Publish.
-type publication struct {
+// publishBatch is one call of Publish.
+type publishBatch struct {
 	space    *Space
 	from     *Sender
 	now      time.Time
 	outcomes []Outcome
-	waiting  []*candidate // passed the checks, not appended yet
-	caughtUp bool         // the journal's Barrier was passed since the publication began
+	waiting  []*pendingEnvelope // passed the checks, not appended yet
+	caughtUp bool               // the journal's Barrier was passed since the publication began
 }
 
-// candidate is an envelope that has passed the checks that depend on itself
+// pendingEnvelope is an envelope that has passed the checks that depend on itself
 // alone.
-type candidate struct {
-	index       int
-	in          *protocol.Inbound
-	draft       journal.Draft
-	reservation Reservation
-	invite      *protocol.InviteAck
-	proposals   []*parent // that the envelope decides on, if it is of a kind that does
-	judged      bool      // was held against the space's state
-	retry       bool      // was admitted before; its outcome is complete
-	spelling    spelling  // for clients of other dialects
-	use         int       // of the sender's id: the candidate is the use-th envelope with it
-	tokenHash   []byte    // of an invitation
+type pendingEnvelope struct {
+	index        int
+	in           *protocol.Inbound
+	draft        journal.Draft
+	reservation  Reservation
+	invite       *protocol.InviteAck
+	proposals    []*parent // that the envelope decides on, if it is of a kind that does
+	stateChecked bool      // was held against the space's state
+	retry        bool      // was admitted before; its outcome is complete
+	spelling     spelling  // for clients of other dialects
+	use          int       // of the sender's id: the candidate is the use-th envelope with it
+	tokenHash    []byte    // of an invitation
 }
 
 // admit checks one attempt and puts it among those that wait to be appended.
 // What changes who may do what goes out at once, so that whatever stands
 // behind it is held against the new state.
-func (p *publication) admit(ctx context.Context, i int, a Attempt) {
-	c := &candidate{index: i, in: a.In}
+func (p *publishBatch) admit(ctx context.Context, i int, a Attempt) {
+	c := &pendingEnvelope{index: i, in: a.In}
 	p.outcomes[i].ID = a.In.Envelope.ID
 	answered := p.from.answersStream(a.In.Envelope.Kind) != ""
 	if answered || a.In.Envelope.Kind.IsLive() {
@@ -189,7 +189,7 @@ func (p *publication) admit(ctx context.Context, i int, a Attempt) {
 		return
 	}
 	if c.in.Envelope.Kind.IsLive() {
-		p.sayLive(ctx, c)
+		p.admitLive(ctx, c)
 		return
 	}
 	p.followStream(c)
@@ -207,8 +207,8 @@ func duplicate(id protocol.ID) *protocol.Error {
 // the space is in now is a retry of one that was admitted in another: when its
 // sender still had the right to it, say, or by itself, as a revocation of what
 // it has revoked.
-func (p *publication) admittedBefore(ctx context.Context, c *candidate, err *protocol.Error) bool {
-	if !c.judged || err.Code == protocol.CodeUnavailable || c.in.Envelope.ID == "" || p.from.Observe || c.use > 0 {
+func (p *publishBatch) admittedBefore(ctx context.Context, c *pendingEnvelope, err *protocol.Error) bool {
+	if !c.stateChecked || err.Code == protocol.CodeUnavailable || c.in.Envelope.ID == "" || p.from.Observe || c.use > 0 {
 		return false
 	}
 	e, lookupErr := p.space.journal().Lookup(ctx, p.space.name, c.in.Envelope.ID)
@@ -220,7 +220,7 @@ func (p *publication) admittedBefore(ctx context.Context, c *candidate, err *pro
 }
 
 // check runs the checks of the house, from top to bottom.
-func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol.Error) *protocol.Error {
+func (p *publishBatch) check(ctx context.Context, c *pendingEnvelope, decoded *protocol.Error) *protocol.Error {
 	s, e := p.space, &c.in.Envelope
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeUnavailable, "The gateway is going down; send it again once you are connected again.")
@@ -259,7 +259,7 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 	if err := p.complete(ctx, c); err != nil || c.retry {
 		return err
 	}
-	c.judged = true
+	c.stateChecked = true
 	if err := p.current(ctx, func() *protocol.Error { return p.authorize(ctx, c) }); err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (p *publication) check(ctx context.Context, c *candidate, decoded *protocol
 // answerRetry completes the outcome of an envelope that was admitted before. Its
 // bytes stay charged, since answering it takes work too; the buckets of its kind
 // do not.
-func (p *publication) answerRetry(c *candidate, seq protocol.Seq) {
+func (p *publishBatch) answerRetry(c *pendingEnvelope, seq protocol.Seq) {
 	c.retry = true
 	p.outcomes[c.index].Seq = seq
 	if c.reservation != nil {
@@ -293,7 +293,7 @@ func (s *Space) checkNames(from *Sender, in *protocol.Inbound) *protocol.Error {
 		return protocol.Errorf(protocol.CodeReservedKind, "Only the gateway sends %s.", from.Dialect.SpellKind(e.Kind))
 	}
 	for _, id := range e.To {
-		if !s.Knows(id) {
+		if !s.IsKnown(id) {
 			return protocol.Errorf(protocol.CodeUnknownParticipant, "This space knows no participant %q; nothing was delivered.", id)
 		}
 	}
@@ -301,7 +301,7 @@ func (s *Space) checkNames(from *Sender, in *protocol.Inbound) *protocol.Error {
 }
 
 // complete turns the inbound envelope into a draft: what the gateway adds.
-func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Error {
+func (p *publishBatch) complete(ctx context.Context, c *pendingEnvelope) *protocol.Error {
 	e := c.in.Envelope
 	e.From, e.TS = p.from.ID, p.now
 	if e.ID == "" {
@@ -321,7 +321,7 @@ func (p *publication) complete(ctx context.Context, c *candidate) *protocol.Erro
 	}
 	c.draft.Audience = threadOf(parents)
 	if recordsOwnCall(&e, parents) {
-		c.draft.Audience = append(c.draft.Audience, anybody)
+		c.draft.Audience = append(c.draft.Audience, allParticipants)
 	}
 	if decides(e.Kind) {
 		c.proposals = proposalsAmong(parents)
@@ -338,7 +338,7 @@ const minLookup = 1 << 10
 
 // redact puts right what is about to become durable, at the expense of the
 // sender. The log names the rules for which text was taken out, and no text.
-func (p *publication) redact(ctx context.Context, c *candidate) *protocol.Error {
+func (p *publishBatch) redact(ctx context.Context, c *pendingEnvelope) *protocol.Error {
 	e := &c.draft.Envelope
 	safety := p.space.hub.services.Safety
 	if safety == nil || !safety.Applies(e.Kind) || e.Kind == protocol.KindStreamData { // that is inspected as a stream
@@ -398,7 +398,7 @@ func extraOf(e *protocol.Envelope) (protocol.Value, *protocol.Error) {
 }
 
 // refuse ends a candidate: only the envelope bucket stays charged.
-func (p *publication) refuse(c *candidate, err *protocol.Error) {
+func (p *publishBatch) refuse(c *pendingEnvelope, err *protocol.Error) {
 	p.outcomes[c.index].ID, p.outcomes[c.index].Err = c.in.Envelope.ID, err
 	if c.reservation != nil {
 		c.reservation.Cancel(p.now)
@@ -407,7 +407,7 @@ func (p *publication) refuse(c *candidate, err *protocol.Error) {
 
 // flush appends what waits. Whatever the journal finds to have been checked
 // against an outdated state is checked again.
-func (p *publication) flush(ctx context.Context) {
+func (p *publishBatch) flush(ctx context.Context) {
 	for len(p.waiting) > 0 {
 		batch := p.waiting
 		p.waiting = nil
@@ -417,14 +417,14 @@ func (p *publication) flush(ctx context.Context) {
 		}
 		results := p.space.journal().Append(ctx, p.space.name, drafts)
 		for i, r := range results {
-			p.settle(ctx, batch[i], r)
+			p.handleResult(ctx, batch[i], r)
 		}
 	}
 }
 
-func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result) {
+func (p *publishBatch) handleResult(ctx context.Context, c *pendingEnvelope, r journal.Result) {
 	if c.use > 0 && (r.Retry || errors.Is(r.Err, journal.ErrDuplicateID)) {
-		switch again, err := p.placeAgain(ctx, c); {
+		switch again, err := p.reassignID(ctx, c); {
 		case err != nil:
 			p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again."))
 			return
@@ -470,7 +470,7 @@ func (p *publication) settle(ctx context.Context, c *candidate, r journal.Result
 // outcomeUnknown answers for a candidate that may have been appended. The
 // answer names the id to send it again with, which the gateway made if the
 // sender gave none. What was charged stays so.
-func (p *publication) outcomeUnknown(c *candidate, cause error) {
+func (p *publishBatch) outcomeUnknown(c *pendingEnvelope, cause error) {
 	id := c.draft.Envelope.ID
 	p.space.log.Warn("append envelope", "envelope", id, "error", cause)
 	if c.spelling.ID != "" {

@@ -116,7 +116,7 @@ func TestReloadWhileASpaceIsOpened(t *testing.T) {
 	hub.Reload(func(name string) (*space.Config, bool) { return after, name == "lab" })
 	close(slow.answer)
 	opening.Wait()
-	if s.Knows("bob") {
+	if s.IsKnown("bob") {
 		t.Error("the space has the configuration of before")
 	}
 	r := &room{Space: s, t: t, hub: hub, log: slow}

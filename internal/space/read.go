@@ -24,19 +24,19 @@ func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 	first := m.pos
 	m.pos = pos
 	m.space.observer().FromRing(len(entries))
-	d.Entries = m.sift(entries, first)
+	d.Entries = m.filterVisible(entries, first)
 	if pos > m.live {
 		m.live, m.lives = pos, lives
 	}
 	return true
 }
 
-// sift leaves of entries, in place, those that are new to the member and that
+// filterVisible leaves of entries, in place, those that are new to the member and that
 // it may and wants to see. Those that are not durable stand in the ring, from
 // the position first on.
-func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
+func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 	matcher := m.matcher.Load()
-	sight := *m.sight.Load()
+	sight := *m.visibility.Load()
 	out := entries[:0]
 	for i, e := range entries {
 		switch seq := e.Envelope.Seq; {
@@ -45,16 +45,16 @@ func (m *Member) sift(entries []*Entry, first uint64) []*Entry {
 		case seq != 0:
 			m.seq = seq
 		}
-		if m.sees(e, matcher, sight) {
+		if m.isVisible(e, matcher, sight) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// sees reports whether the member is shown the entry. Section 1 says who may
+// isVisible reports whether the member is shown the entry. Section 1 says who may
 // see it, section 6 what no filter hides.
-func (m *Member) sees(e *Entry, matcher *protocol.Matcher, sight Sight) bool {
+func (m *Member) isVisible(e *Entry, matcher *protocol.Matcher, sight Visibility) bool {
 	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(sight) {
 		return false
 	}
@@ -94,8 +94,8 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 		return true
 	}
 	m.space.observer().FromJournal(len(entries))
-	d.Entries = m.sift(entries, 0)
-	if m.Speaks() == protocol.DialectMEUP01 {
+	d.Entries = m.filterVisible(entries, 0)
+	if m.CurrentDialect() == protocol.DialectMEUP01 {
 		encodeTogether(d.Entries)
 	}
 	return true
@@ -127,7 +127,7 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 	}
 	if oldest > 0 && m.seq < oldest-1 {
 		if m.seq > 0 { // it goes out before what it goes on with
-			d.Control = appendFrame(d.Control, m.Speaks(), m.expired(oldest))
+			d.Control = appendFrame(d.Control, m.CurrentDialect(), m.expired(oldest))
 		}
 		m.seq = oldest - 1
 	}
@@ -151,5 +151,5 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 func (m *Member) expired(oldest protocol.Seq) *protocol.Envelope {
 	err := protocol.Errorf(protocol.CodeCursorExpired, "What came before %d is no longer kept; delivery goes on from there.", oldest)
 	err.OldestSeq = oldest
-	return m.own(protocol.KindSystemError, "", err)
+	return m.newControl(protocol.KindSystemError, "", err)
 }

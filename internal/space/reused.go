@@ -59,7 +59,7 @@ func readSpelling(note []byte) (sp spelling) {
 }
 
 // note returns the Note of the candidate's entry.
-func (c *candidate) note() []byte { return c.spelling.note(c.tokenHash) }
+func (c *pendingEnvelope) note() []byte { return c.spelling.note(c.tokenHash) }
 
 // note returns the Note of an entry with this spelling, behind the hash of a
 // token.
@@ -123,10 +123,10 @@ func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
 	return low, nil
 }
 
-// place chooses the id under which a candidate of those dialects is stored, if
+// assignID chooses the id under which a candidate of those dialects is stored, if
 // its sender gave one, or answers it as a retry. above is how many uses of the id
 // the journal is known to have.
-func (p *publication) place(ctx context.Context, c *candidate, above int) error {
+func (p *publishBatch) assignID(ctx context.Context, c *pendingEnvelope, above int) error {
 	id := c.in.Envelope.ID
 	uses, err := p.space.countUses(ctx, id)
 	if err != nil {
@@ -163,10 +163,10 @@ func (p *publication) place(ctx context.Context, c *candidate, above int) error 
 	return nil
 }
 
-// placeAgain handles a draft whose id the journal has already. It reports
+// reassignID handles a draft whose id the journal has already. It reports
 // whether another envelope has it: then the candidate waits to be appended under
 // the next one.
-func (p *publication) placeAgain(ctx context.Context, c *candidate) (bool, error) {
+func (p *publishBatch) reassignID(ctx context.Context, c *pendingEnvelope) (bool, error) {
 	x, err := p.space.find(ctx, c.draft.Envelope.ID)
 	if err != nil {
 		return false, err
@@ -174,7 +174,7 @@ func (p *publication) placeAgain(ctx context.Context, c *candidate) (bool, error
 	if x.envelope.From == p.from.ID && x.spelling.Sum == c.spelling.Sum {
 		return false, nil
 	}
-	if err := p.place(ctx, c, c.use); err != nil || c.retry {
+	if err := p.assignID(ctx, c, c.use); err != nil || c.retry {
 		return c.retry, err
 	}
 	c.draft.Private = c.note()
@@ -183,7 +183,7 @@ func (p *publication) placeAgain(ctx context.Context, c *candidate) (bool, error
 }
 
 // latest returns the id under which the youngest envelope with an id is stored.
-func (p *publication) latest(ctx context.Context, id protocol.ID) (protocol.ID, error) {
+func (p *publishBatch) latest(ctx context.Context, id protocol.ID) (protocol.ID, error) {
 	for i := len(p.waiting) - 1; i >= 0; i-- {
 		if c := p.waiting[i]; c.in.Envelope.ID == id {
 			return c.draft.Envelope.ID, nil
@@ -198,11 +198,11 @@ func (p *publication) latest(ctx context.Context, id protocol.ID) (protocol.ID, 
 
 // references resolves the ids of a candidate and returns the envelopes that it
 // correlates to. A retry is answered.
-func (p *publication) references(ctx context.Context, c *candidate) ([]*parent, error) {
+func (p *publishBatch) references(ctx context.Context, c *pendingEnvelope) ([]*parent, error) {
 	if p.from.Dialect != protocol.DialectMEUP01 {
 		if c.in.Envelope.ID != "" {
 			c.spelling.Sum = sumOf(c.in)
-			if err := p.place(ctx, c, 0); err != nil || c.retry {
+			if err := p.assignID(ctx, c, 0); err != nil || c.retry {
 				return nil, err
 			}
 		}
@@ -212,7 +212,7 @@ func (p *publication) references(ctx context.Context, c *candidate) ([]*parent, 
 	}
 	parents, err := p.parents(ctx, &c.draft.Envelope)
 	if err == nil {
-		err = p.spell(ctx, c, parents)
+		err = p.recordSpelling(ctx, c, parents)
 	}
 	c.draft.Private = c.note()
 	return parents, err
@@ -220,7 +220,7 @@ func (p *publication) references(ctx context.Context, c *candidate) ([]*parent, 
 
 // resolve replaces the ids in a candidate of those dialects by the ids of the
 // youngest envelopes that have them.
-func (p *publication) resolve(ctx context.Context, c *candidate) error {
+func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
 	e := &c.draft.Envelope
 	ids := make([]protocol.ID, len(e.Correlation.IDs))
 	for i, id := range e.Correlation.IDs {
@@ -248,9 +248,9 @@ func (p *publication) resolve(ctx context.Context, c *candidate) error {
 	return nil
 }
 
-// spell notes how clients of those dialects see the candidate's references, if
+// recordSpelling notes how clients of those dialects see the candidate's references, if
 // they lead to envelopes with reused ids.
-func (p *publication) spell(ctx context.Context, c *candidate, parents []*parent) error {
+func (p *publishBatch) recordSpelling(ctx context.Context, c *pendingEnvelope, parents []*parent) error {
 	e := &c.draft.Envelope
 	for _, x := range parents {
 		if x.spelling.ID == "" {

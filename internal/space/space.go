@@ -106,9 +106,9 @@ func (st *State) settings(id protocol.ParticipantID) ParticipantConfig {
 	return *cfg.Guests
 }
 
-// Knows reports whether the participant is known here: configured, invited, or
+// IsKnown reports whether the participant is known here: configured, invited, or
 // a guest who has been here.
-func (s *Space) Knows(id protocol.ParticipantID) bool {
+func (s *Space) IsKnown(id protocol.ParticipantID) bool {
 	st := s.state.Load()
 	_, configured := st.cfg.Participants[id]
 	return configured || st.known(id)
@@ -128,11 +128,11 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 		return nil, err
 	}
 	m := &Member{JoinOptions: o, space: s, welcomeDue: true,
-		wake: make(chan struct{}, 1), closed: make(chan struct{})}
+		wakeup: make(chan struct{}, 1), closed: make(chan struct{})}
 	m.drained = sync.NewCond(&m.mu)
-	m.speaks.Store(uint32(o.Dialect))
+	m.currentDialect.Store(uint32(o.Dialect))
 	m.matcher.Store(matcher)
-	m.refreshSight()
+	m.refreshVisibility()
 	if err := s.startCursor(ctx, m); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	}
 	s.observer().Connections(1)
 	// What has changed while the member came in has not seen it.
-	m.refreshSight()
+	m.refreshVisibility()
 	if s.Kicked(m.ID) {
 		m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", Now: true})
 	}
@@ -193,7 +193,7 @@ func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 	case other, m.Log == "" && m.seq > newest:
 		oldest = max(oldest, 1)
 		m.seq = oldest - 1
-		m.post(m.expired(oldest))
+		m.enqueueControl(m.expired(oldest))
 	case m.seq > newest:
 		return errBehind()
 	}
@@ -240,7 +240,7 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	if s.hub.draining.Load() {
 		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment.")
 	}
-	if s.state.Load().kicked(m.ID) {
+	if s.state.Load().isKicked(m.ID) {
 		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
 	p := s.participantLocked(m.ID)
@@ -313,8 +313,8 @@ func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
 	return p
 }
 
-// closed gives back what a retired space shares with others.
-func (s *Space) closed() {
+// release gives back what a retired space shares with others.
+func (s *Space) release() {
 	if s.ring != nil { // it was opened
 		s.ring.drop()
 	}

@@ -23,29 +23,29 @@ type State struct {
 	seq    protocol.Seq // of the last state entry that is folded in
 	ledger *capability.Ledger
 
-	out         pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
+	kicked      pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
 	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // until when; zero: until resumed
 	members     pmap.Map[protocol.ParticipantID, membership] // without the configured ones
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
 	expiry      pmap.Map[string, string]                     // hashes of those that end, by pmap.TimeKey
 }
 
-// standing says how a participant that the configuration does not name came to
+// origin says how a participant that the configuration does not name came to
 // be known.
-type standing uint8
+type origin uint8
 
 const (
-	standingGuest standing = iota + 1
-	standingInvited
+	originGuest origin = iota + 1
+	originInvited
 )
 
 // membership is how a participant came to be known. What concerns invitations is
 // zero for guests.
 type membership struct {
-	standing standing
-	inviter  protocol.ParticipantID // of the first invitation
-	token    string                 // hash of the last invitation's token, the only one that is good
-	at       protocol.Seq           // of the last invitation
+	origin  origin
+	inviter protocol.ParticipantID // of the first invitation
+	token   string                 // hash of the last invitation's token, the only one that is good
+	at      protocol.Seq           // of the last invitation
 }
 
 // Invitation is what the token of an invitation gives.
@@ -77,10 +77,10 @@ func (st *State) withConfig(cfg *Config) *State {
 	return &next
 }
 
-func (st *State) kicked(id protocol.ParticipantID) bool { return st.out.Has(id) }
-func (st *State) known(id protocol.ParticipantID) bool  { return st.members.Has(id) }
+func (st *State) isKicked(id protocol.ParticipantID) bool { return st.kicked.Has(id) }
+func (st *State) known(id protocol.ParticipantID) bool    { return st.members.Has(id) }
 func (st *State) invited(id protocol.ParticipantID) bool {
-	return st.member(id).standing == standingInvited
+	return st.member(id).origin == originInvited
 }
 
 func (st *State) member(id protocol.ParticipantID) membership {
@@ -97,9 +97,9 @@ func (st *State) observes(id protocol.ParticipantID, now time.Time) bool {
 	return st.ledger.Effective(id, now).Observes()
 }
 
-// sight returns what a viewer may see, by its rights and the configuration.
-func (st *State) sight(who Viewer, now time.Time) Sight {
-	return Sight{who, st.cfg.Everyone, st.observes(who.ID, now)}
+// visibility returns what a viewer may see, by its rights and the configuration.
+func (st *State) visibility(who Viewer, now time.Time) Visibility {
+	return Visibility{who, st.cfg.Everyone, st.observes(who.ID, now)}
 }
 
 // sameRights reports whether a participant holds the same in both states.
@@ -143,7 +143,7 @@ func (st *State) fold(e *journal.Entry) error {
 	case protocol.KindSpaceInvite:
 		return st.invite(e)
 	case protocol.KindSpaceKick:
-		st.out = st.out.Set(participantIn(payload, "participant_id"), struct{}{})
+		st.kicked = st.kicked.Set(participantIn(payload, "participant_id"), struct{}{})
 	case protocol.KindParticipantPause:
 		st.pause(&e.Envelope, payload)
 	case protocol.KindParticipantResume:
@@ -152,7 +152,7 @@ func (st *State) fold(e *journal.Entry) error {
 		}
 	case KindSystemMember:
 		if id := participantIn(payload, "participant_id"); !st.known(id) {
-			st.members = st.members.Set(id, membership{standing: standingGuest})
+			st.members = st.members.Set(id, membership{origin: originGuest})
 		}
 	}
 	return nil
@@ -185,7 +185,7 @@ func (st *State) invite(e *journal.Entry) error {
 		return err
 	}
 	st.dropExpired(e.Envelope.TS)
-	st.out = st.out.Delete(g.Recipient)
+	st.kicked = st.kicked.Delete(g.Recipient)
 	if digest == ([32]byte{}) {
 		g.Invitation = false
 		st.ledger = st.ledger.Apply(g)
@@ -196,7 +196,7 @@ func (st *State) invite(e *journal.Entry) error {
 	if m.inviter == "" {
 		m.inviter = e.Envelope.From
 	}
-	m.standing, m.token, m.at = standingInvited, hash, e.Envelope.Seq
+	m.origin, m.token, m.at = originInvited, hash, e.Envelope.Seq
 	st.members = st.members.Set(g.Recipient, m)
 	st.invitations = st.invitations.Set(hash, Invitation{g.Recipient, g.ExpiresAt, m.at})
 	if !g.ExpiresAt.IsZero() {
@@ -245,7 +245,7 @@ func participantIn(payload protocol.Value, key string) protocol.ParticipantID {
 }
 
 // Kicked reports whether the participant was removed from the space.
-func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().kicked(id) }
+func (s *Space) Kicked(id protocol.ParticipantID) bool { return s.state.Load().isKicked(id) }
 
 // Invited reports whether the participant was invited, rather than configured
 // or a guest.

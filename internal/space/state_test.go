@@ -164,7 +164,7 @@ func TestState_IsImmutable(t *testing.T) {
 		old := states[i]
 		for n := range 10 {
 			id := protocol.ParticipantID(fmt.Sprintf("guest-%d", n))
-			if old.known(id) != again.known(id) || old.kicked(id) != again.kicked(id) || old.paused(id, l.at) != again.paused(id, l.at) ||
+			if old.known(id) != again.known(id) || old.isKicked(id) != again.isKicked(id) || old.paused(id, l.at) != again.paused(id, l.at) ||
 				!old.sameRights(again, id, l.at) || old.invitations.Len() != again.invitations.Len() {
 				t.Fatalf("%s differs in the state before %s", id, e.Envelope.ID)
 			}

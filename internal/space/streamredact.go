@@ -58,9 +58,9 @@ type streamText struct {
 	size   int
 }
 
-// note keeps the streams of reasoning that are opened, and drops those that were
+// apply keeps the streams of reasoning that are opened, and drops those that were
 // closed elsewhere.
-func (t *streamTexts) note(s *Space, e *protocol.Envelope) {
+func (t *streamTexts) apply(s *Space, e *protocol.Envelope) {
 	switch e.Kind {
 	case protocol.KindStreamOpen:
 		if e.Context != "" {
@@ -123,8 +123,8 @@ func (t *streamTexts) remove(s *Space, id string) *streamText {
 	return x
 }
 
-// of returns the streams that a participant has opened, or has written to last.
-func (t *streamTexts) of(id protocol.ParticipantID) []string {
+// byParticipant returns the streams that a participant has opened, or has written to last.
+func (t *streamTexts) byParticipant(id protocol.ParticipantID) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []string
@@ -182,7 +182,7 @@ func (t *streamTexts) full(s *Space, writer protocol.ParticipantID) bool {
 
 // inspected returns the text of the stream that an envelope has data of; nil: its
 // data is not inspected.
-func (p *publication) inspected(c *candidate) (*streamText, *protocol.Error) {
+func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Error) {
 	s, e := p.space, &c.draft.Envelope
 	safety := s.hub.services.Safety
 	if e.Kind != protocol.KindStreamData || safety == nil {
@@ -207,7 +207,7 @@ func (p *publication) inspected(c *candidate) (*streamText, *protocol.Error) {
 
 // redactStream masks a chunk of a stream, at the expense of the sender. It
 // reports whether anything is left to be delivered.
-func (p *publication) redactStream(ctx context.Context, c *candidate) (deliver bool, err *protocol.Error) {
+func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (deliver bool, err *protocol.Error) {
 	x, err := p.inspected(c)
 	if x == nil {
 		return err == nil, err
@@ -250,7 +250,7 @@ func (p *publication) redactStream(ctx context.Context, c *candidate) (deliver b
 }
 
 // stream delivers a chunk of a stream as far as it is not held back.
-func (p *publication) stream(ctx context.Context, c *candidate) {
+func (p *publishBatch) stream(ctx context.Context, c *pendingEnvelope) {
 	switch deliver, err := p.redactStream(ctx, c); {
 	case err != nil:
 		p.refuse(c, err)
@@ -264,7 +264,7 @@ func (p *publication) stream(ctx context.Context, c *candidate) {
 // followStream follows the streams that the sender opens and closes. A stream of
 // reasoning is one before its first chunk comes, and what is held back of a
 // stream is delivered before its close.
-func (p *publication) followStream(c *candidate) {
+func (p *publishBatch) followStream(c *pendingEnvelope) {
 	e := &c.draft.Envelope
 	id := c.in.Payload.Get("stream_id").Text()
 	switch {
@@ -286,7 +286,7 @@ func (x *streamText) writtenBy(id protocol.ParticipantID) bool {
 // endStreamsOf delivers what is held back of the streams of a participant that
 // leaves. Others may go on to write into streams that others opened.
 func (s *Space) endStreamsOf(id protocol.ParticipantID) {
-	for _, stream := range s.texts.of(id) {
+	for _, stream := range s.texts.byParticipant(id) {
 		x := s.texts.find(stream)
 		s.endStream(stream)
 		if x != nil && x.opener != "" && x.opener != id {
@@ -323,6 +323,6 @@ func (s *Space) endStream(id string) {
 		return
 	}
 	e.ID, e.TS, e.Payload = s.hub.newID(), s.now(), payload
-	note := (&candidate{spelling: x.spelling}).note()
+	note := (&pendingEnvelope{spelling: x.spelling}).note()
 	s.publishLive(&journal.Draft{Envelope: e, Audience: x.thread, Private: note})
 }

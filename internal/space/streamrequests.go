@@ -27,7 +27,7 @@ func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 }
 
 // checkStream refuses what the sender may not do to a stream.
-func (p *publication) checkStream(c *candidate) *protocol.Error {
+func (p *publishBatch) checkStream(c *pendingEnvelope) *protocol.Error {
 	kind, payload := c.in.Envelope.Kind, c.in.Payload
 	id := payload.Get("stream_id").Text()
 	s, open := p.space.streams.get(id)
@@ -66,10 +66,10 @@ func (p *publication) checkStream(c *candidate) *protocol.Error {
 	return nil
 }
 
-func (p *publication) checkStreamRequest(c *candidate) *protocol.Error {
+func (p *publishBatch) checkStreamRequest(c *pendingEnvelope) *protocol.Error {
 	var unknown []protocol.ParticipantID
 	for _, id := range targetsIn(c.in.Payload) {
-		if !p.space.Knows(id) {
+		if !p.space.IsKnown(id) {
 			unknown = append(unknown, id)
 		}
 	}
@@ -81,7 +81,7 @@ func (p *publication) checkStreamRequest(c *candidate) *protocol.Error {
 	return p.checkStreamQuota(len(c.in.Envelope.Payload))
 }
 
-func (p *publication) checkStreamOpen(id string) *protocol.Error {
+func (p *publishBatch) checkStreamOpen(id string) *protocol.Error {
 	if len(id) > maxStreamID {
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/stream_id", Detail: "at most 256 bytes",
 			Message: "The id of a stream may have at most 256 bytes."}
@@ -89,7 +89,7 @@ func (p *publication) checkStreamOpen(id string) *protocol.Error {
 	return p.checkStreamQuota(0)
 }
 
-func (p *publication) checkStreamQuota(bytes int) *protocol.Error {
+func (p *publishBatch) checkStreamQuota(bytes int) *protocol.Error {
 	waiting := 0
 	for _, c := range p.waiting {
 		if c.in.Envelope.Kind == protocol.KindStreamOpen {
@@ -105,7 +105,7 @@ func (p *publication) checkStreamQuota(bytes int) *protocol.Error {
 }
 
 // checkStreamOwner refuses a grant, a revocation or a transfer.
-func (p *publication) checkStreamOwner(c *candidate, s *stream, open bool) *protocol.Error {
+func (p *publishBatch) checkStreamOwner(c *pendingEnvelope, s *stream, open bool) *protocol.Error {
 	whom := participantIn(c.in.Payload, "participant_id")
 	switch kind := c.in.Envelope.Kind; {
 	case !open:
@@ -114,7 +114,7 @@ func (p *publication) checkStreamOwner(c *candidate, s *stream, open bool) *prot
 		return protocol.Errorf(protocol.CodeIdentityMismatch, "The stream is %s's.", s.owner)
 	case s.owner != p.from.ID:
 		return protocol.Errorf(protocol.CodeUnauthorized, "The stream is %s's; only its owner can do this.", s.owner)
-	case kind == protocol.KindStreamGrantWrite && !p.space.Knows(whom):
+	case kind == protocol.KindStreamGrantWrite && !p.space.IsKnown(whom):
 		return protocol.Errorf(protocol.CodeParticipantNotFound, "This space knows no participant of that id.")
 	case kind == protocol.KindStreamRevokeWrite && whom == s.owner:
 		return protocol.Errorf(protocol.CodeInvalidOperation, "The owner of a stream always may write; transfer or close it instead.")
@@ -126,7 +126,7 @@ func (p *publication) checkStreamOwner(c *candidate, s *stream, open bool) *prot
 
 // addressData addresses stream data to the targets of its stream. A raw frame,
 // which has neither addressees nor a context, gets those of the stream.
-func (p *publication) addressData(c *candidate) {
+func (p *publishBatch) addressData(c *pendingEnvelope) {
 	s, open := p.space.streams.get(c.in.Payload.Get("stream_id").Text())
 	if !open {
 		return
@@ -148,7 +148,7 @@ func (p *publication) addressData(c *candidate) {
 // answerStream answers an admitted request about a stream, to all that may see
 // the stream. The id of a stream that the gateway opens is that of its
 // stream.open, so that no id is ever given twice.
-func (p *publication) answerStream(ctx context.Context, c *candidate) *protocol.Error {
+func (p *publishBatch) answerStream(ctx context.Context, c *pendingEnvelope) *protocol.Error {
 	request, kind := &c.draft.Envelope, p.from.answersStream(c.draft.Envelope.Kind)
 	if kind == "" {
 		return nil

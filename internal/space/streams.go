@@ -52,9 +52,9 @@ type streams struct {
 	open map[string]stream
 }
 
-// note folds an entry of the log. A request about a stream has an effect only if
+// apply folds an entry of the log. A request about a stream has an effect only if
 // its sender owns the stream at that place in the log.
-func (t *streams) note(e *protocol.Envelope) {
+func (t *streams) apply(e *protocol.Envelope) {
 	if namespace, _ := e.Kind.Split(); namespace != "stream" {
 		return
 	}
@@ -209,10 +209,10 @@ func without(list []protocol.ParticipantID, id protocol.ParticipantID) []protoco
 }
 
 // activeStreams lists the streams that a viewer may see, for its welcome.
-func (s *Space) activeStreams(sight Sight) *[]any {
+func (s *Space) activeStreams(sight Visibility) *[]any {
 	items := []any{}
 	for _, x := range s.streams.list(func(x *stream) bool {
-		return sight.Sees(&x.opened, nil) || slices.Contains(x.audience(), sight.ID)
+		return sight.Allows(&x.opened, nil) || slices.Contains(x.audience(), sight.ID)
 	}) {
 		if s.hub.services.Peers != nil && !s.IsPresent(x.owner) {
 			continue // it was lost with its gateway

@@ -348,7 +348,7 @@ func TestStreams_BetweenGateways(t *testing.T) {
 func (m *member) say(frames ...string) []space.Outcome {
 	list := make([]space.Attempt, len(frames))
 	for i, f := range frames {
-		list[i].In, list[i].Err = protocol.Decode([]byte(f), m.Speaks(), protocol.DefaultContextDepth)
+		list[i].In, list[i].Err = protocol.Decode([]byte(f), m.CurrentDialect(), protocol.DefaultContextDepth)
 	}
 	return m.Space().Publish(context.Background(), m.Sender(), list)
 }

@@ -32,23 +32,23 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 	w := protocol.Welcome{
 		You: protocol.You{
 			ID:           m.ID,
-			Capabilities: st.capabilitiesOf(m.ID, m.Speaks(), now),
+			Capabilities: st.capabilitiesOf(m.ID, m.CurrentDialect(), now),
 			Limits:       st.settings(m.ID).Limits,
 		},
 		Participants: []protocol.Participant{},
 		Space:        protocol.SpaceInfo{Name: s.name, Seq: m.welcomeSeq(), Log: s.logID},
-		Protocol:     m.Speaks().String(),
+		Protocol:     m.CurrentDialect().String(),
 	}
 	for _, c := range s.Present() {
-		if m.Speaks() == protocol.DialectMEW04 && c.ID == m.ID {
+		if m.CurrentDialect() == protocol.DialectMEW04 && c.ID == m.ID {
 			continue // MEW lists the others
 		}
-		w.Participants = append(w.Participants, s.describe(c, m.Speaks(), now))
+		w.Participants = append(w.Participants, s.describe(c, m.CurrentDialect(), now))
 	}
-	if m.Speaks() == protocol.DialectMEW04 {
-		w.ActiveStreams = s.activeStreams(s.SightOf(m.Viewer()))
+	if m.CurrentDialect() == protocol.DialectMEW04 {
+		w.ActiveStreams = s.activeStreams(s.VisibilityOf(m.Viewer()))
 	}
-	return appendFrame(dst, m.Speaks(), m.own(protocol.KindSystemWelcome, "", w))
+	return appendFrame(dst, m.CurrentDialect(), m.newControl(protocol.KindSystemWelcome, "", w))
 }
 
 // capabilitiesOf lists what a participant holds, spelled for the dialect.

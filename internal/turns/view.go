@@ -34,9 +34,9 @@ func (s *Store) View(ctx context.Context, sp *space.Space, who space.Viewer) (*V
 }
 
 func viewerOf(sp *space.Space, who space.Viewer) Viewer {
-	sight := sp.SightOf(who)
+	sight := sp.VisibilityOf(who)
 	return Viewer{
-		Sees:    func(e *Entry) bool { return sight.Sees(e.Envelope, e.Thread) },
+		Sees:    func(e *Entry) bool { return sight.Allows(e.Envelope, e.Thread) },
 		Present: sp.IsPresent,
 	}
 }

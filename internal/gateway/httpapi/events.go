@@ -64,7 +64,7 @@ func (s *Server) listen(m *space.Member, resumed bool) *turns.Listener {
 	if resumed && after > 0 {
 		after--
 	}
-	l, err := s.options.Turns.Listen(m.Space(), m.Viewer(), after, m.Nudge)
+	l, err := s.options.Turns.Listen(m.Space(), m.Viewer(), after, m.Notify)
 	if err != nil {
 		return nil // the gateway is going down
 	}

@@ -192,7 +192,7 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 // which frees its stack, its request and its buffers.
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
-	if x.maySwitch = maySwitch; maySwitch || member.Speaks() == protocol.DialectMEW04 {
+	if x.maySwitch = maySwitch; maySwitch || member.CurrentDialect() == protocol.DialectMEW04 {
 		x.address = dialed(r)
 	}
 	if s.options.NewViolations != nil {

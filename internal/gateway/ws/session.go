@@ -91,7 +91,7 @@ func (s *session) readLoop(ctx context.Context) error {
 					return err
 				}
 				attempts = attempts[:0]
-			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.Speaks() != protocol.DialectMEUP01:
+			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.CurrentDialect() != protocol.DialectMEUP01:
 				if err := s.heartbeat(a.In); err != nil {
 					return err
 				}
@@ -117,7 +117,7 @@ func (s *session) decode(frame []byte) space.Attempt {
 		return space.Attempt{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
 			"An envelope is a text frame; this was a binary one.")}
 	}
-	in, err := protocol.Decode(frame, s.member.Speaks(), s.contextDepth)
+	in, err := protocol.Decode(frame, s.member.CurrentDialect(), s.contextDepth)
 	return space.Attempt{In: in, Err: err}
 }
 
@@ -162,7 +162,7 @@ func (s *session) read(ctx context.Context) ([]byte, error) {
 	if s.frameBytes = len(frame); int64(len(frame)) > s.messageLimit {
 		return nil, errTooLarge
 	}
-	if typ != websocket.MessageText && !protocol.IsStreamFrame(frame, s.member.Speaks()) {
+	if typ != websocket.MessageText && !protocol.IsStreamFrame(frame, s.member.CurrentDialect()) {
 		return nil, nil
 	}
 	return frame, nil
@@ -255,10 +255,10 @@ func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
 			s.member.Acknowledge(o.ID, o.Seq)
 		}
 		if o.Invite != nil {
-			if s.member.Speaks() == protocol.DialectMEW04 {
+			if s.member.CurrentDialect() == protocol.DialectMEW04 {
 				o.Invite.Status, o.Invite.ConnectionURL = "created", s.address
 			}
-			s.member.Tell(protocol.KindSpaceInviteAck, o.ID, o.Invite)
+			s.member.SendControl(protocol.KindSpaceInviteAck, o.ID, o.Invite)
 		}
 	}
 	if refused && s.sender.ChargeRefused(0) > 0 {
@@ -325,7 +325,7 @@ func (s *session) writeLoop(ctx context.Context) {
 		if err := s.member.Next(ctx, &d); err != nil {
 			return
 		}
-		frames = gather(frames[:0], &d, s.member.Speaks())
+		frames = gather(frames[:0], &d, s.member.CurrentDialect())
 		if len(frames) > 0 {
 			if err := s.conn.writeFrames(frames, s.server.options.IdleTimeout); err != nil {
 				_ = s.ws.CloseNow() // the reader fails then

@@ -140,17 +140,17 @@ func (h *Hub) invitationsLoaded() bool {
 	return h.invites.loaded
 }
 
-// all yields the spaces, those that are still opening included, in no order.
-func (h *Hub) all() iter.Seq[*Space] {
+// allSpaces yields the spaces, those that are still opening included, in no order.
+func (h *Hub) allSpaces() iter.Seq[*Space] {
 	return func(yield func(*Space) bool) {
 		h.spaces.Range(func(_, s any) bool { return yield(s.(*Space)) }) //nolint:forcetypeassert // the map holds nothing else
 	}
 }
 
-// some returns the spaces that are open, in no order.
-func (h *Hub) some() []*Space {
+// openSpaces returns the spaces that are open, in no order.
+func (h *Hub) openSpaces() []*Space {
 	var list []*Space
-	for s := range h.all() {
+	for s := range h.allSpaces() {
 		select {
 		case <-s.opened:
 			if s.openErr == nil {
