@@ -221,7 +221,7 @@ func (s *Server) remove(x *session) {
 // Joining returns how many connections have not sent their join frame yet.
 func (s *Server) Joining() int { return int(s.joining.Load()) }
 
-// Refuse rejects new connections, and those that have not sent their join yet.
+// Refuse rejects new connections, and connections without a join so far.
 func (s *Server) Refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +267,7 @@ func (s *Server) Run(ctx context.Context) {
 	}
 }
 
-// sweep closes idle connections and pings those that may be idle. now is the
+// sweep closes idle connections and pings the ones that may be idle. now is the
 // time since epoch.
 func (s *Server) sweep(now time.Duration) {
 	s.mu.Lock()
