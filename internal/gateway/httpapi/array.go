@@ -7,16 +7,15 @@ import (
 	"io"
 )
 
-// arrayReader takes a JSON array apart while it arrives. Of its elements it
-// finds only where they end: the decoder finds out whether
-// they are JSON.
+// arrayReader splits a JSON array while it arrives. It finds only where the
+// elements end; the decoder checks that they are JSON.
 type arrayReader struct {
 	in    *bufio.Reader
-	most  int64 // bytes of an element that are kept
+	most  int64 // maximum bytes of an element
 	begun bool
 }
 
-// errArray is a fault of the array itself.
+// errArray is a syntax error of the array itself.
 type errArray struct{ detail string }
 
 func (e errArray) Error() string { return e.detail }
@@ -31,16 +30,16 @@ func isArray(in *bufio.Reader) (bool, error) {
 	return c == '[', in.UnreadByte()
 }
 
-// next returns the next element in memory of its own, and its size. Of one that
-// is longer than most it keeps nothing. The error is io.EOF behind the array, an
-// errArray, or the body's.
+// next returns the next element in a buffer of its own, and its size. An
+// element longer than most is skipped: it returns nil and the size. The error
+// is io.EOF after the array, an errArray, or the body's.
 func (a *arrayReader) next() (element []byte, size int64, err error) {
 	separator, err := skipSpace(a.in)
 	if err != nil {
 		return nil, 0, arrayCut(err)
 	}
 	switch {
-	case !a.begun: // separator is the bracket that isArray saw
+	case !a.begun: // separator is the bracket that isArray has read
 	case separator == ']':
 		return nil, 0, a.end()
 	case separator != ',':
@@ -59,7 +58,7 @@ func (a *arrayReader) next() (element []byte, size int64, err error) {
 	return a.element(c)
 }
 
-// end reads what is behind the array, which is nothing but white space.
+// end checks that only white space follows the array.
 func (a *arrayReader) end() error {
 	switch _, err := skipSpace(a.in); {
 	case err == nil:
@@ -69,7 +68,7 @@ func (a *arrayReader) end() error {
 	}
 }
 
-// element reads an element that begins with c.
+// element reads an element whose first byte is c.
 func (a *arrayReader) element(c byte) ([]byte, int64, error) {
 	var kept []byte
 	var size int64
@@ -126,7 +125,7 @@ func skipSpace(in *bufio.Reader) (byte, error) {
 	}
 }
 
-// arrayCut turns the end of the body inside the array into a fault of it.
+// arrayCut turns the end of the body inside the array into an errArray.
 func arrayCut(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errArray{"the text ends inside the array"}

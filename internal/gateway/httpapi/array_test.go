@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// split returns the elements of a body that is an array, nil for those that are
+// split returns the elements of a body that is an array; nil for elements
 // longer than most.
 func split(body io.Reader, most int64) ([]string, error) {
 	in := bufio.NewReaderSize(body, 16)
@@ -41,7 +41,7 @@ func TestArrayReader_Elements(t *testing.T) {
 	const most = 20
 	for _, c := range []struct {
 		body string
-		want []string // nil: it is no array
+		want []string // nil: not an array
 	}{
 		{`[]`, []string{}},
 		{" \t[ \r\n] \n", []string{}},
@@ -81,7 +81,7 @@ func TestArrayReader_BodyFails(t *testing.T) {
 	}
 }
 
-// FuzzArrayReader: what is an array for encoding/json has the same elements.
+// FuzzArrayReader checks the elements against encoding/json.
 func FuzzArrayReader(f *testing.F) {
 	for _, seed := range []string{`[1,"a",{"b":[]}]`, ` [ ] `, `[[[]],"\"]"]`, `[1,,2]`} {
 		f.Add(seed)

@@ -15,8 +15,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// events streams the space as server-sent events: the same cursor as that of
-// a WebSocket, another spelling.
+// events streams the space as server-sent events. It uses the same cursor as a
+// WebSocket, with another encoding.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	o, refused := eventOptions(r, v)
 	if refused != nil {
@@ -28,14 +28,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	if r.Method == http.MethodHead {
-		return // a stream without a body has no member
+		return // a response without a body joins no member
 	}
 	member, refused := v.space.Join(r.Context(), s.options.Door.As(v.as, o))
 	if refused != nil {
 		access.WriteError(w, refused)
 		return
 	}
-	v.hold.Release() // from now on the bounds of connections hold
+	v.hold.Release() // from here on, the connection limits apply instead
 	defer v.space.Leave(member)
 	defer member.MarkClosed()
 
@@ -53,9 +53,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	stream.run(ctx, member)
 }
 
-// listen lets a stream hear of the steps of agents, from where the stream
-// begins. One that was cut off between an envelope and what was to be told of it
-// hears that again: an update tells all of its turn so far.
+// listen subscribes a stream to turn updates, from the position where the
+// stream starts. A stream that was cut between an envelope and its updates
+// receives the updates again, which is harmless: each contains the whole turn
+// so far.
 func (s *Server) listen(m *space.Member, resumed bool) *turns.Listener {
 	after := m.JoinedAt()
 	if m.Since != nil {
@@ -66,12 +67,13 @@ func (s *Server) listen(m *space.Member, resumed bool) *turns.Listener {
 	}
 	l, err := s.options.Turns.Listen(m.Space(), m.Viewer(), after, m.Notify)
 	if err != nil {
-		return nil // the gateway is going down
+		return nil // the gateway is shutting down
 	}
 	return l
 }
 
-// keepAlive pings the member until ctx ends; what it returns is closed then.
+// keepAlive pings the member until ctx ends, and then closes the returned
+// channel.
 func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{} {
 	done := make(chan struct{})
 	go func() { // ends with ctx; events waits for it
@@ -90,8 +92,8 @@ func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{}
 	return done
 }
 
-// eventOptions reads the parameters of section 4; Last-Event-ID says where a
-// browser was cut off.
+// eventOptions parses the parameters of section 4. Last-Event-ID is the
+// position at which a browser's stream was cut.
 func eventOptions(r *http.Request, v visitor) (space.JoinOptions, *protocol.Error) {
 	q := r.URL.Query()
 	q.Set("space", v.space.Name())
@@ -114,25 +116,25 @@ type eventStream struct {
 	w        http.ResponseWriter
 	rc       *http.ResponseController
 	patience time.Duration
-	hurried  atomic.Bool // the stream is to end: no write may take long
+	hurried  atomic.Bool // the stream is closing: writes have a short deadline
 	updates  *turns.Listener
-	last     protocol.Seq // that was written as an id
+	last     protocol.Seq // the last seq written as an id
 	buf      []byte
 }
 
-// hurryTimeout is how long a write may still take when the stream is to end.
+// hurryTimeout bounds a write when the stream is closing.
 const hurryTimeout = 2 * time.Second
 
-// hurry lets no write take long any more.
+// hurry shortens the deadline of current and later writes.
 func (s *eventStream) hurry() {
 	s.hurried.Store(true)
-	_ = s.rc.SetWriteDeadline(time.Now().Add(hurryTimeout)) // a closed connection is as good
+	_ = s.rc.SetWriteDeadline(time.Now().Add(hurryTimeout)) // ignore the error: the connection can only be closed already
 }
 
-// keepBuffer is how much of a buffer a stream that waits holds on to, in bytes.
+// keepBuffer is how many bytes of its buffer an idle stream retains.
 const keepBuffer = 4 << 10
 
-// run writes what the member's cursor finds, until the reader is gone.
+// run writes the frames from the member's cursor until the reader disconnects.
 func (s *eventStream) run(ctx context.Context, m *space.Member) {
 	s.buf = append(s.buf, "retry: 2000\n\n"...)
 	var d space.Delivery
@@ -147,8 +149,8 @@ func (s *eventStream) run(ctx context.Context, m *space.Member) {
 	}
 }
 
-// control writes the frames for this member alone: the welcome, what went
-// wrong, and a comment in the place of a ping.
+// control writes the control frames: the welcome, errors, and a comment in
+// place of a ping.
 func (s *eventStream) control(frames []byte) {
 	for content, ping := range frame.All(frames) {
 		if ping {
@@ -159,7 +161,7 @@ func (s *eventStream) control(frames []byte) {
 	}
 }
 
-// news is what there is to tell of the log up to a Seq.
+// news returns the updates of the log up to a seq.
 func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) iter.Seq[turns.Update] {
 	if s.updates == nil {
 		return func(func(turns.Update) bool) {}
@@ -167,10 +169,10 @@ func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) iter.Seq[turn
 	return s.updates.UpTo(ctx, upTo)
 }
 
-// flushAt is how much of a stream is gathered before it is written, in bytes.
+// flushAt is the size of the buffer, in bytes, at which it is written.
 const flushAt = 1 << 20
 
-// entries writes envelopes, and behind each one what is to be told of it.
+// entries writes envelopes, each followed by its updates.
 func (s *eventStream) entries(list []*space.Entry, news iter.Seq[turns.Update]) error {
 	upTo := func(seq protocol.Seq) { // the envelopes up to seq
 		for len(list) > 0 && list[0].Envelope.Seq <= seq {
@@ -192,9 +194,9 @@ func (s *eventStream) entries(list []*space.Entry, news iter.Seq[turns.Update]) 
 	return nil
 }
 
-// update writes an update. One that comes late, since the log was read for the
-// first time, has no id: a stream that is cut off behind it is to go on behind
-// the last envelope.
+// update writes an update. A late update, which was created when the log was
+// first read, has no id: a stream that is cut after it resumes after the last
+// envelope.
 func (s *eventStream) update(u turns.Update) {
 	id := ""
 	if u.Seq >= s.last {
@@ -219,8 +221,8 @@ func (s *eventStream) entry(e *space.Entry) {
 	s.event(name, id, e.JSON(protocol.DialectMEUP01))
 }
 
-// event appends one event; JSON as the gateway writes it has no line breaks
-// but those that a sender left between tokens of its payload.
+// event appends one event. JSON from the gateway has no line breaks except
+// between tokens of a sender's payload.
 func (s *eventStream) event(name, id string, data []byte) {
 	s.buf = append(s.buf, "event: "...)
 	s.buf = append(s.buf, name...)
@@ -234,7 +236,7 @@ func (s *eventStream) event(name, id string, data []byte) {
 		case '\n':
 			s.buf = append(s.buf, "\ndata: "...)
 		case '\r':
-			s.buf = append(s.buf, ' ') // white space between tokens: inside a string it would be escaped
+			s.buf = append(s.buf, ' ') // between tokens; line breaks in strings are escaped
 		default:
 			s.buf = append(s.buf, c)
 		}

@@ -28,7 +28,7 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// TestSent: what became of an envelope is one flat object.
+// The result of an envelope is one flat object.
 func TestSent(t *testing.T) {
 	for want, s := range map[string]sent{
 		`{"id":"a","seq":7}`: {ID: "a", Seq: 7},
@@ -48,7 +48,7 @@ func TestExpand(t *testing.T) {
 	existing := []string{"lab", "team-blue", "team-red", "teamless"}
 	for _, c := range []struct{ patterns, want []string }{
 		{[]string{"lab"}, []string{"lab"}},
-		{[]string{"new"}, []string{"new"}}, // configured, and nothing was said there yet
+		{[]string{"new"}, []string{"new"}}, // configured, and without a log
 		{[]string{"team-*"}, []string{"team-blue", "team-red"}},
 		{[]string{"*", "lab"}, []string{"lab", "team-blue", "team-red", "teamless"}},
 		{nil, nil},
@@ -59,8 +59,8 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestEventsReadBack: whatever a sender put between the tokens of its JSON, a
-// reader of server-sent events has the same value, name and id.
+// For any white space that a sender puts between the tokens of its JSON, a reader
+// of server-sent events decodes the same value, name and id.
 func TestEventsReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		space := rapid.StringOfN(rapid.SampledFrom([]rune{' ', '\n', '\r', '\t'}), 0, 6, -1)

@@ -18,7 +18,7 @@ import (
 
 const mib = 1 << 20
 
-// repeated is a body of n bytes: begin, text again and again, end.
+// repeated is a body of n bytes: begin, text repeatedly, end.
 type repeated struct {
 	begin, text, end string
 	n, at            int
@@ -43,7 +43,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// allocated returns how many bytes f allocates, the client's among them.
+// allocated returns how many bytes f allocates, including the client's.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -52,8 +52,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestSend_MemoryOfArrays: how much memory a request takes does not depend on
-// how large its array is, nor on how small the elements are.
+// The memory of a request depends neither on the size of its array nor on the
+// size of the elements.
 func TestSend_MemoryOfArrays(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	for _, c := range []struct {
@@ -100,8 +100,8 @@ func TestSend_MemoryOfArrays(t *testing.T) {
 	}
 }
 
-// TestSend_LargeArrayIsAdmittedAsItComes: beyond a mebibyte the elements before a
-// fault are admitted, and the fault is the last answer.
+// Beyond a mebibyte the elements before an error are admitted, and the error is
+// the last result.
 func TestSend_LargeArrayIsAdmittedAsItComes(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	var body bytes.Buffer
@@ -130,7 +130,7 @@ func TestSend_LargeArrayIsAdmittedAsItComes(t *testing.T) {
 	}
 }
 
-// fill puts n envelopes of size bytes into the log.
+// fill adds n envelopes of size bytes to the log.
 func fill(t *testing.T, g *meuptest.Gateway, n, size int) {
 	t.Helper()
 	for range n {
@@ -141,8 +141,8 @@ func fill(t *testing.T, g *meuptest.Gateway, n, size int) {
 	}
 }
 
-// TestHistory_MemoryOfUnreadPages: pages that nobody reads take a bounded part of
-// the memory, and others are still served.
+// Pages that are not read use a bounded part of the memory, and other requests
+// are still served.
 func TestHistory_MemoryOfUnreadPages(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	fill(t, g, 16, 900_000)
@@ -196,8 +196,7 @@ func TestHistory_MemoryOfUnreadPages(t *testing.T) {
 	_ = resp.Body.Close()
 }
 
-// TestHistory_LargePages: a page that is written in parts is the one that it
-// would be in one part.
+// A page that is written in parts is identical to one written at once.
 func TestHistory_LargePages(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	const n = 12
@@ -233,7 +232,7 @@ func TestHistory_LargePages(t *testing.T) {
 	}
 }
 
-// TestReads_HaveARate: a participant that does nothing but ask is slowed down.
+// A participant that only reads is rate limited.
 func TestReads_HaveARate(t *testing.T) {
 	g := meuptest.Start(t, `
 spaces:

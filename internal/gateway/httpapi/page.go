@@ -2,10 +2,10 @@ package httpapi
 
 import "net/http"
 
-// Page is the web page and the files that belong to it.
+// Page serves the files of the web page.
 type Page interface {
 	http.Handler
-	// Has reports whether there is anything at a path.
+	// Has reports whether the page has a file at a path.
 	Has(path string) bool
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// history answers with a part of the log, as one object or as JSON Lines.
+// history returns a part of the log, as one object or as JSON Lines.
 func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
 	q, refused := historyQuery(r)
 	if refused != nil {
@@ -38,24 +38,23 @@ func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
 }
 
 const (
-	// smallPage and largePage are what a page takes in memory: what the log
-	// reads at a time, and what is gathered before it is written.
+	// smallPage and largePage bound the memory of a page: the read size of the
+	// log, and the buffer for the response.
 	smallPage = 256 << 10
 	largePage = 2 << 20
-	// gatherBytes is how much is gathered before a page counts as large, and
-	// before a part of it is written.
+	// gatherBytes is the buffer size above which a page counts as large, and at
+	// which a part of it is written.
 	gatherBytes = 128 << 10
-	// gatherLines is how much is gathered of a page of JSON Lines, whose headers
-	// need to know its end.
+	// gatherLines is the buffer size for a page of JSON Lines, whose headers
+	// depend on its end.
 	gatherLines = 512 << 10
-	// pageTimeout and stallTimeout bound how long writing a page and each part
-	// of it may take.
+	// pageTimeout bounds how long writing a page may take, stallTimeout how
+	// long each part may take.
 	pageTimeout  = time.Minute
 	stallTimeout = 15 * time.Second
 )
 
-// pageWriter writes a body in parts, each of which the reader has to take in
-// time.
+// pageWriter writes a body in parts. The client has to read each part in time.
 type pageWriter struct {
 	w     http.ResponseWriter
 	hold  *limit.Hold
@@ -72,8 +71,8 @@ func newPageWriter(w http.ResponseWriter, v visitor, contentType string) *pageWr
 	return &pageWriter{w: w, hold: v.hold, end: time.Now().Add(pageTimeout)}
 }
 
-// grow charges a page that has turned out to be large. It fails before anything
-// was written only.
+// grow reserves memory for a large page. It fails only before anything was
+// written.
 func (p *pageWriter) grow() *protocol.Error {
 	if !p.large && !p.hold.Grow(largePage-smallPage) {
 		return busy()
@@ -82,21 +81,21 @@ func (p *pageWriter) grow() *protocol.Error {
 	return nil
 }
 
-// flush writes what was gathered. It reports whether the reader is still there.
+// flush writes the buffer. It reports whether the client is still connected.
 func (p *pageWriter) flush() bool {
 	p.begun = true
 	deadline := time.Now().Add(stallTimeout)
 	if deadline.After(p.end) {
 		deadline = p.end
 	}
-	_ = http.NewResponseController(p.w).SetWriteDeadline(deadline) // a recorder in a test has none
+	_ = http.NewResponseController(p.w).SetWriteDeadline(deadline) // fails only for a recorder in a test
 	_, err := p.w.Write(p.buf)                                     //nolint:gosec // JSON, and its type says so
 	p.buf = p.buf[:0]
 	return err == nil
 }
 
-// fail answers with an error, or cuts an answer that has begun, so that what has
-// come is not taken for all.
+// fail responds with an error. If a part was written already, it cuts the
+// connection, so that the client does not accept an incomplete response.
 func (p *pageWriter) fail(refused *protocol.Error) {
 	if p.begun {
 		panic(http.ErrAbortHandler)
@@ -133,7 +132,7 @@ func writePage(w http.ResponseWriter, r *http.Request, v visitor, page *space.Pa
 	p.flush()
 }
 
-// envelope answers with one envelope of the log.
+// envelope returns one envelope of the log.
 func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v visitor) {
 	e, refused := v.space.Envelope(r.Context(), v.viewer(), protocol.ID(r.PathValue("id")))
 	if refused != nil {
@@ -148,9 +147,9 @@ func wantsLines(r *http.Request) bool {
 	return strings.Contains(accept, "application/jsonl") || strings.Contains(accept, "application/x-ndjson")
 }
 
-// writeLines writes one envelope a line. Where the next page begins is in the
-// headers, which come first: a page that cannot be gathered as a whole is read
-// twice.
+// writeLines writes one envelope per line. The headers, which come first,
+// contain the position of the next page. Therefore a page that does not fit
+// into the buffer is read twice.
 func writeLines(w http.ResponseWriter, r *http.Request, v visitor, page *space.Page) {
 	p := newPageWriter(w, v, "application/jsonl; charset=utf-8")
 	whole := true
@@ -182,7 +181,7 @@ func writeLines(w http.ResponseWriter, r *http.Request, v visitor, page *space.P
 			return
 		}
 		if seq := e.Envelope.Seq; backwards && seq < last || !backwards && seq > last {
-			break // came after the headers were made
+			break // was admitted after the headers were written
 		}
 		if p.line(e); len(p.buf) >= gatherBytes && !p.flush() {
 			return
@@ -206,7 +205,7 @@ func historyQuery(r *http.Request) (space.HistoryQuery, *protocol.Error) {
 		}
 	}
 	if c := q.Filter.Contexts; len(c) == 1 {
-		q.Context = protocol.ContextPath(c[0]) // the log has an index for one
+		q.Context = protocol.ContextPath(c[0]) // the log has an index for a single context
 	}
 	return q, nil
 }
@@ -260,8 +259,7 @@ func seq(s string) (protocol.Seq, bool) {
 	return n, err == nil
 }
 
-// contexts answers with the tree of contexts, or with the part of it below a
-// path.
+// contexts returns the tree of contexts, or the part of it below a path.
 func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
 	if r.PathValue("path") == "" {
 		v.writeJSON(w, map[string]any{"contexts": v.space.Contexts(v.viewer(), "")})
@@ -285,14 +283,14 @@ func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v visitor)
 	v.writeJSON(w, map[string]any{"participants": v.space.Participants()})
 }
 
-// spaceInfo is what the list of spaces says of each.
+// spaceInfo describes one space in a list of spaces.
 type spaceInfo struct {
 	Name string       `json:"name"`
 	Seq  protocol.Seq `json:"seq"` // the head of its log
 }
 
-// spaces lists the spaces that the token is good for. Those of a glob are
-// listed once they exist.
+// spaces lists the spaces that the token is valid for. Spaces that match a glob
+// are listed once they exist.
 func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
 	token, _, err := access.Token(r)
 	if err != nil {
@@ -321,7 +319,7 @@ func (s *Server) spaces(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"spaces": list})
 }
 
-// expand puts the existing spaces in the place of globs.
+// expand replaces globs by the existing spaces that match them.
 func expand(patterns, existing []string) []string {
 	var names []string
 	for _, p := range patterns {

@@ -18,29 +18,29 @@ import (
 // Bounds of one request.
 const (
 	maxSend      = 100      // envelopes
-	maxSendBytes = 32 << 20 // of the body, unless one message may have more
-	maxWhole     = 1 << 20  // of an array that is read before it is admitted
-	heavyBytes   = 64 << 10 // decoded and admitted by a few requests at a time
+	maxSendBytes = 32 << 20 // of the body, unless the limit of one message is higher
+	maxWhole     = 1 << 20  // bytes of an array that are read before its first element is admitted
+	heavyBytes   = 64 << 10 // bodies above this size need a slot
 )
 
-// sent is what became of one envelope.
+// sent is the result of one envelope.
 type sent struct {
 	ID  protocol.ID  `json:"id,omitempty"`
 	Seq protocol.Seq `json:"seq,omitempty"`
-	// Token and ExpiresAt answer an invitation.
+	// Token and ExpiresAt are set for an invitation.
 	Token     string `json:"token,omitempty"`
 	ExpiresAt string `json:"expires_at,omitempty"`
 
-	// Of a refused one, in an array.
+	// Status and the error are set for a rejected envelope in an array.
 	Status int             `json:"status,omitempty"`
 	Err    *protocol.Error `json:"-"`
 }
 
-// MarshalJSON writes the fields of the error beside the others.
+// MarshalJSON writes the fields of the error next to the others.
 func (s sent) MarshalJSON() ([]byte, error) {
 	type plain sent
 	if s.Err != nil && s.Err.ID != "" {
-		s.ID = "" // the error has it
+		s.ID = "" // the error contains it
 	}
 	own, err := json.Marshal(plain(s))
 	if err != nil || s.Err == nil {
@@ -53,7 +53,7 @@ func (s sent) MarshalJSON() ([]byte, error) {
 	return append(append(own[:len(own)-1], ','), refused[1:]...), nil
 }
 
-// send admits one envelope or an array of them, in order.
+// send admits one envelope or an array of envelopes, in order.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
 	sender, refused := v.space.Sender(r.Context(), v.viewer())
 	if refused == nil {
@@ -78,7 +78,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
 	}
 	p.body = access.OpenBody(w, r, most, bodyTimeout)
 	defer p.body.Close()
-	if !v.hold.Grow(min(2*size, maxWhole+p.most)) { // what waits, and the element that is being read
+	if !v.hold.Grow(min(2*size, maxWhole+p.most)) { // the pending elements, and the current one
 		p.discard()
 		access.WriteError(w, busy())
 		return
@@ -95,8 +95,8 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
 	}
 }
 
-// tooManyRefused refuses a sender whose refused envelopes have used up what it
-// may send of them.
+// tooManyRefused returns an error if the sender's rejected envelopes have used
+// up its allowance.
 func tooManyRefused(sender *space.Sender) *protocol.Error {
 	wait := sender.ChargeRefused(0)
 	if wait == 0 {
@@ -107,17 +107,17 @@ func tooManyRefused(sender *space.Sender) *protocol.Error {
 	return err
 }
 
-// posting is one request that sends.
+// posting is the state of one request that sends.
 type posting struct {
 	server *Server
 	space  *space.Space
 	sender *space.Sender
 	limits protocol.Limits
 	body   *access.Body
-	most   int64 // bytes of one envelope
+	most   int64 // maximum bytes of one envelope
 }
 
-// discard reads the rest of the body, and charges it like what was refused.
+// discard reads the rest of the body, and charges it like rejected envelopes.
 func (p *posting) discard() {
 	if n := p.body.Discard(); n > 0 {
 		p.sender.ChargeRefused(int(n))
@@ -142,9 +142,9 @@ func (p *posting) single(ctx context.Context, w http.ResponseWriter, in io.Reade
 	}
 }
 
-// array admits the elements of an array. Up to maxWhole bytes of them are read
-// before the first is admitted, so that a fault in an array of usual size
-// admits nothing. From then on they are admitted as they come.
+// array admits the elements of an array. It reads up to maxWhole bytes before
+// it admits the first one, so that an error in an array of usual size admits
+// nothing. Later elements are admitted as they arrive.
 func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Reader) {
 	list := arrayReader{in: in, most: p.most}
 	var answers []sent
@@ -203,7 +203,7 @@ func asError(err *protocol.Error) error {
 	return err
 }
 
-// finish answers an array. What was not read of it has one answer, the last.
+// finish responds to an array. The unread part of it has one result, the last.
 func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 	p.discard()
 	var refused *protocol.Error
@@ -233,8 +233,8 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 	writeJSON(w, overall(statuses), answers)
 }
 
-// answer appends the answers to outcomes. Of several that ask to come back
-// later, the last one has to wait longest.
+// answer appends the results of outcomes. If several set Retry-After, the last
+// one has the longest wait.
 func (p *posting) answer(w http.ResponseWriter, answers []sent, outcomes []space.Outcome) []sent {
 	for _, o := range outcomes {
 		if o.Err != nil {
@@ -245,8 +245,8 @@ func (p *posting) answer(w http.ResponseWriter, answers []sent, outcomes []space
 	return answers
 }
 
-// publish decodes frames, nil ones being too large, and admits them. With
-// whole, one that is not well-formed refuses all.
+// publish decodes frames and admits them; a nil frame was too large. With
+// whole, one malformed frame rejects all of them.
 func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]space.Outcome, error) {
 	size := 0
 	for _, f := range frames {
@@ -280,7 +280,8 @@ func (p *posting) attempt(frame []byte) space.Attempt {
 	return space.Attempt{In: in, Err: err}
 }
 
-// overall is the status of several answers: the one that they share, or 207.
+// overall returns the status of several results: the one that they share, or
+// 207.
 func overall(statuses map[int]bool) int {
 	if len(statuses) > 1 {
 		return http.StatusMultiStatus
@@ -310,5 +311,5 @@ func answer(o space.Outcome) sent {
 	return a
 }
 
-// bodyTimeout is how long a body may take to arrive.
+// bodyTimeout bounds how long a body may take to arrive.
 const bodyTimeout = time.Minute

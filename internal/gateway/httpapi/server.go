@@ -1,5 +1,5 @@
-// Package httpapi serves what section 8 of the contract lists: sending,
-// history, contexts, participants, events, and what operators ask a gateway.
+// Package httpapi serves the HTTP API of section 8 of the contract: sending,
+// history, contexts, participants, events, and the endpoints for operators.
 package httpapi
 
 import (
@@ -19,13 +19,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Journal is what the API asks of the log itself.
+// Journal is the part of the log that the API uses directly.
 type Journal interface {
 	Spaces(ctx context.Context) ([]string, error)
 	Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
 }
 
-// Version is what /version says.
+// Version is the response of /version.
 type Version struct {
 	Version  string   `json:"version"`
 	Commit   string   `json:"commit,omitempty"`
@@ -33,27 +33,27 @@ type Version struct {
 	Dialects []string `json:"dialects"`
 }
 
-// Options are what the API is made of.
+// Options configures the API.
 type Options struct {
 	Door    *access.Door
 	Journal Journal
-	// Spaces lists the names and globs of the spaces that a token is good for.
+	// Spaces lists the names and globs of the spaces that a token is valid for.
 	Spaces  func(ctx context.Context, token string) ([]string, error)
 	Origins []string
-	// Ready says why the gateway cannot do its work; nil: it can.
+	// Ready returns why the gateway cannot do its work; nil: it can.
 	Ready   func() error
-	Metrics http.Handler // nil: elsewhere
+	Metrics http.Handler // nil: not on this listener
 	WS      http.Handler
-	Page    Page // nil: none is served
+	Page    Page // nil: no page
 	Version Version
-	// Turns keeps the turns of the spaces.
+	// Turns stores the turns of the spaces.
 	Turns *turns.Store
-	// Has reports whether the log of a space has an envelope of this id.
+	// Has reports whether the log of a space has an envelope with this id.
 	Has func(ctx context.Context, space string, id protocol.ID) (bool, error)
 
 	KeepAlive   time.Duration // of event streams; 0: 15 s
-	IdleTimeout time.Duration // for a reader of events that stops; 0: 2 min
-	Heavy       chan struct{} // slots for decoding and admitting much at once; nil: 8
+	IdleTimeout time.Duration // of an event stream whose reader stops; 0: 2 min
+	Heavy       chan struct{} // slots for decoding and admitting long bodies; nil: 8
 	Logger      *slog.Logger
 }
 
@@ -64,7 +64,7 @@ type Server struct {
 	budget  *limit.Budget
 }
 
-// New makes the API's handler.
+// New returns the handler of the API.
 func New(o Options) *Server {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
@@ -114,7 +114,7 @@ func (s *Server) routes() {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin") // a page elsewhere embeds nothing of ours
+	h.Set("Cross-Origin-Resource-Policy", "same-origin") // pages of other sites cannot embed our resources
 	if origin := r.Header.Get("Origin"); origin != "" && !s.allowOrigin(w, r, origin) {
 		return
 	}
@@ -126,13 +126,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // isUpgrade reports whether a request opens a WebSocket connection. Clients of
-// the MEW protocol do so on any path, those of the API among them.
+// the MEW protocol do so on any path, also on paths of the API.
 func isUpgrade(r *http.Request) bool {
 	return access.HasToken(r.Header["Upgrade"], "websocket") && r.Header.Get("Sec-WebSocket-Key") != ""
 }
 
-// allowOrigin answers what a browser asks before it lets a page of another
-// origin use the API. It reports whether the request goes on.
+// allowOrigin sets the CORS headers and answers preflight requests. It reports
+// whether to continue with the request.
 func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin string) bool {
 	if !access.OriginAllowed(r, s.options.Origins) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeForbidden, "Pages of %s may not use this gateway; its operator can list the origin.", origin))
@@ -152,7 +152,7 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin stri
 	return false
 }
 
-// other rejects requests that no route matches.
+// other rejects requests that match no route.
 func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 	if allow := s.allowed(r); allow != "" {
 		w.Header().Set("Allow", allow)
@@ -166,7 +166,7 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is nothing at %s %s.", r.Method, r.URL.Path))
 }
 
-// allowed lists the methods that the path takes.
+// allowed lists the methods that the path supports.
 func (s *Server) allowed(r *http.Request) string {
 	var methods []string
 	for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
@@ -179,12 +179,12 @@ func (s *Server) allowed(r *http.Request) string {
 	return strings.Join(methods, ", ")
 }
 
-// visitor is who asks, and the space that it asks about.
+// visitor is an authenticated participant and the space that its request names.
 type visitor struct {
 	space *space.Space
 	id    protocol.ParticipantID
 	as    auth.Identity
-	hold  *limit.Hold // the memory that the request takes
+	hold  *limit.Hold // the memory reserved for the request
 }
 
 func (v visitor) viewer() space.Viewer {
@@ -193,7 +193,7 @@ func (v visitor) viewer() space.Viewer {
 
 type spaceHandler func(w http.ResponseWriter, r *http.Request, v visitor)
 
-// inSpace lets the sender of a request into the space that its path names.
+// inSpace authorizes the sender of a request for the space in its path.
 func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		room, identity, err := s.options.Door.EnterRequest(r, r.PathValue("space"))
@@ -205,7 +205,7 @@ func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
 	}
 }
 
-// serve charges a request to its participant before anything is done for it.
+// serve charges a request to its participant before it does any work.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, v visitor, next spaceHandler) {
 	hold, ok := s.budget.Take(v.as.Holder(), requestBytes)
 	defer hold.Release()
@@ -224,14 +224,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, v visitor, next s
 	next(w, r, v)
 }
 
-// Bounds of the memory that requests take, in bytes.
+// Bounds on the memory of requests, in bytes.
 const (
-	budgetBytes  = 96 << 20 // all of them
-	shareBytes   = 16 << 20 // those of one token
-	requestBytes = 64 << 10 // each one: goroutine, buffers, headers
+	budgetBytes  = 96 << 20 // of all requests
+	shareBytes   = 16 << 20 // of the requests of one token
+	requestBytes = 64 << 10 // of each request: goroutine, buffers, headers
 )
 
-// busy refuses a request that would take more memory than there is for it.
+// busy returns the error for a request that would exceed the memory bounds.
 func busy() *protocol.Error {
 	err := protocol.Errorf(protocol.CodeTooMany, "Too many requests are being served; try again in a moment.")
 	err.RetryAfterMS = 1000
@@ -250,8 +250,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// ownHosts keeps a handler that needs no token from pages that reach a loopback
-// address by a name of their own.
+// ownHosts protects a handler without authentication from pages that reach a
+// loopback address by their own host name.
 func (s *Server) ownHosts(h http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if refused := access.CheckHost(r, s.options.Origins); refused != nil {
@@ -266,7 +266,7 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, s.options.Version)
 }
 
-// writeJSON answers with a JSON text that may be long.
+// writeJSON responds with a value as JSON, which may be long.
 func (v visitor) writeJSON(w http.ResponseWriter, x any) {
 	body, err := encode(x)
 	if err != nil {
@@ -276,8 +276,8 @@ func (v visitor) writeJSON(w http.ResponseWriter, x any) {
 	v.write(w, body)
 }
 
-// write answers with a JSON text, whose memory is charged for as long as the
-// client takes to read it.
+// write responds with a JSON text, and reserves its memory until the client has
+// read it.
 func (v visitor) write(w http.ResponseWriter, body []byte) {
 	if !v.hold.Grow(int64(len(body))) {
 		access.WriteError(w, busy())
@@ -298,14 +298,14 @@ func writeJSON(w http.ResponseWriter, status int, x any) {
 func encode(x any) ([]byte, *protocol.Error) {
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false) // it is not HTML, and its type says so
+	e.SetEscapeHTML(false) // the response is not HTML, as its type states
 	if err := e.Encode(x); err != nil {
 		return nil, protocol.Errorf(protocol.CodeInternal, "The answer could not be written.")
 	}
 	return body.Bytes(), nil
 }
 
-// writeBody answers with a JSON text.
+// writeBody responds with a JSON text.
 func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")

@@ -46,8 +46,7 @@ func text(t *testing.T, resp *http.Response) string {
 	return string(body)
 }
 
-// TestOneLineEach: a line of JSON Lines is one envelope, also where its sender
-// has broken lines.
+// A line of JSON Lines is one envelope, even if its sender used line breaks.
 func TestOneLineEach(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	for i := range 3 {
@@ -73,8 +72,8 @@ func TestOneLineEach(t *testing.T) {
 	}
 }
 
-// TestPreflight: a page of a listed origin may use the API, another one is told
-// no before it has sent anything.
+// A page of a listed origin may use the API; any other is rejected in the
+// preflight, before it has sent anything.
 func TestPreflight(t *testing.T) {
 	g := meuptest.Start(t, "origins: [\"https://ui.example.org\"]\n"+meuptest.Config)
 	resp := ask(t, g, http.MethodOptions, "/api/spaces/lab/envelopes", "", "Origin", "https://ui.example.org", "Access-Control-Request-Method", "POST")
@@ -88,8 +87,8 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestNothingThere: whatever is asked that is not there is answered in JSON and
-// without a trace of the inside.
+// A request for something that does not exist gets a JSON error that reveals no
+// internals.
 func TestNothingThere(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	for _, c := range []struct {
@@ -116,7 +115,7 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// TestHead: who asks for the head of a stream gets it, and is not there.
+// A HEAD request for a stream gets the headers and joins no member.
 func TestHead(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	resp := ask(t, g, http.MethodHead, "/api/spaces/lab/events", "")

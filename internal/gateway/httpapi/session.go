@@ -11,24 +11,23 @@ import (
 )
 
 const (
-	maxSignInBytes = 24 << 10            // the longest token has room in it
+	maxSignInBytes = 24 << 10            // fits the longest token
 	signInTimeout  = 10 * time.Second    // for the body to arrive
-	rememberFor    = 30 * 24 * time.Hour // where the user asks for it
-	maxNamed       = 1000                // spaces of one answer; GET /api/spaces lists all
+	rememberFor    = 30 * 24 * time.Hour // if the user asks for it
+	maxNamed       = 1000                // spaces in one response; GET /api/spaces lists all
 )
 
-// session is what a token is good for.
+// session describes the spaces that a token is valid for.
 type session struct {
-	// Participant is who the token makes of its bearer, if that is the same
-	// everywhere.
+	// Participant is the bearer's identity, if it is the same in all spaces.
 	Participant protocol.ParticipantID `json:"participant,omitempty"`
 	Spaces      []sessionSpace         `json:"spaces"`
-	Globs       []string               `json:"globs,omitempty"` // spaces that are made as they are joined
+	Globs       []string               `json:"globs,omitempty"` // spaces that are created when they are joined
 
-	expires time.Time // when the first of it ends; zero: never
+	expires time.Time // earliest expiry of the token; zero: never
 }
 
-// sessionSpace is one space, and who one is there.
+// sessionSpace is one space and the bearer's identity there.
 type sessionSpace struct {
 	Name        string                 `json:"name"`
 	Participant protocol.ParticipantID `json:"participant"`
@@ -40,8 +39,7 @@ type signInRequest struct {
 	remember           bool
 }
 
-// signIn gives the browser the cookie of a token, or of the token that a login
-// code stands for.
+// signIn sets the cookie of a token, or of the token of a login code.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	if refused := ownPageOnly(r); refused != nil {
 		access.WriteError(w, refused)
@@ -70,8 +68,9 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, found)
 }
 
-// ageOf is how long a browser is to keep the cookie: until it is closed unless
-// the user wants otherwise, and never longer than the token lasts.
+// ageOf returns the maximum age of the cookie: 0, which ends it with the
+// browser, unless the user chose to stay signed in; never longer than the token
+// is valid.
 func ageOf(s *session, remember bool, now time.Time) time.Duration {
 	if !remember {
 		return 0
@@ -82,8 +81,8 @@ func ageOf(s *session, remember bool, now time.Time) time.Duration {
 	return rememberFor
 }
 
-// whoAmI says what the token of the request is good for. A cookie whose token
-// is good for nothing any more is taken back.
+// whoAmI describes the token of the request. It clears a cookie whose token is
+// not valid any more.
 func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 	token, fromCookie, err := access.Token(r)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, found)
 }
 
-// signOut takes the cookie back.
+// signOut clears the cookie.
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 	if refused := ownPageOnly(r); refused != nil {
 		access.WriteError(w, refused)
@@ -112,9 +111,9 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// ownPageOnly refuses pages of other origins, those that the operator listed
-// among them: whoever signs somebody in decides who they are. Programs, which
-// name no origin, may.
+// ownPageOnly rejects pages of other origins, including the ones that the
+// operator listed: a page that signs a user in decides on the user's identity.
+// Programs, which send no origin, are allowed.
 func ownPageOnly(r *http.Request) *protocol.Error {
 	named := len(r.Header["Origin"]) > 0
 	if named && !access.OwnOrigin(r) || !access.FetchedFromHere(r) {
@@ -131,8 +130,8 @@ func readSignIn(w http.ResponseWriter, r *http.Request) (signInRequest, *protoco
 	return parseSignIn(body)
 }
 
-// parseSignIn reads the body of a sign-in. What it says of a faulty one repeats
-// nothing of it.
+// parseSignIn parses the body of a sign-in. Its errors repeat nothing of the
+// body.
 func parseSignIn(body []byte) (signInRequest, *protocol.Error) {
 	const form = `Send {"token": "…"} or {"code": "…"}; space and remember may stand beside them.`
 	doc, err := protocol.ParseJSON(body, 4)
@@ -165,8 +164,8 @@ func parseSignIn(body []byte) (signInRequest, *protocol.Error) {
 	return in, nil
 }
 
-// sessionOf finds out what a token is good for. With a space, it has to be good
-// there.
+// sessionOf determines the spaces that a token is valid for. If space is set,
+// the token must be valid there.
 func (s *Server) sessionOf(r *http.Request, token, space string) (*session, *protocol.Error) {
 	ctx, addr, found := r.Context(), access.Address(r), &session{Spaces: []sessionSpace{}}
 	if space != "" {
@@ -182,7 +181,7 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, *pro
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again.")
 	}
-	if space != "" { // one of a glob is there now, and has no log yet
+	if space != "" { // a space of a glob exists now, and may have no log yet
 		existing = append(existing, space)
 	}
 	for _, p := range patterns {
@@ -197,7 +196,7 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, *pro
 		}
 		identity, err := s.options.Door.Auth.Authenticate(ctx, name, token, now)
 		if err != nil {
-			continue // taken back meanwhile, or the space is another entry's
+			continue // revoked meanwhile, or another pattern configures the space
 		}
 		found.add(name, identity)
 	}

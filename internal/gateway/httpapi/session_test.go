@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// A cookie lasts as its user wishes, and never longer than its token.
+// A cookie lasts as long as its user chose, and never longer than its token.
 func TestAgeOfSession(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -30,8 +30,8 @@ func TestAgeOfSession(t *testing.T) {
 	}
 }
 
-// Who one is stands above the spaces as long as it is the same in all of them;
-// what ends first ends the session.
+// The participant is set while it is the same in all spaces; the earliest
+// expiry ends the session.
 func TestSessionAdds(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var s session
@@ -54,8 +54,8 @@ func TestSessionAdds(t *testing.T) {
 	}
 }
 
-// FuzzParseSignIn: a body is refused as a bad request that repeats nothing of
-// it, or holds exactly one of a token that can be presented and a code.
+// FuzzParseSignIn checks that a body is rejected with an error that repeats
+// nothing of it, or has either a valid token or a code.
 func FuzzParseSignIn(f *testing.F) {
 	f.Add([]byte(`{"token": "meup_x", "space": "lab", "remember": true}`))
 	f.Add([]byte(`{"code": "ABC", "more": [{}]}`))

@@ -16,13 +16,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestTranscriptThatCannotBeWritten: before the first turn an error is answered
-// as one; behind it the answer is cut off, so that it is not taken for all.
+// Before the first turn an error has its usual response; after it the response
+// is cut, so that a client does not accept it as complete.
 func TestTranscriptThatCannotBeWritten(t *testing.T) {
 	for _, c := range []struct {
 		turns  int
 		err    error
-		status int // 0: the answer is cut off
+		status int // 0: the response is cut
 		code   protocol.Code
 	}{
 		{0, fmt.Errorf("thread q1: %w", turns.ErrUnknown), http.StatusNotFound, protocol.CodeNotFound},

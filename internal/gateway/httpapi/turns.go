@@ -22,11 +22,11 @@ import (
 // threadPage is a page of the threads of a space.
 type threadPage struct {
 	Threads []turns.ThreadInfo `json:"threads"`
-	Next    protocol.Seq       `json:"next"` // before, for the next page
+	Next    protocol.Seq       `json:"next"` // the value of before for the next page
 	HasMore bool               `json:"has_more"`
 }
 
-// threads lists the threads of a space, those that began last first.
+// threads lists the threads of a space, latest start first.
 func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 	q, refused := turnQueryOf(r)
 	if refused != nil {
@@ -42,9 +42,9 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 	v.writeJSON(w, threadPage{list, next, next > 0})
 }
 
-// thread answers with turns of a thread or, for a path that ends in .md, with
-// the whole of it as Markdown. A thread whose own id ends so goes before: of it
-// there is Markdown at .md.md.
+// thread returns turns of a thread or, for a path that ends in .md, the whole
+// thread as Markdown. A thread whose own id ends in .md takes precedence; its
+// Markdown is at .md.md.
 func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
 	whole := protocol.ID(r.PathValue("thread"))
 	id, markdown := strings.CutSuffix(string(whole), ".md")
@@ -69,8 +69,7 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
 	}
 }
 
-// turnsOf answers with a page of turns, the newest unless the request says
-// before which.
+// turnsOf returns a page of turns: the newest, or the ones before a given turn.
 func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thread protocol.ID) {
 	q, refused := turnQueryOf(r)
 	if refused != nil {
@@ -102,7 +101,7 @@ type turnOfEnvelope struct {
 	Turn      *turns.TurnInfo `json:"turn"`
 }
 
-// turnOf answers why something was said or done: with its turn.
+// turnOf returns the turn that explains an envelope.
 func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 	thread, info, err := s.findTurn(r, v, protocol.ID(r.PathValue("id")))
 	if errors.Is(err, turns.ErrUnknown) {
@@ -116,8 +115,8 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 	v.writeJSON(w, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
 }
 
-// findTurn returns the turn that an envelope belongs to, and its thread. For a
-// participant that may not see the envelope it does not exist.
+// findTurn returns the turn that an envelope belongs to, and its thread. If the
+// participant may not see the envelope, it does not exist.
 func (s *Server) findTurn(r *http.Request, v visitor, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
 	if _, refused := v.space.Envelope(r.Context(), v.viewer(), id); refused != nil {
 		if refused.Code == protocol.CodeNotFound {
@@ -137,8 +136,8 @@ func (s *Server) findTurn(r *http.Request, v visitor, id protocol.ID) (protocol.
 	return thread, &info, err
 }
 
-// transcript writes a thread as Markdown. What goes wrong before there is
-// anything of it is answered as everywhere else.
+// transcript writes a thread as Markdown. An error before the first byte has
+// its usual response.
 func (s *Server) transcript(w http.ResponseWriter, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) {
 	document := &markdownBody{to: w}
 	err := transcript.Markdown(document, head, list)
@@ -148,17 +147,17 @@ func (s *Server) transcript(w http.ResponseWriter, head transcript.Head, list it
 		writeTurnError(w, err)
 	default:
 		s.options.Logger.Warn("write a transcript", "space", head.Space, "thread", head.ThreadID, "error", err)
-		panic(http.ErrAbortHandler) // so that what has come is not taken for all
+		panic(http.ErrAbortHandler) // so that the client does not accept an incomplete response
 	}
 }
 
-// markdownBody is the body of an answer that is Markdown from its first byte on.
+// markdownBody is a response that becomes Markdown with its first byte.
 type markdownBody struct {
 	to    http.ResponseWriter
 	begun bool
 }
 
-// Write writes.
+// Write sets the headers on the first call.
 func (b *markdownBody) Write(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
@@ -169,7 +168,7 @@ func (b *markdownBody) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// chatHistory finds a thread in the spaces that the token is good for.
+// chatHistory finds a thread in the spaces that the token is valid for.
 func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 	thread := protocol.ID(r.URL.Query().Get("thread_id"))
 	if thread == "" {
@@ -194,8 +193,8 @@ func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// spacesOfRequest lists where to look: the space that the request names, or all
-// that its token is good for.
+// spacesOfRequest lists the spaces to search: the one that the request names,
+// or all that its token is valid for.
 func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
 	if name := r.URL.Query().Get("space"); name != "" {
 		return []string{name}, nil
@@ -212,15 +211,15 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnavailable, "The log cannot be read now; try again.")
 	}
-	// A space without a log has no threads, and is not opened to see that.
+	// A space without a log has no threads, and is not opened for the search.
 	return slices.DeleteFunc(expand(patterns, existing), func(name string) bool { return !slices.Contains(existing, name) }), nil
 }
 
-// findThread looks for a thread of which the sender of the request sees
+// findThread searches for a thread of which the sender of the request may see
 // something.
 func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []visitor, refused *protocol.Error) {
 	for _, name := range names {
-		if len(names) > 1 { // a space that does not know the id is not read for it
+		if len(names) > 1 { // skip reading the log of a space that does not contain the id
 			has, err := s.options.Has(r.Context(), name, thread)
 			if err != nil {
 				return nil, turnError(err)
@@ -234,7 +233,7 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 			if len(names) == 1 {
 				return nil, err
 			}
-			continue // he was kicked there, say
+			continue // the participant was kicked there, for example
 		}
 		v := visitor{space: room, id: identity.Participant, as: identity}
 		view, turnsErr := s.options.Turns.View(r.Context(), room, v.viewer())
@@ -251,7 +250,7 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 	return found, nil
 }
 
-// turnQuery are the parameters of a page.
+// turnQuery has the parameters of a page.
 type turnQuery struct {
 	limit  int
 	before uint64
@@ -278,7 +277,7 @@ func turnQueryOf(r *http.Request) (q turnQuery, refused *protocol.Error) {
 
 func writeTurnError(w http.ResponseWriter, err error) { access.WriteError(w, turnError(err)) }
 
-// turnError says in the API's words why there are no turns.
+// turnError converts an error of the turns store to the API's.
 func turnError(err error) *protocol.Error {
 	switch {
 	case errors.Is(err, turns.ErrUnknown):
