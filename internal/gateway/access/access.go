@@ -1,6 +1,6 @@
-// Package access is the front door: it decides who a request is from and
-// whether it may enter the space that it asks for, for WebSocket and HTTP
-// alike. Section 4.
+// Package access controls admission to spaces, for WebSocket and HTTP alike: it
+// authenticates a request, and authorizes it for the space that it names.
+// Section 4.
 package access
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Authenticator says who presents a token.
+// Authenticator maps tokens to identities.
 type Authenticator interface {
 	Authenticate(ctx context.Context, space, token string, now time.Time) (auth.Identity, error)
-	// Recheck reports whether what let somebody in still would.
+	// Recheck returns an error if the identity would not be authenticated now.
 	Recheck(id auth.Identity, now time.Time) error
 }
 
@@ -35,22 +35,22 @@ type Attempts interface {
 	Failed(now time.Time, addr netip.Addr)
 }
 
-// Door decides who may enter which space.
+// Door decides which identity may enter which space.
 type Door struct {
 	Hub      *space.Hub
 	Auth     Authenticator
-	Attempts Attempts // nil: no bound
-	// Codes are the links by which a browser may sign in; nil: none.
+	Attempts Attempts // nil: unlimited
+	// Codes are the login codes for browsers; nil: none.
 	Codes *LoginCodes
-	// Ready returns why no participant can be let in now; nil: always ready.
+	// Ready returns why no participant can be admitted now; nil: always ready.
 	Ready func() error
-	// LoginFailed counts refused tokens; nil: nobody does.
+	// LoginFailed is called for every rejected token; may be nil.
 	LoginFailed func()
 	Logger      *slog.Logger
 }
 
-// EnterRequest lets the sender of a request into a space by the token that
-// the request carries, or that its browser has signed in with.
+// EnterRequest authorizes a request for a space by its token, or by the token
+// in its session cookie.
 func (d *Door) EnterRequest(r *http.Request, name string) (*space.Space, auth.Identity, *protocol.Error) {
 	token, _, err := Token(r)
 	if err != nil {
@@ -59,7 +59,7 @@ func (d *Door) EnterRequest(r *http.Request, name string) (*space.Space, auth.Id
 	return d.Enter(r.Context(), Address(r), name, token)
 }
 
-// Enter lets somebody into a space by a token.
+// Enter authorizes the bearer of a token for a space.
 func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, *protocol.Error) {
 	identity, refused := d.identify(ctx, addr, name, token)
 	if refused == nil {
@@ -91,7 +91,7 @@ func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (
 	return room, identity, nil
 }
 
-// As fills in what an identity says about a connection.
+// As sets the join options that follow from an identity.
 func (d *Door) As(id auth.Identity, o space.JoinOptions) space.JoinOptions {
 	o.ID, o.Expires, o.VisibleAfter = id.Participant, id.Expires, id.InvitedAt
 	o.Recheck = func() error { return d.Auth.Recheck(id, time.Now()) }
@@ -112,7 +112,7 @@ func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string
 	case errors.Is(err, auth.ErrUnavailable):
 		return identity, protocol.Errorf(protocol.CodeUnavailable, "The token cannot be checked now; try again in a moment.")
 	}
-	// A good token is never made to wait for what others at its address do.
+	// A valid token never waits because of failed logins at its address.
 	if refused := d.tooMany(now, addr); refused != nil {
 		return identity, refused
 	}
@@ -124,8 +124,8 @@ func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string
 	return identity, unauthorized("The gateway does not know this token.")
 }
 
-// SpacesOf lists what a token is good for, with the same care for guessed
-// tokens as Enter.
+// SpacesOf lists the spaces that a token is valid for. It bounds failed logins
+// as Enter does.
 func (d *Door) SpacesOf(ctx context.Context, addr netip.Addr, token string,
 	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, *protocol.Error) {
 	now := time.Now()
@@ -176,8 +176,8 @@ func noSpace(name string) *protocol.Error {
 	return protocol.Errorf(protocol.CodeNotFound, "There is no space %q here.", name)
 }
 
-// Address returns the address that a request comes from; the zero Addr if the
-// server does not know it.
+// Address returns the remote address of a request; the zero Addr if the server
+// has none.
 func Address(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -186,8 +186,8 @@ func Address(r *http.Request) netip.Addr {
 	return ap.Addr().Unmap()
 }
 
-// originMatches holds an origin against one that the operator listed; a star
-// stands for one label of the host, or for all origins.
+// originMatches compares an origin to one that the operator listed. A star
+// matches one label of the host, or all origins.
 func originMatches(allowed, origin string) bool {
 	before, after, wild := strings.Cut(allowed, "*")
 	if !wild || allowed == "*" {
@@ -198,8 +198,8 @@ func originMatches(allowed, origin string) bool {
 	return ok && ok2 && label != "" && !strings.ContainsAny(label, "./:@")
 }
 
-// OriginAllowed reports whether the page that a request comes from, if it is
-// one, is the gateway's own or one that the operator listed.
+// OriginAllowed reports whether a request comes from no page, from the
+// gateway's own, or from a page of a listed origin.
 func OriginAllowed(r *http.Request, allowed []string) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || slices.ContainsFunc(allowed, func(a string) bool { return originMatches(a, origin) }) {
@@ -209,10 +209,10 @@ func OriginAllowed(r *http.Request, allowed []string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
-// CheckHost refuses a request over a loopback address whose Host is a name that
-// belongs elsewhere: a page can have its own name resolved to 127.0.0.1, and
-// read what needs no token then. Hosts of the origins that the operator listed
-// are good. Error: forbidden.
+// CheckHost rejects a request over a loopback address whose Host is a foreign
+// name. Otherwise a page could have its own name resolved to 127.0.0.1, and
+// read the endpoints that need no token. Hosts of listed origins are allowed.
+// Error: forbidden.
 func CheckHost(r *http.Request, origins []string) *protocol.Error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok || r.Host == "" {
@@ -242,8 +242,8 @@ func isLoopbackHost(host string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// SetRetryAfter sets the header Retry-After, in seconds, where the error asks to
-// come back later.
+// SetRetryAfter sets the header Retry-After, in seconds, if the error has a
+// delay.
 func SetRetryAfter(h http.Header, err *protocol.Error) {
 	switch err.Code.HTTPStatus() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -251,7 +251,7 @@ func SetRetryAfter(h http.Header, err *protocol.Error) {
 	}
 }
 
-// WriteError answers a request with an error: the body of sections 4 and 5.
+// WriteError responds with an error: the body of sections 4 and 5.
 func WriteError(w http.ResponseWriter, err *protocol.Error) {
 	body, marshalErr := json.Marshal(err)
 	if marshalErr != nil {

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newDoor makes a door to the spaces lab and other, each with a participant
+// newDoor returns a Door for the spaces lab and other, each with a participant
 // alice, whose tokens are "lab-alice" and "other-alice".
 func newDoor(t *testing.T) *access.Door {
 	t.Helper()
@@ -63,7 +63,7 @@ func TestDoor(t *testing.T) {
 	d := newDoor(t)
 	for _, c := range []struct {
 		space, token string
-		want         protocol.Code // "": let in
+		want         protocol.Code // "": admitted
 	}{
 		{"lab", "lab-alice", ""},
 		{"other", "other-alice", ""},
@@ -71,7 +71,7 @@ func TestDoor(t *testing.T) {
 		{"nowhere", "lab-alice", protocol.CodeNotFound},
 		{"lab", "guessed", protocol.CodeUnauthorized},
 		{"lab", "", protocol.CodeUnauthorized},
-		{"nowhere", "guessed", protocol.CodeUnauthorized}, // whoever guesses learns nothing about spaces
+		{"nowhere", "guessed", protocol.CodeUnauthorized}, // guessing reveals nothing about spaces
 	} {
 		room, identity, refused := d.Enter(t.Context(), here, c.space, c.token)
 		switch {
@@ -116,8 +116,8 @@ func TestDoorAfterAKick(t *testing.T) {
 	}
 }
 
-// Guessing is bounded by address; a good token never waits for what others at
-// its address do.
+// Guessing is bounded by address; a valid token never waits because of other
+// clients at its address.
 func TestDoorAgainstGuessing(t *testing.T) {
 	d := newDoor(t)
 	d.Attempts = limit.NewAttempts(limit.AttemptLimits{Failures: 2, Refill: time.Hour})
@@ -172,7 +172,7 @@ func TestOriginAllowed(t *testing.T) {
 		allowed      []string
 		want         bool
 	}{
-		{"", "gw.example.org", nil, true}, // no browser
+		{"", "gw.example.org", nil, true}, // not a browser
 		{"https://gw.example.org", "gw.example.org", nil, true},
 		{"http://GW.example.org:8080", "gw.example.org:8080", nil, true},
 		{"https://gw.example.org", "gw.example.org:8080", nil, false},

@@ -16,13 +16,13 @@ import (
 const (
 	// CodeLifetime is how long a login code can be used.
 	CodeLifetime = 10 * time.Minute
-	maxCodes     = 64 // outstanding; the oldest makes room
+	maxCodes     = 64 // outstanding; a new code evicts the oldest
 )
 
-// LoginCodes stand for tokens in links: each is good once, and for minutes, so
-// that what a browser's history or a terminal's scrollback keeps of it is worth
-// nothing. They live in memory. The zero value has none; its methods may be
-// called concurrently.
+// LoginCodes maps one-time codes in links to tokens. A code is valid once and
+// for minutes, so that a copy in a browser's history or a terminal's scrollback
+// is worthless. Codes are kept in memory only. The zero value is empty; its
+// methods may be called concurrently.
 type LoginCodes struct {
 	mu    sync.Mutex
 	codes []loginCode // oldest first
@@ -34,7 +34,7 @@ type loginCode struct {
 	expires time.Time
 }
 
-// New makes a code that stands for a token, once, until CodeLifetime after now.
+// New returns a code for a token, valid once, until CodeLifetime after now.
 func (c *LoginCodes) New(token string, now time.Time) string {
 	code := rand.Text()
 	c.mu.Lock()
@@ -47,8 +47,8 @@ func (c *LoginCodes) New(token string, now time.Time) string {
 	return code
 }
 
-// Redeem returns what a code stands for. It is used up by that. How long the
-// search takes does not depend on which code it is, or whether it is one.
+// Redeem returns the token of a code and deletes the code. Its duration depends
+// neither on the position of the code nor on whether it exists.
 func (c *LoginCodes) Redeem(code string, now time.Time) (token string, ok bool) {
 	hash := auth.Hash(code)
 	c.mu.Lock()
@@ -67,13 +67,13 @@ func (c *LoginCodes) Redeem(code string, now time.Time) (token string, ok bool) 
 	return token, true
 }
 
-// forget drops what is over; mu is held.
+// forget deletes expired codes; mu is held.
 func (c *LoginCodes) forget(now time.Time) {
 	c.codes = slices.DeleteFunc(c.codes, func(l loginCode) bool { return !now.Before(l.expires) })
 }
 
-// Redeem exchanges a login code for the token that it stands for. A code that
-// is none counts as a failed login.
+// Redeem exchanges a login code for its token. An unknown code counts as a
+// failed login.
 func (d *Door) Redeem(addr netip.Addr, code string, now time.Time) (token string, refused *protocol.Error) {
 	if d.Codes != nil {
 		if token, ok := d.Codes.Redeem(code, now); ok {

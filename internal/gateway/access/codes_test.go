@@ -39,7 +39,7 @@ func TestLoginCodes(t *testing.T) {
 	}
 }
 
-// Of many at once, one gets in.
+// Of many concurrent redemptions, one succeeds.
 func TestLoginCodeIsForOne(t *testing.T) {
 	var codes access.LoginCodes
 	code := codes.New("token", noon)

@@ -11,17 +11,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ConnLimits bound the connections of all listeners together.
+// ConnLimits bounds the connections of all listeners together.
 type ConnLimits struct {
-	Unauthenticated int // serving no participant: new, idle, or joining
-	Authenticated   int // serving a participant: upgraded, or in a request
+	Unauthenticated int // without a participant: new, idle, or joining
+	Authenticated   int // with a participant: upgraded, or in a request
 }
 
 // Conns bounds connections. A connection counts as unauthenticated until a
-// token was accepted over it, and again between two HTTP requests. One
-// unauthenticated connection too many closes the oldest one of the address
-// that has the most, so that a flood displaces itself and new clients always
-// get in.
+// token is accepted over it, and again between two HTTP requests. If there are
+// too many, a new one evicts the oldest one of the address that has the most,
+// so that a flood evicts itself and new clients can always connect.
 type Conns struct {
 	limits ConnLimits
 
@@ -32,19 +31,19 @@ type Conns struct {
 	authenticated int
 }
 
-// NewConns returns an empty count.
+// NewConns returns a Conns without connections.
 func NewConns(l ConnLimits) *Conns {
 	return &Conns{limits: l, byAddr: make(map[netip.Addr]int)}
 }
 
-// Counts returns how many connections there are of either sort.
+// Counts returns the numbers of connections.
 func (c *Conns) Counts() (unauthenticated, authenticated int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unadmitted.Len(), c.authenticated
 }
 
-// Listen counts what l accepts.
+// Listen wraps l so that its connections are counted.
 func (c *Conns) Listen(l net.Listener) net.Listener { return &countingListener{l, c} }
 
 type countingListener struct {
@@ -52,7 +51,7 @@ type countingListener struct {
 	conns *Conns
 }
 
-// Accept accepts a connection, whose Close gives its place back.
+// Accept accepts a connection, whose Close releases its place.
 func (l *countingListener) Accept() (net.Conn, error) {
 	accepted, err := l.Listener.Accept()
 	if err != nil {
@@ -87,19 +86,19 @@ type trackedOther struct {
 // Close closes the connection.
 func (t *trackedOther) Close() error { return t.trackedConn.Close() }
 
-// trackedConn is the place of one connection.
+// trackedConn is the accounting of one connection.
 type trackedConn struct {
 	conns *Conns
 	addr  netip.Addr
 	close func() error
 
 	// Guarded by conns.mu.
-	place  *list.Element // among the unauthenticated; nil: it is not one
+	place  *list.Element // in the list of unauthenticated connections; nil if it is in no list
 	fresh  bool          // no request was read from it since it was accepted or idle
 	closed bool
 }
 
-// Close closes the connection and gives its place back.
+// Close closes the connection and releases its place.
 func (t *trackedConn) Close() error {
 	c := t.conns
 	c.mu.Lock()
@@ -113,15 +112,15 @@ func (t *trackedConn) Close() error {
 	return t.close()
 }
 
-// evict closes a connection that another one displaces.
+// evict closes a connection that a new one replaces.
 func (t *trackedConn) evict() {
 	if t != nil {
-		_ = t.Close() // the peer may have closed it before
+		_ = t.Close() // the peer may have closed it already
 	}
 }
 
-// enlistLocked counts t as unauthenticated and returns the connection that has
-// to go for it, if any.
+// enlistLocked counts t as unauthenticated and returns the connection to evict,
+// if any.
 func (c *Conns) enlistLocked(t *trackedConn) (displaced *trackedConn) {
 	if c.closing {
 		displaced = t
@@ -133,7 +132,8 @@ func (c *Conns) enlistLocked(t *trackedConn) (displaced *trackedConn) {
 	return displaced
 }
 
-// delistLocked reports whether t was among the unauthenticated.
+// delistLocked removes t from the unauthenticated connections, and reports
+// whether it was one.
 func (c *Conns) delistLocked(t *trackedConn) bool {
 	if t.place == nil {
 		return false
@@ -163,7 +163,7 @@ func (c *Conns) oldestLocked() *trackedConn {
 
 type connKey struct{}
 
-// Context is for [http.Server.ConnContext]: it lets [Admit] find the
+// Context is for [http.Server.ConnContext]. [Admit] uses it to find the
 // connection of a request.
 func (c *Conns) Context(ctx context.Context, nc net.Conn) context.Context {
 	if t := tracked(nc); t != nil {
@@ -172,7 +172,7 @@ func (c *Conns) Context(ctx context.Context, nc net.Conn) context.Context {
 	return ctx
 }
 
-// tracked returns the place of a connection, also of one below TLS.
+// tracked returns the accounting of a connection, which may be wrapped in TLS.
 func tracked(nc net.Conn) *trackedConn {
 	if outer, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		nc = outer.NetConn()
@@ -186,8 +186,8 @@ func tracked(nc net.Conn) *trackedConn {
 	return nil
 }
 
-// StateChanged is for [http.Server.ConnState]: between two requests a
-// connection is unauthenticated.
+// StateChanged is for [http.Server.ConnState]: a connection counts as
+// unauthenticated between two requests.
 func (c *Conns) StateChanged(nc net.Conn, state http.ConnState) {
 	t := tracked(nc)
 	if t == nil || state != http.StateIdle && state != http.StateActive {
@@ -204,9 +204,9 @@ func (c *Conns) StateChanged(nc net.Conn, state http.ConnState) {
 	displaced.evict()
 }
 
-// CloseIdle closes the connections over which no request is under way, from now
-// on at once. [http.Server.Shutdown] would wait for those that have never sent
-// one.
+// CloseIdle closes connections without a request, and from now on every
+// connection that becomes idle. [http.Server.Shutdown] would wait for
+// connections that have never sent a request.
 func (c *Conns) CloseIdle() {
 	var idle []*trackedConn
 	c.mu.Lock()
@@ -222,8 +222,8 @@ func (c *Conns) CloseIdle() {
 	}
 }
 
-// Admit counts the connection of a request, given by the request's context, as
-// authenticated from now on. Error: too_many_requests.
+// Admit counts the connection of the request with this context as
+// authenticated. Error: too_many_requests.
 func Admit(ctx context.Context) *protocol.Error {
 	t, ok := ctx.Value(connKey{}).(*trackedConn)
 	if !ok {
@@ -245,8 +245,8 @@ func Admit(ctx context.Context) *protocol.Error {
 	return nil
 }
 
-// networkOf returns the address that connections are counted by: for IPv6 its
-// /64, all of which one machine can have.
+// networkOf returns the address that connections are counted by. For IPv6 it is
+// the /64, which a single machine can own.
 func networkOf(a net.Addr) netip.Addr {
 	ap, err := netip.ParseAddrPort(a.String())
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const timeout = 20 * time.Second
 
 // served is an HTTP server whose connections are counted. A request to /admit
-// has a participant and lasts until the test lets it end.
+// has a participant and lasts until the test ends it.
 type served struct {
 	t     *testing.T
 	conns *access.Conns
@@ -77,10 +77,10 @@ func (s *served) dial(from, text string) net.Conn {
 	return c
 }
 
-// waitFor waits until there are so many connections.
+// waitFor waits for these numbers of connections.
 func (s *served) waitFor(unauthenticated, authenticated int) {
 	s.t.Helper()
-	tick := time.NewTicker(time.Millisecond) // the server's goroutines give no other sign
+	tick := time.NewTicker(time.Millisecond) // the server's goroutines send no other signal
 	defer tick.Stop()
 	for deadline := time.Now().Add(timeout); ; <-tick.C {
 		u, a := s.conns.Counts()
@@ -140,11 +140,11 @@ func TestConns_AuthenticatedStayAndAreBounded(t *testing.T) {
 	if err := <-s.enter; err == nil {
 		t.Fatal("a third authenticated connection was admitted")
 	}
-	for range 10 { // they displace each other
+	for range 10 { // they evict each other
 		s.dial("127.0.0.1", "")
 	}
 	s.waitFor(2, 2)
-	s.leave <- struct{}{} // idle now, and the oldest but for the others
+	s.leave <- struct{}{} // idle now, and the oldest one of its address
 	s.waitFor(2, 1)
 	s.dial("127.0.0.1", admit)
 	if err := <-s.enter; err != nil {
@@ -166,7 +166,7 @@ func TestConns_IdleClose(t *testing.T) {
 	isClosed(t, s.dial("127.0.0.1", ""))
 }
 
-// TestHoldBody_NeverSent: no goroutine waits for a body that no handler reads.
+// No goroutine waits for a body that no handler reads.
 func TestHoldBody_NeverSent(t *testing.T) {
 	t.Parallel()
 	for _, head := range []string{

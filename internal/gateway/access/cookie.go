@@ -15,25 +15,25 @@ import (
 // has signed in with. Decision 0026.
 const SessionCookie = "meup_session"
 
-// maxCookieBytes is what browsers keep of one cookie, less its name and
-// attributes.
+// maxCookieBytes is the size limit of browsers for one cookie, less its name
+// and attributes.
 const maxCookieBytes = 3800
 
-// Token takes the token out of a request: of the header or the subprotocol, as
-// [auth.FromRequest] does, and where there is neither, of the session cookie.
+// Token returns the token of a request: from the header or the subprotocol, as
+// [auth.FromRequest] does, or else from the session cookie.
 //
-// A browser sends cookies along whoever makes it ask. So the cookie counts only
-// where the browser says that the gateway's own page asks. It never counts for
-// a page of another origin, one that the operator listed among them: such a
-// page brings its own token.
+// A browser sends cookies with requests of any page. Therefore the cookie
+// counts only if the browser's headers show that the gateway's own page made
+// the request. It never counts for a page of another origin, even if the
+// operator listed it: such a page must send its own token.
 func Token(r *http.Request) (token string, fromCookie bool, err error) {
 	token, _, err = auth.FromRequest(r)
 	if err == nil || !errors.Is(err, auth.ErrNoToken) {
 		return token, false, err
 	}
 	cookies := r.CookiesNamed(SessionCookie)
-	// Whoever serves another port of this host can add a cookie of this name.
-	// Which of two is ours cannot be told.
+	// A server on another port of this host can add a cookie of this name. Two
+	// such cookies cannot be distinguished.
 	if len(cookies) != 1 || !fromOwnPage(r) {
 		return "", false, err
 	}
@@ -44,11 +44,12 @@ func Token(r *http.Request) (token string, fromCookie bool, err error) {
 	return string(decoded), true, nil
 }
 
-// fromOwnPage reports whether a browser says of a request that it comes from the
-// gateway's own page. Requests that change something, and upgrades, always
-// carry an origin. Others may not; then Sec-Fetch-Site decides, which browsers
-// leave out where the page came unencrypted from another machine. What is asked
-// for without either changes nothing, and the page that asked cannot read it.
+// fromOwnPage reports whether a browser's request comes from the gateway's own
+// page. Requests that change something, and upgrades, always have an Origin
+// header. Others may have none; then Sec-Fetch-Site decides, which browsers
+// omit if the page was loaded unencrypted from another machine. A request
+// without both headers changes nothing, and a foreign page cannot read its
+// response.
 func fromOwnPage(r *http.Request) bool {
 	upgrade := HasToken(r.Header["Upgrade"], "websocket")
 	if !upgrade && !FetchedFromHere(r) {
@@ -60,8 +61,7 @@ func fromOwnPage(r *http.Request) bool {
 	return OwnOrigin(r)
 }
 
-// FetchedFromHere reports whether the browser does not say that a page of
-// another origin makes it ask.
+// FetchedFromHere reports whether Sec-Fetch-Site is absent or same-origin.
 func FetchedFromHere(r *http.Request) bool {
 	for _, site := range r.Header["Sec-Fetch-Site"] {
 		if site != "same-origin" {
@@ -71,9 +71,8 @@ func FetchedFromHere(r *http.Request) bool {
 	return true
 }
 
-// OwnOrigin reports whether the request carries the gateway's own origin. A
-// proxy may have taken the encryption off, so without it here the page may be
-// of either scheme.
+// OwnOrigin reports whether the request has the gateway's own origin. Since a
+// proxy may terminate TLS, a request without TLS matches either scheme.
 func OwnOrigin(r *http.Request) bool {
 	origins := r.Header["Origin"]
 	if len(origins) != 1 {
@@ -86,9 +85,9 @@ func OwnOrigin(r *http.Request) bool {
 	return u.Scheme == "https" || u.Scheme == "http" && r.TLS == nil
 }
 
-// SetSession gives the browser the cookie of a token, which the caller has
-// found good. Without an age it ends with the browser. It reports whether the
-// token fits into a cookie.
+// SetSession sets the cookie to a token, which the caller has authenticated. If
+// age is 0, the cookie ends with the browser. It reports whether the token fits
+// into a cookie.
 func SetSession(w http.ResponseWriter, r *http.Request, token string, age time.Duration) bool {
 	value := base64.RawURLEncoding.EncodeToString([]byte(token))
 	if len(value) > maxCookieBytes {
@@ -98,12 +97,12 @@ func SetSession(w http.ResponseWriter, r *http.Request, token string, age time.D
 	return true
 }
 
-// EndSession takes the cookie away from the browser.
+// EndSession deletes the cookie.
 func EndSession(w http.ResponseWriter, r *http.Request) { setCookie(w, r, "", -1) }
 
-// setCookie sets the cookie for so many seconds: 0 until the browser is closed,
-// less than that takes it away. The page's origin tells of an encryption that a
-// proxy has taken off.
+// setCookie sets the cookie with a lifetime in seconds: 0 ends it with the
+// browser, a negative one deletes it. An https origin shows that a proxy
+// terminates TLS.
 func setCookie(w http.ResponseWriter, r *http.Request, value string, seconds int) {
 	encrypted := r.TLS != nil || OwnOrigin(r) && strings.HasPrefix(r.Header.Get("Origin"), "https:")
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // where nothing is encrypted, a secure cookie would not come back

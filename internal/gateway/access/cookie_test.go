@@ -18,7 +18,7 @@ func cookieOf(token string) string {
 	return access.SessionCookie + "=" + base64.RawURLEncoding.EncodeToString([]byte(token))
 }
 
-// asked makes a request with these headers to http://gw.example.org:8080, "…"
+// asked returns a request with these headers to http://gw.example.org:8080, "…"
 // being written as Name: value.
 func asked(t testing.TB, method string, encrypted bool, headers ...string) *http.Request {
 	t.Helper()
@@ -34,8 +34,8 @@ func asked(t testing.TB, method string, encrypted bool, headers ...string) *http
 	return r
 }
 
-// The cookie counts for the gateway's own page alone, whatever a browser can be
-// made to send.
+// The cookie counts for the gateway's own page only, for all headers that a page
+// can make a browser send.
 func TestTokenFromCookie(t *testing.T) {
 	const (
 		own     = "Origin: http://gw.example.org:8080"
@@ -104,7 +104,7 @@ func TestTokenFromCookie(t *testing.T) {
 	}
 }
 
-// Whoever brings a token is who it says, and not who is signed in.
+// A token in the request takes precedence over the cookie.
 func TestOwnTokenGoesFirst(t *testing.T) {
 	cookie := "Cookie: " + cookieOf(cookieToken)
 	for _, own := range []string{
@@ -126,7 +126,7 @@ func TestSetSession(t *testing.T) {
 		secure    bool
 	}{
 		{false, own, 0, false},
-		{false, "Origin: https://gw.example.org:8080", time.Hour, true}, // a proxy took the encryption off
+		{false, "Origin: https://gw.example.org:8080", time.Hour, true}, // a proxy terminates TLS
 		{false, "Origin: https://evil.example", 0, false},
 		{true, "Origin: https://gw.example.org:8080", 0, true},
 		{true, "", 0, true},
@@ -156,8 +156,8 @@ func TestSetSession(t *testing.T) {
 	}
 }
 
-// FuzzToken: whatever a stranger sends, what comes out is a token or an error
-// that repeats nothing, and no page of another origin has the cookie's power.
+// FuzzToken checks that any request yields a token or an error that repeats
+// nothing of it, and that no page of another origin can use the cookie.
 func FuzzToken(f *testing.F) {
 	f.Add("POST", cookieOf(cookieToken), "http://gw.example.org:8080", "same-origin", "")
 	f.Add("GET", cookieOf("x")+"; a=b", "", "", "websocket")

@@ -8,14 +8,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ConnectOptions are the query parameters of section 4.
+// ConnectOptions has the query parameters of section 4.
 type ConnectOptions struct {
 	Join space.JoinOptions
-	// DialectNamed: the client has said which dialect it speaks.
+	// DialectNamed is set if the client has named its dialect.
 	DialectNamed bool
 }
 
-// ParseConnect reads the query parameters of a connection.
+// ParseConnect parses the query parameters of a connection.
 func ParseConnect(r *http.Request) (*ConnectOptions, *protocol.Error) {
 	o := &ConnectOptions{}
 	q := r.URL.Query()
@@ -79,7 +79,7 @@ func (o *ConnectOptions) set(name string, values []string) *protocol.Error {
 		o.Join.Dialect, ok = protocol.ParseDialect(value)
 		o.DialectNamed = true
 	default:
-		return nil // space, and what proxies may add
+		return nil // space, and parameters that proxies may add
 	}
 	if !ok {
 		return BadRequest("The parameter " + name + " cannot be " + quoted(value) + "; it is " + parameterTypes[name] + ".")
@@ -101,11 +101,11 @@ var parameterTypes = map[string]string{
 	"dialect": "one of " + strings.Join(protocol.DialectNames(), ", "),
 }
 
-// offered takes the dialect from the subprotocols that the client offers. The
+// offered sets the dialect from the subprotocols that the client offers. The
 // order is the one in which the upgrade selects among them.
 func (o *ConnectOptions) offered(r *http.Request) bool {
 	if HasToken(r.Header["Sec-Websocket-Protocol"], protocol.DialectMEUP01.Subprotocol()) {
-		return false // the space's own, unless the query names one
+		return false // the default of the space, unless the query names one
 	}
 	for _, d := range []protocol.Dialect{protocol.DialectMEUP02, protocol.DialectMEW04} {
 		if HasToken(r.Header["Sec-Websocket-Protocol"], d.Subprotocol()) {
@@ -116,7 +116,7 @@ func (o *ConnectOptions) offered(r *http.Request) bool {
 	return false
 }
 
-// Boolean reads a parameter that switches something; without a value it is on.
+// Boolean parses a boolean parameter; without a value it is true.
 func Boolean(s string) (value, ok bool) {
 	switch s {
 	case "true", "1", "":
@@ -147,7 +147,7 @@ func quoted(s string) string {
 	return string(protocol.AppendString(nil, s))
 }
 
-// HasToken reports whether a header that lists tokens has this one.
+// HasToken reports whether a header that lists tokens contains token.
 func HasToken(values []string, token string) bool {
 	for _, v := range values {
 		for t := range strings.SplitSeq(v, ",") {
@@ -159,7 +159,7 @@ func HasToken(values []string, token string) bool {
 	return false
 }
 
-// BadRequest says what is wrong with a request.
+// BadRequest returns an error with the code bad_request.
 func BadRequest(message string) *protocol.Error {
 	return protocol.Errorf(protocol.CodeBadRequest, "%s", message)
 }

@@ -82,8 +82,8 @@ func TestDialectFromSubprotocol(t *testing.T) {
 	}
 }
 
-// FuzzParseConnect: whatever a stranger asks for is refused as a bad request or
-// can be used as it is.
+// FuzzParseConnect checks that any query is rejected as a bad request, or
+// yields valid options.
 func FuzzParseConnect(f *testing.F) {
 	f.Add("space=lab&since=0&ack=true&context=a,b&kinds=reasoning/*,!chat&from=x&main=true&observe=1&dialect=meup/v0.2")
 	f.Add("space=lab&since=-1")
