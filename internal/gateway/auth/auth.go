@@ -1,14 +1,14 @@
-// Package auth answers who is on the other side: a token becomes a participant
-// of a space. Section 4 of docs/protocol.md.
+// Package auth authenticates tokens: it maps a token to a participant of a
+// space. Section 4 of docs/protocol.md.
 //
-// There are three sorts of tokens. Static ones stand in the configuration,
-// which keeps their SHA-256 only. Invitations are kept by the space itself, in
-// its log, and asked for through [Invites]. JWTs are those of an OpenID Connect
-// issuer that the space trusts; its keys are fetched when the first of its
-// tokens arrives, so that an issuer which is down does not stop the gateway.
+// There are three types of tokens. Static tokens are in the configuration,
+// which contains only their SHA-256. Invitations are in the log of their space
+// and are looked up through [Invites]. JWTs come from an OpenID Connect issuer
+// that the space trusts. Its keys are fetched when the first of its tokens
+// arrives, so that the gateway starts even if an issuer is down.
 //
-// [FromRequest] takes the token out of an HTTP request, and [Authenticator]
-// judges it. What a peer is told of the outcome is up to package access.
+// [FromRequest] extracts the token of an HTTP request, and [Authenticator]
+// authenticates it. Package access decides which error a peer receives.
 package auth
 
 import (
@@ -19,34 +19,34 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Via is the sort of token that an identity rests on.
+// Via is the type of token that an identity is based on.
 type Via string
 
-// The sorts of tokens.
+// The types of tokens.
 const (
 	ViaToken  Via = "token"
 	ViaInvite Via = "invite"
 	ViaJWT    Via = "jwt"
 )
 
-// Identity is who presented a token, and where it is good.
+// Identity is the participant that a token authenticates, and its space.
 type Identity struct {
 	Participant protocol.ParticipantID
-	Space       string    // the space that was asked for
-	Expires     time.Time // the moment the identity ends; zero: never
+	Space       string    // the requested space
+	Expires     time.Time // the time at which the identity ends; zero: never
 	// InvitedAt is the position of the invitation in the space's log; 0 for other
 	// sorts of tokens.
 	InvitedAt protocol.Seq
 	Via       Via
 
-	// What Recheck needs: the digest of a token or an invitation, or what a
-	// JWT was accepted under.
+	// For Recheck: the digest of a token or an invitation, or the settings
+	// under which a JWT was accepted.
 	hash Digest
 	jwt  JWT
 }
 
-// Holder names whom requests of the identity are charged to: the same in every
-// space that its token opens.
+// Holder returns the key under which requests of the identity are charged. It
+// is the same in every space that the token is valid for.
 func (id Identity) Holder() string {
 	if id.Via == ViaJWT {
 		return id.jwt.Issuer + " " + string(id.Participant)
@@ -54,20 +54,20 @@ func (id Identity) Holder() string {
 	return string(id.hash[:])
 }
 
-// What can be wrong with a token.
+// Errors about a token.
 var (
-	// ErrNoToken: the request presents none.
+	// ErrNoToken: the request has no token.
 	ErrNoToken = errors.New("no token")
-	// ErrMalformed: what the request presents is not a token.
+	// ErrMalformed: the credentials of the request are not a token.
 	ErrMalformed = errors.New("malformed credentials")
-	// ErrUnknownToken: nobody's, or a JWT that does not hold.
+	// ErrUnknownToken: the token is unknown, or is an invalid JWT.
 	ErrUnknownToken = errors.New("unknown token")
-	// ErrOtherSpace: good, but not in the space that was asked for.
+	// ErrOtherSpace: the token is valid, but not in the requested space.
 	ErrOtherSpace = errors.New("token is not good for this space")
-	// ErrExpired: it was good once.
+	// ErrExpired: the token was valid before.
 	ErrExpired = errors.New("token has expired")
 	// ErrUnavailable: the issuer's keys cannot be fetched, or the invitations
-	// cannot be read. Worth trying again.
+	// cannot be read. The client should retry.
 	ErrUnavailable = errors.New("the token cannot be checked now")
 )
 

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// invitations are those of spaces, by token.
+// invitations maps tokens to the invitations of spaces.
 type invitations map[auth.Digest]struct {
 	space   string
 	id      protocol.ParticipantID

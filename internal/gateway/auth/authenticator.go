@@ -14,43 +14,44 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Invites knows the invitations of spaces. Its methods are called
+// Invites looks up the invitations of spaces. Its methods are called
 // concurrently.
 type Invites interface {
-	// InvitedTo returns the space that a token with this digest is an invitation
-	// to, and when it expires (zero: never). It is called for every token that
-	// the configuration does not know, so it does no I/O and its cost does not
-	// grow with the number of spaces. The error is set while the invitations are
-	// not known.
+	// InvitedTo returns the space of the invitation with this token digest, and
+	// its expiry (zero: never). It is called for every token that is not in the
+	// configuration. Therefore it must do no I/O, and its cost must not grow
+	// with the number of spaces. The error is set while the invitations are not
+	// loaded.
 	InvitedTo(tokenHash [32]byte) (space string, expires time.Time, ok bool, err error)
-	// LookupInvite returns an open invitation to a space. It may read the space's log: it is called only for tokens
-	// that InvitedTo has found. The error is that of the log.
+	// LookupInvite returns an open invitation to a space. It may read the
+	// space's log: it is called only for tokens that InvitedTo has found. The
+	// error is the log's.
 	LookupInvite(ctx context.Context, space string, tokenHash [32]byte) (i Invitation, ok bool, err error)
 }
 
-// Invitation is what the token of an invitation gives.
+// Invitation describes an open invitation.
 type Invitation struct {
 	Participant protocol.ParticipantID
 	Expires     time.Time    // zero: never
-	At          protocol.Seq // of the invitation in the space's log
+	At          protocol.Seq // position of the invitation in the space's log
 }
 
-// Options are what an Authenticator works with. The zero Options are good for
-// static tokens and JWTs.
+// Options configures an Authenticator. The zero value supports static tokens
+// and JWTs.
 type Options struct {
-	Invites Invites      // nil: there are none
+	Invites Invites      // nil: no invitations
 	Client  *http.Client // for issuers; nil: NewClient()
-	Log     *slog.Logger // nil: nothing is logged
+	Log     *slog.Logger // nil: no log
 }
 
-// Authenticator judges tokens. Its methods may be called concurrently.
+// Authenticator authenticates tokens. Its methods may be called concurrently.
 type Authenticator struct {
 	invites Invites
 	issuers *issuers
 	table   atomic.Pointer[table]
 }
 
-// New returns an Authenticator that goes by a table.
+// New returns an Authenticator that uses a table.
 func New(t Table, o Options) *Authenticator {
 	if o.Client == nil {
 		o.Client = NewClient()
@@ -63,21 +64,21 @@ func New(t Table, o Options) *Authenticator {
 	return a
 }
 
-// Replace puts another table in force, from the next call on. The keys of
-// issuers that stay are kept.
+// Replace replaces the table for later calls. Issuers in both tables keep their
+// keys.
 func (a *Authenticator) Replace(t Table) {
 	next := newTable(t)
 	a.issuers.keep(next.trusts)
 	a.table.Store(next)
 }
 
-// Close lets go of idle connections to issuers.
+// Close closes idle connections to issuers.
 func (a *Authenticator) Close() { a.issuers.client.CloseIdleConnections() }
 
-// Authenticate returns whose the token is in a space. The error wraps
-// ErrUnknownToken, ErrOtherSpace, ErrExpired or ErrUnavailable. Whether there
-// is such a space is for the caller to say: a token that is good elsewhere is
-// ErrOtherSpace in a space that is not configured.
+// Authenticate returns the identity of a token in a space. The error wraps
+// ErrUnknownToken, ErrOtherSpace, ErrExpired or ErrUnavailable. The caller
+// checks that the space exists: for a space that is not configured, a token
+// that is valid elsewhere returns ErrOtherSpace.
 func (a *Authenticator) Authenticate(ctx context.Context, space, token string, now time.Time) (Identity, error) {
 	t := a.table.Load()
 	name, _ := t.find(space)
@@ -93,7 +94,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, space, token string, n
 	if invited && invitedTo == space {
 		return a.bearerOfInvite(ctx, space, hash, now)
 	}
-	// That a token is good elsewhere is disclosed to its bearer alone.
+	// Only the bearer of a token learns that it is valid elsewhere.
 	if invited && (expires.IsZero() || now.Before(expires)) || len(owners) > 0 {
 		return Identity{}, ErrOtherSpace
 	}
@@ -111,7 +112,7 @@ func (a *Authenticator) invitedTo(hash Digest) (space string, expires time.Time,
 	return a.invites.InvitedTo(hash)
 }
 
-// bearerOfInvite is the identity that an invitation gives in its space.
+// bearerOfInvite returns the identity of an invitation in its space.
 func (a *Authenticator) bearerOfInvite(ctx context.Context, space string, hash Digest, now time.Time) (Identity, error) {
 	i, ok, err := a.invites.LookupInvite(ctx, space, hash)
 	switch {
@@ -125,8 +126,9 @@ func (a *Authenticator) bearerOfInvite(ctx context.Context, space string, hash D
 	return Identity{Participant: i.Participant, Space: space, Expires: i.Expires, InvitedAt: i.At, Via: ViaInvite, hash: hash}, nil
 }
 
-// bearerOfJWT judges a JWT by what the space accepts, and if that is not it by
-// what other spaces accept, to tell the wrong space from a bad token.
+// bearerOfJWT checks a JWT against the settings of the space, and otherwise
+// against the settings of other spaces, to distinguish a wrong space from a bad
+// token.
 func (a *Authenticator) bearerOfJWT(ctx context.Context, t *table, name, space, token string, now time.Time) (Identity, error) {
 	jwt, err := a.verifyJWT(ctx, t, token, now)
 	if err != nil {
@@ -150,7 +152,7 @@ func (a *Authenticator) bearerOfJWT(ctx context.Context, t *table, name, space, 
 	return Identity{}, err
 }
 
-// verifyJWT checks the signature of a JWT, if its issuer is trusted anywhere.
+// verifyJWT verifies the signature of a JWT, if any space trusts its issuer.
 func (a *Authenticator) verifyJWT(ctx context.Context, t *table, token string, now time.Time) (*parsedJWT, error) {
 	jwt, err := parseJWT(token)
 	if err != nil {
@@ -165,13 +167,13 @@ func (a *Authenticator) verifyJWT(ctx context.Context, t *table, token string, n
 	return jwt, nil
 }
 
-// claimed is the identity that the claims of a verified JWT give in a space.
+// claimed returns the identity of a verified JWT in a space, by its claims.
 func (t *table) claimed(jwt *parsedJWT, name, space string, accepts JWT, now time.Time) (Identity, error) {
 	participant, expires, err := jwt.check(accepts, now)
 	if err != nil {
 		return Identity{}, err
 	}
-	// An issuer lets its users choose names, and must not hand out those of
+	// An issuer lets its users choose names, and must not assign the names of
 	// configured participants.
 	if t.known[member{name, participant}] {
 		return Identity{}, fmt.Errorf("%w: the claim %s names a participant that the configuration knows by another token",
@@ -180,9 +182,9 @@ func (t *table) claimed(jwt *parsedJWT, name, space string, accepts JWT, now tim
 	return Identity{Participant: participant, Space: space, Expires: expires, Via: ViaJWT, jwt: accepts}, nil
 }
 
-// Recheck reports whether an identity still holds, by the table and the
-// invitations of this moment: after a reload, say, for those connected. It
-// returns nil, or an error that wraps ErrUnknownToken or ErrExpired.
+// Recheck checks an identity against the current table and invitations, for
+// example for connected members after a reload. It returns nil, or an error
+// that wraps ErrUnknownToken or ErrExpired.
 func (a *Authenticator) Recheck(id Identity, now time.Time) error {
 	if !id.Expires.IsZero() && !now.Before(id.Expires) {
 		return ErrExpired
@@ -209,9 +211,10 @@ func (a *Authenticator) Recheck(id Identity, now time.Time) error {
 	return nil
 }
 
-// Spaces lists the configured spaces, globs among them, that a token is good
-// for, in the order of the table. Invitations are not among them: they belong
-// to a space that exists. If there are none, the error is one of Authenticate's.
+// Spaces lists the configured spaces, including globs, that a token is valid
+// for, in the order of the table. It does not include invitations, which belong
+// to an existing space. If the list is empty, the error is one of
+// Authenticate's.
 func (a *Authenticator) Spaces(ctx context.Context, token string, now time.Time) ([]string, error) {
 	t := a.table.Load()
 	owners := t.lookup(Hash(token))

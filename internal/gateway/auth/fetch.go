@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// maxAnswerBytes bounds what an issuer's answer may take.
+	// maxAnswerBytes bounds the size of an issuer's response.
 	maxAnswerBytes = 1 << 20
-	// maxKeys bounds how many keys a JWT without a key id is tried with.
+	// maxKeys bounds how many keys are tried for a JWT without a key id.
 	maxKeys = 64
 )
 
-// NewClient returns the client for issuers: its answers and its patience are
-// bounded, and a redirect cannot take it from https to http.
+// NewClient returns the HTTP client for issuers. The size and time of responses
+// are bounded, and a redirect from https to http is rejected.
 func NewClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http says so
 	transport.MaxIdleConnsPerHost = 1
@@ -44,8 +44,8 @@ func NewClient() *http.Client {
 	}
 }
 
-// boundedTransport ends an answer with an error where it grows too long, since
-// go-oidc reads answers whole.
+// boundedTransport returns an error when a response is too long, since go-oidc
+// reads responses completely.
 type boundedTransport struct{ *http.Transport }
 
 func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -57,8 +57,8 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// fetchKeys asks an issuer where its keys are, and fetches them. Both are done
-// each time, for an issuer may move its keys.
+// fetchKeys discovers the address of an issuer's keys, and fetches them. It
+// discovers the address each time, since an issuer may move its keys.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
 	if err != nil {
@@ -76,7 +76,7 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	return getKeys(ctx, client, says.KeysURL)
 }
 
-// abridge bounds the text of an error in which go-oidc quotes the answer.
+// abridge shortens the text of an error in which go-oidc quotes the response.
 func abridge(err error) string {
 	if s := err.Error(); len(s) > 200 {
 		return s[:200] + "…"
@@ -84,8 +84,8 @@ func abridge(err error) string {
 	return err.Error()
 }
 
-// sameSecurity reports whether the keys are fetched at least as safely as the
-// issuer itself, which may be http on a loopback.
+// sameSecurity reports whether the connection for the keys is at least as
+// secure as the issuer's, which may be http on a loopback address.
 func sameSecurity(issuer, keys string) bool {
 	i, err1 := url.Parse(issuer)
 	k, err2 := url.Parse(keys)
@@ -112,8 +112,8 @@ func getKeys(ctx context.Context, client *http.Client, address string) ([]jose.J
 	return parseKeys(body)
 }
 
-// parseKeys reads a key set. Keys of a sort that is not understood are left
-// out, as RFC 7517 section 5 asks; so are keys that do not sign or are secret.
+// parseKeys parses a key set. It skips unknown key types, as RFC 7517 section 5
+// requires, and keys that are secret or not for signing.
 func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

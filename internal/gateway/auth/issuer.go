@@ -13,22 +13,21 @@ import (
 )
 
 const (
-	// refreshPause is how long keys that were just fetched are not fetched
-	// again, however many JWTs name others. Anybody can make up such a JWT.
+	// refreshPause is the minimum time between successful fetches, however many
+	// JWTs name unknown keys. Any client can make up such a JWT.
 	refreshPause = 10 * time.Second
-	// firstRetry and lastRetry bound the pause behind a fetch that came to
-	// nothing; it doubles from one to the other.
+	// firstRetry and lastRetry bound the pause after a failed fetch; it doubles
+	// with each failure.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
-	// keysAge is how long keys are used before they are fetched again though
-	// nobody asked for others, so that a withdrawn key does not live for ever.
+	// keysAge is the age at which keys are fetched again, so that a withdrawn
+	// key is not used forever.
 	keysAge = time.Hour
 	// fetchTimeout bounds discovery and keys together.
 	fetchTimeout = 5 * time.Second
 )
 
-// issuers are those that the configuration trusts. Each appears when its first
-// JWT does.
+// issuers holds the trusted issuers, from the first JWT of each on.
 type issuers struct {
 	client *http.Client
 	log    *slog.Logger
@@ -41,7 +40,7 @@ func newIssuers(client *http.Client, log *slog.Logger) *issuers {
 	return &issuers{client: client, log: log, byURL: make(map[string]*issuer)}
 }
 
-// get returns an issuer that is trusted.
+// get returns the issuer with a URL, which must be trusted.
 func (s *issuers) get(url string) *issuer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +52,7 @@ func (s *issuers) get(url string) *issuer {
 	return i
 }
 
-// keep forgets the issuers that are not trusted any more.
+// keep drops the issuers that are not trusted any more.
 func (s *issuers) keep(trusted map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,11 +70,11 @@ type issuer struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex
-	keys     []jose.JSONWebKey // nil: never fetched. Replaced, never changed
+	keys     []jose.JSONWebKey // nil: never fetched. Immutable
 	fetched  time.Time
-	next     time.Time     // no fetch before this moment
-	failures int           // in a row
-	busy     chan struct{} // closed when the fetch under way is over; nil: none
+	next     time.Time     // earliest time of the next fetch
+	failures int           // consecutive
+	busy     chan struct{} // closed when the current fetch ends; nil: no fetch
 }
 
 var (
@@ -94,7 +93,7 @@ func (i *issuer) verify(ctx context.Context, jwt *parsedJWT, now time.Time) erro
 		keys, _ = i.current(now)
 	}
 	if old {
-		// What comes of it is in the log; the keys at hand do until then.
+		// A failure is logged; the current keys remain in use.
 		_ = i.refresh(ctx, now)
 		keys, _ = i.current(now)
 	}
@@ -114,17 +113,17 @@ func (i *issuer) verify(ctx context.Context, jwt *parsedJWT, now time.Time) erro
 	return nil
 }
 
-// current returns the keys at hand, nil if there are none, and whether it is
-// time to fetch them again and nobody is at it.
+// current returns the current keys, nil if there are none, and whether to fetch
+// them again: they are old, and no fetch is in progress.
 func (i *issuer) current(now time.Time) (keys []jose.JSONWebKey, old bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.keys, i.keys != nil && i.busy == nil && now.Sub(i.fetched) >= keysAge && !now.Before(i.next)
 }
 
-// refresh fetches the keys, or waits for the fetch that is under way. It
-// returns errTooSoon for a refusal because keys came in a moment ago, and
-// another error if there are no new keys.
+// refresh fetches the keys, or waits for the fetch in progress. It returns
+// errTooSoon if keys were fetched a moment ago, and another error if there are
+// no new keys.
 func (i *issuer) refresh(ctx context.Context, now time.Time) error {
 	i.mu.Lock()
 	if busy := i.busy; busy != nil {
@@ -139,7 +138,7 @@ func (i *issuer) refresh(ctx context.Context, now time.Time) error {
 	i.busy = done
 	i.mu.Unlock()
 
-	// The caller may hang up, and others wait for the same keys.
+	// The caller may disconnect while others wait for the same keys.
 	fetchCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 	defer cancel()
 	keys, err := fetchKeys(fetchCtx, i.client, i.url)
@@ -171,7 +170,7 @@ func (i *issuer) wait(ctx context.Context, busy chan struct{}) error {
 	return i.outcome()
 }
 
-// outcome says why there is no fetch now. The caller holds the lock.
+// outcome returns why no fetch starts now. The caller holds the lock.
 func (i *issuer) outcome() error {
 	if i.failures == 0 {
 		return errTooSoon
@@ -179,7 +178,7 @@ func (i *issuer) outcome() error {
 	return errors.New("the last try came to nothing")
 }
 
-// failed sets the pause until the next try. The caller holds the lock.
+// failed sets the pause before the next attempt. The caller holds the lock.
 func (i *issuer) failed(now time.Time, err error) {
 	pause := lastRetry
 	if i.failures < 5 {
@@ -190,9 +189,9 @@ func (i *issuer) failed(now time.Time, err error) {
 	i.log.Warn("cannot fetch the keys of an issuer", "issuer", i.url, "error", err, "retry_in", pause)
 }
 
-// verifySignature tries the keys that the signature can have been made with.
-// It returns errUnknownKey if there are none, or if the signature does not say
-// which key it was.
+// verifySignature tries the keys that may have made the signature. It returns
+// errUnknownKey if there are none. It also does so if no key fits and the
+// signature does not name its key.
 func verifySignature(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) error {
 	header := signed.Signatures[0].Header
 	tried := false

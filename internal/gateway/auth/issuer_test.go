@@ -25,7 +25,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 )
 
-// start is the moment at which the tests begin.
+// start is the time at which the tests start.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // issuer is an OpenID Connect issuer with a key set that can change.
@@ -35,7 +35,7 @@ type issuer struct {
 	down    bool
 	keys    jose.JSONWebKeySet
 	fetches int    // of the discovery document
-	answer  string // instead of the key set, if not empty
+	answer  string // replaces the key set, if not empty
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -79,12 +79,12 @@ func (i *issuer) count() int {
 	return i.fetches
 }
 
-// publish puts a key into the key set.
+// publish adds a key to the key set.
 func (i *issuer) publish(kid string, public any) {
 	i.set(func() { i.keys.Keys = append(i.keys.Keys, jose.JSONWebKey{Key: public, KeyID: kid, Use: "sig"}) })
 }
 
-// sign makes a JWT; the claims override good ones.
+// sign returns a JWT; the claims override valid defaults.
 func (i *issuer) sign(t *testing.T, method jwt.SigningMethod, kid string, key any, claims jwt.MapClaims) string {
 	t.Helper()
 	all := jwt.MapClaims{"iss": i.URL, "aud": "meup", "sub": "ada", "exp": start.Add(time.Hour).Unix()}
@@ -114,7 +114,7 @@ func ecKey(t *testing.T) *ecdsa.PrivateKey {
 }
 
 // trusting returns an Authenticator for three spaces: lab trusts the issuer,
-// other trusts it with another audience, plain trusts nobody.
+// other trusts it with another audience, plain trusts no issuer.
 func trusting(t *testing.T, i *issuer) *auth.Authenticator {
 	t.Helper()
 	names := map[string]bool{"lab": true, "other": true, "plain": true}

@@ -12,11 +12,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// leeway is how far the issuer's clock and ours may differ.
+// leeway is the tolerance for differences between the issuer's clock and the
+// gateway's.
 const leeway = 2 * time.Second
 
-// algorithms are those that a JWT may be signed by. They are all asymmetric:
-// with a MAC, the issuer's public key would do for signing.
+// algorithms lists the accepted signature algorithms. All are asymmetric: with
+// a MAC, the issuer's public key would suffice to sign.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512,
 	jose.PS256, jose.PS384, jose.PS512,
@@ -24,16 +25,16 @@ var algorithms = []jose.SignatureAlgorithm{
 	jose.EdDSA,
 }
 
-// parsedJWT is a well-formed JWT. What its claims say counts once the
-// signature has been verified; the issuer says whose signature that must be.
+// parsedJWT is a well-formed JWT. Its claims count only after the signature has
+// been verified; the issuer claim selects the keys for that.
 type parsedJWT struct {
 	signed *jose.JSONWebSignature
 	claims protocol.Value
 	issuer string
 }
 
-// parseJWT reads a token in compact form. The error wraps ErrUnknownToken:
-// what is no JWT may be any other token that nobody knows.
+// parseJWT parses a token in compact form. The error wraps ErrUnknownToken: a
+// token that is not a JWT may be any other unknown token.
 func parseJWT(token string) (*parsedJWT, error) {
 	if len(token) > maxTokenBytes || strings.Count(token, ".") != 2 {
 		return nil, ErrUnknownToken
@@ -54,8 +55,8 @@ func parseJWT(token string) (*parsedJWT, error) {
 	return &parsedJWT{signed, claims, claims.Get("iss").Text()}, nil
 }
 
-// check returns whom a verified JWT names and until when, if a space that
-// accepts such JWTs may take it. The error wraps ErrUnknownToken or ErrExpired.
+// check returns the participant and the expiry of a verified JWT, if the
+// settings of a space accept it. The error wraps ErrUnknownToken or ErrExpired.
 func (j *parsedJWT) check(accepts JWT, now time.Time) (protocol.ParticipantID, time.Time, error) {
 	if j.issuer != accepts.Issuer {
 		return "", time.Time{}, fmt.Errorf("%w: another issuer", ErrUnknownToken)
@@ -74,7 +75,8 @@ func (j *parsedJWT) check(accepts JWT, now time.Time) (protocol.ParticipantID, t
 	return protocol.ParticipantID(id), expires, nil
 }
 
-// hasAudience looks for the audience in a string or an array of them.
+// hasAudience reports whether the audience, a string or an array of strings,
+// contains want.
 func hasAudience(aud protocol.Value, want string) bool {
 	if want == "" {
 		return false
@@ -87,8 +89,8 @@ func hasAudience(aud protocol.Value, want string) bool {
 	return aud.EqualText(want)
 }
 
-// lifetime checks exp, without which a JWT would be good for ever, and nbf. It
-// returns the moment from which on the JWT is refused.
+// lifetime checks exp, without which a JWT would never expire, and nbf. It
+// returns the time from which on the JWT is rejected.
 func (j *parsedJWT) lifetime(now time.Time) (expires time.Time, err error) {
 	exp, ok := numericDate(j.claims.Get("exp"))
 	if !ok {
@@ -108,7 +110,7 @@ func (j *parsedJWT) lifetime(now time.Time) (expires time.Time, err error) {
 	return expires, nil
 }
 
-// numericDate reads seconds since 1970, with or without a fraction, up to the
+// numericDate parses seconds since 1970, with or without a fraction, up to the
 // year 9999.
 func numericDate(v protocol.Value) (time.Time, bool) {
 	f, ok := v.Float()

@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Source is the part of a request in which a token came.
+// Source is the part of a request that contained a token.
 type Source string
 
 // The sources of tokens.
@@ -19,17 +19,18 @@ const (
 	SourceSubprotocol Source = "subprotocol"
 )
 
-// maxTokenBytes bounds what is looked at; JWTs with many claims are long.
+// maxTokenBytes bounds the length of a token; JWTs with many claims are long.
 const maxTokenBytes = 16 << 10
 
-// bearerProtocol begins the subprotocol in which a browser sends its token.
+// bearerProtocol is the prefix of the subprotocol in which a browser sends its
+// token.
 const bearerProtocol = "bearer."
 
-// FromRequest takes the token out of a request: of the Authorization header
-// ("Bearer TOKEN"), or of the offered subprotocols ("meup.v0.1" and "bearer."
-// with the token in unpadded base64url). It looks nowhere else; an address with
-// a token in it would end up in logs. The errors wrap ErrNoToken or
-// ErrMalformed and say what to do without repeating what was sent. Section 4.
+// FromRequest returns the token of a request: from the Authorization header
+// ("Bearer TOKEN"), or from the offered subprotocols ("meup.v0.1" and "bearer."
+// with the token in unpadded base64url). It ignores the URL, since a token in
+// an address would end up in logs. The errors wrap ErrNoToken or ErrMalformed
+// and give advice without repeating the input. Section 4.
 func FromRequest(r *http.Request) (token string, source Source, err error) {
 	header, err := fromHeader(r.Header.Values("Authorization"))
 	if err != nil {
@@ -104,8 +105,8 @@ func isDialect(subprotocol string) bool {
 	})
 }
 
-// ValidToken reports whether a token can be presented: 1 to 16384 visible ASCII
-// characters, which is what a header can carry.
+// ValidToken reports whether a token has 1 to 16384 visible ASCII characters,
+// which a header can contain.
 func ValidToken(s string) bool {
 	if s == "" || len(s) > maxTokenBytes {
 		return false

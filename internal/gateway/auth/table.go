@@ -9,11 +9,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Table is what the configuration says about tokens.
+// Table is the part of the configuration about tokens.
 type Table struct {
 	Spaces []Space
 	// Find returns the name of the configured space, which may be a glob, that
-	// a space belongs to. It is called concurrently.
+	// matches a space. It is called concurrently.
 	Find func(space string) (name string, ok bool)
 }
 
@@ -21,33 +21,33 @@ type Table struct {
 type Space struct {
 	Name   string // may be a glob
 	Tokens []Token
-	JWT    *JWT // nil: no issuer is trusted
+	JWT    *JWT // nil: no trusted issuer
 }
 
-// Token says whose a static token is.
+// Token assigns a static token to a participant.
 type Token struct {
 	Participant protocol.ParticipantID
 	Hash        Digest
 }
 
-// JWT says which JWTs a space accepts.
+// JWT configures the JWTs that a space accepts.
 type JWT struct {
-	Issuer           string // as in the claim iss
-	Audience         string // one of those in the claim aud
+	Issuer           string // the value of the claim iss
+	Audience         string // a value of the claim aud
 	ParticipantClaim string // the claim that names the participant
 }
 
-// table is a Table made ready for lookup. It does not change.
+// table is a Table with indexes. It is immutable.
 type table struct {
 	find   func(string) (string, bool)
 	spaces []Space
 	jwts   map[string]JWT  // by configured name
-	trusts map[string]bool // issuers
+	trusts map[string]bool // trusted issuers
 	known  map[member]bool
 
-	// Tokens are found by a digest of their digest under a key that nobody
-	// knows and no second process shares. How long a lookup takes says nothing
-	// about a stored digest then, and does not grow with the table.
+	// Tokens are indexed by a keyed digest of their digest. The key is random
+	// for each process. Therefore the duration of a lookup reveals nothing
+	// about a stored digest, and does not grow with the table.
 	key    [sha256.Size]byte
 	owners map[Digest][]owner
 }
@@ -58,7 +58,7 @@ type member struct {
 	id    protocol.ParticipantID
 }
 
-// owner is one place where a token is good.
+// owner is a participant and space that a token is valid for.
 type owner struct {
 	member
 	hash Digest
@@ -92,8 +92,8 @@ func (t *table) slot(hash Digest) (slot Digest) {
 	return slot
 }
 
-// lookup returns the places where the token with this digest is good. It
-// compares in constant time, and all candidates, whichever fits.
+// lookup returns the owners of the token with this digest. It compares all
+// candidates in constant time.
 func (t *table) lookup(hash Digest) []owner {
 	candidates := t.owners[t.slot(hash)]
 	same := 1
