@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Backoff spaces attempts: the bound of the delay doubles from Min to Max, and
-// the delay is drawn evenly below it, so that the clients of a gateway which
-// comes back do not all return in the same moment.
+// Backoff computes the delays between attempts. The bound of the delay doubles
+// from Min to Max, and the delay is uniformly random below it, so that the
+// clients of a restarted gateway do not all reconnect at the same moment.
 type Backoff struct {
-	Min  time.Duration  // 0 stands for 250 ms
-	Max  time.Duration  // 0 stands for 15 s
-	Rand func() float64 // in [0,1); nil stands for math/rand
+	Min  time.Duration  // 0: 250 ms
+	Max  time.Duration  // 0: 15 s
+	Rand func() float64 // returns a number in [0,1); nil: math/rand
 }
 
 func (b Backoff) withDefaults() Backoff {
@@ -28,7 +28,7 @@ func (b Backoff) withDefaults() Backoff {
 	return b
 }
 
-// delay returns how long to wait before the attempt, counted from 1.
+// delay returns the delay before an attempt, counted from 1.
 func (b Backoff) delay(attempt int) time.Duration {
 	bound := b.Min
 	for i := 1; i < attempt && bound < b.Max; i++ {

@@ -14,19 +14,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Client is a participant in one space. All methods may be called at the same
-// time, from any goroutine.
+// Client is a participant in one space. All methods are safe for concurrent
+// use.
 type Client struct {
-	// Fixed by Dial.
+	// Set by Dial and not changed later.
 	opts   Options
 	target *url.URL // without the position
 	http   *http.Client
 	log    *slog.Logger
 	out    *outbox
 	in     *inbox
-	nudge  chan struct{} // wakes the reader that has stopped for want of room
+	nudge  chan struct{} // wakes the reader that is waiting for space in the inbox
 
-	cancel  context.CancelFunc // ends everything at once
+	cancel  context.CancelFunc // ends all goroutines immediately
 	closing chan struct{}      // Close was called
 	closer  sync.Once
 	done    chan struct{} // supervise has ended; final is set
@@ -39,22 +39,22 @@ type Client struct {
 	welcome    protocol.Welcome
 	calls      map[protocol.ID]*call // requests without a response
 	subscribed map[protocol.ID]*subscription
-	filter     protocol.Filter // in force, and to be in force after a reconnect
+	filter     protocol.Filter // in effect, also after a reconnect
 	matcher    *protocol.Matcher
 }
 
-// cursor is where in the log the client stands.
+// cursor is the client's position in the log.
 type cursor struct {
 	pos    protocol.Seq // the last envelope that was kept
-	log    string       // id of the log that pos belongs to; "": not known
-	known  bool         // pos is meant; otherwise: from now on
+	log    string       // id of the log that pos belongs to; "": unknown
+	known  bool         // pos is set; otherwise the client starts at the head
 	reset  bool         // a gap was reported for the new log; the gateway reports it too
-	behind int          // how often in a row a gateway's log ended before pos
+	behind int          // consecutive connects at which the gateway's log ended before pos
 }
 
-// Dial joins a space and returns after the welcome. The context bounds the
-// dial alone. Errors: *DialError for a refusal, *protocol.Error for a filter
-// that cannot be used.
+// Dial joins a space and returns after the welcome. The context applies only to
+// the dial. Errors: *DialError if the gateway rejects the connection,
+// *protocol.Error for an invalid filter.
 func Dial(ctx context.Context, opts Options) (*Client, error) {
 	c, err := newClient(opts)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 	for attempt := 1; ; attempt++ {
 		s, err := c.connect(ctx)
 		if err == nil {
-			s.fresh = nil // the caller has it from Welcome
+			s.fresh = nil // Welcome returns it to the caller
 		}
 		if err == nil || finalError(err) != nil || ctx.Err() != nil {
 			return s, err
@@ -145,7 +145,8 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 	}
 }
 
-// retryDelay is the backoff, or what the gateway asked for if that is longer.
+// retryDelay returns the backoff, or the delay that the gateway requested if
+// that is longer.
 func (c *Client) retryDelay(attempt int, cause error) time.Duration {
 	delay := c.opts.Backoff.delay(attempt)
 	var refused *DialError
@@ -155,16 +156,16 @@ func (c *Client) retryDelay(attempt int, cause error) time.Duration {
 	return delay
 }
 
-// You returns one's own id.
+// You returns the id of this participant.
 func (c *Client) You() protocol.ParticipantID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.welcome.You.ID
 }
 
-// Welcome returns what the gateway said last of this participant and of the
-// space: capabilities and limits are those of now, and participants those who
-// are connected now. Space.Seq is the head of the log at the last connect.
+// Welcome returns the latest welcome of the gateway, with the current
+// capabilities, limits and connected participants. Space.Seq is the head of the
+// log at the last connect.
 func (c *Client) Welcome() protocol.Welcome {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,11 +174,12 @@ func (c *Client) Welcome() protocol.Welcome {
 	return w
 }
 
-// Done is closed when the client has ended; Err then says why.
+// Done returns a channel that is closed when the client has ended; Err then
+// returns the reason.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Err returns nil while the client is alive, ErrClosed after Close, and
-// otherwise a *CloseError or *DialError that ended it.
+// Err returns nil while the client is running, ErrClosed after Close, and
+// otherwise the *CloseError or *DialError that ended it.
 func (c *Client) Err() error {
 	select {
 	case <-c.done:
@@ -187,8 +189,8 @@ func (c *Client) Err() error {
 	}
 }
 
-// Close leaves the space. What was received is still there for Receive; what
-// is not acknowledged by now ends with ErrClosed. It waits for the client's
+// Close leaves the space. Received envelopes remain available to Receive; sends
+// that are not acknowledged fail with ErrClosed. Close waits for the client's
 // goroutines, at most a few seconds.
 func (c *Client) Close() error {
 	c.closer.Do(func() { close(c.closing) })

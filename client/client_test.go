@@ -40,7 +40,7 @@ func TestDraftsOfWrongFormDoNotLeave(t *testing.T) {
 
 func TestPlacesInFlightAreBoundedAndGivenBack(t *testing.T) {
 	g := newFaultyGateway(t)
-	g.onFrame = func(*fakeConn, *protocol.Envelope) bool { return true } // never answers
+	g.onFrame = func(*fakeConn, *protocol.Envelope) bool { return true } // never responds
 	c := g.dial(t, func(o *client.Options) { o.InFlight = 1 })
 	over, cancel := context.WithCancel(deadline(t))
 	cancel()
@@ -96,8 +96,8 @@ func TestRequestTakesTheResponseOfThoseItAsked(t *testing.T) {
 	}
 }
 
-// TestRequest_WithoutAddressees: a response of any participant would be taken for
-// the answer.
+// TestRequest_WithoutAddressees: the response of any participant would be taken
+// for the result.
 func TestRequest_WithoutAddressees(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.onFrame = func(_ *fakeConn, env *protocol.Envelope) bool {
@@ -185,7 +185,7 @@ func TestDialSaysWhyItWasRefused(t *testing.T) {
 		return true
 	}
 	opts := g.options()
-	opts.RetryDial = true // does not help against a final refusal
+	opts.RetryDial = true // has no effect on a final refusal
 	_, err := client.Dial(deadline(t), opts)
 	if !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) {
 		t.Errorf("error %v", err)

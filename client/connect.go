@@ -16,14 +16,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxBehind is how often in a row a gateway may say that its log ends before
-// what was received already, until that is believed. One gateway of several
-// can be behind for a moment; a log that was lost stays behind.
+// maxBehind is the number of consecutive connects at which the log of a gateway
+// ends before the cursor, until the client concludes that the log was lost. In
+// a cluster, a gateway can lag for a moment; a lost log stays too short.
 const maxBehind = 3
 
 var errBehind = errors.New("the gateway's log ends before what was received already")
 
-// connect opens one connection at the cursor and reads its welcome.
+// connect opens a connection at the cursor and reads its welcome.
 func (c *Client) connect(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -79,7 +79,7 @@ func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 	return nil, fmt.Errorf("dial gateway: %w", err)
 }
 
-// refusedDial reads the body of section 4.
+// refusedDial decodes an HTTP error response (section 4).
 func refusedDial(resp *http.Response) *DialError {
 	e := &DialError{Status: resp.StatusCode}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
@@ -93,7 +93,8 @@ func refusedDial(resp *http.Response) *DialError {
 	return e
 }
 
-// readWelcome reads the first frame: as it is delivered, and what it says.
+// readWelcome reads the first frame. It returns the envelope for delivery and
+// its payload.
 func readWelcome(ctx context.Context, conn *websocket.Conn) (*item, protocol.Welcome, error) {
 	_, frame, err := conn.Read(ctx)
 	if err != nil {
@@ -110,9 +111,9 @@ func readWelcome(ctx context.Context, conn *websocket.Conn) (*item, protocol.Wel
 	return &item{env: env, size: int64(len(frame))}, w, err
 }
 
-// place puts the cursor in relation to the log that the welcome names. A
-// gateway that names none is believed to have lost its log when it is behind
-// the cursor maxBehind times in a row.
+// place compares the cursor with the log of the welcome. If a gateway sends no
+// log id, its log counts as lost when it ends before the cursor maxBehind times
+// in a row.
 func (c *Client) place(w protocol.Welcome) error {
 	cur := &c.cursor
 	cur.reset = false
@@ -124,7 +125,7 @@ func (c *Client) place(w protocol.Welcome) error {
 		if err := c.resetCursor(w); err != nil {
 			return err
 		}
-		cur.reset = true // the gateway was given the old log, and goes on from the oldest entry
+		cur.reset = true // the gateway received the old log id and delivers from the oldest entry
 	case w.Space.Seq >= cur.pos:
 		cur.log, cur.behind = w.Space.Log, 0
 	case cur.log != "" && cur.log == w.Space.Log:
@@ -136,26 +137,26 @@ func (c *Client) place(w protocol.Welcome) error {
 		if err := c.resetCursor(w); err != nil {
 			return err
 		}
-		return errBehind // this connection begins after the end of the log
+		return errBehind // this connection starts after the end of the log
 	}
 	return nil
 }
 
-// resetCursor reports the gap between the log that the cursor belongs to and
-// another one, and puts the cursor at the beginning of that.
+// resetCursor reports the gap between the log of the cursor and a new log, and
+// moves the cursor to the beginning of the new log.
 func (c *Client) resetCursor(w protocol.Welcome) error {
 	c.log.Warn("the space has another log now; reading it from its beginning",
 		"position", c.cursor.pos, "log", c.cursor.log, "head", w.Space.Seq, "new_log", w.Space.Log)
 	if !c.opts.Discard && !c.in.put(item{err: &GapError{After: c.cursor.pos, Reset: true}}) {
-		return errBehind // no room to report it; the next attempt will
+		return errBehind // no space to report it; the next attempt will
 	}
 	c.cursor = cursor{log: w.Space.Log, known: true}
 	return nil
 }
 
-// refilter asks a new connection for the filter in force, before anything
-// else. Until the gateway has it, more comes than was asked for; the client
-// holds the filter against everything itself.
+// refilter sends the current filter on a new connection, before anything else.
+// Until the gateway applies it, the gateway delivers more than requested; the
+// client applies the filter itself as well.
 func (c *Client) refilter(ctx context.Context, conn *websocket.Conn) error {
 	c.mu.Lock()
 	filter, plain := c.filter, c.matcher == nil

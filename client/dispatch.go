@@ -6,7 +6,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// dispatch does with a frame what its kind asks for. It never blocks.
+// dispatch handles one received frame. It does not block.
 func (s *session) dispatch(env *protocol.Envelope, size int64) {
 	c := s.c
 	switch env.Kind {
@@ -31,9 +31,9 @@ func (s *session) dispatch(env *protocol.Envelope, size int64) {
 	c.keep(env, size)
 }
 
-// keep hands an envelope to the receiver, if it is one that it has not had and
-// wants. What finds no room is asked for again later; what has no place in the
-// log (presence, stream.data) cannot be, and is gone.
+// keep puts an envelope into the inbox if it is new and passes the filter. An
+// envelope that does not fit is requested again later, by reconnecting; one
+// without a seq (presence, stream.data) is lost.
 func (c *Client) keep(env *protocol.Envelope, size int64) {
 	if c.opts.Discard {
 		c.cursor.pos = max(c.cursor.pos, env.Seq)
@@ -55,8 +55,8 @@ func (c *Client) keep(env *protocol.Envelope, size int64) {
 	c.cursor.pos = env.Seq
 }
 
-// wanted holds the filter against an envelope, as section 6 has the gateway do
-// it: work and what is addressed to oneself pass.
+// wanted applies the filter to an envelope as the gateway does (section 6):
+// work and envelopes addressed to this participant always pass.
 func (c *Client) wanted(env *protocol.Envelope) bool {
 	c.mu.Lock()
 	matcher, you := c.matcher, c.welcome.You.ID
@@ -67,7 +67,7 @@ func (c *Client) wanted(env *protocol.Envelope) bool {
 	return !c.opts.Observe && (env.Kind.IsWork() || env.AddressedTo(you))
 }
 
-// awaitsAnswer reports whether somebody waits for an ack or a response.
+// awaitsAnswer reports whether a caller is waiting for an ack or a response.
 func (c *Client) awaitsAnswer() bool {
 	c.mu.Lock()
 	calls := len(c.calls)
@@ -109,7 +109,7 @@ func (c *Client) expired(refusal *protocol.Error) {
 	reset := c.cursor.reset
 	c.cursor.reset = false
 	if c.opts.Discard || c.in.skipping.Load() || reset {
-		return // asked for again in a moment, or reported already
+		return // requested again soon, or already reported
 	}
 	if !c.in.put(item{err: &GapError{After: c.cursor.pos, Oldest: refusal.OldestSeq}}) {
 		c.in.skip()
@@ -127,7 +127,8 @@ func (c *Client) retries(refusal *protocol.Error) bool {
 	return false
 }
 
-// patience says when to try again: when the gateway says, or with backoff.
+// patience returns the time of the next attempt: as the gateway requested, or
+// with backoff.
 func (c *Client) patience(refusal *protocol.Error) func(attempt int) time.Time {
 	return func(attempt int) time.Time {
 		wait := refusal.RetryAfter()
@@ -160,7 +161,7 @@ func (c *Client) presence(env *protocol.Envelope) {
 	c.welcome.Participants = withPresence(c.welcome.Participants, p)
 }
 
-// withPresence returns a new list, since the old one may be in use.
+// withPresence returns a new list, because the old one may be in use.
 func withPresence(list []protocol.Participant, p protocol.Presence) []protocol.Participant {
 	out := make([]protocol.Participant, 0, len(list)+1)
 	for _, x := range list {

@@ -12,23 +12,23 @@ import (
 
 // Errors that callers match.
 var (
-	// ErrClosed: the client was closed with Close.
+	// ErrClosed means that the client was closed with Close.
 	ErrClosed = errors.New("client closed")
-	// ErrInterrupted: the connection was lost behind an envelope that is kept
-	// nowhere (stream.data), so that it cannot be sent again safely.
+	// ErrInterrupted means that the connection was lost after an envelope that
+	// is not stored (stream.data), so that it cannot be sent again safely.
 	ErrInterrupted = errors.New("connection lost")
-	// ErrNoAddressees: a request names no participant whose response counts.
+	// ErrNoAddressees means that a request names no participants to respond.
 	ErrNoAddressees = errors.New("no addressees: name the participants whose response counts")
 )
 
-// CloseError says that the gateway closed the connection for good: codes 1008,
-// 4001 and 4003 of section 4.
+// CloseError means that the gateway closed the connection permanently, with
+// code 1008, 4001 or 4003 (section 4).
 type CloseError struct {
 	Code   int
 	Reason string
 }
 
-// Error names the code and what the gateway gave as the reason.
+// Error includes the code and the reason that the gateway sent.
 func (e *CloseError) Error() string {
 	text := map[int]string{
 		protocol.ClosePolicy:       "policy violated",
@@ -44,14 +44,14 @@ func (e *CloseError) Error() string {
 	return fmt.Sprintf("gateway closed the connection: %s (%d): %s", text, e.Code, e.Reason)
 }
 
-// DialError says that the gateway refused the connection before the upgrade.
+// DialError means that the gateway rejected the connection before the upgrade.
 type DialError struct {
-	Status     int             // of HTTP
-	Refusal    *protocol.Error // the body; nil if there was none of that form
+	Status     int             // HTTP status
+	Refusal    *protocol.Error // the body; nil if it had another form
 	RetryAfter time.Duration   // from the header; 0 if absent
 }
 
-// Error gives the gateway's own sentence, or the status alone.
+// Error returns the message of the gateway, or only the status.
 func (e *DialError) Error() string {
 	if e.Refusal == nil {
 		return fmt.Sprintf("gateway refused the connection with HTTP status %d", e.Status)
@@ -59,7 +59,7 @@ func (e *DialError) Error() string {
 	return fmt.Sprintf("gateway refused the connection: %v", e.Refusal)
 }
 
-// Unwrap gives the refusal to errors.As.
+// Unwrap returns the refusal, for errors.As.
 func (e *DialError) Unwrap() error {
 	if e.Refusal == nil {
 		return nil
@@ -72,19 +72,20 @@ func (e *DialError) final() bool {
 	return e.Status >= 400 && e.Status < 500 && e.Status != 408 && e.Status != 429
 }
 
-// GapError says that the log no longer has everything that should have come
-// next. Receive returns it in its place, once; delivery then goes on with the
-// oldest envelope that is there.
+// GapError means that the log no longer has all envelopes after the cursor.
+// Receive returns it once, in place of the missing envelopes; delivery then
+// continues with the oldest envelope in the log.
 type GapError struct {
 	// After is the last envelope received before the gap.
 	After protocol.Seq
-	// Oldest is the oldest that is still kept; 0 if unknown.
+	// Oldest is the oldest envelope in the log; 0 if unknown.
 	Oldest protocol.Seq
-	// Reset: the space has another log now, which counts from the beginning.
+	// Reset means that the space has a new log, which counts from the
+	// beginning.
 	Reset bool
 }
 
-// Error says what is missing.
+// Error describes the missing envelopes.
 func (e *GapError) Error() string {
 	if e.Reset {
 		return fmt.Sprintf("the space's log was replaced: it ends before envelope %d, which was received from it", e.After)
@@ -92,14 +93,14 @@ func (e *GapError) Error() string {
 	return fmt.Sprintf("envelopes after %d are no longer kept; going on with %d", e.After, e.Oldest)
 }
 
-// Is makes a gap equal to the code cursor_expired.
+// Is matches a *protocol.Error with the code cursor_expired.
 func (e *GapError) Is(target error) bool {
 	t, ok := target.(*protocol.Error)
 	return ok && t.Code == protocol.CodeCursorExpired
 }
 
-// finalError returns the error with which the client ends, or nil if
-// connecting again makes sense.
+// finalError returns the error that ends the client, or nil if a reconnect may
+// succeed.
 func finalError(err error) error {
 	var refused *DialError
 	if errors.As(err, &refused) && refused.final() {

@@ -29,11 +29,10 @@ func ExampleDial() {
 	fmt.Println("stands in the log at", receipt.Seq)
 }
 
-// A program that was stopped goes on behind the last envelope that it has
-// dealt with.
+// A restarted program continues after the last envelope that it processed.
 func ExampleClient_All() {
 	ctx := context.Background()
-	var last protocol.Seq // kept from the last run
+	var last protocol.Seq // stored by the last run
 	c, err := client.Dial(ctx, client.Options{
 		URL: "ws://localhost:8080/ws", Space: "lab", Token: "my-token",
 		Since:  client.After(last),
@@ -58,7 +57,8 @@ func ExampleClient_All() {
 	fmt.Println("go on behind", last)
 }
 
-// Reasoning in the open: the start's id is the context of what follows.
+// Reasoning in the log: the start's id is the context of the envelopes that
+// follow.
 func ExampleClient_Send() {
 	ctx := context.Background()
 	c, err := client.Dial(ctx, client.Options{URL: "ws://localhost:8080/ws", Space: "lab", Token: "my-token"})

@@ -19,9 +19,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// faultyGateway is a log with a socket in front of it that misbehaves on
-// command: what a real gateway does not do when a test would like it to. The
-// behaviour without faults is tested against the real one.
+// faultyGateway is a log with a socket that injects faults, which a real
+// gateway does not do on demand. Behavior without faults is tested with the
+// real one.
 type faultyGateway struct {
 	*httptest.Server
 
@@ -33,11 +33,11 @@ type faultyGateway struct {
 	logID string
 
 	// Faults; set before the first connection or under mu.
-	upgrade  func(w http.ResponseWriter, dial int) bool             // true: answered
-	onFrame  func(conn *fakeConn, env *protocol.Envelope) bool      // true: dealt with
-	deliver  func(conn *fakeConn, env *protocol.Envelope) (ok bool) // false: cut
+	upgrade  func(w http.ResponseWriter, dial int) bool             // true: responded
+	onFrame  func(conn *fakeConn, env *protocol.Envelope) bool      // true: handled
+	deliver  func(conn *fakeConn, env *protocol.Envelope) (ok bool) // false: disconnected
 	loseAck  func(id protocol.ID) bool
-	headLess protocol.Seq // say that the log ends so much earlier
+	headLess protocol.Seq // report a log that ends earlier by this number
 }
 
 type fakeConn struct {
@@ -166,7 +166,7 @@ func (c *fakeConn) receive(frame []byte) {
 	c.say(protocol.KindSystemAck, env.ID, protocol.Ack{Seq: seq})
 }
 
-// append puts an envelope into the log, once for each id.
+// append adds an envelope to the log, once per id.
 func (g *faultyGateway) append(env protocol.Envelope) protocol.Seq {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -182,7 +182,7 @@ func (g *faultyGateway) append(env protocol.Envelope) protocol.Seq {
 	return env.Seq
 }
 
-// follow delivers the log from pos on.
+// follow delivers the log from pos.
 func (c *fakeConn) follow(pos protocol.Seq) {
 	for {
 		c.g.mu.Lock()

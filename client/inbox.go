@@ -6,22 +6,25 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// inbox holds what was received and not yet taken: bounded in number and in
-// bytes. The connection's reader alone puts in; anybody may take.
+// inbox holds received envelopes until Receive returns them. It is bounded in
+// number and in bytes. Only the connection's reader adds items; any goroutine
+// may remove them.
 type inbox struct {
-	items    chan item // has room for maxCount, and a welcome
+	items    chan item // capacity: maxCount and a welcome
 	maxCount int
 	maxBytes int64
 	bytes    atomic.Int64
-	// welcomes is 1 while one is among the items that takes up no room. A
-	// buffer for one envelope would else be full with the welcome of every
-	// connection that is opened for want of room, and nothing else come through.
+	// welcomes is 1 while the items contain a welcome that does not count
+	// against the bounds. Otherwise a buffer for one envelope would be filled
+	// by the welcome of every reconnect, and no other envelope would get
+	// through.
 	welcomes atomic.Int64
 
-	// skipping: the reader threw away an envelope that found no room, so that
-	// what comes next must be asked for again once all is taken.
+	// skipping is set after the reader dropped an envelope that did not fit.
+	// The envelopes from there on must be requested again once the inbox is
+	// empty.
 	skipping atomic.Bool
-	// taken wakes the reader, drained the one who tends the connection.
+	// taken wakes the reader, drained wakes tend.
 	taken, drained chan struct{}
 }
 
@@ -29,7 +32,7 @@ type item struct {
 	env  protocol.Envelope
 	err  error
 	size int64
-	free bool // a welcome that takes up no room
+	free bool // a welcome that does not count against the bounds
 }
 
 func newInbox(count int, maxBytes int64) *inbox {
@@ -42,28 +45,29 @@ func newInbox(count int, maxBytes int64) *inbox {
 	}
 }
 
-// put adds an item, or reports that there is no room.
+// put adds an item, or reports that there is no space.
 func (b *inbox) put(it item) bool {
 	if !b.hasRoom() {
 		return false
 	}
 	b.bytes.Add(it.size)
-	b.items <- it // cannot block: nobody else puts in
+	b.items <- it // cannot block: there is only one sender
 	return true
 }
 
-// putWelcome adds a welcome. One finds room always, the next ones as others do.
+// putWelcome adds a welcome. The first one is always accepted; further ones
+// count like other items.
 func (b *inbox) putWelcome(it item) bool {
 	if b.welcomes.Load() > 0 || len(b.items) == cap(b.items) {
 		return b.put(it)
 	}
 	b.welcomes.Store(1)
 	it.size, it.free = 0, true
-	b.items <- it // cannot block: nobody else puts in
+	b.items <- it // cannot block: there is only one sender
 	return true
 }
 
-// hasRoom is for the reader: only itself can make it untrue again.
+// hasRoom is for the reader: only the reader itself can fill the inbox.
 func (b *inbox) hasRoom() bool {
 	n := len(b.items)
 	return n < cap(b.items) && n-int(b.welcomes.Load()) < b.maxCount && b.bytes.Load() < b.maxBytes
@@ -71,19 +75,19 @@ func (b *inbox) hasRoom() bool {
 
 func (b *inbox) empty() bool { return len(b.items) == 0 }
 
-// skip notes that an envelope was thrown away.
+// skip records that an envelope was dropped.
 func (b *inbox) skip() {
 	b.skipping.Store(true)
-	if b.empty() { // the last one was taken before the note could be seen
+	if b.empty() { // the last item was removed before skipping was set
 		wake(b.drained)
 	}
 }
 
-// mustResume reports that everything kept was taken and something was thrown
-// away behind it.
+// mustResume reports that all kept items were received and later ones were
+// dropped.
 func (b *inbox) mustResume() bool { return b.skipping.Load() && b.empty() }
 
-// took is called for every item that was taken out of items.
+// took is called for every item removed from items.
 func (b *inbox) took(it item) {
 	b.bytes.Add(-it.size)
 	if it.free {

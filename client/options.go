@@ -8,101 +8,102 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Options say where to join and how. URL, Space and Token are required.
+// Options configures a Client. URL, Space and Token are required.
 type Options struct {
 	// URL of the gateway's socket, "ws://host/ws" or "wss://host/ws".
 	URL string
-	// Space to join; it may stand in the URL's query instead.
+	// Space to join; it may be in the query of the URL instead.
 	Space string
 	// Token is the bearer token. It is never logged.
 	Token string
 
-	// Since is where to begin; the zero Position is from now on.
+	// Since is the position to start from; the zero Position is the head of the
+	// log.
 	Since Position
-	// Filter is what to receive besides what no filter hides (section 6).
+	// Filter selects the envelopes to receive, in addition to the ones that
+	// always pass (section 6).
 	Filter protocol.Filter
-	// NoEcho leaves out one's own envelopes.
+	// NoEcho excludes this participant's own envelopes.
 	NoEcho bool
-	// Observe opens a connection that only watches: it may send nothing, and
-	// its filter holds without exception.
+	// Observe opens a read-only connection, to which the filter applies without
+	// exceptions.
 	Observe bool
 	// ServesTools declares that the client answers tools/list and tools/call;
-	// the gateway shows it to the other participants.
+	// the gateway publishes it to the other participants.
 	ServesTools bool
 
-	// Discard throws away what is received, for programs that only send and
-	// make requests: nothing waits to be taken, and Receive returns nothing but
-	// the end. The token of an invitation, which comes as space.invite-ack, is
+	// Discard drops received envelopes, for programs that only send and make
+	// requests: nothing is buffered, and Receive returns only the final error.
+	// The token of an invitation, which is delivered in a space.invite-ack, is
 	// lost too.
 	Discard bool
 
-	// InFlight bounds the envelopes that are sent and not yet answered;
-	// 0 stands for 64.
+	// InFlight bounds the envelopes that are sent and not yet acknowledged; 0:
+	// 64.
 	InFlight int
-	// Buffer bounds the envelopes that are received and not yet taken;
-	// 0 stands for 256.
+	// Buffer bounds the envelopes that are buffered for Receive; 0: 256.
 	Buffer int
-	// BufferBytes bounds their size; 0 stands for 8 MiB. One envelope is
-	// always taken in, whatever its size.
+	// BufferBytes bounds their size; 0: 8 MiB. An empty buffer accepts one
+	// envelope of any size.
 	BufferBytes int64
-	// NoRetry returns refusals for the moment (rate_limited, unavailable,
-	// outcome_unknown) to the sender instead of trying again.
+	// NoRetry returns temporary refusals (rate_limited, unavailable,
+	// outcome_unknown) to the sender instead of retrying.
 	NoRetry bool
 
-	// Backoff spaces the attempts to connect again.
+	// Backoff sets the delays between reconnects.
 	Backoff Backoff
-	// RetryDial makes Dial try again, until its context ends, while the
-	// gateway cannot be reached.
+	// RetryDial makes Dial retry until its context ends while the gateway is
+	// unreachable.
 	RetryDial bool
 
-	// HTTPHeader is sent along with the upgrade request.
+	// HTTPHeader is added to the upgrade request.
 	HTTPHeader http.Header
-	// HTTPClient makes the upgrade requests; nil stands for one of the client's
-	// own. Its idle connections are closed when the client ends.
+	// HTTPClient makes the upgrade requests; nil: a separate client. Its idle
+	// connections are closed when the client ends.
 	HTTPClient *http.Client
 
-	// OnState is told what becomes of the connection. It is called by the
-	// client's own goroutine, one call at a time, for the last time before Done
-	// is closed, and must not block, call Close or wait for Done.
+	// OnState is called when the state of the connection changes. It is called
+	// by the client's own goroutine, one call at a time, for the last time
+	// before Done is closed. It must not block, call Close or wait for Done.
 	OnState func(State)
-	// Logger gets what an operator might want to know; nil discards it.
+	// Logger receives events for operators; nil: none.
 	Logger *slog.Logger
 }
 
-// Position is a place in a space's log at which to begin.
+// Position is a position in the log of a space.
 type Position struct {
 	after protocol.Seq
 	log   string
 	set   bool
 }
 
-// After is the position behind the entry seq; After(0) is the beginning.
+// After returns the position after the entry seq; After(0) is the beginning.
 func After(seq protocol.Seq) Position { return Position{after: seq, set: true} }
 
 // In returns the position in the log with this id ([protocol.SpaceInfo].Log of
-// the welcome that came before it), so that a space which has another log by now
-// is noticed.
+// an earlier welcome), so that the client detects if the space has another log
+// now.
 func (p Position) In(log string) Position {
 	p.log = log
 	return p
 }
 
-// Phase names what a connection is doing.
+// Phase is the phase of a connection.
 type Phase string
 
-// The phases of a client.
+// Phases of a client.
 const (
-	Connected Phase = "connected" // the welcome has come
-	Waiting   Phase = "waiting"   // the connection is lost; another attempt comes
-	Closed    Phase = "closed"    // for good
+	Connected Phase = "connected" // the welcome was received
+	Waiting   Phase = "waiting"   // the connection was lost and will be retried
+	Closed    Phase = "closed"    // permanently
 )
 
-// State is one change of a client's connection.
+// State is a change of a client's connection.
 type State struct {
 	Phase   Phase
 	Err     error         // why the connection was lost or closed
-	Attempt int           // Waiting: which attempt comes next, from 1
-	RetryIn time.Duration // Waiting: when
+	Attempt int           // Waiting: number of the next attempt, from 1
+	RetryIn time.Duration // Waiting: delay before it
 }
 
 const (
@@ -114,14 +115,13 @@ const (
 	connectTimeout = 15 * time.Second
 	// writeTimeout bounds the write of one frame.
 	writeTimeout = 30 * time.Second
-	// pingEvery and pingTimeout find a connection that is dead without having
-	// said so.
+	// pingEvery and pingTimeout detect a dead connection.
 	pingEvery   = 30 * time.Second
 	pingTimeout = 20 * time.Second
 	// closeTimeout bounds the closing handshake.
 	closeTimeout = time.Second
-	// maxFrame bounds what is read at once. A gateway's own limit is far
-	// lower; this one only keeps a broken one from filling the memory.
+	// maxFrame bounds one frame. A gateway's own limit is far lower; this one
+	// only protects the memory from a faulty gateway.
 	maxFrame = 64 << 20
 )
 

@@ -8,18 +8,18 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// outbox holds the envelopes that were given to the client and not answered
-// yet, in the order in which they were given. A connection writes them from
-// the front; a new connection begins at the front again.
+// outbox holds the envelopes that are not acknowledged yet, in the order in
+// which they were sent. A connection writes them from the front; a new
+// connection starts at the front again.
 type outbox struct {
-	slots chan struct{} // one token for each envelope in the queue: the bound
+	slots chan struct{} // one token per queued envelope: the bound
 	ready chan struct{} // wakes the writer
-	grown func()        // tells that somebody waits for an answer
+	grown func()        // called when an envelope was added and awaits an answer
 
 	mu     sync.Mutex
 	queue  []*Pending
-	hold   time.Time // the gateway asked for patience until then
-	closed error     // why nothing more is taken
+	hold   time.Time // the gateway requested a pause until then
+	closed error     // the reason for rejecting further envelopes
 }
 
 func newOutbox(size int, grown func()) *outbox {
@@ -30,7 +30,7 @@ func newOutbox(size int, grown func()) *outbox {
 	}
 }
 
-// add queues p, waiting for room until ctx or the client ends.
+// add queues p. It waits for space until ctx or the client ends.
 func (o *outbox) add(ctx context.Context, done <-chan struct{}, p *Pending) error {
 	if err := o.takeSlot(ctx, done); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (o *outbox) add(ctx context.Context, done <-chan struct{}, p *Pending) erro
 	return nil
 }
 
-// takeSlot waits for a place; a free one is taken even if ctx has ended.
+// takeSlot waits for a slot. It takes a free one even if ctx has ended.
 func (o *outbox) takeSlot(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case o.slots <- struct{}{}:
@@ -71,7 +71,7 @@ func (o *outbox) whyClosed() error {
 	return o.closed
 }
 
-// waiting reports whether anybody waits for an answer of the gateway.
+// waiting reports whether an envelope awaits an answer of the gateway.
 func (o *outbox) waiting() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,7 +79,8 @@ func (o *outbox) waiting() bool {
 }
 
 // next returns the first envelope that this connection has not written and
-// marks it as written, or nil and how long to wait: 0 stands for until ready.
+// marks it as written. Otherwise it returns nil and how long to wait; 0 means
+// until ready.
 func (o *outbox) next(now time.Time) (*Pending, time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,8 +97,8 @@ func (o *outbox) next(now time.Time) (*Pending, time.Duration) {
 	return nil, 0
 }
 
-// rewind prepares for a new connection: everything is to be written again,
-// except what must not arrive twice.
+// rewind prepares for a new connection: all envelopes are to be written again,
+// except the ones that must not arrive twice.
 func (o *outbox) rewind() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +115,7 @@ func (o *outbox) rewind() {
 	o.queue = kept
 }
 
-// answer ends the envelope with this id, if it is still waited for.
+// answer settles the envelope with this id, if it is queued.
 func (o *outbox) answer(id protocol.ID, seq protocol.Seq, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -128,8 +129,8 @@ func (o *outbox) answer(id protocol.ID, seq protocol.Seq, err error) bool {
 	return true
 }
 
-// postpone has the envelope written again after a while, and nothing behind it
-// before, so that order is kept as far as it still can be.
+// postpone schedules the envelope to be written again, and holds back later
+// ones until then, to preserve the order as far as possible.
 func (o *outbox) postpone(id protocol.ID, until func(attempt int) time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -147,8 +148,8 @@ func (o *outbox) postpone(id protocol.ID, until func(attempt int) time.Time) boo
 	return true
 }
 
-// refuseLargest ends the largest envelope under way: the one that a gateway
-// means which says, without naming it, that a message was too large.
+// refuseLargest rejects the largest envelope in flight. A gateway that reports
+// a message as too large without an id means this one.
 func (o *outbox) refuseLargest(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,7 +167,7 @@ func (o *outbox) refuseLargest(err error) {
 	o.settle(p, 0, err)
 }
 
-// close ends everything that is under way and whatever comes later.
+// close fails all queued envelopes and all later ones.
 func (o *outbox) close(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -188,10 +189,10 @@ func (o *outbox) index(id protocol.ID) int {
 
 func (o *outbox) remove(i int) { o.queue = append(o.queue[:i], o.queue[i+1:]...) }
 
-// settle gives p its outcome and its place back.
+// settle sets the outcome of p and releases its slot.
 func (o *outbox) settle(p *Pending, seq protocol.Seq, err error) {
 	if p.kind.IsLive() {
-		seq = 0 // a gateway may answer with the head of its log
+		seq = 0 // a gateway may respond with the head of its log
 	}
 	p.seq, p.err = seq, err
 	close(p.done)

@@ -14,12 +14,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// cuttingProxy stands between client and gateway and cuts every connection
-// after a random number of bytes, wherever in a frame that is.
+// cuttingProxy is a proxy between client and gateway that cuts every connection
+// after a random number of bytes, anywhere in a frame.
 type cuttingProxy struct {
 	net.Listener
 	target string
-	cuts   func() int64 // how many bytes the next connection lets through
+	cuts   func() int64 // how many bytes the next connection passes
 	group  sync.WaitGroup
 
 	mu    sync.Mutex
@@ -34,7 +34,7 @@ func newCuttingProxy(t *testing.T, target string, seed uint64) *cuttingProxy {
 	}
 	random := rand.New(rand.NewPCG(seed, 2))
 	p := &cuttingProxy{Listener: l, target: target}
-	p.cuts = func() int64 { return 2000 + random.Int64N(20_000) } // called by serve alone
+	p.cuts = func() int64 { return 2000 + random.Int64N(20_000) } // only called by serve
 	p.group.Go(p.serve)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -108,8 +108,8 @@ func TestGatewayBehindALineThatBreaksAnywhere(t *testing.T) {
 	}
 }
 
-// The buffer is far smaller than what waits, and every envelope is answered
-// from within the loop that receives it.
+// The buffer is far smaller than the backlog, and every envelope is answered
+// from within the receive loop.
 func TestAnsweringABacklogWithASmallBuffer(t *testing.T) {
 	const backlog = 200
 	g := meuptest.Start(t, meuptest.Config)

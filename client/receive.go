@@ -8,17 +8,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Receive returns the next envelope: those of the log in their order, and
-// between them, without a Seq, presence, fresh welcomes and stream.data. It
-// waits for one until ctx ends.
+// Receive returns the next envelope. Envelopes of the log are in order; between
+// them are envelopes without a Seq: presence, fresh welcomes and stream.data.
+// Receive blocks until there is an envelope or ctx ends.
 //
-// A fresh welcome comes when the rights have changed, and with every
-// connection but the first, whose welcome [Client.Welcome] gives: it tells who
-// is there now, since nothing was heard of who came and went in between.
+// A fresh welcome is delivered when the rights have changed, and on every
+// connection but the first, whose welcome [Client.Welcome] returns. It lists
+// the connected participants, because presence notices are missed while
+// disconnected.
 //
-// A *GapError tells that envelopes are missing here; the next call goes on
-// behind the gap. Every other error but ctx's own is final: ErrClosed, a
-// *CloseError or a *DialError, after everything that was received before.
+// A *GapError means that envelopes are missing at this position; the next call
+// continues after the gap. Every other error except ctx's is final, and is
+// returned after all received envelopes: ErrClosed, a *CloseError or a
+// *DialError.
 func (c *Client) Receive(ctx context.Context) (protocol.Envelope, error) {
 	select {
 	case it := <-c.in.items:
@@ -33,7 +35,7 @@ func (c *Client) Receive(ctx context.Context) (protocol.Envelope, error) {
 	case <-c.done:
 	}
 	select {
-	case it := <-c.in.items: // what came in before the end
+	case it := <-c.in.items: // received before the end
 		return c.take(it)
 	default:
 		return protocol.Envelope{}, fmt.Errorf("receive: %w", c.final)
@@ -45,9 +47,9 @@ func (c *Client) take(it item) (protocol.Envelope, error) {
 	return it.env, it.err
 }
 
-// All yields what Receive returns until the client or ctx ends. A *GapError is
-// yielded and the loop goes on; the last error is yielded too, so that a loop
-// which leaves at any error sees why.
+// All yields the results of Receive until the client or ctx ends. It yields a
+// *GapError and continues; it also yields the last error, so that a loop that
+// stops at any error has the reason.
 func (c *Client) All(ctx context.Context) iter.Seq2[protocol.Envelope, error] {
 	return func(yield func(protocol.Envelope, error) bool) {
 		for {
@@ -62,5 +64,5 @@ func (c *Client) All(ctx context.Context) iter.Seq2[protocol.Envelope, error] {
 	}
 }
 
-// over reports whether the client has ended and everything was taken.
+// over reports whether the client has ended and the inbox is empty.
 func (c *Client) over() bool { return c.Err() != nil && c.in.empty() }

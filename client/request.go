@@ -16,31 +16,33 @@ type RPCError struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// Error gives the message and the code.
+// Error returns the message and the code.
 func (e *RPCError) Error() string { return fmt.Sprintf("%s (JSON-RPC error %d)", e.Message, e.Code) }
 
-// RequestOptions place a request in the conversation.
+// RequestOptions sets the context and the correlation of a request.
 type RequestOptions struct {
 	Context     protocol.ContextPath
 	Correlation protocol.Correlation
 }
 
-// call is a request that waits for its response.
+// call is a request that awaits its response.
 type call struct {
 	to   []protocol.ParticipantID
-	done chan struct{} // closed once result and err are set
+	done chan struct{} // closed once res and err are set
 	res  json.RawMessage
 	err  error
 }
 
-// Request sends an mcp.request to the participants in to and returns the result of
-// the first mcp.response of one of them. Others' responses are ignored, so to must
-// not be empty: a request to all is one that its sender has to choose the answer
-// of. Send such a request with Send, and read the responses with Receive.
+// Request sends an mcp.request to the participants in to and returns the result
+// of the first mcp.response of one of them. Responses of others are ignored. to
+// must not be empty: with a request to all participants, the sender must choose
+// among the responses. Use Send for such a request, and read the responses with
+// Receive.
 //
-// Errors: ErrNoAddressees, *RPCError when the response is one, *protocol.Error when
-// the gateway refuses the request. When ctx ends before the response, the same
-// participants are sent MCP's notifications/cancelled, and ctx's error is returned.
+// Errors: ErrNoAddressees, *RPCError if the response is an error,
+// *protocol.Error if the gateway rejects the request. If ctx ends before the
+// response, Request sends MCP's notifications/cancelled to the same
+// participants and returns ctx's error.
 func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, method string, params any, opts RequestOptions) (json.RawMessage, error) {
 	if len(to) == 0 {
 		return nil, fmt.Errorf("request %s: %w", method, ErrNoAddressees)
@@ -55,7 +57,7 @@ func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, metho
 	c.calls[id] = w
 	c.mu.Unlock()
 	defer c.forget(id)
-	if err := c.Err(); err != nil { // failCalls may have passed already
+	if err := c.Err(); err != nil { // failCalls may have run already
 		return nil, fmt.Errorf("request %s: %w", method, err)
 	}
 	if _, err := c.Send(ctx, draft); err != nil {
@@ -90,9 +92,9 @@ func requestDraft(id protocol.ID, to []protocol.ParticipantID, method string, pa
 	}, nil
 }
 
-// cancelRequest tells whoever works on the request that nobody waits for it.
-// It is a courtesy: whether it arrives is not waited for, and it is left out
-// when that many others are on their way.
+// cancelRequest notifies the addressees that the request was abandoned. It is
+// best effort: it does not wait for an acknowledgement, and sends nothing if
+// the outbox is full.
 func (c *Client) cancelRequest(request protocol.Envelope) {
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0",
@@ -116,8 +118,8 @@ func (c *Client) forget(id protocol.ID) {
 	delete(c.calls, id)
 }
 
-// responded ends the call that the response names, if it is from one of those
-// who were asked.
+// responded completes the call that the response names, if the sender is one of
+// its addressees.
 func (c *Client) responded(env *protocol.Envelope) {
 	c.mu.Lock()
 	var w *call
@@ -147,7 +149,7 @@ func (c *Client) responded(env *protocol.Envelope) {
 	close(w.done)
 }
 
-// failCalls ends every call when the client ends.
+// failCalls fails every call when the client ends.
 func (c *Client) failCalls(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -133,8 +133,8 @@ func TestLiveEnvelopeIsNotSentTwice(t *testing.T) {
 	}
 }
 
-// A program that sends from within its receive loop, with a buffer that is far
-// smaller than what waits for it, must neither lose, double nor hang.
+// A program that sends from within its receive loop, with a buffer far smaller
+// than the backlog, must neither lose nor duplicate envelopes nor hang.
 func TestSendInsideTheReceiveLoopOfASlowReceiver(t *testing.T) {
 	const backlog = 300
 	g := newFaultyGateway(t)
@@ -165,8 +165,8 @@ func TestSendInsideTheReceiveLoopOfASlowReceiver(t *testing.T) {
 	t.Logf("%d connections", g.dialCount())
 }
 
-// While nobody waits for an answer a full buffer stops the reading: the client
-// does not throw away what it would have to ask for again.
+// While no caller waits for an answer, a full buffer stops the reading: the
+// client does not drop envelopes that it would have to request again.
 func TestSlowReceiverWithoutSendsKeepsItsConnection(t *testing.T) {
 	const backlog = 2000
 	g := newFaultyGateway(t)
@@ -189,10 +189,10 @@ func TestSlowReceiverWithoutSendsKeepsItsConnection(t *testing.T) {
 	}
 }
 
-// However large the envelopes are, one is always let in, and the next one not
-// before there is room: the gateway feels it.
+// An envelope of any size is accepted into an empty buffer, and the next one
+// only when there is space: the gateway gets backpressure.
 func TestBufferIsBoundedInBytes(t *testing.T) {
-	const count, size = 400, 1 << 16 // far more than what sockets hold
+	const count, size = 400, 1 << 16 // far more than the socket buffers hold
 	g := newFaultyGateway(t)
 	var written atomic.Int64
 	g.deliver = func(*fakeConn, *protocol.Envelope) bool { written.Add(1); return true }
@@ -358,8 +358,8 @@ func TestExpiredCursorIsToldInItsPlace(t *testing.T) {
 	}
 }
 
-// A gateway that is behind for a moment is not a lost log; one that stays
-// behind is, and its log is read from the beginning.
+// A gateway that lags for a moment has not lost its log; one that lags
+// repeatedly has, and its log is read from the beginning.
 func TestLostLogIsNoticed(t *testing.T) {
 	g := newFaultyGateway(t)
 	for i := range 3 {
@@ -377,8 +377,8 @@ func TestLostLogIsNoticed(t *testing.T) {
 	}
 }
 
-// A log that was replaced by another one is noticed by its id, even if that is
-// longer than the position in the old one.
+// A replaced log is detected by its id, even if it is longer than the position
+// in the old one.
 func TestReplacedLog_ReadFromItsBeginning(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.logID = "a"

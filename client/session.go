@@ -10,19 +10,18 @@ import (
 	"github.com/coder/websocket"
 )
 
-// errResume ends a session whose receiver has caught up with what was kept:
-// what was thrown away behind that is asked for again.
+// errResume ends a session whose receiver has emptied the inbox after envelopes
+// were dropped. The next connection requests those again.
 var errResume = errors.New("reading on behind what was kept")
 
 // session is one connection, from its welcome to its end.
 type session struct {
 	c    *Client
 	conn *websocket.Conn
-	// stops counts how often the reader stopped for want of room, so that a
-	// pong that nobody read is not taken for a dead peer.
+	// stops counts how often the reader paused because the inbox was full, so
+	// that an unread pong is not mistaken for a dead peer.
 	stops atomic.Int64
-	// fresh is a welcome that the receiver is still to have, once there is room
-	// for it. Owned by the reader.
+	// fresh is a welcome that is not delivered yet. Owned by the reader.
 	fresh *item
 }
 
@@ -30,8 +29,8 @@ func newSession(c *Client, conn *websocket.Conn, fresh *item) *session {
 	return &session{c: c, conn: conn, fresh: fresh}
 }
 
-// run reads until the connection ends and returns why. When it returns, the
-// session's goroutines have ended.
+// run reads until the connection ends and returns the reason. The session's
+// goroutines have ended when it returns.
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.c.out.rewind()
@@ -62,7 +61,7 @@ func (s *session) read(ctx context.Context) error {
 			return err
 		}
 		env, err := decode(frame)
-		if err != nil { // asking again would bring the same
+		if err != nil { // a retry would receive the same
 			s.c.log.Warn("frame not understood", "err", err, "bytes", len(frame))
 			continue
 		}
@@ -70,9 +69,9 @@ func (s *session) read(ctx context.Context) error {
 	}
 }
 
-// welcome hands a fresh welcome to the receiver and reports whether it did.
-// Nothing that is thrown away while there is no room for it comes before it:
-// then there will be another connection, with a welcome of its own.
+// welcome delivers a fresh welcome and reports whether it did. Nothing is
+// dropped before it because of a full inbox: in that case there will be another
+// connection with its own welcome.
 func (s *session) welcome() bool {
 	if s.fresh == nil || s.c.in.skipping.Load() {
 		return false
@@ -84,8 +83,8 @@ func (s *session) welcome() bool {
 	return true
 }
 
-// awaitRoom returns when it makes sense to read: when what comes can be kept,
-// or when somebody waits for an answer that may stand behind it.
+// awaitRoom returns when the reader should read: when the next envelope can be
+// kept, or when a caller awaits an answer that may follow it.
 func (s *session) awaitRoom(ctx context.Context) error {
 	for {
 		if s.c.in.mustResume() {
@@ -106,9 +105,9 @@ func (s *session) awaitRoom(ctx context.Context) error {
 	}
 }
 
-// write sends what is in the outbox. When it fails, the reader finds out
-// soon: the connection is broken for it too, and it alone can see the close
-// frame that says why.
+// write sends the envelopes of the outbox. It does not report a write error:
+// the reader will fail too, and only the reader can receive the close frame
+// with the reason.
 func (s *session) write(ctx context.Context) {
 	for {
 		p, wait := s.c.out.next(time.Now())
@@ -143,7 +142,8 @@ func (s *session) idle(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// tend pings, and ends the session when its time has come.
+// tend pings, and ends the session on Close, on a dead connection, and to
+// resume.
 func (s *session) tend(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
@@ -168,7 +168,8 @@ func (s *session) tend(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// leave says goodbye, and does not wait long for the answer.
+// leave closes the connection, and waits at most closeTimeout for the
+// handshake.
 func (s *session) leave(cancel context.CancelCauseFunc) {
 	hard := time.AfterFunc(closeTimeout, func() { cancel(ErrClosed) })
 	defer hard.Stop()
@@ -181,7 +182,7 @@ func (s *session) ping(ctx context.Context) error {
 	defer cancel()
 	err := s.conn.Ping(ctx)
 	if err != nil && s.stops.Load() != before {
-		return nil // the pong may lie unread behind what found no room
+		return nil // the pong may be unread because the inbox is full
 	}
 	return err
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// subscription is a change of the filter that the gateway has not answered.
+// subscription is a filter change that the gateway has not acknowledged.
 type subscription struct {
 	filter  protocol.Filter
 	matcher *protocol.Matcher
 }
 
-// Subscribe changes the filter of this client and returns when the new one is
-// in force; it stays so across reconnects. A filter that the gateway refuses is
-// a *protocol.Error, and the old one stays. When ctx ends first, the new filter
-// still comes into force.
+// Subscribe changes the filter of this client and returns when the new filter
+// is in effect; it remains so across reconnects. If the gateway rejects the
+// filter, Subscribe returns a *protocol.Error and the old filter remains. If
+// ctx ends first, the new filter still takes effect.
 func (c *Client) Subscribe(ctx context.Context, filter protocol.Filter) error {
 	matcher, refusal := filter.Compile()
 	if refusal != nil {
@@ -30,8 +30,8 @@ func (c *Client) Subscribe(ctx context.Context, filter protocol.Filter) error {
 	}
 	c.mu.Lock()
 	c.subscribed[id] = &subscription{filter: filter, matcher: matcher}
-	// Nobody can tell which of the next envelopes the old filter let through
-	// and which the new one did: until the answer comes, all are kept.
+	// It is unknown which of the next envelopes passed the old filter and which
+	// the new one: keep all of them until the gateway responds.
 	c.matcher = nil
 	c.mu.Unlock()
 
@@ -53,7 +53,7 @@ func subscribeFrame(id protocol.ID, filter protocol.Filter) ([]byte, error) {
 	return append(append(frame, body...), '}'), nil
 }
 
-// filterSet is called when the gateway says that a filter is in force.
+// filterSet handles the acknowledgement of a filter.
 func (c *Client) filterSet(id protocol.ID) {
 	c.mu.Lock()
 	sub := c.subscribed[id]
@@ -61,7 +61,7 @@ func (c *Client) filterSet(id protocol.ID) {
 		delete(c.subscribed, id)
 		c.filter, c.matcher = sub.filter, sub.matcher
 		if len(c.subscribed) > 0 {
-			c.matcher = nil // another change is under way
+			c.matcher = nil // another change is in flight
 		}
 	}
 	c.mu.Unlock()
@@ -74,8 +74,7 @@ func (c *Client) subscriptionRefused(id protocol.ID, refusal *protocol.Error) bo
 	return c.dropSubscription(id) && c.out.answer(id, 0, refusal)
 }
 
-// dropSubscription forgets a change that did not come about; the filter that
-// was in force before is again.
+// dropSubscription discards a failed change and restores the previous filter.
 func (c *Client) dropSubscription(id protocol.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

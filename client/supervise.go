@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// steady is how long a connection must have lasted for the next loss of one
-// to begin the backoff anew.
+// steady is how long a connection must have lasted so that its loss restarts
+// the backoff.
 const steady = 10 * time.Second
 
-// supervise keeps the client connected: it runs one session after another
-// until Close or a final refusal. Everything that belongs to the cursor happens
-// in this goroutine.
+// supervise keeps the client connected: it runs sessions until Close or a final
+// refusal. Only this goroutine uses the cursor.
 func (c *Client) supervise(ctx context.Context, s *session) {
 	attempt := 0
 	for {
@@ -32,7 +31,7 @@ func (c *Client) supervise(ctx context.Context, s *session) {
 	}
 }
 
-// endOf returns why the client ends with this session, or nil.
+// endOf returns the reason why the client ends with this session, or nil.
 func (c *Client) endOf(err error) error {
 	select {
 	case <-c.closing:
@@ -42,12 +41,12 @@ func (c *Client) endOf(err error) error {
 	}
 }
 
-// reconnect tries until there is a connection. The error is final.
+// reconnect retries until it has a connection. Its error is final.
 func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*session, error) {
 	resume := errors.Is(cause, errResume)
 	for {
 		var delay time.Duration
-		if !resume { // nothing is wrong when the client itself wanted to start over
+		if !resume { // a resume is not a failure
 			*attempt++
 			delay = c.retryDelay(*attempt, cause)
 			c.log.Warn("connection lost", "err", cause, "attempt", *attempt, "in", delay)
@@ -88,7 +87,7 @@ func (c *Client) connectUnlessClosed(ctx context.Context) (*session, error) {
 	return s, err
 }
 
-// pause waits and reports whether the client is still wanted.
+// pause waits for d. It returns false if the client was closed.
 func (c *Client) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -100,9 +99,9 @@ func (c *Client) pause(d time.Duration) bool {
 	}
 }
 
-// end gives everybody who waits the reason. Last of all those who wait for
-// the client itself: nothing of it runs any more when Close returns, OnState
-// and the logger included.
+// end completes all waiting calls with the reason. It closes done last: when
+// Close returns, no part of the client runs any more, including OnState and the
+// logger.
 func (c *Client) end(err error) {
 	c.final = err
 	c.cancel()

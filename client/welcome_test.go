@@ -21,7 +21,8 @@ func logged(ctx context.Context, c *client.Client) (protocol.Envelope, error) {
 	}
 }
 
-// Who came while a connection was lost is told by the welcome of the next one.
+// Participants that joined while a connection was lost are in the welcome of
+// the next one.
 func TestReconnectDeliversItsWelcome(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	lost, there := make(chan struct{}), make(chan struct{})
@@ -30,7 +31,7 @@ func TestReconnectDeliversItsWelcome(t *testing.T) {
 	alice := join(t, g, "alice", func(o *client.Options) {
 		o.OnState = func(s client.State) {
 			if s.Phase == client.Waiting {
-				once.Do(func() { // away until bob has come
+				once.Do(func() { // disconnected until bob has joined
 					close(lost)
 					select {
 					case <-there:
@@ -74,8 +75,8 @@ func TestReconnectDeliversItsWelcome(t *testing.T) {
 	}
 }
 
-// A buffer for one envelope, filled anew by every connection that is opened
-// for want of room in it: the welcomes do not keep the log from coming through.
+// A buffer for one envelope that fills again after each reconnect: the welcomes
+// do not block the envelopes of the log.
 func TestWelcomesDoNotFillASmallBuffer(t *testing.T) {
 	const backlog = 20
 	for name, small := range map[string]func(*client.Options){
@@ -100,7 +101,8 @@ func TestWelcomesDoNotFillASmallBuffer(t *testing.T) {
 				} else if last++; env.Seq != last {
 					t.Fatalf("received %d, want %d", env.Seq, last)
 				}
-				// While somebody waits, the reader throws away what has no room.
+				// While a caller waits, the reader drops envelopes that do not
+				// fit.
 				if _, err := c.Send(ctx, client.Chat("answer")); err != nil {
 					t.Fatal(err)
 				}

@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// decode reads a frame of the gateway. The envelope shares the frame's bytes.
+// decode decodes a frame of the gateway. The envelope shares the frame's bytes.
 func decode(frame []byte) (protocol.Envelope, error) {
 	env, err := protocol.DecodeDelivered(frame)
 	if err != nil {
@@ -16,9 +16,9 @@ func decode(frame []byte) (protocol.Envelope, error) {
 	return env, nil
 }
 
-// encode spells an envelope and checks its form the way the gateway will. A
-// frame that the gateway cannot read has no id for its answer to name, so that
-// whoever sent it would wait for ever: it must not leave.
+// encode encodes an envelope and validates it as the gateway will. The gateway
+// cannot name the id of a frame that it cannot decode, so the sender of such a
+// frame would wait forever: it must not be sent.
 func encode(env *protocol.Envelope) ([]byte, error) {
 	frame := protocol.AppendEnvelope(nil, protocol.DialectMEUP01, env)
 	if _, refusal := protocol.Decode(append([]byte(nil), frame...), protocol.DialectMEUP01, protocol.MaxContextBytes); refusal != nil {
@@ -27,7 +27,7 @@ func encode(env *protocol.Envelope) ([]byte, error) {
 	return frame, nil
 }
 
-// payload reads the payload of a frame from the gateway.
+// payload decodes the payload of a frame from the gateway.
 func payload[T any](env *protocol.Envelope) (T, error) {
 	var v T
 	if err := json.Unmarshal(env.Payload, &v); err != nil {

@@ -156,7 +156,6 @@ func TestWrittenOnce(t *testing.T) {
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the first has it", begun)
 	// Remove the job of the first worker, so that a second worker can get it.
-	// without heartbeats.
 	jobs, err := s.js().Stream(t.Context(), names.JobsStream())
 	if err != nil {
 		t.Fatal(err)
