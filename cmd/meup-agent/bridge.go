@@ -18,7 +18,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// bridgeFlags are the flags of bridge. They mean what they mean to run.
+// bridgeFlags are the flags of bridge. Flags with the same name
+// as one of run have the same meaning.
 type bridgeFlags struct {
 	gateway, space      string
 	tokenEnv, tokenFile string
@@ -72,7 +73,7 @@ func (f *bridgeFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// check finds what cannot be meant before anything is started.
+// check validates the flags before anything is started.
 func (f *bridgeFlags) check() error {
 	switch {
 	case f.gateway == "":
@@ -94,7 +95,7 @@ func (f *bridgeFlags) check() error {
 	return nil
 }
 
-// shared are the flags as run has them, for what both read of them.
+// shared converts the flags that bridge and run have in common.
 func (f *bridgeFlags) shared() *runFlags {
 	return &runFlags{
 		tokenEnv: f.tokenEnv, tokenFile: f.tokenFile, mcp: f.mcp, mcpHTTP: f.mcpHTTP, mcpEnv: f.mcpEnv,
@@ -121,13 +122,13 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 	}
 	err = serveBridge(ctx, f, token, servers, log)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // asked to end while it was starting
+		return nil // terminated while starting
 	}
 	return err
 }
 
 // serveBridge starts the server, joins, and answers until ctx ends. The server
-// comes first: who is in the space can be asked something.
+// starts first: a member may receive requests immediately.
 func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mcptools.Server, log *slog.Logger) error {
 	notices := bridge.NewNotices()
 	set, err := mcptools.Start(ctx, servers, mcptools.Options{
@@ -147,14 +148,14 @@ func serveBridge(ctx context.Context, f *bridgeFlags, token string, servers []mc
 	return bridge.New(bridge.Options{Space: c, Server: set, Notices: notices, Version: program.Version(version), Logger: log}).Run(ctx)
 }
 
-// dialBridge joins the space, waiting for a gateway that cannot be reached yet.
+// dialBridge joins the space. It waits for a gateway that is not reachable yet.
 func dialBridge(parent context.Context, f *bridgeFlags, token string, log *slog.Logger) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
 	defer cancel()
 	c, err := client.Dial(ctx, client.Options{
 		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true, NoEcho: true, ServesTools: true,
-		// What is said around the bridge is none of its business. Work, and
-		// whatever names it, passes every filter.
+		// The bridge needs no conversation. Requests to it, and envelopes that
+		// refer to them, pass every filter.
 		Filter:  protocol.Filter{Kinds: []string{"participant.*"}},
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The program as a bridge to our own server of documents: it answers, and ends
-// in good order when it is told to.
+// The program as a bridge to our own server of documents: it answers, and shuts
+// down cleanly on a signal.
 func TestBridgeAnswersAndEndsInGoodOrder(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "deploy.md"), []byte("# How to deploy\n"), 0o600); err != nil {
@@ -62,7 +62,7 @@ func TestBridgeAnswersAndEndsInGoodOrder(t *testing.T) {
 
 func startBridge(t *testing.T, g *meuptest.Gateway, dir string) *running {
 	t.Helper()
-	bin, err := exec.LookPath("meup-agent") // testscript put it there
+	bin, err := exec.LookPath("meup-agent") // installed by testscript
 	if err != nil {
 		t.Fatal(err)
 	}

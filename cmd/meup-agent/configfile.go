@@ -16,10 +16,10 @@ import (
 // maxConfig bounds the file that --config names.
 const maxConfig = 1 << 20
 
-// applyConfig sets the flags that a YAML file gives and the command line does
-// not. The keys are those of the flags, with an underscore for a hyphen; flags
-// that may be repeated take a list. A variable of the environment that stands
-// for a flag wins over the file.
+// applyConfig sets the flags that a YAML file contains and the command line
+// does not. The keys are the names of the flags, with underscores for hyphens;
+// repeatable flags accept a list. An environment variable for a flag takes
+// precedence over the file.
 func applyConfig(fl *pflag.FlagSet, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -50,8 +50,8 @@ func applyConfig(fl *pflag.FlagSet, path string) error {
 	return nil
 }
 
-// unreadable says where a file is no YAML. It does not quote the line, which
-// may have anything in it.
+// unreadable reports the position of a YAML syntax error. It does not quote the
+// line, which may contain a secret.
 func unreadable(path string, err error) error {
 	var at yaml.Error
 	if !errors.As(err, &at) {
@@ -67,8 +67,8 @@ func located(path string, t *token.Token, err error) error {
 	return fmt.Errorf("%s:%d:%d: %w", path, t.Position.Line, t.Position.Column, err)
 }
 
-// members are the keys of a document with their values. One of comments alone
-// has none.
+// members returns the keys of a document with their values. A document of
+// comments only has none.
 func members(node ast.Node) ([]*ast.MappingValueNode, error) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -106,7 +106,7 @@ func applyMember(fl *pflag.FlagSet, member *ast.MappingValueNode) error {
 	return nil
 }
 
-// scalars returns the texts of a scalar or of a list of them.
+// scalars returns the text of a scalar, or the texts of a list of scalars.
 func scalars(node ast.Node) ([]string, error) {
 	if list, ok := node.(*ast.SequenceNode); ok {
 		var values []string

@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-// write puts a text into a file and returns its path.
+// write writes a text into a file and returns its path.
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "agent.yaml")
@@ -23,7 +23,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// configured are the flags of a command line with a file behind it.
+// configured returns the flags of a command line combined with a file.
 func configured(t *testing.T, text string, args ...string) (*runFlags, error) {
 	t.Helper()
 	var f runFlags
@@ -88,7 +88,7 @@ func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, pair[0], pair[1])
 		}
 	}
-	// A flag that is given its default is given nevertheless.
+	// A flag that is set to its default is still set.
 	if f, err = configured(t, "max_steps: 12", "--max-steps", "8"); err != nil || f.maxSteps != 8 {
 		t.Errorf("%d steps, %v", f.maxSteps, err)
 	}
@@ -170,7 +170,7 @@ func TestExitCodesOfConfigurations(t *testing.T) {
 	}
 }
 
-// Every flag has a key, and every flag that the environment stands for is one.
+// Every flag has a key, and every flag with an environment variable exists.
 func TestEveryFlagHasAKey(t *testing.T) {
 	var f runFlags
 	fl := pflag.NewFlagSet("run", pflag.ContinueOnError)

@@ -45,7 +45,7 @@ func (u *until) String() string {
 	return u.all.String()
 }
 
-// draining is a gateway that tells everybody to come back in a minute.
+// draining is a gateway that asks all clients to return in a minute.
 func draining(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -61,7 +61,7 @@ func TestToldToEndWhileItWaitsForTheGateway(t *testing.T) {
 	t.Run("bridge", func(t *testing.T) { endWhileWaiting(t, "bridge", "--mcp-http", quietServer(t)) })
 }
 
-// quietServer is an MCP server that offers nothing.
+// quietServer is an MCP server without tools.
 func quietServer(t *testing.T) string {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "quiet", Version: "1"}, nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-// newDocserver is the MCP server behind --docs, so that it needs no program of
-// its own. Whoever has another MCP client may use it too.
+// newDocserver returns the command of the MCP server for --docs, so that --docs
+// needs no separate program. Other MCP clients can use it too.
 func newDocserver() *cobra.Command {
 	return &cobra.Command{
 		Use:    "docserver DIR",
@@ -23,7 +23,7 @@ func newDocserver() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			err := docserver.Serve(c.Context(), args[0], program.Version(version))
 			if c.Context().Err() != nil {
-				return nil // it was asked to end
+				return nil // terminated
 			}
 			return err
 		},

@@ -37,7 +37,8 @@ type runFlags struct {
 	logLevel, logFormat string
 }
 
-// variables of the environment stand for flags that are not given.
+// variables maps flags to the environment variables that replace them if they
+// are not set.
 var variables = map[string]string{
 	"gateway": "MEUP_GATEWAY", "space": "MEUP_SPACE", "model": "MEUP_MODEL", "base-url": "MEUP_BASE_URL", "reasoner": "MEUP_REASONER",
 }
@@ -67,7 +68,7 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.logFormat, "log-format", "text", "text or json")
 }
 
-// check finds what cannot be meant before anything is started.
+// check validates the flags before anything is started.
 func (f *runFlags) check() error {
 	switch {
 	case f.gateway == "":
@@ -97,8 +98,8 @@ func (f *runFlags) check() error {
 	return f.think.check()
 }
 
-// token reads the token; it stands in no flag, since flags are seen by
-// everybody on the machine.
+// token reads the token. There is no flag for it, since all users of the
+// machine can see the flags of a process.
 func (f *runFlags) token() (string, error) {
 	if f.tokenFile != "" {
 		raw, err := os.ReadFile(f.tokenFile)
@@ -117,7 +118,7 @@ func (f *runFlags) token() (string, error) {
 }
 
 // servers returns the MCP servers that the flags name. Their commands get the
-// variables of mcptools.Environment and those of --mcp-env.
+// variables of mcptools.Environment and of --mcp-env.
 func (f *runFlags) servers() ([]mcptools.Server, error) {
 	env := mcptools.Environment(f.mcpEnv...)
 	var list []mcptools.Server

@@ -1,5 +1,6 @@
 // Command meup-agent is the reference agent: it joins a space, answers
-// questions with the tools of MCP servers, and thinks aloud while it does.
+// questions with the tools of MCP servers, and publishes its reasoning while it
+// works.
 package main
 
 import (
@@ -21,7 +22,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// run is the program; its result is the exit code.
+// run executes a command line and returns the exit code.
 func run(args []string) int { return program.Run(newRoot(), args) }
 
 func newRoot() *cobra.Command {

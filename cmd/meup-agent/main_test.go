@@ -21,7 +21,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The test binary is the program too, when it is started under its name.
+// The test binary acts as the program when it is started under the program's
+// name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"meup-agent": main})
 }
@@ -38,7 +39,7 @@ spaces:
       helper: {token: helper-token, capabilities: [chat, "reasoning/*", "mcp/*"]}
 `
 
-// program is the agent as a process of its own.
+// running is the agent as a separate process.
 type running struct {
 	*exec.Cmd
 	mu  sync.Mutex
@@ -59,7 +60,7 @@ func (p *running) said() string {
 
 func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *running {
 	t.Helper()
-	bin, err := exec.LookPath("meup-agent") // testscript put it there
+	bin, err := exec.LookPath("meup-agent") // installed by testscript
 	if err != nil {
 		t.Fatal(err)
 	}

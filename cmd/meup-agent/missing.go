@@ -7,10 +7,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// need is a capability that a program uses, and what it cannot do without it.
+// need is a capability that a program uses, and the function that is
+// unavailable without it.
 type need struct {
 	capability string
-	kinds      []protocol.Kind // that it has to allow
+	kinds      []protocol.Kind // which the capability has to allow
 	without    string
 }
 
@@ -26,7 +27,7 @@ var agentNeeds = []need{
 	{"participant.compact-done", []protocol.Kind{protocol.KindParticipantCompactDone}, "requests to compact are not answered"},
 }
 
-// proposalNeeds are those of an agent that proposes calls.
+// proposalNeeds are the needs of an agent that proposes calls.
 var proposalNeeds = []need{
 	{"mcp.proposal", []protocol.Kind{protocol.KindMCPProposal}, "calls that it may not make are given up instead of proposed"},
 	{"mcp.withdraw", []protocol.Kind{protocol.KindMCPWithdraw}, "proposals stay open after it has given up"},
@@ -38,8 +39,8 @@ var bridgeNeeds = []need{
 	{"participant.status", []protocol.Kind{protocol.KindParticipantStatus}, "requests for its status are not answered"},
 }
 
-// warnMissing logs which of the needed capabilities a participant does not
-// have. One with conditions counts as held.
+// warnMissing logs the needed capabilities that a participant lacks. A
+// capability with conditions counts as held.
 func warnMissing(log *slog.Logger, held []json.RawMessage, needs ...need) {
 	for _, n := range needs {
 		for _, kind := range n.kinds {

@@ -48,8 +48,8 @@ func TestWarnMissing(t *testing.T) {
 	}
 }
 
-// TestRun_MissingCapabilities: the program states them when it starts, and does
-// not name the capability to propose if it is not to propose.
+// TestRun_MissingCapabilities checks that the program logs missing capabilities
+// at startup, without the capability to propose if it is not to propose.
 func TestRun_MissingCapabilities(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(config, `"mcp/*"]`, `mcp.request, mcp.response, "stream/*"]`, 1))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -14,11 +14,11 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-// closing bounds what is still done when the agent ends.
+// closing bounds the flush of telemetry at shutdown.
 const closing = 3 * time.Second
 
-// observe starts what watches the agent: traces, metrics, and the listener
-// that serves these. The function that it returns ends all of it.
+// observe starts the agent's telemetry: traces, metrics, and the listener for
+// metrics. The returned function stops all of it.
 func (f *runFlags) observe(ctx context.Context, token string, log *slog.Logger) (*telemetry.Telemetry, func(), error) {
 	tel, err := telemetry.Start(ctx, telemetry.Options{
 		Service: "meup-agent", Version: program.Version(version), Logger: log, Getenv: os.Getenv,

@@ -78,13 +78,13 @@ func runAgent(ctx context.Context, f *runFlags) error {
 	}
 	err = serve(ctx, f, token, servers, log)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // asked to end while it was starting
+		return nil // terminated while starting
 	}
 	return err
 }
 
-// serve starts the tools, joins, and answers until ctx ends. The tools come
-// first: who is in the space can be asked something.
+// serve starts the tools, joins, and answers until ctx ends. The tools start
+// first: a member may receive questions immediately.
 func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Server, log *slog.Logger) (err error) {
 	instructions, err := f.think.text()
 	if err != nil {
@@ -128,8 +128,8 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	}).Run(ctx)
 }
 
-// dial joins the space. A gateway that cannot be reached yet is waited for,
-// since both are often started together; one that refuses is not.
+// dial joins the space. It waits for a gateway that is not reachable yet, since
+// both are often started together; if the gateway refuses, dial fails.
 func dial(parent context.Context, f *runFlags, token string, log *slog.Logger) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
 	defer cancel()
@@ -140,8 +140,8 @@ func dial(parent context.Context, f *runFlags, token string, log *slog.Logger) (
 	return c, whyNotJoined(parent, ctx, f.connectTimeout, err)
 }
 
-// openHistory returns a client of the gateway's HTTP API, whose routes are beside
-// its socket.
+// openHistory returns a client of the gateway's HTTP API, which has the same
+// host as its socket.
 func openHistory(socket, token string) (*api.Client, error) {
 	u, err := url.Parse(socket)
 	if err != nil {
@@ -152,9 +152,9 @@ func openHistory(socket, token string) (*api.Client, error) {
 	return api.New(api.Options{URL: u.String(), Token: token})
 }
 
-// whyNotJoined tells what ended the waiting for a gateway, from an error of the
-// last attempt: the program was told to end, the patience was, or the gateway
-// has refused.
+// whyNotJoined returns the reason why waiting for a gateway ended, given the
+// error of the last attempt: the program was terminated, the timeout expired,
+// or the gateway refused.
 func whyNotJoined(parent, waiting context.Context, patience time.Duration, err error) error {
 	switch {
 	case err == nil:

@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-// thinkFlags say what the agent decides with.
+// thinkFlags select how the agent decides.
 type thinkFlags struct {
 	model, baseURL   string
 	reasoner         string
@@ -69,7 +69,7 @@ func (f *thinkFlags) check() error {
 	return nil
 }
 
-// text is what the instructions say.
+// text returns the instructions.
 func (f *thinkFlags) text() (string, error) {
 	if f.instructionsFile == "" {
 		return f.instructions, nil

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// splitWords splits a command line the way a shell does for plain words: at
-// spaces, with single and double quotes and the backslash. Nothing is expanded.
+// splitWords splits a command line like a shell does for plain words: at
+// spaces, with single and double quotes and the backslash. It expands nothing.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -32,7 +32,7 @@ do not change the exit code.`,
 	}
 }
 
-// counted writes a number of things.
+// counted formats a number with a noun.
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

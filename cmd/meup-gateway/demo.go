@@ -70,12 +70,12 @@ Node is missing, one written in Go takes its place.`,
 	return c
 }
 
-// stage is what a demo runs on.
+// stage is the environment of a demo.
 type stage struct {
 	flags   demoFlags
 	out     io.Writer
 	log     *slog.Logger
-	dir     string // removed in the end
+	dir     string // removed at the end
 	docs    string
 	tokens  map[string]string // by the variable that the configuration names
 	address string
@@ -107,7 +107,7 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	return errors.Join(s.play(ctx), stop())
 }
 
-// play brings the agent in and lets the demo run.
+// play connects the agent and runs the demo.
 func (s *stage) play(ctx context.Context) error {
 	thinker, err := mind.Open(mind.Options{Model: s.flags.model, BaseURL: s.flags.baseURL, Getenv: os.Getenv, Logger: s.log})
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *stage) startGateway(ctx context.Context) (stop func() error, err error)
 	}, nil
 }
 
-// listen takes the wished address, or a free port beside it.
+// listen listens on the requested address, or on a free port if it is in use.
 func (s *stage) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.flags.listen)
@@ -252,8 +252,8 @@ Ctrl-C ends the demo; nothing is kept.
 `, s.address, s.tokens["DEMO_YOU"], s.tokens["DEMO_HELPER"], s.docs, s.pageInstructions())
 }
 
-// pageInstructions says how to look at the space in a browser. The token stays
-// out of the link: browsers and terminals remember addresses.
+// pageInstructions describes how to open the space in a browser. The token is
+// not part of the link: browsers and terminals store addresses.
 func (s *stage) pageInstructions() string {
 	if s.link == nil {
 		return ""
@@ -267,7 +267,7 @@ Later, sign in there with the token below.
 `, int(access.CodeLifetime.Minutes()), s.link())
 }
 
-// startTools starts the MCP server over the folder, and says which one.
+// startTools starts the MCP server for the folder, and prints which one.
 func (s *stage) startTools(ctx context.Context) (*mcptools.Set, error) {
 	npm, err := s.npmServer()
 	if err == nil && npm != nil {

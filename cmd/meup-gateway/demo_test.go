@@ -19,7 +19,7 @@ var (
 	tokenLine = regexp.MustCompile(`export TOKEN=(\S+)`)
 )
 
-// The link of a demo signs one browser in, once, and holds no token.
+// The link of a demo signs one browser in, once, and contains no token.
 func TestDemoLink(t *testing.T) {
 	site, err := web.Bundled()
 	if err != nil {
@@ -44,7 +44,7 @@ func TestDemoLink(t *testing.T) {
 		tryLink(t, link, tokenLine.FindStringSubmatch(said)[1])
 	}
 	cancel()
-	go io.Copy(io.Discard, r) //nolint:errcheck // whatever else the demo says, until it has ended
+	go io.Copy(io.Discard, r) //nolint:errcheck // the rest of the output, until the demo has ended
 	if err := <-ended; err != nil {
 		t.Errorf("demo: %v", err)
 	}
@@ -82,7 +82,7 @@ func request(t *testing.T, method, address, body string) *http.Response {
 	return resp
 }
 
-// readUntil reads what a demo says, up to a text.
+// readUntil reads the output of a demo up to a text.
 func readUntil(t *testing.T, r io.Reader, text string) string {
 	t.Helper()
 	var said strings.Builder

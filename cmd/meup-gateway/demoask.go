@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// askOnce puts the question, prints the envelopes as they come, and returns
-// when the answer is there.
+// askOnce sends the question, prints the envelopes as they arrive, and returns
+// after the answer.
 func (s *stage) askOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.flags.timeout, errors.New("no answer came in time"))
 	defer cancel()
@@ -43,7 +43,8 @@ func (s *stage) askOnce(ctx context.Context) error {
 	}
 }
 
-// print writes one envelope on one line; the answer and the question whole.
+// print writes one envelope on one line; only the question and the answer are
+// not cut.
 func (s *stage) print(e *protocol.Envelope) {
 	if e.Kind == protocol.KindSystemPresence {
 		return
@@ -56,7 +57,7 @@ func (s *stage) print(e *protocol.Envelope) {
 	fmt.Fprintf(s.out, "%4d %s%-22s %s: %s\n", e.Seq, indent, termsafe.Words(string(e.Kind)), termsafe.Words(string(e.From)), text)
 }
 
-// describe says what an envelope is about.
+// describe summarizes an envelope.
 func describe(e *protocol.Envelope) string {
 	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
 	if err != nil {

@@ -20,8 +20,8 @@ var sample embed.FS
 
 const npmPackage = "@modelcontextprotocol/server-filesystem"
 
-// findDocs returns the folder that the agent reads: the one that was named,
-// the repository's own, or a sample.
+// findDocs returns the folder that the agent reads: the named one, the
+// repository's own, or a sample.
 func (s *stage) findDocs() (string, error) {
 	dir := s.flags.docs
 	if dir == "" {
@@ -45,11 +45,11 @@ func (s *stage) findDocs() (string, error) {
 	return dir, nil
 }
 
-// npmServer returns how to start the server of the npm registry; nil if it is
-// not wanted, an error if it cannot be.
+// npmServer returns how to start the npm registry's server; nil if it was not
+// requested, an error if it is unavailable.
 func (s *stage) npmServer() (*mcptools.Server, error) {
 	if s.flags.mcp == "go" {
-		return nil, nil //nolint:nilnil // not wanted
+		return nil, nil //nolint:nilnil // not requested
 	}
 	if _, err := exec.LookPath("npx"); err != nil {
 		return nil, errors.New("there is no npx")

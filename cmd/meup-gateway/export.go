@@ -81,7 +81,7 @@ left.`,
 	return c
 }
 
-// check refuses calls that cannot be meant.
+// check rejects invalid combinations of flags.
 func (f *exportFlags) check() error {
 	switch {
 	case !protocol.ValidSpaceName(f.space):
@@ -127,7 +127,7 @@ func export(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err
 	return err
 }
 
-// open opens the log that is to be exported.
+// open opens the log to export.
 func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (exportLog, error) {
 	if f.gateway != "" {
 		return openRemote(f)
@@ -150,15 +150,16 @@ func (x *exporter) run(ctx context.Context) error {
 	return x.log.turns(ctx, x)
 }
 
-// atEnd stands behind every entry of a log.
+// atEnd is greater than the Seq of every entry of a log.
 const atEnd = protocol.Seq(math.MaxInt64 - 1)
 
-// lines writes envelopes: all behind a Seq, or those of a thread.
+// lines writes envelopes: all after a Seq, or the envelopes of a thread.
 func (x *exporter) lines(ctx context.Context) error {
 	since := protocol.Seq(x.flags.since)
 	begin, thread := since+1, (*membership)(nil)
 	if x.flags.thread != "" {
-		// It has to see where everything belongs.
+		// To find the thread of each entry, it has to read the log from the
+		// beginning.
 		begin, thread = 1, newMembership(&x.flags, newExportTracker(&x.flags, nil, nil))
 	}
 	var line []byte

@@ -19,8 +19,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestHiddenEntriesStayHidden: what gateways note for themselves is in no
-// format.
+// TestHiddenEntriesStayHidden checks that internal entries of gateways are in
+// no format.
 func TestHiddenEntriesStayHidden(t *testing.T) {
 	dir := t.TempDir()
 	j, err := pebblejournal.Open(pebblejournal.Options{Dir: filepath.Join(dir, "log")})
@@ -60,8 +60,8 @@ func mustExport(t *testing.T, f exportFlags) string {
 	return out.String()
 }
 
-// TestPagesOfAGateway: a log of several pages comes whole and in order, each
-// envelope once.
+// TestPagesOfAGateway checks that a log of several pages is complete and in
+// order, each envelope once.
 func TestPagesOfAGateway(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	const n = 2*pageSize + 300
@@ -114,11 +114,11 @@ func post(t *testing.T, address, body string) {
 	}
 }
 
-// hostile is a text with what a terminal would obey: escape sequences, CSI in
-// one character, and characters that turn the direction of writing around.
+// hostile is a text with characters that control a terminal: escape sequences,
+// CSI as one character, and characters that reverse the direction of writing.
 const hostile = "a\x1b[2Jb\u009b31mc\u202egpj.exe\u2066d\x7fe\u0085f"
 
-// wantSafe holds that an output has nothing that a terminal obeys.
+// wantSafe checks that an output has nothing that controls a terminal.
 func wantSafe(t *testing.T, name, out string) {
 	t.Helper()
 	for _, r := range out {

@@ -23,16 +23,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// exportLog is the log of one space as it is to be exported: all of it, or what
-// somebody may see.
+// exportLog is the log of one space: all of it, or the part that is visible to
+// a participant.
 type exportLog interface {
 	turns.Reader
-	// turns writes threads in another format than that of the log.
+	// turns writes threads in a format other than JSON lines.
 	turns(ctx context.Context, x *exporter) error
 	io.Closer
 }
 
-// folder is a log in the folder of a gateway that does not run.
+// folder is a log in the folder of a gateway that is not running.
 type folder struct {
 	journal journal.Journal
 	space   string
@@ -62,8 +62,8 @@ func openFolder(ctx context.Context, f *exportFlags, warnings io.Writer) (export
 	return &folder{j, f.space, mask}, nil
 }
 
-// configured returns the folder, and what takes secrets out: all that the
-// gateway's configuration knows, if there is one.
+// configured returns the folder, and the masker for all secrets in the
+// gateway's configuration, if there is one.
 func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Masker, err error) {
 	if f.config == "" {
 		if f.format != formatLines {
@@ -84,7 +84,8 @@ func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Ma
 	return data, mask, err
 }
 
-// knows says what there is, if the space is not.
+// knows returns an error that lists the existing spaces if the space does not
+// exist.
 func knows(ctx context.Context, j journal.Journal, data, space string) error {
 	names, err := j.Spaces(ctx)
 	switch {

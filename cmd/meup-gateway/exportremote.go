@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// remote is what a running gateway shows of a log.
+// remote is the part of a log that a running gateway returns.
 type remote struct {
 	client *api.Client
 	space  string
@@ -36,8 +36,7 @@ func openRemote(f *exportFlags) (exportLog, error) {
 	return &remote{c, f.space}, nil
 }
 
-// pageSize is how many envelopes are asked for at once: as many as a gateway
-// gives.
+// pageSize is the number of envelopes per request: the maximum of a gateway.
 const pageSize = 1000
 
 // Range implements turns.Reader. It holds one page.
@@ -71,8 +70,8 @@ func (l *remote) Close() error {
 	return nil
 }
 
-// turns writes threads as the gateway has them: numbered, and with its secrets
-// masked.
+// turns writes threads as the gateway returns them: numbered, and with its
+// secrets masked.
 func (l *remote) turns(ctx context.Context, x *exporter) error {
 	list := []protocol.ID{protocol.ID(x.flags.thread)}
 	if x.flags.thread == "" {
@@ -118,7 +117,7 @@ func (l *remote) threads(ctx context.Context) ([]protocol.ID, error) {
 	}
 }
 
-// markdown writes a thread as the gateway writes it down.
+// markdown writes a thread in the gateway's Markdown.
 func (l *remote) markdown(ctx context.Context, x *exporter, thread protocol.ID) error {
 	text, err := l.client.Transcript(ctx, l.space, thread)
 	if err != nil {
@@ -131,7 +130,7 @@ func (l *remote) markdown(ctx context.Context, x *exporter, thread protocol.ID) 
 	return nil
 }
 
-// traces writes a thread from the turns that the gateway gives.
+// traces writes a thread from the turns that the gateway returns.
 func (l *remote) traces(ctx context.Context, x *exporter, thread protocol.ID) error {
 	newest, err := l.page(ctx, thread, 0)
 	if err != nil {
@@ -145,7 +144,7 @@ func (l *remote) traces(ctx context.Context, x *exporter, thread protocol.ID) er
 	return traces(x.out, head, x.counted(l.turnsOf(ctx, newest)))
 }
 
-// turnPage is how many turns are asked for at once.
+// turnPage is the number of turns per request.
 const turnPage = 50
 
 func (l *remote) page(ctx context.Context, thread protocol.ID, before int) (*api.History, error) {
@@ -159,8 +158,8 @@ func (l *remote) page(ctx context.Context, thread protocol.ID, before int) (*api
 	return h, nil
 }
 
-// turnsOf yields all turns of a thread, oldest first, whose newest are known.
-// It holds some [turnPage] of them.
+// turnsOf yields all turns of a thread, oldest first, given its newest ones. It
+// holds some [turnPage] of them.
 func (l *remote) turnsOf(ctx context.Context, newest *api.History) iter.Seq2[*turns.TurnInfo, error] {
 	return func(yield func(*turns.TurnInfo, error) bool) {
 		if !newest.HasMore {
@@ -208,7 +207,8 @@ func each(list []api.Turn, yield func(*turns.TurnInfo, error) bool) bool {
 	return true
 }
 
-// explain says of a thread that there is not what it is then.
+// explain turns a 404 for a thread into an error that names the thread's id if
+// the given id is of a message in it.
 func (l *remote) explain(ctx context.Context, thread protocol.ID, err error) error {
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.Status != http.StatusNotFound {

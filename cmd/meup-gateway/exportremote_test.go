@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-// everything is a turn with every field that there is.
+// everything is a turn with every field.
 const everything = `{"turn_number":3,"message_id":"q3","from":"alice","user_input":"why?","response":"so","response_from":"planner",` +
 	`"state":"completed","started_at":"2026-11-20T09:00:01.000002Z","completed_at":"2026-11-20T09:00:04.500000Z",` +
 	`"tool_calls":[{"name":"a","has_result":true,"has_error":true,"agent":"planner"}],` +
@@ -24,7 +24,7 @@ const reasoned = `{"session_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","thread_i
 	`{"tool_name":"b","rationale":"","parameters":null,"outcome":"pending","parallel_group":null,"call_id":"r2",` +
 	`"started_at":"2026-11-20T09:00:02.100000Z","context":"c1"}]}`
 
-// TestTurnOfAnAnswer: of a turn that a gateway gives nothing is lost.
+// TestTurnOfAnAnswer checks that no field of a gateway's turn is lost.
 func TestTurnOfAnAnswer(t *testing.T) {
 	for _, text := range []string{everything, `{"turn_number":1,"message_id":"q1","from":"alice","user_input":"","response":null,` +
 		`"state":"pending","started_at":"2026-11-20T09:00:01.000000Z","completed_at":null,"tool_calls":[]}`} {
@@ -51,9 +51,9 @@ func TestTurnOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestTurnsOfAGateway: the turns of a thread of several pages come once each and
-// in order, those that the participant may not see left out, with the gateway's
-// numbers.
+// TestTurnsOfAGateway checks that the turns of a thread of several pages are
+// returned once each and in order, with the gateway's numbers and without
+// invisible turns.
 func TestTurnsOfAGateway(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	const n = 3*turnPage + 7

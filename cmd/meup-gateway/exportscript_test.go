@@ -16,12 +16,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// exportCommands are what scripts about exports can do besides:
+// exportCommands are the additional commands of scripts about exports:
 //
 //	serve CONFIG DATA    runs the program on a free port; its URL is $GATEWAY,
 //	                     and it has the script's DEPLOY_KEY
-//	post SPACE FILE      sends the envelopes of a file, a line each, as who they
-//	                     are from; the token of P is P-long-enough-token
+//	post SPACE FILE      sends the envelopes of a file, a line each, as their
+//	                     senders; the token of P is P-long-enough-token
 //	drain                ends it
 var exportCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"serve": serveForExport,
@@ -29,7 +29,7 @@ var exportCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"drain": drainAfterExport,
 }
 
-// running are the gateways that scripts have started: how to end them.
+// running holds the functions that stop the gateways of scripts.
 var running sync.Map // of func() error, by *testscript.TestScript
 
 var address = regexp.MustCompile(`msg=serving address=(\S+)`)
@@ -70,7 +70,7 @@ func serveForExport(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { _ = endGateway(ts) })
 }
 
-// endGateway ends the gateway of a script, if it runs.
+// endGateway stops the gateway of a script, if it runs.
 func endGateway(ts *testscript.TestScript) error {
 	stop, ok := running.LoadAndDelete(ts)
 	if !ok {

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// errReaderGone: whoever read the output has seen enough, as head does.
+// errReaderGone: the reader of the output has closed its end, as head does.
 var errReaderGone = errors.New("nobody reads the output any more")
 
-// sink is where an export goes: standard output, or a file that is there as a
-// whole or not at all.
+// sink is the destination of an export: standard output, or a file that is
+// written completely or not at all.
 type sink struct {
 	*bufio.Writer
 	file *os.File // nil: standard output
@@ -26,11 +26,11 @@ type sink struct {
 
 func newSink(name string, stdout io.Writer) (*sink, error) {
 	if name == "" {
-		signal.Ignore(syscall.SIGPIPE) // so that the log is closed in good order
+		signal.Ignore(syscall.SIGPIPE) // so that the log is closed cleanly
 		return &sink{Writer: bufio.NewWriterSize(pipe{stdout}, 1<<16)}, nil
 	}
 	if there, err := os.Stat(name); err == nil && !there.Mode().IsRegular() {
-		return nil, fmt.Errorf("write %s: it is there and no file", name) // a device, say
+		return nil, fmt.Errorf("write %s: it is there and no file", name) // a device, for example
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
@@ -39,8 +39,8 @@ func newSink(name string, stdout io.Writer) (*sink, error) {
 	return &sink{Writer: bufio.NewWriterSize(file, 1<<16), file: file, name: name}, nil
 }
 
-// end ends the output after an export that has ended with err. A file is given
-// its name if nothing went wrong, and goes otherwise.
+// end closes the output after an export that ended with err. A file gets its
+// name on success, and is removed otherwise.
 func (s *sink) end(err error) error {
 	if flushed := s.Flush(); err == nil {
 		err = flushed
@@ -56,13 +56,13 @@ func (s *sink) end(err error) error {
 		err = os.Rename(s.file.Name(), s.name)
 	}
 	if err != nil {
-		_ = os.Remove(s.file.Name()) // what went wrong is said
+		_ = os.Remove(s.file.Name()) // the first error is returned already
 		return err
 	}
 	return nil
 }
 
-// pipe knows the end of a reader from other errors.
+// pipe distinguishes a closed reader from other errors.
 type pipe struct{ to io.Writer }
 
 // Write writes.
@@ -74,10 +74,10 @@ func (p pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// meter says from time to time how far an export is.
+// meter reports the progress of an export periodically.
 type meter struct {
 	to            io.Writer
-	what          string // is written
+	what          string // the unit written
 	seen, written int
 	last          time.Time
 }
@@ -101,7 +101,7 @@ func (m *meter) read() {
 	}
 }
 
-// wrote counts what was written.
+// wrote counts a written unit.
 func (m *meter) wrote() {
 	m.written++
 	if m.written%1000 == 0 {

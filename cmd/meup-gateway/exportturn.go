@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/turns"
 )
 
-// turnInfo is a turn of a gateway's answer as it was before it was sent.
+// turnInfo converts a turn of the HTTP API to the gateway's own type.
 func turnInfo(t *api.Turn) (*turns.TurnInfo, error) {
 	info := &turns.TurnInfo{
 		TurnNumber: t.TurnNumber, MessageID: t.MessageID, From: t.From, UserInput: t.UserInput,

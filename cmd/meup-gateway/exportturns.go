@@ -15,28 +15,29 @@ import (
 )
 
 // newExportTracker returns a tracker that holds the index of threads and turns,
-// with room for some three million turns, and no contents: each turn is read from
-// the log when it is written. It knows as many ids as a gateway does, so that
-// threads are the same as there.
+// with room for about three million turns, but no contents: each turn is read
+// from the log when it is written. It has the same bound for known ids as a
+// gateway, so that the threads are the same.
 func newExportTracker(f *exportFlags, log turns.Reader, mask turns.Masker) *turns.Tracker {
 	return turns.NewTracker(turns.Options{Space: f.space, Reader: log, Mask: mask, IndexBytes: 1 << 30, CacheBytes: -1})
 }
 
-// membership finds what belongs to a thread, entry by entry.
+// membership finds the entries of a thread.
 type membership struct {
 	space   string
 	thread  protocol.ID
 	tracker *turns.Tracker
 	found   bool
-	other   protocol.ID // the thread that the id was found in
+	other   protocol.ID // the thread in which the id was found
 }
 
 func newMembership(f *exportFlags, p *turns.Tracker) *membership {
 	return &membership{space: f.space, thread: protocol.ID(f.thread), tracker: p}
 }
 
-// has takes the next entry of the log and reports whether it is in the thread.
-// It asks at once, while the id of the entry is known for certain.
+// has handles the next entry of the log and reports whether it is in the
+// thread. It queries the tracker immediately, before the entry's id can be
+// evicted.
 func (m *membership) has(ctx context.Context, e turns.Entry) bool {
 	m.tracker.Apply(ctx, e)
 	if m.thread == "" {
@@ -51,7 +52,7 @@ func (m *membership) has(ctx context.Context, e turns.Entry) bool {
 	return in
 }
 
-// missing is the error that there is no such thread; nil if there is.
+// missing returns the error for an unknown thread; nil if the thread was found.
 func (m *membership) missing() error {
 	switch {
 	case m.found || m.thread == "":
@@ -66,8 +67,8 @@ func isMessageOf(id, thread protocol.ID) error {
 	return fmt.Errorf("%s is a message of the thread %s: give that one to --thread", id, thread)
 }
 
-// turns writes threads. The log is read twice: once to see what belongs
-// together, and then thread by thread.
+// turns writes threads. It reads the log twice: once to build the index, and
+// then thread by thread.
 func (l *folder) turns(ctx context.Context, x *exporter) error {
 	p := newExportTracker(&x.flags, l, l.mask)
 	place := newMembership(&x.flags, p)
@@ -106,8 +107,8 @@ func threadsOf(p *turns.Tracker) []protocol.ID {
 	}
 }
 
-// threads writes threads one after the other. Where no gateway runs, nobody is
-// connected.
+// threads writes threads in order. No participant counts as connected, since no
+// gateway is running.
 func (x *exporter) threads(ctx context.Context, p *turns.Tracker, list []protocol.ID) error {
 	nobody := turns.Viewer{Present: func(protocol.ParticipantID) bool { return false }}
 	write := transcript.Markdown
@@ -125,7 +126,7 @@ func (x *exporter) threads(ctx context.Context, p *turns.Tracker, list []protoco
 	return nil
 }
 
-// counted tells the progress of each turn that is written.
+// counted reports the progress of each turn that is written.
 func (x *exporter) counted(list iter.Seq2[*turns.TurnInfo, error]) iter.Seq2[*turns.TurnInfo, error] {
 	return func(yield func(*turns.TurnInfo, error) bool) {
 		for t, err := range list {
@@ -139,7 +140,7 @@ func (x *exporter) counted(list iter.Seq2[*turns.TurnInfo, error]) iter.Seq2[*tu
 	}
 }
 
-// traces writes traces that are safe to show in a terminal.
+// traces writes traces that are safe to display in a terminal.
 func traces(w io.Writer, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) error {
 	return transcript.Traces(termsafe.JSONWriter(w), head, list)
 }

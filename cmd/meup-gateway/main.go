@@ -15,8 +15,8 @@ import (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run is the program; its result is the exit code: 0 when all went well, 1
-// when not, 2 when it was called wrongly.
+// run executes a command line and returns the exit code: 0 on success, 1 on
+// failure, 2 for a usage error.
 func run(args []string) int {
 	ctx, stop := earlysignal.StopContext()
 	defer stop()
@@ -31,15 +31,16 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "meup-gateway: %s\nSee meup-gateway --help.\n", termsafe.Text(err.Error()))
 		return 2
 	case !errors.Is(err, errReported):
-		fmt.Fprintf(os.Stderr, "meup-gateway: %s\n", termsafe.Text(err.Error())) // a gateway's answer may be in it
+		fmt.Fprintf(os.Stderr, "meup-gateway: %s\n", termsafe.Text(err.Error())) // it may contain text from a gateway
 	}
 	return 1
 }
 
-// errReported ends the program with exit code 1; what is wrong has been said.
+// errReported ends the program with exit code 1; the problem has been reported
+// already.
 var errReported = errors.New("reported")
 
-// usageError is a call that cannot be meant.
+// usageError is an invalid call.
 type usageError struct{ error }
 
 func newRoot() *cobra.Command {
@@ -64,7 +65,7 @@ Begin with: meup-gateway demo`,
 	return root
 }
 
-// exactly asks for n arguments, naming them.
+// exactly requires n arguments and names them.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {

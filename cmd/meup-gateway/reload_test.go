@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestFaultsInTheLog: what does not stop a gateway is no error of its log.
+// TestFaultsInTheLog checks that a fault that does not stop the gateway is not
+// logged as an error.
 func TestFaultsInTheLog(t *testing.T) {
 	for text, want := range map[string]string{
 		"spaces: {lab: {}}\n": "level=WARN msg=\"configuration warning\"",
@@ -29,8 +30,8 @@ func TestFaultsInTheLog(t *testing.T) {
 	}
 }
 
-// TestReload_Tokens: a reload takes a changed token file, and names token_file
-// where a token is sought in a variable that the process does not have.
+// TestReload_Tokens checks that a reload reads a changed token file, and that
+// the error for a variable that the process lacks mentions token_file.
 func TestReload_Tokens(t *testing.T) {
 	const first, second = "alice-has-this-token", "alice-has-another-token"
 	dir := t.TempDir()

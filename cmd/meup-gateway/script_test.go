@@ -11,7 +11,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"meup-gateway": func() { os.Exit(run(os.Args[1:])) }})
 }
 
-// The program, as a user types it.
+// TestScripts runs the program as a user would.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: exportCommands})
 }

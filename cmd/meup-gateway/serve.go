@@ -29,7 +29,7 @@ type serveFlags struct {
 	watch      bool
 	acceptLoss bool
 	// settings are the flags that override the environment and the file, by the
-	// names of config.Set. Empty ones are not given.
+	// names of config.Set. Empty ones are not set.
 	settings map[string]*string
 }
 
@@ -68,7 +68,7 @@ exit code 0.`,
 	return c
 }
 
-// load reads the configuration, with the environment and the flags applied, and
+// load reads the configuration, applies the environment and the flags, and
 // reports every fault.
 func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
 	if f.config == "" {
@@ -93,7 +93,7 @@ func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
 	return cfg, nil
 }
 
-// override applies the flags that were given.
+// override applies the flags that were set.
 func (f serveFlags) override(cfg *config.Config) error {
 	for _, name := range slices.Sorted(maps.Keys(f.settings)) {
 		if value := *f.settings[name]; value != "" {
@@ -139,16 +139,16 @@ func serve(ctx context.Context, f serveFlags, w io.Writer) error {
 	return serveUntilDone(ctx, &server{gateway: g, listener: l, cfg: cfg, flags: f, log: log}, reload)
 }
 
-// server is a gateway that serve runs.
+// server is the gateway of one serve command.
 type server struct {
 	gateway  *gateway.Gateway
 	listener net.Listener
-	cfg      *config.Config // of the start
+	cfg      *config.Config // at startup
 	flags    serveFlags
 	log      *slog.Logger
 }
 
-// serveUntilDone serves until the gateway fails or ctx ends, and drains then.
+// serveUntilDone serves until the gateway fails or ctx ends, and then drains.
 func serveUntilDone(ctx context.Context, s *server, reload <-chan struct{}) error {
 	served := make(chan error, 1)
 	go func() { served <- s.gateway.Serve(s.listener) }() // ends with the drain below
@@ -158,7 +158,7 @@ func serveUntilDone(ctx context.Context, s *server, reload <-chan struct{}) erro
 		case <-opened:
 			opened = nil
 			if s.gateway.Err() == nil {
-				reloadOpen = reload // one that came earlier waits in the channel
+				reloadOpen = reload // an earlier one waits in the channel
 				s.log.Info("serving", "address", s.listener.Addr().String(), "spaces", len(s.cfg.Spaces), "log", logPlace(s.cfg), "version", version)
 			}
 		case <-reloadOpen:
@@ -196,13 +196,13 @@ func logPlace(cfg *config.Config) string {
 	return cfg.Data
 }
 
-// printFaults reports faults as compilers do, a line each.
+// printFaults prints faults like compilers do, one per line.
 func printFaults(w io.Writer) func(config.Fault) {
 	return func(f config.Fault) { fmt.Fprintln(w, f) }
 }
 
-// logFaults reports faults to the log: what stops the gateway as an error, the
-// rest as warnings.
+// logFaults logs faults: an error if the fault stops the gateway, otherwise a
+// warning.
 func logFaults(log *slog.Logger) func(config.Fault) {
 	return func(f config.Fault) {
 		level, message := slog.LevelError, "configuration fault"
@@ -213,8 +213,7 @@ func logFaults(log *slog.Logger) func(config.Fault) {
 	}
 }
 
-// serveAside serves metrics and profiles on listeners of their own, where the
-// configuration asks for that.
+// serveAside serves metrics and profiles on separate listeners, if configured.
 func serveAside(ctx context.Context, cfg *config.Config, g *gateway.Gateway, log *slog.Logger) (stop func(), err error) {
 	profiles := http.NewServeMux()
 	profiles.HandleFunc("/debug/pprof/", pprof.Index)

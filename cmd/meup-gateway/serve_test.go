@@ -26,10 +26,10 @@ import (
 	"github.com/meup-protocol/meup/internal/natsembed"
 )
 
-// patience is how long a test waits for something that has to happen.
+// patience bounds the wait for an expected event.
 const patience = 30 * time.Second
 
-// stopTimeout is how long a gateway may take to stop.
+// stopTimeout bounds the time that a gateway needs to stop.
 const stopTimeout = 10 * time.Second
 
 const serveConfig = `
@@ -39,7 +39,7 @@ spaces:
       alice: {token: alice-long-enough-token, capabilities: ["*"]}
 `
 
-// logLines is a log whose lines can be waited for.
+// logLines is a log that tests can wait on.
 type logLines struct {
 	mu      sync.Mutex
 	text    strings.Builder
@@ -62,7 +62,7 @@ func (l *logLines) String() string {
 	return l.text.String()
 }
 
-// wait waits for a text in the log and returns what follows it in its line.
+// wait waits for a text in the log and returns the rest of its line.
 func (l *logLines) wait(t *testing.T, text string) string {
 	t.Helper()
 	timeout := time.After(patience)
@@ -94,7 +94,7 @@ type serving struct {
 	ended chan error
 }
 
-// startServe runs serve with a configuration and settings as by flags.
+// startServe runs serve with a configuration, and with settings as from flags.
 func startServe(t *testing.T, yaml string, settings map[string]string) *serving {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "meup.yaml")
@@ -131,7 +131,7 @@ func (s *serving) end() error {
 	}
 }
 
-// get asks the gateway and returns the response and its body.
+// get sends a GET request to the gateway and returns the response and its body.
 func (s *serving) get(path string) (*http.Response, string) {
 	s.t.Helper()
 	return s.getAs("", path)
@@ -186,7 +186,7 @@ func freeAddress(t *testing.T) string {
 
 func TestServe_LogOutOfReach(t *testing.T) {
 	nats, data := freeAddress(t), t.TempDir()
-	if err := os.Mkdir(filepath.Join(data, "log"), 0o700); err != nil { // of the time before NATS
+	if err := os.Mkdir(filepath.Join(data, "log"), 0o700); err != nil { // the layout before NATS
 		t.Fatal(err)
 	}
 	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + nats, "data": data})
@@ -219,7 +219,7 @@ func TestServe_LogOutOfReach(t *testing.T) {
 	defer server.Close()
 	s.wait(t, "msg=serving address=")
 	s.wait(t, "configuration reloaded")
-	// The streams may be followed anew after the connection was made.
+	// The streams may be followed again after the connection was made.
 	deadline, tick := time.After(30*time.Second), time.NewTicker(10*time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -245,8 +245,8 @@ func TestServe_StopWhileTheLogIsOutOfReach(t *testing.T) {
 	}
 }
 
-// A pipe without a writer blocks the process that opens it, like a disk that does
-// not answer.
+// A pipe without a writer blocks the process that opens it, like a disk that
+// does not answer.
 func TestServe_StopWhileTheDiskHangs(t *testing.T) {
 	data := t.TempDir()
 	log := filepath.Join(data, "log")
@@ -360,7 +360,7 @@ func TestServe_ReloadOfTheCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	keyPair(t, dir, 3)
-	writeFile(t, filepath.Join(dir, "cert.pem"), string(cert)) // the key is another one's
+	writeFile(t, filepath.Join(dir, "cert.pem"), string(cert)) // the key belongs to another certificate
 	hangUp(t)
 	if line := s.wait(t, `msg="configuration fault"`); !strings.Contains(line, "do not work together") {
 		t.Errorf("reported: %s", line)

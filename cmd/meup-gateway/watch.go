@@ -9,9 +9,9 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway"
 )
 
-// reloads returns a channel that receives when the file is to be read again: at
-// each SIGHUP, and with --watch when the file has changed. Several at once count
-// as one.
+// reloads returns a channel that receives when the file has to be read again:
+// at each SIGHUP, and with --watch when the file has changed. Pending signals
+// are merged into one.
 func reloads(hup <-chan os.Signal, f serveFlags, log *slog.Logger) (<-chan struct{}, func()) {
 	reload := make(chan struct{}, 1)
 	done := make(chan struct{})
@@ -50,12 +50,13 @@ func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
 	}
 }
 
-// watchEvery is how often --watch looks at the file. Polling sees what a
-// mounted file system or an editor that replaces the file does, too.
+// watchEvery is the interval at which --watch checks the file. Unlike
+// notifications, polling also detects changes on a mounted file system or by an
+// editor that replaces the file.
 const watchEvery = time.Second
 
-// watchFile returns a channel that says when the configuration file has
-// changed; nil, which never does, unless --watch was given.
+// watchFile returns a channel that receives when the configuration file has
+// changed; without --watch it is nil and never receives.
 func watchFile(f serveFlags, done <-chan struct{}, log *slog.Logger) <-chan struct{} {
 	if !f.watch {
 		return nil
@@ -87,7 +88,7 @@ func watchFile(f serveFlags, done <-chan struct{}, log *slog.Logger) <-chan stru
 	return changed
 }
 
-// fileStamp tells two states of a file apart.
+// fileStamp distinguishes two states of a file.
 type fileStamp struct {
 	size int64
 	time time.Time

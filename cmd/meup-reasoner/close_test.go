@@ -12,11 +12,12 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Whoever closes the queue need not wait for its jobs.
+// TestCloseHeedsContext checks that closing the queue need not wait for its
+// jobs.
 func TestCloseHeedsContext(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	model := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that nobody waits
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server would not detect that the client is gone
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))

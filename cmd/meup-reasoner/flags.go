@@ -14,7 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// modelFlags say which model decides. serve and worker have them.
+// modelFlags select the model that decides. serve and worker have them.
 type modelFlags struct {
 	model, baseURL string
 	allowLocal     []string
@@ -43,7 +43,8 @@ func (f *modelFlags) check() error {
 	return nil
 }
 
-// callbackFlags say where results may be posted to. serve and worker have them.
+// callbackFlags restrict the URLs to which results may be posted. serve and
+// worker have them.
 type callbackFlags struct {
 	allow     []string
 	secretEnv string
@@ -54,7 +55,7 @@ func (f *callbackFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs what is posted")
 }
 
-// logFlags say what is logged. serve and worker have them.
+// logFlags configure the log. serve and worker have them.
 type logFlags struct{ level, format string }
 
 func (f *logFlags) register(fl *pflag.FlagSet) {
@@ -109,7 +110,7 @@ func defaultListen() string {
 	return net.JoinHostPort(host, port)
 }
 
-// check finds what cannot be meant before anything is started.
+// check validates the flags before anything is started.
 func (f *serveFlags) check() error {
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
 		return program.Usagef("--listen %q: expected host:port", f.listen)
@@ -125,8 +126,8 @@ func (f *serveFlags) check() error {
 	return f.model.check()
 }
 
-// tokens reads those that requests may bear. A variable that was named must
-// have one: a misspelt name would open the service to everybody.
+// tokens reads the tokens that requests may use. An explicitly named variable
+// must have one: a misspelled name would open the service to all clients.
 func (f *serveFlags) tokens() ([]string, error) {
 	list := strings.FieldsFunc(os.Getenv(f.tokenEnv), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
 	if len(list) == 0 && f.tokenEnv != defaultTokenEnv {
@@ -135,7 +136,7 @@ func (f *serveFlags) tokens() ([]string, error) {
 	return list, nil
 }
 
-// secret reads what signs callbacks, under the same rule.
+// secret reads the key that signs callbacks, under the same rule.
 func (f *callbackFlags) secret(named bool) ([]byte, error) {
 	s := strings.TrimSpace(os.Getenv(f.secretEnv))
 	if s == "" && named {

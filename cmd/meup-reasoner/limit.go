@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// atMost is a listener that accepts a connection when fewer than most are open.
+// atMost returns a listener that accepts a connection only when fewer than most
+// are open.
 func atMost(l net.Listener, most int) net.Listener {
 	return &limited{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
 }
@@ -17,7 +18,7 @@ type limited struct {
 	once   sync.Once
 }
 
-// Accept waits for a place, and for a connection.
+// Accept waits for a free slot, and for a connection.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.places <- struct{}{}:
@@ -38,13 +39,13 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// placed is a connection that has a place.
+// placed is a connection that occupies a slot.
 type placed struct {
 	net.Conn
 	leave func()
 }
 
-// Close gives the place back.
+// Close frees the slot.
 func (c *placed) Close() error {
 	defer c.leave()
 	return c.Conn.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// servers are HTTP servers, each with its listener, that begin and end
+// servers are HTTP servers, each with its listener, that start and stop
 // together.
 type servers []server
 
@@ -21,9 +21,10 @@ type server struct {
 	listener net.Listener
 }
 
-// add listens on an address, for so many connections at the same time. slowest
-// is how long the slowest answer may take: who does not read it by then is cut
-// off, as is who sends a request more slowly than reasoner.BodyTimeout.
+// add listens on an address, for this many concurrent connections. slowest
+// bounds the duration of a response: a client that has not read it by then is
+// disconnected, like a client that sends a request more slowly than
+// reasoner.BodyTimeout.
 func (s *servers) add(ctx context.Context, address string, h http.Handler, most int, slowest time.Duration, log *slog.Logger) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -44,15 +45,15 @@ func (s servers) addresses() []net.Addr {
 	return list
 }
 
-// close ends servers that have not served.
+// close closes servers that have not served.
 func (s servers) close() {
 	for i := range s {
-		_ = s[i].listener.Close() // it had nobody
+		_ = s[i].listener.Close() // it has no connections
 	}
 }
 
-// serve serves until ctx ends or a listener fails; then it lets requests end,
-// for as long as drain.
+// serve serves until ctx ends or a listener fails; then it waits for active
+// requests for at most drain.
 func (s servers) serve(ctx context.Context, drain time.Duration, log *slog.Logger) error {
 	served := make(chan error, len(s))
 	for _, one := range s {
@@ -72,7 +73,7 @@ func (s servers) serve(ctx context.Context, drain time.Duration, log *slog.Logge
 	for _, one := range s {
 		if err := one.Shutdown(patience); err != nil {
 			log.Warn("requests were cut off", "error", err)
-			_ = one.Close() // Shutdown said more
+			_ = one.Close() // the error of Shutdown has more detail
 		}
 	}
 	for range waiting {

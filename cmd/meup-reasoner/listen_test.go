@@ -16,7 +16,8 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// TestConnectionsAreBounded: more wait to be accepted, and are.
+// TestConnectionsAreBounded checks that connections above the limit wait, and
+// are accepted later.
 func TestConnectionsAreBounded(t *testing.T) {
 	const most, all = 2, 10
 	var now, peak atomic.Int32
@@ -63,7 +64,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		<-begun
 	}
 	for range 10_000 {
-		runtime.Gosched() // gives others the time to begin
+		runtime.Gosched() // lets the other goroutines start
 	}
 	close(release)
 	asking.Wait()
@@ -74,7 +75,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	serving.Wait()
 }
 
-// TestFullListenerEnds: closing ends an Accept that waits for a place.
+// TestFullListenerEnds checks that Close ends an Accept that waits for a slot.
 func TestFullListenerEnds(t *testing.T) {
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command meup-reasoner is the Reasoning API: it decides the next action of
-// agents, whose runtimes ask it over HTTP or through a queue.
+// agents, which send requests over HTTP or through a queue.
 package main
 
 import (
@@ -15,7 +15,7 @@ var version = "dev"
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run is the program; its result is the exit code.
+// run executes a command line and returns the exit code.
 func run(args []string) int { return program.Run(newRoot(), args) }
 
 func newRoot() *cobra.Command {

@@ -21,17 +21,18 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-// The test binary is the program too, when it is started under its name.
+// The test binary acts as the program when it is started under the program's
+// name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"meup-reasoner": main})
 }
 
-// The program, as a user types it.
+// TestScripts runs the program as a user would.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script"})
 }
 
-// program is the service as a process of its own.
+// running is the service as a separate process.
 type running struct {
 	*exec.Cmd
 	address string
@@ -43,10 +44,10 @@ type running struct {
 
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
 
-// start runs serve on a port that is free, and returns when it listens.
+// start runs serve on a free port, and returns when it listens.
 func start(t *testing.T, env []string, args ...string) *running {
 	t.Helper()
-	bin, err := exec.LookPath("meup-reasoner") // testscript put it there
+	bin, err := exec.LookPath("meup-reasoner") // installed by testscript
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,8 @@ func (p *running) ask(t *testing.T, method, path, token, body string) (int, stri
 
 const example = `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`
 
-// TestServes: from the start to the end in good order, with every secret kept.
+// TestServes covers a run from start to clean shutdown, and checks that no
+// secret is printed.
 func TestServes(t *testing.T) {
 	results := make(chan [2]string, 1)
 	receiver := receive(t, results)
@@ -150,7 +152,8 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// receive takes one callback: its signature, if that holds, and its body.
+// receive receives one callback and returns its signature, if that is valid,
+// and its body.
 func receive(t *testing.T, results chan<- [2]string) string {
 	t.Helper()
 	server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -225,7 +228,8 @@ func TestKeysGoToTheirProviderAlone(t *testing.T) {
 	}
 }
 
-// TestLocalProviders: a request reaches this host only by the operator's word.
+// TestLocalProviders checks that a request reaches this host only if the
+// operator allows it.
 func TestLocalProviders(t *testing.T) {
 	for _, test := range []struct {
 		f    modelFlags
@@ -256,8 +260,8 @@ func TestListenFromTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestServe_QueueOutOfReach: the service answers while NATS is away, and takes
-// asynchronous requests when it is there.
+// TestServe_QueueOutOfReach checks that the service answers while NATS is
+// unavailable, and accepts asynchronous requests once it is available.
 func TestServe_QueueOutOfReach(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

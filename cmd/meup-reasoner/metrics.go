@@ -8,14 +8,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// joined serves the metrics of telemetry and those of a registry as one text.
-// The two have no series in common, so that one behind the other they are the
-// exposition that a registry with all of them would make.
+// joined serves the metrics of telemetry and of a registry as one text. The two
+// have no series in common, so their concatenation is a valid exposition.
 func joined(telemetry http.Handler, reg *prometheus.Registry) http.Handler {
 	own := promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		plain := r.Clone(r.Context())
-		plain.Header = http.Header{"Accept": {"text/plain;version=0.0.4"}} // not compressed, and with no mark of the end
+		plain.Header = http.Header{"Accept": {"text/plain;version=0.0.4"}} // not compressed, and without an end marker
 		body := new(bytes.Buffer)
 		for _, h := range []http.Handler{telemetry, own} {
 			part := &page{header: make(http.Header), body: body, status: http.StatusOK}
@@ -29,7 +28,7 @@ func joined(telemetry http.Handler, reg *prometheus.Registry) http.Handler {
 	})
 }
 
-// page is an answer that is kept.
+// page is a buffered response.
 type page struct {
 	header http.Header
 	body   *bytes.Buffer
@@ -39,8 +38,8 @@ type page struct {
 // Header returns the headers.
 func (p *page) Header() http.Header { return p.header }
 
-// WriteHeader notes the status.
+// WriteHeader stores the status.
 func (p *page) WriteHeader(status int) { p.status = status }
 
-// Write keeps the body.
+// Write appends to the body.
 func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }

@@ -17,18 +17,18 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// parts are what serve and worker are made of.
+// parts are the components of serve and worker.
 type parts struct {
 	service   *reasoner.Service
 	callbacks *reasoner.Callbacks
 	telemetry *telemetry.Telemetry
 	registry  *prometheus.Registry // of metrics
-	metrics   *reasoner.Metrics    // in it
+	metrics   *reasoner.Metrics    // registered in registry
 	log       *slog.Logger
 }
 
-// assemble makes the parts; close ends them. secrets are kept out of whatever
-// telemetry says.
+// assemble creates the parts; close closes them. secrets are masked in all
+// telemetry.
 func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*parts, error) {
 	guard, err := reasoner.NewGuard(c.allow, nil)
 	if err != nil {
@@ -62,13 +62,13 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 	}, nil
 }
 
-// open opens a model by its name: the service's own, or that of a request. The
-// address of --base-url, and a key that is for any provider, are for the
-// provider of --model alone; a request that names another one is not to send
-// the operator's key there.
+// open opens a model by name: the service's own, or a request's. The
+// address of --base-url, and a key without a provider, apply to the provider of
+// --model only; a request that names another provider must not send the
+// operator's key there.
 //
-// The address of a provider without a key is one of this host, which a request
-// must not reach unless the operator has named the provider.
+// The address of a provider without a key is on this host. A request must not
+// reach it unless the operator has named the provider.
 func (f *modelFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
 	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !sameProvider(name, f.model) && !slices.Contains(f.allowLocal, provider) {
 		return nil, fmt.Errorf("this service asks no model of %s: its operator would have to allow it", provider)
@@ -87,7 +87,7 @@ func (f *modelFlags) open(name, key string, log *slog.Logger) (llm.Model, error)
 	return models.Open(name, o)
 }
 
-// localProviders are those that are on this host, and need no key.
+// localProviders are the providers on this host, which need no key.
 var localProviders = []string{"ollama", "lmstudio", "vllm"}
 
 func sameProvider(a, b string) bool {
@@ -96,7 +96,7 @@ func sameProvider(a, b string) bool {
 	return found && providerA == providerB
 }
 
-// close frees what the parts hold.
+// close closes the parts.
 func (p *parts) close(ctx context.Context) {
 	p.callbacks.Close()
 	if err := p.telemetry.Close(ctx); err != nil {

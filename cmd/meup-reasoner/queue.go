@@ -25,7 +25,7 @@ const submitTimeout = 3 * time.Second
 // openGrace is how long serve waits for the queue before it serves without it.
 const openGrace = 2 * time.Second
 
-// queueRuntime is a queue that is worked off, and what belongs to it.
+// queueRuntime is a queue with its workers, server and connection.
 type queueRuntime struct {
 	server *natsembed.Server // nil with --nats
 	conn   *nats.Conn
@@ -36,7 +36,7 @@ type queueRuntime struct {
 	working sync.WaitGroup
 }
 
-// start is what serve calls: see queueRunner.
+// start implements queueRunner.
 func (f *queueFlags) start(ctx context.Context, p *parts, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
 	wanted := f.wanted()
 	if err := f.check(); err != nil || !wanted {
@@ -66,10 +66,10 @@ func (f *queueFlags) start(ctx context.Context, p *parts, fail func(error)) (rea
 	return queueJobs{r.client}, r.close, nil
 }
 
-// work opens the queue and works it off, until close ends it. The result
-// receives the outcome of opening, which may take as long as NATS is away.
+// work opens the queue and processes its jobs until close ends it. The channel
+// receives the result of opening, which may take until NATS is available.
 func (r *queueRuntime) work(ctx context.Context, workers int) (opened <-chan error) {
-	// A signal ends the queue by close, in its own order.
+	// On a signal, close ends the queue in its own order.
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	outcome := make(chan error, 1)
 	r.working.Go(func() { // ends with close, which waits
@@ -82,8 +82,8 @@ func (r *queueRuntime) work(ctx context.Context, workers int) (opened <-chan err
 	return outcome
 }
 
-// connect starts or connects to the NATS, and makes the queue, which is not
-// open yet. After an error, too, the result is to be closed.
+// connect starts NATS or connects to it, and creates the queue without opening
+// it. The result has to be closed even after an error.
 func (f *queueFlags) connect(ctx context.Context, p *parts) (r *queueRuntime, err error) {
 	r = new(queueRuntime)
 	if err := f.connectNATS(ctx, r, p.log); err != nil {
@@ -105,7 +105,7 @@ func (f *queueFlags) connect(ctx context.Context, p *parts) (r *queueRuntime, er
 	return r, err
 }
 
-// connectNATS makes the connection, and starts the server with --data.
+// connectNATS connects to NATS, and starts the server with --data.
 func (f *queueFlags) connectNATS(ctx context.Context, r *queueRuntime, log *slog.Logger) error {
 	token, err := f.token()
 	if err != nil {
@@ -132,8 +132,8 @@ func (f *queueFlags) connectNATS(ctx context.Context, r *queueRuntime, log *slog
 	return err
 }
 
-// close lets the jobs end that are being worked on, for as long as the queue
-// gives them and ctx lasts, and leaves the rest to other workers.
+// close waits for jobs in progress, bounded by the queue's own timeout and by
+// ctx, and leaves the rest to other workers.
 func (r *queueRuntime) close(ctx context.Context) error {
 	if r.stop != nil {
 		r.stop()
@@ -156,8 +156,8 @@ func (r *queueRuntime) close(ctx context.Context) error {
 // queueJobs are asynchronous decisions that the queue makes.
 type queueJobs struct{ client reasonerclient.Client }
 
-// Submit puts a request into the queue. A second one of the same correlation
-// id is the same job.
+// Submit adds a request to the queue. A second request with the same
+// correlation id is the same job.
 func (q queueJobs) Submit(ctx context.Context, r *wire.AgentIntentRequest) (string, error) {
 	accepted, err := q.client.AgentIntentAsync(ctx, r)
 	if err != nil {
@@ -166,7 +166,7 @@ func (q queueJobs) Submit(ctx context.Context, r *wire.AgentIntentRequest) (stri
 	return accepted.JobID, nil
 }
 
-// Cancel cancels a job that waits or is being worked on, by whomever.
+// Cancel cancels a job that is queued or in progress at any worker.
 func (q queueJobs) Cancel(ctx context.Context, correlationID string) (bool, error) {
 	found, err := q.client.Cancel(ctx, correlationID)
 	if err != nil {
@@ -175,7 +175,7 @@ func (q queueJobs) Cancel(ctx context.Context, correlationID string) (bool, erro
 	return found, nil
 }
 
-// faultOf words an error of the queue for whoever asked over HTTP.
+// faultOf converts an error of the queue for an HTTP client.
 func faultOf(err error) error {
 	var refused *reasonerclient.APIError
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// queueFlags say where the queue is and how it is worked off. serve and worker
-// have them; with neither --nats nor --data there is none.
+// queueFlags configure the queue and its workers. serve and worker have them;
+// without --nats and --data there is no queue.
 type queueFlags struct {
 	nats, data, listen string
 	tokenEnv           string
@@ -33,7 +33,7 @@ type queueFlags struct {
 	wrong error // of the environment
 }
 
-// defaultNATSTokenEnv is where a token for NATS is looked for.
+// defaultNATSTokenEnv is the default variable of the NATS token.
 const defaultNATSTokenEnv = "MEUP_NATS_TOKEN" //nolint:gosec // the name of the variable
 
 func (f *queueFlags) register(fl *pflag.FlagSet) {
@@ -54,8 +54,9 @@ func (f *queueFlags) register(fl *pflag.FlagSet) {
 	fl.DurationVar(&f.statusPoll, "status-poll", f.milliseconds("REASONING_QUEUE_STATUS_POLL_MS", queue.DefaultStatusPoll), "how often it is looked whether the queue has changed ($REASONING_QUEUE_STATUS_POLL_MS)")
 }
 
-// wanted reports whether there is to be a queue. The address of the environment
-// is no flag's default, which --help would show with the password in it.
+// wanted reports whether a queue was requested. The address from the
+// environment is not a flag default, since --help would print it with its
+// password.
 func (f *queueFlags) wanted() bool {
 	if f.nats == "" && f.data == "" {
 		f.nats = os.Getenv(reasoner.EnvNATS)
@@ -63,7 +64,7 @@ func (f *queueFlags) wanted() bool {
 	return f.nats != "" || f.data != ""
 }
 
-// check finds what cannot be meant before anything is started.
+// check validates the flags before anything is started.
 func (f *queueFlags) check() error {
 	switch {
 	case f.wrong != nil:
@@ -80,7 +81,7 @@ func (f *queueFlags) check() error {
 	return nil
 }
 
-// token reads the token of NATS. A variable that was named must have one.
+// token reads the NATS token. An explicitly named variable must have one.
 func (f *queueFlags) token() (string, error) {
 	if f.tokenEnv == "" {
 		return "", nil
@@ -103,7 +104,7 @@ func (f *queueFlags) milliseconds(name string, otherwise time.Duration) time.Dur
 	return time.Duration(f.number(name, int(otherwise.Milliseconds()))) * time.Millisecond
 }
 
-// number reads a whole number above 0 from the environment.
+// number reads a positive integer from the environment.
 func (f *queueFlags) number(name string, otherwise int) int {
 	text := os.Getenv(name)
 	if text == "" {

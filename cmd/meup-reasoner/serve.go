@@ -15,15 +15,15 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// queueRunner works off a queue beside the HTTP service.
+// queueRunner processes a queue in addition to the HTTP service.
 type queueRunner interface {
 	// register adds the queue's flags.
 	register(fl *pflag.FlagSet)
-	// start works the queue off until stop is called, which waits for that
-	// until its ctx ends. Nothing is started, and all are nil, where the flags
-	// ask for no queue. Where jobs is not nil, asynchronous requests go into
-	// the queue, which may not be open yet; fail is called if it cannot be
-	// opened later.
+	// start processes the queue until stop is called; stop waits for that until
+	// its ctx ends. If the flags request no queue, nothing is started and all
+	// results are nil. If jobs is not nil, asynchronous requests go into the
+	// queue, which may not be open yet; fail is called if it cannot be opened
+	// later.
 	start(ctx context.Context, p *parts, fail func(error)) (jobs reasoner.Jobs, stop func(ctx context.Context) error, err error)
 }
 
@@ -103,8 +103,8 @@ func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bo
 	return err
 }
 
-// startJobs starts what makes asynchronous decisions: the queue where there is
-// one that takes them, or else this process. stop ends both.
+// startJobs starts the asynchronous decisions: in the queue if there is one
+// that accepts them, otherwise in this process. stop ends both.
 func startJobs(ctx context.Context, p *parts, queue queueRunner, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
 	stopQueue := func(context.Context) error { return nil }
 	if queue != nil {
@@ -125,8 +125,8 @@ func startJobs(ctx context.Context, p *parts, queue queueRunner, fail func(error
 	}, nil
 }
 
-// Connections at the same time: those of the API, for each decision at the same
-// time, and those of --metrics-listen. More wait to be accepted.
+// Concurrent connections: of the API, for each concurrent decision, and of
+// --metrics-listen. Further ones wait to be accepted.
 const (
 	connectionsPerPlace = 8
 	metricsConnections  = 64
@@ -168,8 +168,8 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs reasoner.Jobs,
 	return listening.serve(ctx, f.drain, p.log)
 }
 
-// loopbackAddress reports whether an address to listen on is this machine's
-// alone.
+// loopbackAddress reports whether a listen address is reachable from this
+// machine only.
 func loopbackAddress(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip, ipErr := netip.ParseAddr(host)

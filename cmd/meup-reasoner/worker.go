@@ -73,7 +73,7 @@ that it has get --drain-timeout to end, and what is left goes to other workers.`
 	return c
 }
 
-// work works the queue off until ctx ends.
+// work processes the queue until ctx ends.
 func work(ctx context.Context, f *workerFlags, secretNamed bool) error {
 	if err := f.check(); err != nil {
 		return err

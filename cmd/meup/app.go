@@ -18,7 +18,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 )
 
-// app is what all commands share: where to connect, and how to write.
+// app holds the settings of all commands: the connection and the output.
 type app struct {
 	gateway, space      string
 	tokenEnv, tokenFile string
@@ -35,20 +35,20 @@ func (a *app) register(fl *pflag.FlagSet) {
 	fl.StringVar(&a.color, "color", "auto", "auto: on a terminal, unless NO_COLOR is set; always; never")
 }
 
-// target is where to connect, and as whom.
+// target is the gateway, the space and the token to use.
 type target struct {
 	base  *url.URL // http or https
 	space string
 	token string
 }
 
-// http makes a client of the gateway's API.
+// http returns a client of the gateway's API.
 func (t *target) http() (*api.Client, error) {
 	return api.New(api.Options{URL: t.base.String(), Token: t.token})
 }
 
-// socket is the URL of the gateway's WebSocket. The dialect is named since a
-// space may have another one as its usual one.
+// socket returns the URL of the gateway's WebSocket. It names the dialect since
+// a space may have another default.
 func (t *target) socket() string {
 	u := t.base.JoinPath("ws")
 	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
@@ -56,7 +56,7 @@ func (t *target) socket() string {
 	return u.String()
 }
 
-// dialOptions are those with which every command joins.
+// dialOptions are the options with which every command joins.
 func (t *target) dialOptions(c *cobra.Command) client.Options {
 	return client.Options{
 		URL: t.socket(), Space: t.space, Token: t.token,
@@ -65,7 +65,7 @@ func (t *target) dialOptions(c *cobra.Command) client.Options {
 	}
 }
 
-// parseGateway takes the URL of a gateway in any of its forms: with http or
+// parseGateway parses the URL of a gateway in any of its forms: with http or
 // ws, with or without the path of the socket.
 func parseGateway(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
@@ -84,7 +84,7 @@ func parseGateway(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// withoutUser leaves a password out of what is quoted.
+// withoutUser removes a password from a quoted URL.
 func withoutUser(s string) string {
 	if at := strings.LastIndexByte(s, '@'); at >= 0 {
 		return "…" + s[at:]
@@ -92,7 +92,7 @@ func withoutUser(s string) string {
 	return s
 }
 
-// style says with which colours to write to w.
+// style returns the colors for output to w.
 func (a *app) style(w io.Writer) (blockrender.Style, error) {
 	switch a.color {
 	case "always":

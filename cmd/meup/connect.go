@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// target puts together where to connect: from flags, then from the
+// target resolves the connection settings: from flags, then from the
 // environment, then from a profile.
 func (a *app) target(errOut io.Writer) (*target, error) {
 	gateway, space := first(a.gateway, os.Getenv("MEUP_URL")), first(a.space, os.Getenv("MEUP_SPACE"))
@@ -71,7 +71,7 @@ func missingSpace(name string) error {
 	return program.Usagef("space %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", name)
 }
 
-// givenToken is the token of the flags or of the environment, or "".
+// givenToken returns the token of the flags or of the environment, or "".
 func (a *app) givenToken(errOut io.Writer) (string, error) {
 	switch {
 	case a.tokenFile != "" && a.tokenEnv != "":
@@ -84,7 +84,7 @@ func (a *app) givenToken(errOut io.Writer) (string, error) {
 	return strings.TrimSpace(os.Getenv("MEUP_TOKEN")), nil
 }
 
-// maxToken bounds a file with a token; those of identity providers are long.
+// maxToken bounds a file with a token; tokens of identity providers are long.
 const maxToken = 64 << 10
 
 func tokenIn(path string, errOut io.Writer) (string, error) {
@@ -115,7 +115,7 @@ func tokenOf(variable string) (string, error) {
 	return "", program.Usagef("no token: the environment variable %s is not set", variable)
 }
 
-// readProfile finds the profile that is meant, which may be none.
+// readProfile returns the selected profile, or nil.
 func (a *app) readProfile() (*profile, error) {
 	path, err := configPath()
 	if err != nil {
@@ -138,8 +138,8 @@ func (a *app) readProfile() (*profile, error) {
 	return p, nil
 }
 
-// readToken is the profile's token. It goes to the profile's own gateway and
-// to no other, whatever the flags and the environment say.
+// readToken returns the profile's token. It is sent to the profile's own
+// gateway only, regardless of the flags and the environment.
 func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 	if p.token == "" && p.tokenEnv == "" && p.tokenFile == "" {
 		return "", program.Usagef("no token: set MEUP_TOKEN, or use --token-file, --token-env or a profile")

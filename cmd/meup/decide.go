@@ -67,7 +67,8 @@ pending; 2 called wrongly; 4 no connection, or the token is not let in.`,
 	return c
 }
 
-// decide finds the proposal, sends what settles it, and says where that stands.
+// decide finds the proposal, sends the envelope that settles it, and prints a
+// receipt.
 func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelope) (protocol.Envelope, error)) error {
 	if len(args) != 1 || !protocol.ValidID(args[0]) {
 		return program.Usagef("which proposal? Give its ID; meup proposals lists them")
@@ -97,7 +98,7 @@ func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelo
 	return err
 }
 
-// pending returns a proposal that nobody has settled yet.
+// pending returns a proposal that is not settled yet.
 func pending(ctx context.Context, asker *api.Client, space string, id protocol.ID) (*protocol.Envelope, error) {
 	list, _, err := pendingProposals(ctx, asker, space)
 	if err != nil {

@@ -13,22 +13,22 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Exit codes besides those that all our programs have.
+// Exit codes in addition to the common ones of all programs.
 const (
-	exitTimedOut    = 3 // what was waited for did not come
-	exitUnconnected = 4 // no connection, or not let in
+	exitTimedOut    = 3 // the expected envelope did not arrive in time
+	exitUnconnected = 4 // no connection, or access refused
 )
 
-// shown is an error whose words are safe for a terminal: a gateway may quote
-// what participants wrote.
+// shown is an error whose text is safe for a terminal: a gateway may quote
+// untrusted text.
 type shown struct{ error }
 
 func (e shown) Error() string { return termsafe.Words(e.error.Error()) }
 
 func (e shown) Unwrap() error { return e.error }
 
-// untilToldTo is finish for what goes on until the program is told to end:
-// that is no error then.
+// untilToldTo is finish for a command that runs until it is terminated:
+// termination is not an error then.
 func untilToldTo(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -55,8 +55,8 @@ func finish(ctx context.Context, err error) error {
 	return shown{err}
 }
 
-// unconnected reports whether it did not come to what was asked for: there is
-// no gateway, no such space, or the token is not good for it.
+// unconnected reports whether the request itself was never handled: there is no
+// gateway, no such space, or the token is not valid for it.
 func unconnected(err error) bool {
 	var refused *client.DialError
 	var closed *client.CloseError
@@ -72,7 +72,7 @@ func unconnected(err error) bool {
 	return errors.As(err, &request) || errors.As(err, &network) || errors.Is(err, errNotJoined)
 }
 
-// errNotJoined marks what goes wrong before the gateway's welcome.
+// errNotJoined marks errors before the gateway's welcome.
 var errNotJoined = errors.New("not joined")
 
 // notJoined marks an error of a dial.
@@ -91,13 +91,13 @@ func dial(ctx context.Context, opts client.Options) (*client.Client, error) {
 	return c, nil
 }
 
-// noEntry are the codes that concern whoever asks and not what was asked.
+// noEntry are the codes that concern the caller and not the request.
 var noEntry = map[protocol.Code]bool{
 	protocol.CodeUnauthorized: true, protocol.CodeForbidden: true, protocol.CodeKicked: true,
 	protocol.CodeShuttingDown: true, protocol.CodeTooMany: true, protocol.CodeNotFound: true,
 }
 
-// notFound reports whether the gateway says that there is no such thing.
+// notFound reports whether the gateway returned 404.
 func notFound(err error) bool {
 	var answer *api.StatusError
 	return errors.As(err, &answer) && answer.Refusal != nil && answer.Refusal.Code == protocol.CodeNotFound

@@ -28,7 +28,7 @@ func (f *filterFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.observe, "observe", false, "only watch: the filter also holds for calls, proposals and what is addressed to you")
 }
 
-// filter puts the flags together and checks them.
+// filter builds the filter from the flags and validates it.
 func (f *filterFlags) filter(fl *pflag.FlagSet) (protocol.Filter, *protocol.Matcher, error) {
 	out := protocol.Filter{
 		Contexts: f.contexts, ExcludeContexts: f.exclude, Kinds: f.kinds, ConclusionsOnly: f.conclusions,
@@ -49,7 +49,7 @@ func (f *filterFlags) filter(fl *pflag.FlagSet) (protocol.Filter, *protocol.Matc
 	return out, m, nil
 }
 
-// flagOf names the flag that gave a field of the filter.
+// flagOf returns the flag for a field of the filter.
 func flagOf(path string) string {
 	name, ok := map[string]string{
 		"/payload/contexts": "--context", "/payload/exclude_contexts": "--exclude-context", "/payload/kinds": "--kinds",
@@ -61,8 +61,8 @@ func flagOf(path string) string {
 	return name
 }
 
-// sieve holds a filter against what history gives, as the gateway does with
-// what it delivers (section 6).
+// sieve applies a filter to envelopes from history, by the same rules as the
+// gateway for delivery (section 6).
 type sieve struct {
 	matcher *protocol.Matcher
 	observe bool

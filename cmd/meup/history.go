@@ -123,7 +123,7 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 	}
 }
 
-// indented sets the later lines of a question in.
+// indented indents the later lines of a question.
 func indented(text string) string { return strings.ReplaceAll(termsafe.Text(text), "\n", "\n  ") }
 
 // listThreads prints the conversations of a space.
@@ -155,7 +155,7 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Sty
 	return out.Flush()
 }
 
-// someThreads asks for pages until there are enough; 0: for all.
+// someThreads reads pages until there are enough threads; 0: all.
 func someThreads(ctx context.Context, asker *api.Client, space string, most int) (*api.Threads, error) {
 	all := &api.Threads{Threads: []api.Thread{}}
 	for {

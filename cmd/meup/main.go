@@ -1,5 +1,5 @@
 // Command meup is the terminal client: it joins a space, follows it, sends to
-// it, and shows what was said there and why.
+// it, and shows its conversations with their reasoning.
 package main
 
 import (
@@ -15,7 +15,7 @@ var version = "dev"
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run is the program; its result is the exit code.
+// run executes a command line and returns the exit code.
 func run(args []string) int { return program.Run(newRoot(), args) }
 
 func newRoot() *cobra.Command {

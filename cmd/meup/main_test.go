@@ -19,23 +19,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The test binary is the program too, when it is started under its name.
+// The test binary acts as the program when it is started under the program's
+// name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"meup": main})
 }
 
-// TestScripts runs what a user types, against the gateway's own program.
+// TestScripts runs commands as a user would, against the gateway's own program.
 //
-//	gateway FILE            starts it with a configuration; MEUP_URL is where
-//	restart                 stops it and starts it again, at the same place
+//	gateway FILE            starts it with a configuration; MEUP_URL is its URL
+//	restart                 stops it and starts it again, at the same address
 //	reload FILE             gives it another configuration
 //	expand FROM TO          copies a file, with variables replaced
 //	exits CODE COMMAND…     the command ends with that exit code
-//	starts NAME COMMAND…    runs a command beside the script
-//	sees NAME REGEXP        waits until it says that on a line
-//	interrupted NAME CODE   ends it with Ctrl-C; what it said is the standard output
+//	starts NAME COMMAND…    runs a command in the background
+//	sees NAME REGEXP        waits for a line of its output
+//	interrupted NAME CODE   ends it with Ctrl-C; its output becomes the standard output
 //	ended NAME CODE         waits until it ends by itself
-//	said ID [PARTICIPANT]   waits until the log has that envelope, as one who may see it
+//	said ID [PARTICIPANT]   waits until the log has that envelope, visible to the participant
 func TestScripts(t *testing.T) {
 	program := buildGateway(t)
 	testscript.Run(t, testscript.Params{
@@ -107,7 +108,7 @@ func expand(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(to, []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
-// exits holds the exit code of a command against the expected one.
+// exits compares the exit code of a command with the expected one.
 func exits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

@@ -15,19 +15,19 @@ var deciding = []string{
 	string(protocol.KindMCPWithdraw), string(protocol.KindReasoningConclusion), string(protocol.KindReasoningCancel),
 }
 
-// maxScan bounds how much of a log is looked at, in envelopes.
+// maxScan bounds the part of a log that is read, in envelopes.
 const maxScan = 100_000
 
-// proposalScan reads a log backwards: what settles a proposal stands behind
-// it.
+// proposalScan reads a log backwards, since the envelope that settles a
+// proposal follows it.
 type proposalScan struct {
-	answers map[protocol.ID][]protocol.Envelope // by what they answer
+	answers map[protocol.ID][]protocol.Envelope // by the id that they correlate to
 	closed  map[protocol.ContextPath]protocol.Envelope
-	pending []protocol.Envelope // the newest first
+	pending []protocol.Envelope // newest first
 }
 
-// pendingProposals looks for proposals that nothing has settled, the oldest
-// first. whole says that the log was read to its beginning.
+// pendingProposals returns the proposals that are not settled, oldest first.
+// whole reports that the log was read to its beginning.
 func pendingProposals(ctx context.Context, asker *api.Client, space string) (list []protocol.Envelope, whole bool, err error) {
 	scan := proposalScan{answers: make(map[protocol.ID][]protocol.Envelope), closed: make(map[protocol.ContextPath]protocol.Envelope)}
 	q := api.EnvelopeQuery{Kinds: deciding, Limit: 1000, Descending: true}
@@ -57,14 +57,14 @@ func (s *proposalScan) take(e *protocol.Envelope) {
 		}
 	case e.Kind.ClosesContext() && e.Context != "":
 		s.closed[e.Context] = slim(e)
-	default: // a cancel from outside answers the starts that it ends
+	default: // a cancel from outside correlates to the starts that it ends
 		for _, id := range e.Correlation.IDs {
 			s.answers[id] = append(s.answers[id], slim(e))
 		}
 	}
 }
 
-// slim is what must be kept of an envelope to know what it settles.
+// slim keeps the parts of an envelope that show which proposals it settles.
 func slim(e *protocol.Envelope) protocol.Envelope {
 	short := protocol.Envelope{Kind: e.Kind, From: e.From, To: e.To, Context: e.Context, Correlation: e.Correlation}
 	if !e.Kind.ClosesContext() {
@@ -73,9 +73,9 @@ func slim(e *protocol.Envelope) protocol.Envelope {
 	return short
 }
 
-// settled reports whether a proposal was decided on or taken back, or the
-// reasoning that it belongs to is over: who fulfilled it may have said so to
-// its agent alone.
+// settled reports whether a proposal was decided on or withdrawn, or the
+// reasoning that it belongs to has ended: a fulfillment may be visible to the
+// agent only.
 func (s *proposalScan) settled(p *protocol.Envelope) bool {
 	settles := func(e protocol.Envelope) bool { return proposal.Settles(p, &e) != proposal.Pending }
 	for path := p.Context; path != ""; path = path.Parent() {
@@ -86,8 +86,8 @@ func (s *proposalScan) settled(p *protocol.Envelope) bool {
 	return slices.ContainsFunc(s.answers[p.ID], settles)
 }
 
-// explanation is why an agent proposes a call, and in which turn; nil if no
-// turn knows of it.
+// explanation returns the reason for a proposed call and its turn; nil if it
+// belongs to no turn.
 func explanation(ctx context.Context, asker *api.Client, space string, id protocol.ID) (*api.TurnOf, *api.Decision, error) {
 	t, err := asker.TurnOf(ctx, space, id)
 	if notFound(err) {
@@ -106,9 +106,9 @@ func explanation(ctx context.Context, asker *api.Client, space string, id protoc
 	return t, nil, nil
 }
 
-// thoughtBehind is the thought that a proposal names, or the last one of its
-// agent before it in its context that names the same tool or none: what
-// explains a proposal that belongs to no turn.
+// thoughtBehind returns the thought that a proposal names, or the agent's last
+// earlier thought in the context that names the same tool or none. It explains
+// a proposal that belongs to no turn.
 func thoughtBehind(ctx context.Context, asker *api.Client, space string, p *protocol.Envelope, tool string) (string, error) {
 	if p.Context == "" {
 		return "", nil
@@ -133,7 +133,7 @@ func thoughtBehind(ctx context.Context, asker *api.Client, space string, p *prot
 	return last, nil
 }
 
-// thought reads the text of a thought, and the tool that it is about.
+// thought returns the text of a thought, and the tool that it is about.
 func thought(e *protocol.Envelope) (text, tool string) {
 	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
 	if err != nil {

@@ -15,17 +15,17 @@ type printer struct {
 	out   *bufio.Writer
 	json  bool
 	style blockrender.Style
-	kinds bool // kinds were asked for by name: show all that comes
+	kinds bool // kinds were requested by name: print every envelope
 	zone  *time.Location
 }
 
 func (p *printer) print(e *protocol.Envelope) error {
 	switch {
-	case e.Kind == protocol.KindSystemWelcome: // of a connection that was opened again
+	case e.Kind == protocol.KindSystemWelcome: // of a reconnect
 		return nil
 	case p.json:
 		return p.write(string(termsafe.JSON(protocol.OneLine(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, e)))))
-	case e.Kind == protocol.KindStreamData && !p.kinds: // its text comes again, whole
+	case e.Kind == protocol.KindStreamData && !p.kinds: // the complete text follows
 		return nil
 	}
 	return p.write(p.line(e))
@@ -38,7 +38,7 @@ func (p *printer) write(line string) error {
 	return p.out.WriteByte('\n')
 }
 
-// line is: time, from → to, kind, context, text.
+// line formats an envelope: time, from → to, kind, context, text.
 func (p *printer) line(e *protocol.Envelope) string {
 	s := &p.style
 	var b strings.Builder

@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// process is a program that a script started and talks about later.
+// process is a program that a script started in the background.
 type process struct {
 	*exec.Cmd
 	reading sync.WaitGroup
@@ -39,7 +39,7 @@ func startProcess(ts *testscript.TestScript, env []string, name string, args ...
 	return p
 }
 
-// await reads what the program says until a line matches.
+// await reads the program's output until a line matches.
 func (p *process) await(ts *testscript.TestScript, line *regexp.Regexp) []string {
 	limit := time.After(time.Minute)
 	for {
@@ -72,7 +72,7 @@ func (p *process) stop(s syscall.Signal) int {
 	return 0
 }
 
-// processes are those of a script, by name.
+// processes holds the background programs of a script, by name.
 type processes struct{ running map[string]*process }
 
 type processesKey struct{}
@@ -91,15 +91,15 @@ func processesOf(ts *testscript.TestScript) *processes {
 	return all
 }
 
-// starts runs a command beside the script, under a name.
+// starts runs a command in the background, under a name.
 func starts(ts *testscript.TestScript, _ bool, args []string) {
-	path, err := exec.LookPath(args[1]) // testscript put it there
+	path, err := exec.LookPath(args[1]) // installed by testscript
 	ts.Check(err)
 	env := environment(ts)
 	processesOf(ts).running[args[0]] = startProcess(ts, env, path, args[2:]...)
 }
 
-// environment is that of the script, as far as our programs look at it.
+// environment returns the script's variables that our programs read.
 func environment(ts *testscript.TestScript) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "TZ", "TERM", "NO_COLOR", "MEUP_URL", "MEUP_SPACE", "MEUP_TOKEN"} {
@@ -108,7 +108,7 @@ func environment(ts *testscript.TestScript) []string {
 	return env
 }
 
-// sees waits until a command that was started says something.
+// sees waits for output of a background command.
 func sees(ts *testscript.TestScript, _ bool, args []string) {
 	p := processesOf(ts).running[args[0]]
 	if p == nil {
@@ -117,8 +117,8 @@ func sees(ts *testscript.TestScript, _ bool, args []string) {
 	p.await(ts, regexp.MustCompile(args[1]))
 }
 
-// ended ends a command with a signal (0: waits for it), holds its exit code
-// against the expected one, and says what it has said.
+// ended ends a command with a signal (0: waits for it), compares its exit code
+// with the expected one, and prints its output.
 func ended(ts *testscript.TestScript, name, code string, signal syscall.Signal) {
 	all := processesOf(ts)
 	p := all.running[name]

@@ -17,7 +17,7 @@ import (
 // maxConfig bounds the configuration file.
 const maxConfig = 1 << 20
 
-// configPath is where the configuration is.
+// configPath returns the path of the configuration.
 func configPath() (string, error) {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "meup", "config.yaml"), nil
@@ -29,22 +29,22 @@ func configPath() (string, error) {
 	return filepath.Join(home, ".config", "meup", "config.yaml"), nil
 }
 
-// profile is one place to connect to.
+// profile holds the settings for one gateway.
 type profile struct {
 	gateway, space             string
 	token, tokenEnv, tokenFile string
 
-	file string // in which it stands; a relative token_file is beside it
+	file string // the file that defines it; a relative token_file is relative to its folder
 }
 
-// configuration is what the file says.
+// configuration is the content of the file.
 type configuration struct {
 	path     string
-	usual    string // the profile that is taken unless another is named
+	usual    string // the default profile
 	profiles map[string]*profile
 }
 
-// readConfig reads the file; one that is not there has no profiles.
+// readConfig reads the file; a missing file has no profiles.
 func readConfig(path string) (*configuration, error) {
 	c := &configuration{path: path, usual: "default", profiles: make(map[string]*profile)}
 	f, err := os.Open(path)
@@ -111,7 +111,7 @@ func (c *configuration) readProfiles(node ast.Node) error {
 	})
 }
 
-// more reports whether more than one holds.
+// more reports whether more than one condition is true.
 func more(list ...bool) bool {
 	n := 0
 	for _, x := range list {
@@ -144,8 +144,8 @@ func (p *profile) set(key string, node ast.Node) error {
 	return nil
 }
 
-// each goes through the keys of a mapping. What is wrong is said with its
-// place; an error that has one keeps it.
+// each iterates over the keys of a mapping. It adds the position to an error
+// that has none.
 func (c *configuration) each(node ast.Node, expected string, do func(string, *ast.MappingValueNode) error) error {
 	list, ok := members(node)
 	if !ok {
@@ -171,7 +171,7 @@ func members(node ast.Node) ([]*ast.MappingValueNode, bool) {
 	return nil, false
 }
 
-// text reads a scalar. It is not quoted in the error: it may be a token.
+// text reads a scalar. The error does not quote it: it may be a token.
 func text(node ast.Node) (string, error) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -184,7 +184,7 @@ func text(node ast.Node) (string, error) {
 	return "", errors.New("expected a text")
 }
 
-// faultAt is a fault of the file, with its place.
+// faultAt is an error in the file, with its position.
 type faultAt struct{ error }
 
 func (f faultAt) Unwrap() error { return f.error }
@@ -204,8 +204,8 @@ func position(path string, t *token.Token) string {
 	return fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
 }
 
-// unreadable says where a file is no YAML. It does not quote the line, which
-// may have a token in it.
+// unreadable reports the position of a YAML syntax error. It does not quote the
+// line, which may contain a token.
 func (c *configuration) unreadable(err error) error {
 	var at yaml.Error
 	if !errors.As(err, &at) {

@@ -39,13 +39,13 @@ Exit codes: those of meup; nothing to list is 0.`,
 	return c
 }
 
-// told is what is told of a proposal. Its fields are what --json prints.
+// told describes a proposal. Its fields are the output of --json.
 type told struct {
 	ID         protocol.ID            `json:"id"`
 	From       protocol.ParticipantID `json:"from"`
 	TS         time.Time              `json:"ts"`
 	AgeSeconds int64                  `json:"age_seconds"`
-	Tool       string                 `json:"tool"` // or the method, where it is no tools/call
+	Tool       string                 `json:"tool"` // or the method, if it is not tools/call
 	Params     json.RawMessage        `json:"params"`
 	Owner      protocol.ParticipantID `json:"participant_id,omitempty"` // the participant that runs the tool, if known
 	Context    protocol.ContextPath   `json:"context,omitempty"`
@@ -131,7 +131,7 @@ func (p *told) explain(ctx context.Context, asker *api.Client, space string, e *
 	return err
 }
 
-// write says it in words. What fails to be written is told when w is flushed.
+// write prints the description. Flushing w returns any write error.
 func (p *told) write(w *bufio.Writer, s blockrender.Style) {
 	line := func(label, text string) {
 		if text != "" {
@@ -140,7 +140,7 @@ func (p *told) write(w *bufio.Writer, s blockrender.Style) {
 	}
 	age := (time.Duration(p.AgeSeconds) * time.Second).String()
 	fmt.Fprintf(w, "%s  %s proposes %s, %s ago\n", p.ID, s.Paint(s.Name, termsafe.Words(string(p.From))), s.Paint(s.Tool, termsafe.Exact(p.Tool)), age)
-	line("params:    ", termsafe.Exact(blockrender.JSON(p.Params))) // as a whole: this is what is decided on
+	line("params:    ", termsafe.Exact(blockrender.JSON(p.Params))) // not cut: the decision is about all of it
 	switch p.Owner {
 	case "":
 		line("tool of:   ", "not known; name it to approve this: --to PARTICIPANT")

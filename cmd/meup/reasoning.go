@@ -38,8 +38,7 @@ Exit codes: those of meup; 1 also when there is no such turn.`,
 	return c
 }
 
-// wanted is which turns a call of reasoning means: 0 the most recent completed
-// one, -1 all.
+// wanted parses the number of a turn: 0 the most recent completed one, -1 all.
 func wanted(args []string) (int, error) {
 	switch {
 	case len(args) > 1:
@@ -103,7 +102,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 	return nil
 }
 
-// selected returns the turns that are meant.
+// selected returns the selected turns.
 func (q *asking) selected(ctx context.Context, n int) ([]api.Turn, error) {
 	var one *api.Turn
 	var err error
@@ -125,8 +124,8 @@ func (q *asking) selected(ctx context.Context, n int) ([]api.Turn, error) {
 	return []api.Turn{*one}, nil
 }
 
-// nothing says that there is no such turn, where an answer would stand, or on
-// standard error where a program reads the answer.
+// nothing reports that there is no such turn: on standard output, or on
+// standard error if a program reads the output.
 func (q *asking) nothing(c *cobra.Command, n int, asJSON bool) error {
 	if n <= 0 {
 		return fmt.Errorf("thread %s has no completed turn", q.thread)

@@ -108,14 +108,13 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	return printReceipt(c.OutOrStdout(), receipt{Receipt: sent}, f.json)
 }
 
-// receipt is what send --json prints.
+// receipt is the output of send --json.
 type receipt struct {
 	api.Receipt
 	Answer *protocol.Envelope `json:"answer,omitempty"`
 }
 
-// printReceipt prints ID SEQ, and the token of an invitation on lines of its
-// own.
+// printReceipt prints ID SEQ, and the token of an invitation on separate lines.
 func printReceipt(out io.Writer, r receipt, asJSON bool) error {
 	if asJSON {
 		return newEncoder(out).Encode(r)
@@ -131,7 +130,7 @@ func printReceipt(out io.Writer, r receipt, asJSON bool) error {
 	return err
 }
 
-// check finds what cannot be meant together.
+// check rejects conflicting flags.
 func (f *sendFlags) check(fl *pflag.FlagSet) error {
 	kind, ok := protocol.ParseKind(f.kind)
 	switch {
@@ -155,7 +154,7 @@ func (f *sendFlags) check(fl *pflag.FlagSet) error {
 	return nil
 }
 
-// draft puts the envelope together.
+// draft builds the envelope.
 func (f *sendFlags) draft(in io.Reader, args []string) (protocol.Envelope, error) {
 	kind, _ := protocol.ParseKind(f.kind)
 	e := protocol.Envelope{ID: protocol.ID(f.id), Kind: kind}
@@ -180,7 +179,7 @@ func (f *sendFlags) draft(in io.Reader, args []string) (protocol.Envelope, error
 	return e, nil
 }
 
-// body is the payload: as given, or that of a chat.
+// body returns the payload: the given one, or the payload of a chat.
 func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
 	if f.payload != "" {
 		if len(args) > 0 {
@@ -199,8 +198,7 @@ func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
 	return append(protocol.AppendString([]byte(`{"message":`), text), '}'), nil
 }
 
-// maxText bounds what is read from a file; a gateway takes 1 MiB unless it is
-// configured otherwise.
+// maxText bounds the text read from a file; a gateway accepts 1 MiB by default.
 const maxText = 32 << 20
 
 func (f *sendFlags) text(in io.Reader, args []string) (string, error) {

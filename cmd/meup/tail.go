@@ -132,10 +132,10 @@ func (f *tailFlags) position(fl *pflag.FlagSet) (*protocol.Seq, error) {
 	return &seq, nil
 }
 
-// once prints what is there.
+// once prints the existing envelopes.
 func (t *tailing) once(c *cobra.Command) error {
 	ctx := c.Context()
-	if t.sieve.matcher != nil && !t.sieve.observe { // what is addressed to you passes
+	if t.sieve.matcher != nil && !t.sieve.observe { // envelopes addressed to you pass
 		var err error
 		if t.sieve.you, err = t.whoAmI(c); err != nil {
 			return err
@@ -147,9 +147,9 @@ func (t *tailing) once(c *cobra.Command) error {
 	return t.everything(ctx, *t.since)
 }
 
-// whoAmI asks the gateway who the token makes of its bearer. Where it does not
-// say, because it is an older one or the token is good for very many spaces, the
-// welcome of the space does.
+// whoAmI asks the gateway for the participant of the token. An older gateway,
+// or a token for very many spaces, gives no answer; then the welcome of the
+// space does.
 func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
 	s, err := t.api.Session(c.Context())
 	var answer *api.StatusError
@@ -166,8 +166,8 @@ func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
 	return member.You(), member.Close()
 }
 
-// follow joins before it reads what was said before: what comes meanwhile
-// waits, so that nothing is missing between both and nothing comes twice.
+// follow joins before it reads the backlog: envelopes that arrive meanwhile are
+// queued, so that none is lost or printed twice.
 func (t *tailing) follow(c *cobra.Command) error {
 	ctx := c.Context()
 	opts := t.target.dialOptions(c)
@@ -195,7 +195,7 @@ func (t *tailing) follow(c *cobra.Command) error {
 	return t.live(ctx, member)
 }
 
-// live prints what comes until ctx or the client ends.
+// live prints envelopes as they arrive until ctx or the client ends.
 func (t *tailing) live(ctx context.Context, member *client.Client) error {
 	for e, err := range member.All(ctx) {
 		var gap *client.GapError
@@ -218,7 +218,7 @@ func (t *tailing) live(ctx context.Context, member *client.Client) error {
 	return nil
 }
 
-// everything prints what stands behind a Seq.
+// everything prints all envelopes after a Seq.
 func (t *tailing) everything(ctx context.Context, since protocol.Seq) error {
 	log := ""
 	for {
@@ -236,20 +236,20 @@ func (t *tailing) everything(ctx context.Context, since protocol.Seq) error {
 	}
 }
 
-// pageSize is how many envelopes are asked for at once, and maxLast how many
-// -n holds in memory.
+// pageSize is the number of envelopes per request, and maxLast the largest -n,
+// which is held in memory.
 const (
 	pageSize = 500
 	maxLast  = 100_000
 )
 
-// backlog prints the last ones before a Seq (0: of all). It looks for them from
-// the end, page by page, since a filter may pass few.
+// backlog prints the last envelopes before a Seq (0: of all). It searches from
+// the end, page by page, since few may pass the filter.
 func (t *tailing) backlog(ctx context.Context, before protocol.Seq) error {
 	if t.flags.last > maxLast {
 		return program.Usagef("-n %d: at most %d; --since all begins with the oldest", t.flags.last, maxLast)
 	}
-	var found []protocol.Envelope // the newest first
+	var found []protocol.Envelope // newest first
 	for len(found) < t.flags.last {
 		q := api.EnvelopeQuery{Before: before, Limit: pageSize, Descending: true}
 		if t.sieve.matcher == nil {

@@ -17,17 +17,18 @@ func isTerminal(rw any) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// warn says something on standard error that does not end the command.
+// warn prints a warning on standard error.
 func warn(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, "meup: "+format+"\n", args...) // nobody listens
+	_, _ = fmt.Fprintf(w, "meup: "+format+"\n", args...) // standard error may be closed
 }
 
-// warnIfOpen says that a file which holds a token can be read by others.
+// warnIfOpen warns about a token file that other users can read.
 func warnIfOpen(w io.Writer, path string) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		warn(w, "warning: %s holds a token and can be read by others; chmod 600 %s", path, path)
 	}
 }
 
-// newEncoder returns an encoder of JSON that is safe to show in a terminal.
+// newEncoder returns a JSON encoder whose output is safe to display in a
+// terminal.
 func newEncoder(w io.Writer) *json.Encoder { return json.NewEncoder(termsafe.JSONWriter(w)) }

@@ -10,14 +10,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// asking is what the commands share that ask for turns.
+// asking is the shared part of the commands that read turns.
 type asking struct {
 	api    *api.Client
 	space  string
 	thread protocol.ID
 }
 
-// ask finds the thread that is meant: the newest one unless it is named.
+// ask selects the thread: the named one, or the newest.
 func ask(ctx context.Context, t *target, thread string) (*asking, error) {
 	asker, err := t.http()
 	if err != nil {
@@ -38,8 +38,7 @@ func ask(ctx context.Context, t *target, thread string) (*asking, error) {
 	return q, nil
 }
 
-// page asks for turns of the thread. A thread that is not there is no matter
-// of the connection.
+// page reads turns of the thread. An unknown thread is not a connection error.
 func (q *asking) page(ctx context.Context, page api.Page) (*api.History, error) {
 	h, err := q.api.History(ctx, q.space, q.thread, page)
 	if notFound(err) {
@@ -76,8 +75,7 @@ func (q *asking) newestCompleted(ctx context.Context) (*api.Turn, error) {
 	}
 }
 
-// turns calls do with the newest turns (most of them, 0: all), the oldest of
-// them first.
+// turns returns the newest turns (most of them, 0: all), oldest first.
 func (q *asking) turns(ctx context.Context, most, before int) (*api.History, error) {
 	var out *api.History
 	for {

@@ -19,7 +19,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// sendAndWait joins before it sends, so that no answer is too fast for it.
+// sendAndWait joins before it sends, so that it cannot miss a fast answer.
 func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protocol.Envelope) error {
 	style, err := a.style(c.ErrOrStderr())
 	if err != nil {
@@ -50,13 +50,13 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 	if err != nil || !f.reasoning {
 		return err
 	}
-	if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer is there all the same
+	if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
 		warn(c.ErrOrStderr(), "no reasoning: %v", shown{err})
 	}
 	return nil
 }
 
-// late says that time was up, if that is why something failed.
+// late reports a timeout, if that is why something failed.
 func late(ctx context.Context, err error, format string, args ...any) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &program.ExitError{Code: exitTimedOut, Err: fmt.Errorf(format, args...)}
@@ -64,8 +64,8 @@ func late(ctx context.Context, err error, format string, args ...any) error {
 	return err
 }
 
-// awaitAnswer receives until another participant answers the message in the main
-// conversation.
+// awaitAnswer receives until another participant answers the message in the
+// main conversation.
 func awaitAnswer(ctx context.Context, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
 	tracker := answers.NewTracker()
 	for {
@@ -88,11 +88,11 @@ func chatText(e *protocol.Envelope) string {
 	var p struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(e.Payload, &p) // the gateway has seen that it is one
+	_ = json.Unmarshal(e.Payload, &p) // the gateway has checked that it is an object
 	return p.Message
 }
 
-// explainTimeout bounds the question for the reasoning behind an answer.
+// explainTimeout bounds the request for the reasoning of an answer.
 const explainTimeout = 30 * time.Second
 
 // explain writes the reasoning of the turn that an envelope belongs to.

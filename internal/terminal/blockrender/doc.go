@@ -4,5 +4,5 @@
 //
 // [Block] is displayed below an answer automatically; [Query] answers a request
 // for the reasoning of a turn. All output is safe for a terminal; its only
-// escape sequences are those of the [Style].
+// escape sequences come from the [Style].
 package blockrender

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// JSON escapes the characters of a JSON text that Text removes: those that
+// JSON escapes the characters of a JSON text that Text removes: they
 // control a terminal, change the direction of writing, or are invisible. The
 // value is unchanged.
 func JSON(text []byte) []byte {
