@@ -15,11 +15,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// mayStream is the configuration with an agent whose thoughts may grow.
+// mayStream is the configuration with an agent that may stream its thoughts.
 var mayStream = strings.Replace(config, `"participant/*"`, `"participant/*", "stream/*"`, 1)
 
-// streaming has a model say some words and then wait, and returns when alice
-// has read one of them.
+// streaming runs a model that sends some words and then blocks. It returns when
+// alice has received one of them.
 func streaming(t *testing.T) (alice *client.Client, question protocol.ID, opened protocol.Envelope, letGo func()) {
 	t.Helper()
 	gate := make(chan struct{}, 8)
@@ -46,7 +46,7 @@ func streaming(t *testing.T) (alice *client.Client, question protocol.ID, opened
 		}
 		return opened.ID != ""
 	})
-	for { // stream.data is in no log
+	for { // stream.data is not in the log
 		env, err := alice.Receive(deadline(t))
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func streaming(t *testing.T) (alice *client.Client, question protocol.ID, opened
 	}
 }
 
-// until receives all that there is, streams too.
+// until receives all envelopes up to the one that fits, streams included.
 func until(t *testing.T, c *client.Client, fits func(*protocol.Envelope) bool) []protocol.Envelope {
 	t.Helper()
 	var all []protocol.Envelope
@@ -84,7 +84,7 @@ func TestAModelIsCutShort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			alice, question, opened, letGo := streaming(t)
 			send(t, alice, end(question, opened.Context))
-			said := "" // to everybody
+			said := "" // broadcast
 			closed := false
 			all := until(t, alice, func(env *protocol.Envelope) bool {
 				if env.From == "planner" {
@@ -98,7 +98,7 @@ func TestAModelIsCutShort(t *testing.T) {
 			if !strings.Contains(said, "cancelled by alice: found it") {
 				t.Errorf("it says %s", said)
 			}
-			letGo() // what the model says now is for nobody
+			letGo() // the rest of the model's output is discarded
 			next := ask(t, alice, "and now?")
 			all = append(all, until(t, alice, answerTo(next))...)
 			if text := decode(t, last(all))["message"]; text != "Here I am." {
@@ -148,7 +148,7 @@ func TestAWithdrawnQuestionEndsTheToolOfItsPart(t *testing.T) {
 	question := ask(t, alice, "shall we deploy?")
 	<-hanging
 	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question), Payload: []byte(`{"reason":"too late"}`)})
-	<-stopped // the tool itself was told
+	<-stopped // the tool itself was notified
 	all := conversation(t, alice, func(env *protocol.Envelope) bool {
 		return env.Kind == protocol.KindReasoningCancel && env.Context.Depth() == 1
 	})
@@ -188,7 +188,8 @@ func TestAPauseInTheMiddleOfAStep(t *testing.T) {
 		t.Errorf("status %v", rest)
 	}
 	close(goOn)
-	// The response may be said in the pause; what follows from it may not.
+	// The response may be sent during the pause; the envelopes after it may
+	// not.
 	before := conversation(t, alice, isKind(protocol.KindMCPResponse))
 	send(t, alice, protocol.Envelope{ID: "r-1", Kind: protocol.KindParticipantResume, To: to})
 	all := append(before, conversation(t, alice, answerTo(question))...)
@@ -211,7 +212,7 @@ func TestAPauseInTheMiddleOfAStep(t *testing.T) {
 	}
 }
 
-// status is what the planner says of itself.
+// status returns the status that the planner reports.
 func status(t *testing.T, c *client.Client) map[string]any {
 	t.Helper()
 	receipt, err := c.Send(deadline(t), protocol.Envelope{Kind: protocol.KindParticipantRequestStatus, To: []protocol.ParticipantID{"planner"}})

@@ -13,21 +13,21 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// action is one call of a step on its way.
+// action is one call of a step, while it is carried out.
 type action struct {
 	p       *problem
 	call    contextwindow.Call
 	tool    tool
-	thought protocol.Envelope // why it is called
-	request protocol.Envelope // answers the thought; none for a sub-problem
-	refusal *protocol.Error   // of the request
+	thought protocol.Envelope // the reason for the call
+	request protocol.Envelope // correlates to thought; empty for a sub-problem
+	refusal *protocol.Error   // the gateway's refusal of request
 }
 
-// act carries out the calls of a step, all at the same time, and returns their
-// results in their order. First it shares what it was told to and the reasons,
-// then it asks for the calls, and only what is admitted then happens. The
-// error says why the problem cannot go on; it is returned when every call has
-// ended.
+// act carries out the calls of a step in parallel and returns their results in
+// the order of the calls. It first publishes the envelopes in aloud and the
+// reasons, then the requests. Only admitted requests are carried out. It
+// returns an error if the problem cannot continue, but only after every call
+// has ended.
 func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, aloud []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
@@ -51,7 +51,7 @@ func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, aloud []
 	return results, nil
 }
 
-// prepare writes the reason and the request of every call.
+// prepare builds the reason and the request of every call.
 func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []action {
 	group := int64(-1)
 	if len(step.Calls) > 1 {
@@ -69,8 +69,8 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 		}
 		thought := p.inside(protocol.KindReasoningThought, fields...)
 		thought.ID = a.opts.NewID()
-		// A request to the host of a tool, and its answer, are visible to the
-		// asker because they correlate to the start through this thought.
+		// A request to a tool host, and its response, are visible to the asker
+		// because they correlate to the start through this thought.
 		thought.Correlation = protocol.CorrelateTo(p.startID())
 		actions[i] = action{p: p, call: c, tool: box.find(c.Tool), thought: thought}
 		if c.Tool != planner.Subproblem {
@@ -80,9 +80,9 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 	return actions
 }
 
-// newRequest returns the mcp.request of a call. It is addressed to the participant
-// that runs the tool, which for the agent's own tools is the agent: tool hosts
-// of mew/v0.4 execute a request without a recipient.
+// newRequest returns the mcp.request of a call. It is addressed to the
+// participant that runs the tool, which is the agent itself for the agent's own
+// tools: tool hosts of mew/v0.4 execute a request without a recipient.
 func (a *Agent) newRequest(x *action) protocol.Envelope {
 	id := a.opts.NewID()
 	request := protocol.Envelope{
@@ -101,8 +101,8 @@ func (x *action) params() map[string]any {
 	return map[string]any{"name": x.tool.name, "arguments": x.call.Arguments}
 }
 
-// request puts the requests into the log. A refusal by the capabilities is not
-// an error: somebody else may be asked to make the call.
+// request publishes the requests. A refusal by the capabilities is not an
+// error, because the call can still be proposed to other participants.
 func (a *Agent) request(p *problem, actions []action) error {
 	var envs []protocol.Envelope
 	var asked []*action
@@ -137,7 +137,7 @@ func (a *Agent) request(p *problem, actions []action) error {
 	return fatal
 }
 
-// callOff ends requests that are in the log and will not be carried out.
+// callOff closes admitted requests that will not be carried out.
 func (a *Agent) callOff(p *problem, admitted []*action) {
 	for _, x := range admitted {
 		if x.tool.owner != "" {
@@ -148,8 +148,8 @@ func (a *Agent) callOff(p *problem, admitted []*action) {
 	}
 }
 
-// response answers the request of one of the agent's own tools. It is a
-// broadcast unless the question is private.
+// response builds the response to the request of one of the agent's own tools.
+// It is a broadcast unless the question is private.
 func (x *action) response(answer field) protocol.Envelope {
 	return protocol.Envelope{
 		Kind: protocol.KindMCPResponse, Context: x.p.path, To: x.p.q.private,
@@ -158,7 +158,7 @@ func (x *action) response(answer field) protocol.Envelope {
 	}
 }
 
-// perform does one call and returns what became of it.
+// perform carries out one call and returns its result.
 func (a *Agent) perform(x *action) contextwindow.Result {
 	began := a.opts.Now()
 	ctx, span := a.opts.Telemetry.Span(x.p.ctx, telemetry.ExecuteTool, x.call.Tool, a.describeCall(x)...)
@@ -183,7 +183,7 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 	return out
 }
 
-// divide reasons about a part of the problem in a context of its own.
+// divide solves a part of the problem in a context of its own.
 func (a *Agent) divide(ctx context.Context, x *action) contextwindow.Result {
 	var args struct {
 		Question string `json:"question"`
@@ -200,16 +200,15 @@ func (a *Agent) divide(ctx context.Context, x *action) contextwindow.Result {
 	return contextwindow.Result{Success: true, Text: d.Answer}
 }
 
-// callOwn has one of the agent's own servers called, and tells the space what
-// came of it.
+// callOwn calls a tool of the agent's own servers and publishes the response.
 func (a *Agent) callOwn(ctx context.Context, x *action) contextwindow.Result {
 	out, answer := a.run(ctx, x.tool.name, x.call.Arguments)
 	a.respond(ctx, x.response(answer))
 	return out
 }
 
-// run calls a tool of the agent's own. With the result it returns the member
-// of the response that says it.
+// run calls one of the agent's own tools. It returns the result together with
+// the matching member of the JSON-RPC response.
 func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (contextwindow.Result, field) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
@@ -220,10 +219,10 @@ func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (con
 	return resultOf(res), field{"result", a.fit(res)}
 }
 
-// respond sends a response even when the question was given up meanwhile:
-// every request in the log gets one.
+// respond publishes a response even if the question was given up in the
+// meantime, because every admitted request must have a response.
 func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
-	response.ID = a.opts.NewID() // a second attempt is a retry of the first
+	response.ID = a.opts.NewID() // a second attempt repeats the id of the first
 	err := a.say(ctx, response)
 	switch {
 	case err == nil:
@@ -234,7 +233,7 @@ func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
 	}
 }
 
-// resultOf is what a planner sees of a tool's result.
+// resultOf converts a tool's result for the planner.
 func resultOf(res mcptools.Result) contextwindow.Result {
 	if res.IsError {
 		return failed(cutBytes(res.Text, maxError))

@@ -16,8 +16,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// An agent's calls of its own tools are not executed by tool hosts of mew/v0.4,
-// which execute tools/call without a recipient, and are visible to the asker.
+// Tool hosts of mew/v0.4 execute tools/call without a recipient. They do not
+// execute an agent's calls of its own tools, and the asker receives these
+// calls.
 func TestAgent_OwnCallsAreAddressed(t *testing.T) {
 	const request, response = protocol.KindMCPRequest, protocol.KindMCPResponse
 	tests := []struct {
@@ -68,8 +69,8 @@ func callsIn(all []protocol.Envelope) []protocol.Kind {
 	return kinds
 }
 
-// hostMEW joins as a tool host of mew/v0.4. The function it returns waits for an
-// envelope, and returns the requests before it that such a host executes.
+// hostMEW joins as a tool host of mew/v0.4. The returned function waits for an
+// envelope, and returns the earlier requests that such a host executes.
 func hostMEW(t *testing.T, g *meuptest.Gateway, who string) func(until protocol.ID) []string {
 	t.Helper()
 	ws, _, err := websocket.Dial(deadline(t), g.URL("lab")+"&dialect=mew/v0.4", &websocket.DialOptions{

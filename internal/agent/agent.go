@@ -1,27 +1,27 @@
-// Package agent is the reference agent: it joins a space by the front door,
-// answers questions with the help of tools, and thinks aloud while it does.
+// Package agent is the reference agent. It joins a space as a participant,
+// answers questions with the help of tools, and publishes its reasoning.
 //
-// The loop is perceive, plan, act, conclude. For every question the space sees
+// The loop is perceive, plan, act, conclude. For every question the log contains
 //
-//	reasoning.start       at top level, answering the question; its id is the context
+//	reasoning.start       at top level, correlates to the question; its id is the context
 //	  reasoning.thought     why a tool is called (tool_name; parallel_group if several)
-//	  mcp.request           the call, answering that thought
-//	  mcp.response          what came of it, answering the call
-//	  reasoning.thought     what was found
+//	  mcp.request           the call, correlates to that thought
+//	  mcp.response          the result, correlates to the call
+//	  reasoning.thought     the findings
 //	  reasoning.conclusion
 //	chat                  at top level, the answer to the question
 //
-// A tool is called only once its request is admitted. A refusal by the gateway
+// A tool is called only after its request is admitted. A refusal by the gateway
 // is a result like any other. A request is addressed to the participant that
 // runs the tool, which is the agent itself for the tools of its own servers. The
-// asker receives it all the same, since it correlates to the question through
-// its thought. What follows from a question that was addressed to the agent goes
-// to those who took part in that chat; everything else is a broadcast.
+// asker receives it too, because it correlates to the question through its
+// thought. All envelopes about a question that was addressed to the agent go to
+// the participants of that chat; all others are broadcasts.
 //
-// Goroutines: Run's own reads the space and never waits for anything else, so
-// that a cancellation is always heard; one for each question, at most
-// MaxQuestions + MaxWaiting of them; one for each tool call of a question.
-// Run returns when all have ended.
+// Goroutines: the goroutine of Run reads the space and never blocks on anything
+// else, so that a cancellation is always received; one per question, at most
+// MaxQuestions + MaxWaiting of them; one per tool call of a question. Run
+// returns when all have ended.
 package agent
 
 import (
@@ -45,28 +45,30 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Space is what the agent needs of a *client.Client.
+// Space is the part of *client.Client that the agent uses.
 type Space interface {
-	// Receive returns the next envelope; a *client.GapError is not the end.
+	// Receive returns the next envelope. A *client.GapError does not end the
+	// stream.
 	Receive(ctx context.Context) (protocol.Envelope, error)
-	// Send returns once the envelope is in the log, or a *protocol.Error.
+	// Send returns once the envelope is in the log, or returns a
+	// *protocol.Error.
 	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
-	// SendAsync returns before that. What it is given stands in the log in that
-	// order, unless the gateway held some of it back.
+	// SendAsync returns before the envelope is admitted. Envelopes enter the
+	// log in the order of the calls, unless the gateway held one of them back.
 	SendAsync(ctx context.Context, draft protocol.Envelope) (*client.Pending, error)
-	// Welcome tells who one is, who is there, and what is allowed.
+	// Welcome returns the identity, the participants and the rights.
 	Welcome() protocol.Welcome
 }
 
-// Tools is what the agent needs of a *mcptools.Set. Both methods may be called
-// at the same time.
+// Tools is the part of *mcptools.Set that the agent uses. Both methods are safe
+// for concurrent use.
 type Tools interface {
 	Tools() []mcptools.Tool
-	// Call returns the tool's result, or an error when there is none.
+	// Call returns the tool's result, or an error if the tool returned none.
 	Call(ctx context.Context, name string, args json.RawMessage) (mcptools.Result, error)
 }
 
-// History is what the agent needs of an *api.Client.
+// History is the part of *api.Client that the agent uses.
 type History interface {
 	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
 }
@@ -76,52 +78,53 @@ type Planner interface {
 	Next(ctx context.Context, s planner.State) (planner.Decision, error)
 }
 
-// Options are an agent's. Space is required.
+// Options configures an Agent. Space is required.
 type Options struct {
 	Space   Space
 	Tools   Tools   // nil: none
 	Planner Planner // nil: planner.Rules
 
-	// Name is what the agent is mentioned by, besides its id.
+	// Name is a name for mentions, in addition to the participant's id.
 	Name string
-	// Answer says which chats are questions; empty stands for Auto.
+	// Answer selects the chats that are questions; empty: Auto.
 	Answer Mode
-	// Approach is named in the metadata of reasoning.start; empty: "rules".
+	// Approach is sent in the metadata of reasoning.start; empty: "rules".
 	Approach string
-	// Instructions are the operator's, for planners that heed them.
+	// Instructions are the operator's, for planners that use them.
 	Instructions string
-	// CatchUp selects the questions from before the agent joined that are
-	// answered; empty stands for CatchUpOff. The others need History.
+	// CatchUp selects the questions to answer that were asked before the agent
+	// joined; empty: CatchUpOff. The other values need History.
 	CatchUp CatchUp
-	// History reads the log of the space; an *api.Client does.
+	// History reads the log of the space; an *api.Client implements it.
 	History History
-	// ShowThinking shares a model's raw thinking too.
+	// ShowThinking also publishes a model's raw thinking.
 	ShowThinking bool
-	// OwnToolsOnly does without the tools that other participants offer.
+	// OwnToolsOnly ignores the tools of other participants.
 	OwnToolsOnly bool
-	// PrivateToNeighbours offers the tools of other participants for questions
-	// too that were put to the agent in private. What it is asked there may
-	// reach them in the arguments of a call.
+	// PrivateToNeighbours also offers the tools of other participants for
+	// private questions. The content of such a question may then reach them in
+	// the arguments of a call.
 	PrivateToNeighbours bool
-	// NoProposals leaves calls that the capabilities do not allow at that,
-	// instead of asking the others to make them.
+	// NoProposals reports calls that the capabilities do not allow as refused,
+	// instead of proposing them to the other participants.
 	NoProposals bool
 
-	ToolTimeout     time.Duration // for another participant's answer; 0 stands for 30 s
-	ProposalTimeout time.Duration // until a proposal expires; 0 stands for 5 min
+	ToolTimeout     time.Duration // for another participant's response; 0: 30 s
+	ProposalTimeout time.Duration // until a proposal expires; 0: 5 min
 
-	// ContextTokens is the model's window, for the agent's status; 0: not known.
+	// ContextTokens is the size of the model's context window, for the agent's
+	// status; 0: unknown.
 	ContextTokens int
 
-	MaxSteps     int // steps with tools for a question; 0 stands for the planner's own
-	MaxDepth     int // of problems within problems; 0 stands for 2, below 0 for none
-	MaxQuestions int // answered at the same time; 0 stands for 4
-	MaxWaiting   int // questions that wait for their turn; 0 stands for 32
-	// MaxHops bounds how many answers of agents may follow from one another
-	// until the agent stays silent; 0 stands for 4.
+	MaxSteps     int // steps with tools per question; 0: the planner's default
+	MaxDepth     int // of nested problems; 0: 2, negative: none
+	MaxQuestions int // answered in parallel; 0: 4
+	MaxWaiting   int // queued questions; 0: 32
+	// MaxHops bounds a chain of agent answers that follow one another; the
+	// agent does not continue a longer chain. 0: 4.
 	MaxHops int
-	// MaxResultBytes bounds the mcp.response of a call, which is cut to it;
-	// 0 stands for 256 KiB. The planner sees more.
+	// MaxResultBytes bounds the mcp.response of a call, which is truncated to
+	// it; 0: 256 KiB. The planner receives more.
 	MaxResultBytes int
 
 	Telemetry *telemetry.Telemetry // nil: none
@@ -201,16 +204,16 @@ type Agent struct {
 	talk      talk
 
 	life    context.Context           // ends with Run
-	endBy   atomic.Pointer[time.Time] // when everything must be said, once it does
-	group   sync.WaitGroup            // whatever Run waits for
-	turns   chan struct{}             // one token for each question being answered
-	freed   chan struct{}             // a question has ended
-	replies chan protocol.Envelope    // short ones, in their order
+	endBy   atomic.Pointer[time.Time] // deadline for all final envelopes; set when Run ends
+	group   sync.WaitGroup            // the goroutines that Run waits for
+	turns   chan struct{}             // one token per question being answered
+	freed   chan struct{}             // signals that a question has ended
+	replies chan protocol.Envelope    // queue of short replies, sent in order
 	own     own
 	gate    gate
 	inbox   inbox
-	mute    atomic.Bool // the capabilities do not allow to stream
-	unasked atomic.Bool // nor to ask the others for their tools
+	mute    atomic.Bool // the capabilities do not allow streams
+	unasked atomic.Bool // the capabilities do not allow tools/list requests
 
 	neighbours neighbours
 
@@ -218,10 +221,10 @@ type Agent struct {
 	running map[protocol.ID]*question // by the id of the chat
 }
 
-// maxReplies bounds the short replies that wait to be sent.
+// maxReplies bounds the queue of short replies.
 const maxReplies = 1024
 
-// New makes an agent of a client that has joined.
+// New returns an agent for a client that has joined a space.
 func New(opts Options) *Agent {
 	opts = opts.withDefaults()
 	welcome := opts.Space.Welcome()
@@ -237,7 +240,7 @@ func New(opts Options) *Agent {
 		running:   make(map[protocol.ID]*question),
 	}
 	leaks, err := redact.Default()
-	if err != nil { // the rules are the program's own
+	if err != nil { // the rules are built in
 		a.log.Error("thoughts are not streamed, since secrets in them could not be masked", "err", err)
 		a.mute.Store(true)
 		return a
@@ -246,12 +249,12 @@ func New(opts Options) *Agent {
 	return a
 }
 
-// errShutdown is why questions end when the agent does.
+// errShutdown is the cause that ends questions when the agent shuts down.
 var errShutdown = errors.New("the agent is shutting down")
 
-// Run answers until ctx ends, somebody with the right to do so shuts the agent
-// down (both return nil), or the client ends. Contexts that are open then are
-// cancelled, as far as the gateway can still be reached.
+// Run answers questions until ctx ends, an authorized participant shuts the
+// agent down (both return nil), or the client ends. Open contexts are then
+// cancelled, if the gateway can still be reached.
 func (a *Agent) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	a.life = work

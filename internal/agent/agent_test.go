@@ -72,7 +72,7 @@ func dial(t *testing.T, g *meuptest.Gateway, who string, opts client.Options) *c
 	return c
 }
 
-// employ runs an agent until the test, or the returned function, ends it.
+// employ runs an agent until the test ends or the returned function is called.
 func employ(t *testing.T, g *meuptest.Gateway, who string, opts agent.Options) (stop func()) {
 	t.Helper()
 	c := join(t, g, who)
@@ -118,7 +118,7 @@ func (l testLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// tools serves a folder: by our own server, or by the reference one.
+// tools serves a folder, with our own server or with the reference server.
 func tools(t *testing.T, files map[string]string) agent.Tools {
 	t.Helper()
 	dir := docs(t, files)
@@ -174,7 +174,7 @@ func ask(t *testing.T, c *client.Client, text string, to ...protocol.Participant
 	return receipt.ID
 }
 
-// conversation receives until an envelope fits, and returns all of the log.
+// conversation receives until an envelope fits, and returns the whole log.
 func conversation(t *testing.T, c *client.Client, until func(*protocol.Envelope) bool) []protocol.Envelope {
 	t.Helper()
 	var all []protocol.Envelope
@@ -192,7 +192,7 @@ func conversation(t *testing.T, c *client.Client, until func(*protocol.Envelope)
 	}
 }
 
-// isInterview reports whether an envelope only asks somebody for its tools.
+// isInterview reports whether an envelope only requests a list of tools.
 func isInterview(env *protocol.Envelope) bool {
 	return env.Kind == protocol.KindMCPRequest && strings.Contains(string(env.Payload), `"tools/list"`)
 }
@@ -203,7 +203,7 @@ func answerTo(id protocol.ID) func(*protocol.Envelope) bool {
 	}
 }
 
-// script is a conversation in few words.
+// script summarizes a conversation.
 func script(all []protocol.Envelope) string {
 	var b strings.Builder
 	for _, env := range all {
@@ -223,14 +223,14 @@ func decode(t *testing.T, env *protocol.Envelope) map[string]any {
 
 func last(all []protocol.Envelope) *protocol.Envelope { return &all[len(all)-1] }
 
-// checkShape holds a finished conversation against the founding document:
-// start at top level answering the question, everything else inside, each
-// request answering the thought that explains it, each response its request,
-// then the conclusion, then the answer.
+// checkShape checks the structure of a finished conversation: the start at top
+// level correlates to the question, everything else is inside; each request
+// correlates to the thought that explains it, each response to its request;
+// then follow the conclusion and the answer.
 func checkShape(t *testing.T, question protocol.ID, all []protocol.Envelope) {
 	t.Helper()
 	var context protocol.ContextPath
-	reasons := make(map[protocol.ID]string)  // thoughts by what tool they explain
+	reasons := make(map[protocol.ID]string)  // thoughts by the tool that they explain
 	requests := make(map[protocol.ID]string) // without a response yet
 	concluded := false
 	for i := range all {
@@ -434,7 +434,7 @@ func TestRequestsOfOthersAreDeclined(t *testing.T) {
 	if res, err := alice.Request(deadline(t), to, "ping", nil, client.RequestOptions{}); err != nil || string(res) != "{}" {
 		t.Errorf("ping: %s, %v", res, err)
 	}
-	// The envelope's id stands in for a JSON-RPC id that a client of MEW leaves out.
+	// The envelope's id replaces a JSON-RPC id that a MEW client omits.
 	receipt, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, To: to, Payload: []byte(`{"method":"ping"}`)})
 	if err != nil {
 		t.Fatal(err)

@@ -11,23 +11,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Mode says which chats an agent takes for questions.
+// Mode selects the chats that an agent treats as questions.
 type Mode string
 
-// The modes. Whatever the mode, an agent never answers itself, and another
-// agent only where that one addresses or mentions it.
+// The modes. In every mode, an agent never answers itself, and answers another
+// agent only if that agent addresses or mentions it.
 const (
-	// Addressed: those that name the agent in their `to`.
+	// Addressed: chats that name the agent in `to`.
 	Addressed Mode = "addressed"
-	// Mentioned: these, and those with @name in their text.
+	// Mentioned: also chats with @name in their text.
 	Mentioned Mode = "mentioned"
-	// Any: these, and whatever a participant that is not an agent says to all.
+	// Any: also every chat that a participant other than an agent sends to all.
 	Any Mode = "any"
-	// Auto: like Any while no other agent is there, else like Mentioned.
+	// Auto: like Any while no other agent is connected, otherwise like
+	// Mentioned.
 	Auto Mode = "auto"
 )
 
-// ParseMode reads the name of a mode.
+// ParseMode parses the name of a mode.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(s); m {
 	case Addressed, Mentioned, Any, Auto:
@@ -36,28 +37,29 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q: there are %s, %s, %s and %s", s, Auto, Any, Mentioned, Addressed)
 }
 
-// maxStreak is how many questions of one agent are answered while no person
-// says anything: agents that talk in circles without naming what they answer.
+// maxStreak bounds the questions of one agent that are answered before a
+// participant other than an agent sends a chat. It ends loops of agents whose
+// chats do not correlate to one another.
 const maxStreak = 16
 
-// maxAgents bounds those who are remembered for what they did.
+// maxAgents bounds the set of participants detected as agents.
 const maxAgents = 10_000
 
-// attention decides what is a question. It is used by one goroutine.
+// attention decides which chats are questions. It is used by one goroutine.
 //
-// The protocol does not say who is an agent. One is taken for one whose
-// capabilities name reasoning (a participant who may do everything is no agent
-// for that alone), and, until he leaves, one who was seen to begin reasoning
-// about what somebody else had said: people join in the thinking of others, but
-// do not open it with every answer. That he says something of his own does not
-// make him a person again, since two agents that do so would never end.
+// The protocol does not mark agents. A participant is treated as an agent if
+// its capabilities name reasoning (a capability for all kinds does not count),
+// or, until it leaves, if it was seen to start reasoning about another
+// participant's chat: people contribute to the reasoning of others, but do not
+// open a context for every answer. A chat of its own does not reset this,
+// because two agents that send such chats would never stop.
 type attention struct {
 	you   protocol.ParticipantID
-	names []string // by which it is mentioned, lower case
+	names []string // for mentions, lower case
 	mode  Mode
 	hops  int
 
-	agents map[protocol.ParticipantID]bool // seen to reason about a chat
+	agents map[protocol.ParticipantID]bool // seen to start reasoning about a chat
 	here   []protocol.Participant
 	depth  hopTable
 	streak map[protocol.ParticipantID]int
@@ -77,7 +79,8 @@ func newAttention(you protocol.ParticipantID, opts Options) *attention {
 	return t
 }
 
-// note keeps what an envelope tells of who is who and what answers what.
+// note records the facts in an envelope about which participants are agents and
+// which chat answers which.
 func (t *attention) note(env *protocol.Envelope, welcome func() protocol.Welcome) {
 	switch {
 	case env.Kind == protocol.KindSystemPresence:
@@ -97,8 +100,8 @@ func (t *attention) note(env *protocol.Envelope, welcome func() protocol.Welcome
 	}
 }
 
-// answersAChat reports whether an envelope answers what somebody else said in
-// a chat of late.
+// answersAChat reports whether an envelope correlates to a recent chat of
+// another participant.
 func (t *attention) answersAChat(env *protocol.Envelope) bool {
 	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
 		from := t.depth.at(id).from
@@ -106,7 +109,7 @@ func (t *attention) answersAChat(env *protocol.Envelope) bool {
 	})
 }
 
-// forget makes somebody who leaves a stranger.
+// forget drops the state of a participant that left.
 func (t *attention) forget(env *protocol.Envelope) {
 	var p protocol.Presence
 	if json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceLeave {
@@ -122,18 +125,19 @@ func (t *attention) wants(env *protocol.Envelope) bool {
 	}
 	addressed := env.AddressedTo(t.you)
 	if !addressed && len(env.To) > 0 {
-		return false // it is somebody else's
+		return false // addressed to another participant
 	}
 	if addressed || t.mode != Addressed && t.mentioned(text) {
 		return !t.isAgent(env.From) || t.patient(env)
 	}
 	if env.Context != "" || t.isAgent(env.From) {
-		return false // a remark within somebody's thinking, or an agent's answer
+		return false // a remark in a context, or an agent's answer
 	}
 	return t.mode == Any || t.mode == Auto && !t.others()
 }
 
-// patient reports whether one more question of another agent is answered.
+// patient reports whether to answer another question of an agent, and counts
+// it.
 func (t *attention) patient(env *protocol.Envelope) bool {
 	if t.depth.of(env.ID) >= t.hops || t.streak[env.From] >= maxStreak {
 		return false
@@ -155,18 +159,18 @@ func (t *attention) isAgent(id protocol.ParticipantID) bool {
 	return i >= 0 && slices.ContainsFunc(t.here[i].Capabilities, namesReasoning)
 }
 
-// namesReasoning reports whether a capability is about reasoning in so many
-// words.
+// namesReasoning reports whether a capability names the reasoning kinds
+// explicitly.
 func namesReasoning(capability json.RawMessage) bool {
 	switch kind := kindOf(capability); kind {
-	case "reasoning/cancel", "reasoning.cancel": // for people who stop agents
+	case "reasoning/cancel", "reasoning.cancel": // granted to people who stop agents
 		return false
 	default:
 		return strings.HasPrefix(kind, "reasoning")
 	}
 }
 
-// kindOf is the kind pattern of a capability; "" for a denial.
+// kindOf returns the kind pattern of a capability; "" for a denial.
 func kindOf(capability json.RawMessage) string {
 	var kind string
 	if json.Unmarshal(capability, &kind) == nil {
@@ -182,7 +186,7 @@ func kindOf(capability json.RawMessage) string {
 	return object.Kind
 }
 
-// mentioned reports whether a text has @ and one of the names, as a word.
+// mentioned reports whether a text contains @ and one of the names, as a word.
 func (t *attention) mentioned(text string) bool {
 	text = strings.ToLower(text)
 	for _, name := range t.names {
@@ -201,9 +205,9 @@ func (t *attention) mentioned(text string) bool {
 	return false
 }
 
-// goesOn reports whether a name goes on with what follows it. The signs that
-// may stand in one end a sentence too, or set names apart: they belong to it
-// where more of it comes behind them.
+// goesOn reports whether rest continues the name before it. The characters . :
+// + | can be part of a name, but can also end a sentence or separate names.
+// They are part of the name only if another character of a name follows.
 func goesOn(rest string) bool {
 	r, size := utf8.DecodeRuneInString(rest)
 	if !strings.ContainsRune(".:+|", r) {
@@ -217,22 +221,22 @@ func partOfName(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' || r == '@')
 }
 
-// chatText returns what a chat says, under either of its names.
+// chatText returns the text of a chat, from either of the fields.
 func chatText(env *protocol.Envelope) string {
 	var p struct {
 		Message string `json:"message"`
 		Text    string `json:"text"`
 	}
-	_ = json.Unmarshal(env.Payload, &p) // of another form: no text
+	_ = json.Unmarshal(env.Payload, &p) // a payload of another form has no text
 	if p.Message != "" {
 		return p.Message
 	}
 	return p.Text
 }
 
-// hopTable knows of the chats of late who said each, and how many answers of
-// agents led to it. It keeps two generations and drops the older one when the
-// newer is full.
+// hopTable stores the sender of each recent chat and the number of consecutive
+// agent answers that led to it. It keeps two generations and drops the older
+// one when the newer one is full.
 type hopTable struct {
 	young, old map[protocol.ID]hop
 }
@@ -260,7 +264,7 @@ func (h *hopTable) note(env *protocol.Envelope, byAgent bool) {
 
 func (h *hopTable) of(id protocol.ID) int { return h.at(id).depth }
 
-// at is what is known of a chat; zero for one that is not.
+// at returns the entry of a chat; zero if there is no entry.
 func (h *hopTable) at(id protocol.ID) hop {
 	if x, ok := h.young[id]; ok {
 		return x

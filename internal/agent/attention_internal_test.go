@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// room is what an attention sees of a space.
+// room is the welcome that an attention reads.
 type room struct {
 	t *attention
 	w protocol.Welcome
@@ -26,7 +26,7 @@ func (r *room) sees(env protocol.Envelope) {
 	r.t.note(&env, func() protocol.Welcome { return r.w })
 }
 
-// presence is somebody who comes or goes.
+// presence is a participant that joins or leaves.
 func (r *room) presence(event string, who protocol.ParticipantID) {
 	r.w.Participants = slices.DeleteFunc(slices.Clone(r.w.Participants), func(p protocol.Participant) bool { return p.ID == who })
 	if event == protocol.PresenceJoin {

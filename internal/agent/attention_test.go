@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// answered tells which of the texts an agent answers: those said before the
-// last one, which it always does.
+// answered returns which of the texts an agent answers, of those before the
+// last one, which it always answers.
 func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []protocol.Envelope) string {
 	t.Helper()
 	names := make(map[protocol.ID]string)
@@ -76,7 +76,7 @@ func TestWhatIsAQuestion(t *testing.T) {
 	}
 	for _, test := range []struct {
 		mode agent.Mode
-		who  string // speaks
+		who  string // the sender
 		want string
 	}{
 		{agent.Auto, "alice", "0 1 3 4 5 8"},
@@ -108,12 +108,12 @@ func TestTwoAgentsDoNotTalkForEver(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, critic := join(t, g, "alice"), join(t, g, "critic")
 	employ(t, g, "planner", agent.Options{MaxHops: 4})
-	// The critic answers every answer, with a mention.
+	// The critic replies to every answer, with a mention.
 	first := ask(t, critic, "@planner hello")
 	answers := 0
 	for id := first; ; {
 		sure := protocol.ID("")
-		if answers >= 2 { // it may be silent now: ask something that it answers
+		if answers >= 2 { // it may be silent now, so ask a question that it answers
 			sure = ask(t, alice, "@planner hello")
 		}
 		all := conversation(t, critic, func(env *protocol.Envelope) bool {
@@ -150,8 +150,7 @@ func TestOldQuestions(t *testing.T) {
 	}
 	stop()
 
-	// What a predecessor that was killed leaves behind: a question, and a
-	// context that nobody closes.
+	// A killed predecessor left a question and an open context.
 	ghost := join(t, g, "planner")
 	third := ask(t, alice, "hello")
 	send(t, ghost, protocol.Envelope{ID: "ctx-old", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(third)})

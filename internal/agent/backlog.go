@@ -14,23 +14,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// CatchUp says which questions are answered that were asked while the agent was
-// not there. What it had begun itself is closed in any case but CatchUpOff.
+// CatchUp selects the questions to answer that were asked while the agent was
+// not connected. Except with CatchUpOff, the agent always closes its own
+// unfinished work.
 type CatchUp string
 
 // The ways to catch up.
 const (
-	// CatchUpOff begins with what is said from now on.
+	// CatchUpOff ignores everything before the agent joined.
 	CatchUpOff CatchUp = "off"
-	// CatchUpAuto answers what was asked since the agent spoke in this space
-	// for the first time, and within the last hour: one that comes back goes on
-	// with its work, and a new one does not stir up old talk.
+	// CatchUpAuto answers questions of the last hour that were asked after the
+	// agent's first envelope in this space. An agent that reconnects resumes
+	// its work, and a new one does not answer old questions.
 	CatchUpAuto CatchUp = "auto"
-	// CatchUpAll answers whatever is without an answer.
+	// CatchUpAll answers every question without an answer.
 	CatchUpAll CatchUp = "all"
 )
 
-// ParseCatchUp reads the name of a way to catch up.
+// ParseCatchUp parses the name of a way to catch up.
 func ParseCatchUp(s string) (CatchUp, error) {
 	switch c := CatchUp(s); c {
 	case CatchUpOff, CatchUpAuto, CatchUpAll:
@@ -40,40 +41,40 @@ func ParseCatchUp(s string) (CatchUp, error) {
 }
 
 const (
-	// maxBacklog bounds the old questions that are answered: the youngest.
+	// maxBacklog bounds the old questions that are answered; the newest are
+	// kept.
 	maxBacklog = 64
-	// maxAge bounds how old they may be with CatchUpAuto.
+	// maxAge bounds their age with CatchUpAuto.
 	maxAge = time.Hour
-	// recentEntries is how much of the log is read to catch up: the youngest
-	// entries, and ownEntries up to the agent's last envelope. CatchUpAll reads
-	// all of it.
+	// recentEntries and ownEntries bound the part of the log that is read to
+	// catch up: the newest recentEntries, and ownEntries up to the agent's last
+	// envelope. CatchUpAll reads the whole log.
 	recentEntries = 2000
 	ownEntries    = 1000
-	// searchPages bounds the pages of history in which the agent's last envelope
-	// is searched for; the gateway scans up to 10,000 entries for a page.
+	// searchPages bounds the pages of history in which the agent's last
+	// envelope is searched; the gateway scans up to 10,000 entries per page.
 	searchPages = 5
 	pageEntries = 1000
 	// catchUpTime bounds reading the log.
 	catchUpTime = 30 * time.Second
 )
 
-// backlog collects what was left open in the log before the agent joined.
+// backlog collects unfinished work in the log from before the agent joined.
 type backlog struct {
 	all    bool      // CatchUpAll
-	oldest time.Time // of the questions that are answered
-	spoken bool      // the agent has sent something to this space before
+	oldest time.Time // bound for the questions to answer
+	spoken bool      // the agent has sent an envelope to this space before
 
 	chats []oldChat // questions without an answer, oldest first
-	// What the agent itself has begun and not ended, by what ended it would be.
+	// The agent's own unfinished work, keyed by the id or path that closes it.
 	contexts  map[protocol.ContextPath]protocol.Envelope // reasoning.start
-	requests  map[protocol.ID]protocol.Envelope          // of its own tools
+	requests  map[protocol.ID]protocol.Envelope          // to its own tools
 	proposals map[protocol.ID]protocol.Envelope
-	begun     map[protocol.ID]bool              // chats that it had begun to answer
+	begun     map[protocol.ID]bool              // chats that it had started to answer
 	waiting   map[protocol.ID]protocol.Envelope // requests to the agent without a response
 }
 
-// oldChat is a question, and whether the agent had been there when it was
-// asked.
+// oldChat is a question, and whether the agent had sent an envelope before it.
 type oldChat struct {
 	protocol.Envelope
 	spoken bool
@@ -90,7 +91,7 @@ func newBacklog(how CatchUp, now time.Time) *backlog {
 	}
 }
 
-// note adds one entry of the log.
+// note records one entry of the log.
 func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *attention) {
 	if env.From == you {
 		b.spoken = true
@@ -115,9 +116,10 @@ func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *at
 	}
 }
 
-// noteCall adds a request to the agent, and removes what an envelope settles: a
-// proposal by the same rule as while the agent waits for it, a request that the
-// agent has to answer by its own response alone.
+// noteCall records a request to the agent, and removes the work that an
+// envelope settles. For a proposal the rule is the same as while the agent
+// waits for it. A request to the agent is settled only by the agent's own
+// response.
 func (b *backlog) noteCall(env *protocol.Envelope, you protocol.ParticipantID) {
 	for _, id := range env.Correlation.IDs {
 		if p, open := b.proposals[id]; open && proposal.Settles(&p, env) != proposal.Pending {
@@ -133,7 +135,7 @@ func (b *backlog) noteCall(env *protocol.Envelope, you protocol.ParticipantID) {
 	}
 }
 
-// wanted are the old questions that are still to be answered.
+// wanted returns the old questions to answer.
 func (b *backlog) wanted() []protocol.Envelope {
 	var list []protocol.Envelope
 	for _, chat := range b.chats {
@@ -145,7 +147,7 @@ func (b *backlog) wanted() []protocol.Envelope {
 	return list
 }
 
-// noteOwn keeps what the agent has begun.
+// noteOwn records work that the agent started.
 func (b *backlog) noteOwn(env *protocol.Envelope, you protocol.ParticipantID) {
 	switch env.Kind {
 	case protocol.KindChat:
@@ -166,13 +168,13 @@ func (b *backlog) noteOwn(env *protocol.Envelope, you protocol.ParticipantID) {
 	}
 }
 
-// settle forgets questions that were answered or withdrawn.
+// settle removes questions that were answered or withdrawn.
 func (b *backlog) settle(c protocol.Correlation) {
 	b.chats = slices.DeleteFunc(b.chats, func(chat oldChat) bool { return c.Names(chat.ID) })
 }
 
-// leftovers are the envelopes that end what the agent had begun: responses,
-// withdrawals, and the contexts, the innermost first.
+// leftovers returns the envelopes that close the agent's unfinished work:
+// responses, withdrawals, and the ends of contexts, innermost first.
 func (b *backlog) leftovers() []protocol.Envelope {
 	const why = "the agent was restarted"
 	var out []protocol.Envelope
@@ -201,7 +203,7 @@ func (b *backlog) leftovers() []protocol.Envelope {
 	return append(out, ends...)
 }
 
-// requestID is the id in the JSON-RPC request, or null.
+// requestID returns the id in the JSON-RPC request, or null.
 func requestID(env *protocol.Envelope) json.RawMessage {
 	var rpc struct {
 		ID json.RawMessage `json:"id"`
@@ -212,9 +214,10 @@ func requestID(env *protocol.Envelope) json.RawMessage {
 	return rpc.ID
 }
 
-// readBacklog reads from the log what catching up needs. With CatchUpAuto that is
-// a bounded number of entries, however long the log is: the youngest ones, and
-// those up to the agent's last envelope, where it may have left things open.
+// readBacklog reads the entries that catching up needs. With CatchUpAuto their
+// number is bounded, independent of the length of the log: the newest entries,
+// and those up to the agent's last envelope, where it may have left work
+// unfinished.
 func (a *Agent) readBacklog(ctx context.Context) (*backlog, error) {
 	b := newBacklog(a.opts.CatchUp, a.opts.Now())
 	if b.all {
@@ -237,7 +240,7 @@ func (a *Agent) readBacklog(ctx context.Context) (*backlog, error) {
 	return b, a.readEntries(ctx, b, recent, a.head)
 }
 
-// lastOwn returns the position of the agent's last envelope; 0: none was found.
+// lastOwn returns the seq of the agent's last envelope; 0 if none was found.
 func (a *Agent) lastOwn(ctx context.Context) (protocol.Seq, error) {
 	q := api.EnvelopeQuery{From: []protocol.ParticipantID{a.you}, Descending: true, Limit: 1, Log: a.logID, Before: a.head + 1}
 	for range searchPages {
@@ -255,7 +258,7 @@ func (a *Agent) lastOwn(ctx context.Context) (protocol.Seq, error) {
 	return 0, nil
 }
 
-// readEntries reads the entries after since up to upTo.
+// readEntries reads the entries with since < seq <= upTo.
 func (a *Agent) readEntries(ctx context.Context, b *backlog, since, upTo protocol.Seq) error {
 	q := api.EnvelopeQuery{Since: since, Before: upTo + 1, Limit: pageEntries, Log: a.logID}
 	for {
@@ -276,8 +279,8 @@ func (a *Agent) readEntries(ctx context.Context, b *backlog, since, upTo protoco
 	}
 }
 
-// catchUp closes what the agent left open when it ended, and answers questions
-// that have no answer.
+// catchUp closes work that the agent left unfinished when it ended, and answers
+// questions without an answer.
 func (a *Agent) catchUp(ctx, work context.Context) {
 	reading, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
@@ -310,7 +313,7 @@ func (a *Agent) catchUp(ctx, work context.Context) {
 	})
 }
 
-// beginWhenFree begins to answer a question as soon as there is a place.
+// beginWhenFree starts to answer a question as soon as a slot is free.
 func (a *Agent) beginWhenFree(work context.Context, q *question) {
 	for {
 		switch a.begin(q) {

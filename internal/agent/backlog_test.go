@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// leave is what the agent says before it is killed.
+// leave sends the agent's envelopes from before it was killed.
 func leave(t *testing.T, g *meuptest.Gateway, said ...protocol.Envelope) {
 	t.Helper()
 	ghost := join(t, g, "planner")
@@ -95,7 +95,7 @@ func TestWhatWasLeftOpenIsEnded(t *testing.T) {
 	}
 }
 
-// answersTo reports whether all of the questions have an answer.
+// answersTo reports whether all questions have an answer.
 func answersTo(questions ...protocol.ID) func(*protocol.Envelope) bool {
 	open := slices.Clone(questions)
 	return func(env *protocol.Envelope) bool {
@@ -107,7 +107,7 @@ func answersTo(questions ...protocol.ID) func(*protocol.Envelope) bool {
 func TestWhichOldQuestionsAreAnswered(t *testing.T) {
 	for _, test := range []struct {
 		how   agent.CatchUp
-		later time.Duration // that the agent comes back
+		later time.Duration // until the agent returns
 		want  string
 	}{
 		{agent.CatchUpOff, 0, "new"},
@@ -154,7 +154,7 @@ func TestWhichOldQuestionsAreAnswered(t *testing.T) {
 	}
 }
 
-// entries counts what the agent reads of the log.
+// entries counts the entries of the log that the agent reads.
 type entries struct {
 	*api.Client
 	read, pages atomic.Int64
@@ -169,8 +169,8 @@ func (e *entries) Envelopes(ctx context.Context, space string, q api.EnvelopeQue
 	return page, err
 }
 
-// Catching up reads a bounded number of entries, however long the log is, and
-// closes what the agent left open before them.
+// Catching up reads a bounded number of entries of a log of any length, and
+// closes work that the agent left unfinished before them.
 func TestAgent_CatchUpIsBounded(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
@@ -207,8 +207,8 @@ func TestAgent_CatchUpIsBounded(t *testing.T) {
 	}
 }
 
-// A request for a tool of the agent stays open until the agent's own response,
-// and a proposal until it is settled.
+// A request for a tool of the agent remains open until the agent's own
+// response, a proposal until it is settled.
 func TestAgent_ResponsesOfOthersCloseNothing(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")

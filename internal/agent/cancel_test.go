@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// slowTools is a real MCP server with one tool, which hangs until its call is
+// slowTools is a real MCP server with one tool, which blocks until its call is
 // cancelled.
 func slowTools(t *testing.T) (tools agent.Tools, hanging, cancelled chan struct{}) {
 	t.Helper()
@@ -61,7 +61,7 @@ func TestCancelledByAPerson(t *testing.T) {
 	all := conversation(t, alice, func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
 	<-hanging
 	send(t, alice, protocol.Envelope{Kind: protocol.KindReasoningCancel, Context: last(all).Context, Payload: []byte(`{"reason":"never mind"}`)})
-	<-cancelled // the tool itself was told
+	<-cancelled // the tool itself was notified
 	rest := conversation(t, alice, answerTo(q))
 	if text := decode(t, last(rest))["message"].(string); !strings.Contains(text, "cancelled by alice: never mind") {
 		t.Errorf("answer %q", text)
@@ -76,7 +76,7 @@ func TestCancelledByAPerson(t *testing.T) {
 	}
 }
 
-// A cancel at top level means the contexts whose start it answers.
+// A cancel at top level closes the contexts whose start it correlates to.
 func TestCancelledByTheIDOfTheStart(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
@@ -207,8 +207,8 @@ func TestTellsItsStatus(t *testing.T) {
 	}
 }
 
-// TestAgent_BusyAsker: of twelve places one asker gets three; another asker's
-// question is taken.
+// TestAgent_BusyAsker: one asker gets three of twelve slots; another asker's
+// question is accepted.
 func TestAgent_BusyAsker(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, carol := join(t, g, "alice"), join(t, g, "carol")

@@ -22,7 +22,7 @@ import (
 type watched struct {
 	*telemetry.Telemetry
 	mu    sync.Mutex
-	sent  bytes.Buffer // bodies, as they came
+	sent  bytes.Buffer // bodies as received
 	spans []*tracepb.Span
 	log   bytes.Buffer
 }
@@ -65,14 +65,14 @@ func (w *watched) receive(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Write takes a line of the log.
+// Write receives a line of the log.
 func (w *watched) Write(line []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.log.Write(line)
 }
 
-// end has what is left exported. It is called once the agent has ended.
+// end exports the remaining spans. It is called after the agent has ended.
 func (w *watched) end(t *testing.T) {
 	t.Helper()
 	if err := w.Close(t.Context()); err != nil {
@@ -90,13 +90,13 @@ func (w *watched) metrics(t *testing.T) string {
 	return page.Body.String()
 }
 
-// branch is a span with those that are within it, in the order of their begin.
+// branch is a span with its children, ordered by start time.
 type branch struct {
 	*tracepb.Span
 	within []*branch
 }
 
-// tree returns the one span that is within no other, with all the others.
+// tree returns the only root span with its descendants.
 func (w *watched) tree(t *testing.T) *branch {
 	t.Helper()
 	all := make(map[string]*branch)
@@ -134,7 +134,7 @@ func (b *branch) add(child *branch) {
 	b.within = append(b.within[:at:at], append([]*branch{child}, b.within[at:]...)...)
 }
 
-// outline is the tree in words: a name, and in brackets what is within.
+// outline formats the tree: a name, then the children in brackets.
 func (b *branch) outline() string {
 	out := b.Name
 	if len(b.within) == 0 {
@@ -150,7 +150,7 @@ func (b *branch) outline() string {
 	return out + ")"
 }
 
-// says holds texts among the span's attributes against those that are wanted.
+// says checks the span's attributes.
 func (b *branch) says(t *testing.T, want map[string]string) {
 	t.Helper()
 	got := make(map[string]string)

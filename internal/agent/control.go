@@ -8,10 +8,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// errRestarted is why questions end when the agent is restarted.
+// errRestarted is the cause that ends questions when the agent is restarted.
 var errRestarted = errors.New("the agent was restarted")
 
-// obey carries out a request to the agent as a participant.
+// obey handles a control envelope addressed to the agent.
 func (a *Agent) obey(env *protocol.Envelope) verdict {
 	switch env.Kind {
 	case protocol.KindParticipantShutdown:
@@ -43,7 +43,7 @@ func (a *Agent) answerControl(env *protocol.Envelope, kind protocol.Kind, payloa
 	})
 }
 
-// pauseOf returns how long a pause is to last; 0 means until it is ended.
+// pauseOf returns the duration of a pause; 0: until it is resumed.
 func pauseOf(env *protocol.Envelope) time.Duration {
 	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -52,14 +52,14 @@ func pauseOf(env *protocol.Envelope) time.Duration {
 	return protocol.PauseDuration(doc.Root())
 }
 
-// forget removes messages of the conversation: entries of them, or half if the
-// request has none, the oldest first unless its direction is newest.
+// forget removes messages of the conversation: the number in entries, or half
+// if the request has none; the oldest first unless direction is newest.
 func (a *Agent) forget(env *protocol.Envelope) {
 	var p struct {
 		Direction string  `json:"direction"`
 		Entries   float64 `json:"entries"`
 	}
-	_ = json.Unmarshal(env.Payload, &p) // the payload is free: without these fields, the defaults
+	_ = json.Unmarshal(env.Payload, &p) // without these fields the defaults apply
 	n := (len(a.talk.said) + 1) / 2
 	if p.Entries >= 1 {
 		n = int(min(p.Entries, float64(len(a.talk.said))))
@@ -71,13 +71,13 @@ func (a *Agent) forget(env *protocol.Envelope) {
 	a.talk.drop(n)
 }
 
-// compact removes the oldest messages of the conversation until target_tokens are
-// left, or half of it, and returns the payload of compact-done.
+// compact removes the oldest messages of the conversation until target_tokens
+// remain, or half of it, and returns the payload of compact-done.
 func (a *Agent) compact(env *protocol.Envelope) json.RawMessage {
 	var p struct {
 		Target *float64 `json:"target_tokens"`
 	}
-	_ = json.Unmarshal(env.Payload, &p) // the payload is free: without a target, the default
+	_ = json.Unmarshal(env.Payload, &p) // without a target the default applies
 	before, messages := a.talk.tokens(), len(a.talk.said)
 	target := float64(before / 2)
 	if p.Target != nil {
@@ -93,8 +93,8 @@ func (a *Agent) compact(env *protocol.Envelope) json.RawMessage {
 	return object(field{"status", "compacted"}, field{"freed_messages", freed}, field{"freed_tokens", before - a.talk.tokens()})
 }
 
-// restart gives up all questions and clears the conversation. The process, its
-// connection and its tool servers stay.
+// restart cancels all questions and clears the conversation. The process, its
+// connection and its tool servers remain.
 func (a *Agent) restart() {
 	a.talk.said = nil
 	a.mu.Lock()
@@ -104,8 +104,8 @@ func (a *Agent) restart() {
 	}
 }
 
-// status returns the payload of participant.status. An empty state stands for
-// what the agent does now.
+// status returns the payload of participant.status. An empty state means the
+// current activity.
 func (a *Agent) status(state string) json.RawMessage {
 	a.mu.Lock()
 	contexts := make([]protocol.ContextPath, 0, len(a.running))

@@ -26,8 +26,8 @@ func controlled(t *testing.T, g *meuptest.Gateway, kind protocol.Kind, payload s
 	return last(all).Kind, decode(t, last(all))
 }
 
-// forget, compact, clear and restart change what the agent remembers of the
-// conversation, and are answered.
+// forget, compact, clear and restart change the stored conversation, and are
+// answered.
 func TestAgent_MemoryControls(t *testing.T) {
 	const status, done = protocol.KindParticipantStatus, protocol.KindParticipantCompactDone
 	tests := []struct {
@@ -35,7 +35,7 @@ func TestAgent_MemoryControls(t *testing.T) {
 		payload  string
 		answer   protocol.Kind
 		fields   string // of the answer
-		remember string // numbers of the messages that are left
+		remember string // numbers of the remaining messages
 	}{
 		{protocol.KindParticipantForget, `{"direction":"oldest","entries":1}`, status, "status:idle messages_in_context:3", "2 3 4"},
 		{protocol.KindParticipantForget, `{"direction":"newest","entries":3}`, status, "status:idle messages_in_context:1", "1"},
@@ -80,8 +80,8 @@ func TestAgent_MemoryControls(t *testing.T) {
 	}
 }
 
-// restart gives up the questions under way: their contexts are closed, their
-// askers are told.
+// restart cancels the questions in progress: their contexts are closed, their
+// askers are notified.
 func TestAgent_Restart(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")

@@ -13,18 +13,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// plainCode is a provider's word for a fault that may be repeated in public.
+// plainCode matches a provider's error code that is safe to publish.
 var plainCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
 
-// errTakenOver is why a question ends that another process of the same
-// participant goes on with.
+// errTakenOver is the cause that ends a question when another process of the
+// same participant continues it.
 var errTakenOver = errors.New("another process of this agent goes on with it")
 
-// errPlannerFailed is what becomes of a planner that panics.
+// errPlannerFailed replaces the panic of a planner.
 var errPlannerFailed = errors.New("the planner failed")
 
-// explain says a cause in words for the space. What others wrote into an error
-// (addresses of this network, what a provider quotes) is for the log alone.
+// explain describes a cause for the space. Text from elsewhere in an error
+// (addresses of this network, quotes from a provider) is written only to the
+// log.
 func explain(cause error) string {
 	var (
 		refusal *protocol.Error
@@ -57,8 +58,8 @@ func explain(cause error) string {
 	return "something went wrong that my log tells more about"
 }
 
-// forLog is an error for the operator's log: whoever wrote a part of it may have
-// quoted a key.
+// forLog formats an error for the operator's log. Secrets are masked, because
+// the error may quote a key.
 func (a *Agent) forLog(err error) string {
 	if a.mask == nil {
 		return explain(err)

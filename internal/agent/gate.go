@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// recheck is how long a paused agent waits for its resume before it asks the
-// gateway again: a pause may end in ways that the agent does not hear of.
+// recheck is the time after which a paused agent without a resume tries again:
+// a pause may end in ways that the agent is not notified of.
 const recheck = 5 * time.Second
 
-// gate holds an agent back that was paused. The zero gate is open.
+// gate blocks the sends of a paused agent. The zero gate is open.
 type gate struct {
 	mu     sync.Mutex
 	shut   chan struct{} // closed when the gate opens; nil while it is open
-	until  time.Time     // when it opens by itself; zero: it does not
-	opened int           // times that it was opened
+	until  time.Time     // when it opens automatically; zero: never
+	opened int           // number of times it was opened
 }
 
-// close closes the gate, for a time if that is above 0.
+// close closes the gate; a positive duration bounds it.
 func (g *gate) close(during time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -51,16 +51,17 @@ func (g *gate) closed() bool {
 	return g.shut != nil && (g.until.IsZero() || time.Now().Before(g.until))
 }
 
-// mark is to be taken before something is said that may be refused.
+// mark returns the generation of the gate. It must be read before a send that
+// may be refused.
 func (g *gate) mark() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.opened
 }
 
-// wait returns when the gate opens, after a while at the latest, or with ctx's
-// error. Where it has opened since the mark, the refusal is an old one, and
-// there is nothing to wait for.
+// wait returns when the gate opens, after recheck at the latest, or with ctx's
+// error. If the gate was opened after the mark, the refusal is outdated and
+// wait returns at once.
 func (g *gate) wait(ctx context.Context, mark int) error {
 	g.mu.Lock()
 	if g.opened != mark {

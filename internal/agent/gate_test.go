@@ -14,8 +14,8 @@ import (
 func TestGate(t *testing.T) {
 	for name, test := range map[string]struct {
 		do   func(*gate) (mark int)
-		gone error         // why nobody waits any more
-		want time.Duration // that the wait takes
+		gone error         // why the wait ends
+		want time.Duration // of the wait
 		shut bool          // afterwards
 	}{
 		"a refusal, and nothing else is heard": {(*gate).mark, nil, recheck, false},
@@ -76,7 +76,7 @@ func TestAPauseThatHasEndedIsNone(t *testing.T) {
 			t.Errorf("waited %s behind it, %v", time.Since(begun), err)
 		}
 		g.close(time.Second)
-		g.close(0) // the last word holds
+		g.close(0) // the last call wins
 		time.Sleep(time.Hour)
 		if !g.closed() {
 			t.Error("a pause without an end has ended")
@@ -84,8 +84,8 @@ func TestAPauseThatHasEndedIsNone(t *testing.T) {
 	})
 }
 
-// TestOwn_Bounded: of more than maxOwn ids the oldest are forgotten, not those
-// under way.
+// TestOwn_Bounded: beyond maxOwn ids the oldest are evicted, not the pending
+// ones.
 func TestOwn_Bounded(t *testing.T) {
 	var o own
 	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }

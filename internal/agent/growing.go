@@ -16,16 +16,16 @@ var descriptions = map[llm.DeltaKind]string{llm.TextDelta: "a thought that grows
 
 // Bounds of a stream.
 const (
-	streamPause = 100 * time.Millisecond // between two pieces
-	streamBytes = 64 << 10               // of all; the rest comes with the whole
+	streamPause = 100 * time.Millisecond // between two chunks
+	streamBytes = 64 << 10               // per stream; the complete thought contains the rest
 )
 
-// growing sends a thought out as stream.data while it grows. What is not kept
-// in the log is not masked there either, so it is masked here: the text so far
-// passes the pipeline, and only what can no longer change goes out, up to the
-// last space.
+// growing streams a thought as stream.data while the model generates it. The
+// gateway masks only logged envelopes, so the agent masks streamed text: the
+// text so far passes the masking pipeline, and only the part that can no longer
+// change is sent, up to the last space.
 //
-// It has one goroutine, from the first piece to the end.
+// One goroutine runs from the first chunk to the end.
 type growing struct {
 	a    *Agent
 	p    *problem
@@ -33,19 +33,19 @@ type growing struct {
 
 	mu   sync.Mutex
 	text strings.Builder
-	full bool // text is all that fits; what comes behind it would leave a hole
+	full bool // text has reached streamBytes; later chunks are dropped, because they would leave a gap
 
-	ended chan struct{} // closed by end, which waits for done; nil before the first piece
+	ended chan struct{} // closed by end, which waits for done; nil before the first chunk
 	done  chan struct{}
 
-	// Owned by the goroutine, and by end behind it.
-	sent    string // of the masked text
-	stream  string // "" until the first piece
-	refused bool   // the stream was not opened, as far as is known: nothing goes out
+	// Owned by the goroutine, and by end after it.
+	sent    string // prefix of the masked text that was sent
+	stream  string // "" until the first chunk
+	refused bool   // the stream was refused or its state is unknown; nothing is sent
 }
 
-// aloud are the two streams of a decision in the making: what the model says,
-// and what it thinks, which only some operators share.
+// aloud holds the two streams of a decision in progress: the model's text, and
+// its thinking, which is streamed only with ShowThinking.
 type aloud struct{ said, thought *growing }
 
 func (a *Agent) newAloud(p *problem) *aloud {
@@ -63,20 +63,21 @@ func (l *aloud) add(d llm.Delta) {
 	}
 }
 
-// begin is told that a model is asked: what it said before is another thought.
+// begin is called when a model is queried. It ends the streams, because earlier
+// text belongs to another thought.
 func (l *aloud) begin(contextwindow.Goal) { l.end() }
 
-// end returns the ids of the streams.
+// end closes both streams and returns their ids.
 func (l *aloud) end() (s streams) {
 	s.said, s.thought = l.said.end(), l.thought.end()
 	return s
 }
 
-// streams are those on which a decision has gone out already; "" for none.
+// streams are the ids of the streams that carried a decision; "" for none.
 type streams struct{ said, thought string }
 
-// add takes a piece of what a model says. Add, begin and end are called by one
-// goroutine.
+// add appends a chunk of the model's output. Add, begin and end are called by
+// one goroutine.
 func (g *growing) add(d llm.Delta) {
 	g.mu.Lock()
 	g.full = g.full || g.text.Len()+len(d.Text) > streamBytes
@@ -104,9 +105,9 @@ func (g *growing) run(ended, done chan struct{}) {
 	}
 }
 
-// end sends the rest and closes the stream. It returns the stream's id; ""
-// when there was none, since the whole was there before the first piece of it
-// would have gone out, or since the stream was not admitted.
+// end sends the rest and closes the stream. It returns the stream's id, or ""
+// if the decision was complete before the first chunk was sent or the stream
+// was not admitted.
 func (g *growing) end() string {
 	if g.ended == nil {
 		return ""
@@ -126,7 +127,7 @@ func (g *growing) end() string {
 	return stream
 }
 
-// flush sends what has come since.
+// flush sends the text added since the last flush.
 func (g *growing) flush(last bool) {
 	if g.refused {
 		return
@@ -140,7 +141,7 @@ func (g *growing) flush(last bool) {
 	}
 	fresh, ok := strings.CutPrefix(masked, g.sent)
 	if !ok || fresh == "" {
-		return // what went out already looks otherwise now: the whole follows
+		return // the masked form of the sent text changed; the complete thought follows
 	}
 	if g.stream == "" && !g.open() {
 		return
@@ -149,7 +150,7 @@ func (g *growing) flush(last bool) {
 	_, _ = g.tell(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", fresh})
 }
 
-// open opens the stream and reports whether it is there.
+// open opens the stream and reports whether it was admitted.
 func (g *growing) open() bool {
 	g.stream = string(g.a.opts.NewID())
 	pending, err := g.tell(protocol.KindStreamOpen, field{"stream_id", g.stream}, field{"content_type", "text/markdown"}, field{"description", descriptions[g.kind]})
@@ -162,7 +163,7 @@ func (g *growing) open() bool {
 	g.refused = true
 	var refusal *protocol.Error
 	if errors.As(err, &refusal) || pending == nil {
-		g.stream = "" // there is nothing to close
+		g.stream = "" // never opened, so there is nothing to close
 	}
 	if _, fatal := refusalOf(err); fatal == nil && g.a.mute.CompareAndSwap(false, true) {
 		g.a.log.Info("thoughts are not streamed", "err", err)
@@ -170,7 +171,8 @@ func (g *growing) open() bool {
 	return false
 }
 
-// tell sends without waiting. An agent that may not stream does without.
+// tell sends without waiting. The result of a send may be ignored, because
+// streams are optional.
 func (g *growing) tell(kind protocol.Kind, fields ...field) (*client.Pending, error) {
 	return g.a.opts.Space.SendAsync(g.p.ctx, g.p.inside(kind, fields...))
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// overheard is a space in which what an agent sends of streams is noted.
+// overheard is a space that records the stream envelopes that an agent sends.
 type overheard struct {
 	*client.Client
-	opened chan struct{} // told of every stream.open
+	opened chan struct{} // notified of every stream.open
 
 	mu    sync.Mutex
 	kinds []protocol.Kind
 }
 
-// SendAsync notes and sends.
+// SendAsync records and sends.
 func (o *overheard) SendAsync(ctx context.Context, env protocol.Envelope) (*client.Pending, error) {
 	if strings.HasPrefix(string(env.Kind), "stream") {
 		o.mu.Lock()
@@ -38,8 +38,9 @@ func (o *overheard) SendAsync(ctx context.Context, env protocol.Envelope) (*clie
 	return pending, err
 }
 
-// growingIn has an agent say some pieces, the first one until its stream is
-// about to open, and returns the answer and everything else that alice got.
+// growingIn runs an agent whose model sends some chunks, the first until its
+// stream is about to open. It returns the answer and all other text that alice
+// received.
 func growingIn(t *testing.T, config string, pieces ...string) (o *overheard, answer *protocol.Envelope, grown string) {
 	t.Helper()
 	g := meuptest.Start(t, config)
@@ -100,8 +101,8 @@ func TestAnswerNamesTheStreamOnWhichItGrew(t *testing.T) {
 	}
 }
 
-// What comes behind a piece that has no room would make a text that nobody
-// said.
+// A chunk after one that was dropped would produce a text that the model never
+// generated.
 func TestStreamThatIsFullStaysFull(t *testing.T) {
 	_, _, grown := growingIn(t, mayStream, "begin ", strings.Repeat("long ", 14_000), "END ")
 	if grown != "begin " {

@@ -16,8 +16,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// remembering answers "noted: " and the question, and keeps the history that
-// each question was put with.
+// remembering answers "noted: " and the question, and keeps the history of each
+// question.
 type remembering struct {
 	mu      sync.Mutex
 	history map[string][]llm.Message // by question
@@ -73,13 +73,13 @@ func TestHistoryIsWhatTheAskerHasHeard(t *testing.T) {
 		"@planner a public matter": lines(public[:1]...),
 		"alice's secret":           lines(public...),
 		"carol's secret":           lines(public...),
-		// Nothing of what was said to some alone comes up before all.
+		// Private chats are not disclosed to all.
 		"@planner another public matter": lines(public...),
 		"alice's second secret": lines(append(public[:3:3],
 			"user| alice: alice's secret", "assistant| noted: alice's secret",
 			"user| alice: to two", "assistant| noted: to two",
 			"user| carol: @planner another public matter", "assistant| noted: @planner another public matter")...),
-		// Carol has not heard alice's secrets, nor alice hers.
+		// Carol has not received alice's secrets, nor alice hers.
 		"again to two": lines(append(public[:3:3],
 			"user| alice: to two", "assistant| noted: to two",
 			"user| carol: @planner another public matter", "assistant| noted: @planner another public matter")...),
@@ -110,7 +110,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// One that comes back has read what was said before.
+// An agent that rejoins has read the earlier chats.
 func TestHistoryIsReadFromTheLog(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")

@@ -6,28 +6,28 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// inbox hands what answers the agent's own requests and proposals to whoever
-// waits for it.
+// inbox delivers envelopes that correlate to the agent's own requests and
+// proposals to the goroutines that wait for them.
 type inbox struct {
 	mu    sync.Mutex
 	boxes map[protocol.ID]*box
 }
 
-// box takes what correlates to one envelope.
+// box receives the envelopes that correlate to one envelope.
 type box struct {
 	in chan protocol.Envelope
-	// follow are the requests that have come in: what answers them is expected
-	// too, from the moment on in which they are seen.
+	// follow are the received requests. Their responses are expected too, from
+	// the time each request is received.
 	follow []protocol.ID
 }
 
-// maxUnread bounds what waits for one reader: an answer or two, and who comes
-// and goes meanwhile. What finds no room is left out; the reader has a time
-// limit of its own.
+// maxUnread bounds the queue of one box: a few responses, and presence notices
+// in between. If the queue is full, envelopes are dropped; the reader has its
+// own timeout.
 const maxUnread = 16
 
-// expect opens a box for what correlates to id. It is called before that is
-// sent, so that no answer can be too early.
+// expect opens a box for envelopes that correlate to id. Call it before sending
+// the envelope, so that no response is missed.
 func (in *inbox) expect(id protocol.ID) <-chan protocol.Envelope {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -46,7 +46,7 @@ func (in *inbox) expectLocked(id protocol.ID) *box {
 	return b
 }
 
-// release closes a box, and those of the requests that came into it.
+// release closes a box and the boxes of the requests received in it.
 func (in *inbox) release(id protocol.ID) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -58,9 +58,9 @@ func (in *inbox) release(id protocol.ID) {
 	}
 }
 
-// deliver hands an envelope to those who wait for what it answers, and
-// presence to everybody. It reports whether anybody has taken it as an answer.
-// It never waits.
+// deliver passes an envelope to the boxes that it correlates to, and presence
+// to every box. It reports whether a box accepted it as an answer. It does not
+// block.
 func (in *inbox) deliver(env *protocol.Envelope) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -20,9 +20,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// idle asks agents for their status until none has anything to do any more,
-// and returns what was said meanwhile. Whatever was said before has been heard
-// by then.
+// idle requests the status of agents until none has work, and returns the
+// envelopes in between. Every earlier envelope has been received by then.
 func idle(t *testing.T, c *client.Client, agents ...protocol.ParticipantID) []protocol.Envelope {
 	t.Helper()
 	var all []protocol.Envelope
@@ -41,7 +40,7 @@ func idle(t *testing.T, c *client.Client, agents ...protocol.ParticipantID) []pr
 	return all
 }
 
-// payloads are those of a conversation, one a line.
+// payloads returns the payloads of a conversation, one per line.
 func payloads(all []protocol.Envelope) string {
 	var b strings.Builder
 	for i := range all {
@@ -50,7 +49,7 @@ func payloads(all []protocol.Envelope) string {
 	return b.String()
 }
 
-// responses are the responses in a conversation, decoded.
+// responses returns the decoded responses of a conversation.
 func responses(t *testing.T, all []protocol.Envelope) []map[string]any {
 	t.Helper()
 	var list []map[string]any
@@ -75,7 +74,7 @@ func TestTenMegabytesAreAResultLikeAnyOther(t *testing.T) {
 		}
 		return d, err
 	})})
-	for range 2 { // it goes on
+	for range 2 { // it continues
 		question := ask(t, alice, "how much?")
 		all := conversation(t, alice, answerTo(question))
 		checkShape(t, question, all)
@@ -92,12 +91,13 @@ func TestTenMegabytesAreAResultLikeAnyOther(t *testing.T) {
 	}
 }
 
-// crashingEnv makes this test binary an MCP server with a tool that ends it.
+// crashingEnv makes this test binary an MCP server with a tool that terminates
+// it.
 const crashingEnv = "MEUP_TEST_CRASHING_SERVER"
 
 func TestMCPServerThatCrashes(*testing.T) {
 	if os.Getenv(crashingEnv) == "" {
-		return // it is a part of the test below
+		return // part of the test below
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "crashing", Version: "1"}, nil)
 	type query struct {
@@ -123,7 +123,7 @@ func crashing(t *testing.T) agent.Tools {
 	return started(t, mcptools.Server{Command: []string{self, "-test.run=^TestMCPServerThatCrashes$"}, Env: append(os.Environ(), crashingEnv+"=1")})
 }
 
-// bounded gives a tool that hangs less time than it wants.
+// bounded gives a tool that blocks a short timeout.
 func bounded(t *testing.T) agent.Tools {
 	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "hanging", Version: "1"}, nil)
@@ -146,7 +146,7 @@ func TestWhatGoesWrongWithAToolIsItsResult(t *testing.T) {
 	for name, test := range map[string]struct {
 		tools        agent.Tools
 		call, with   string
-		want, answer string // in the response, and what the planner is told
+		want, answer string // in the response, and for the planner
 	}{
 		"the tool reports an error": {
 			oneTool(t, "search_faults", func(context.Context) (string, error) { return "", errors.New("out of paper") }), "search_faults", `{"query":"x"}`,
@@ -173,7 +173,7 @@ func TestWhatGoesWrongWithAToolIsItsResult(t *testing.T) {
 			g := meuptest.Start(t, config)
 			alice := join(t, g, "alice")
 			employ(t, g, "planner", agent.Options{Tools: test.tools, OwnToolsOnly: true, Planner: once(callOf(test.call, test.with))})
-			for range 2 { // and it goes on
+			for range 2 { // it continues
 				question := ask(t, alice, "well?")
 				all := conversation(t, alice, answerTo(question))
 				checkShape(t, question, all)
@@ -205,7 +205,7 @@ func TestAServerThatCrashedIsThereAgain(t *testing.T) {
 	}
 }
 
-// naming answers whatever it is asked with a question to another agent.
+// naming answers every question with a question to another agent.
 func naming(other string) deciding {
 	return func(context.Context, planner.State) (planner.Decision, error) {
 		return planner.Decision{Action: contextwindow.Finish, Answer: "@" + other + " what do you think?", Conclusion: "asked"}, nil
@@ -238,7 +238,8 @@ func TestTwoAgentsThatNameEachOtherComeToAnEnd(t *testing.T) {
 	}
 }
 
-// An agent that names nobody's question cannot be counted by what answers what.
+// The questions of an agent whose chats correlate to nothing cannot be counted
+// by correlation.
 func TestAnAgentThatAsksForEverIsLeftAlone(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, critic := join(t, g, "alice"), join(t, g, "critic")

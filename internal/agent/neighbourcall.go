@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// callNeighbour waits for the response of the participant whose tool it is.
-// The request is in the log already.
+// callNeighbour waits for the response of the participant that owns the tool.
+// The request is already in the log.
 func (a *Agent) callNeighbour(ctx context.Context, x *action) contextwindow.Result {
 	env, why := a.await(ctx, x.request.ID, x.request.To)
 	if env != nil {
@@ -28,8 +28,9 @@ func (a *Agent) callNeighbour(ctx context.Context, x *action) contextwindow.Resu
 	return failed(why.Error())
 }
 
-// await returns the response to a request that somebody was asked to answer,
-// from one of those (anybody, if there are none), or why there will be none.
+// await returns the response to a request from one of the participants in asked
+// (from any participant if asked is empty), or the reason why there is no
+// response.
 func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol.ParticipantID) (*protocol.Envelope, error) {
 	answer := a.inbox.expect(request)
 	timeout := time.NewTimer(a.opts.ToolTimeout)
@@ -54,8 +55,8 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 	}
 }
 
-// absence begins or ends the time for which somebody may be away: a lost
-// connection is not the end yet.
+// absence starts or stops the timer for a participant that left: a lost
+// connection may be restored.
 func (*Agent) absence(gone <-chan time.Time, env *protocol.Envelope, who protocol.ParticipantID) <-chan time.Time {
 	var p protocol.Presence
 	if json.Unmarshal(env.Payload, &p) != nil || p.Participant.ID != who {
@@ -70,7 +71,8 @@ func (*Agent) absence(gone <-chan time.Time, env *protocol.Envelope, who protoco
 	return gone
 }
 
-// cancellation tells the owner of a tool that nobody waits for it any more.
+// cancellation builds the notification to the tool's owner that the agent no
+// longer waits for the response.
 func (x *action) cancellation() protocol.Envelope {
 	return protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: x.request.To, Context: x.p.path,

@@ -12,48 +12,50 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is found out about the tools of others.
+// Bounds for listing the tools of other participants.
 const (
-	maxNeighbours = 64               // participants that are asked
+	maxNeighbours = 64               // participants that are queried
 	maxListPages  = 10               // of one participant's tools
 	maxOffered    = 256              // tools of one participant
 	maxToolBytes  = 1 << 20          // of their names, descriptions and schemas
 	listTime      = 10 * time.Second // for one participant to list its tools
-	// listPatience bounds how long a question waits for the lists of participants
-	// that serve tools. It does not wait for the others, most of which are people
-	// and never answer.
+	// listPatience bounds how long a question waits for the lists of
+	// participants known to serve tools. It does not wait for other
+	// participants, most of which are people and never respond.
 	listPatience = time.Second
-	// relistPause is the least time between two requests for the tools of one
-	// participant, however often it announces that they have changed.
+	// relistPause is the minimum interval between two queries of one
+	// participant, no matter how often it announces changes.
 	relistPause = 5 * time.Second
-	// absence is how long somebody who was asked for something may be away.
+	// absence is how long a participant may be disconnected before a pending
+	// request to it fails.
 	absence = 2 * time.Second
 )
 
-// neighbours knows the tools that the other participants offer.
+// neighbours stores the tools that the other participants offer.
 type neighbours struct {
 	mu     sync.Mutex
 	offers map[protocol.ParticipantID]*offer
 }
 
-// offer is what one participant has said about its tools.
+// offer is the list of tools of one participant, with the state of the query
+// for it.
 type offer struct {
-	since   time.Time // asked
+	since   time.Time // start of the last query
 	settled chan struct{}
-	tools   []mcptools.Tool // of before, until settled
+	tools   []mcptools.Tool // of the previous query until settled
 	here    bool
-	serves  bool // it has declared that it serves tools
-	asking  bool // a goroutine asks it, or pauses before it may ask again
-	changed bool // it came or announced a change while asking
-	silent  int  // times it has not answered
+	serves  bool // it declared that it serves tools
+	asking  bool // a goroutine queries it, or pauses before the next query
+	changed bool // it joined or announced a change while asking
+	silent  int  // consecutive queries without a response
 }
 
-// maxSilent is how often somebody who does not answer is asked again when he
-// comes back: people have no tools, and need not be reminded of it.
+// maxSilent bounds the queries without a response. A participant at the bound
+// is not queried when it joins again, because it is probably a person.
 const maxSilent = 2
 
-// meet takes note of who is here, and returns those who are to be asked: who
-// might answer, and has just come.
+// meet records the present participants and returns those to query:
+// participants that have just joined and may respond.
 func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -66,7 +68,7 @@ func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participan
 		before[id], o.here, o.serves = o.here, present[id], serves[id]
 	}
 	var ask []protocol.ParticipantID
-	for _, declared := range []bool{true, false} { // hosts first: there is room for maxNeighbours
+	for _, declared := range []bool{true, false} { // declared hosts first, because maxNeighbours bounds the table
 		for _, p := range here {
 			if p.ID == you || before[p.ID] || serves[p.ID] != declared || !declared && !mayAnswer(p.Capabilities) {
 				continue
@@ -81,7 +83,7 @@ func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participan
 
 func servesTools(p protocol.Participant) bool { return slices.Contains(p.Serves, protocol.ServesTools) }
 
-// renew reports whether a participant that says so itself is to be asked again.
+// renew reports whether to query a participant that announced a change.
 func (n *neighbours) renew(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,8 +94,8 @@ func (n *neighbours) renew(id protocol.ParticipantID, now time.Time) bool {
 	return n.beginLocked(id, serves, now)
 }
 
-// beginLocked begins to ask a participant, unless that is under way or of no
-// use.
+// beginLocked starts a query, unless one is in progress or the participant does
+// not respond. It reports whether the caller must send it.
 func (n *neighbours) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
 	o := n.offers[id]
 	switch {
@@ -114,9 +116,9 @@ func (n *neighbours) beginLocked(id protocol.ParticipantID, serves bool, now tim
 	return true
 }
 
-// evictLocked makes room: of the participants that have left it removes the one
-// that was asked longest ago. A participant that serves tools also displaces one
-// that does not. It reports whether there was one.
+// evictLocked evicts the absent participant with the oldest query. A
+// participant that serves tools also evicts a present one that is not known to
+// serve any. It reports whether an entry was evicted.
 func (n *neighbours) evictLocked(serves bool) bool {
 	var oldest protocol.ParticipantID
 	for id, o := range n.offers {
@@ -128,8 +130,8 @@ func (n *neighbours) evictLocked(serves bool) bool {
 	return oldest != ""
 }
 
-// known reports whether the participant is known to serve tools: it has declared
-// so, or has listed some before.
+// known reports whether the participant is known to serve tools: it declared
+// so, or has listed tools before.
 func (o *offer) known() bool { return o.serves || len(o.tools) > 0 }
 
 func isClosed(c chan struct{}) bool {
@@ -141,8 +143,9 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// again ends the asking of a participant, unless it has to be asked once more:
-// it is present, and came or announced a change in the meantime.
+// again ends the query of a participant, unless a new query is required: the
+// participant is present, and joined or announced a change in the meantime. It
+// reports whether to query again.
 func (n *neighbours) again(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -151,7 +154,8 @@ func (n *neighbours) again(id protocol.ParticipantID, now time.Time) bool {
 	return o.here && o.changed && n.beginLocked(id, o.serves, now)
 }
 
-// settle ends the asking. Silent: there was no answer.
+// settle stores the result of a query. silent means that the participant did
+// not respond.
 func (n *neighbours) settle(id protocol.ParticipantID, tools []mcptools.Tool, silent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -168,7 +172,7 @@ func (n *neighbours) settle(id protocol.ParticipantID, tools []mcptools.Tool, si
 	close(o.settled)
 }
 
-// bounded are the first of the tools, as many as a neighbour may offer.
+// bounded truncates a list of tools to maxOffered and maxToolBytes.
 func bounded(tools []mcptools.Tool) []mcptools.Tool {
 	bytes := 0
 	for i, t := range tools {
@@ -180,7 +184,8 @@ func bounded(tools []mcptools.Tool) []mcptools.Tool {
 	return tools
 }
 
-// forget makes a participant one that has just come.
+// forget marks a participant as absent, so that it counts as new when it is
+// next seen.
 func (n *neighbours) forget(id protocol.ParticipantID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -189,8 +194,8 @@ func (n *neighbours) forget(id protocol.ParticipantID) {
 	}
 }
 
-// wait returns when the participants that are known to serve tools, and were
-// asked less than listPatience ago, have answered or listPatience is over.
+// wait returns when every present participant known to serve tools, and queried
+// less than listPatience ago, has responded, or when listPatience has passed.
 func (n *neighbours) wait(ctx context.Context, now time.Time) {
 	n.mu.Lock()
 	var open []chan struct{}
@@ -217,8 +222,8 @@ func (n *neighbours) wait(ctx context.Context, now time.Time) {
 	}
 }
 
-// offered returns the tools of the participants that are present, ordered by
-// owner; of the tools of one owner with the same name, the first.
+// offered returns the tools of the present participants, ordered by owner. If
+// an owner lists a name twice, the first tool is used.
 func (n *neighbours) offered() []offeredTool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -242,8 +247,9 @@ func (n *neighbours) offered() []offeredTool {
 	return list
 }
 
-// mayAnswer reports whether capabilities could allow mcp.response. It errs on
-// the generous side.
+// mayAnswer reports whether capabilities could allow mcp.response. It may
+// report true for a participant that cannot respond, but never false for one
+// that can.
 func mayAnswer(capabilities []json.RawMessage) bool {
 	return slices.ContainsFunc(capabilities, func(c json.RawMessage) bool {
 		pattern, ok := kindPattern(c)
@@ -251,7 +257,7 @@ func mayAnswer(capabilities []json.RawMessage) bool {
 	})
 }
 
-// kindPattern reads which kinds a capability is about; a denial is about none.
+// kindPattern parses the kind pattern of a capability; a denial has none.
 func kindPattern(capability json.RawMessage) (protocol.KindPattern, bool) {
 	kind := kindOf(capability)
 	if kind == "" {
@@ -261,7 +267,7 @@ func kindPattern(capability json.RawMessage) (protocol.KindPattern, bool) {
 	return pattern, err == nil
 }
 
-// meet asks whoever has come for their tools.
+// meet queries the participants that have joined for their tools.
 func (a *Agent) meet(work context.Context) {
 	if a.opts.OwnToolsOnly || a.unasked.Load() {
 		return
@@ -271,8 +277,8 @@ func (a *Agent) meet(work context.Context) {
 	}
 }
 
-// interview asks a participant for its tools, and asks again after relistPause
-// when it has announced a change meanwhile.
+// interview queries a participant for its tools, and repeats the query after
+// relistPause if the participant announced a change in the meantime.
 func (a *Agent) interview(work context.Context, id protocol.ParticipantID) {
 	for {
 		a.listTools(work, id)
@@ -326,7 +332,7 @@ func (a *Agent) listTools(work context.Context, id protocol.ParticipantID) {
 	a.neighbours.settle(id, tools, silent)
 }
 
-// notAsking leaves the others alone until the rights have changed.
+// notAsking stops the queries until the rights change.
 func (a *Agent) notAsking(id protocol.ParticipantID, err error) {
 	if a.unasked.CompareAndSwap(false, true) {
 		a.log.Info("the others are not asked for their tools", "err", err)

@@ -42,8 +42,8 @@ func TestThoseWhoLeftMakeRoomForThoseWhoCome(t *testing.T) {
 	if asked := meet(guests(0, maxNeighbours+2)); len(asked) != 0 {
 		t.Errorf("asked %v, although nobody has left", asked)
 	}
-	// One leaves: one of those who have come is asked, and nobody is dropped
-	// who is here, wherever in the list he stands.
+	// One leaves: one of the new participants is queried, and no present
+	// participant is evicted, wherever it is in the list.
 	first := guests(maxNeighbours+2, maxNeighbours+3)
 	if asked := meet(append(first, guests(1, maxNeighbours)...)); fmt.Sprint(asked) != fmt.Sprintf("[guest%d]", maxNeighbours+2) {
 		t.Errorf("asked %v", asked)
@@ -52,7 +52,7 @@ func TestThoseWhoLeftMakeRoomForThoseWhoCome(t *testing.T) {
 	if kept != maxNeighbours || n.offers["guest0"] != nil {
 		t.Errorf("the tools of %d are known", kept)
 	}
-	// All leave, and as many others come.
+	// All leave, and as many others join.
 	if asked := meet(guests(100, 100+maxNeighbours)); len(asked) != maxNeighbours {
 		t.Errorf("%d were asked", len(asked))
 	}
@@ -79,8 +79,8 @@ func TestWhatOneNeighbourOffersIsBounded(t *testing.T) {
 	}
 }
 
-// TestNeighbours_ChangeStorm: however often a participant announces that its
-// tools have changed, it is asked once at a time, and once more at the end.
+// TestNeighbours_ChangeStorm: a participant that announces many changes is
+// queried once at a time, and once at the end.
 func TestNeighbours_ChangeStorm(t *testing.T) {
 	now := time.Unix(0, 0)
 	var n neighbours
@@ -127,7 +127,7 @@ func TestToolbox_NamesOfOthers(t *testing.T) {
 		name    string
 		own     []string
 		offered [][]offeredTool
-		want    map[string]tool // what a name may mean
+		want    map[string]tool // expected meaning of a name
 		absent  []string
 	}{
 		{"no clash", []string{"own"}, [][]offeredTool{offer("files", "read")},
@@ -170,8 +170,8 @@ func host(id protocol.ParticipantID) protocol.Participant {
 	return protocol.Participant{ID: id, Serves: []string{protocol.ServesTools}}
 }
 
-// A question waits for the lists of participants that are known to serve tools,
-// for listPatience at most, and not for those of other participants.
+// A question waits for the lists of participants known to serve tools, for at
+// most listPatience, and not for those of other participants.
 func TestNeighbours_WaitForHostsOnly(t *testing.T) {
 	some := []mcptools.Tool{{Name: "read"}}
 	tests := []struct {

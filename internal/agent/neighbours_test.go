@@ -22,14 +22,14 @@ import (
 type keeper struct {
 	c    *client.Client
 	stop func()
-	seen chan protocol.Envelope // what it was asked but tools/list
+	seen chan protocol.Envelope // requests except tools/list
 
-	listed chan struct{} // closed once it has told its tools
+	listed chan struct{} // closed after it has listed its tools
 	once   sync.Once
 }
 
-// keep answers requests: tools/list in two pages, and calls by answer, whose
-// empty result stands for silence.
+// keep answers requests: tools/list in two pages, and calls by answer; an empty
+// result means no response.
 func keep(t *testing.T, c *client.Client, answer func(params json.RawMessage) string) *keeper {
 	t.Helper()
 	k := &keeper{c: c, seen: make(chan protocol.Envelope, 16), listed: make(chan struct{})}
@@ -84,7 +84,7 @@ func text(s string) func(json.RawMessage) string {
 	return func(json.RawMessage) string { return fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, s) }
 }
 
-// counting calls count_sheep as soon as it is on offer.
+// counting calls count_sheep once it is offered.
 func counting(ctx context.Context, s planner.State) (planner.Decision, error) {
 	for _, tool := range append(s.Tools, planner.Tool{}) {
 		if tool.Name == "count_sheep" || len(s.Steps) > 0 {
@@ -131,7 +131,7 @@ func TestToolsThatCameLater(t *testing.T) {
 	}
 	k := keep(t, joinHost(t, g, "carol"), text("7"))
 	<-k.listed
-	// The question follows as soon as the newcomer is known to be there.
+	// Ask as soon as the agent has received the presence of the new participant.
 	for {
 		env, err := alice.Receive(deadline(t))
 		if err != nil {

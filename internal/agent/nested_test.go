@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// dividing makes two parts of the question; each of them is solved by part.
+// dividing splits the question into two parts; each is solved by part.
 func dividing(part deciding) deciding {
 	return func(ctx context.Context, s planner.State) (planner.Decision, error) {
 		if s.Depth > 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Codes of the JSON-RPC errors with which the agent answers calls; those that
-// a tool server gives pass as they are.
+// Codes of the JSON-RPC errors that the agent returns for calls. Codes from tool
+// servers are passed through.
 const (
 	rpcNoSuchMethod = -32601
 	rpcNoSuchTool   = -32602
@@ -27,14 +27,14 @@ const (
 	rpcCancelled    = -32002
 )
 
-// Bounds of what the planner sees of one result, in bytes.
+// Bounds of the part of one result that the planner receives, in bytes.
 const (
 	maxSeen  = 12 << 20
 	maxError = 64 << 10
 )
 
-// refusalOf tells a call that the capabilities do not allow, which is an
-// outcome, from an error after which there is no going on.
+// refusalOf separates a refusal by the capabilities, which is the outcome of a
+// call, from an error that ends the problem.
 func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	if err == nil {
 		return nil, nil
@@ -82,11 +82,12 @@ func rpcError(ctx context.Context, err error) rpcFault {
 	case errors.Is(err, mcptools.ErrServerGone):
 		return rpcFault{rpcFailed, "the tool server is gone"}
 	}
-	return rpcFault{rpcFailed, "the tool could not be called"} // why is for the log: it may name addresses
+	return rpcFault{rpcFailed, "the tool could not be called"} // the reason is only logged, because it may contain addresses
 }
 
-// fit returns a result as it is, or, where it is too large for an envelope or
-// too deep for the gateway, its text alone, cut and marked.
+// fit returns the result unchanged if it fits into an envelope. A result that
+// is too large, or nested too deeply for the gateway, is reduced to its text,
+// truncated and marked.
 func (a *Agent) fit(res mcptools.Result) json.RawMessage {
 	limit := a.opts.MaxResultBytes
 	if most := a.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
@@ -95,7 +96,7 @@ func (a *Agent) fit(res mcptools.Result) json.RawMessage {
 	return mcptools.Fit(res, limit)
 }
 
-// resultIn reads the response to a request, whoever wrote it.
+// resultIn reads the response to a request, from any participant.
 func resultIn(env *protocol.Envelope) contextwindow.Result {
 	var p struct {
 		Result json.RawMessage  `json:"result"`
@@ -108,13 +109,13 @@ func resultIn(env *protocol.Envelope) contextwindow.Result {
 		return failed(cutBytes(p.Error.Message, maxError))
 	}
 	res, err := mcptools.ParseResult(p.Result)
-	if err != nil { // not of a tool: whatever it is, as it is
+	if err != nil { // not a tool result: return it unchanged
 		return contextwindow.Result{Success: true, Text: string(p.Result)}
 	}
 	return resultOf(res)
 }
 
-// describe is what a span says of a problem.
+// describe returns the span attributes of a problem.
 func (a *Agent) describe(p *problem) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		telemetry.ConversationID.String(a.space), telemetry.AgentName.String(string(a.you)),
@@ -134,7 +135,7 @@ func outcomeAttribute(o contextwindow.Outcome) attribute.KeyValue {
 	return attribute.String("meup.outcome", string(o))
 }
 
-// notAllowed is the refusal in words for the planner and the space.
+// notAllowed describes a refusal for the planner and the space.
 func notAllowed(refusal *protocol.Error) string {
 	return fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)
 }

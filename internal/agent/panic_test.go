@@ -13,11 +13,11 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-// A planner that panics fails at one question; the agent goes on.
+// A planner that panics fails one question; the agent continues.
 func TestAPlannerThatPanics(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, space := join(t, g, "alice"), join(t, g, "planner")
-	var log bytes.Buffer // the logger writes one line at a time; it is read when the agent has ended
+	var log bytes.Buffer // the logger writes one line at a time; it is read after the agent has ended
 	a := agent.New(agent.Options{
 		Space: space, OwnToolsOnly: true, Logger: slog.New(slog.NewJSONHandler(&log, nil)),
 		Planner: deciding(func(_ context.Context, s planner.State) (planner.Decision, error) {

@@ -8,14 +8,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// field is one member of an object, in the order in which it is to stand.
+// field is one member of an object; members keep their order.
 type field struct {
 	name  string
 	value any
 }
 
-// object makes a JSON object. A value that cannot be marshalled, which none of
-// ours is, becomes null.
+// object builds a JSON object. A value that cannot be marshaled becomes null;
+// the callers pass none.
 func object(fields ...field) json.RawMessage {
 	out := []byte{'{'}
 	for i, f := range fields {
@@ -33,7 +33,7 @@ func object(fields ...field) json.RawMessage {
 	return append(out, '}')
 }
 
-// cut shortens a text to max characters.
+// cut truncates a text to max characters.
 func cut(s string, max int) string {
 	if utf8.RuneCountInString(s) <= max {
 		return s
@@ -41,7 +41,7 @@ func cut(s string, max int) string {
 	return string([]rune(s)[:max]) + "…"
 }
 
-// cutBytes shortens a text to max bytes and whole characters.
+// cutBytes truncates a text to max bytes, at a character boundary.
 func cutBytes(s string, max int) string {
 	if len(s) <= max {
 		return s

@@ -18,14 +18,14 @@ const (
 	shutdown verdict = true
 )
 
-// perceive does with an envelope what it asks for. It never waits.
+// perceive dispatches one received envelope. It does not block.
 func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 	mine := env.From == a.you && a.own.heard(env.ID)
 	a.attention.note(env, a.opts.Space.Welcome)
 	a.talk.note(env)
 	taken := !mine && a.inbox.deliver(env)
 	switch env.Kind {
-	case protocol.KindSystemWelcome: // the rights may be others now
+	case protocol.KindSystemWelcome: // the rights may have changed
 		a.mute.Store(a.mask == nil)
 		a.unasked.Store(false)
 		a.meet(work)
@@ -51,7 +51,7 @@ func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
 	return goOn
 }
 
-// take begins to answer a question, or says that there are too many.
+// take starts to answer a question, or replies that too many are queued.
 func (a *Agent) take(work context.Context, chat protocol.Envelope) {
 	q := a.newQuestion(work, chat)
 	switch a.begin(q) {
@@ -65,16 +65,16 @@ func (a *Agent) take(work context.Context, chat protocol.Envelope) {
 	}
 }
 
-// beginning is what became of the attempt to begin a question.
+// beginning is the result of an attempt to start a question.
 type beginning int
 
 const (
 	begun beginning = iota
-	twice           // it is under way already
-	busy            // there is no place
+	twice           // already in progress
+	busy            // no free slot
 )
 
-// begin answers a question on a goroutine of its own, if there is a place.
+// begin starts a goroutine that answers the question, if a slot is free.
 func (a *Agent) begin(q *question) beginning {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,8 +99,8 @@ func (a *Agent) begin(q *question) beginning {
 	return begun
 }
 
-// share returns how many of the places one asker may take, so that the others
-// find some.
+// share returns the maximum number of slots for one asker, so that slots remain
+// for others.
 func share(places int) int { return max(1, places/4) }
 
 func (a *Agent) drop(q *question) {
@@ -113,8 +113,8 @@ func (a *Agent) drop(q *question) {
 	}
 }
 
-// yield ends the work on a question that another process of the same
-// participant has answered.
+// yield cancels a question that another process of the same participant has
+// answered.
 func (a *Agent) yield(env *protocol.Envelope) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,8 +125,8 @@ func (a *Agent) yield(env *protocol.Envelope) {
 	}
 }
 
-// stop ends the work that an envelope means: a question that is withdrawn, or
-// whatever is reasoned about in a context that somebody closed.
+// stop cancels the work that an envelope ends: a withdrawn question, or the
+// problems of a context that was closed.
 func (a *Agent) stop(env *protocol.Envelope) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -146,16 +146,17 @@ func (a *Agent) stop(env *protocol.Envelope) {
 	}
 }
 
-// cancelled is why a question, or a part of it, was given up.
+// cancelled is the cause that ends a question or a part of it.
 type cancelled struct {
 	by      protocol.ParticipantID
 	reason  string
-	context protocol.ContextPath // which is closed already; "": the question was withdrawn
-	// takenOver: by another process of the same participant, which goes on.
+	context protocol.ContextPath // already closed; "": the question was withdrawn
+	// takenOver: another process of the same participant cancelled it and
+	// continues it.
 	takenOver bool
 }
 
-// Error says who wanted it and why.
+// Error names the participant that cancelled and its reason.
 func (c *cancelled) Error() string {
 	if c.reason == "" {
 		return fmt.Sprintf("cancelled by %s", c.by)
@@ -167,12 +168,13 @@ func reasonOf(env *protocol.Envelope) string {
 	var p struct {
 		Reason string `json:"reason"`
 	}
-	_ = json.Unmarshal(env.Payload, &p) // a reason of another form is none
+	_ = json.Unmarshal(env.Payload, &p) // a reason of another type is ignored
 	return cut(p.Reason, 500)
 }
 
-// hear takes in what others say of their tools and ask of the agent's. Taken:
-// it answers a proposal that somebody here waits for.
+// hear handles the tool announcements of other participants and their requests
+// to the agent. taken means that the envelope was delivered as an answer to a
+// proposal.
 func (a *Agent) hear(work context.Context, env *protocol.Envelope, taken bool) {
 	if env.From == a.you {
 		return
@@ -191,15 +193,15 @@ func (a *Agent) hear(work context.Context, env *protocol.Envelope, taken bool) {
 			a.group.Go(func() { a.interview(work, env.From) })
 		}
 	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && p.Method != "" && !strings.HasPrefix(p.Method, "notifications/") && !taken:
-		if len(p.ID) == 0 { // as clients of MEW send it
+		if len(p.ID) == 0 { // MEW clients omit the id
 			p.ID = protocol.AppendString(nil, string(env.ID))
 		}
 		a.decline(env, p.ID, p.Method)
 	}
 }
 
-// decline answers a request that somebody makes of the agent itself: it uses
-// tools and offers none, and whoever asks should not wait to find that out.
+// decline responds to a request to the agent itself. The agent uses tools and
+// offers none; a response saves the requester a timeout.
 func (a *Agent) decline(env *protocol.Envelope, id json.RawMessage, method string) {
 	answer := field{"error", rpcFault{rpcNoSuchMethod, "this participant offers no tools"}}
 	if method == "ping" {
@@ -212,7 +214,7 @@ func (a *Agent) decline(env *protocol.Envelope, id json.RawMessage, method strin
 	})
 }
 
-// reply sends a short answer behind those that wait already.
+// reply queues a short reply.
 func (a *Agent) reply(env protocol.Envelope) {
 	select {
 	case a.replies <- env:
@@ -221,7 +223,7 @@ func (a *Agent) reply(env protocol.Envelope) {
 	}
 }
 
-// sendReplies sends them until work ends.
+// sendReplies sends the queued replies until work ends.
 func (a *Agent) sendReplies(work context.Context) {
 	for {
 		select {
@@ -235,5 +237,5 @@ func (a *Agent) sendReplies(work context.Context) {
 	}
 }
 
-// closingTime bounds what is still said about a question that was given up.
+// closingTime bounds the final envelopes of a question that was given up.
 const closingTime = 3 * time.Second

@@ -11,9 +11,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// propose asks the others to make a call that the agent may not make, and
-// waits until somebody does (fulfilled), says no (rejected), it is taken back
-// (withdrawn), or nobody has decided in time (expired).
+// propose proposes a call that the agent may not make to the other
+// participants. It waits until the proposal is fulfilled, rejected or
+// withdrawn, or expires without a decision.
 func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	if x.refusal.Code != protocol.CodeCapabilityViolation || a.opts.NoProposals {
 		return refused(x.refusal)
@@ -51,9 +51,9 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	}
 }
 
-// newProposal makes the proposal of a call. It names the participant that runs
-// the tool, to which the request that fulfills it has to be addressed: the owner
-// of the tool, or the agent itself.
+// newProposal builds the proposal of a call. It names the participant that runs
+// the tool, to which the fulfilling request must be addressed: the owner of the
+// tool, or the agent itself.
 func (a *Agent) newProposal(x *action) protocol.Envelope {
 	host := x.tool.owner
 	if host == "" {
@@ -65,8 +65,8 @@ func (a *Agent) newProposal(x *action) protocol.Envelope {
 	return proposed
 }
 
-// tooLate closes the box of a proposal that is decided, and answers those who
-// asked for the call after that: every request to the agent has a response.
+// tooLate closes the box of a decided proposal, and responds to fulfilling
+// requests that arrived later: every request to the agent has a response.
 func (a *Agent) tooLate(ctx context.Context, x *action, proposal protocol.ID, box <-chan protocol.Envelope) {
 	a.inbox.release(proposal)
 	for {
@@ -85,8 +85,8 @@ func refused(refusal *protocol.Error) contextwindow.Result {
 	return contextwindow.Result{Outcome: contextwindow.Refused, Error: notAllowed(refusal)}
 }
 
-// decided reports whether an envelope that answers the proposal settles it,
-// and how.
+// decided reports whether an envelope settles the proposal, and returns the
+// outcome.
 func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelope) (contextwindow.Result, bool) {
 	p.From = a.you
 	switch proposal.Settles(p, env) {
@@ -103,8 +103,8 @@ func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelop
 	return contextwindow.Result{}, false
 }
 
-// fulfilled is the result of the request that fulfills a proposal. If the agent
-// runs the tool itself it makes the call, with the arguments of the request.
+// fulfilled returns the result of the request that fulfills a proposal. If the
+// agent runs the tool, it makes the call with the arguments of the request.
 func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
 	var out contextwindow.Result
 	if request.AddressedTo(a.you) {
@@ -122,7 +122,7 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 	return out
 }
 
-// serve carries out the request of somebody else that fulfils a proposal.
+// serve carries out another participant's request that fulfills a proposal.
 func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
 	var rpc struct {
 		Method string `json:"method"`
@@ -140,7 +140,8 @@ func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope
 	return out
 }
 
-// answerTo is the response to somebody else's request about a proposal.
+// answerTo builds the response to another participant's request that correlates
+// to a proposal.
 func answerTo(x *action, request *protocol.Envelope, answer field) protocol.Envelope {
 	id := requestID(request)
 	if string(id) == "null" {
@@ -159,7 +160,7 @@ func answerTo(x *action, request *protocol.Envelope, answer field) protocol.Enve
 	return response
 }
 
-// withdraw takes a proposal back.
+// withdraw withdraws a proposal.
 func (a *Agent) withdraw(ctx context.Context, proposal protocol.Envelope, reason string) {
 	a.sayStill(ctx, "withdrawal", protocol.Envelope{
 		Kind: protocol.KindMCPWithdraw, To: proposal.To, Context: proposal.Context,

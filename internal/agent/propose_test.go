@@ -15,14 +15,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// script decides by a function.
+// deciding is a planner in the form of a function.
 type deciding func(context.Context, planner.State) (planner.Decision, error)
 
 func (f deciding) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
 	return f(ctx, s)
 }
 
-// once calls tools in one step, and then answers with what became of them.
+// once calls tools in one step, and then answers with their results.
 func once(calls ...contextwindow.Call) deciding {
 	return func(_ context.Context, s planner.State) (planner.Decision, error) {
 		if len(s.Steps) == 0 {
@@ -40,7 +40,7 @@ func callOf(tool, arguments string) contextwindow.Call {
 	return contextwindow.Call{Tool: tool, Arguments: json.RawMessage(arguments), Reason: "I need " + tool + "."}
 }
 
-// mayOnlyPropose is the configuration with an agent that may call nothing.
+// mayOnlyPropose is the configuration with an agent that may not call tools.
 var mayOnlyPropose = strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`, `[chat, "reasoning/*", mcp.response, mcp.proposal, mcp.withdraw]`, 1)
 
 func isKind(kind protocol.Kind) func(*protocol.Envelope) bool {
@@ -67,7 +67,7 @@ func TestProposesWhatIsNotAllowed(t *testing.T) {
 	if want := `{"method":"tools/call","params":{"arguments":{"path":"deploy.md"},"name":"read_text_file"},"participant_id":"planner"}`; string(proposal.Payload) != want {
 		t.Errorf("proposal %s", proposal.Payload)
 	}
-	// Alice makes the call, with another file than the agent had in mind.
+	// Alice makes the call, with another file than the agent proposed.
 	approval := protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"planner"}, Context: proposal.Context, Correlation: protocol.CorrelateTo(proposal.ID),
 		Payload: []byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"networking.md"}},"edited":true}`),

@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what the agent says, in characters.
+// Bounds of the texts that the agent sends, in characters.
 const (
 	maxThought = 4000
 	maxAnswer  = 60_000
@@ -20,33 +20,33 @@ const (
 type question struct {
 	chat    protocol.Envelope
 	text    string
-	history []llm.Message // what was said before
+	history []llm.Message // earlier chats
 	root    *problem
 
-	// private are those between whom the question is, without the agent: the
-	// asker, and whom else it was put to. Everything that follows goes to them
-	// alone. Empty: everything is for everybody.
+	// private are the participants of a private question except the agent: the
+	// asker, and the other addressees. All envelopes about the question are
+	// addressed to them. It is empty for a question to all.
 	private []protocol.ParticipantID
 
 	batches atomic.Int64 // parallel groups so far
 
 	mu       sync.Mutex
-	problems map[protocol.ContextPath]*problem // under way
+	problems map[protocol.ContextPath]*problem // in progress, by context
 }
 
-// problem is what is reasoned about in one context: the question itself, or a
-// part of it in a context within.
+// problem is the reasoning in one context: the question itself, or a part of it
+// in a nested context.
 type problem struct {
 	q     *question
-	path  protocol.ContextPath // its last segment is the id of reasoning.start
-	depth int                  // 0: the question
+	path  protocol.ContextPath // ends with the id of reasoning.start
+	depth int                  // 0 for the question
 	text  string
-	cause protocol.ID // what the start answers: the chat, or a thought
+	cause protocol.ID // correlation of the start: the chat, or a thought
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	open bool // reasoning.start is in the log, and nothing has closed it
+	open bool // reasoning.start is in the log and the context is not closed
 }
 
 func (a *Agent) newQuestion(work context.Context, chat protocol.Envelope) *question {
@@ -59,8 +59,8 @@ func (a *Agent) newQuestion(work context.Context, chat protocol.Envelope) *quest
 	return q
 }
 
-// audience are those who take part in a private chat, besides you: its sender
-// first, and whom else it was sent to. It is nil for a chat to all.
+// audience returns the participants of a private chat except you, the sender
+// first. It is nil for a chat to all.
 func audience(chat *protocol.Envelope, you protocol.ParticipantID) []protocol.ParticipantID {
 	if len(chat.To) == 0 {
 		return nil
@@ -74,7 +74,7 @@ func audience(chat *protocol.Envelope, you protocol.ParticipantID) []protocol.Pa
 	return list
 }
 
-// within makes a part of a problem a problem of its own.
+// within opens a problem for a part of another problem.
 func (a *Agent) within(ctx context.Context, p *problem, text string, cause protocol.ID) *problem {
 	return p.q.enter(ctx, &problem{path: p.path.Child(a.opts.NewID()), depth: p.depth + 1, text: text, cause: cause})
 }
@@ -95,8 +95,8 @@ func (q *question) leave(p *problem) {
 	delete(q.problems, p.path)
 }
 
-// closedBy returns the problems that a reasoning.cancel closes: of its context,
-// or, where it stands at top level, those whose start it answers.
+// closedBy returns the problems that a reasoning.cancel closes: the problem of
+// its context, or, at top level, the problems whose start it correlates to.
 func (q *question) closedBy(env *protocol.Envelope) []*problem {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -119,11 +119,11 @@ func (q *question) paths() []protocol.ContextPath {
 	return list
 }
 
-// startID is the id of the problem's reasoning.start.
+// startID returns the id of the problem's reasoning.start.
 func (p *problem) startID() protocol.ID { return protocol.ID(p.path.Last()) }
 
-// start opens the context: the question's at top level, a part's within that
-// of the whole.
+// start builds the reasoning.start that opens the context: at top level for the
+// question, within the parent's context for a part.
 func (p *problem) start(approach string) protocol.Envelope {
 	return protocol.Envelope{
 		ID: p.startID(), To: p.q.private, Kind: protocol.KindReasoningStart, Context: p.path.Parent(),
@@ -135,8 +135,8 @@ func (p *problem) start(approach string) protocol.Envelope {
 	}
 }
 
-// inside is an envelope within the context. Where the question is private it
-// answers the start, so that it belongs to the asker's thread.
+// inside builds an envelope within the context. For a private question it
+// correlates to the start, so that it belongs to the asker's thread.
 func (p *problem) inside(kind protocol.Kind, fields ...field) protocol.Envelope {
 	env := protocol.Envelope{To: p.q.private, Kind: kind, Context: p.path, Payload: object(fields...)}
 	if len(p.q.private) > 0 {
@@ -145,7 +145,7 @@ func (p *problem) inside(kind protocol.Kind, fields ...field) protocol.Envelope 
 	return env
 }
 
-// reply is the chat that answers the question.
+// reply builds the chat that answers the question.
 func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 	return protocol.Envelope{
 		To: q.private, Kind: protocol.KindChat, Correlation: protocol.CorrelateTo(q.chat.ID),

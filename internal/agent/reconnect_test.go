@@ -17,7 +17,7 @@ func TestMeetsWhoCameWhileItsConnectionWasLost(t *testing.T) {
 	patience := deadline(t)
 	c, err := client.Dial(patience, client.Options{URL: g.URL("lab"), Token: "planner-token", OnState: func(s client.State) {
 		if s.Phase == client.Waiting {
-			once.Do(func() { // away until carol has come
+			once.Do(func() { // disconnected until carol has joined
 				close(lost)
 				select {
 				case <-there:

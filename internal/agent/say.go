@@ -10,9 +10,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// say puts envelopes into the log, all of them on their way at once and in
-// their order, and returns when every one is there. The error is that of the
-// first one that is not.
+// say publishes envelopes in order, without waiting for one before sending the
+// next. It returns when each is admitted or refused, with the error of the
+// first that was not admitted.
 func (a *Agent) say(ctx context.Context, envs ...protocol.Envelope) error {
 	for _, err := range a.ask(ctx, envs...) {
 		if err != nil {
@@ -22,11 +22,11 @@ func (a *Agent) say(ctx context.Context, envs ...protocol.Envelope) error {
 	return nil
 }
 
-// ask is say with an error for each envelope; a refusal of the gateway is a
-// *protocol.Error. What was refused because the agent is paused is said again
-// once it is not. When ctx ends meanwhile, what is on its way is waited for a
-// little longer: only what did not go out, or was refused, may be taken for
-// unsaid. A fate that stays unknown is an *unsettled.
+// ask is say with an error for each envelope; a refusal by the gateway is a
+// *protocol.Error. Envelopes refused because the agent is paused are sent again
+// when the pause ends. If ctx ends, ask waits a little longer for the envelopes
+// already sent, because only those that were not sent or were refused count as
+// not published. If the result remains unknown, the error is an *unsettled.
 func (a *Agent) ask(ctx context.Context, envs ...protocol.Envelope) []error {
 	errs := make([]error, len(envs))
 	waiting := make([]*client.Pending, len(envs))
@@ -48,7 +48,7 @@ func (a *Agent) ask(ctx context.Context, envs ...protocol.Envelope) []error {
 	return errs
 }
 
-// settled waits until it is known what became of an envelope.
+// settled waits for the gateway's answer to an envelope.
 func (a *Agent) settled(ctx context.Context, p *client.Pending) error {
 	_, err := p.Wait(ctx)
 	if err == nil || ctx.Err() == nil {
@@ -65,19 +65,19 @@ func (a *Agent) settled(ctx context.Context, p *client.Pending) error {
 // unsettled is the error of an envelope that may or may not be in the log.
 type unsettled struct{ cause error }
 
-// Error says why nobody waits any longer.
+// Error returns the text of the cause.
 func (u *unsettled) Error() string { return u.cause.Error() }
 
-// Unwrap gives the cause to errors.As.
+// Unwrap returns the cause, for errors.As.
 func (u *unsettled) Unwrap() error { return u.cause }
 
-// maybeSaid reports whether an envelope is in the log, or may be.
+// maybeSaid reports whether an envelope is or may be in the log.
 func maybeSaid(err error) bool {
 	var u *unsettled
 	return err == nil || errors.As(err, &u)
 }
 
-// again repeats an envelope until it is not for a pause that it is refused.
+// again resends an envelope while it is refused because of a pause.
 func (a *Agent) again(ctx context.Context, env protocol.Envelope, mark int, err error) error {
 	for isPaused(err) && ctx.Err() == nil {
 		if err := a.gate.wait(ctx, mark); err != nil {
@@ -94,7 +94,7 @@ func (a *Agent) again(ctx context.Context, env protocol.Envelope, mark int, err 
 
 func isPaused(err error) bool { return errors.Is(err, &protocol.Error{Code: protocol.CodePaused}) }
 
-// causeOf gives an error of an ended context its reason.
+// causeOf replaces the error of an ended context by the context's cause.
 func causeOf(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -102,9 +102,9 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// sayStill says something although the work is over: every request gets a
-// response, and no context stays open, as far as the gateway lets us. A pause
-// holds it back and does not swallow it.
+// sayStill publishes an envelope after the work has ended, so that every
+// request has a response and no context remains open, if the gateway allows it.
+// During a pause it waits and resends.
 func (a *Agent) sayStill(ctx context.Context, what string, env protocol.Envelope) {
 	if env.ID == "" {
 		env.ID = a.opts.NewID()
@@ -130,8 +130,9 @@ func (a *Agent) sayOnce(ctx context.Context, env protocol.Envelope) error {
 	return err
 }
 
-// lastWords is a context for what is still to be said when the work is over.
-// Once the agent itself ends, all of it together has closingTime.
+// lastWords returns a context for the envelopes that are published after the
+// work has ended. When the agent shuts down, all of them share one deadline of
+// closingTime.
 func (a *Agent) lastWords(ctx context.Context) (context.Context, context.CancelFunc) {
 	by := time.Now().Add(closingTime)
 	if end := a.endBy.Load(); end != nil && end.Before(by) {
@@ -140,16 +141,16 @@ func (a *Agent) lastWords(ctx context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(context.WithoutCancel(ctx), by)
 }
 
-// own remembers the ids of what this process has said and not heard back yet.
-// The same participant may have other hands: a person with its token, or
-// another process that takes over.
+// own stores the ids of envelopes that this process sent and has not received
+// back. Other envelopes of the same participant come from a person with its
+// token, or from another process that takes over.
 type own struct {
 	mu    sync.Mutex
 	ids   map[protocol.ID]bool
-	order []protocol.ID // as they were noted
+	order []protocol.ID // oldest first
 }
 
-// maxOwn bounds what is remembered: the latest.
+// maxOwn bounds the stored ids; the oldest are evicted.
 const maxOwn = 100_000
 
 func (o *own) note(id protocol.ID) {
@@ -165,7 +166,7 @@ func (o *own) note(id protocol.ID) {
 	}
 }
 
-// heard reports whether this process has said it, and forgets it.
+// heard reports whether this process sent the envelope, and removes the id.
 func (o *own) heard(id protocol.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

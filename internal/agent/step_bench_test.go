@@ -14,8 +14,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// instantly is a tool that costs nothing, so that what is measured is the
-// agent and the gateway.
+// instantly is a tool without cost, so that only the agent and the gateway are
+// measured.
 type instantly struct{}
 
 func (instantly) Tools() []mcptools.Tool { return []mcptools.Tool{{Name: "look"}} }
@@ -24,10 +24,9 @@ func (instantly) Call(context.Context, string, json.RawMessage) (mcptools.Result
 	return mcptools.Result{JSON: []byte(`{"content":[{"type":"text","text":"seen"}]}`), Text: "seen"}, nil
 }
 
-// BenchmarkStep is one step of an agent that is decided and carried out in no
-// time: a thought, the reason, the request and the response, each durable in
-// the log before the next one counts on it. The log is the embedded one,
-// synced.
+// BenchmarkStep is one step of an agent whose planner and tool return at once:
+// a thought, the reason, the request and the response, each durable in the log
+// before the next one depends on it. The log is the embedded one, synced.
 func BenchmarkStep(b *testing.B) {
 	for _, calls := range []int{1, 4} {
 		b.Run(map[int]string{1: "one call", 4: "four calls at once"}[calls], func(b *testing.B) { benchmarkStep(b, calls) })

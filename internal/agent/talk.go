@@ -7,21 +7,21 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of what is remembered of the conversation.
+// Bounds of the stored conversation.
 const (
 	maxTalk    = 40   // messages
-	maxHistory = 16   // of them for one question
-	maxSaying  = 4000 // characters of one
+	maxHistory = 16   // messages for one question
+	maxSaying  = 4000 // characters per message
 )
 
-// talk remembers the conversation of late, oldest first. It is used by the
-// goroutine of Run alone.
+// talk stores the recent chats of the main conversation, oldest first. Only the
+// goroutine of Run uses it.
 type talk struct {
 	you  protocol.ParticipantID
 	said []protocol.Envelope
 }
 
-// note remembers a chat of the main conversation.
+// note stores a chat of the main conversation.
 func (t *talk) note(env *protocol.Envelope) {
 	if env.Kind != protocol.KindChat || env.Context != "" {
 		return
@@ -33,7 +33,7 @@ func (t *talk) note(env *protocol.Envelope) {
 // drop removes the n oldest messages.
 func (t *talk) drop(n int) { t.said = slices.Delete(t.said, 0, max(0, n)) }
 
-// bytesPerToken is what a token has in English text, about.
+// bytesPerToken approximates the bytes per token of English text.
 const bytesPerToken = 4
 
 // tokens estimates the tokens of the conversation.
@@ -45,9 +45,8 @@ func (t *talk) tokens() int {
 	return (bytes + bytesPerToken - 1) / bytesPerToken
 }
 
-// before is what was said before a question, as far as those have heard it who
-// will hear the answer:
-// what two spoke alone does not come up before a third.
+// before returns the chats before a question that every recipient of the answer
+// has received: a private chat of two participants is not disclosed to a third.
 func (t *talk) before(question *protocol.Envelope) []llm.Message {
 	var list []llm.Message
 	for i := range t.said {
@@ -68,9 +67,9 @@ func (t *talk) before(question *protocol.Envelope) []llm.Message {
 	return list[max(0, len(list)-maxHistory):]
 }
 
-// shared reports whether what was said may come up in answering a question:
-// what was said to all, and, where the question is private, what the agent said
-// or was told in the hearing of everybody who is to have the answer.
+// shared reports whether a chat may be used to answer a question: a chat to
+// all, and, for a private question, a chat sent or received by the agent that
+// every recipient of the answer also sent or received.
 func (t *talk) shared(env, question *protocol.Envelope) bool {
 	if len(env.To) == 0 {
 		return true

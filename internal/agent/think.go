@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// answer waits for the question's turn, reasons, and says what came of it.
+// answer waits for a free slot, reasons, and publishes the result.
 func (a *Agent) answer(q *question) {
 	defer q.leave(q.root)
 	ctx := q.root.ctx
@@ -40,7 +40,7 @@ func (a *Agent) answer(q *question) {
 	log.Info("question answered")
 }
 
-// settle solves the question and says the answer.
+// settle solves the question and publishes the answer.
 func (a *Agent) settle(q *question) error {
 	d, stream, err := a.solve(q.root)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Agent) settle(q *question) error {
 		more = []field{{"stream_id", stream}}
 	}
 	reply := q.reply(d.Answer, more...)
-	if q.root.ctx.Err() != nil { // too late: it is concluded already
+	if q.root.ctx.Err() != nil { // too late: the context is concluded already
 		a.sayStill(q.root.ctx, "answer", reply)
 		return nil
 	}
@@ -61,9 +61,9 @@ func (a *Agent) settle(q *question) error {
 	return nil
 }
 
-// solve is the loop: plan, act, and so on until the planner has finished. The
-// context is closed when it returns. With the last decision it returns the
-// stream on which its text has gone out already, if it has.
+// solve is the agent loop: plan, then act, until the planner finishes. It
+// closes the context before it returns. With the last decision it returns the
+// id of the stream that carried its text, if any.
 func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error) {
 	defer func() { a.close(p, err) }()
 	err = a.say(p.ctx, p.start(a.opts.Approach))
@@ -109,8 +109,8 @@ func (a *Agent) newState(p *problem) planner.State {
 	}
 }
 
-// plan asks for the next decision; what a model says meanwhile goes out as it
-// grows.
+// plan asks the planner for the next decision; the model's output is streamed
+// meanwhile.
 func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, streams, error) {
 	ctx, span := a.opts.Telemetry.Span(p.ctx, telemetry.Plan, string(a.you), a.describe(p)...)
 	live := a.newAloud(p)
@@ -133,9 +133,9 @@ func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, stream
 	return d, went, fmt.Errorf("decide what to do next: %w", err)
 }
 
-// next is the planner's Next. One that panics fails at this question alone. Of
-// what it panicked with the log gets no more than the runtime's own words: the
-// rest may quote what was asked.
+// next calls the planner. A panic of the planner fails only this question. Of
+// the panic's value only the runtime's own error text is logged, because other
+// values may quote the question.
 func (a *Agent) next(ctx context.Context, state planner.State) (d planner.Decision, err error) {
 	defer func() {
 		cause := recover()
@@ -152,8 +152,9 @@ func (a *Agent) next(ctx context.Context, state planner.State) (d planner.Decisi
 	return a.opts.Planner.Next(ctx, state)
 }
 
-// aloud is what is said of a decision before its calls: the model's own
-// thinking, if the operator wants it shown, and the narrative.
+// aloud returns the thoughts to publish before the calls of a decision: the
+// model's own thinking, if the operator wants it shown, and the decision's
+// thought.
 func (a *Agent) aloud(p *problem, d planner.Decision, went streams) []protocol.Envelope {
 	var out []protocol.Envelope
 	if a.opts.ShowThinking && d.Thinking != "" {
@@ -165,7 +166,8 @@ func (a *Agent) aloud(p *problem, d planner.Decision, went streams) []protocol.E
 	return out
 }
 
-// thought is one as a whole, with the stream on which it grew, if it did.
+// thought builds a complete thought, with the id of the stream that carried it,
+// if any.
 func (p *problem) thought(text, stream string, more ...field) protocol.Envelope {
 	fields := append([]field{{"message", cut(text, maxThought)}}, more...)
 	if stream != "" {
@@ -174,7 +176,7 @@ func (p *problem) thought(text, stream string, more ...field) protocol.Envelope 
 	return p.inside(protocol.KindReasoningThought, fields...)
 }
 
-// conclude closes the context with what was found.
+// conclude closes the context with the conclusion.
 func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.Decision, error) {
 	if d.Answer == "" {
 		d.Answer = "I have come to no answer in the steps that I may take."
@@ -183,8 +185,8 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	if d.Confidence > 0 {
 		fields = append(fields, field{"confidence", math.Round(100*min(d.Confidence, 1)) / 100})
 	}
-	went.said = ""                                               // it is the answer that grew on it
-	if err := a.say(p.ctx, a.aloud(p, d, went)...); err != nil { // before the end, whatever holds one of them back
+	went.said = ""                                               // the stream carried the answer
+	if err := a.say(p.ctx, a.aloud(p, d, went)...); err != nil { // complete before the conclusion, even if a pause delays one
 		return d, fmt.Errorf("share thoughts: %w", err)
 	}
 	err := a.say(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
@@ -195,7 +197,7 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	return d, nil
 }
 
-// close leaves no context open that was opened, unless somebody else has
+// close cancels a context that is still open, unless another participant has
 // closed it.
 func (a *Agent) close(p *problem, err error) {
 	var stopped *cancelled
@@ -206,13 +208,13 @@ func (a *Agent) close(p *problem, err error) {
 	a.sayStill(p.ctx, "end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", cut(explain(err), 500)}))
 }
 
-// apologise leaves no question without a word, as far as the agent may still
-// speak.
+// apologise sends a chat that explains why the question was not answered, if
+// the agent may still send.
 func (a *Agent) apologise(q *question, cause error) {
 	var stopped *cancelled
 	withdrawn := errors.As(cause, &stopped) && (stopped.context == "" || stopped.takenOver)
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
-		return // nobody waits for it any more, or there is no time
+		return // no one expects an answer, or there is no time
 	}
 	a.sayStill(q.root.ctx, "answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
 }

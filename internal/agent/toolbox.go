@@ -9,21 +9,22 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// tool is one that may be called: of the agent's own servers, or of another
-// participant.
+// tool identifies a tool that can be called: one of the agent's own servers, or
+// of another participant.
 type tool struct {
 	owner protocol.ParticipantID // "" for the agent's own
-	name  string                 // its owner's name for it
+	name  string                 // as the owner names it
 }
 
-// toolbox is what there is to call, by the name that the planner knows.
+// toolbox is the set of tools that can be called, by the name that the planner
+// uses.
 type toolbox struct {
 	plannable []planner.Tool
 	tools     map[string]tool
 }
 
-// find returns the tool of that name; one that nobody offers is taken for the
-// agent's own, whose servers then say that they have none.
+// find returns the tool with that name. An unknown name resolves to the agent's
+// own servers, which then return an error.
 func (b toolbox) find(name string) tool {
 	if t, ok := b.tools[name]; ok {
 		return t
@@ -33,10 +34,10 @@ func (b toolbox) find(name string) tool {
 
 // toolbox collects the tools that can be called now. The agent's own tools keep
 // their names. A tool of another participant keeps its name only if no one else
-// offers one of that name; otherwise each of them is qualified by its owner, so
-// that no participant can take the name of another one's tool. The tools of
-// others are left out for private questions, whose content would reach them in
-// the arguments of a call, unless the operator allows it.
+// offers a tool with that name; otherwise each is qualified by its owner, so
+// that no participant can take over the name of another's tool. For private
+// questions the tools of others are omitted unless the operator allows them,
+// because the content would reach them in the arguments of a call.
 func (a *Agent) toolbox(p *problem) toolbox {
 	b := toolbox{tools: make(map[string]tool)}
 	for _, t := range a.opts.Tools.Tools() {
@@ -56,8 +57,8 @@ type offeredTool struct {
 	mcptools.Tool
 }
 
-// addOffered adds the tools of other participants under names that are unique
-// independent of the names that the others choose.
+// addOffered adds the tools of other participants. The resulting names are
+// unique no matter which names the participants choose.
 func (b *toolbox) addOffered(offered []offeredTool) {
 	claims := make(map[string]int, len(offered))
 	for _, t := range offered {

@@ -22,8 +22,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// asked has an agent answer one question, and returns the conversation when
-// the agent has ended and all of its spans have been received.
+// asked runs an agent that answers one question, and returns the conversation
+// after the agent has ended and all of its spans have been received.
 func asked(t *testing.T, w *watched, opts agent.Options, question string) []protocol.Envelope {
 	t.Helper()
 	g := meuptest.Start(t, config)
@@ -31,13 +31,13 @@ func asked(t *testing.T, w *watched, opts agent.Options, question string) []prot
 	opts.Telemetry, opts.OwnToolsOnly = w.Telemetry, true
 	stop := employ(t, g, "planner", opts)
 	all := conversation(t, alice, answerTo(ask(t, alice, question)))
-	idle(t, alice, "planner") // it has heard that its answer is in the log
+	idle(t, alice, "planner") // it has received its own answer
 	stop()
 	w.end(t)
 	return all
 }
 
-// thinking is what decides by a scripted model.
+// thinking is a decider with a scripted model.
 func thinking(t *testing.T, w *watched, turns ...llmtest.Turn) planner.Decider {
 	t.Helper()
 	server := llmtest.Start(t, llmtest.Turns(turns...))
@@ -49,7 +49,7 @@ func thinking(t *testing.T, w *watched, turns ...llmtest.Turn) planner.Decider {
 	return m.Planner
 }
 
-// requestOf is the id of the request in which a text stands.
+// requestOf is the id of the request that contains a text.
 func requestOf(t *testing.T, all []protocol.Envelope, text string) protocol.ID {
 	t.Helper()
 	for i := range all {
@@ -126,7 +126,7 @@ func TestASubProblemIsWithinItsCall(t *testing.T) {
 	}
 }
 
-// decisions are the events of the log, which has nothing else in it.
+// decisions are the events of the log, which contains nothing else.
 func (w *watched) decisions(t *testing.T) []map[string]any {
 	t.Helper()
 	var list []map[string]any
@@ -199,7 +199,7 @@ func TestADecisionThatFails(t *testing.T) {
 	}
 }
 
-// Made of parts, so that no scanner of repositories takes it for a real one.
+// Concatenated, so that no secret scanner reports it.
 const secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 func TestSecretsAreMaskedOnTheirWayToOperators(t *testing.T) {
@@ -227,7 +227,7 @@ func TestSecretsAreMaskedOnTheirWayToOperators(t *testing.T) {
 	}
 }
 
-// quoting is a tool that cannot be called, for a reason with a secret in it.
+// quoting is a tool whose calls fail with an error that contains a secret.
 type quoting struct{ instantly }
 
 func (quoting) Call(context.Context, string, json.RawMessage) (mcptools.Result, error) {
