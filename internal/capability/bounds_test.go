@@ -52,7 +52,7 @@ func TestBounds(t *testing.T) {
 	s.may("bob", false, "chat")
 }
 
-// What ended or was revoked as a whole is forgotten.
+// Grants that ended or were revoked entirely are dropped.
 func TestLedger_ForgetsWhatEnded(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"*"}})
 	s.grant("alice", "bob", 0, "chat")

@@ -32,8 +32,8 @@ type Capability struct {
 	slash      json.RawMessage
 }
 
-// Request is what a set decides on: the parts of an envelope that capabilities
-// speak of. An absent Payload is an empty object.
+// Request has the parts of an envelope that capabilities match. An absent
+// Payload is an empty object.
 type Request struct {
 	Kind    protocol.Kind
 	Payload protocol.Value
@@ -56,8 +56,8 @@ func (c *Capability) SlashJSON() json.RawMessage { return c.slash }
 func (c *Capability) String() string { return string(c.source) }
 
 // Match reports whether the capability selects the request. An allowing
-// capability selects what it certainly matches, a deny rule what it might
-// match.
+// capability selects requests that it certainly matches, a deny rule requests
+// that it might match.
 func (c *Capability) Match(r *Request) bool {
 	w := newWork(r)
 	return c.match(r, &w)

@@ -6,11 +6,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// CheckGrant reports whether the granter clearly holds all that the grant
-// gives. The error has the code cannot_delegate and names the capability. It
-// may refuse what is held in a way that is not clear; what it lets pass gives
-// no more than the granter holds, since every request is decided along the
-// chain.
+// CheckGrant returns an error with the code cannot_delegate, which names the
+// capability, unless the granter clearly holds all capabilities of the grant. It
+// may reject a grant whose coverage is not clear. A grant that passes gives no
+// more than the granter holds, since each request is evaluated along the chain.
 func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
 	set := NewSet(g.Capabilities...)
 	if len(set.allows) == 0 && (len(g.Capabilities) > 0 || !g.Invitation) {
@@ -40,8 +39,8 @@ func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
 	return nil
 }
 
-// checkSize holds what would be granted against the bounds of the recipient
-// and of the space.
+// checkSize checks the grant against the bounds of the recipient and of the
+// space.
 func (l *Ledger) checkSize(g Grant) *protocol.Error {
 	add := sizeOf(g.Capabilities)
 	var held size

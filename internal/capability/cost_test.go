@@ -80,7 +80,8 @@ func bounded(t *testing.T, most time.Duration, task func()) {
 	}
 }
 
-// Grants that nearly fit what their granter holds are the most work to refuse.
+// Grants that nearly match their granter's capabilities are the most expensive to
+// reject.
 func TestGrantCost_NearMisses(t *testing.T) {
 	long := strings.Repeat("a", 120)
 	near := func(pattern string, n int) []*Capability {
@@ -114,8 +115,8 @@ func TestGrantCost_NearMisses(t *testing.T) {
 	}
 }
 
-// Participants that all grant to one another make very many ways to look for a
-// right that nobody holds.
+// Participants that all grant to one another create very many paths to search
+// for a right that none of them holds.
 func TestDecideCost_DenseGrants(t *testing.T) {
 	const n = 30
 	l := NewLedger(Configured{})

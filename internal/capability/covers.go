@@ -6,10 +6,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// covers reports whether everything that other allows is selected by c too.
-// True is certain; false may only mean that it is not clear. It compares the
-// two as they are written: equal parts, texts that a pattern matches, globs
-// within globs, and what asks for less.
+// covers reports whether c selects all requests that other allows. True is
+// certain; false may mean that it is not clear. It compares the two
+// structurally: equal parts, texts that a pattern matches, globs within globs,
+// and patterns with fewer conditions.
 //
 // A capability selects at least as much when it is read as a deny rule, so
 // true is certain for a deny rule c as well. A string pattern matches an array
@@ -221,7 +221,7 @@ func (p *pattern) coversOne(q *pattern, w *work) bool {
 	return false
 }
 
-// coversFields reports whether q asks at least what p asks of its fields.
+// coversFields reports whether q has at least p's conditions on fields.
 func (p *pattern) coversFields(q *pattern, w *work) bool {
 	if len(p.fields) == 0 {
 		return q.objectsOnly()

@@ -22,7 +22,7 @@ func TestCovers(t *testing.T) {
 		{"!chat", "reasoning/step", true}, {"!reasoning/*", "reasoning/step", false}, {"!reasoning/start", "reasoning/step", true},
 		{"/^mcp/", "mcp.request", true}, {"/^mcp/", "/^mcp/", true}, {"/^mcp/", "mcp.*", false}, {"*", "/^mcp/", true},
 		{"*.*", "reasoning/step", true}, {"r*", "reasoning/step", false}, {"x*.*", "x.*", true}, {"x.*", "x", false},
-		// Observing is not said, but read.
+		// Observing is a right to read, not a kind.
 		{"*", "observe", false}, {"observe", "observe", true}, {"/obs/", "observe", false}, {"!chat", "observe", false},
 		{"observe", `{"kind":"observe"}`, true}, {"*", `{"kind":"observe","payload":{"a":1}}`, true},
 		// Payload.
@@ -169,7 +169,7 @@ func (g *generator) near(p any) any {
 	return p
 }
 
-// What is said to be covered is, and what is said to be apart is.
+// covers and disjoint return true only if that holds for all requests.
 func TestCovers_IsSound(t *testing.T) {
 	pairs, requests := 40_000, 30
 	if raceEnabled || testing.Short() {
@@ -234,7 +234,7 @@ func (r oracleRequest) compiled(g *generator) (*Request, error) {
 	return r.compile(g.encode(r.payload))
 }
 
-// Every capability covers itself: what one holds, one can pass on as it is.
+// Every capability covers itself, so that a holder can grant it unchanged.
 func TestCovers_Itself(t *testing.T) {
 	for i := range 2_000 {
 		g := newGenerator(uint64(i) | 1<<42)

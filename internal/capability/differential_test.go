@@ -2,8 +2,8 @@ package capability
 
 import "testing"
 
-// TestOracle compares a million decisions with those of the oracle, and makes
-// sure that they are not all the same.
+// TestOracle compares a million decisions with the oracle's and checks that both
+// results occur.
 func TestOracle(t *testing.T) {
 	sets, requests := 20_000, 50
 	if raceEnabled || testing.Short() {
@@ -51,8 +51,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestOracleSingle compares capabilities one by one, where a wrong match
-// cannot hide behind another capability.
+// TestOracleSingle compares single capabilities, where no other capability can
+// mask a wrong match.
 func TestOracleSingle(t *testing.T) {
 	n := 300_000
 	if raceEnabled || testing.Short() {

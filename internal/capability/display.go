@@ -9,12 +9,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Display returns the capabilities that the participant holds at now, as they
-// were given, for system.welcome: configured ones, then granted ones that each
-// granter clearly holds. Deny rules that limit some of them, a granter's among
-// them, are at the end. The list never shows more than what is held; where a
-// deny rule limits one of two overlapping capabilities it may show less. It is
-// shared: read-only.
+// Display returns the capabilities that the participant holds at now, in their
+// original form, for system.welcome: configured ones, then granted ones that
+// their granters clearly hold. Deny rules that limit some of them, including
+// those of granters, are at the end. The list never contains more than the
+// participant holds; it may contain less where a deny rule limits one of two
+// overlapping capabilities. It is shared: read-only.
 func (l *Ledger) Display(p protocol.ParticipantID, now time.Time) []json.RawMessage {
 	return l.view(p, now).display
 }
@@ -24,17 +24,16 @@ func (l *Ledger) DisplaySlash(p protocol.ParticipantID, now time.Time) []json.Ra
 	return l.view(p, now).slash
 }
 
-// proof is what something that was computed from a ledger depends on. It
-// holds in earlier and later states of the same log, as long as nothing of that
-// changes.
+// proof lists the dependencies of a value that was computed from a ledger. The
+// value is valid in other states of the same log with the same dependencies.
 type proof struct {
 	configured  *configured
 	from, until time.Time // until: zero for good
 	holders     []dependency
 }
 
-// dependency is a participant whose older rights matter. What it is granted
-// later does not, so only losses are noted.
+// dependency is a participant whose older rights matter. Later grants to it do
+// not, so only losses are recorded.
 type dependency struct {
 	holder protocol.ParticipantID
 	lost   uint64

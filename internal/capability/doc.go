@@ -1,20 +1,19 @@
-// Package capability decides who may say what in a space. Section 7, and the
-// grants of section 2.
+// Package capability decides which envelopes a participant may send. Section 7,
+// and the grants of section 2.
 //
 // It is pure: no I/O, no goroutine and no clock; the time is an argument.
 // [Parse] compiles a capability of a configuration or a grant, a [Set] is a
 // list of them, and the [Ledger] folds configuration, grants and revocations
-// into what each participant may do, its [Rights].
+// into the [Rights] of each participant.
 //
 // # Grants
 //
-// A grant is kept as it was given and evaluated when it is used: it allows a
-// request that its capabilities select and that its granter may make too, by
-// rights older than the grant, along at most [MaxChain] grants to a configured
-// capability. What is revoked, denied or no longer configured anywhere on the
-// way ends what was derived from it. [Ledger.CheckGrant] refuses a grant that
-// its granter does not clearly hold; that is a courtesy to the granter and
-// decides nothing.
+// A grant is stored unchanged and evaluated on use: it allows a request that its
+// capabilities select and that its granter may make too, by rights older than
+// the grant, along at most [MaxChain] grants to a configured capability. If a
+// right in the chain is revoked, denied or no longer configured, grants derived
+// from it have no effect. [Ledger.CheckGrant] rejects a grant that its granter
+// does not clearly hold; this gives an early error and decides nothing else.
 //
 // # Capabilities
 //
@@ -23,8 +22,8 @@
 //	{"kind": …, "payload": …, "to": …, "context": …, "deny": true}
 //
 // of which only kind is required. It selects a request when all its parts do;
-// a part that is not there selects everything. A request is allowed when any
-// capability selects it and no deny rule does.
+// an absent part selects everything. A request is allowed when any capability
+// selects it and no deny rule does.
 //
 // # Field patterns
 //
@@ -42,13 +41,13 @@
 // A key is a name, a glob ("x-*", where * is any text), "**" (the object
 // itself and anything below it, elements of arrays included), or a path:
 // "$.a.b", "$['a']", "$[0]", "$[*]", "$.*" and "$..name". The $ of a path is
-// the object that the key stands in. A name that begins with $ or holds a star
+// the object that contains the key. A name that begins with $ or contains a star
 // is written as a path: "$['$ref']".
 //
 // # Two readings
 //
-// What an allowing rule does not certainly match is not allowed; what a deny
-// rule might match is denied. The two are therefore read differently:
+// An allowing rule must match for certain, and a deny rule must only be able to
+// match. The same pattern therefore has two readings:
 //
 //	                      allowing rule             deny rule
 //	absent field          no pattern matches        a negation matches
@@ -62,10 +61,11 @@
 //	text over 64 KiB      no regexp matches         every regexp matches
 //	all steps used        nothing matches           everything matches
 //
-// Whatever an allowing rule matches, the same pattern matches in a deny rule.
-// Absence is only noticed for names and indexes, never through a glob or "**".
-// ["!a", "!b"] is one of two negations and matches every text. To deny a field
-// only where it is present, say it twice: {"path": "!/tmp/**", "$.path": "**"}.
+// A pattern in a deny rule matches at least the requests that it matches in an
+// allowing rule. Absence is only detected for names and indexes, never through a
+// glob or "**". ["!a", "!b"] is one of two negations and matches every text. To
+// deny a field only where it is present, name it twice:
+// {"path": "!/tmp/**", "$.path": "**"}.
 //
 // # To and context
 //

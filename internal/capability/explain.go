@@ -20,9 +20,9 @@ type Reason struct {
 	Deny bool
 	// Selected: it selects the request.
 	Selected bool
-	// What failed first, if not Selected: where in the capability and the
+	// The first failure, if not Selected: its place in the capability and the
 	// envelope ("/payload/params/name"), the pattern there as JSON, and the
-	// value as JSON, shortened; Value is "" where there is none.
+	// value as JSON, shortened; Value is "" for an absent value.
 	Pointer string
 	Pattern string
 	Value   string
@@ -30,9 +30,9 @@ type Reason struct {
 	Sentence string
 }
 
-// Explain returns of every capability in the set why it selects the request or
-// what failed first. Values of the payload appear in it: it is for people who
-// may see the envelope, not for logs.
+// Explain returns for each capability of the set why it selects the request, or
+// the first failure. The result contains values of the payload: show it to
+// participants that may see the envelope, do not log it.
 func (s *Set) Explain(r *Request) []Reason {
 	if s == nil {
 		return nil
@@ -139,7 +139,7 @@ func (r *Reason) sentence() string {
 	return fmt.Sprintf("%s does not apply: %s is %s, which %s does not match", text, r.Pointer, r.Value, r.Pattern)
 }
 
-// explain finds what in p failed to match v.
+// explain finds the part of p that did not match v.
 func (p *pattern) explain(r *Reason, pointer string, v protocol.Value, m mode, w *work) {
 	if p.class != classObject || v.Type() != protocol.TypeObject {
 		r.fail(pointer, p.source, string(v.Raw()))
@@ -186,7 +186,7 @@ func addressees(to []protocol.ParticipantID) string {
 
 const maxShown = 120
 
-// shorten cuts what is shown of a long text.
+// shorten truncates a long text for display.
 func shorten(s string) string {
 	if len(s) <= maxShown {
 		return s

@@ -10,8 +10,8 @@ import (
 )
 
 // selects reports whether a keyName or keyGlob selects the key of a member.
-// Deny rules compare in any case, as the decoders of many receivers do: what
-// is denied as "path" must not slip past as "PATH".
+// Deny rules ignore case, like the decoders of many receivers: a rule that denies
+// "path" also denies "PATH".
 func (k *key) selects(name protocol.Value, m mode) bool {
 	if k.class == keyGlob {
 		return k.selectsGlob(name, m)

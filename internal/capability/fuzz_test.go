@@ -21,8 +21,8 @@ var fuzzPayloads = []string{
 	`{}`, `{"a":"x","b":[{"c":1000000}]}`, `{"path":["a","b"],"xy":"za1b/c"}`, `{"a":{"b":{}}}`, `{"a":[[]]}`, `{"A":null,"a":1E+6}`,
 }
 
-// FuzzParse: garbage is refused, whatever is accepted can be used, shown and
-// parsed again.
+// FuzzParse checks that invalid input is rejected, and that a parsed capability
+// can be used, printed and parsed again.
 func FuzzParse(f *testing.F) {
 	for _, s := range fuzzCapabilities {
 		f.Add([]byte(s))
@@ -93,8 +93,8 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// oracleCan tells whether the oracle is up to the texts: it expands exponents,
-// folds ASCII alone and knows no backslash in a path.
+// oracleCan reports whether the oracle supports the texts: it expands exponents,
+// folds ASCII only and supports no backslash in a path.
 func oracleCan(texts ...[]byte) bool {
 	for _, text := range texts {
 		if len(text) > 2000 || strings.Contains(string(text), `\`) {

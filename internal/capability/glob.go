@@ -37,8 +37,8 @@ func compileKeyGlob(s string) glob {
 	return g
 }
 
-// wideStar stands for a ** in the text of a glob. It occurs in no other text,
-// since those are valid UTF-8.
+// wideStar represents ** in the text of a glob. It occurs in no other text, since
+// those are valid UTF-8.
 const (
 	wideStar   = 0xFE
 	narrowStar = 0xFF // likewise for a *
@@ -126,10 +126,10 @@ func globMatch[T string | []byte](g glob, s T) bool {
 	}
 }
 
-// nextStart returns where to try again what stands behind a ** and failed at
-// pos. If a * was tried too, every start up to the next slash leads that star
-// to the same end of its segment and fails alike; skipping them keeps a long
-// segment from costing the square of its length.
+// nextStart returns the next position at which the rest of the glob after a **
+// can match, after a failure at pos. If a * was tried too, all starts up to the
+// next slash lead that star to the same end of its segment and fail as well;
+// skipping them avoids a cost quadratic in the length of a segment.
 func nextStart[T string | []byte](s T, pos int, starred bool) int {
 	if !starred || pos < len(s) && isBoundary(s[pos]) {
 		return pos + 1

@@ -21,7 +21,7 @@ const (
 	MaxInSpaceMemory  = 64 << 20
 )
 
-// Change is what a [Ledger] folds: a [Grant] or a [Revocation].
+// Change is an input of a [Ledger]: a [Grant] or a [Revocation].
 type Change interface{ at() time.Time }
 
 // Grant gives capabilities to a participant, by capability.grant or with an
@@ -30,8 +30,8 @@ type Grant struct {
 	ID        protocol.ID // the envelope's; the grant_id
 	Granter   protocol.ParticipantID
 	Recipient protocol.ParticipantID
-	// Capabilities are what is given. Deny rules among them limit this grant
-	// alone, not what the recipient holds besides.
+	// Capabilities of the grant. Deny rules among them limit this grant only,
+	// not other rights of the recipient.
 	Capabilities []*Capability
 	At           time.Time
 	ExpiresAt    time.Time // zero: never

@@ -12,9 +12,9 @@ import (
 //
 //	.name   ['name']   ["name"]   [0]   [*]   .*   ..name   ..*   ..['name']
 //
-// where a name behind a dot is made of letters, digits, _ and -. Slices,
-// filters, unions and negative indexes are faults. The keys that it returns
-// select one behind the other.
+// where a name after a dot consists of letters, digits, _ and -. Slices,
+// filters, unions and negative indexes are errors. The returned keys select in
+// sequence.
 func parsePath(s string) ([]key, error) {
 	p := pathParser{s: s, pos: 1}
 	for p.pos < len(p.s) {
@@ -70,7 +70,7 @@ func (p *pathParser) step() bool {
 	return p.fail("a step begins with . or [")
 }
 
-// name reads what stands behind a dot.
+// name parses the name after a dot.
 func (p *pathParser) name() bool {
 	if strings.HasPrefix(p.s[p.pos:], "*") {
 		p.pos++
@@ -122,8 +122,8 @@ func (p *pathParser) bracket() bool {
 	return true
 }
 
-// quoted reads a name in quotes, in which a backslash stands before a quote
-// or a backslash.
+// quoted parses a name in quotes, in which a backslash escapes a quote or a
+// backslash.
 func (p *pathParser) quoted(quote byte) bool {
 	var name []byte
 	for i := p.pos + 2; i < len(p.s); i++ {

@@ -20,22 +20,21 @@ type Configured struct {
 // configuration and of the grants and revocations in its log. It is immutable
 // and safe for concurrent use; Apply returns a new one in O(log n).
 //
-// Authority is evaluated, not computed in advance: a grant allows what its
-// capabilities select and its granter may do too, by rights older than the
-// grant, along the chain to a configured right. A revocation or another
-// configuration therefore changes what was delegated without touching it.
+// Authority is evaluated on use: a grant allows requests that its capabilities
+// select and that its granter may make too, by rights older than the grant,
+// along the chain to a configured right. A revocation or another configuration
+// therefore affects derived grants without modifying them.
 type Ledger struct {
 	configured *configured
 	holders    pmap.Map[protocol.ParticipantID, *holder]
 	grants     pmap.Map[protocol.ID, *record] // live ones
-	expiry     pmap.Map[string, *record]      // those of them that will end, by pmap.TimeKey
+	expiry     pmap.Map[string, *record]      // grants with an end, by pmap.TimeKey
 	total      size                           // of the live grants
 	clock      time.Time                      // of the last change; it never goes back
 	position   uint64                         // of the last change
 }
 
-// configured is a compiled configuration. Its identity is part of what cached
-// views depend on.
+// configured is a compiled configuration. Cached views depend on its identity.
 type configured struct {
 	participants map[protocol.ParticipantID]*base
 	issued       *base
@@ -49,8 +48,8 @@ type base struct {
 	view view
 }
 
-// holder is what changes of the log gave to and took from one participant. It
-// is immutable but for its cached view.
+// holder has the grants to and the revocations from one participant. It is
+// immutable except for its cached view.
 type holder struct {
 	invited bool // it has no issued capabilities
 	grants  []*record
@@ -109,9 +108,9 @@ func newBase(caps []*Capability) *base {
 	return b
 }
 
-// WithConfigured returns the state under another configuration: the same as
-// that of a restart with it. What was revoked stays revoked; a grant that the
-// new configuration does not support gives nothing until another one does.
+// WithConfigured returns the state under another configuration, equal to the
+// state after a restart with it. Revocations stay in effect; a grant that the
+// new configuration does not support has no effect until another one does.
 func (l *Ledger) WithConfigured(c Configured) *Ledger {
 	next := *l
 	next.configured = compile(c)
@@ -119,7 +118,7 @@ func (l *Ledger) WithConfigured(c Configured) *Ledger {
 }
 
 // WithConfiguredOf returns the state under the configuration of another ledger,
-// which shares what was compiled from it.
+// and shares its compiled form.
 func (l *Ledger) WithConfiguredOf(other *Ledger) *Ledger {
 	next := *l
 	next.configured = other.configured

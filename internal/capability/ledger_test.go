@@ -158,7 +158,7 @@ func TestRevokeGrant(t *testing.T) {
 
 	s.grant("alice", "bob", 0, "mcp/*")
 	s.may("bob", true, "mcp.request")
-	s.may("carol", false, "mcp.request") // what was taken stays gone
+	s.may("carol", false, "mcp.request") // a revoked right is not restored
 	s.may("eve", false, "mcp.request")
 }
 
@@ -334,8 +334,8 @@ func TestInvitation(t *testing.T) {
 	s.may("alice", true, "chat") // the configuration names her
 }
 
-// Once invited, always invited: the end of an invitation's rights does not
-// give those of an issuer's tokens, not even after a reload.
+// An invited participant stays invited: when the rights of the invitation end, it
+// does not get the rights of an issuer's tokens, not even after a reload.
 func TestInvitationIsRemembered(t *testing.T) {
 	s := newScene(t, map[string][]string{"alice": {"*"}}, "reasoning/*")
 	s.grant("guest", "other", 0, "reasoning.start")
@@ -407,7 +407,7 @@ func TestReload(t *testing.T) {
 
 	s.ledger = s.ledger.WithConfigured(configuration(t, map[string][]string{"alice": {"chat"}, "bob": {"*"}}))
 	s.may("bob", true, "chat", "mcp.request")
-	s.may("bob", false, "reasoning.start") // what was revoked stays so
+	s.may("bob", false, "reasoning.start") // a revoked right is not restored
 	s.may("carol", true, "mcp.request")    // bob may give it by configuration
 	s.ledger = s.ledger.WithConfigured(configuration(t, map[string][]string{"alice": {"chat"}, "bob": {"chat"}}))
 	s.may("bob", false, "mcp.request")

@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Severity says how sure it is that a finding is a mistake.
+// Severity is the likelihood that a finding is a mistake.
 type Severity uint8
 
 // A Warning is probably a mistake; an Error certainly is one.
@@ -26,14 +26,14 @@ func (s Severity) String() string {
 	return "warning"
 }
 
-// Holding is what a configuration gives to one participant.
+// Holding has the configured capabilities of one participant.
 type Holding struct {
 	Participant  protocol.ParticipantID
 	Capabilities []*Capability
 }
 
-// Finding is something in a configuration that hardly does what its author
-// wanted.
+// Finding is a part of a configuration that probably does not have the intended
+// effect.
 type Finding struct {
 	Participant protocol.ParticipantID
 	Index       int // in the Capabilities of the Holding; -1: all of them
@@ -163,8 +163,8 @@ func (l *linter) shadowed(c *Capability, all []*Capability) bool {
 	return false
 }
 
-// redundant reports what another capability gives already: of two that say the
-// same, the later one.
+// redundant reports capabilities that another one covers: of two equal ones, the
+// later.
 func (l *linter) redundant(i int, all []*Capability) {
 	c := all[i]
 	for j, other := range all {
@@ -226,8 +226,7 @@ func looksLikeFolder(source string) bool {
 	return strings.Trim(source, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }
 
-// texts returns the text patterns of the capability; those of one array are
-// together.
+// texts returns the text patterns of the capability, grouped by array.
 func (c *Capability) texts() [][]*text {
 	var out [][]*text
 	for _, t := range []*target{c.to, c.context} {

@@ -7,8 +7,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// knownKinds are those of section 2 that a participant may send, observe and
-// decide.
+// knownKinds are observe, decide and the kinds of section 2 that a participant
+// may send.
 var knownKinds = []protocol.Kind{
 	Observe, Decide,
 	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel,
@@ -48,11 +48,11 @@ func (l *linter) unknownKind(c *Capability) {
 	l.report(Warning, "no kind of the protocol matches %s; kinds of applications begin with x.", c.kind.String())
 }
 
-// rpcFields are what a JSON-RPC message consists of.
+// rpcFields are the fields of a JSON-RPC message.
 var rpcFields = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// unknownFields reports fields of MCP payloads that MCP does not have, which
-// mostly stand one level too high.
+// unknownFields reports fields that MCP payloads do not have. Most of them are
+// one level too high.
 func (l *linter) unknownFields(kind protocol.Kind, p *pattern) {
 	if kind != protocol.KindMCPRequest && kind != protocol.KindMCPProposal && kind != protocol.KindMCPResponse {
 		return

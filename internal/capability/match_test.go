@@ -174,7 +174,7 @@ func TestPayload(t *testing.T) {
 		{`{"$..name":"x"}`, `{"a":[{"NAME":"x"}]}`, no, yes},
 		{`{"$..*":"x"}`, `{"a":[["x"]]}`, yes, yes},
 		{`{"$..['a b']":"x"}`, `{"c":{"a b":"x"}}`, yes, yes},
-		{`{"a":{"$.b":"x"}}`, `{"a":{"b":"x"}}`, yes, yes}, // $ is where the key stands
+		{`{"a":{"$.b":"x"}}`, `{"a":{"b":"x"}}`, yes, yes}, // $ is the object of the key
 	} {
 		v := payload(t, tt.value)
 		for _, x := range []struct {

@@ -18,14 +18,14 @@ type event struct {
 	revoke *Revocation
 }
 
-// history is a log and what the model needs to judge it. The model works on
-// single requests, not on capabilities, and looks at the whole log each time.
+// history is a log with the configuration. The model evaluates single requests,
+// not capabilities, and reads the whole log each time.
 type history struct {
 	configured Configured
 	events     []event
 }
 
-// asked is what the model judges: a request, or the right to read.
+// asked is an input of the model: a request, or the right to read.
 type asked struct {
 	*Request
 	observe bool
@@ -35,7 +35,7 @@ func (a asked) selectedBy(c *Capability) bool {
 	return c.Match(a.Request) && (c.Deny() || !a.observe || c.observes())
 }
 
-// given reports whether a list of capabilities by itself allows what is asked.
+// given reports whether a list of capabilities by itself allows the request.
 func (a asked) given(list []*Capability) bool {
 	allowed := false
 	for _, c := range list {
@@ -50,7 +50,7 @@ func (a asked) given(list []*Capability) bool {
 	return allowed
 }
 
-// may reports whether, by the first n events as of now, p may do what is asked
+// may reports whether, by the first n events as of now, p may make the request
 // with rights acquired before the event number before.
 func (h *history) may(p protocol.ParticipantID, a asked, before, n int, now time.Time) bool {
 	allowed := false
@@ -74,8 +74,8 @@ func (h *history) may(p protocol.ParticipantID, a asked, before, n int, now time
 	return false
 }
 
-// revoked reports whether something between the events from and n took the
-// right to do what is asked from p.
+// revoked reports whether an event between from and n revoked p's right to make
+// the request.
 func (h *history) revoked(p protocol.ParticipantID, id protocol.ID, a asked, from, n int) bool {
 	for _, e := range h.events[from:n] {
 		v := e.revoke
@@ -96,7 +96,7 @@ func (h *history) revoked(p protocol.ParticipantID, id protocol.ID, a asked, fro
 
 var modelIDs = []protocol.ParticipantID{"alice", "bob", "carol", "dora"}
 
-// modelVocabulary is what capabilities are drawn from.
+// modelVocabulary lists the patterns of drawn capabilities.
 var modelVocabulary = []string{
 	`"*"`, `"chat"`, `"mcp.*"`, `"mcp.request"`, `"reasoning/*"`, `"reasoning/step"`, `"!chat"`, `"observe"`, `{"kind":"observe","deny":true}`,
 	`{"kind":"mcp.request","payload":{"params":{"name":"read_*"}}}`,
@@ -108,7 +108,7 @@ var modelVocabulary = []string{
 	`{"kind":"reasoning.start","deny":true}`,
 }
 
-// modelRequests is what the participants try.
+// modelRequests returns the requests of the participants.
 func modelRequests(t *testing.T) []asked {
 	out := []asked{{&Request{Kind: Observe}, true}}
 	for i := range 40 {
@@ -162,8 +162,8 @@ func (w *world) capabilities(t *rapid.T, least, most int) []*Capability {
 	return out
 }
 
-// happen draws a change and applies it. Half of the grants are not checked:
-// what they give is decided when it is used.
+// happen draws a change and applies it. Half of the grants are not checked, since
+// they are evaluated on use.
 func (w *world) happen(t *rapid.T) {
 	who := rapid.SampledFrom(modelIDs)
 	switch rapid.IntRange(0, 9).Draw(t, "what") {
@@ -235,8 +235,8 @@ func state(l *Ledger, now time.Time) string {
 	return string(text)
 }
 
-// The ledger decides as the model does, after checked and unchecked grants,
-// and under another configuration too. What it displays is never more.
+// The ledger decides like the model, after checked and unchecked grants, and
+// under another configuration. It never displays more rights than the model.
 func TestLedger_AgreesWithModel(t *testing.T) {
 	requests := modelRequests(t)
 	var allowed, passedOn, shown int
@@ -245,7 +245,7 @@ func TestLedger_AgreesWithModel(t *testing.T) {
 		for range rapid.IntRange(5, 30).Draw(t, "steps") {
 			w.happen(t)
 			if rapid.IntRange(0, 4).Draw(t, "look") == 0 {
-				state(w.ledger, w.now) // what is cached must not outlive what it depends on
+				state(w.ledger, w.now) // a cached value must not outlive its dependencies
 			}
 		}
 		if rapid.Bool().Draw(t, "reload") {
@@ -292,7 +292,7 @@ func TestLedger_AgreesWithModel(t *testing.T) {
 	}
 }
 
-// displayed parses what a participant is shown.
+// displayed parses the displayed capabilities of a participant.
 func (w *world) displayed(t *rapid.T, p protocol.ParticipantID) []*Capability {
 	var out []*Capability
 	for _, text := range w.ledger.Display(p, w.now) {

@@ -109,7 +109,7 @@ func cachedRegexp(s string) *regexp.Regexp {
 	return re
 }
 
-// oracleText tells whether one text satisfies a pattern without negation.
+// oracleText reports whether one text satisfies a pattern without negation.
 func oracleText(p, s string) bool {
 	if len(p) > 2 && p[0] == '/' && p[len(p)-1] == '/' {
 		return cachedRegexp(p[1 : len(p)-1]).MatchString(s)
@@ -144,7 +144,7 @@ func globRegexp(p string) string {
 	return b.String()
 }
 
-// tooLong tells whether a pattern is a regexp and the text beyond its reach.
+// tooLong reports whether a pattern is a regexp and the text exceeds its limit.
 func tooLong(p, s string) bool {
 	p = strings.TrimPrefix(p, "!")
 	return len(p) > 2 && p[0] == '/' && p[len(p)-1] == '/' && len(s) > 64<<10
@@ -220,7 +220,7 @@ func isContainer(v any) bool {
 	return false
 }
 
-// oracleValue tells whether a value that is there is matched.
+// oracleValue reports whether a present value matches.
 func oracleValue(p, v any, deny bool) bool {
 	if p == "**" {
 		return true
@@ -322,7 +322,7 @@ func oracleNumber(n json.Number) *big.Rat {
 	return r
 }
 
-// oracleAbsent tells whether a deny rule matches where there is nothing.
+// oracleAbsent reports whether a deny rule matches an absent value.
 func oracleAbsent(p any) bool {
 	switch p := p.(type) {
 	case string:

@@ -42,8 +42,8 @@ func oracleSteps(key string) []string {
 	return out
 }
 
-// oracleField follows steps into v and matches what it finds. absence: in a
-// deny rule, finding nothing counts.
+// oracleField follows steps into v and matches the value. absence: in a deny
+// rule, an absent value counts as a match.
 func oracleField(steps []string, q, v any, deny, absence bool) bool {
 	if steps[0] == "d" {
 		return oracleBelow(steps[1:], q, v, deny)
@@ -65,8 +65,8 @@ func oracleField(steps []string, q, v any, deny, absence bool) bool {
 	return oracleAbsent(q)
 }
 
-// oracleRest matches x with the steps that are left. In a deny rule every
-// element of an array may stand for the array.
+// oracleRest matches x with the remaining steps. In a deny rule every element of
+// an array may match in place of the array.
 func oracleRest(steps []string, q, x any, deny, absence bool) bool {
 	if len(steps) == 0 {
 		if absence {
@@ -161,8 +161,8 @@ func oracleDeepFields(p map[string]any, v any, deny bool) bool {
 	return true
 }
 
-// oracleDeepValue is oracleValue where absence never counts: what is matched
-// is there, so only objects inside the pattern and empty arrays differ.
+// oracleDeepValue is oracleValue for values that are present: only objects inside
+// the pattern and empty arrays differ.
 func oracleDeepValue(q, x any, deny bool) bool {
 	if !deny {
 		return oracleValue(q, x, false)

@@ -26,16 +26,16 @@ const (
 	baseWork     = 128 << 10 // steps of a decision
 	workPerByte  = 8         // and more of them for each byte of the payload
 	maxCheckWork = 256 << 10 // steps of checking a grant or revocation
-	maxViewWork  = 1 << 20   // steps of listing what a participant holds
+	maxViewWork  = 1 << 20   // steps of listing a participant's capabilities
 )
 
-// PatternError says what is wrong with a capability, and where in it.
+// PatternError is an error in a capability, with its place.
 type PatternError struct {
 	Pointer string // JSON pointer inside the capability; "" is all of it
 	Err     error
 }
 
-// Error returns the pointer and what is wrong.
+// Error returns the pointer and the message.
 func (e *PatternError) Error() string {
 	if e.Pointer == "" {
 		return "capability: " + e.Err.Error()
@@ -43,11 +43,11 @@ func (e *PatternError) Error() string {
 	return "capability at " + e.Pointer + ": " + e.Err.Error()
 }
 
-// Unwrap returns what is wrong, without the place.
+// Unwrap returns the error without the place.
 func (e *PatternError) Unwrap() error { return e.Err }
 
 // Parse compiles a capability: a string, or an object as the package describes
-// it. It copies what it keeps of v. The error is a *PatternError.
+// it. It does not retain v. The error is a *PatternError.
 func Parse(v protocol.Value) (*Capability, error) {
 	if len(v.Raw()) > MaxBytes {
 		return nil, &PatternError{Err: fmt.Errorf("it has more than %d bytes", MaxBytes)}
@@ -95,7 +95,7 @@ type parser struct {
 	err    *PatternError
 }
 
-// budget counts what a capability has used of its bounds.
+// budget counts the parts of a capability against its bounds.
 type budget struct {
 	patterns, regexps, deep int
 	program                 int // instructions of the regexps
@@ -167,7 +167,7 @@ func (p *parser) payload(v protocol.Value) *pattern {
 	return &compiled
 }
 
-// pattern compiles a field pattern; deep tells that it stands below a "**".
+// pattern compiles a field pattern; deep: it is below a "**".
 func (p *parser) pattern(pointer string, v protocol.Value, depth int, deep bool) pattern {
 	out := pattern{source: string(v.Raw())}
 	if p.budget.patterns++; p.budget.patterns > MaxPatterns {

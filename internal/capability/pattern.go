@@ -28,7 +28,7 @@ type pattern struct {
 	// absent: in a deny rule the pattern matches a field that is not there.
 	absent bool
 	source string // as it was written
-	// inner: a step of a path, whose source is that of the path's value.
+	// inner: a step of a path; its source is the source of the path's value.
 	inner bool
 }
 

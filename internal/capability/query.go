@@ -6,23 +6,23 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// query looks for a right along the chain of grants. What is asked is either
-// one request, which decides what may be sent, or a capability as a whole,
-// which checks a grant before it is made and selects what a welcome shows.
-// Both walk the same way, so the second cannot disagree with the first about
-// who granted what to whom; it only compares patterns where the first matches.
+// query searches a right along the chain of grants. Its subject is either one
+// request, to decide whether it is allowed, or a whole capability, to check a
+// grant and to select capabilities for a welcome. Both use the same walk, so that
+// they cannot disagree about the chain of grants; the second compares patterns
+// where the first matches the request.
 type query struct {
 	ledger  *Ledger
 	now     time.Time
 	request *Request
-	pattern *Capability // asked as a whole, if not nil
-	observe bool        // asked is the right to read, which only its literal capability gives
+	pattern *Capability // the subject, if not nil
+	observe bool        // the subject is the right to read, which only its literal capability gives
 	work    work
 	memo    []memo
 	proof   *proof // collects what the findings depend on, if not nil
 }
 
-// finding is how a participant holds what is asked.
+// finding is the capability by which a participant holds the subject.
 type finding struct {
 	by    *Capability // nil: it does not hold it
 	grant *record     // that by came with; nil for a configured capability
@@ -61,7 +61,7 @@ func (f finding) or(g finding) finding {
 	return f
 }
 
-// selects reports whether an allowing capability gives what is asked.
+// selects reports whether an allowing capability covers the subject.
 func (q *query) selects(c *Capability) bool {
 	switch {
 	case q.observe && !c.observes():
@@ -72,8 +72,7 @@ func (q *query) selects(c *Capability) bool {
 	return c.match(q.request, &q.work)
 }
 
-// choose returns the first of the allowing capabilities that gives what is
-// asked.
+// choose returns the first of the allowing capabilities that covers the subject.
 func (q *query) choose(allows []*Capability) finding {
 	var f finding
 	if c := q.same(allows); c != nil {
@@ -101,8 +100,8 @@ func (q *query) same(allows []*Capability) *Capability {
 	return nil
 }
 
-// forbids reports whether a deny rule forbids all of what is asked, or may
-// forbid some of it.
+// forbids reports whether a deny rule forbids all of the subject, or may forbid
+// a part of it.
 func (q *query) forbids(d *Capability) (all, some bool) {
 	if q.pattern == nil {
 		return d.match(q.request, &q.work), false
@@ -127,7 +126,7 @@ func (q *query) limit(f finding, denies []*Capability) finding {
 	return f
 }
 
-// judge returns whether a set by itself gives what is asked.
+// judge returns the finding of a set by itself.
 func (q *query) judge(s *Set) finding {
 	denied := q.limit(finding{}, s.denies)
 	if denied.obstacle != nil {
@@ -138,8 +137,8 @@ func (q *query) judge(s *Set) finding {
 	return f
 }
 
-// find returns how p holds what is asked by its configured capabilities, or by
-// grants from before a position whose granters held it in turn. depth is the
+// find returns how p holds the subject by its configured capabilities, or by
+// grants older than a position whose granters held it in turn. depth is the
 // number of grants that the walk has followed.
 //
 // A right is only ever derived from older ones, so the walk ends and no one
@@ -201,8 +200,8 @@ func (q *query) live(r *record) bool {
 	return true
 }
 
-// through returns whether a grant gives what is asked: it selects it, nothing
-// took it away since, and its granter held it.
+// through returns whether a grant gives the subject: it selects it, no later
+// revocation removed it, and its granter held it.
 func (q *query) through(r *record, t *taken, depth int) finding {
 	f := q.choose(r.set.allows)
 	if f.by != nil {
@@ -223,10 +222,10 @@ func (q *query) through(r *record, t *taken, depth int) finding {
 	return f
 }
 
-// taken is what revocations took of what is asked.
+// taken has the revocations that affect the subject.
 type taken struct {
-	all  revocation   // the last one that took all of it
-	some []revocation // those that may have taken some of it
+	all  revocation   // the last one of all of it
+	some []revocation // possible revocations of a part of it
 }
 
 func (q *query) taken(h *holder) taken {
@@ -242,7 +241,7 @@ func (q *query) taken(h *holder) taken {
 	return t
 }
 
-// since applies what was taken after a position to a finding.
+// since applies the revocations after a position to a finding.
 func (t *taken) since(position uint64, f finding) finding {
 	if f.by == nil {
 		return f

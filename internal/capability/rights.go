@@ -7,14 +7,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Rights is what one participant holds at one time.
+// Rights are the rights of one participant at one time.
 type Rights struct {
 	ledger *Ledger
 	holder protocol.ParticipantID
 	now    time.Time
 }
 
-// Effective returns what the participant holds at now.
+// Effective returns the rights of the participant at now.
 func (l *Ledger) Effective(p protocol.ParticipantID, now time.Time) Rights {
 	return Rights{l, p, now}
 }

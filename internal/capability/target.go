@@ -84,7 +84,7 @@ func (t *target) holds(s string, m mode, w *work) bool {
 	return false
 }
 
-// matchContext matches the context that an envelope stands in.
+// matchContext matches the context of an envelope.
 func (t *target) matchContext(c protocol.ContextPath, m mode, w *work) bool {
 	for i := range t.alts {
 		if t.alts[i].holdsContext(string(c), m, w) {

@@ -15,14 +15,13 @@ type mode uint8
 
 const (
 	modeAllow mode = 0
-	modeDeny  mode = 1 << 0 // what might match matches
+	modeDeny  mode = 1 << 0 // a possible match is a match
 	modeDeep  mode = 1 << 1 // below "**": absence matches nothing
 )
 
-// work is what is left of the steps that a decision may cost, so that many
-// patterns over a large payload cannot stop the gateway. Once they are used up,
-// allowing rules match nothing and deny rules everything. A step takes about
-// 20 ns.
+// work is the number of steps that a decision may still take, so that many
+// patterns over a large payload cannot stop the gateway. At zero, allowing rules
+// match nothing and deny rules everything. A step takes about 20 ns.
 type work struct{ left int }
 
 // newWork returns the steps for deciding on r. They grow with its payload,
@@ -53,7 +52,7 @@ type text struct {
 	negate bool
 	exact  string // textExact, and the source of a textRegexp
 	glob   glob   // textGlob
-	prefix string // textGlob: what its texts begin with
+	prefix string // textGlob: literal prefix of its texts
 	re     *regexp.Regexp
 	weight int // steps for 64 bytes of text
 }
@@ -91,7 +90,7 @@ func (b *budget) parseText(s string) (text, error) {
 	return t, nil
 }
 
-// regexpSource returns what stands between the slashes of "/…/".
+// regexpSource returns the text between the slashes of "/…/".
 func regexpSource(s string) (string, bool) {
 	if len(s) < 3 || s[0] != '/' || s[len(s)-1] != '/' {
 		return "", false
