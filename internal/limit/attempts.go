@@ -10,13 +10,13 @@ import (
 // misconfigured client cannot fill the log. IPv6 addresses count by their /64,
 // since one machine owns all of it. Its methods may be called concurrently.
 //
-// A login that works forgives nothing: otherwise whoever holds one good token
-// could use it between guesses at others.
+// A successful login does not reset the count. Otherwise an attacker with one
+// valid token could use it between guesses at others.
 //
-// It remembers a bounded number of addresses, in two generations: when the
-// young one is full, it becomes the old one, and what was in the old one and
-// has not been seen since is forgotten. Whoever wants to be forgotten has to
-// fail from as many other addresses, which gains nothing.
+// It stores a bounded number of addresses in two generations. When the young
+// generation is full, it replaces the old one, and addresses that were only in
+// the old one are evicted. An attacker can cause that only by failing from as
+// many other addresses, which gains nothing.
 type Attempts struct {
 	failures int
 	every    time.Duration
@@ -34,7 +34,7 @@ const (
 	DefaultAddresses     = 16384
 )
 
-// AttemptLimits configure Attempts; zero values stand for the defaults.
+// AttemptLimits configure Attempts; zero values are the defaults.
 type AttemptLimits struct {
 	Failures  int           // that an address may have at once
 	Refill    time.Duration // after which one more is allowed
@@ -115,7 +115,7 @@ func (a *Attempts) clock(now time.Time) time.Time {
 	return a.latest
 }
 
-// network returns what an address counts as.
+// network returns the prefix by which an address is counted.
 func network(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if !addr.Is6() {

@@ -130,8 +130,8 @@ func (b *Bucket) Refused(now time.Time, bytes int) time.Duration {
 // expensive more than a hundred.
 const workFactor = 16
 
-// Work refuses further work while the participant owes for what was done.
-// Error: rate_limited.
+// Work returns rate_limited while the participant's debt for earlier work is not
+// paid.
 func (b *Bucket) Work(now time.Time) *protocol.Error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,18 +141,19 @@ func (b *Bucket) Work(now time.Time) *protocol.Error {
 	return nil
 }
 
-// Worked charges work that was done, in bytes. What exceeds the bucket is owed.
+// Worked charges work, in bytes. Work above the content of the bucket becomes
+// debt.
 func (b *Bucket) Worked(now time.Time, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.work.take(b.clock(now), bytes)
 }
 
-// Reservation is what an envelope has taken besides its envelope token. It
-// belongs to one goroutine.
+// Reservation has the tokens of an envelope except its envelope token. It is not
+// safe for concurrent use.
 type Reservation struct {
 	bucket *Bucket
-	kinds  []kindTokens // those that were in force
+	kinds  []kindTokens // the limits at the time of the reservation
 	bytes  tokens
 	kind   protocol.Kind
 	size   int

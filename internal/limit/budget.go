@@ -2,16 +2,16 @@ package limit
 
 import "sync"
 
-// Budget bounds the bytes that are held in memory at one time: in total, and by
-// each holder. What is larger than a share is granted to who holds nothing, so
-// that nothing is impossible that is allowed elsewhere. Its methods may be
-// called concurrently.
+// Budget bounds the bytes in memory at one time: in total and per holder. A
+// request above the share of a holder is granted if the holder has nothing, so
+// that each request that other limits allow can succeed. It is safe for
+// concurrent use.
 type Budget struct {
 	total, share int64
 
 	mu      sync.Mutex
 	used    int64
-	holders map[string]int64 // bytes held; without those that hold nothing
+	holders map[string]int64 // bytes held; without zeros
 }
 
 // NewBudget returns a budget of total bytes, of which one holder may have share.
@@ -56,7 +56,7 @@ func (h *Hold) Grow(n int64) bool {
 	return true
 }
 
-// Release gives back what is held.
+// Release returns the bytes to the budget.
 func (h *Hold) Release() {
 	b := h.budget
 	b.mu.Lock()

@@ -1,9 +1,8 @@
-// Package limit keeps participants within their share: token buckets for what
-// they send (section 7 of the contract), a count of the refusals that a
-// connection has earned, and a count of the logins that an address has failed.
+// Package limit implements the limits of participants: token buckets for
+// envelopes (section 7 of the contract), a count of rejected envelopes per
+// connection, and a count of failed logins per address.
 //
-// Everything here is told what time it is. Nothing starts a goroutine or reads
-// a clock, so a test can let a day pass in one line.
+// The time is an argument. Nothing starts a goroutine or reads a clock.
 package limit
 
 import (
@@ -12,9 +11,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Limits are those of one participant, over all its connections together. In
-// every field zero (or less) stands for "unlimited", except where it says
-// otherwise.
+// Limits are the limits of one participant, for all its connections together.
+// Zero or less means unlimited, unless the field states otherwise.
 type Limits struct {
 	// Rate is in envelopes per second, and Burst how many may come at once.
 	// A Burst of 0 is one second's worth, at least 1. Every frame counts, also
@@ -72,10 +70,10 @@ func burst(rate float64, configured int) int {
 	return max(1, int(math.Ceil(min(rate, math.MaxInt32))))
 }
 
-// byteBurst returns how many bytes may come at once: one second's worth, and
-// never less than the largest message, which could otherwise never be sent.
-// Where messages have no limit, a mebibyte stands in for it; what is larger
-// still is admitted on credit, see bucket.take.
+// byteBurst returns the size of the byte bucket: the bytes of one second, and at
+// least the largest message, which could not be sent otherwise. If messages have
+// no limit, it uses one mebibyte; larger messages are admitted on credit, see
+// tokens.take.
 func (l Limits) byteBurst() int {
 	largest := l.MessageBytes
 	if largest <= 0 {
@@ -84,8 +82,8 @@ func (l Limits) byteBurst() int {
 	return int(max(l.BytesPerSecond, largest))
 }
 
-// Least values of what has no setting of its own: small limits on envelopes are
-// not meant for errors and for readers.
+// Minimum values of limits without a setting of their own: small limits of
+// envelopes are not intended for errors and for readers.
 const (
 	minRefusedRate  = 64 << 10 // bytes per second
 	minRefusedBurst = mib

@@ -10,10 +10,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestModel plays random traffic, with envelopes that are refused later, and
-// holds the bucket against the definition: of what was admitted and not given
-// back, no interval holds more than burst + rate·t; and whatever the
-// definition allows is admitted.
+// TestModel generates random traffic, with envelopes that are rejected later, and
+// compares the bucket with the definition: no interval has more admitted tokens
+// than burst + rate·t, and all traffic that the definition allows is admitted.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(0.5, 50).Draw(t, "rate")

@@ -25,8 +25,8 @@ func unlimited(perSecond float64) bool {
 	return !(perSecond > 0) || math.IsInf(perSecond, 1)
 }
 
-// wait returns how long it takes until n tokens can be taken; 0: now. What is
-// larger than the bucket waits for a full one.
+// wait returns the time until n tokens can be taken; 0: now. A number larger than
+// the bucket waits for a full bucket.
 func (t tokens) wait(now time.Time, n int) time.Duration {
 	if t.lim == nil {
 		return 0
@@ -42,15 +42,14 @@ func (t tokens) wait(now time.Time, n int) time.Duration {
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))
 }
 
-// roundingError is how far a level may lie below a whole number of tokens
-// only because a duration has been turned into a fraction: whoever comes back
-// exactly when told must be let in.
+// roundingError bounds the error of a level that comes from converting a duration
+// to a fraction. A client that retries exactly after retry_after_ms must succeed.
 const roundingError = 1e-6
 
 const maxWait = 24 * time.Hour
 
-// take removes n tokens; wait has said that it may. What exceeds the bucket is
-// taken on credit, so that the rate holds in the long run for it too.
+// take removes n tokens after wait returned 0. Tokens above the size of the bucket
+// are taken on credit, so that the rate holds in the long run.
 func (t tokens) take(now time.Time, n int) {
 	if t.lim == nil {
 		return
@@ -62,9 +61,9 @@ func (t tokens) take(now time.Time, n int) {
 
 // giveBack returns n tokens; the bucket does not hold more than its burst.
 //
-// A negative reservation does it. rate.Reservation.CancelAt does not: it is
-// made for those who wait, and restores nothing once the time to act is past,
-// and otherwise only what nobody reserved after it.
+// It makes a negative reservation. rate.Reservation.CancelAt is for callers that
+// wait: it restores nothing after the time to act, and before that only tokens
+// that were not reserved later.
 func (t tokens) giveBack(now time.Time, n int) {
 	if t.lim != nil {
 		t.lim.ReserveN(now, -n)
