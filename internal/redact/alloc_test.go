@@ -9,7 +9,8 @@ import (
 
 // The race detector makes pools forget at random, so this runs without it.
 
-// TestAllocationIsLinear: what an inspection allocates grows with the text.
+// TestAllocationIsLinear checks that the allocations of an inspection are linear in
+// the size of the text.
 func TestAllocationIsLinear(t *testing.T) {
 	d := detector(t)
 	const size = 64 << 10

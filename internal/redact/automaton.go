@@ -44,7 +44,7 @@ func newAutomaton(keywords []string) *automaton {
 	return a
 }
 
-// classes gives every byte of a keyword a column; 0 is that of all others.
+// classes assigns a column to each byte of a keyword; all other bytes have column 0.
 func (a *automaton) classes(keywords []string) {
 	n := uint8(1)
 	for _, k := range keywords {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// cleanFormats are what agents write about all day, full of what looks random
-// and of the words that rules begin with.
+// cleanFormats are typical texts of agents, with random-looking parts and keywords
+// of rules.
 var cleanFormats = []string{
 	"commit {hex:40}\nAuthor: Bob <bob@example.org>\nDate: 2026-11-01\n\n    gateway: refuse tokens without a space ({hex:7}..{hex:9})",
 	"request_id={uuid} trace={hex:32} span={hex:16} took 12ms, idempotency-key: {uuid}",
@@ -61,7 +61,7 @@ func TestCleanTextsStayClean(t *testing.T) {
 	}
 }
 
-// TestCleanMembersStayClean: the same for keys that tell something.
+// TestCleanMembersStayClean is the same test for members with telling keys.
 func TestCleanMembersStayClean(t *testing.T) {
 	d := detector(t)
 	for _, member := range [][2]string{

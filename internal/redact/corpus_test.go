@@ -24,7 +24,7 @@ var overlaps = map[string][]string{}
 // kind", and why. There is none.
 var excused = map[string]string{}
 
-// tally counts what a rule did with the corpus.
+// tally counts the results of a rule on the corpus.
 type tally struct {
 	examples, found, renamed int // secrets of its formats
 	alarms                   int // findings in texts without a secret
@@ -53,7 +53,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// leak judges what is found in a text with a secret.
+// leak records the findings in a text with a secret.
 func (n *tally) leak(t *testing.T, d *Set, s *safetytest.Sample) {
 	n.examples++
 	f, ok := covering(d, s)

@@ -90,8 +90,8 @@ func wrapAt(text string, width int) string {
 	return b.String() + text
 }
 
-// TestWorkIsBounded holds the work for hostile texts against their length, in
-// bytes that are run over. What exceeds the budget is masked as a whole.
+// TestWorkIsBounded compares the work for hostile texts, in bytes read, with their
+// length. A text that exceeds the budget is masked as a whole.
 func TestWorkIsBounded(t *testing.T) {
 	d := detector(t)
 	const size = 32 << 10
@@ -114,8 +114,8 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestWorkOfOrdinaryTexts keeps the budget far from what people and programs
-// write: they take less than a third of it.
+// TestWorkOfOrdinaryTexts checks that ordinary texts use less than a third of the
+// budget.
 func TestWorkOfOrdinaryTexts(t *testing.T) {
 	d := detector(t)
 	check := func(s safetytest.Sample) {

@@ -56,7 +56,7 @@ func newDFA(expression string, through bool) (*dfa, error) {
 	return d, nil
 }
 
-// relax removes the upper bounds of what is repeated.
+// relax removes the upper bounds of repetitions.
 func relax(re *syntax.Regexp) {
 	if re.Op == syntax.OpRepeat && re.Max > re.Min+1 {
 		re.Max = -1
@@ -114,7 +114,7 @@ func (d *dfa) classify() {
 	}
 }
 
-// signature tells runes apart by the instructions that take them.
+// signature identifies the instructions that accept a rune.
 func (d *dfa) signature(r rune) string {
 	key := make([]byte, 0, 1+len(d.prog.Inst)/8+1)
 	flags := byte(0)
@@ -159,7 +159,7 @@ func (d *dfa) lookup(r rune) uint8 {
 	return d.class[i]
 }
 
-// start returns the state in which a match begins behind text[:at].
+// start returns the initial state of a match at text[at:].
 func (d *dfa) start(text []byte, at int) *dfaState {
 	before, context := rune(-1), 0
 	if at > 0 {
@@ -183,9 +183,9 @@ func (d *dfa) start(text []byte, at int) *dfaState {
 	return s
 }
 
-// trail is the last stretch of a text in which a search stayed in one state
-// before it failed. A later one that comes into that state there goes on at its
-// end, so a text full of what matches begin with is not walked again and again.
+// trail is the last range of a text in which a failed search stayed in one state. A
+// later search that enters that state in the range continues at its end, so that
+// a text full of prefixes of matches is not read repeatedly.
 type trail struct {
 	state    *dfaState
 	from, to int

@@ -1,10 +1,10 @@
 package redact
 
-// runs finds what may be base64 or hexadecimal in a text.
+// runs finds possible base64 and hexadecimal in a text.
 type runs struct {
 	min     int  // characters of a run of base64
-	stretch int  // characters of a text in what was decoded
-	binary  bool // what was decoded is taken as it is
+	stretch int  // characters of a text in the decoded bytes
+	binary  bool // accept all decoded bytes
 }
 
 // The shortest secrets that rules know have 10 characters with their name; in
@@ -53,9 +53,9 @@ var nibbles = func() (s [256]uint8) {
 	return s
 }()
 
-// nextRun returns the next run of at least least characters of an alphabet at
-// or behind from; start == end: there is none. It looks at the end of where a
-// run would be first, so that of prose it reads a character in ten.
+// nextRun returns the next run of at least least characters of an alphabet at or
+// after from; start == end: none. It checks the end of a possible run first, so
+// that it reads one character in ten of prose.
 func nextRun(alphabet *[256]uint8, least int, text []byte, from int) (start, end int) {
 	for i := from; i+least <= len(text); {
 		q := i + least - 1
@@ -75,7 +75,7 @@ func nextRun(alphabet *[256]uint8, least int, text []byte, from int) (start, end
 	return 0, 0
 }
 
-// appendBase64 appends what a run stands for, as far as it has whole bytes.
+// appendBase64 appends the decoded whole bytes of a run.
 func appendBase64(dst, run []byte) []byte {
 	var bits uint32
 	n := 0
@@ -96,8 +96,7 @@ func appendHex(dst, run []byte) []byte {
 	return dst
 }
 
-// stretchFrom returns the next stretch of text in what was decoded; it is
-// empty at the end.
+// stretchFrom returns the next range of text in decoded; it is empty at the end.
 func (r *runs) stretchFrom(decoded []byte, from int) (start, end int) {
 	if r.binary {
 		return from, len(decoded)
@@ -116,9 +115,8 @@ func (r *runs) stretchFrom(decoded []byte, from int) (start, end int) {
 
 func printable(c byte) bool { return c >= ' ' && c < 0x7f || c == '\t' || c == '\n' || c == '\r' }
 
-// unwrap adds to what was found the runs of base64 and of hexadecimal that
-// hold secrets. A run can begin anywhere: what stands before it may look the
-// same.
+// unwrap adds the runs of base64 and hexadecimal that contain secrets to the
+// findings. A run can begin anywhere, since the text before it may look the same.
 func (s *Set) unwrap(c *scratch, r *reading, text []byte) {
 	for start, end := nextRun(&sextets, s.runs.min, text, 0); start < end; start, end = nextRun(&sextets, s.runs.min, text, end) {
 		padded := end

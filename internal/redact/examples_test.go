@@ -8,9 +8,9 @@ import (
 	"github.com/meup-protocol/meup/internal/safety/safetytest"
 )
 
-// examples are texts in which each rule finds something, written as formats so
-// that no secret stands here: {class:n} is n random characters. What is to be
-// masked stands between « and »; without them it is all of the text.
+// examples are texts with findings of each rule, written as formats so that this
+// file contains no secret: {class:n} is n random characters. The part to be masked
+// is between « and »; without them it is the whole text.
 var examples = safetytest.Examples()
 
 func random(r *rand.Rand, class string, n int) string { return safetytest.Random(r, class, n) }

@@ -2,13 +2,12 @@ package redact
 
 import "bytes"
 
-// marks knows the marks that the pipeline writes: [redacted:RULE], and what a
-// sanitiser writes around what it has found, [marked:RULE text]. A rule may
-// well match a part of one; it must not be dealt with again.
+// marks finds the marks of the pipeline: [redacted:RULE], and [marked:RULE text] of
+// a sanitizer. A rule may match a part of a mark, which must not be masked again.
 type marks struct {
 	rules map[string]bool // that can be in a mark; shared by all stages
-	// marked: a [marked:…] counts too. To all but the sanitiser what stands in
-	// one is text like any other.
+	// marked includes [marked:…]. Only the sanitizer sets it; for other stages its
+	// content is ordinary text.
 	marked bool
 }
 

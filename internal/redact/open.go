@@ -5,22 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// Opening describes the end of a text that goes on: more text may make a secret
-// of what is there. The zero Opening is of a text that is open as a whole.
+// Opening describes the end of an incomplete text, which more text may turn into a
+// secret. The zero Opening is an entirely open text.
 type Opening struct {
 	// Start is where the first thing begins that is open. A search in the text
 	// that goes on has to begin there or before.
 	Start int
-	// Hold is where the first byte is that may turn out to be part of a secret.
-	// What is before it is not: the name of a key, the first characters of a word.
+	// Hold is the offset of the first byte that may become part of a secret. Bytes
+	// before it may not: the name of a key, the first characters of a word.
 	Hold int
 }
 
 // shown is how much may be seen of a known value before it is complete.
 const shown = 3
 
-// Open returns the opening of a text. Offsets that are the length of the text
-// say that nothing is open. Of a text that exceeds its budget everything is.
+// Open returns the opening of a text. If nothing is open, the offsets are the length
+// of the text. A text that exceeds its budget is entirely open.
 func (s *Set) Open(text []byte, b *Budget) Opening {
 	o := Opening{len(text), len(text)}
 	c := s.scratch.Get().(*scratch) //nolint:forcetypeassert // the pool holds nothing else
@@ -60,8 +60,8 @@ func (s *Set) Open(text []byte, b *Budget) Opening {
 	return o
 }
 
-// Quiet returns the opening of a text in which nothing can be found, at little
-// cost. It reports false if it cannot tell; then Open and Find can.
+// Quiet returns the opening of a text without possible findings, at low cost. It
+// returns false if the text needs Open and Find.
 func (s *Set) Quiet(text []byte) (o Opening, ok bool) {
 	o = Opening{len(text), len(text)}
 	if len(s.always) > 0 || traitsOf(text) != 0 || bytes.IndexByte(text, '\n') >= 0 {
@@ -83,8 +83,8 @@ func (s *Set) Quiet(text []byte) (o Opening, ok bool) {
 	return o, true
 }
 
-// note adds what is open from start on and may be secret from hold on, both in
-// a reading.
+// note adds a range of a reading that is open from start and may be secret from
+// hold.
 func (o *Opening) note(r *reading, start, hold int) {
 	if r == nil {
 		o.Start, o.Hold = min(o.Start, start), min(o.Hold, hold)
@@ -104,7 +104,7 @@ func (r *reading) source(at int) int {
 	return start
 }
 
-// openIn looks for what is open in one reading.
+// openIn finds open ranges in one reading.
 func (s *Set) openIn(c *scratch, r *reading, text []byte, o *Opening) {
 	if len(text) == 0 {
 		return
@@ -136,8 +136,8 @@ func (s *Set) openIn(c *scratch, r *reading, text []byte, o *Opening) {
 	o.note(r, first.Start, first.Hold)
 }
 
-// unfinished adds the keyword and the run that a text ends with. State is that of
-// the automaton.
+// unfinished adds the keyword and the run at the end of a text. state is the final
+// state of the automaton.
 func (s *Set) unfinished(text []byte, state uint32, o *Opening) {
 	if depth := s.automaton.depths[state/s.automaton.width]; depth > 0 {
 		at := len(text) - depth
@@ -172,7 +172,7 @@ func (s *Set) openNear(c *scratch, i int, text []byte, at, end int, o *Opening) 
 	for from := max(0, at-rule.plan.lead); from <= at-rule.plan.near; from++ {
 		hold := from
 		if rule.plan.near == 0 {
-			hold = end // what a match begins with is no secret
+			hold = end // the prefix of a match is no secret
 		}
 		if from >= o.Start && hold >= o.Hold {
 			return
@@ -188,7 +188,7 @@ func (s *Set) openNear(c *scratch, i int, text []byte, at, end int, o *Opening) 
 
 func lineStart(text []byte) int { return bytes.LastIndexByte(text, '\n') + 1 }
 
-// inRun are the characters of tokens, and of what encodes them.
+// inRun are the characters of tokens and of their encodings.
 var inRun = byteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_.-~:=")
 
 // tokenStart returns where the run of such characters begins that a text ends
@@ -207,9 +207,9 @@ const (
 	longWord = 20 // between two separators
 )
 
-// harmless returns how many characters a run begins with that need not be held
-// back: the first few, and words, paths and names as people write them. What is
-// encoded mixes capitals and digits into its letters soon.
+// harmless returns the number of leading characters of a run that need not be held
+// back: the first few, and words, paths and names. Encoded text soon mixes
+// capitals and digits into its letters.
 func harmless(run []byte) int {
 	letters, capitals := 0, 0 // since the last separator
 	for i, b := range run {
@@ -238,8 +238,7 @@ func harmless(run []byte) int {
 	return len(run)
 }
 
-// maxCode bounds the codes of encoded characters and what steers a terminal, in
-// bytes, as far as they are waited for.
+// maxCode bounds an incomplete character code or terminal sequence, in bytes.
 const maxCode = 64
 
 // partialCode returns the length of the encoded character, or the sequence for

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// plan bounds where a match can be, seen from an occurrence of a keyword: it
-// begins from near to lead bytes before it, and ends at most tail bytes behind
-// its beginning.
+// plan bounds the position of a match relative to a keyword: it begins near to lead
+// bytes before the keyword and ends at most tail bytes after its beginning.
 type plan struct {
 	near, lead int
 	tail       int // unbounded: no bound
@@ -42,7 +41,7 @@ func planOf(expression string, keywords []string) (plan, bool) {
 	return plan{}, false
 }
 
-// sequence lists what re consists of, one behind the other.
+// sequence lists the parts of re in order.
 func sequence(list []*syntax.Regexp, re *syntax.Regexp) []*syntax.Regexp {
 	switch re.Op {
 	case syntax.OpConcat:

@@ -17,16 +17,16 @@ type reading struct {
 	of     *reading // nil: of the text itself
 }
 
-// piece says where a part of a reading is from: bytes that were copied, or
-// (size > 0) bytes that stand for size bytes of the source as a whole.
+// piece is the origin of a part of a reading: copied bytes, or (size > 0) bytes that
+// replace size bytes of the source.
 type piece struct{ at, source, size int }
 
-// copied notes that the bytes from here on are those of the source from there.
+// copied records that the following bytes are copied from the source.
 func (r *reading) copied(source int) {
 	r.pieces = append(r.pieces, piece{at: len(r.text), source: source})
 }
 
-// add appends bytes that stand for a part of the source, and goes on behind it.
+// add appends bytes that replace a part of the source.
 func (r *reading) add(source, size int, text ...byte) {
 	if n := len(r.pieces); n > 0 && r.pieces[n-1].at == len(r.text) {
 		r.pieces = r.pieces[:n-1] // nothing was copied
@@ -64,7 +64,7 @@ func (r *reading) pieceAt(at int) piece {
 // encodes are the bytes that an encoded character begins with.
 var encodes = byteSet("\\%&\xef")
 
-// Traits are what the bytes of a text can begin.
+// Traits of bytes: the constructs that a byte can begin.
 const (
 	mayEncode = 1 << iota // an encoded character
 	mayHide               // an invisible character
@@ -219,8 +219,7 @@ func hexNumber(text []byte, from, to int) (rune, bool) {
 // maxEntity bounds an entity, in bytes.
 const maxEntity = 12
 
-// entities are those of the characters that secrets and assignments are
-// written in.
+// entities are the HTML entities of characters in secrets and assignments.
 var entities = map[string]rune{
 	"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\'', "nbsp": ' ', "equals": '=', "colon": ':', "sol": '/', "bsol": '\\',
 	"lowbar": '_', "UnderBar": '_', "period": '.', "plus": '+', "commat": '@', "num": '#', "percnt": '%', "hyphen": '-', "dash": '-',

@@ -75,8 +75,8 @@ func knowing(t testing.TB) *Set {
 	return NewSet(rules, Options{Known: []Secret{NewSecret(knownValue)}})
 }
 
-// checkMasked wants a text to be masked so far that no part of the secret is
-// left in it, and what is around it to stay.
+// checkMasked checks that a masked text has no part of the secret and has the text
+// around it.
 func checkMasked(t *testing.T, d *Set, before, disguised, after string) {
 	t.Helper()
 	got := d.Mask(before + disguised + after)
@@ -141,7 +141,7 @@ func TestLinesThatStayApart(t *testing.T) {
 	}
 }
 
-// TestReadingsKnowTheirPlaces: each byte of a reading is where its span says.
+// TestReadingsKnowTheirPlaces checks the source span of each byte of a reading.
 func TestReadingsKnowTheirPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(55, 56))
 	parts := []string{"a", "Z9", "%41", "%zz", "&amp;", "&#65;", "&", `\u0042`, `\`, `\\`, "ｃ", "é", "\u200b", "\x1b[0m", "\n", "日"}

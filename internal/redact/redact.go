@@ -34,7 +34,7 @@ type Finding struct {
 	Start, End int // Start < End
 }
 
-// Set is what is searched for together. It may be used concurrently.
+// Set is a set of rules and values. It is safe for concurrent use.
 type Set struct {
 	rules     []*Rule
 	literals  []Secret
@@ -50,10 +50,10 @@ type Set struct {
 // Options of a [Set].
 type Options struct {
 	Known []Secret // values that are secret
-	// Names are the names of rules that can stand in marks, which are not
-	// inspected. Nil: those of the set.
+	// Names are the names of rules in marks, which are not inspected. Nil: the
+	// names of the set.
 	Names map[string]bool
-	// Marked: what stands in [marked:RULE …] is not inspected either.
+	// Marked excludes the content of [marked:RULE …] from inspection.
 	Marked bool
 	// Plain: nothing is decoded.
 	Plain bool
@@ -118,9 +118,9 @@ func literalKeyword(text string) string {
 	return string(k)
 }
 
-// Find appends what is found in a text to dst, in order and without overlap.
-// Key names the member of an object that the text is the value of; it may be
-// nil, and so may the budget. A text that exceeds its budget is one finding.
+// Find appends the findings in a text to dst, in order and without overlap. key is
+// the name of the member with this value; it may be nil, and so may the budget. A
+// text that exceeds its budget is one finding.
 func (s *Set) Find(dst []Finding, key, body []byte, b *Budget) []Finding {
 	named := len(key) > 0 && len(key) <= maxKey && s.hasKeyword(key)
 	if !named && len(body) < s.runs.min && len(s.always) == 0 && traitsOf(body) == 0 && !s.hasKeyword(body) {
@@ -206,8 +206,7 @@ type candidate struct {
 	rule, start, end int
 }
 
-// merged sorts candidates and returns them with those that overlap made one,
-// under the rule that comes first.
+// merged sorts candidates and merges overlapping ones, under the rule of the first.
 func merged(found []candidate) []candidate {
 	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(a.start-b.start, a.rule-b.rule) })
 	list := found[:0:0]
@@ -256,8 +255,8 @@ func dropCovered(found, settled []candidate, text []byte) int {
 
 var bytesSpace = byteSet(" \t\r\n>")
 
-// resolve makes findings of candidates. Offset is where the body begins in the
-// text that was searched; what lies outside of it is not its matter.
+// resolve converts candidates to findings. offset is the beginning of the body in
+// the searched text; candidates outside of the body are ignored.
 func (s *Set) resolve(dst []Finding, found []candidate, offset, length int) []Finding {
 	if len(found) == 0 {
 		return dst
@@ -306,15 +305,15 @@ func (s *Set) Mask(text string) string {
 	}
 }
 
-// Marker is what stands for what was masked.
+// Marker returns the text that replaces a secret.
 func Marker(rule string) string { return redactedMark + rule + "]" }
 
 // Budget bounds the work of inspecting one text, in bytes that are run over: once
 // for each reading, and by each rule near its keywords.
 type Budget struct{ left, spent int }
 
-// Bounds of the work. What people and programs write takes a small part of it,
-// lists of placeholders for secrets most; texts that exceed it were written to.
+// Bounds of the work. Ordinary texts use a small part of it, lists of placeholders
+// for secrets the most; only hostile texts exceed it.
 const (
 	workPerByte = 128
 	workAtLeast = 8 << 10

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// ruleEntries are a file of rules as gitleaks writes it. A text has no path
-// and no commit: what speaks of those never holds.
+// ruleEntries is a rules file in the format of gitleaks. A text has no path and no
+// commit, so conditions on them are never true.
 type ruleEntries struct {
 	Title       string           `toml:"title"`
 	Description string           `toml:"description"`
@@ -67,7 +67,7 @@ type allowlistEntry struct {
 
 // Rule is one compiled rule. It does not change once it is in a [Set].
 type Rule struct {
-	// ID is the name that stands in marks, made of a-z 0-9 and -.
+	// ID is the name in marks, of a-z 0-9 and -.
 	ID string
 	// Severity is low, medium, high or critical in a rule of a policy.
 	Severity string
@@ -83,8 +83,8 @@ type Rule struct {
 	lazy    *compiled
 }
 
-// compiled is what a rule needs once one of its keywords has been found; most
-// rules never do.
+// compiled is the part of a rule that is needed after one of its keywords was
+// found; most rules never need it.
 type compiled struct {
 	once sync.Once
 	dfa  *dfa
@@ -125,7 +125,7 @@ func (r *Rule) opener() *dfa {
 	return c.through
 }
 
-// allowlist says which findings of a rule are none after all.
+// allowlist has conditions under which a finding is ignored.
 type allowlist struct {
 	all       bool     // of the regexes and the stopwords; otherwise any will do
 	match     bool     // look at the whole match instead of the secret
@@ -227,8 +227,8 @@ func compileAllowlists(entries []allowlistEntry) ([]allowlist, error) {
 	return lists, nil
 }
 
-// secret returns the part of a match that is the secret: loc is what
-// FindSubmatchIndex returned.
+// secret returns the range of the secret in a match; loc is a result of
+// FindSubmatchIndex.
 func (r *Rule) secret(loc []int) (start, end int) {
 	if r.group > 0 {
 		return loc[2*r.group], loc[2*r.group+1]

@@ -34,12 +34,11 @@ const (
 	maxRules    = 1000
 )
 
-// ParseRules reads a file of rules in the format of gitleaks, version 8. What
-// that format has for files and commits never holds, since a text has none;
-// the rules that this concerns are named in warnings. A rule with a severity
-// (low, medium, high, critical) is one of a policy. BuiltIn are the names of
-// the rules that the file can change or disable. The file is nil if a fault is
-// more than a warning.
+// ParseRules parses a rules file in the format of gitleaks, version 8. Conditions on
+// files and commits are never true, since a text has none; warnings name the
+// affected rules. A rule with a severity (low, medium, high, critical) belongs to
+// a policy. builtIn are the names of rules that the file can change or disable.
+// The file is nil if there is an error that is not a warning.
 func ParseRules(text string, builtIn []string) (*RuleFile, []RuleFault) {
 	if len(text) > maxRuleFile {
 		return nil, []RuleFault{{Message: fmt.Sprintf("the file has more than %d bytes", maxRuleFile)}}
@@ -68,7 +67,7 @@ func tomlFault(err error) RuleFault {
 	return RuleFault{Message: "not a file of rules: " + strings.TrimPrefix(err.Error(), "toml: ")}
 }
 
-// ruleReader turns entries into rules and collects what is wrong with them.
+// ruleReader converts entries to rules and collects errors.
 type ruleReader struct {
 	file    *RuleFile
 	builtIn []string

@@ -237,8 +237,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestManyKeywords: a text that is hardly more than keywords is looked through
-// at once, and what is in it is found all the same.
+// TestManyKeywords checks that a text of many keywords is searched in one pass, and
+// that its secret is found.
 func TestManyKeywords(t *testing.T) {
 	d := detector(t)
 	for _, keyword := range []string{"curl ", "token=", "password: ", ":aa"} {

@@ -2,7 +2,7 @@ package redact
 
 import "unicode/utf8"
 
-// scratch is what an inspection needs, kept from one to the next.
+// scratch has the reusable buffers of an inspection.
 type scratch struct {
 	budget  *Budget
 	own     Budget // where the caller has none
@@ -29,13 +29,13 @@ func (c *scratch) progress(rule int) *progress {
 	return p
 }
 
-// add notes what a rule has found in a reading.
+// add records a finding of a rule in a reading.
 func (c *scratch) add(r *reading, rule, start, end int) {
 	start, end = r.span(start, end)
 	c.found = append(c.found, candidate{rule, start, end})
 }
 
-// search collects what is found in one reading.
+// search collects the findings in one reading.
 func (s *Set) search(c *scratch, r *reading, text []byte) {
 	c.epoch++
 	c.budget.spend(len(text))
@@ -67,7 +67,7 @@ func (s *Set) search(c *scratch, r *reading, text []byte) {
 	}
 }
 
-// literally compares a literal with what stands at its keyword.
+// literally compares a literal with the text at its keyword.
 func (s *Set) literally(c *scratch, r *reading, rule int, text []byte, at int) {
 	want := s.literals[^rule].reveal()
 	end := at + len(want)
@@ -76,8 +76,8 @@ func (s *Set) literally(c *scratch, r *reading, rule int, text []byte, at int) {
 	}
 }
 
-// searchAll runs a rule that has no keywords near its matches over the text. An
-// operator that writes such a rule has chosen what it costs.
+// searchAll runs a rule without keywords near its matches over the whole text. Only
+// operators' rules can have this cost.
 func (s *Set) searchAll(c *scratch, r *reading, rule int, text []byte) {
 	for _, loc := range s.rules[rule].re.FindAllSubmatchIndex(text, -1) {
 		s.judge(c, r, rule, text, loc, 0)
@@ -145,7 +145,7 @@ func (s *Set) matchAt(c *scratch, r *reading, i int, text []byte, at, limit int)
 	return true
 }
 
-// extend lets what ends where a match does end further behind.
+// extend moves the end of a match, and of groups that end there.
 func extend(loc []int, end int) {
 	old := loc[1]
 	loc[1] = end
@@ -156,8 +156,8 @@ func extend(loc []int, end int) {
 	}
 }
 
-// judge keeps a match that convinces; loc counts from offset. What stands in
-// a mark of ours has been dealt with.
+// judge records a match that passes the rule's conditions; loc is relative to
+// offset. Text in marks was handled before.
 func (s *Set) judge(c *scratch, r *reading, i int, text []byte, loc []int, offset int) {
 	rule := s.rules[i]
 	start, end := rule.secret(loc)

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 )
 
-// Secret is a text that is to be found and never to be told: whatever prints
-// one (fmt with any verb, slog, JSON, a struct that holds it) prints no part
-// of it. The zero Secret is empty.
+// Secret is a text that must not be printed: fmt with any verb, slog, JSON, and
+// printing a struct that contains it, print no part of it. The zero Secret is
+// empty.
 type Secret struct {
-	// Behind a pointer: fmt follows none inside of a struct, not even where it
-	// may not call Format.
+	// A pointer, since fmt does not follow pointers inside of a struct, even where
+	// it cannot call Format.
 	value *string
 }
 
@@ -30,7 +30,7 @@ func (s Secret) Len() int { return len(s.reveal()) }
 
 const hidden = "[secret]"
 
-// Format writes [secret], whatever is asked for.
+// Format writes [secret] for all verbs.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) }
 
 // String returns [secret].

@@ -2,9 +2,9 @@ package redact
 
 import "bytes"
 
-// unseen says how much of what steers a terminal is left out. A terminal hides
-// the whole sequence, other readers its control character alone, so a text
-// with one is read both ways.
+// unseen selects which part of a terminal sequence a reading omits. A terminal hides
+// the whole sequence, other readers only its control character, so a text with
+// one has both readings.
 type unseen uint8
 
 const (
@@ -36,7 +36,7 @@ func steersTerminal(text []byte) bool {
 	return false
 }
 
-// at returns the length of what nobody sees at the beginning of a text.
+// at returns the length of the invisible prefix of a text.
 func (u unseen) at(text []byte) int {
 	if u == characters {
 		return unseenAt(text)

@@ -13,9 +13,9 @@ var suspects = func() (s [256]bool) {
 	return s
 }()
 
-// splitsWord reports whether unseen characters stand between two of ASCII,
-// which is what secrets and orders are written in. Those that join emoji or
-// letters of other scripts are where they belong.
+// splitsWord reports whether invisible characters are between two ASCII characters,
+// as secrets and instructions use. Invisible characters that join emoji or letters
+// of other scripts are legitimate.
 func splitsWord(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if !suspects[text[i]] {

@@ -2,10 +2,10 @@ package redact
 
 import "bytes"
 
-// A secret that was broken into lines is found by no rule, and one that was
-// broken behind its first line only in part. unwrapped joins such lines again.
-// Lists and settings have short lines too, so lines are joined only where they
-// are of one width, or of a width at which programs break lines.
+// No rule finds a secret that was broken into lines; of one that was broken after
+// its first line, a rule finds only a part. unwrapped joins such lines again. Lists
+// and settings have short lines too, so lines are joined only if they have the
+// same width, or a width at which programs break lines.
 
 // wrapWidths are the usual ones, and the length from which on the end of a line
 // can be the only sign that it was broken.
@@ -14,7 +14,7 @@ var wrapWidths = map[int]bool{32: true, 40: true, 48: true, 60: true, 64: true, 
 const (
 	minWrapped = 4  // characters of a line that goes on
 	minBroken  = 16 // the same, where there are two lines only
-	maxLead    = 96 // bytes of the first line before what is broken
+	maxLead    = 96 // bytes of the first line before the broken text
 )
 
 // inToken are the characters of base64, tokens and keys.
@@ -48,8 +48,8 @@ func lineAt(text []byte, from int) (l textLine, next int) {
 	return l, next
 }
 
-// continues reports whether l goes on with what the line before was broken in,
-// and whether a third line may follow. Several: the line before did the same.
+// continues reports whether l continues the broken text of the line before, and
+// whether a third line may follow. several: the line before did so too.
 func (l textLine) continues(text []byte, before textLine, several bool) (ok, whole bool) {
 	head, tail := l.head-l.start, before.end-before.tail
 	if head == 0 || tail < minWrapped {
