@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestCleanPayloadsStayAsTheyAre: such texts as thoughts, through all stages:
-// what comes behind the leak detector must not find more in them.
+// TestCleanPayloadsStayAsTheyAre sends clean texts as thoughts through all stages:
+// the stages after the leak detector must have no findings.
 func TestCleanPayloadsStayAsTheyAre(t *testing.T) {
 	p := pipeline(t, Config{})
 	const texts = 2000

@@ -20,7 +20,7 @@ var endings = map[string]ending{
 	"auth": access, "sig": access, "signature": signed,
 }
 
-// ending says what a last word needs before it.
+// ending is the condition on the words before a last word.
 type ending uint8
 
 const (
@@ -41,8 +41,7 @@ var tokenOf = set("page", "next", "previous", "prev", "continuation", "paginatio
 // keyOf are words before "key" that make it a secret.
 var keyOf = set("api", "access", "secret", "private", "signing", "encryption", "auth", "master", "service", "account", "deploy", "ssh", "license")
 
-// accessOf are words before "auth", "sig" and "signature" that make them what
-// opens a door.
+// accessOf are words that make a following "auth", "sig" or "signature" a credential.
 var accessOf = set("basic", "http", "proxy", "registry", "user", "access", "amz", "goog", "sas")
 
 // doubtful are names that a count or a flag has too: only texts under them are
@@ -58,7 +57,7 @@ func isSecret(name []byte, t protocol.Type) bool {
 	return secretName(name) && (t != protocol.TypeNumber || !doubtful[string(bytes.ToLower(name))])
 }
 
-// behind are words behind the last one that change nothing.
+// behind are words after the last one that do not change the meaning.
 var behind = set("value", "text", "plain", "plaintext", "raw", "base", "pem", "confirm", "confirmation", "again", "repeat", "old", "new", "current", "header")
 
 // asking are first words of names that ask about a secret, or do something
@@ -77,7 +76,7 @@ func set(words ...string) map[string]bool {
 	return m
 }
 
-// secretName reports whether a field's name says that its value is a secret:
+// secretName reports whether the name of a field implies a secret value:
 // password, dbPassword, X-Api-Key, AUTHORIZATION; not token_count, max_tokens,
 // password_policy.
 func secretName(name []byte) bool {
@@ -162,8 +161,8 @@ func separate(dst []byte) []byte {
 
 func lower(c byte) bool { return c >= 'a' && c <= 'z' }
 
-// standsFor reports whether a text only stands where a secret would: a
-// reference, a blank, or what was masked.
+// standsFor reports whether a text is a placeholder for a secret: a reference, a
+// blank, or masked text.
 func standsFor(text []byte) bool {
 	t := bytes.TrimSpace(text)
 	if len(bytes.Trim(t, "*•.xX")) == 0 {
@@ -181,7 +180,7 @@ func standsFor(text []byte) bool {
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// brackets are around what stands for a secret.
+// brackets enclose placeholders.
 var brackets = [...]struct{ open, close, inside string }{
 	{"${", "}", letters + "0123456789_.:-"},
 	{"$", "", letters[26:] + "0123456789_"},

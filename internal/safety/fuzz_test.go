@@ -33,8 +33,8 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzPayload: whatever comes, the result is JSON and text, names its rules,
-// and is left alone when it comes again.
+// FuzzPayload checks for all payloads that the result is valid JSON and text, names
+// its rules, and is unchanged by a second inspection.
 func FuzzPayload(f *testing.F) {
 	seeds(f)
 	known := []redact.Secret{redact.NewSecret(value), redact.NewSecret("9081726354"), redact.NewSecret("a\nb c\td e"), redact.NewSecret("[redacted:x"), redact.NewSecret("ä\u200bö-geheim")}
@@ -122,8 +122,8 @@ func checkShown(t *testing.T, p *Pipeline, args protocol.Value) {
 	}
 }
 
-// FuzzNoSecretLeft: whatever stands around a secret, and in whatever dress it
-// comes, it is gone.
+// FuzzNoSecretLeft checks that a secret is removed from all surroundings and
+// encodings.
 func FuzzNoSecretLeft(f *testing.F) {
 	f.Add("a ", " b", uint8(0), uint8(3))
 	f.Add("AAAA=", "/x", uint8(1), uint8(7))
@@ -196,7 +196,7 @@ func dressed(secret string, dress, at uint8) string {
 	return secret
 }
 
-// undressed is a text without what has no width.
+// undressed returns a text without characters of zero width.
 func undressed(text string) string {
 	return strings.Map(func(r rune) rune {
 		if redact.Unseen([]byte(string(r))) > 0 {

@@ -12,8 +12,8 @@ import (
 // bounds the work of the stages after it.
 type lengthGuard struct{ max int }
 
-// MinText is the least bound of a text, in bytes; smaller ones leave no room
-// for what is noted about a text.
+// MinText is the minimum of the length bound, in bytes; a smaller bound has no room
+// for marks.
 const MinText = 4 << 10
 
 func (lengthGuard) name() string { return "length" }
@@ -36,10 +36,10 @@ func (g lengthGuard) inspect(dst []finding, t input) []finding {
 // maxWord is how far a cut goes back to where a word begins.
 const maxWord = 1 << 10
 
-// cutAt returns a place at or before limit where the text can end. Words stay
-// whole: half of a secret is one that no rule knows any more. Where there is no
-// space within reach it ends at a character that secrets do not have; a run of
-// more than that of characters that they do have is data, and is cut anywhere.
+// cutAt returns a position at or before limit where the text can end. It does not
+// split words, since no rule matches half of a secret. Without a space in range it
+// ends at a character that secrets do not contain; a longer run of characters that
+// they do contain is data, and is cut anywhere.
 func cutAt(text []byte, limit int) int {
 	from := limit - min(maxWord, limit/2)
 	at := from

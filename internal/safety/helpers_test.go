@@ -25,7 +25,7 @@ func snippet(b testing.TB, size int, formats ...string) []byte {
 	return []byte(s.String()[:size])
 }
 
-// technical are texts full of what rules begin with.
+// technical are texts with many prefixes of rules.
 var technical = []string{
 	"func (k *Key) Secret() string { return k.secret }\n\nvar errToken = errors.New(\"token expired\") // see RFC {digit:4}",
 	"The token limit is {digit:5} tokens; the password must have {digit:1} characters and the api key is read from the vault.",

@@ -81,8 +81,8 @@ func wrapLines(run string, width int, end string) string {
 	return strings.Join(append(lines, run), end)
 }
 
-// TestWithUnseenCharactersInside: wherever they stand, one mark covers the
-// secret and them.
+// TestWithUnseenCharactersInside checks that one mark covers a secret and the
+// invisible characters inside, at all positions.
 func TestWithUnseenCharactersInside(t *testing.T) {
 	p := knowing(t, value)
 	for _, c := range []string{"\u200b", "\u200c\u200d", "\ufeff", "\u00ad", "\u2060", "\u034f", "\ufe0f", "\U000e0041", "\u0000", "\u202a", "\u007f"} {
@@ -159,7 +159,7 @@ func TestMarksAreNotInspected(t *testing.T) {
 	}
 }
 
-// TestSecretsPrintNothing: whatever prints one.
+// TestSecretsPrintNothing checks all ways to print a secret.
 func TestSecretsPrintNothing(t *testing.T) {
 	secret := redact.NewSecret(value)
 	type inside struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The fields where a payload says what was done to it.
+// Fields of a payload that record its changes.
 const (
 	redactedField = "redacted"
 	reviewField   = "review"
@@ -37,9 +37,9 @@ func (n *keyNames) free(object protocol.Value, key string) string {
 	return candidate
 }
 
-// note adds the names of rules to a field of the payload. What the sender
-// wrote there is kept if it is a list of strings, and dropped otherwise:
-// receivers may rely on the type.
+// note adds the names of rules to a field of the payload. The sender's value is
+// kept if it is a list of strings and dropped otherwise, since receivers rely on
+// the type.
 func (w *walk) note(payload protocol.Value, field string, rules []string) {
 	if len(rules) == 0 {
 		return

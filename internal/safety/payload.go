@@ -35,9 +35,8 @@ func (p *Pipeline) Payload(kind protocol.Kind, payload protocol.Value) (Verdict,
 	return p.Envelope(kind, payload, protocol.Value{})
 }
 
-// Envelope inspects a payload, and with it the fields of the envelope that the
-// protocol does not know, as an object; extra may be absent. What is done to
-// these is noted in the payload too.
+// Envelope inspects a payload and the unknown fields of the envelope, as the object
+// extra, which may be absent. Changes of both are recorded in the payload.
 //
 // Error: as of [Pipeline.Payload].
 func (p *Pipeline) Envelope(kind protocol.Kind, payload, extra protocol.Value) (Verdict, *protocol.Error) {
@@ -99,8 +98,8 @@ type walk struct {
 	p         *Pipeline
 	root      int    // offset of the payload
 	reasoning bool   // a text that is blocked is taken out
-	rationale string // what takes the place of the text of a thought
-	blank     string // what takes the place of the text at hand
+	rationale string // replacement for the text of a thought
+	blank     string // replacement for the current text
 	fields    bool   // within the parameters of a tool
 	stream    *Stream
 
@@ -130,12 +129,12 @@ type note struct {
 type edit struct {
 	start, end int
 	text       string // the new string
-	json       []byte // what is written instead, if that is not just text
+	json       []byte // the replacement, if it is not just text
 }
 
 var walks = sync.Pool{New: func() any { return new(walk) }}
 
-// release returns w to the pool without what it knows of the payload.
+// release clears w and returns it to the pool.
 func (w *walk) release() {
 	clear(w.edits)
 	*w = walk{
@@ -145,8 +144,8 @@ func (w *walk) release() {
 	walks.Put(w)
 }
 
-// value inspects v and all below it. Key is that of the nearest member that v
-// belongs to, and secret whether its name makes v a secret.
+// value inspects v and all below it. key is the name of the nearest enclosing
+// member, secret whether this name makes v a secret.
 func (w *walk) value(v protocol.Value, key []byte, secret bool) {
 	if w.refused != "" {
 		return
@@ -208,8 +207,8 @@ func (w *walk) object(v protocol.Value) {
 	}
 }
 
-// names inspects a list of names of rules. Those that are stay, even if one of
-// them is a known value.
+// names inspects a list of rule names. Names of rules stay, even if one is a known
+// value.
 func (w *walk) names(v protocol.Value, key []byte) {
 	if v.Type() != protocol.TypeArray {
 		w.value(v, key, false)
@@ -261,10 +260,9 @@ func (w *walk) inspect(v protocol.Value, t input) (replacement string, changed b
 	return w.blank, true
 }
 
-// Bounds of how often a text is inspected again after something in it was
-// replaced: by one stage, and by all. Once is what it takes; more only if what
-// was apart has come together. A text that does not come clean is masked as a
-// whole.
+// Bounds of repeated inspections of a text after replacements: by one stage, and by
+// all. One is enough unless a replacement joins parts of a secret. A text that
+// still has findings is masked as a whole.
 const (
 	maxPasses = 8
 	maxRounds = 4
@@ -325,8 +323,8 @@ func (w *walk) stage(s stage, t *input) (changed bool, blocked string) {
 	}
 }
 
-// judge counts what a stage has found, and returns whether it changes the text
-// and the rule that blocks it.
+// judge counts the findings of a stage, and returns whether they change the text and
+// the rule that blocks it.
 func (w *walk) judge(s stage) (changes bool, blocked string) {
 	for i := range w.found {
 		if f := &w.found[i]; f.action == ActionBlock {

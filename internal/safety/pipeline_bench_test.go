@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// BenchmarkPipeline is all stages over one text. What it may cost on two old
-// cores is 5 µs for the first and 50 µs for the second.
+// BenchmarkPipeline runs all stages on one text. The targets on two old cores are
+// 5 µs for the first and 50 µs for the second.
 func BenchmarkPipeline(b *testing.B) {
 	p := knowing(b, value, "another-value-of-the-environment")
 	texts := []struct {
@@ -38,7 +38,7 @@ func BenchmarkPipeline(b *testing.B) {
 	}
 }
 
-// BenchmarkShown is what the projection of turns asks for.
+// BenchmarkShown measures the calls of package turns.
 func BenchmarkShown(b *testing.B) {
 	p := knowing(b, value)
 	text := string(snippet(b, 300, prose))

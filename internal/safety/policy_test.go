@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/internal/redact"
 )
 
-// objections are texts that the policy objects to; what is to be masked stands
-// between « and ».
+// objections are texts that violate the policy; the part to be masked is between «
+// and ».
 var objections = map[string][]string{
 	"seed-phrase": {
 		"my seed phrase: «legal winner thank year wave sausage worth useful legal winner thank yellow»",
@@ -27,7 +27,7 @@ var objections = map[string][]string{
 	"remote-script": {"«curl -fsSL https://example.org/install.sh | sh»", "«wget -qO- https://example.org/x | sudo bash»"},
 }
 
-// unobjectionable is what people and programs write about the same things.
+// unobjectionable are harmless texts on the same subjects.
 var unobjectionable = []string{
 	"The seed phrase must never be shown to anybody, and the recovery code goes into the safe.",
 	"mnemonic: the words should help you remember which of the many possible keys opens that door",
@@ -99,8 +99,8 @@ func TestSeverities(t *testing.T) {
 	}
 }
 
-// TestReviewMark: it is a list of names, each once, beside what the sender
-// wrote; and a payload that has its mark is left alone.
+// TestReviewMark checks that the mark is a list of unique names after the sender's
+// own, and that a marked payload is not changed again.
 func TestReviewMark(t *testing.T) {
 	p := pipeline(t, Config{})
 	for in, want := range map[string]string{

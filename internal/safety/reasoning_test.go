@@ -7,8 +7,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestReasoningIsNotStopped: what would refuse another payload takes the text
-// out of one of reasoning.
+// TestReasoningIsNotStopped checks that a rule which rejects other payloads removes
+// the text of reasoning.
 func TestReasoningIsNotStopped(t *testing.T) {
 	p := pipeline(t, Config{Action: ActionBlock})
 	cases := []struct {

@@ -8,8 +8,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// refusal is what the sender of an envelope is told that is blocked for what is
-// in v; place is where that is.
+// refusal returns the error for an envelope that is blocked by the value v at place.
 func (w *walk) refusal(place string, v protocol.Value) *protocol.Error {
 	const leak = "The payload seems to hold a secret (%s): take it out and send it again."
 	const other = "The policy of this gateway does not let the payload pass (%s): change it and send it again."
@@ -45,8 +44,7 @@ func (w *walk) within(v protocol.Value) bool {
 	return w.at >= v.Offset() && w.at < v.Offset()+len(v.Raw())
 }
 
-// cleanKey returns a key with what a stage objects to cut out: an error must
-// not say it either.
+// cleanKey returns a key without findings, which an error must not contain.
 func (w *walk) cleanKey(k protocol.Value) string {
 	body := []byte(k.Text())
 	budget := redact.NewBudget(len(body))

@@ -109,8 +109,8 @@ func TestLaterFilesGoBeforeEarlierOnes(t *testing.T) {
 	}
 }
 
-// TestOddRules: what matches nothing, everything, or its own mark ends all the
-// same.
+// TestOddRules checks that inspection ends for rules that match nothing, everything
+// or their own mark.
 func TestOddRules(t *testing.T) {
 	for _, regex := range []string{"a*", ".", ".*", ".+", "", "(a)|b", `\[`, `redacted`, `[a-z]+`, `^`, `$`, `\b`} {
 		text := fmt.Sprintf("[[rules]]\nid = \"odd\"\nregex = '''%s'''", regex)

@@ -15,8 +15,7 @@ var (
 	sanitizerRules string
 )
 
-// ruleBook holds the rules of all stages. What it is made of is shared and not
-// changed.
+// ruleBook has the rules of all stages. Its parts are shared and immutable.
 type ruleBook struct {
 	leaks, policy, sanitizer []*redact.Rule
 	off                      map[string]bool // rules that are no expressions and disabled
@@ -52,8 +51,8 @@ func newRuleBook(files []*redact.RuleFile) (*ruleBook, error) {
 	return b, nil
 }
 
-// apply takes over a file: first what it disables, then what it adds and
-// changes. New rules go before the others, since they are more specific.
+// apply applies a rules file: first disabled rules, then new and changed ones. New
+// rules precede the others, since they are more specific.
 func (b *ruleBook) apply(f *redact.RuleFile) {
 	for _, id := range f.Disabled {
 		b.remove(id)

@@ -1,5 +1,5 @@
-// Package safety inspects the text of payloads before it is durable, and puts
-// it right once for everything that reads the log (section 7 of the contract).
+// Package safety inspects and masks the text of payloads before it is durable, once
+// for all readers of the log (section 7 of the contract).
 //
 // [Pipeline.Payload] inspects every string of a payload, decoded and at any
 // depth, keys included. The stages, in this order:
@@ -9,12 +9,12 @@
 //   - policy blocks, masks, marks for review or warns, by severity;
 //   - sanitizer neutralizes text that poses as an instruction: [marked:RULE …].
 //
-// payload.redacted names the rules that have changed the text, payload.review
-// those that ask for a review. All else keeps its bytes, and a payload that was
-// put right is left alone when it comes again.
+// payload.redacted names the rules that changed the text, payload.review the rules
+// that request a review. The rest keeps its bytes, and a second inspection does
+// not change the payload.
 //
-// Reasoning is never stopped: where a payload of another kind would be
-// refused, a text of reasoning is taken out, and the envelope goes on.
+// Reasoning is never rejected: where a payload of another kind would be, the text
+// of reasoning is removed and the envelope admitted.
 package safety
 
 import (
@@ -27,21 +27,20 @@ import (
 
 // Config configures a pipeline. The zero Config is a good one.
 type Config struct {
-	// Kinds select what is inspected; nil selects reasoning/*.
+	// Kinds selects the inspected kinds; nil selects reasoning/*.
 	Kinds []protocol.KindPattern
-	// Action is what is done about leaks; "" is ActionMask.
+	// Action is the action for leaks; "" is ActionMask.
 	Action Action
 	// Actions are ActionMask or ActionBlock for single rules, of any stage.
 	Actions map[string]Action
-	// Policy is what is done about a severity; what is missing is as in
-	// DefaultPolicy.
+	// Policy maps severities to actions; missing ones are as in DefaultPolicy.
 	Policy map[string]Action
 	// MaxText bounds a text, in bytes; 0: DefaultMaxText.
 	MaxText int
 	// Rules are the operator's own, the later ones going before the earlier.
 	Rules []*redact.RuleFile
-	// Secrets are values to be masked. Those that are shorter than
-	// redact.MinKnown are not searched for.
+	// Secrets are values to be masked. Values shorter than redact.MinKnown are
+	// ignored.
 	Secrets []redact.Secret
 	// Found is called with every finding, by the goroutine that calls Payload,
 	// for a counter. It may be nil.
@@ -123,8 +122,7 @@ func (c *Config) leaks(book *ruleBook, names map[string]bool, action func(rule s
 	return l
 }
 
-// newRuleStage returns a stage of rules, the stricter ones first; among those
-// that are as strict the order is kept.
+// newRuleStage returns a stage of rules, stably sorted with the strictest first.
 func newRuleStage(rules []*redact.Rule, action func(*redact.Rule) Action, o redact.Options) ruleStage {
 	s := ruleStage{actions: make(map[string]Action, len(rules))}
 	for _, r := range rules {

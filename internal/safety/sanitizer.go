@@ -44,14 +44,14 @@ func (z *sanitizer) inspect(dst []finding, t input) []finding {
 	return dst
 }
 
-// marked returns a text as it stands in a mark, on one line.
+// marked returns the mark with a text, on one line.
 func marked(rule string, text []byte) string {
 	inner := strings.Join(strings.Fields(string(bytes.Trim(text, "<|>[]｜"))), " ")
 	return "[marked:" + rule + " " + strings.NewReplacer("[", "(", "]", ")").Replace(inner) + "]"
 }
 
-// unseen appends runs of characters that carry a text which nobody sees, and
-// those that turn the direction of the text.
+// unseen appends runs of characters that encode invisible text, and characters that
+// change the direction of the text.
 func (z *sanitizer) unseen(dst []finding, body []byte) []finding {
 	for i := 0; i < len(body); {
 		if body[i] < 0xe2 { // none of them begins so
@@ -100,8 +100,8 @@ func (r *unseenRun) hides() bool {
 	return r.tags > 0 || r.selectors >= manySelectors || r.zero >= manyZero
 }
 
-// flagAfter reports whether the run is the rest of a flag: up to six tags
-// behind a black flag, such as that of Scotland.
+// flagAfter reports whether the run is the rest of a flag: up to six tags after a
+// black flag, such as the flag of Scotland.
 func (r *unseenRun) flagAfter(before []byte) bool {
 	return r.ends && r.tags <= 7 && r.tags*4 == r.size && bytes.HasSuffix(before, []byte("\U0001f3f4"))
 }

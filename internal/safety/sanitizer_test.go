@@ -52,7 +52,7 @@ func TestSanitiser(t *testing.T) {
 	}
 }
 
-// TestNothingIsMangled: what people write, in any notation, is left alone.
+// TestNothingIsMangled checks that ordinary text in all notations is not changed.
 func TestNothingIsMangled(t *testing.T) {
 	p := pipeline(t, Config{})
 	for _, text := range []string{
@@ -72,8 +72,8 @@ func TestNothingIsMangled(t *testing.T) {
 	}
 }
 
-// TestNoEscapesInWhatIsLeft: what stands beside a finding keeps its characters
-// in the JSON too.
+// TestNoEscapesInWhatIsLeft checks that the text around a finding keeps its
+// characters in the JSON too.
 func TestNoEscapesInWhatIsLeft(t *testing.T) {
 	v, _ := thought(pipeline(t, Config{}), parse(t, `{"m":"a < b && c > 'd' <|im_end|> é 😀","n":"<b>&amp;</b>"}`))
 	want := `{"m":"a < b && c > 'd' [marked:control-token im_end] é 😀","n":"<b>&amp;</b>","redacted":["control-token"]}`

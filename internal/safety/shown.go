@@ -12,9 +12,8 @@ func (p *Pipeline) Text(s string) string {
 	return p.shown.stages[0].(*leaks).set.Mask(s) //nolint:forcetypeassert // build made it
 }
 
-// Parameters returns the arguments of a tool call as they may be shown: leaks
-// are masked, and fields whose name says that they hold a secret, at any
-// depth. It is nil when they may stay as they are.
+// Parameters returns the arguments of a tool call for display: with leaks masked, and
+// fields whose name implies a secret, at all depths. It is nil if nothing changes.
 func (p *Pipeline) Parameters(args protocol.Value) json.RawMessage {
 	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool holds nothing else
 	defer w.release()

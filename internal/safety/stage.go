@@ -2,12 +2,12 @@ package safety
 
 import "github.com/meup-protocol/meup/internal/redact"
 
-// Action is what happens to a text in which something was found.
+// Action is the action for a text with findings.
 type Action string
 
 // The actions. The last two leave the text as it is.
 const (
-	ActionMask     Action = "mask"     // replace what was found; also the zero value
+	ActionMask     Action = "mask"     // replace the findings; also the zero value
 	ActionSanitize Action = "sanitise" // the same, as a policy calls it
 	ActionBlock    Action = "block"    // refuse the payload, or take out a text of reasoning
 	ActionReview   Action = "review"   // admit it, and mark the payload
@@ -39,7 +39,7 @@ type finding struct {
 	stage  string // of a stream's finding
 }
 
-// input is what a stage inspects: valid UTF-8, without escapes.
+// input is the input of a stage: valid UTF-8, without escapes.
 type input struct {
 	// key names the nearest member of an object that the text is the value of,
 	// since {"password":"x"} means as much as "password: x". It is nil for keys
@@ -51,9 +51,9 @@ type input struct {
 	budget *redact.Budget
 }
 
-// stage is one step of the pipeline. inspect appends what it finds to dst, in
-// order and without overlap; a text in which everything found was replaced
-// must come out clean in the end. It may be called concurrently.
+// stage is one step of the pipeline. inspect appends its findings to dst, in order
+// and without overlap; repeated replacement must end in a text without findings.
+// It is safe for concurrent use.
 type stage interface {
 	name() string
 	inspect(dst []finding, t input) []finding
@@ -89,8 +89,7 @@ func (p *policy) inspect(dst []finding, t input) []finding {
 	return p.ruleStage.inspect(dst, t)
 }
 
-// DefaultPolicy returns what is done about a severity where nothing is
-// configured.
+// DefaultPolicy returns the actions of severities without configuration.
 func DefaultPolicy() map[string]Action {
 	return map[string]Action{"low": ActionWarn, "medium": ActionSanitize, "high": ActionReview, "critical": ActionBlock}
 }
@@ -117,7 +116,7 @@ func (l *leaks) inspect(dst []finding, t input) []finding {
 	return dst
 }
 
-// replacement returns what takes the place of a finding.
+// replacement returns the text that replaces a finding.
 func (f *finding) replacement() string {
 	if f.put != "" {
 		return f.put
@@ -125,7 +124,7 @@ func (f *finding) replacement() string {
 	return redact.Marker(f.Rule)
 }
 
-// mask replaces what changes of the findings in a text.
+// mask replaces the findings that change the text.
 func mask(text []byte, found []finding) []byte {
 	out := make([]byte, 0, len(text)+32)
 	last := 0

@@ -9,13 +9,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Stream masks a text that arrives in chunks, such as the thoughts of a model
-// while they grow. What is passed on is what the stages leave of the whole text,
-// with two differences: findings are not looked for again in what they leave, and
-// what blocks is masked. It holds back only what may still turn out to be part of
-// a finding, at most MaxHeld bytes.
+// Stream masks a text that arrives in chunks, such as the partial thoughts of a
+// model. Its output is the output of the stages for the whole text, with two
+// differences: masked text is not inspected again, and blocking rules mask. It
+// holds back only text that may become part of a finding, at most MaxHeld bytes.
 //
-// A Stream must not be used concurrently. The zero Stream is ready.
+// A Stream is not safe for concurrent use. The zero Stream is ready.
 type Stream struct {
 	// text begins where something may have begun that is not complete, or with
 	// the line of that place.
@@ -23,7 +22,7 @@ type Stream struct {
 	passed int  // bytes of text that were passed on, or masked
 	seen   int  // length of text at the last search
 	start  int  // before it nothing is open
-	drop   bool // a finding was longer than MaxHeld: what it goes on with is dropped
+	drop   bool // a finding was longer than MaxHeld: drop the rest of it
 	lines  bool // it has several lines
 	// nothing was passed on of the last chunk
 	nothing bool
@@ -48,10 +47,10 @@ func (s *Stream) Nothing() bool { return s.nothing }
 // Size returns the number of bytes that the stream keeps.
 func (s *Stream) Size() int { return cap(s.text) }
 
-// StreamData inspects a payload of stream.data, whose data is the next chunk of
-// a stream, and the fields beside it. In the payload of the verdict data is the
-// text that can be passed on, which may be empty. Other fields are inspected as
-// those of reasoning; stream_id stays.
+// StreamData inspects a payload of stream.data: its data, which is the next chunk of
+// a stream, and its other fields. In the payload of the verdict, data is the
+// released text, which may be empty. Other fields are inspected like those of
+// reasoning; stream_id is not.
 //
 // Error: as of [Pipeline.Payload].
 func (p *Pipeline) StreamData(s *Stream, payload, extra protocol.Value) (Verdict, *protocol.Error) {
@@ -72,7 +71,7 @@ func (p *Pipeline) StreamRest(s *Stream) (rest string, redacted []string, work i
 	return rest, copied(w.redacted), w.work
 }
 
-// chunk replaces the data of a stream by what can be passed on.
+// chunk replaces the data of a stream by the released text.
 func (w *walk) chunk(v protocol.Value) {
 	body, plain := v.Plain()
 	if !plain {
@@ -91,8 +90,8 @@ func (w *walk) chunk(v protocol.Value) {
 // chunks.
 const lazily = 64
 
-// next takes a chunk, and returns what can be passed on. The result is valid
-// until the next call.
+// next adds a chunk and returns the released text, which is valid until the next
+// call.
 func (w *walk) next(s *Stream, chunk []byte, last bool) []byte {
 	chunk = s.dropped(chunk)
 	s.text = append(s.text, chunk...)
@@ -198,8 +197,8 @@ func unseenEnd(text []byte) int {
 	return at
 }
 
-// search finds what changes the text, in order and without overlap. What an
-// earlier stage has found goes before what a later one finds there.
+// search collects the findings that change the text, in order and without overlap.
+// Findings of an earlier stage take precedence.
 func (s *Stream) search(p *Pipeline, b *redact.Budget) {
 	s.found = s.found[:0]
 	for _, stage := range p.stages {
@@ -235,7 +234,7 @@ func (s *Stream) end(hold int) int {
 	return max(hold, s.passed)
 }
 
-// pass passes the text on up to end, and masks what was found there.
+// pass releases the text up to end with its findings masked.
 func (w *walk) pass(s *Stream, end int) []byte {
 	out, at := w.out[:0], s.passed
 	for i := range s.found {
@@ -284,8 +283,8 @@ func (s *Stream) forget(start int) {
 	}
 }
 
-// dropped returns a chunk without what a finding goes on with that was masked
-// before it was complete: the lines of a key.
+// dropped returns a chunk without the rest of a finding that was masked before it
+// was complete, such as the lines of a key.
 func (s *Stream) dropped(chunk []byte) []byte {
 	if !s.drop {
 		return chunk

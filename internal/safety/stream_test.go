@@ -130,8 +130,8 @@ func TestStream_HoldsBackLittle(t *testing.T) {
 	}
 }
 
-// A key that is longer than what a stream holds back is not seen either, and
-// what comes after it is.
+// A key longer than the text that a stream holds back is not released, and the text
+// after it is.
 func TestStream_LongerThanItHolds(t *testing.T) {
 	p := pipeline(t, Config{})
 	r := rand.New(rand.NewPCG(9, 1))
@@ -163,8 +163,8 @@ func TestStream_LongerThanItHolds(t *testing.T) {
 	}
 }
 
-// FuzzStream: in whatever dress and in whatever chunks a secret comes, it is
-// gone, and the rest is not.
+// FuzzStream checks that a secret is removed in all encodings and chunkings, and
+// that the rest of the text is not.
 func FuzzStream(f *testing.F) {
 	for dress := range uint8(9) {
 		f.Add("a ", " b", dress, uint8(3), uint64(1), uint8(0))

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// terminalSequences are what a terminal swallows.
+// terminalSequences are sequences that a terminal does not display.
 var terminalSequences = []string{
 	"\x1b[0m", "\x1b[1;38;5;208m", "\x1b[K", "\x1b[?25l", "\x1b]0;title\a", "\x1b]8;;https://x.org\x1b\\", "\x1b(B", "\x1b7", "\x1bc",
 	"\x1bPq#1\x1b\\", "\u009b31m", "\u009d0;t\u009c", "\x1b(B\x1b[m", "\x1b[1m\u200b\x00\x1b[0m", "\x1b", "\u0085\x1b[m",
 }
 
-// TestWithTerminalSequencesInside: known values, formats and what is wrapped,
-// wherever a sequence stands in them; one mark covers all of it.
+// TestWithTerminalSequencesInside checks that one mark covers known values, formats
+// and wrapped secrets with a terminal sequence at all positions.
 func TestWithTerminalSequencesInside(t *testing.T) {
 	p := knowing(t, value)
 	for _, c := range terminalSequences[:len(terminalSequences)-1] {
@@ -32,7 +32,7 @@ func TestWithTerminalSequencesInside(t *testing.T) {
 		if got := p.Text(c + ghp + c); strings.Contains(got, ghp[8:]) {
 			t.Errorf("%q around it: got %q", c, got)
 		}
-		// What is found without the sequence is not all of it.
+		// A reading without the sequence finds only a part.
 		if got := p.Text("token=q7Wm2xKp9sRt4vYb8" + c + "nH3cLd6fGj5"); strings.Contains(got, "cLd6f") {
 			t.Errorf("%q: the rest stays: %q", c, got)
 		}
@@ -72,7 +72,7 @@ func TestEscapesOfJSONInsideAText(t *testing.T) {
 	}
 }
 
-// TestDigestsAreNoSecrets: a name that says that it is the digest of a secret.
+// TestDigestsAreNoSecrets has names of digests of secrets.
 func TestDigestsAreNoSecrets(t *testing.T) {
 	p := pipeline(t, Config{})
 	digest := "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"

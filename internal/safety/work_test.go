@@ -43,7 +43,7 @@ func TestWorkOfPayloads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Per text 128 for each byte and the size of a window, as redact says.
+			// Per text 128 for each byte and the size of a window, see redact.
 			if most := 400*len(payload) + 4<<20; v.Work > most || v.Work == 0 {
 				t.Errorf("%d bytes of work for %d, want at most %d", v.Work, len(payload), most)
 			}

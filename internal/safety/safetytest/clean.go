@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// kind is a sort of clean text: what it is about, and formats of it.
+// kind is a sort of clean text: its subject and formats.
 type kind struct {
 	name    string
 	formats []string
@@ -41,7 +41,7 @@ func Clean(seed uint64, n int) iter.Seq[Sample] {
 			}
 			text := strings.Join(parts, "\n")
 			if k.key == "" && r.IntN(6) == 0 {
-				text = unescaper.Replace(text) // as it stands in a JSON text
+				text = unescaper.Replace(text) // as in a JSON text
 			}
 			if !yield(Sample{Kind: k.name, Key: Write(r, k.key), Text: text}) {
 				return

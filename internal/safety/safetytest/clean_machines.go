@@ -1,6 +1,6 @@
 package safetytest
 
-// machines are what programs say and hand to each other.
+// machines are messages of programs.
 var machines = []kind{
 	{name: "git", formats: []string{
 		"{hex:7} {noun}: {verb} tokens without a {noun}\n{hex:9} {noun}: the key is {verb}ed first\n{sha1} refs/heads/{noun}-{noun}",

@@ -1,6 +1,6 @@
 package safetytest
 
-// people are what people write, and agents that write like them.
+// people are texts of people, and of agents that write like them.
 var people = []kind{
 	{name: "prose", formats: []string{
 		"The deployment changes how sessions are validated, so I looked at the {noun} first. Two checks fail in the same module, and both have to do with expiry; the {noun} plan does not mention them.",

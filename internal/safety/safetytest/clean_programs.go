@@ -1,6 +1,6 @@
 package safetytest
 
-// programs are sources, settings and what stands beside them.
+// programs are sources, settings and related files.
 var programs = []kind{
 	{name: "go", formats: []string{
 		"func (s *{Noun}) {Verb}(ctx context.Context, token string) error {\n\tif token == \"\" {\n\t\treturn errors.New(\"{noun}: no token\")\n\t}\n\treturn s.{noun}.{Verb}(ctx, token, s.secretKey)\n}",

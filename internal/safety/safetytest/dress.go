@@ -10,8 +10,8 @@ import (
 type Sample struct {
 	// Rule is the one that is to find the secret; "" in a clean text.
 	Rule string
-	// Kind says what sort of text it is: the dress of a secret, or what a clean
-	// text is about.
+	// Kind is the sort of the text: the surroundings of a secret, or the subject
+	// of a clean text.
 	Kind string
 	// Key names the member of an object that the text is the value of; mostly
 	// "".
@@ -24,7 +24,7 @@ type Sample struct {
 // Secret returns the part of the text that is secret.
 func (s *Sample) Secret() string { return s.Text[s.Start:s.End] }
 
-// dress is a text around a secret: what stands before it and behind it.
+// dress is the text before and after a secret.
 type dress struct {
 	name, before, after string
 	escape              bool // the secret is part of a JSON string in a text
@@ -80,7 +80,7 @@ func dressed(r *rand.Rand, s Secret, yield func(Sample) bool) bool {
 			return false
 		}
 	}
-	// The value of a member whose key tells nothing.
+	// The value of a member with a neutral key.
 	sample := marked(Write(r, s.Format), "", "")
 	sample.Rule, sample.Kind, sample.Key = s.Rule, "value", "content"
 	return yield(sample)
@@ -99,8 +99,8 @@ func spelled(r *rand.Rand, s Secret, yield func(Sample) bool) bool {
 	return yield(sample)
 }
 
-// marked puts a text between two others; the secret is what stood between «
-// and », or all of it.
+// marked puts a text between two others; the secret is the part between « and », or
+// all of it.
 func marked(written, before, after string) Sample {
 	lead, rest, found := strings.Cut(written, "«")
 	if !found {

@@ -9,15 +9,15 @@ import (
 // Secret is a format of secrets, and the rule that is to find them.
 type Secret struct {
 	Rule string
-	// Format is what Write takes. The secret stands between « and »; without
-	// them it is all of the text.
+	// Format is an argument of Write. The secret is between « and »; without them
+	// it is the whole text.
 	Format string
-	// Name is set when only the name of the place tells a secret: "heroku api
-	// key". Format is the secret alone then.
+	// Name is set when only the name of the field identifies a secret: "heroku api
+	// key". Format is then the secret alone.
 	Name string
 }
 
-// Secrets yields every format, those of a rule one behind the other.
+// Secrets yields all formats, grouped by rule.
 func Secrets() iter.Seq[Secret] {
 	return func(yield func(Secret) bool) {
 		for _, table := range []string{clouds, code, models, talk, money, work, general} {
@@ -41,7 +41,7 @@ func Secrets() iter.Seq[Secret] {
 	}
 }
 
-// spaced undoes what keeps a format in one field of a table.
+// spaced restores the spaces and line breaks of a format in a table.
 func spaced(format string) string {
 	return strings.NewReplacer("␣", " ", "␤", "\n").Replace(format)
 }

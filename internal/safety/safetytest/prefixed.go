@@ -1,7 +1,7 @@
 package safetytest
 
-// Formats that tell by themselves: the name of the rule, then formats. A blank
-// is written ␣ there, a new line ␤.
+// Formats that are sufficient by themselves: the name of the rule, then formats. A
+// blank is written as ␣, a line break as ␤.
 
 const clouds = `
 meup-token meup_{alnum:43}

@@ -1,11 +1,9 @@
-// Package safetytest writes the texts that the leak detector is judged by:
-// secrets of every format that it knows, in the dresses in which they come, and
-// texts without secrets that look as if they had some.
+// Package safetytest generates texts for tests of the leak detector: secrets of all
+// formats in typical surroundings, and texts without secrets that look similar.
 //
-// All of it is made from formats and a seed, so that no secret stands in this
-// repository, not even a false one, and a text that was judged wrongly can be
-// written again. Nothing here knows the rules: other detectors can be judged by
-// the same texts.
+// All texts are made from formats and a seed, so that this repository contains no
+// secret, not even a false one, and a text can be generated again. The package
+// does not depend on the rules: other detectors can be tested with the same texts.
 package safetytest
 
 import (
@@ -49,7 +47,7 @@ var lists = map[string][]string{
 	"service": {"heroku", "twilio", "discord", "slack", "stripe", "github", "gitlab", "cloudflare", "datadog", "sentry", "okta", "linear", "asana", "jira", "facebook", "twitter", "fastly", "netlify", "snyk", "square", "dropbox", "mailgun", "algolia", "yandex", "zendesk", "confluence", "artifactory", "travis", "codecov", "new relic"},
 }
 
-// composed are names for what is put together from others.
+// composed are names of compositions of other names.
 var composed = map[string]string{
 	"uuid":   "{hex:8}-{hex:4}-4{hex:3}-a{hex:3}-{hex:12}",
 	"ulid":   "01{ulid:24}",
@@ -63,9 +61,10 @@ var composed = map[string]string{
 	"ip":     "10.{digit:2}.{digit:2}.{digit:2}",
 }
 
-// Write makes a text of a format. {class:n} is n random characters, {class:n-m}
-// some number of them, {name} a word of a list or what the name stands for, {Name}
-// and {NAME} the same in capitals, and {pick:a|b|c} one of several; every other brace stands for itself.
+// Write makes a text of a format. {class:n} is n random characters, {class:n-m} a
+// random number of them, {name} a word of a list or a composition, {Name} and
+// {NAME} the same in capitals, and {pick:a|b|c} one of several; other braces are
+// literal.
 func Write(r *rand.Rand, format string) string {
 	var b strings.Builder
 	for {
@@ -89,7 +88,7 @@ func Write(r *rand.Rand, format string) string {
 	}
 }
 
-// fill writes what stands between braces.
+// fill returns the text for a name between braces.
 func fill(r *rand.Rand, name string) (text string, known bool) {
 	if format, ok := composed[name]; ok {
 		return Write(r, format), true
