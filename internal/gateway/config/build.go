@@ -8,15 +8,15 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// builder turns the parser's tree into nodes.
+// builder converts the parser's tree to nodes.
 type builder struct {
 	*report
 	anchors    map[string]*node // nil value: the anchor is being read
 	overweight bool
 }
 
-// build returns the node of a value. What cannot be read is reported and
-// stands as nothing, so that the rest of the file is still checked.
+// build returns the node of a value. An invalid value is reported and treated
+// as empty, so that the rest of the file is still checked.
 func (b *builder) build(n ast.Node, depth int) *node {
 	at := placeOf(n)
 	if depth > maxDepth {
@@ -34,14 +34,14 @@ func (b *builder) build(n ast.Node, depth int) *node {
 	case *ast.AliasNode:
 		return b.alias(at, n)
 	case *ast.TagNode:
-		// Names after ! * & are never quoted: a token that its owner forgot to
-		// quote may begin so.
+		// Names after ! * & are never quoted in a message: an unquoted token
+		// may start with one of these characters.
 		return b.broken(at, "a tag has no meaning here; quote a text that begins with an exclamation mark")
 	}
 	return b.scalar(at, n)
 }
 
-// broken reports a value that cannot be read, and stands for it.
+// broken reports an invalid value, and returns a node in its place.
 func (b *builder) broken(at place, message string) *node {
 	b.errorf(at, "%s", message)
 	return &node{place: at, weight: 1, broken: true}
@@ -99,9 +99,9 @@ func (b *builder) sequence(at place, n *ast.SequenceNode, depth int) *node {
 	return s
 }
 
-// addWeight counts what is below n. Ten aliases of ten aliases of … are a few
-// lines to write and for ever to walk, so the walk is bounded before it is
-// begun.
+// addWeight adds the expanded size of below to n. Nested aliases, such as ten
+// aliases of ten aliases, expand exponentially. Therefore the size of the walk
+// is checked before the walk starts.
 func (b *builder) addWeight(n, below *node) {
 	n.weight = min(n.weight+below.weight, maxWeight+1)
 	if n.weight > maxWeight && !b.overweight {
@@ -166,8 +166,8 @@ func (b *builder) addMember(m *node, e member) {
 	b.addWeight(m, e.value)
 }
 
-// key reads the key of an entry. Every scalar is taken as the text it was
-// written as, since a participant may well be called 007.
+// key reads the key of an entry. Every scalar is read as text, as written in
+// the file, since a participant may have the name 007.
 func (b *builder) key(k ast.MapKeyNode) *node {
 	var n ast.Node = k
 	if explicit, ok := n.(*ast.MappingKeyNode); ok {
@@ -181,8 +181,8 @@ func (b *builder) key(k ast.MapKeyNode) *node {
 	return key
 }
 
-// merge adds what m does not say itself. Of several sources the first one that
-// has a key gives it.
+// merge adds the entries of from that m does not have itself. If several
+// sources have a key, the first one wins.
 func (b *builder) merge(m *node, seen map[string]place, from *node) {
 	switch from.kind {
 	case mapping:

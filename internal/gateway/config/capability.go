@@ -32,8 +32,8 @@ func (r *resolver) capability(n *node) (*capability.Capability, bool) {
 	return nil, false
 }
 
-// find returns the value at a JSON pointer, or the last one on the way that is
-// there.
+// find returns the value at a JSON pointer, or the last existing value on the
+// path.
 func (n *node) find(pointer string) *node {
 	for _, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
@@ -68,7 +68,7 @@ func appendJSON(to []byte, n *node) ([]byte, error) {
 	return appendMapping(to, n)
 }
 
-// appendFloat keeps the digits of the file where JSON has the same.
+// appendFloat keeps the digits of the file if they are valid JSON.
 func appendFloat(to []byte, n *node) ([]byte, error) {
 	if math.IsNaN(n.number) || math.IsInf(n.number, 0) {
 		return nil, fmt.Errorf("%s is not a number in JSON", n.text)
@@ -82,9 +82,9 @@ func appendFloat(to []byte, n *node) ([]byte, error) {
 func appendText(to []byte, s string) []byte {
 	var quoted bytes.Buffer
 	e := json.NewEncoder(&quoted)
-	e.SetEscapeHTML(false) // people read this in a welcome
+	e.SetEscapeHTML(false) // a welcome shows this to users
 	if err := e.Encode(s); err != nil {
-		panic(err) // a string has a JSON form
+		panic(err) // every string has a JSON form
 	}
 	return append(to, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
 }

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// InMemory is the name of the data folder that keeps nothing.
+// InMemory is the name of the data folder that selects a log in memory.
 const InMemory = ":memory:"
 
-// The checks here are those that the file, the environment and the flags share.
+// The checks here are shared by the file, the environment and the flags.
 
 func checkAddress(s string) error {
 	host, port, err := net.SplitHostPort(s)
@@ -31,7 +31,8 @@ func checkAddress(s string) error {
 	return nil
 }
 
-// validHost reports whether a host is empty, an IP address, or may be a name.
+// validHost reports whether a host is empty, an IP address, or a possible host
+// name.
 func validHost(host string) bool {
 	if host == "" {
 		return true
@@ -49,8 +50,8 @@ func validHost(host string) bool {
 	return true
 }
 
-// checkNATS checks a list of URLs. It does not quote them: they may hold a
-// password.
+// checkNATS checks a list of URLs. It does not quote them, since they may
+// contain a password.
 func checkNATS(s string) error {
 	for one := range strings.SplitSeq(s, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
@@ -85,8 +86,8 @@ func parseLevel(s string) (slog.Level, error) {
 	return level, nil
 }
 
-// parseOrigin reads what a browser sends as Origin: scheme, host and port, and
-// nothing behind them. The host may be a glob.
+// parseOrigin parses an Origin as a browser sends it: scheme, host and port,
+// without a path. The host may be a glob.
 func parseOrigin(s string) (string, error) {
 	if s == "*" {
 		return s, nil
@@ -96,7 +97,7 @@ func parseOrigin(s string) (string, error) {
 	if !ok || scheme != "https" && scheme != "http" {
 		return "", bad
 	}
-	// A star is not allowed in a URL's host, and means no more here than any
+	// url.Parse rejects a star in a host; for its checks a star is like any
 	// other label.
 	u, err := url.Parse(scheme + "://" + strings.ReplaceAll(rest, "*", "x"))
 	if err != nil || u.Host == "" || u.User != nil || u.Host != strings.ReplaceAll(rest, "*", "x") || !validHost(u.Hostname()) {

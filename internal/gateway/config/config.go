@@ -1,13 +1,13 @@
-// Package config reads the gateway's configuration: a YAML file in which every
-// mistake is reported with its line and column, and the environment and flags
-// that go before it.
+// Package config reads the gateway's configuration: a YAML file, overridden by
+// the environment and flags. It reports every error in the file with its line
+// and column.
 //
-// A file goes three steps. It is read into a tree (read.go, build.go), with
-// aliases followed and merges applied; the tree is decoded into the structs of
-// shape.go, which are the file as it is written; and those are resolved into a
-// [Config] (resolve*.go), where every default is filled in, every pattern
-// compiled and every token replaced by its digest. Each step goes on behind a
-// mistake, so that one run finds them all. The keys are documented in
+// A file is processed in three steps. It is parsed into a tree (read.go,
+// build.go), with aliases followed and merges applied. The tree is decoded into
+// the structs of shape.go, which mirror the file. The structs are resolved into
+// a [Config] (resolve*.go): defaults are filled in, patterns compiled and
+// tokens replaced by their digests. Each step continues after an error, so that
+// one run finds all errors. The keys are documented in
 // schemas/config.schema.json.
 package config
 
@@ -22,16 +22,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Config is a valid configuration, with every default filled in. It is
-// read-only once it is made. Of tokens it holds the digests, and the texts only
+// Config is a valid configuration with all defaults filled in. It is read-only
+// after its creation. It contains the digests of tokens, and their texts only
 // as secrets, which print nothing.
 type Config struct {
 	Listen        string // host:port of the gateway itself
 	MetricsListen string // of /metrics; "": it is served with the rest
-	PprofListen   string // of the profiler; "": off
-	Data          string // the embedded log's folder; ":memory:" keeps nothing
-	NATS          string // URLs, comma-separated; "": the log is embedded. May hold a password
-	Replicas      int    // of the streams: 1, 3 or 5; 0: as the servers allow
+	PprofListen   string // of the profiler; "": disabled
+	Data          string // the embedded log's folder; ":memory:" selects a log in memory
+	NATS          string // URLs, comma-separated; "": embedded log. May contain a password
+	Replicas      int    // of the streams: 1, 3 or 5; 0: 3, or fewer if there are fewer servers
 	TLS           TLS
 	Origins       []string // "https://ui.example.org", "https://*.example.org", or "*" for all
 	Log           Log
@@ -46,12 +46,12 @@ type Config struct {
 	DrainTimeout     time.Duration
 	Violations       Violations
 	Ring             Ring
-	MaxConnections   int // of the whole gateway; 0: no limit
+	MaxConnections   int // of the gateway; 0: no limit
 	LoginFailures    LoginFailures
 }
 
-// TLS is a certificate and its key, and the files that they are from. It is the
-// zero TLS when the gateway serves plain HTTP.
+// TLS is a certificate, its key and their files. The zero value selects plain
+// HTTP.
 type TLS struct {
 	Cert, Key   string
 	Certificate *tls.Certificate
@@ -60,7 +60,7 @@ type TLS struct {
 // Enabled reports whether the gateway serves TLS.
 func (t TLS) Enabled() bool { return t.Certificate != nil }
 
-// Log says what is logged, and how.
+// Log configures the log's level and format.
 type Log struct {
 	Level  slog.Level
 	Format string // FormatText or FormatJSON
@@ -72,43 +72,44 @@ const (
 	FormatJSON = "json"
 )
 
-// Retention says what of the log is kept; zero is no limit.
+// Retention bounds the log; zero: no limit.
 type Retention struct {
 	Age   time.Duration
 	Bytes int64
 }
 
-// Violations says after how many refusals within the window a connection is
-// closed; Max 0: never.
+// Violations bounds the rejected envelopes of a connection: Max in Window close
+// it. Max 0: no limit.
 type Violations struct {
 	Max    int
 	Window time.Duration
 }
 
-// Ring bounds what a space keeps in memory for those who follow it live.
+// Ring bounds the memory of a space for the latest entries.
 type Ring struct {
 	Entries int
 	Bytes   int64
 }
 
-// LoginFailures is the bucket of refused tokens of one address: Burst at once,
-// and another one each Refill.
+// LoginFailures is the bucket for rejected tokens per address: Burst at once,
+// and one more each Refill.
 type LoginFailures struct {
 	Burst  int
 	Refill time.Duration
 }
 
-// Space is a configured space, or a glob that makes spaces as they are joined.
+// Space is a configured space, or a glob for spaces that are created when they
+// are joined.
 type Space struct {
 	Name     string // a space's name, possibly with stars
 	Dialect  protocol.Dialect
-	Everyone bool // visibility: everybody sees envelopes with a to
-	// DecideExplicitly: only the capability decide lets a participant settle a
-	// proposal; otherwise the right to make the proposed call does as well.
+	Everyone bool // visibility: all participants see envelopes with a to
+	// DecideExplicitly: only the capability decide lets a participant decide on
+	// a proposal; otherwise the right to make the proposed call suffices.
 	DecideExplicitly bool
-	Limits           limit.Limits // of those who have none of their own
+	Limits           limit.Limits // of participants without limits of their own
 	Participants     []Participant
-	JWT              *JWT // nil: no issuer is trusted
+	JWT              *JWT // nil: no trusted issuer
 }
 
 // Participant is a configured participant of a space.
@@ -119,7 +120,7 @@ type Participant struct {
 	Limits       limit.Limits
 }
 
-// JWT lets in whoever has a token of an OpenID Connect issuer.
+// JWT admits guests with a token of an OpenID Connect issuer.
 type JWT struct {
 	Issuer           string
 	Audience         string
@@ -128,7 +129,7 @@ type JWT struct {
 	Limits           limit.Limits
 }
 
-// Default returns what holds where a file says nothing.
+// Default returns the values for an empty file.
 func Default() *Config {
 	return &Config{
 		Listen:           "127.0.0.1:8080",
@@ -146,8 +147,8 @@ func Default() *Config {
 	}
 }
 
-// Load reads a file of this machine, with the environment of this process. The
-// Config is nil if one of the faults is an error.
+// Load reads a local file, with the environment of this process. The Config is
+// nil if one of the faults is an error.
 func Load(path string) (*Config, []Fault) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -156,9 +157,9 @@ func Load(path string) (*Config, []Fault) {
 	return Parse(path, data, os.LookupEnv, os.ReadFile)
 }
 
-// Parse reads the text of a file. The name stands in the faults, and the files
-// that the configuration names are sought in its folder; env and readFile look
-// up what token_env, token_file and tls name. The Config is nil if one of the
+// Parse reads the text of a file. Faults contain name, and relative paths in
+// the configuration are resolved in its folder. env and readFile look up the
+// values of token_env, token_file and tls. The Config is nil if one of the
 // faults is an error.
 func Parse(name string, data []byte,
 	env func(string) (string, bool), readFile func(string) ([]byte, error),

@@ -16,7 +16,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// operators is the file of the operator's guide, with what it leaves out.
+// operators is the file of the operator's guide, with the parts that the guide
+// omits.
 const operators = `listen: 127.0.0.1:8080
 data: ./meup-data            # the embedded log's folder
 nats: ""                     # nats://…: the log is on this JetStream instead, shared by all gateways that name it

@@ -4,15 +4,14 @@ import (
 	"reflect"
 )
 
-// decoder is a value of the file that reads itself from a node which is not
-// nothing.
+// decoder is a value of the file that decodes itself from a non-empty node.
 type decoder interface {
 	decode(r *report, n *node)
 }
 
-// decodeInto reads n into target, a pointer to a struct of shape.go or to a
-// decoder. Nothing (an empty value, ~ or null) is as if the value were not
-// there, except that a mapping keeps its place: "alice:" names a participant.
+// decodeInto decodes n into target, a pointer to a struct of shape.go or a
+// decoder. An empty value (also ~ or null) counts as absent, except that a
+// mapping keeps its place: "alice:" names a participant.
 func decodeInto(r *report, n *node, target any) {
 	before := r.mistakes
 	if n.broken {
@@ -50,14 +49,14 @@ func decodeMapping(r *report, n *node, target any) {
 	}
 }
 
-// mistake reports something that could not be read.
+// mistake reports a value that could not be decoded.
 func (r *report) mistake(at place, format string, args ...any) {
 	r.mistakes++
 	r.errorf(at, format, args...)
 }
 
-// wrongKind reports a value of the wrong type. It does not quote the value: a
-// token may stand in a wrong place.
+// wrongKind reports a value of the wrong type. It does not quote the value,
+// which may be a misplaced token.
 func (r *report) wrongKind(n *node, want string) {
 	hint := ""
 	if want == text.String() && n.kind < text {
@@ -66,7 +65,7 @@ func (r *report) wrongKind(n *node, want string) {
 	r.mistake(n.place, "this is %s where %s is wanted%s", n.kind, want, hint)
 }
 
-// shapeKey is a key that a mapping may have, and its field's index.
+// shapeKey is a valid key of a mapping, and its field's index.
 type shapeKey struct {
 	name  string
 	field int
@@ -99,7 +98,7 @@ func names(keys []shapeKey) []string {
 	return all
 }
 
-// shorten bounds a word that a fault repeats.
+// shorten truncates a word for a message.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 40 {
 		return string(r[:40]) + "…"

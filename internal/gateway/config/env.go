@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// A setting that the environment and flags can give, by its flag's name.
+// overrides lists the settings that the environment and flags can set, by the
+// name of the flag.
 var overrides = []struct {
 	flag, variable string
 	set            func(c *Config, value string) error
@@ -27,9 +28,9 @@ func setReplicas(c *Config, v string) (err error) {
 	return checkReplicas(c.Replicas)
 }
 
-// Set gives the setting of a flag ("listen", "data", "nats", "log-level", …) its
-// value. What a flag says goes before everything else, so flags come after
-// ApplyEnv. The Config is not to be used after an error.
+// Set sets the setting of a flag ("listen", "data", "nats", "log-level", …).
+// Flags override everything else, so call Set after ApplyEnv. Do not use the
+// Config after an error.
 func (c *Config) Set(flag, value string) error {
 	for _, o := range overrides {
 		if o.flag != flag {
@@ -43,11 +44,10 @@ func (c *Config) Set(flag, value string) error {
 	return fmt.Errorf("--%s: no such setting", flag)
 }
 
-// ApplyEnv puts what the environment says over what the file says: MEUP_LISTEN,
+// ApplyEnv overrides the file with the environment: MEUP_LISTEN,
 // MEUP_METRICS_LISTEN, MEUP_PPROF_LISTEN, MEUP_DATA, MEUP_NATS, MEUP_REPLICAS,
-// MEUP_LOG_LEVEL and MEUP_LOG_FORMAT. A variable that is empty counts as not
-// set. The Source of a fault is the variable; the Config is not to be used
-// after one.
+// MEUP_LOG_LEVEL and MEUP_LOG_FORMAT. An empty variable counts as not set. The
+// Source of a fault is the variable. Do not use the Config after a fault.
 func (c *Config) ApplyEnv(lookup func(string) (string, bool)) []Fault {
 	var faults []Fault
 	for _, o := range overrides {

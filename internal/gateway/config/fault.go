@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// Severity says whether a fault stops the gateway.
+// Severity is the severity of a fault: only errors prevent the start.
 type Severity uint8
 
 // The severities.
 const (
-	Error   Severity = iota // serve refuses the file
-	Warning                 // valid, and probably not what was meant
+	Error   Severity = iota // serve rejects the file
+	Warning                 // valid, and probably not intended
 )
 
-// Fault is one thing that is wrong with a configuration. It never holds a
+// Fault is one error or warning about a configuration. It never contains a
 // token or the content of a file of secrets.
 type Fault struct {
-	Source   string // the file as it was named (a file of rules among them), or the environment variable
-	Line     int    // 1 is the first; 0: the fault has no line
-	Column   int    // in characters; 1 is the first
+	Source   string // the name of the file, or of a file of rules; or the environment variable
+	Line     int    // from 1; 0: no line
+	Column   int    // in characters, from 1
 	Severity Severity
-	Message  string // what is wrong and what to do, lower case, no full stop
+	Message  string // the problem and the remedy, lower case, no full stop
 }
 
-// String returns the fault as compilers print theirs, so that editors find
-// the place: "meup.yaml:12:9: unknown key …".
+// String returns the fault in the format of compilers, which editors can parse:
+// "meup.yaml:12:9: unknown key …".
 func (f Fault) String() string {
 	place := f.Source
 	if f.Line > 0 {
@@ -38,13 +38,13 @@ func (f Fault) String() string {
 	return place + ": " + f.Message
 }
 
-// HasErrors reports whether one of the faults is more than a warning.
+// HasErrors reports whether one of the faults is an error.
 func HasErrors(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Severity == Error })
 }
 
-// place is where a value stands in the file; the zero place belongs to what
-// the file does not say.
+// place is the position of a value in the file; zero if the file does not have
+// the value.
 type place struct{ line, column int }
 
 // isSet reports whether the file has the value.
@@ -58,10 +58,10 @@ type report struct {
 	others []string // files of rules, in the order of the configuration
 	faults []Fault
 
-	// What is missing from a mapping that could not be read as a whole may
-	// stand there under a wrong name or with a wrong type, which has been
-	// reported; so nothing is said about it. broken are the places of such
-	// mappings, and mistakes counts what the decoder could not read.
+	// broken contains the places of mappings with an invalid key or value. A
+	// key that is missing there may be misspelled, which has been reported; it
+	// is not reported again. mistakes counts the values that could not be
+	// decoded.
 	broken   map[place]bool
 	mistakes int
 }
@@ -78,13 +78,13 @@ func (r *report) add(at place, s Severity, format string, args []any) {
 	r.faults = append(r.faults, Fault{r.source, at.line, at.column, s, fmt.Sprintf(format, args...)})
 }
 
-// maxFaults bounds what is reported of one file: nobody reads more, and a file
-// that is not a configuration at all has one fault a line.
+// maxFaults bounds the report about one file. A file that is not a
+// configuration may have one fault per line.
 const maxFaults = 200
 
-// sorted returns the faults in the order of the file, those of files that it
-// names behind its own; each once: a value that is reached through two aliases
-// is wrong in one place.
+// sorted returns the faults in the order of the file, followed by the faults of
+// other files. It removes duplicates, which arise from values with several
+// aliases.
 func (r *report) sorted() []Fault {
 	slices.SortStableFunc(r.faults, func(a, b Fault) int {
 		if a.Source != b.Source {
@@ -102,8 +102,7 @@ func (r *report) sorted() []Fault {
 	if len(all) <= maxFaults {
 		return all
 	}
-	// An error among those left out must still stop the gateway, and a
-	// closing line without a place can say it for all of them.
+	// If an omitted fault is an error, the last line must be an error too.
 	rest := Fault{Source: r.source, Message: fmt.Sprintf("%d more faults", len(all)-maxFaults)}
 	if !HasErrors(all[maxFaults:]) {
 		rest.Severity = Warning
@@ -111,5 +110,5 @@ func (r *report) sorted() []Fault {
 	return append(slices.Clip(all[:maxFaults]), rest)
 }
 
-// rank is where the faults of a source stand among the others.
+// rank returns the sort position of a source.
 func (r *report) rank(source string) int { return 1 + slices.Index(r.others, source) }

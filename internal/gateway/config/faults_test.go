@@ -55,7 +55,7 @@ func lines(faults []config.Fault) string {
 	return b.String()
 }
 
-// mustParse parses a file that has no fault but warnings.
+// mustParse parses a file that may have warnings but no errors.
 func mustParse(t *testing.T, text string) *config.Config {
 	t.Helper()
 	cfg, faults := parse(text)

@@ -7,9 +7,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Space returns the configured space that a name belongs to: the one of that
-// name, or else the most specific glob that matches. The bool is false if there
-// is none.
+// Space returns the configured space for a name: the space of that name, or the
+// most specific glob that matches. The bool is false without a match.
 func (c *Config) Space(name string) (*Space, bool) {
 	var best *Space
 	for i := range c.Spaces {
@@ -26,21 +25,20 @@ func (c *Config) Space(name string) (*Space, bool) {
 
 func isGlob(name string) bool { return strings.Contains(name, "*") }
 
-// validSpaceKey reports whether a key of spaces is a space's name, or one with
-// stars for any text.
+// validSpaceKey reports whether a key of spaces is a space's name or a glob.
 func validSpaceKey(key string) bool {
 	return protocol.ValidSpaceName(strings.ReplaceAll(key, "*", "x"))
 }
 
-// globMatches reports whether a glob stands for a space's name. The characters
-// of names leave no other meaning for path.Match to see: no slash, no bracket.
+// globMatches reports whether a glob matches a space's name. Names contain no
+// other character that path.Match treats specially: no slash, no bracket.
 func globMatches(glob, name string) bool {
 	ok, err := path.Match(glob, name)
 	return ok && err == nil && protocol.ValidSpaceName(name)
 }
 
-// moreSpecific orders globs: the one that says more characters goes first, then
-// the one with fewer stars, then by the alphabet, so that there is one answer.
+// moreSpecific orders globs: more literal characters first, then fewer stars,
+// then alphabetically, so that the order is total.
 func moreSpecific(a, b string) bool {
 	starsA, starsB := strings.Count(a, "*"), strings.Count(b, "*")
 	if said := (len(a) - starsA) - (len(b) - starsB); said != 0 {

@@ -5,22 +5,22 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// holding is what a participant of a space, or whoever comes with a JWT, may do
-// and where the file says so.
+// holding contains the capabilities of a participant, or of JWT guests, and
+// their places in the file.
 type holding struct {
 	id   protocol.ParticipantID
 	at   place // of the list
 	list []*capability.Capability
-	from []*node // where each of them stands
+	from []*node // the node of each capability
 }
 
-// capabilities compiles the list of a holder; what does not compile is reported
-// and left out.
+// capabilities compiles the list of a holder. It reports and omits invalid
+// capabilities.
 func (r *resolver) capabilities(name textValue, holder place, f listValue[rawValue]) []*capability.Capability {
 	h := holding{id: protocol.ParticipantID(shorten(name.value)), at: f.place}
 	for _, v := range f.items {
 		if v.node == nil {
-			continue // broken
+			continue // invalid
 		}
 		if c, ok := r.capability(v.node); ok {
 			h.list, h.from = append(h.list, c), append(h.from, v.node)
@@ -28,7 +28,7 @@ func (r *resolver) capabilities(name textValue, holder place, f listValue[rawVal
 	}
 	switch {
 	case len(h.list) < len(f.items) || r.broken[holder]:
-		// What is left says little about what was meant.
+		// The remaining capabilities may not show the intention.
 	case len(h.list) == 0:
 		at := name.place
 		if f.isSet() {
@@ -41,15 +41,15 @@ func (r *resolver) capabilities(name textValue, holder place, f listValue[rawVal
 	return h.list
 }
 
-// lint warns of the capabilities of a space that change nothing or hardly do
-// what was meant. They are harmless, since nothing is allowed by mistake.
+// lint warns about capabilities of a space that have no effect or probably an
+// unintended one. They allow nothing by mistake.
 func (r *resolver) lint(s *Space) {
 	known := make([]protocol.ParticipantID, 0, len(s.Participants))
 	for _, p := range s.Participants {
 		known = append(known, p.ID)
 	}
 	if s.JWT != nil {
-		known = nil // anybody may come
+		known = nil // any name may join
 	}
 	for _, h := range r.holdings {
 		for _, f := range capability.Lint([]capability.Holding{{Participant: h.id, Capabilities: h.list}}, known) {

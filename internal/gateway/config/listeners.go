@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// listenerFault is a fault of the addresses to listen on, by the key of the
-// file that it is about.
+// listenerFault is a fault of the listen addresses, with the key of the file
+// that it is about.
 type listenerFault struct {
 	key      string
 	severity Severity
 	message  string
 }
 
-// listenerFaults holds the addresses against each other and against the TLS
-// setting.
+// listenerFaults checks the addresses for conflicts with each other and with
+// the TLS setting.
 func (c *Config) listenerFaults() []listenerFault {
 	var faults []listenerFault
 	if isPublic(c.Listen) && !c.TLS.Enabled() {
@@ -41,7 +41,7 @@ func (c *Config) listenerFaults() []listenerFault {
 }
 
 // ListenerFaults returns the faults of the addresses that ApplyEnv and Set have
-// brought in: those that are not among the faults of the file.
+// introduced: faults that the file does not have already.
 func (c *Config) ListenerFaults(file []Fault) []Fault {
 	var faults []Fault
 	for _, f := range c.listenerFaults() {
@@ -67,8 +67,8 @@ func isPublic(address string) bool {
 	return err == nil && (ipErr != nil || !ip.IsLoopback())
 }
 
-// sameListener reports whether two addresses cannot both be listened on. Port 0
-// is another one each time.
+// sameListener reports whether two listen addresses conflict. Port 0 never
+// conflicts.
 func sameListener(a, b string) bool {
 	hostA, portA, errA := splitAddress(a)
 	hostB, portB, errB := splitAddress(b)

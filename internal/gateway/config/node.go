@@ -13,24 +13,24 @@ const (
 	mapping
 )
 
-// String returns the kind as a sentence names it.
+// String returns the kind as it appears in messages.
 func (k kind) String() string {
 	return [...]string{"nothing", "a boolean", "a whole number", "a number", "text", "a list", "a mapping"}[k]
 }
 
 // node is one value of the file, with aliases followed and merges applied. A
-// value that is used through an alias is one node with several parents.
+// value with aliases is one node with several parents.
 type node struct {
 	place
 	kind    kind
-	text    string  // a scalar as it was written, without quotes
+	text    string  // a scalar as written in the file, without quotes
 	whole   int64   // integer
 	number  float64 // integer, float
 	truth   bool    // boolean
 	items   []*node // list
 	members []member
-	broken  bool // reported: what stands here could not be read
-	weight  int  // how many nodes a walk through everything below meets
+	broken  bool // invalid, and reported
+	weight  int  // number of nodes in a walk of the subtree, with aliases expanded
 }
 
 // member is one entry of a mapping; the key is a scalar.

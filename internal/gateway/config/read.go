@@ -11,26 +11,25 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a file. A configuration comes from its operator, but reload reads
-// whatever is there at the moment, and the YAML parser takes quadratic time in
-// the nesting.
+// Bounds of a file. The operator writes the configuration, but a reload may
+// read a partial file, and the YAML parser takes quadratic time in the nesting.
 const (
 	maxFileBytes = 4 << 20
 	maxDepth     = 64
-	maxWeight    = 1 << 20 // values with every alias written out
+	maxWeight    = 1 << 20 // values, with all aliases expanded
 )
 
 const minimal = `a minimal one is spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: ["*"]}}}}`
 
-// readTree parses the text of a file. It returns nil if there is nothing to
-// go on with; the report says why.
+// readTree parses the text of a file. It returns nil if the file cannot be
+// processed further; the report has the reason.
 func readTree(r *report, data []byte) *node {
 	if len(data) > maxFileBytes {
 		r.errorf(place{}, "the file has more than %d bytes", maxFileBytes)
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	// The scanner counts a line too many behind a comment that ends so.
+	// The scanner counts one line too many after a comment that ends with CRLF.
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	if at := invalidUTF8(data); at.isSet() {
 		r.errorf(at, "not UTF-8; save the file in that encoding")
@@ -48,7 +47,7 @@ func readTree(r *report, data []byte) *node {
 	return root
 }
 
-// invalidUTF8 returns the place of the first bytes that are not text.
+// invalidUTF8 returns the place of the first invalid bytes.
 func invalidUTF8(data []byte) place {
 	at := place{1, 1}
 	for len(data) > 0 {
@@ -65,10 +64,10 @@ func invalidUTF8(data []byte) place {
 	return place{}
 }
 
-// parseDocument returns the body of the one document that the file must hold.
+// parseDocument returns the body of the only document in the file.
 func parseDocument(r *report, data []byte) (body ast.Node) {
-	// The scanner is somebody else's and has had index errors on odd input; a
-	// reload must not stop the gateway over a half-written file.
+	// The scanner is a dependency and has had index errors on malformed input;
+	// a reload must not crash the gateway because of a partial file.
 	defer func() {
 		if recover() != nil {
 			r.errorf(place{}, "the file cannot be read as YAML")
@@ -106,8 +105,8 @@ func parseDocument(r *report, data []byte) (body ast.Node) {
 }
 
 // tooDeep returns the place where flow collections or dashes in one line nest
-// beyond maxDepth. Nesting by indentation needs ever longer lines and so is
-// bounded by the size of the file.
+// beyond maxDepth. Nesting by indentation needs longer and longer lines, so the
+// file size bounds it.
 func tooDeep(tokens token.Tokens) place {
 	flow, dashes, line := 0, 0, 0
 	for _, t := range tokens {
@@ -130,7 +129,7 @@ func tooDeep(tokens token.Tokens) place {
 }
 
 // bareStar returns the place of a star that no name follows. In YAML a star
-// begins an alias; here it was meant as a text, such as in [*].
+// starts an alias; here it was probably intended as text, such as in [*].
 func bareStar(tokens token.Tokens) place {
 	for i, t := range tokens {
 		if t.Type != token.AliasType {
@@ -145,8 +144,8 @@ func bareStar(tokens token.Tokens) place {
 	return place{}
 }
 
-// syntaxFault reports what the parser says, without the excerpt that it would
-// print: the line may hold a token.
+// syntaxFault reports the parser's error, without its excerpt of the file: the
+// line may contain a token.
 func syntaxFault(r *report, err error) {
 	var located interface {
 		GetToken() *token.Token
@@ -163,8 +162,9 @@ func syntaxFault(r *report, err error) {
 	r.errorf(at, "not YAML: %s", located.GetMessage())
 }
 
-// placeOf returns where a value begins. The parser gives a block mapping the
-// place of its first colon; its first key is where a reader looks.
+// placeOf returns the start of a value. The parser reports the place of the
+// first colon for a block mapping; this function returns the place of its first
+// key.
 func placeOf(n ast.Node) place {
 	switch n := n.(type) {
 	case *ast.MappingNode:

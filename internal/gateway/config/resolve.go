@@ -10,18 +10,18 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// resolver makes a Config of a file.
+// resolver converts a file to a Config.
 type resolver struct {
 	report
 	env      func(string) (string, bool)
 	readFile func(string) ([]byte, error)
-	holdings []holding // of the space that is being resolved
+	holdings []holding // of the current space
 	secrets  []redact.Secret
-	unread   bool // a file of rules is faulty or not there
+	unread   bool // a file of rules is invalid or missing
 }
 
-// resolve returns the Config of a file, which is to be used only if no error
-// was reported.
+// resolve returns the Config of a file. It is valid only if no error was
+// reported.
 func (r *resolver) resolve(data []byte) *Config {
 	cfg := Default()
 	root := readTree(&r.report, data)
@@ -37,8 +37,8 @@ func (r *resolver) resolve(data []byte) *Config {
 	return cfg
 }
 
-// setText takes over a value that passes the check; an empty one stands for
-// the default.
+// setText sets target if the value passes the check; an empty value selects the
+// default.
 func (r *resolver) setText(target *string, v textValue, check func(string) error) {
 	if v.value == "" {
 		return
@@ -50,7 +50,7 @@ func (r *resolver) setText(target *string, v textValue, check func(string) error
 	*target = v.value
 }
 
-// settings resolves everything but limits and spaces.
+// settings resolves all settings except limits and spaces.
 func (r *resolver) settings(cfg *Config, f *fileShape) {
 	r.setText(&cfg.Listen, f.Listen, checkAddress)
 	r.setText(&cfg.MetricsListen, f.MetricsListen, checkAddress)
@@ -86,8 +86,8 @@ func (r *resolver) settings(cfg *Config, f *fileShape) {
 	r.positiveDuration(&cfg.LoginFailures.Refill, f.LoginFailures.Refill)
 }
 
-// path is where a file that the configuration names is: in the configuration's
-// own folder, so that it does not matter where the gateway was started.
+// path resolves a path in the configuration: relative to the configuration's
+// folder, so that the working directory does not matter.
 func (r *resolver) path(name string) string {
 	if name == InMemory || filepath.IsAbs(name) {
 		return name
@@ -124,7 +124,7 @@ func (r *resolver) tls(cfg *Config, f *tlsShape) {
 	cfg.TLS.Certificate = &pair
 }
 
-// reason is what is wrong with a file, without its path.
+// reason returns an error about a file without its path.
 func reason(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

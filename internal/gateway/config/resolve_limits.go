@@ -2,10 +2,9 @@ package config
 
 import "github.com/meup-protocol/meup/internal/limit"
 
-// defaultLimits returns what holds of limits that the file does not name. The
-// figures for traffic belong together: who names a rate has thought about
-// traffic, and would be surprised by a limit on bytes or on reasoning that the
-// file does not mention.
+// defaultLimits returns the defaults for limits that the file does not set. The
+// traffic limits belong together: if the file sets a rate, limits on bytes or
+// reasoning that it does not mention would be a surprise.
 func defaultLimits(f *limitsShape) limit.Limits {
 	l := limit.Defaults()
 	if f.Rate.isSet() {
@@ -14,8 +13,8 @@ func defaultLimits(f *limitsShape) limit.Limits {
 	return l
 }
 
-// limits returns the limits that a file sets over those that hold otherwise,
-// field by field. The list of kinds is one field: who names kinds names all.
+// limits returns the limits that a file sets, with over as the defaults, field
+// by field. The list of kinds is one field: setting it replaces the whole list.
 func (r *resolver) limits(over limit.Limits, f *limitsShape) limit.Limits {
 	set(&over.Rate, f.Rate.place, f.Rate.value)
 	set(&over.Burst, f.Burst.place, f.Burst.value)
@@ -36,7 +35,7 @@ func (r *resolver) limits(over limit.Limits, f *limitsShape) limit.Limits {
 	return over
 }
 
-// deepest is as many segments as fit into the longest path.
+// deepest is the number of segments in the longest path.
 const deepest = 128
 
 func (r *resolver) contextDepth(target *int, v wholeValue) {

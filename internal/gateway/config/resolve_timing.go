@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// set takes over a value that the file has.
+// set sets target if the file has the value.
 func set[T any](target *T, at place, value T) {
 	if at.isSet() {
 		*target = value
@@ -25,7 +25,7 @@ func (r *resolver) positiveDuration(target *time.Duration, v durationValue) {
 	set(target, v.place, v.value)
 }
 
-// slowestDrain leaves the process time to end within the 10 s that it has.
+// slowestDrain leaves the process time to exit within its 10 s.
 const slowestDrain = 9 * time.Second
 
 func (r *resolver) timing(cfg *Config, f *fileShape) {
@@ -36,8 +36,7 @@ func (r *resolver) timing(cfg *Config, f *fileShape) {
 	if cfg.DrainTimeout > slowestDrain {
 		r.warnf(f.DrainTimeout.place, "whoever stops the gateway may end it after 10s; %s is the longest that fits", slowestDrain)
 	}
-	// Without a ping in time, a connection on which nothing happens to be said
-	// would be closed although it is alive.
+	// Without pings, an idle connection would be closed although it is alive.
 	if cfg.IdleTimeout > 0 && (cfg.PingInterval == 0 || cfg.PingInterval >= cfg.IdleTimeout) {
 		at := f.PingInterval.place
 		if !at.isSet() {

@@ -8,15 +8,14 @@ import (
 	"github.com/meup-protocol/meup/internal/redact"
 )
 
-// Bounds of a token. One that is shorter than goodToken can be guessed; one
-// that is longer than longestToken does not fit into a header.
+// Bounds of a token. A token shorter than goodToken can be guessed; one longer
+// than longestToken does not fit into a header.
 const (
 	goodToken    = 16
 	longestToken = 16 << 10
 )
 
-// token returns the digest of a participant's token. No fault quotes what
-// stands there.
+// token returns the digest of a participant's token. No fault quotes the value.
 func (r *resolver) token(name textValue, f *participantShape) (hash [32]byte, ok bool) {
 	given := 0
 	for _, v := range []textValue{f.Token, f.TokenEnv, f.TokenFile, f.TokenSHA256} {
@@ -43,7 +42,7 @@ func (r *resolver) token(name textValue, f *participantShape) (hash [32]byte, ok
 }
 
 func (r *resolver) tokenEnv(v textValue) (hash [32]byte, ok bool) {
-	// Somebody who puts the token itself here must not find it in a log.
+	// An operator who puts the token itself here must not find it in a log.
 	if !isVariable(v.value) {
 		r.errorf(v.place, "this is not the name of an environment variable; the token itself goes into token")
 		return hash, false
@@ -56,7 +55,7 @@ func (r *resolver) tokenEnv(v textValue) (hash [32]byte, ok bool) {
 	return r.tokenText(v.place, "the token in "+v.value, token)
 }
 
-// isVariable reports whether a name is one that shells can set.
+// isVariable reports whether a name is a valid shell variable.
 func isVariable(s string) bool {
 	for i, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'

@@ -9,32 +9,32 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Safety says which kinds pass the safety pipeline, what it knows, and what it
-// does about what it finds.
+// Safety configures the safety pipeline: the kinds it inspects, the rules and
+// secrets it detects, and its actions.
 type Safety struct {
 	Kinds   []protocol.KindPattern
-	Action  string             // about leaks: ActionMask or ActionBlock
-	Actions map[string]string  // the same for single rules, by name
+	Action  string             // on leaks: ActionMask or ActionBlock
+	Actions map[string]string  // overrides Action for single rules, by name
 	Policy  map[string]string  // by severity: block, sanitise, review, warn
 	MaxText int                // bytes of a text
 	Rules   []*redact.RuleFile // of the operator, in the order of the file
-	Secrets []redact.Secret    // tokens of participants, and values of the environment
+	Secrets []redact.Secret    // tokens of participants, and values of environment variables
 }
 
-// What the safety pipeline does about leaks.
+// Actions of the safety pipeline on leaks.
 const (
 	ActionMask  = string(safety.ActionMask)
 	ActionBlock = string(safety.ActionBlock)
 )
 
-// Pipeline returns what the safety pipeline is made from.
+// Pipeline returns the configuration of the safety pipeline.
 func (s *Safety) Pipeline() safety.Config {
 	c := safety.Config{
 		Kinds: s.Kinds, Action: safety.Action(s.Action), MaxText: s.MaxText, Rules: s.Rules, Secrets: s.Secrets,
 		Actions: make(map[string]safety.Action, len(s.Actions)), Policy: make(map[string]safety.Action, len(s.Policy)),
 	}
 	if c.Kinds == nil {
-		c.Kinds = []protocol.KindPattern{} // none, where nil stands for the usual ones
+		c.Kinds = []protocol.KindPattern{} // no kinds; nil would select the defaults
 	}
 	for rule, action := range s.Actions {
 		c.Actions[rule] = safety.Action(action)
@@ -87,10 +87,10 @@ func (r *resolver) safety(cfg *Config, f *safetyShape) {
 	}
 }
 
-// maxMaxText is more than any message can have.
+// maxMaxText exceeds the size of any message.
 const maxMaxText = 64 << 20
 
-// choice takes over one of several words.
+// choice sets target to one of several words.
 func (r *resolver) choice(target *string, v textValue, words []string) {
 	switch {
 	case v.value == "":
@@ -112,8 +112,8 @@ func (r *resolver) policy(s *Safety, f *policyShape) {
 	}
 }
 
-// ruleFile reads a file of the operator's rules. Its faults have its name, and
-// a line where one is known.
+// ruleFile reads a file of the operator's rules. Its faults have the file's
+// name, and a line if known.
 func (r *resolver) ruleFile(s *Safety, v textValue) {
 	if !v.isSet() {
 		return
@@ -143,7 +143,7 @@ func (r *resolver) ruleFile(s *Safety, v textValue) {
 
 func (r *resolver) ruleActions(s *Safety, f tableValue[textValue], words []string) {
 	if len(f.entries) == 0 || r.unread {
-		return // a rule may be in a file that could not be read
+		return // the rule may be in a file that could not be read
 	}
 	known, err := safety.RuleIDs(s.Rules)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *resolver) ruleActions(s *Safety, f tableValue[textValue], words []strin
 	}
 }
 
-// secretEnv notes the value of an environment variable as a secret.
+// secretEnv adds the value of an environment variable to the secrets.
 func (r *resolver) secretEnv(v textValue) {
 	if !v.isSet() {
 		return
@@ -182,7 +182,7 @@ func (r *resolver) secretEnv(v textValue) {
 	}
 }
 
-// nearest suggests one of many names, if one is near.
+// nearest returns a suggestion if one of the names is similar.
 func nearest(word string, names []string) string {
 	if s := suggest(word, names); strings.HasPrefix(s, "did") {
 		return s

@@ -63,7 +63,7 @@ func TestEmptyKindsInspectNone(t *testing.T) {
 	}
 }
 
-// TestTokensAreNotPrinted: a configuration can be logged without telling one.
+// A configuration can be logged without revealing a token.
 func TestTokensAreNotPrinted(t *testing.T) {
 	cfg := mustParse(t, safetyFile)
 	var said strings.Builder

@@ -27,7 +27,7 @@ func readSchema(t *testing.T) map[string]any {
 	return schema
 }
 
-// part is one schema inside the file, with its $ref followed.
+// part returns one schema inside the file, with its $ref followed.
 func part(t *testing.T, root map[string]any, v any) map[string]any {
 	t.Helper()
 	p, ok := v.(map[string]any)
@@ -42,7 +42,7 @@ func part(t *testing.T, root map[string]any, v any) map[string]any {
 	return part(t, root, defs[strings.TrimPrefix(ref, "#/$defs/")])
 }
 
-// sameKeys holds a struct of shape.go against a schema.
+// sameKeys compares a struct of shape.go to a schema.
 func sameKeys(t *testing.T, root map[string]any, at string, shape reflect.Type, v any) {
 	schema := part(t, root, v)
 	switch {
@@ -84,7 +84,7 @@ func TestSchemaAndShapeHaveTheSameKeys(t *testing.T) {
 	sameKeys(t, schema, "", reflect.TypeFor[fileShape](), schema)
 }
 
-// defaults collects the defaults of a schema as a file would give them.
+// defaults collects the defaults of a schema as a file would contain them.
 func defaults(t *testing.T, root map[string]any, v any) any {
 	here, _ := v.(map[string]any)
 	if d, ok := here["default"]; ok {
@@ -125,7 +125,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// validate holds a file's text against the schema.
+// validate checks a file's text against the schema.
 func validate(t *testing.T, schema *jsonschema.Schema, text []byte) error {
 	t.Helper()
 	tree := readTree(&report{broken: map[place]bool{}}, text)

@@ -1,8 +1,8 @@
 package config
 
-// The types below are the file as it is written: one struct a mapping, one
-// field a key. The decoder walks them by reflection, and a test holds the
-// published schema against them, so a key exists in exactly one place.
+// The types below mirror the file: one struct per mapping, one field per key.
+// The decoder walks them by reflection, and a test compares them to the
+// published schema, so that a key is defined in exactly one place.
 
 // fileShape is the whole file.
 type fileShape struct {

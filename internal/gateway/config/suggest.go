@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// suggest returns a clause that names what was probably meant, or the choices
-// when nothing is near.
+// suggest returns a clause with the most similar choice, or with all choices if
+// none is similar.
 func suggest(word string, choices []string) string {
 	best, distance := "", 1+max(1, len(word)/3)
 	for _, c := range choices {
@@ -21,8 +21,8 @@ func suggest(word string, choices []string) string {
 }
 
 // editDistance counts the insertions, deletions, replacements and swaps of
-// neighbours that make one word of the other. Overlong words are far from
-// everything.
+// adjacent characters that turn one word into the other. Very long words get a
+// large distance.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b))

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Every value below has a place, which is set if the file has the value and it
-// is of the right type. A value that is wrong has been reported and counts as
-// not set, so that one mistake is one fault.
+// The values below have a place, which is set if the file has a valid value. An
+// invalid value has been reported and counts as not set, so that each error is
+// reported once.
 
 type textValue struct {
 	place
@@ -24,7 +24,7 @@ func (v *textValue) decode(r *report, n *node) {
 	v.place, v.value = n.place, n.text
 }
 
-// wholeValue is a whole number, not negative.
+// wholeValue is a non-negative integer.
 type wholeValue struct {
 	place
 	value int
@@ -46,7 +46,7 @@ func (v *wholeValue) decode(r *report, n *node) {
 	v.place, v.value = n.place, int(n.whole)
 }
 
-// numberValue is a number, not negative, with or without a fraction.
+// numberValue is a non-negative number, with or without a fraction.
 type numberValue struct {
 	place
 	value float64
@@ -68,7 +68,7 @@ func (v *numberValue) decode(r *report, n *node) {
 	v.place, v.value = n.place, n.number
 }
 
-// durationValue is a time span, not negative: "720h", "1h30m", "30d".
+// durationValue is a non-negative duration: "720h", "1h30m", "30d".
 type durationValue struct {
 	place
 	value time.Duration
@@ -99,8 +99,8 @@ func (v *durationValue) decode(r *report, n *node) {
 	v.place, v.value = n.place, d
 }
 
-// parseDuration reads what time.ParseDuration does, and days of 24 hours in
-// front of it.
+// parseDuration parses a duration as time.ParseDuration does, optionally
+// preceded by days of 24 hours.
 func parseDuration(s string) (time.Duration, bool) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {
@@ -122,7 +122,7 @@ func parseDuration(s string) (time.Duration, bool) {
 	return sum, sum >= d
 }
 
-// sizeValue is a number of bytes, not negative: 65536, "1MiB", "10GiB".
+// sizeValue is a non-negative number of bytes: 65536, "1MiB", "10GiB".
 type sizeValue struct {
 	place
 	value int64
@@ -154,8 +154,8 @@ var sizeUnits = map[string]int64{
 	"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
 }
 
-// parseSize reads a whole number and a unit. The bool is false for anything
-// else and for what does not fit.
+// parseSize parses an integer and a unit. The bool is false for other input and
+// on overflow.
 func parseSize(s string) (int64, bool) {
 	digits := strings.TrimRight(s, "BKMGTik ")
 	unit, ok := sizeUnits[strings.TrimLeft(s[len(digits):], " ")]
@@ -166,7 +166,7 @@ func parseSize(s string) (int64, bool) {
 	return n * unit, true
 }
 
-// listValue is a list; items that are nothing are reported.
+// listValue is a list; empty items are reported.
 type listValue[T any] struct {
 	place
 	items []T
@@ -213,7 +213,7 @@ func (v *tableValue[T]) decode(r *report, n *node) {
 	}
 }
 
-// rawValue is a value whose meaning another package knows.
+// rawValue is a value that another package interprets.
 type rawValue struct {
 	place
 	node *node
