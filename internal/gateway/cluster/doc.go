@@ -1,28 +1,29 @@
-// Package cluster is what several gateways on one NATS tell each other and do
-// not log: who is connected where, and what is delivered live only.
+// Package cluster exchanges the state that the gateways on one NATS share but
+// do not log: who is connected where, and messages that are delivered live
+// only.
 //
-// It uses core NATS, on which a message is delivered at most once. So nothing
-// here depends on a single message: a roster has a version, every heartbeat
-// names it, and who has another asks for all of it.
+// It uses core NATS, which delivers a message at most once. Therefore nothing
+// depends on a single message: a roster has a version, every heartbeat contains
+// it, and a gateway that has another version requests a snapshot.
 //
-//	meup.gw.GATEWAY.live.SPACE   a live message, as it is
-//	meup.gw.GATEWAY.beat         every 2 s: I am here, my rosters have this version
+//	meup.gw.GATEWAY.live.SPACE   a live message, unchanged
+//	meup.gw.GATEWAY.beat         heartbeat, every 2 s, with the version of the rosters
 //	meup.gw.GATEWAY.roster       who is connected in a space, on every change
 //	meup.gw.GATEWAY.snapshot     all rosters, in parts
-//	meup.gw.GATEWAY.hello        send me yours; to all, or to one
-//	meup.gw.GATEWAY.bye          I am gone
+//	meup.gw.GATEWAY.hello        requests a snapshot from all, or from one
+//	meup.gw.GATEWAY.bye          the gateway leaves
 //
-// # Whose outage is it?
+// # Local outages
 //
-// A gateway that is not heard for 6 s is taken for dead. But silence may be
-// one's own: a lost connection, a stopped process. So a gateway listens to its
-// own heartbeats too, and its clock for the others ticks with them alone: while
-// it does not hear itself nobody dies, and when it does again, everybody gets
-// time to answer its hello.
+// A gateway whose heartbeats are missing for 6 s is declared dead. But the
+// cause may be local: a lost connection, a stopped process. Therefore a gateway
+// also receives its own heartbeats, and checks the others only when one
+// arrives. While its own heartbeats are missing, it declares no gateway dead;
+// when they return, it sends a hello and gives the others time to answer.
 //
 // # Goroutines
 //
-// One, Peers.run, owns everything that is sent and decided, and calls the
-// callbacks. nats.go's goroutine of the subscription hands messages to it.
-// Both end with Close.
+// One goroutine, Peers.run, owns the protocol state, sends all messages and
+// calls the callbacks. The goroutine of the nats.go subscription passes
+// messages to it. Both end with Close.
 package cluster

@@ -8,7 +8,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The operations, as they stand in subjects.
+// The operations, as they appear in subjects.
 const (
 	opLive     = "live"
 	opBeat     = "beat"
@@ -18,20 +18,20 @@ const (
 	opBye      = "bye"
 )
 
-// RosterEntry is a participant who is connected to a gateway.
+// RosterEntry is a participant that is connected to a gateway.
 type RosterEntry struct {
 	ID          protocol.ParticipantID `json:"id"`
 	Connections int                    `json:"n"`
 	Tools       bool                   `json:"tools,omitempty"` // it has declared that it serves tools
 }
 
-// beat is the content of a heartbeat. The version of a gateway's rosters grows
-// by one with each change.
+// beat is the payload of a heartbeat. The version of a gateway's rosters
+// increases by one with each change.
 type beat struct {
 	Version uint64 `json:"version"`
 }
 
-// rosterChange is one space's roster, and with it the version after the change.
+// rosterChange is one space's roster, with the version after the change.
 type rosterChange struct {
 	Version uint64        `json:"version"`
 	Space   string        `json:"space"`
@@ -39,7 +39,8 @@ type rosterChange struct {
 }
 
 // snapshotPart is a part of all rosters. Parts are sent in order, without
-// another message of the gateway between them; a space may go on in the next.
+// another message of the gateway between them; a roster may continue in the
+// next part.
 type snapshotPart struct {
 	Version uint64        `json:"version"`
 	Part    int           `json:"part"`
@@ -52,12 +53,12 @@ type spaceRoster struct {
 	Here  []RosterEntry `json:"here"`
 }
 
-// hello asks for a snapshot.
+// hello requests a snapshot.
 type hello struct {
-	To string `json:"to,omitempty"` // the gateway that is asked; empty: all
+	To string `json:"to,omitempty"` // the gateway that should answer; empty: all
 }
 
-// subjects builds and reads subjects.
+// subjects builds and parses subjects.
 type subjects struct{ root string }
 
 func newSubjects(prefix string) subjects {
@@ -72,7 +73,7 @@ func (s subjects) live(gateway, space string) string {
 	return s.control(gateway, opLive) + "." + natsconn.EncodeToken(space)
 }
 
-// parse takes a subject apart; the space is only there for live messages.
+// parse splits a subject; the space is set only for live messages.
 func (s subjects) parse(subject string) (gateway, op, space string, ok bool) {
 	rest, ok := strings.CutPrefix(subject, s.root)
 	if !ok {
@@ -89,7 +90,7 @@ func (s subjects) parse(subject string) (gateway, op, space string, ok bool) {
 	return "", "", "", false
 }
 
-// validRoster reports whether a stranger's roster can be used.
+// validRoster validates a roster from another gateway.
 func validRoster(space string, here []RosterEntry) bool {
 	if !protocol.ValidSpaceName(space) || len(here) > maxEntries {
 		return false
@@ -102,11 +103,11 @@ func validRoster(space string, here []RosterEntry) bool {
 	return true
 }
 
-// partEntries is how many entries a part of a snapshot has, and a change at
-// most: about 300 kB.
+// partEntries is the maximum number of entries in a part of a snapshot and in a
+// change: about 300 kB.
 const partEntries = 2000
 
-// cutSnapshot makes the parts of a snapshot; at least one.
+// cutSnapshot splits a snapshot into parts; at least one.
 func cutSnapshot(version uint64, rosters map[string][]RosterEntry) []snapshotPart {
 	parts := []snapshotPart{{Version: version}}
 	room := partEntries
@@ -127,7 +128,8 @@ func cutSnapshot(version uint64, rosters map[string][]RosterEntry) []snapshotPar
 	return parts
 }
 
-// encode makes JSON of a message; those of this package always can be.
+// encode returns a message as JSON. It cannot fail for the messages of this
+// package.
 func encode(message any) []byte {
 	data, _ := json.Marshal(message)
 	return data

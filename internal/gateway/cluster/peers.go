@@ -16,46 +16,47 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
-// Defaults of [Options]. A gateway that is killed is forgotten after Expiry
-// and, at the most, one Interval.
+// Defaults of [Options]. A killed gateway is removed after Expiry and at most
+// one Interval.
 const (
 	DefaultPrefix   = "meup"
 	DefaultInterval = 2 * time.Second
 	DefaultExpiry   = 6 * time.Second
 )
 
-// Bounds of what waits to be handled. What does not fit is dropped: of live
-// messages, that is their nature; rosters repair themselves.
+// Bounds of the queue of received messages. Further messages are dropped: live
+// messages may be lost, and rosters are repaired by the next heartbeat.
 const (
 	pendingMessages = 16_384
 	pendingBytes    = 32 << 20
 )
 
-// byeWait bounds how long Close waits for NATS to take the goodbye.
+// byeWait bounds how long Close waits until NATS has received the bye message.
 const byeWait = time.Second
 
-// Options say where the others are. Zero values stand for the defaults.
+// Options configures Peers. Zero values select the defaults.
 type Options struct {
-	// Conn is the connection to use; the caller closes it, after the Peers.
-	// Without it they make their own, with natsconn.Connect.
+	// Conn is the connection to use; the caller closes it, after the Peers. If
+	// nil, Join opens a connection with natsconn.Connect.
 	Conn *nats.Conn
-	URL  string // where NATS is, if Conn is nil
+	URL  string // address of NATS, if Conn is nil
 
-	Prefix   string        // begins all subjects
+	Prefix   string        // prefix of all subjects
 	Interval time.Duration // between heartbeats
-	Expiry   time.Duration // silence after which a gateway is taken for dead
+	Expiry   time.Duration // silence after which a gateway is declared dead
 
-	// Now is the clock by which gateways are taken for dead; nil: time.Now.
+	// Now is the clock for Expiry; nil: time.Now.
 	Now func() time.Time
-	// Logger is told of gateways that come and go; nil: nobody.
+	// Logger logs gateways that join and leave; nil: no log.
 	Logger *slog.Logger
 }
 
-// ErrNotConnected: NATS is away; a live message reaches nobody.
+// ErrNotConnected: there is no connection to NATS, so that a live message
+// reaches no gateway.
 var ErrNotConnected = errors.New("not connected to NATS")
 
-// Peers are the other gateways. All methods may be called concurrently;
-// Subscribe and OnRoster once each.
+// Peers connects to the other gateways. All methods may be called concurrently;
+// call Subscribe and OnRoster at most once each.
 type Peers struct {
 	nc       *nats.Conn
 	ownConn  bool
@@ -65,8 +66,8 @@ type Peers struct {
 	gateway  string // random
 
 	sub      *nats.Subscription
-	messages chan *nats.Msg // without room: the subscription's bounds count
-	wake     chan struct{}  // there is something in dirty
+	messages chan *nats.Msg // unbuffered: the limits of the subscription apply
+	wake     chan struct{}  // dirty is not empty
 	retell   chan struct{}  // OnRoster was called
 	stop     chan struct{}
 	running  sync.WaitGroup
@@ -78,7 +79,7 @@ type Peers struct {
 	// Owned by run.
 	version  uint64
 	answered time.Time        // when the last snapshot was sent
-	due      <-chan time.Time // when the next one is; nil: nobody asked
+	due      <-chan time.Time // when to send the next snapshot; nil: none requested
 
 	mu    sync.Mutex
 	table *table
@@ -86,8 +87,9 @@ type Peers struct {
 	dirty map[string]bool // spaces whose roster has not been announced
 }
 
-// Join makes a gateway known to the others and them to it. It does not wait
-// for NATS: who is away is found later. Err: a connection that cannot be.
+// Join announces the gateway to the others and requests their rosters. It does
+// not wait for NATS; gateways that are not connected yet are found later. It
+// returns an error if the connection cannot be created.
 func Join(o Options) (*Peers, error) {
 	o = o.withDefaults()
 	p := &Peers{
@@ -146,20 +148,21 @@ func (p *Peers) listen() error {
 	return sub.SetPendingLimits(pendingMessages, pendingBytes)
 }
 
-// Subscribe sets who gets the live messages of the other gateways, those of one
-// gateway in their order. f must not block and must not call Close.
+// Subscribe sets the callback for live messages of the other gateways; those
+// from one gateway arrive in order. f must not block and must not call Close.
 func (p *Peers) Subscribe(f func(space string, message []byte)) { p.onMessage.Store(&f) }
 
-// OnRoster sets who is told when the other gateways' participants in a space
-// change: all of them, as Remote returns them. It is told of those that are
-// there already, too. f must not block and must not call Close.
+// OnRoster sets the callback for changes to the participants of other gateways.
+// f receives all of them in a space, as Remote returns them. It is also called
+// for participants that are already connected. f must not block and must not
+// call Close.
 func (p *Peers) OnRoster(f func(space string, here []RosterEntry)) {
 	p.onRoster.Store(&f)
 	p.retell <- struct{}{}
 }
 
-// Publish sends a live message to the other gateways. Err: ErrNotConnected, or
-// a message that is too large for NATS.
+// Publish sends a live message to the other gateways. It returns
+// ErrNotConnected, or an error for a message that is too large for NATS.
 func (p *Peers) Publish(space string, message []byte) error {
 	if !p.nc.IsConnected() {
 		return fmt.Errorf("publish live message: %w", ErrNotConnected)
@@ -170,8 +173,8 @@ func (p *Peers) Publish(space string, message []byte) error {
 	return nil
 }
 
-// SetRoster says who is connected to this gateway in a space; nobody, if
-// participants is empty. It is announced soon and does not wait.
+// SetRoster sets the participants that are connected to this gateway in a
+// space. It does not wait for the announcement.
 func (p *Peers) SetRoster(space string, participants []RosterEntry) {
 	here := slices.Clone(participants)
 	sortRoster(here)
@@ -192,24 +195,24 @@ func (p *Peers) SetRoster(space string, participants []RosterEntry) {
 	}
 }
 
-// Remote returns who is connected to the other gateways in a space, sorted by
-// id, the connections of all of them added up.
+// Remote returns the participants in a space that are connected to other
+// gateways, sorted by id, with the sum of their connections.
 func (p *Peers) Remote(space string) []RosterEntry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.table.union(space)
 }
 
-// Close says goodbye: this gateway's participants leave the others' rosters at
-// once.
+// Close sends a bye message, so that the others remove this gateway's
+// participants at once.
 func (p *Peers) Close() error {
 	p.closing.Do(func() {
 		close(p.stop)
 		p.running.Wait()
-		_ = p.sub.Unsubscribe() // only fails on a connection that is closed
+		_ = p.sub.Unsubscribe() // fails only on a closed connection
 		p.sendControl(opBye, struct{}{})
 		if p.nc.IsConnected() {
-			_ = p.nc.FlushTimeout(byeWait) // then the others find out by themselves
+			_ = p.nc.FlushTimeout(byeWait) // on a timeout the others use Expiry
 		}
 		p.hangUp()
 	})
@@ -222,7 +225,8 @@ func (p *Peers) hangUp() {
 	}
 }
 
-// takeDirty returns the spaces to announce and their rosters.
+// takeDirty returns the spaces to announce and their rosters, and clears the
+// set.
 func (p *Peers) takeDirty() map[string][]RosterEntry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +238,7 @@ func (p *Peers) takeDirty() map[string][]RosterEntry {
 	return changes
 }
 
-// remoteSpaces returns where other gateways have anybody.
+// remoteSpaces returns the spaces with participants on other gateways.
 func (p *Peers) remoteSpaces() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

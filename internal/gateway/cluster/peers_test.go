@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startServer starts a NATS server; port -1 takes a free one.
+// startServer starts a NATS server; port -1 selects a free one.
 func startServer(t *testing.T, port int) *server.Server {
 	t.Helper()
 	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, NoLog: true, NoSigs: true})
@@ -51,7 +51,7 @@ func connect(t *testing.T, url string) *nats.Conn {
 	return nc
 }
 
-// join makes a gateway that lives fast.
+// join creates a gateway with short intervals.
 func join(t *testing.T, nc *nats.Conn) *Peers {
 	t.Helper()
 	p, err := Join(Options{
@@ -91,7 +91,7 @@ func roster(entries ...any) []RosterEntry {
 	return here
 }
 
-// sees waits until p sees these participants at the others.
+// sees waits until p has these participants of the others.
 func sees(t *testing.T, p *Peers, space string, want []RosterEntry) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s is %v", space, want), func() bool { return slices.Equal(p.Remote(space), want) })
@@ -105,7 +105,7 @@ func TestRosters(t *testing.T) {
 	sees(t, b, "lab", roster("alice", 2, "bob", 1))
 	sees(t, a, "lab", roster("alice", 1))
 
-	// A third one gets what was announced before it came, and adds it up.
+	// A third gateway receives the earlier announcements and adds them up.
 	c := join(t, connect(t, url))
 	sees(t, c, "lab", roster("alice", 3, "bob", 1))
 	c.SetRoster("lab", roster("carol", 1))
@@ -187,7 +187,8 @@ func TestLiveMessages(t *testing.T) {
 	}
 }
 
-// A gateway whose connection ends without a goodbye, as with kill -9.
+// A gateway is removed when its connection ends without a bye message, as with
+// kill -9.
 func TestDeadGatewayIsForgotten(t *testing.T) {
 	url := startServer(t, -1).ClientURL()
 	a, b := connect(t, url), connect(t, url)
@@ -201,8 +202,8 @@ func TestDeadGatewayIsForgotten(t *testing.T) {
 	sees(t, pa, "lab", roster("bob", 1)) // it only lost its own connection
 }
 
-// While NATS is away nobody is declared dead, and afterwards all is as it was,
-// but for what changed meanwhile.
+// During an outage of NATS no gateway is declared dead. Afterwards the rosters
+// are as before, with the changes during the outage.
 func TestOutageOfNATS(t *testing.T) {
 	srv := startServer(t, -1)
 	url, port := srv.ClientURL(), srv.Addr().(*net.TCPAddr).Port
@@ -219,8 +220,8 @@ func TestOutageOfNATS(t *testing.T) {
 	stopServer(srv)
 	eventually(t, "publishing fails", func() bool { return errors.Is(b.Publish("lab", nil), ErrNotConnected) })
 	a.SetRoster("new", roster("alice", 1))
-	leave(t, c)                     // nobody hears its goodbye
-	<-time.After(2 * b.opts.Expiry) // of real silence
+	leave(t, c)                     // no gateway receives its bye message
+	<-time.After(2 * b.opts.Expiry) // without any heartbeat
 	if got := b.Remote("lab"); !slices.Equal(got, roster("alice", 1)) {
 		t.Errorf("during the outage: %v", got)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// run sends and decides everything. It ends with Close.
+// run owns the protocol state and sends all messages. It ends with Close.
 func (p *Peers) run() {
 	status := p.nc.StatusChanged(nats.CONNECTED)
 	defer func(c chan nats.Status) { p.nc.RemoveStatusListener(c) }(status)
@@ -19,7 +19,7 @@ func (p *Peers) run() {
 		case <-p.stop:
 			return
 		case _, ok := <-status:
-			if !ok { // the connection was closed for good
+			if !ok { // the connection was closed permanently
 				status = nil
 			}
 			p.introduce()
@@ -38,7 +38,7 @@ func (p *Peers) run() {
 	}
 }
 
-// introduce tells the others everything and asks them for the same.
+// introduce sends all rosters to the others and requests theirs.
 func (p *Peers) introduce() {
 	p.announce()
 	p.sendControl(opHello, hello{})
@@ -46,7 +46,7 @@ func (p *Peers) introduce() {
 	p.sendBeat()
 }
 
-// announce tells what changed here since it last did.
+// announce sends the changes since the last announcement.
 func (p *Peers) announce() {
 	changes := p.takeDirty()
 	large := false
@@ -73,8 +73,8 @@ func (p *Peers) sendSnapshot() {
 	}
 }
 
-// answerHello has a snapshot sent to whoever asked. Many may ask at the same
-// time, after an outage of NATS: one answer in a tenth of a heartbeat is enough.
+// answerHello schedules a snapshot. After an outage of NATS many gateways may
+// request one, so it sends at most one per tenth of a heartbeat interval.
 func (p *Peers) answerHello() {
 	if p.due != nil {
 		return
@@ -82,15 +82,15 @@ func (p *Peers) answerHello() {
 	p.due = time.After(p.opts.Interval/10 - time.Since(p.answered))
 }
 
-// sendControl sends a message. While NATS is away it is lost, which the next
-// heartbeat shows.
+// sendControl sends a message. During an outage of NATS it is lost, which the
+// next heartbeat reveals.
 func (p *Peers) sendControl(op string, message any) {
 	if p.nc.IsConnected() {
 		_ = p.nc.Publish(p.subjects.control(p.gateway, op), encode(message))
 	}
 }
 
-// handle takes what came from NATS. What cannot be read is ignored.
+// handle processes a message from NATS. It ignores malformed ones.
 func (p *Peers) handle(m *nats.Msg) {
 	gateway, op, space, ok := p.subjects.parse(m.Subject)
 	if !ok {
@@ -120,7 +120,8 @@ func (p *Peers) handle(m *nats.Msg) {
 	}
 }
 
-// hearOneself is when time passes for the others; see the package comment.
+// hearOneself advances the clock for the other gateways; see the package
+// comment.
 func (p *Peers) hearOneself() {
 	p.mu.Lock()
 	first := p.table.echo.IsZero()
@@ -150,7 +151,7 @@ func (p *Peers) handleBeat(gateway string, data []byte) {
 	}
 }
 
-// hear notes a sign of life. The caller holds mu.
+// hear records that a gateway is alive. The caller holds mu.
 func (p *Peers) hear(gateway string, now time.Time) *peer {
 	before := len(p.table.peers)
 	other := p.table.hear(gateway, now)
@@ -219,7 +220,7 @@ func (p *Peers) handleBye(gateway string) {
 	p.tell(changed)
 }
 
-// tell calls OnRoster's function for the spaces.
+// tell calls the OnRoster callback for the spaces.
 func (p *Peers) tell(changed []string) {
 	f := p.onRoster.Load()
 	if f == nil {

@@ -9,39 +9,40 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds on what others can make a gateway remember.
+// Bounds on the state that other gateways can create here.
 const (
 	maxPeers       = 1024
 	maxEntries     = 200_000 // of one gateway
 	maxConnections = 1 << 20 // of one participant
 )
 
-// table is what a gateway knows of the others. It does no I/O and has no
-// clock. Its methods return the spaces in which the union of rosters changed.
+// table is the state of the other gateways. It does no I/O and has no clock.
+// Its methods return the spaces in which the union of rosters changed.
 type table struct {
 	expiry time.Duration
 	peers  map[string]*peer
-	echo   time.Time // when one's own heartbeat was last heard
+	echo   time.Time // when the gateway's own heartbeat was last received
 }
 
 // peer is another gateway.
 type peer struct {
 	heard   time.Time
 	asked   time.Time
-	known   bool // rosters are those of version
+	known   bool // rosters are at version
 	version uint64
 	rosters map[string][]RosterEntry
 	entries int
 
-	partial *snapshotPart // the parts of a snapshot so far
-	size    int           // its entries
+	partial *snapshotPart // the parts of a snapshot received so far
+	size    int           // its number of entries
 }
 
 func newTable(expiry time.Duration) *table {
 	return &table{expiry: expiry, peers: make(map[string]*peer)}
 }
 
-// hear notes a sign of life and returns the peer; nil if there are too many.
+// hear records that a gateway is alive and returns its peer; nil if there are
+// too many.
 func (t *table) hear(gateway string, now time.Time) *peer {
 	p := t.peers[gateway]
 	if p == nil {
@@ -55,8 +56,8 @@ func (t *table) hear(gateway string, now time.Time) *peer {
 	return p
 }
 
-// asks reports whether the peer has to be asked for a snapshot because its
-// rosters have this version. It is asked once per pause.
+// asks reports whether to request a snapshot from the peer, because its rosters
+// have another version. It returns true at most once per pause.
 func (p *peer) asks(version uint64, now time.Time, pause time.Duration) bool {
 	if p.known && p.version == version || now.Sub(p.asked) < pause {
 		return false
@@ -65,11 +66,11 @@ func (p *peer) asks(version uint64, now time.Time, pause time.Duration) bool {
 	return true
 }
 
-// change applies a change of one space. ok is false if changes before it are
+// change applies a change of one space. ok is false if earlier changes are
 // missing.
 func (t *table) change(p *peer, c rosterChange) (changed []string, ok bool) {
 	if p.known && c.Version <= p.version {
-		return nil, true // part of a snapshot that came meanwhile
+		return nil, true // already in a snapshot that was received meanwhile
 	}
 	entries := p.entries - len(p.rosters[c.Space]) + len(c.Here)
 	if !p.known || c.Version != p.version+1 || entries > maxEntries {
@@ -89,10 +90,10 @@ func (t *table) change(p *peer, c rosterChange) (changed []string, ok bool) {
 	return changed, true
 }
 
-// snapshot takes a part of all rosters; with the last one they are in force.
+// snapshot adds a part of all rosters, and applies them with the last part.
 func (t *table) snapshot(p *peer, part snapshotPart) (changed []string) {
 	if p.known && p.version == part.Version {
-		return nil // somebody else has asked
+		return nil // another gateway requested it
 	}
 	if part.Part == 0 {
 		p.partial, p.size = &snapshotPart{Version: part.Version}, 0
@@ -121,8 +122,8 @@ func (t *table) snapshot(p *peer, part snapshotPart) (changed []string) {
 	return t.replace(p, rosters, p.size)
 }
 
-// replace puts rosters in the place of a peer's, and returns where the union
-// changed.
+// replace replaces the rosters of a peer, and returns the spaces where the
+// union changed.
 func (t *table) replace(p *peer, rosters map[string][]RosterEntry, entries int) (changed []string) {
 	spaces := maps.Clone(p.rosters)
 	maps.Copy(spaces, rosters)
@@ -141,7 +142,7 @@ func (t *table) replace(p *peer, rosters map[string][]RosterEntry, entries int) 
 	return changed
 }
 
-// remove forgets a peer.
+// remove drops a peer.
 func (t *table) remove(gateway string) (changed []string) {
 	p := t.peers[gateway]
 	if p == nil {
@@ -152,7 +153,7 @@ func (t *table) remove(gateway string) (changed []string) {
 	return changed
 }
 
-// spaces returns where other gateways have anybody.
+// spaces returns the spaces with participants on other gateways.
 func (t *table) spaces() []string {
 	all := make(map[string]bool)
 	for _, p := range t.peers {
@@ -163,10 +164,10 @@ func (t *table) spaces() []string {
 	return sortedKeys(all)
 }
 
-// tick is called when one's own heartbeat comes back. It forgets who was not
-// heard for too long. lost is true when one was cut off oneself, or is new: it
-// is time to say hello, and nobody is forgotten for a silence that was one's
-// own.
+// tick is called when the gateway's own heartbeat arrives. It removes peers
+// whose heartbeats are missing for too long. lost is true after a local outage,
+// and at the start: the caller should send a hello, and no peer is removed
+// because of the outage.
 func (t *table) tick(now time.Time) (changed []string, gone []string, lost bool) {
 	lost = now.Sub(t.echo) > t.expiry/2
 	t.echo = now
@@ -186,8 +187,7 @@ func (t *table) tick(now time.Time) (changed []string, gone []string, lost bool)
 	return slices.Compact(changed), gone, lost
 }
 
-// union adds up what the gateways have in a space, sorted by id; nil if none
-// has anybody.
+// union adds up the rosters of a space, sorted by id; nil without participants.
 func (t *table) union(space string) []RosterEntry {
 	sum := make(map[protocol.ParticipantID]RosterEntry)
 	for _, p := range t.peers {

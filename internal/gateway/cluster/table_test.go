@@ -14,7 +14,7 @@ const (
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// with fills a table with a peer that has this roster at version 1.
+// with adds a peer to a table, with this roster at version 1.
 func (t *table) with(gateway string, now time.Time, space string, here []RosterEntry) *peer {
 	p := t.hear(gateway, now)
 	t.snapshot(p, snapshotPart{Version: 1, Last: true, Rosters: []spaceRoster{{space, here}}})
@@ -52,7 +52,7 @@ func TestOwnSilenceKillsNobody(t *testing.T) {
 	if !lost || len(changed)+len(gone) > 0 {
 		t.Errorf("tick after an outage: %v, %v, lost %t", changed, gone, lost)
 	}
-	// Who does not answer then was gone indeed.
+	// A gateway that does not answer after that is dead.
 	for now := back; now.Sub(back) <= expiry; now = now.Add(interval) {
 		tab.tick(now)
 	}
