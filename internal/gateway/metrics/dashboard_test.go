@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/metrics"
 )
 
-// panel is what the test needs of a panel of a Grafana dashboard.
+// panel has the fields of a panel of a Grafana dashboard that the test uses.
 type panel struct {
 	Title       string
 	Type        string
@@ -34,8 +34,8 @@ func dashboard(t *testing.T) []panel {
 
 var metricName = regexp.MustCompile(`\b(meup|go|process)_[a-z_]+\b`)
 
-// TestDashboard: what the dashboard asks for exists, and everything that we
-// count is shown.
+// Every metric in the dashboard exists, and every metric of the gateway is in
+// the dashboard.
 func TestDashboard(t *testing.T) {
 	names := registeredNames(t)
 	shown := make(map[string]bool)
@@ -79,7 +79,7 @@ func registeredNames(t *testing.T) []string {
 	return names
 }
 
-// base is the name of the family that a series of a histogram belongs to.
+// base returns the family name of a histogram's series.
 func base(name string) string {
 	for _, suffix := range []string{"_bucket", "_count", "_sum"} {
 		if s, ok := strings.CutSuffix(name, suffix); ok {

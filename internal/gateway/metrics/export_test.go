@@ -2,5 +2,5 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Registry lets tests look at what is registered.
+// Registry exports the registry for tests.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }

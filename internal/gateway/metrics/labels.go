@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/meup-protocol/meup/protocol"
 
-// kinds are those that the protocol names; a test holds them against it.
+// kinds are the kinds of the protocol; a test checks that they are complete.
 var kinds = text(
 	protocol.KindChat, protocol.KindChatAcknowledge, protocol.KindChatCancel,
 	protocol.KindMCPRequest, protocol.KindMCPResponse, protocol.KindMCPProposal,
@@ -23,7 +23,8 @@ var kinds = text(
 	protocol.KindSystemSubscribe, protocol.KindSystemSubscribed, protocol.KindSystemHeartbeat, protocol.KindSystemJoin,
 )
 
-// codes are those of sections 4 and 5; a test holds them against the protocol.
+// codes are the codes of sections 4 and 5; a test checks that they are
+// complete.
 var codes = text(
 	protocol.CodeInvalidJSON, protocol.CodeInvalidEnvelope, protocol.CodeInvalidPayload,
 	protocol.CodeMessageTooLarge, protocol.CodeUnsupportedProtocol, protocol.CodeInvalidContext,

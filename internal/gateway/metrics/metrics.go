@@ -1,17 +1,17 @@
-// Package metrics counts what a gateway does, for Prometheus.
+// Package metrics counts the events of a gateway, for Prometheus.
 //
-// [Metrics] has one method for each thing that is counted, with the signature
-// of the hook that the counted package offers: it is a space's Observer, a
-// journal's OnCommit, and so on, so that none of them knows Prometheus. The
-// methods are called for every envelope and every write; they look up no
-// labels (all series are made in [New]) and take no lock. Found is the one that
-// does: the rules are another set after a reload, and findings are rare.
+// [Metrics] has one method per event, with the signature of the hook in the
+// package that reports the event, such as a space's Observer or a journal's
+// OnCommit, so that these packages do not depend on Prometheus. The methods are
+// called for every envelope and every write; they look up no labels, since
+// [New] creates all series, and take no lock. The exception is Found: the set
+// of rules changes with a reload, and findings are rare.
 //
-// Labels come from fixed sets: kinds that the protocol does not name and codes
-// that are not known at the start are counted as "other", and safety rules are
-// the operator's. So a client that invents kinds cannot make series.
+// Labels come from fixed sets: kinds outside the protocol and unknown codes are
+// counted as "other", and the operator defines the safety rules. Therefore a
+// client cannot create series by inventing kinds.
 //
-// Nothing here holds names of participants, spaces, ids, tokens or text.
+// No metric contains names of participants, spaces, ids, tokens or text.
 package metrics
 
 import (
@@ -25,15 +25,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Options say what is known when counting begins. The zero Options will do.
+// Options configures Metrics. All fields are optional.
 type Options struct {
-	// Version and Commit are what the binary says of itself.
+	// Version and Commit are the build information of the binary.
 	Version, Commit string
-	// Logger is told when the metrics cannot be collected; nil: nobody.
+	// Logger logs failures of the collection; nil: no log.
 	Logger *slog.Logger
 }
 
-// Metrics are the counters of one gateway, in a registry of their own. All
+// Metrics has the counters of one gateway, in a registry of its own. All
 // methods may be called concurrently.
 type Metrics struct {
 	registry *prometheus.Registry
@@ -58,7 +58,7 @@ type Metrics struct {
 	violationCloses prometheus.Counter
 }
 
-// New makes the counters of a gateway, all of them at zero.
+// New returns the counters of a gateway, all of them at zero.
 func New(o Options) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), logger: o.Logger}
 	if m.logger == nil {
@@ -76,7 +76,7 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Handler serves the metrics in the format that the scraper asks for.
+// Handler serves the metrics in the format that the scraper requests.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(m.logger.Handler(), slog.LevelWarn),
@@ -85,7 +85,7 @@ func (m *Metrics) Handler() http.Handler {
 	})
 }
 
-// maxScrapes bounds the scrapes at one time; more are answered with 503.
+// maxScrapes bounds concurrent scrapes; further ones are answered with 503.
 const maxScrapes = 4
 
 func (m *Metrics) admission() {

@@ -19,7 +19,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// scrape returns what a scraper sees.
+// scrape returns the output for a scraper.
 func scrape(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -47,7 +47,7 @@ func sampled(o metrics.Options) *metrics.Metrics {
 		Spaces:  func() int { return 0 },
 		Joining: func() int { return 0 },
 	})
-	m.Found("leaks", "jwt") // there is no series of a rule that has found nothing
+	m.Found("leaks", "jwt") // a rule without findings has no series
 	return m
 }
 
@@ -87,7 +87,7 @@ func TestCounts(t *testing.T) {
 	)
 }
 
-// series returns how many of our series there are.
+// series returns the number of series of the gateway.
 func series(t *testing.T, m *metrics.Metrics) int {
 	t.Helper()
 	n := 0
@@ -145,15 +145,14 @@ func TestBuildInfo(t *testing.T) {
 	}
 }
 
-// TestTwoGateways: each has a registry of its own, so that several fit into
-// one process.
+// Each gateway has a registry of its own, so that several fit into one process.
 func TestTwoGateways(t *testing.T) {
 	a, b := sampled(metrics.Options{}), sampled(metrics.Options{})
 	a.LoginFailed()
 	wantLines(t, scrape(t, b), `meup_login_failures_total 0`)
 }
 
-// TestNames holds names, units and help texts against Prometheus' own rules.
+// TestNames checks names, units and help texts against Prometheus' own rules.
 func TestNames(t *testing.T) {
 	m := sampled(metrics.Options{})
 	problems, err := testutil.GatherAndLint(m.Registry())
@@ -177,8 +176,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLabelsAreThoseOfTheProtocol reads the protocol's source: a kind or a
-// code that is added there must be counted by its name.
+// TestLabelsAreThoseOfTheProtocol reads the protocol's source: a new kind or
+// code must be counted by its name.
 func TestLabelsAreThoseOfTheProtocol(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	text := scrape(t, m)
@@ -227,8 +226,7 @@ func constants(t *testing.T, typeName string) []string {
 	return values
 }
 
-// TestHotPath: what is called for every envelope and every write must not
-// allocate.
+// Methods that are called for every envelope and every write must not allocate.
 func TestHotPath(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	if n := testing.AllocsPerRun(100, func() { hotPath(m) }); n != 0 {

@@ -9,11 +9,11 @@ import (
 // Admitted counts an envelope that was admitted.
 func (m *Metrics) Admitted(kind protocol.Kind) { add(m.admitted, string(kind)) }
 
-// Refused counts an envelope, a connection or a request that was refused.
+// Refused counts a rejected envelope, connection or request.
 func (m *Metrics) Refused(code protocol.Code) { add(m.refused, string(code)) }
 
 // Delivered counts the entries of one write to a connection; lag is the age of
-// the youngest of them.
+// the latest entry.
 func (m *Metrics) Delivered(entries int, lag time.Duration) {
 	m.delivered.Add(float64(entries))
 	m.lag.Observe(max(lag, 0).Seconds()) // the clocks of two gateways differ
@@ -28,23 +28,24 @@ func (m *Metrics) FromJournal(entries int) { m.fromJournal.Add(float64(entries))
 // LiveDropped counts live envelopes that a connection missed.
 func (m *Metrics) LiveDropped(entries int) { m.liveDropped.Add(float64(entries)) }
 
-// Connections counts connections that came (or, if negative, went).
+// Connections adds delta to the number of connections.
 func (m *Metrics) Connections(delta int) { m.connections.Add(float64(delta)) }
 
-// Committed counts a batch that became durable: its entries, its size in
-// bytes, and how long that took.
+// Committed counts a batch that became durable: its entries, its size in bytes,
+// and its duration.
 func (m *Metrics) Committed(entries, bytes int, took time.Duration) {
 	m.entries.Add(float64(entries))
 	m.bytes.Add(float64(bytes))
 	m.commit.Observe(took.Seconds())
 }
 
-// Found counts what a rule of a stage of the safety pipeline found in a
-// payload. The rule must be one of the pipeline's own.
+// Found counts a finding of a rule, in a stage of the safety pipeline. The rule
+// must be one of the pipeline's own.
 func (m *Metrics) Found(stage, rule string) { m.findings.WithLabelValues(stage, rule).Inc() }
 
-// LoginFailed counts a token that was refused.
+// LoginFailed counts a rejected token.
 func (m *Metrics) LoginFailed() { m.loginFailures.Inc() }
 
-// ViolationClose counts a connection that was closed for too many refusals.
+// ViolationClose counts a connection that was closed for too many rejected
+// envelopes.
 func (m *Metrics) ViolationClose() { m.violationCloses.Inc() }

@@ -4,19 +4,19 @@ import "github.com/prometheus/client_golang/prometheus"
 
 const connectionsHelp = "Connections by state: open ones are WebSockets and event streams in a space, joining ones have not said yet who they are."
 
-// Sources are asked when somebody scrapes, for what is a state and not an
-// event. They are called concurrently and must be quick.
+// Sources provides the gauges. They are called at every scrape, concurrently,
+// and must not block.
 type Sources struct {
 	// Ready returns nil while the gateway can do its work.
 	Ready func() error
 	// Spaces returns how many spaces are open.
 	Spaces func() int
-	// Joining returns how many connections have not said yet who they are.
+	// Joining returns how many connections have not authenticated yet.
 	Joining func() int
 }
 
-// Sample shows what the sources say. It is called once, when the gateway is
-// assembled; all sources must be there.
+// Sample registers the gauges. It is called once, when the gateway is
+// assembled; all sources must be set.
 func (m *Metrics) Sample(s Sources) {
 	m.gaugeFunc("meup_ready", "1 while the gateway can do its work, otherwise 0.", nil, func() float64 {
 		if s.Ready() != nil {
