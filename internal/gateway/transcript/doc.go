@@ -1,32 +1,31 @@
-// Package transcript writes threads down for people and for tracing systems:
-// as Markdown, for an issue or a post-mortem, and as traces in the JSON Lines
-// form of OTLP.
+// Package transcript exports threads for readers and for tracing systems: as
+// Markdown, for an issue or a post-mortem, and as traces in the JSON Lines form
+// of OTLP.
 //
 // # Markdown
 //
-// What participants have said stands in quote blocks and in fenced code, and
-// nowhere else; names stand in code. No text can leave its block: no heading,
-// no HTML, no fence and no link of a participant's becomes one of the
-// document, so nobody can forge a turn. What a platform would act upon
-// (addresses, mentions, references to issues, emoji by name) is written as
-// code. Line breaks and indentation are kept, and a fenced block within a text
-// remains one.
+// Texts of participants appear only in quote blocks and in fenced code; names
+// appear as code. No text can leave its block: headings, HTML, fences and links
+// of a participant do not become part of the document, so that no text can
+// forge a turn. Syntax that a platform interprets (addresses, mentions,
+// references to issues, emoji by name) is written as code. Line breaks and
+// indentation are kept, and a fenced block within a text stays one.
 //
 // # Traces
 //
 // A turn is a trace. Its spans follow the GenAI semantic conventions:
 //
 //	turn                         from the question to the end of the turn
-//	└── invoke_agent {agent}     what one agent reasoned
+//	└── invoke_agent {agent}     the reasoning of one agent
 //	    └── execute_tool {tool}  a decision for a tool
 //
-// Beside the attributes of the conventions there are meup.turn.*, meup.tool.*
-// (rationale, outcome, parallel_group and others) and what names the turn. What
-// participants have said is in them.
+// In addition to the attributes of the conventions there are meup.turn.*,
+// meup.tool.* (rationale, outcome, parallel_group and others) and the
+// identifiers of the turn. They include texts of participants.
 //
-// The ids are hashes of what the spans are about, so that the same turn has
-// the same trace whoever exports it, and however often.
+// The ids are hashes of the identifiers, so that every export of a turn has the
+// same trace.
 //
-// Secrets are not looked for here: what is written was masked when the turn
-// was read ([turns.Options]).
+// This package does not mask secrets: the texts were masked when the turn was
+// read ([turns.Options]).
 package transcript

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write down what the transcripts are now")
 
-// log is that of a space; an entry's Seq is its place.
+// log is the log of a space; the Seq of an entry is its index.
 type log []protocol.Envelope
 
 // Range implements turns.Reader.
@@ -45,8 +45,8 @@ func (l log) tracker() *turns.Tracker {
 	return p
 }
 
-// readLog reads a log with an envelope a line, a second apart or as many as
-// its member "after" says.
+// readLog parses a log with one envelope per line, one second apart, or with
+// the number of seconds in the member "after".
 func readLog(t testing.TB, text []byte) log {
 	t.Helper()
 	var l log
@@ -74,8 +74,8 @@ func readLog(t testing.TB, text []byte) log {
 	return l
 }
 
-// TestGolden writes the thread q1 of each log down. The beginnings of logs are
-// said in their own files.
+// TestGolden writes the thread q1 of each log and compares it to its golden
+// files. Each log file starts with a description.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -121,7 +121,7 @@ func golden(t *testing.T, file string) {
 
 type writer func(io.Writer, Head, iter.Seq2[*turns.TurnInfo, error]) error
 
-// thread is the thread q1 as it is written by a function.
+// thread returns the thread q1, written by a function.
 func thread(t testing.TB, p *turns.Tracker, write writer) string {
 	t.Helper()
 	var b strings.Builder
@@ -132,7 +132,7 @@ func thread(t testing.TB, p *turns.Tracker, write writer) string {
 	return b.String()
 }
 
-// checkForm: whatever was said, the outline is that of the turns.
+// checkForm checks that the outline matches the turns, for any texts.
 func checkForm(t *testing.T, document string) {
 	t.Helper()
 	folded := 0

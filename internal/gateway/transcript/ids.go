@@ -7,13 +7,13 @@ import (
 	"fmt"
 )
 
-// ids makes the ids of one trace, by hashing what they are of.
+// ids derives the ids of one trace from hashes.
 type ids struct {
-	turn  string // what is hashed
+	turn  string // the hash input
 	trace []byte
 }
 
-// Lengths in bytes of what OTLP calls by an id.
+// Lengths of OTLP ids in bytes.
 const (
 	traceBytes = 16
 	spanBytes  = 8
@@ -24,10 +24,11 @@ func idsOf(h *Head, turn int) ids {
 	return ids{turn: about, trace: hash(traceBytes, "trace", about)}
 }
 
-// span is the id of a span; what and name say which one of the turn it is.
+// span returns the id of a span; what and name identify the span within the
+// turn.
 func (i ids) span(what, name string) []byte { return hash(spanBytes, i.turn, what, name) }
 
-// hash is the field of an id, of n bytes.
+// hash returns the id field for an id of n bytes.
 func hash(n int, parts ...string) []byte {
 	h := sha256.New()
 	for _, p := range parts {
@@ -36,13 +37,14 @@ func hash(n int, parts ...string) []byte {
 	return idField(h.Sum(nil)[:n])
 }
 
-// idField is what stands in the field of an id so that its JSON is hexadecimal,
-// as OTLP wants it. protojson writes bytes in base64; these are the bytes whose
-// base64 is the id in hexadecimal, all of whose characters base64 has too.
+// idField returns the content of an id field whose JSON is hexadecimal, as OTLP
+// requires. protojson encodes bytes in base64. The result is the bytes whose
+// base64 form is the hexadecimal id; all hexadecimal digits are base64
+// characters.
 func idField(id []byte) []byte {
 	field, err := base64.StdEncoding.DecodeString(hex.EncodeToString(id))
 	if err != nil {
-		panic("transcript: an id of an odd length") // not of 8 or 16 bytes
+		panic("transcript: an id of an odd length") // not 8 or 16 bytes
 	}
 	return field
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Head says which thread it is.
+// Head identifies a thread.
 type Head struct {
 	Space     string
 	ThreadID  protocol.ID
 	SessionID uuid.UUID
-	Exported  time.Time // zero: is not mentioned
+	Exported  time.Time // zero: omitted
 }
 
-// Markdown writes a thread: its head, then each turn with the question, what
-// every agent reasoned, folded, and the answers. Turns come oldest first, are
-// not changed, and not kept. The error is that of the turns or of the writer;
-// nothing is written before the first turn has come.
+// Markdown writes a thread: its head, then each turn with the question, the
+// folded reasoning of every agent, and the answers. Turns are in chronological
+// order; they are neither modified nor retained. The error comes from the
+// iterator or the writer. Nothing is written before the first turn is
+// available.
 func Markdown(w io.Writer, h Head, list iter.Seq2[*turns.TurnInfo, error]) error {
 	begun := false
 	for t, err := range list {
@@ -52,7 +53,8 @@ func write(w io.Writer, text string) error {
 	return nil
 }
 
-// head is the beginning of the document, from the first turn if there is one.
+// head returns the head of the document, with the start of the first turn if
+// there is one.
 func head(h *Head, first *turns.TurnInfo) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Thread %s\n\n- Space: %s\n- Session: %s\n", code(string(h.ThreadID)), code(h.Space), code(h.SessionID.String()))
@@ -68,7 +70,7 @@ func head(h *Head, first *turns.TurnInfo) string {
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// turn is one turn, with an empty line behind each of its blocks.
+// turn returns one turn, with an empty line after each of its blocks.
 func turn(t *turns.TurnInfo) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Turn %d\n\n", t.TurnNumber)
@@ -91,7 +93,7 @@ func turn(t *turns.TurnInfo) string {
 	return b.String()
 }
 
-// state says how far a turn has come.
+// state returns the state of a turn with its duration.
 func state(t *turns.TurnInfo) string {
 	if t.CompletedAt == nil {
 		return t.State
@@ -99,12 +101,12 @@ func state(t *turns.TurnInfo) string {
 	return t.State + " after " + seconds(t.CompletedAt.Sub(t.StartedAt.Time))
 }
 
-// seconds are those that have begun.
+// seconds formats a duration, rounded up to seconds.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%ds", max(0, (d+time.Second-1)/time.Second))
 }
 
-// said is what a participant has said.
+// said formats a participant's text.
 func said(text string) string {
 	if blank(text) {
 		return "_No text._\n\n"
@@ -114,7 +116,7 @@ func said(text string) string {
 
 func blank(text string) bool { return strings.TrimSpace(Clean(text)) == "" }
 
-// reasonings are those of all agents of a turn.
+// reasonings returns the reasoning of all agents of a turn.
 func reasonings(t *turns.TurnInfo) []*turns.TurnReasoningInfo {
 	if len(t.Reasonings) == 0 && t.Reasoning != nil {
 		return []*turns.TurnReasoningInfo{t.Reasoning}

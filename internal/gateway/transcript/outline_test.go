@@ -13,17 +13,17 @@ import (
 	source "github.com/yuin/goldmark/text"
 )
 
-// markdown reads documents as GitHub does, and some more that people use.
+// markdown parses documents as GitHub does, with further common extensions.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList))
 
-// parsed is a document as a renderer understands it.
+// parsed is a document as a renderer interprets it.
 type parsed struct {
 	t      testing.TB
 	source []byte
-	// outline is a line for each block of the document. Of what participants
-	// have said it has only that there is something.
+	// outline is a line for each block of the document. Texts of participants
+	// appear only as a placeholder.
 	outline []string
-	// said are the texts of quotations.
+	// said contains the texts of quotations.
 	said []string
 }
 
@@ -62,8 +62,8 @@ func (d *parsed) note(format string, args ...any) {
 	d.outline = append(d.outline, fmt.Sprintf(format, args...))
 }
 
-// inline is the text of a block in which nothing may act. Where names stand in
-// code, it can be left out.
+// inline returns the text of a block that must contain no links or HTML,
+// optionally without code spans, which contain names.
 func (d *parsed) inline(block ast.Node, withoutCode bool) string {
 	var b strings.Builder
 	err := ast.Walk(block, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -103,7 +103,8 @@ func (d *parsed) inline(block ast.Node, withoutCode bool) string {
 	return b.String()
 }
 
-// quotation is the text of a quotation, which has text and code only.
+// quotation returns the text of a quotation, which must contain text and code
+// only.
 func (d *parsed) quotation(quote ast.Node) string {
 	var b strings.Builder
 	for n := quote.FirstChild(); n != nil; n = n.NextSibling() {
@@ -130,7 +131,7 @@ func (d *parsed) lines(n ast.Node) string {
 	return b.String()
 }
 
-// unescaped takes the backslashes away that a renderer takes away.
+// unescaped removes the backslashes that a renderer removes.
 func unescaped(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -142,7 +143,7 @@ func unescaped(s string) string {
 	return b.String()
 }
 
-// letters is a text without space, to compare what it says.
+// letters returns a text without white space, for comparison.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -152,7 +153,7 @@ func letters(s string) string {
 	}, s)
 }
 
-// withoutFences leaves the lines out that begin and end fenced blocks.
+// withoutFences removes the lines that start and end fenced blocks.
 func withoutFences(s string) string {
 	lines := strings.Split(Clean(s), "\n")
 	var kept []string
@@ -174,7 +175,7 @@ func withoutFences(s string) string {
 	return strings.Join(kept, "\n")
 }
 
-// TestOutlineOfATest: the checks above find what they are for.
+// The checks above detect violations.
 func TestOutlineOfATest(t *testing.T) {
 	d := parse(t, "# A `b`\n\n- one `x`\n\n<details>\n<summary>s</summary>\n\n> a \\* b\n\n```json\n{}\n```\n\n</details>\n\n**bold**\n")
 	want := []string{"h1 A CODE", "item one CODE", "html <details>\n<summary>s</summary>", "quote", "code json", "html </details>", "p *bold"}

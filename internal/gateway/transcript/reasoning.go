@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/turns"
 )
 
-// writeReasoning writes what one agent reasoned as a block that is folded.
+// writeReasoning writes the reasoning of one agent as a folded block.
 func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
 	agent := html.EscapeString(strings.ReplaceAll(Clean(string(r.Agent)), "\n", " "))
 	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, count(len(r.ToolDecisions), "call"))
@@ -30,7 +30,7 @@ func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
 	b.WriteString("</details>\n\n")
 }
 
-// thought says for how long an agent has thought.
+// thought returns a heading with the duration of an agent's reasoning.
 func thought(r *turns.TurnReasoningInfo) string {
 	switch {
 	case r.CompletedAt == nil:
@@ -41,8 +41,8 @@ func thought(r *turns.TurnReasoningInfo) string {
 	return "Thought for " + seconds(r.CompletedAt.Sub(r.StartedAt.Time))
 }
 
-// batches are the places of decisions that were taken together, in order of
-// the first of each.
+// batches returns the indexes of decisions, with each parallel group together,
+// in order of the first one of each group.
 func batches(list []turns.ToolDecisionInfo) [][]int {
 	var all [][]int
 	at := make(map[int]int) // by group
@@ -59,8 +59,7 @@ func batches(list []turns.ToolDecisionInfo) [][]int {
 	return all
 }
 
-// writeDecision writes one call: what came of it, why it was made, and with
-// what.
+// writeDecision writes one call: the outcome, the rationale and the parameters.
 func writeDecision(b *strings.Builder, n int, mark string, d *turns.ToolDecisionInfo) {
 	fmt.Fprintf(b, "**%d. %s%s** · %s\n\n", n, mark, code(d.ToolName), strings.Join(facts(d), " · "))
 	b.WriteString(said(d.Rationale))
@@ -72,7 +71,7 @@ func writeDecision(b *strings.Builder, n int, mark string, d *turns.ToolDecision
 	}
 }
 
-// facts are the outcome of a call and what is known of it.
+// facts returns the outcome of a call and its details.
 func facts(d *turns.ToolDecisionInfo) []string {
 	list := []string{d.Outcome}
 	if d.DecidedBy != "" {
@@ -90,8 +89,8 @@ func facts(d *turns.ToolDecisionInfo) []string {
 	return append(list, code(string(d.CallID)))
 }
 
-// parameters is the JSON of parameters, indented. What is obeyed in it is
-// escaped, which JSON allows in strings, and elsewhere there is none.
+// parameters returns the parameters as indented JSON. Control characters are
+// escaped: in JSON they can only be in strings.
 func parameters(raw json.RawMessage) string {
 	var indented bytes.Buffer
 	text := string(raw)
@@ -112,7 +111,7 @@ func parameters(raw json.RawMessage) string {
 	return b.String() + "\n"
 }
 
-// count is a number of things.
+// count formats a number with its noun.
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -120,7 +119,7 @@ func count(n int, what string) string {
 	return grouped(int64(n)) + " " + what + "s"
 }
 
-// grouped is a number with its thousands set apart.
+// grouped formats a number with thousands separators.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/turns"
 )
 
-// root is the span of the turn: the question and what became of it.
+// root adds the span of the turn: the question and its outcome.
 func (r *tree) root() *trace.Span {
 	t := r.turn
 	attrs := []*common.KeyValue{
@@ -30,7 +30,7 @@ func (r *tree) root() *trace.Span {
 	return s
 }
 
-// agent is the span of what one agent reasoned.
+// agent adds the span of one agent's reasoning.
 func (r *tree) agent(root *trace.Span, reasoning *turns.TurnReasoningInfo) *trace.Span {
 	attrs := []*common.KeyValue{
 		text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.agent.name", string(reasoning.Agent)),
@@ -50,7 +50,7 @@ func (r *tree) agent(root *trace.Span, reasoning *turns.TurnReasoningInfo) *trac
 	return r.add(root, r.ids.span("agent", string(reasoning.Agent)), "invoke_agent "+string(reasoning.Agent), begun, ended, attrs...)
 }
 
-// call is the span of a decision for a tool.
+// call adds the span of a decision for a tool.
 func (r *tree) call(agent *trace.Span, reasoning *turns.TurnReasoningInfo, d *turns.ToolDecisionInfo, hasError bool) {
 	attrs := []*common.KeyValue{
 		text("gen_ai.operation.name", "execute_tool"), text("gen_ai.agent.name", string(reasoning.Agent)),
@@ -85,7 +85,7 @@ func (r *tree) call(agent *trace.Span, reasoning *turns.TurnReasoningInfo, d *tu
 	}
 }
 
-// end is when a call had ended; when it began, if it has not.
+// end returns when a call ended, or when it started if it has not ended.
 func end(d *turns.ToolDecisionInfo) time.Time {
 	if d.DurationMS == nil {
 		return d.StartedAt.Time
@@ -116,5 +116,5 @@ func truth(key string) *common.KeyValue {
 	return attribute(key, &common.AnyValue{Value: &common.AnyValue_BoolValue{BoolValue: true}})
 }
 
-// valid is a text as protocol buffers take it.
+// valid returns a text in valid UTF-8, which protocol buffers require.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

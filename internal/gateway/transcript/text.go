@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns a text in which every line break is a \n, without characters
-// that a terminal or a renderer obeys: control characters and those that turn
-// the direction of writing around become the replacement character.
+// Clean returns a text in which every line break is a \n. Control characters
+// and characters that change the writing direction, which a terminal or a
+// renderer would interpret, become the replacement character.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch r {
@@ -27,12 +27,13 @@ func Clean(s string) string {
 	}, strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"))
 }
 
-// obeyed reports whether a character is an instruction rather than text.
+// obeyed reports whether a terminal or renderer interprets a character as a
+// control.
 func obeyed(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x061c || r == 0x200e || r == 0x200f
 }
 
-// code writes a text of one line as a code span.
+// code formats a text as a code span in one line.
 func code(s string) string {
 	s = strings.ReplaceAll(Clean(s), "\n", " ")
 	if strings.TrimSpace(s) == "" {
@@ -45,7 +46,8 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
-// unusedRun is the length of a run of backticks that is longer than all in s.
+// unusedRun returns one more than the length of the longest run of backticks in
+// s.
 func unusedRun(s string) int {
 	longest, run := 0, 0
 	for i := range len(s) {
@@ -59,16 +61,15 @@ func unusedRun(s string) int {
 	return longest + 1
 }
 
-// acting are the words upon which platforms act when they stand in a text:
-// mentions, references to issues, labels and commits, addresses, emoji.
+// acting matches words that platforms interpret in a text: mentions, references
+// to issues, labels and commits, addresses, emoji.
 var acting = regexp.MustCompile(`[@#$%&!~^]["\pL\pN_]|://|(?i:www\.|\bgh-[0-9])|:[\w+-]+:|\b[0-9a-f]{7,40}\b`)
 
-// active are the characters by which Markdown and HTML begin something inside
-// a line.
+// active are the characters with a meaning within a line of Markdown or HTML.
 const active = "\\`*_{}[]<>|~&$"
 
-// prose is a line of text that says in Markdown what it says. It holds no line
-// break.
+// prose escapes a line of text so that Markdown renders it literally. The line
+// contains no line break.
 func prose(line string) string {
 	var b strings.Builder
 	rest := strings.TrimLeft(line, " \t")
@@ -98,19 +99,19 @@ func prose(line string) string {
 	return b.String()
 }
 
-// indentation is kept by no-break spaces, as others at the beginning of a line
-// mean something or get lost.
+// indentation returns no-break spaces, since other spaces at the start of a
+// line are syntax or get lost.
 func indentation(space string) string {
 	const most = 80
 	width := len(space) + 3*strings.Count(space, "\t")
 	return strings.Repeat("\u00a0", min(width, most))
 }
 
-// numbered is how an item of a list begins.
+// numbered matches the start of an ordered list item.
 var numbered = regexp.MustCompile(`^[0-9]+[.)]`)
 
-// writeFirst writes the first word of a line, which must not begin a heading,
-// a list, a rule, a table or a quotation.
+// writeFirst writes the first word of a line, escaped so that it does not start
+// a heading, a list, a rule, a table or a quotation.
 func writeFirst(b *strings.Builder, word string) {
 	if n := len(numbered.FindString(word)); n > 0 {
 		b.WriteString(word[:n-1] + `\` + word[n-1:n])
@@ -135,7 +136,7 @@ func writeEscaped(b *strings.Builder, word string) {
 	}
 }
 
-// quote is a text as a block of quotation, with the line break at its end.
+// quote returns a text as a block quotation that ends with a line break.
 func quote(text string) string {
 	lines := strings.Split(strings.Trim(Clean(text), "\n"), "\n")
 	var b strings.Builder
@@ -147,7 +148,7 @@ func quote(text string) string {
 		line := prose(lines[i])
 		i++
 		if line != "" && i < len(lines) && continues(lines[i]) {
-			line += "  " // the line ends here, the paragraph does not
+			line += "  " // a line break within the paragraph
 		}
 		quoteLine(&b, line)
 	}
@@ -162,13 +163,13 @@ func quoteLine(b *strings.Builder, line string) {
 	b.WriteString("> " + line + "\n")
 }
 
-// continues reports whether a line goes on with the paragraph before it.
+// continues reports whether a line continues the paragraph before it.
 func continues(line string) bool {
 	_, fence := opening(line)
 	return !fence && strings.Trim(line, " \t") != ""
 }
 
-// fence is one that a participant has written.
+// fence is a fence in a participant's text.
 type fence struct {
 	mark     string // its characters
 	language string
@@ -176,7 +177,7 @@ type fence struct {
 
 var fenceLine = regexp.MustCompile("^[ \t]*(`{3,}|~{3,})[ \t]*([^`]*)$")
 
-// opening reads the line that begins a fenced block.
+// opening parses the line that starts a fenced block.
 func opening(line string) (fence, bool) {
 	m := fenceLine.FindStringSubmatch(line)
 	if m == nil {
@@ -189,15 +190,15 @@ func opening(line string) (fence, bool) {
 	return fence{m[1], language}, true
 }
 
-// languages are those that renderers color. Others might be obeyed: there are
-// some whose code becomes a diagram with links.
+// languages are the info strings that are kept, for syntax highlighting only.
+// Renderers convert code in some other languages to diagrams with links.
 var languages = []string{
 	"bash", "c", "c++", "cpp", "cs", "css", "diff", "go", "html", "ini", "java", "javascript", "js", "json", "kotlin",
 	"php", "python", "py", "ruby", "rust", "rs", "sh", "shell", "sql", "swift", "text", "toml", "ts", "typescript", "xml", "yaml", "yml",
 }
 
-// quote writes the block that begins above the lines, and returns how many of
-// them it has taken.
+// quote writes the fenced block whose content starts with lines, and returns
+// how many of the lines belong to it.
 func (f fence) quote(b *strings.Builder, lines []string) int {
 	n, taken := len(lines), len(lines)
 	for i, line := range lines {
@@ -216,8 +217,8 @@ func (f fence) quote(b *strings.Builder, lines []string) int {
 	return taken
 }
 
-// fenced is a text as a fenced block: the text is empty, or ends with a line
-// break.
+// fenced returns a text as a fenced block; the text is empty, or ends with a
+// line break.
 func fenced(language, text string) string {
 	mark := strings.Repeat("`", max(3, unusedRun(text)))
 	return fmt.Sprintf("%s%s\n%s%s\n", mark, language, text, mark)

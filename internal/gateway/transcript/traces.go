@@ -16,10 +16,10 @@ import (
 	"github.com/meup-protocol/meup/internal/turns"
 )
 
-// Traces writes the turns of a thread as OTLP traces, one trace a turn and one
-// line a trace. A line is the JSON of a TracesData, which is that of an
-// ExportTraceServiceRequest: it can be posted to a collector as it is. The
-// error is that of the turns or of the writer.
+// Traces writes the turns of a thread as OTLP traces, one trace per turn and
+// one line per trace. A line is the JSON of a TracesData, which has the form of
+// an ExportTraceServiceRequest: it can be posted to a collector unchanged. The
+// error comes from the iterator or the writer.
 func Traces(w io.Writer, h Head, list iter.Seq2[*turns.TurnInfo, error]) error {
 	for t, err := range list {
 		if err != nil {
@@ -41,8 +41,8 @@ func Traces(w io.Writer, h Head, list iter.Seq2[*turns.TurnInfo, error]) error {
 
 const scope = "github.com/meup-protocol/meup/internal/gateway/transcript"
 
-// encode writes a message as one line. OTLP wants enums as numbers, and what
-// protojson puts between tokens changes from build to build.
+// encode returns a message as one line. OTLP requires enums as numbers. The
+// white space of protojson varies between builds, so it is removed.
 func encode(data *trace.TracesData) (string, error) {
 	loose, err := protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(data)
 	if err != nil {
@@ -55,7 +55,7 @@ func encode(data *trace.TracesData) (string, error) {
 	return line.String() + "\n", nil
 }
 
-// tree makes the spans of one turn.
+// tree builds the spans of one turn.
 type tree struct {
 	head  *Head
 	turn  *turns.TurnInfo
@@ -63,7 +63,8 @@ type tree struct {
 	spans []*trace.Span
 }
 
-// spans are those of a turn: the root, and behind each agent its calls.
+// spans returns the spans of a turn: the root, and each agent followed by its
+// calls.
 func spans(h *Head, t *turns.TurnInfo) []*trace.Span {
 	r := &tree{head: h, turn: t, ids: idsOf(h, t.TurnNumber)}
 	root := r.root()
@@ -78,8 +79,8 @@ func spans(h *Head, t *turns.TurnInfo) []*trace.Span {
 	return r.spans
 }
 
-// failures tells of the calls of a turn which of them failed. A proposal that
-// was fulfilled may have, which its outcome does not say.
+// failures returns a function that reports whether a call of a turn failed. A
+// fulfilled proposal may have failed, which its outcome does not contain.
 func failures(t *turns.TurnInfo) func(r *turns.TurnReasoningInfo, i int) bool {
 	return func(r *turns.TurnReasoningInfo, i int) bool {
 		for _, c := range t.ToolCalls {
@@ -94,8 +95,8 @@ func failures(t *turns.TurnInfo) func(r *turns.TurnReasoningInfo, i int) bool {
 	}
 }
 
-// add adds a span; one that has not ended, or has ended before it began, ends
-// with its beginning.
+// add adds a span. A span without an end, or with an end before its start, ends
+// at its start.
 func (r *tree) add(parent *trace.Span, id []byte, name string, begun time.Time, ended *time.Time, attrs ...*common.KeyValue) *trace.Span {
 	s := &trace.Span{
 		TraceId: r.ids.trace, SpanId: id, Name: valid(name), Kind: trace.Span_SPAN_KIND_INTERNAL,
@@ -117,7 +118,7 @@ func (r *tree) add(parent *trace.Span, id []byte, name string, begun time.Time, 
 
 func nanos(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
-// close ends the turn with the last that is known of it.
+// close extends the root to the end of the last span.
 func (r *tree) close(root *trace.Span) {
 	for _, s := range r.spans {
 		root.EndTimeUnixNano = max(root.EndTimeUnixNano, s.EndTimeUnixNano)

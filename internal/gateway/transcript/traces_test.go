@@ -17,14 +17,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// span is one as it was read back, with ids in hexadecimal.
+// span is a span read from the export, with ids in hexadecimal.
 type span struct {
 	*trace.Span
 	trace, id, parent string
 	attrs             map[string]string
 }
 
-// readSpans reads the lines of an export by the types that a collector takes.
+// readSpans parses the lines of an export with the types of a collector.
 func readSpans(t *testing.T, text string) (lines [][]span) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -64,7 +64,8 @@ func readSpan(t *testing.T, s *trace.Span) span {
 	return out
 }
 
-// hexID is what stood in the JSON, which protojson has read as base64.
+// hexID converts an id field, which protojson has read as base64, to the text
+// in the JSON.
 func hexID(t *testing.T, field []byte, size int) string {
 	t.Helper()
 	id := base64.StdEncoding.EncodeToString(field)
@@ -115,7 +116,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestSpans: what a call was, and what became of it, stand in its span.
+// A call and its outcome are in its span.
 func TestSpans(t *testing.T) {
 	lines := readSpans(t, thread(t, incident(t), Traces))
 	var got strings.Builder
@@ -145,8 +146,8 @@ execute_tool set_limit 0s STATUS_CODE_UNSET r5|pending||
 	}
 }
 
-// TestFulfilledCallsThatFailed: which of them did, the calls of the turn say, in
-// the order of each agent.
+// The calls of the turn show which fulfilled proposals failed, in the order of
+// each agent.
 func TestFulfilledCallsThatFailed(t *testing.T) {
 	of := func(agent string) *turns.TurnReasoningInfo {
 		return &turns.TurnReasoningInfo{Agent: protocol.ParticipantID(agent)}
@@ -163,7 +164,7 @@ func TestFulfilledCallsThatFailed(t *testing.T) {
 	}
 }
 
-// TestOtherThreadsHaveOtherIDs: the ids are of session, thread and turn.
+// The ids depend on session, thread and turn.
 func TestOtherThreadsHaveOtherIDs(t *testing.T) {
 	a := idsOf(&Head{Space: "lab", ThreadID: "q1", SessionID: turns.SessionID("lab", "q1")}, 1)
 	seen := map[string]bool{string(a.trace): true}
@@ -185,7 +186,7 @@ func TestOtherThreadsHaveOtherIDs(t *testing.T) {
 	}
 }
 
-// TestUnreadableTexts: what is no UTF-8 does not keep a turn from being exported.
+// A text with invalid UTF-8 does not prevent the export of a turn.
 func TestUnreadableTexts(t *testing.T) {
 	bad := "\xff\xfe"
 	var b strings.Builder

@@ -16,7 +16,7 @@ func TestUnknownThread(t *testing.T) {
 	}
 }
 
-// failing is a writer that is full.
+// failing is a writer that always fails.
 type failing struct{}
 
 var errFull = errors.New("full")
