@@ -11,12 +11,12 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/web/bundle"
 )
 
-// firstLoad is the most that a browser may have to fetch, compressed, before
-// the page appears.
+// firstLoad bounds the compressed bytes that a browser has to fetch before the
+// page appears.
 const firstLoad = 90_000
 
-// The bundle that is part of the programs is whole, and small. Whether it is
-// current, scripts/test-web.sh knows.
+// The bundled page is complete and small. scripts/test-web.sh checks that it is
+// current.
 func TestBundled(t *testing.T) {
 	s, err := web.Bundled()
 	if err != nil || s == nil {

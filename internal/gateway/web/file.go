@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// How long browsers keep a file.
+// Cache policies of files.
 const (
-	revalidate = "no-cache"                            // and ask each time whether it has changed
-	immutable  = "public, max-age=31536000, immutable" // its name changes with it
+	revalidate = "no-cache"                            // and check for a change each time
+	immutable  = "public, max-age=31536000, immutable" // its name changes with its content
 )
 
-// types are those of the files of a bundle.
+// types are the content types of the files of a bundle.
 var types = map[string]string{
 	".js":    "text/javascript; charset=utf-8",
 	".css":   "text/css; charset=utf-8",
@@ -32,11 +32,11 @@ var types = map[string]string{
 
 func contentType(name string) string { return types[path.Ext(name)] }
 
-// file is one file, ready to be sent.
+// file is one file in the forms in which it is sent.
 type file struct {
 	contentType, cache, etag string
 	content                  []byte
-	zipped                   func() []byte // made when somebody first asks; nil: not worth it
+	zipped                   func() []byte // compressed on the first request; nil: not worth it
 }
 
 func newFile(contentType, cache string, content []byte) *file {
@@ -49,7 +49,7 @@ func newFile(contentType, cache string, content []byte) *file {
 	return f
 }
 
-// zip returns the content compressed, or nil if that gains nothing.
+// zip returns the content compressed, or nil if that saves nothing.
 func zip(content []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -62,8 +62,8 @@ func zip(content []byte) []byte {
 	return b.Bytes()
 }
 
-// serve sends the file, or the part of it that was asked for. Parts are always
-// those of the file itself and never of its compressed form.
+// serve sends the file, or the requested range of it. Ranges always refer to
+// the uncompressed file.
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.contentType)
@@ -72,7 +72,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	content, tag := f.content, f.etag
 	if r.Header.Get("Range") == "" && takesGzip(r.Header["Accept-Encoding"]) {
 		if zipped := f.zipped(); zipped != nil {
-			content, tag = zipped, f.etag+"-gzip" // another form of it is another entity
+			content, tag = zipped, f.etag+"-gzip" // a compressed form has its own entity tag
 			h.Set("Content-Encoding", "gzip")
 		}
 	}

@@ -1,9 +1,9 @@
-// Package web serves the page of a gateway: a bundle of files that was built
-// beforehand and is part of the program.
+// Package web serves the gateway's page: a bundle of files that is built in
+// advance and embedded in the program.
 //
-// The page is at "/" and its files are under "/assets/", where the name of each
-// holds a digest of its content. So a browser asks for the page every time, and
-// for a file once.
+// The page is at "/" and its files are under "/assets/". The name of each file
+// contains a digest of its content. Therefore a browser revalidates the page
+// every time, and fetches a file once.
 package web
 
 import (
@@ -21,8 +21,8 @@ import (
 //go:embed dist
 var dist embed.FS
 
-// Bundled returns the page that is part of this program; nil if it was built
-// without one.
+// Bundled returns the page that is embedded in this program; nil if it was
+// built without one.
 var Bundled = sync.OnceValues(func() (*Site, error) {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -31,14 +31,15 @@ var Bundled = sync.OnceValues(func() (*Site, error) {
 	return New(files)
 })
 
-// Site is a page and its files. It is a handler for the paths that Has knows.
+// Site is a page and its files. It is a handler for the paths for which Has
+// returns true.
 type Site struct {
 	files map[string]*file // by path
 }
 
-// New makes a site of the files that package bundle builds: index.html, and
-// those in assets. It reads all of them. Without an index.html there is no
-// site, and the result is nil.
+// New returns a site of the files that package bundle builds: index.html, and
+// the files in assets. It reads all of them. Without an index.html the result
+// is nil.
 func New(files fs.FS) (*Site, error) {
 	index, err := fs.ReadFile(files, "index.html")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +61,7 @@ func New(files fs.FS) (*Site, error) {
 	return s, nil
 }
 
-// digested is a name that changes with the content, as esbuild makes them.
+// digested matches a name that contains a digest in the format of esbuild.
 var digested = regexp.MustCompile(`-[A-Z2-7]{8}\.`)
 
 func (s *Site) add(files fs.FS, name string) error {
@@ -79,7 +80,7 @@ func (s *Site) add(files fs.FS, name string) error {
 	return nil
 }
 
-// Has reports whether there is anything at a path.
+// Has reports whether the site has a file at a path.
 func (s *Site) Has(path string) bool { return s.files[path] != nil }
 
 // ServeHTTP answers a GET or HEAD.

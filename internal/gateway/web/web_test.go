@@ -37,7 +37,7 @@ func site(t testing.TB, files fs.FS) *web.Site {
 	return s
 }
 
-// get asks for a path; headers are written as Name: value.
+// get requests a path; headers are written as Name: value.
 func get(t testing.TB, s *web.Site, method, path string, headers ...string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "http://gw.example.org:8080"+path, http.NoBody)
@@ -122,7 +122,7 @@ func TestProtection(t *testing.T) {
 	}
 }
 
-// Nobody writes a policy by the name of a host.
+// A Host header cannot inject text into the policy.
 func TestPolicyTakesHostsAlone(t *testing.T) {
 	s := site(t, files())
 	for host, named := range map[string]bool{
@@ -202,7 +202,7 @@ func TestRevalidation(t *testing.T) {
 	}
 }
 
-// Parts are those of the file, also for who takes gzip.
+// Ranges refer to the uncompressed file, even if the client accepts gzip.
 func TestRanges(t *testing.T) {
 	s := site(t, files())
 	whole := string(files()["assets/main-ABCDEF23.js"].Data)
@@ -230,8 +230,8 @@ func TestNoSite(t *testing.T) {
 	}
 }
 
-// FuzzHeaders: whatever a browser asks with, the answer is whole: a status that
-// fits, and a body that decodes to the file or a part of it.
+// FuzzHeaders checks that the response is consistent for any request headers: a
+// valid status, and a body that decodes to the file or a range of it.
 func FuzzHeaders(f *testing.F) {
 	f.Add("gzip;q=0.5, br", "bytes=0-3,5-", `"x", W/"y"`, "gw:80")
 	f.Add(";;,gzip;q", "bytes=--", `"`, "[::1]:1")

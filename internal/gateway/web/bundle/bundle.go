@@ -1,5 +1,6 @@
-// Package bundle builds the web page: TypeScript and styles in, the files that
-// a gateway serves out. The same sources give the same bytes on every machine.
+// Package bundle builds the web page from TypeScript and styles: the files that
+// a gateway serves. The output is deterministic: the same sources produce the
+// same bytes on every machine.
 package bundle
 
 import (
@@ -11,30 +12,29 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// Options say what is built.
+// Options configures a build.
 type Options struct {
 	Dir   string // the folder with the sources and node_modules
-	Entry string // the first module, from Dir
+	Entry string // the entry module, relative to Dir
 }
 
-// Files are the files of a bundle by their names: index.html, manifest.json and
-// what is in assets.
+// Files contains the files of a bundle by name: index.html, manifest.json and
+// the files in assets.
 type Files map[string][]byte
 
-// Bundle is what was built.
+// Bundle is the result of a build.
 type Bundle struct {
 	Files
 	Manifest
 }
 
-// Build builds a page. The error holds everything that is wrong with the
-// sources.
+// Build builds a page. The error contains all errors in the sources.
 func Build(o Options) (*Bundle, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the sources: %w", err)
 	}
-	out := filepath.Join(dir, "dist") // nothing is written there
+	out := filepath.Join(dir, "dist") // no output is written there
 	result := api.Build(options(dir, out, o.Entry))
 	if len(result.Errors) > 0 {
 		return nil, fmt.Errorf("bundle %s: %w", o.Entry, messages(result.Errors))
@@ -73,7 +73,7 @@ func options(dir, out, entry string) api.BuildOptions {
 	}
 }
 
-// messages makes one error of what the bundler says.
+// messages converts the messages of the bundler to one error.
 func messages(list []api.Message) error {
 	var lines []string
 	for _, m := range list {

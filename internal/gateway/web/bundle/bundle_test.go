@@ -27,7 +27,7 @@ func build(t testing.TB, dir string) *bundle.Bundle {
 	return b
 }
 
-// copied puts the sources somewhere else.
+// copied copies the sources to a temporary folder.
 func copied(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "elsewhere")
@@ -66,7 +66,7 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// The map leads back to the sources, and to nobody's folders.
+// The source map contains the sources, and no local paths.
 func TestMap(t *testing.T) {
 	b := build(t, copied(t))
 	var m struct{ Sources, SourcesContent []string }
@@ -79,7 +79,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// The same sources give the same bytes, wherever they lie.
+// The output does not depend on the location of the sources.
 func TestDeterministic(t *testing.T) {
 	one, other := build(t, sources), build(t, copied(t))
 	if !slices.Equal(slices.Sorted(maps.Keys(one.Files)), slices.Sorted(maps.Keys(other.Files))) {
@@ -92,7 +92,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Every change of a source changes a name.
+// A change of a source changes a file name.
 func TestNamesFollowContent(t *testing.T) {
 	before, dir := build(t, sources), copied(t)
 	file := filepath.Join(dir, "src", "lazy.ts")
@@ -146,7 +146,7 @@ func TestWriteAndCompare(t *testing.T) {
 		t.Errorf("before: %v", got)
 	}
 	stray := filepath.Join(dir, "assets", "stray.js")
-	for range 2 { // the second time something is in the way
+	for range 2 { // the second time other files exist already
 		if err := b.Write(dir); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 )
 
-// Write puts the files into a folder, and removes the others that are there.
+// Write writes the files to a folder, and removes all other files from it.
 func (f Files) Write(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("empty %s: %w", dir, err)
@@ -31,8 +31,8 @@ func (f Files) Write(dir string) error {
 	return nil
 }
 
-// Differences lists what keeps a folder from holding these files and no others,
-// a sentence each.
+// Differences lists the differences between a folder and these files, one
+// sentence each.
 func (f Files) Differences(dir string) ([]string, error) {
 	var found []string
 	there := make(map[string]bool)
@@ -65,8 +65,8 @@ func (f Files) Differences(dir string) ([]string, error) {
 	return found, nil
 }
 
-// FirstLoad is how many bytes, compressed, a browser fetches before the page
-// appears: index.html and what the manifest says.
+// FirstLoad returns how many bytes, compressed, a browser fetches before the
+// page appears: index.html and the First files of the manifest.
 func (b *Bundle) FirstLoad() int {
 	n := Compressed(b.Files["index.html"])
 	for _, name := range b.First {
@@ -75,12 +75,12 @@ func (b *Bundle) FirstLoad() int {
 	return n
 }
 
-// Compressed is the size of a text as a gateway sends it.
+// Compressed returns the size of a text after the compression of a gateway.
 func Compressed(text []byte) int {
 	var n counter
 	w, err := gzip.NewWriterLevel(&n, gzip.BestCompression)
 	if err == nil {
-		_, _ = w.Write(text) // the counter takes everything
+		_, _ = w.Write(text) // the counter cannot fail
 		_ = w.Close()
 	}
 	return int(n)
@@ -93,7 +93,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Report writes the sizes of the files, and the sum of those that the page
+// Report writes the sizes of the files, and the sum of the files that the page
 // needs first.
 func (b *Bundle) Report(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -108,6 +108,6 @@ func (b *Bundle) Report(w io.Writer) {
 		}
 		fmt.Fprintf(table, "%d\t%d\t%s\t  %s\n", len(b.Files[name]), Compressed(b.Files[name]), when, name)
 	}
-	_ = table.Flush() // a terminal that may be gone
+	_ = table.Flush() // the output may be closed
 	fmt.Fprintf(w, "first load: %d bytes with gzip\n", b.FirstLoad())
 }

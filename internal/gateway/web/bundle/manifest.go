@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// Manifest says when a browser fetches which file.
+// Manifest lists the files by the time at which a browser fetches them.
 type Manifest struct {
-	// First are fetched for the page to appear: the entry, then what it
-	// imports, then styles.
+	// First are fetched before the page appears: the entry, then its imports,
+	// then styles.
 	First []string `json:"first"`
-	// Lazy are fetched when they are needed.
+	// Lazy are fetched on demand.
 	Lazy []string `json:"lazy"`
 }
 
-// metafile is what the bundler says of its output, as far as it is used here.
+// metafile is the part of the bundler's metafile that is used here.
 type metafile struct {
 	Outputs map[string]output `json:"outputs"`
 }
@@ -35,7 +35,7 @@ type output struct {
 	} `json:"imports"`
 }
 
-// readManifest sorts the bundler's output. Its names begin with the output's
+// readManifest classifies the bundler's output. Its names start with the output
 // folder.
 func readManifest(text string) (Manifest, error) {
 	var meta metafile
@@ -67,7 +67,7 @@ func readManifest(text string) (Manifest, error) {
 
 func short(name string) string { return strings.TrimPrefix(name, "dist/") }
 
-// static lists what an output needs before it runs, itself first.
+// static lists the static imports of an output, itself first.
 func (m *metafile) static(entry string) []string {
 	needed := []string{entry}
 	for i := 0; i < len(needed); i++ {

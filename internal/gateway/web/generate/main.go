@@ -1,8 +1,8 @@
-// Command generate builds the web page into the folder dist of package web, or
-// with -check says whether what is there is current. It is run by go generate,
-// in the folder of that package.
+// Command generate builds the web page into the folder dist of package web.
+// With -check it checks that the files there are current. It is run by go
+// generate, in the folder of that package.
 //
-// The page's dependencies have to be there: scripts/install-web.sh.
+// The page's dependencies must be installed: scripts/install-web.sh.
 package main
 
 import (
