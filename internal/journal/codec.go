@@ -9,23 +9,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrDamaged: bytes that AppendEntry did not write, or that have changed since.
+// ErrDamaged means that AppendEntry did not write these bytes, or that they
+// have changed since.
 var ErrDamaged = errors.New("damaged entry")
 
-// The layout of an encoded entry. Numbers are varints unless said otherwise.
+// The layout of an encoded entry. Numbers are varints unless noted otherwise.
 //
 //	version   1 byte: 1, or 2 for an entry that settles a proposal
 //	flags     1 byte
 //	seq       unsigned
 //	ts        signed, microseconds since 1970
-//	textLen   4 bytes, little endian: how long the text section is
-//	text      id, from, kind, context; correlation, to, thread;
+//	textLen   4 bytes, little endian: length of the text section
+//	text      id, from, kind, context; correlation, to, audience;
 //	          in version 2 the proposal, not empty
-//	blobs     payload, extra, note
+//	blobs     payload, extra, private
 //
 // A string is its length and its bytes. A list and a blob begin with their
-// length plus one, 0 standing for nil, so that nil and empty stay apart. All
-// strings stand in one section, so that decoding copies them in one piece.
+// length plus one, with 0 for nil, so that nil and empty stay distinct. All
+// strings are in one section, so that decoding copies them at once.
 const (
 	versionPlain    = 1
 	versionSettling = 2
@@ -71,8 +72,8 @@ func AppendEntry(dst []byte, e *Entry) []byte {
 	return appendBlob(dst, e.Private)
 }
 
-// DecodeEntry reads what AppendEntry wrote. The entry shares nothing with
-// data. An error wraps ErrDamaged; no input makes it panic.
+// DecodeEntry decodes an entry that AppendEntry encoded. The entry shares no
+// memory with data. Errors wrap ErrDamaged; no input causes a panic.
 func DecodeEntry(data []byte) (*Entry, error) {
 	h, rest, err := decodeHeader(data)
 	if err != nil {
@@ -99,8 +100,8 @@ type header struct {
 	textLen int
 }
 
-// decodeHeader reads everything before the text section and returns what
-// follows; header.textLen is within it.
+// decodeHeader reads everything before the text section and returns the rest of
+// data; header.textLen is at most its length.
 func decodeHeader(data []byte) (header, []byte, error) {
 	if len(data) < 2 {
 		return header{}, nil, damaged("header")

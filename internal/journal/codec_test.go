@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// samples are entries that use every part of the encoding.
+// samples returns entries that use every part of the encoding.
 func samples() map[string]*journal.Entry {
 	return map[string]*journal.Entry{
 		"zero": {Envelope: protocol.Envelope{TS: time.Time{}}},
@@ -61,7 +61,7 @@ func TestCodecRoundTrip(t *testing.T) {
 	}
 }
 
-// The decoder's input is a buffer that the store takes back.
+// The decoder's input is a buffer that the store reuses.
 func TestDecodedEntrySharesNothing(t *testing.T) {
 	e := samples()["full"]
 	data := journal.AppendEntry(nil, e)
@@ -70,7 +70,7 @@ func TestDecodedEntrySharesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(data)
-	// Nor do its parts share room with each other.
+	// The slices of the entry must not share capacity with each other either.
 	_ = append(got.Envelope.Payload, "xxxxxxxx"...)
 	_ = append(got.Envelope.Extra, "xxxxxxxx"...)
 	if !reflect.DeepEqual(got, e) {

@@ -30,7 +30,7 @@ func appendBlob(dst, b []byte) []byte {
 	return append(dst, b...)
 }
 
-// decodeText fills in the strings of e, all of them parts of text.
+// decodeText sets the strings of e, which are substrings of text.
 func decodeText(e *Entry, text string, settles bool) error {
 	r := textReader{rest: text}
 	e.Envelope.ID = protocol.ID(r.next())
@@ -51,8 +51,8 @@ func decodeText(e *Entry, text string, settles bool) error {
 	return nil
 }
 
-// textReader takes strings off the front of a text section. After a fault it
-// yields empty strings and bad is set.
+// textReader reads strings from the front of a text section. After an error it
+// returns empty strings and bad is set.
 type textReader struct {
 	rest string
 	bad  bool
@@ -69,8 +69,8 @@ func (r *textReader) next() string {
 	return s
 }
 
-// length reads an unsigned varint. Only the shortest form is accepted, so that
-// two encodings of one entry are equal.
+// length reads an unsigned varint. It accepts only the shortest form, so that
+// an entry has one encoding.
 func (r *textReader) length() uint64 {
 	var v uint64
 	for i := 0; i < len(r.rest) && i < binary.MaxVarintLen32; i++ {
@@ -97,8 +97,8 @@ func readList[S ~string](r *textReader) []S {
 		return nil
 	}
 	n--
-	// Each element takes a byte at least: a count beyond that is a lie, and
-	// must not decide how much is allocated.
+	// Each element has at least one byte: reject a larger count, so that it does
+	// not decide how much is allocated.
 	if n > uint64(len(r.rest)) {
 		r.fail()
 		return nil
@@ -110,7 +110,7 @@ func readList[S ~string](r *textReader) []S {
 	return list
 }
 
-// decodeBlobs fills in the byte slices of e from one copy of data.
+// decodeBlobs sets the byte slices of e from one copy of data.
 func decodeBlobs(e *Entry, data []byte) error {
 	rest := append([]byte(nil), data...)
 	var ok [3]bool
@@ -123,8 +123,8 @@ func decodeBlobs(e *Entry, data []byte) error {
 	return nil
 }
 
-// readBlob cuts a blob off data. Its capacity ends with it, so that appending
-// to one blob cannot reach into the next.
+// readBlob splits a blob off data. Its capacity equals its length, so that
+// appending to one blob cannot overwrite the next.
 func readBlob(data []byte) (blob, rest []byte, ok bool) {
 	n, size := binary.Uvarint(data)
 	if size <= 0 || n > uint64(len(data)-size)+1 || size > 1 && data[size-1] == 0 {

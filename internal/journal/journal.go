@@ -1,9 +1,9 @@
-// Package journal is the durable, ordered log behind every space.
+// Package journal defines the durable, ordered log of every space.
 //
-// A space's log is a sequence of entries with growing [protocol.Seq]. What is
-// in it was admitted, and nothing else was: the moment at which an append
-// becomes durable is the moment of admission. Delivery, resume, history and
-// replay all read the same entries.
+// A space's log is a sequence of entries with increasing [protocol.Seq]. It has
+// exactly the admitted envelopes: an envelope is admitted at the moment its
+// append becomes durable. Delivery, resume, history and replay all read the
+// same entries.
 //
 // There are three implementations: memory, pebblejournal (embedded, the
 // default) and natsjournal (JetStream, for several gateways). All of them pass
@@ -22,64 +22,63 @@ import (
 
 // Errors that callers match.
 var (
-	// ErrUnavailable means that the log cannot take or give entries now. A
-	// draft that failed with it was not appended.
+	// ErrUnavailable means that the log cannot append or read entries now. A draft
+	// that failed with it was not appended.
 	ErrUnavailable = errors.New("log unavailable")
 	// ErrOutcomeUnknown means that a draft may or may not have been appended.
 	// Appending it again with the same id is safe.
 	ErrOutcomeUnknown = errors.New("outcome of append unknown")
-	// ErrDuplicateID: another sender has used the id in this space.
+	// ErrDuplicateID means that another sender has used the id in this space.
 	ErrDuplicateID = errors.New("id used by another sender")
-	// ErrStale: a state entry that the draft's Basis does not cover is in the
-	// log already. The caller has to check the draft again.
+	// ErrStale means that the log has a state entry later than the draft's
+	// CheckedAtStateSeq. The caller has to check the draft again.
 	ErrStale = errors.New("checked against outdated state")
-	// ErrTooLarge: the log cannot hold an entry of this size.
+	// ErrTooLarge means that the log cannot store an entry of this size.
 	ErrTooLarge = errors.New("entry too large for the log")
-	// ErrNotFound: no entry has that id.
+	// ErrNotFound means that no entry has that id.
 	ErrNotFound = errors.New("no such entry")
 )
 
-// SettledError refuses a draft because an earlier entry settles the same
+// SettledError rejects a draft because an earlier entry settles the same
 // proposal.
 type SettledError struct {
-	By  protocol.ParticipantID // the sender of that entry
-	Seq protocol.Seq           // of that entry
+	By  protocol.ParticipantID // the sender of the earlier entry
+	Seq protocol.Seq           // its position
 }
 
 func (e *SettledError) Error() string {
 	return fmt.Sprintf("proposal settled by %s in entry %d", e.By, e.Seq)
 }
 
-// Draft is an entry that asks to be appended.
+// Draft is an entry to append.
 type Draft struct {
-	// Envelope is complete but for its Seq, which the journal gives.
+	// Envelope is complete except for its Seq, which the journal assigns.
 	Envelope protocol.Envelope
 
-	// Audience names the senders of the envelopes that this one correlates to,
-	// directly or through one another; who they are decides who may see it.
+	// Audience lists the senders of the envelopes that this one correlates to,
+	// directly or through one another. It decides who may see the envelope.
 	Audience []protocol.ParticipantID
 
 	// State marks an entry that changes who may do what. State entries are
 	// exempt from retention and can be read alone.
 	State bool
-	// Hidden marks an entry that is never shown to anybody: gateways alone
-	// read it.
+	// Hidden marks an entry that only gateways read; no participant receives it.
 	Hidden bool
-	// Private is what gateways keep beside the envelope (the hash of an
-	// invitation's token, say). It is never shown to anybody.
+	// Private is data that gateways store with the envelope, such as the hash of
+	// an invitation's token. No participant receives it.
 	Private []byte
 
-	// Settles is the proposal that the entry decides; "" for none. A second
-	// entry that settles the same proposal is refused with a SettledError.
+	// Settles is the proposal that the entry decides; "" for none. A second entry
+	// that settles the same proposal is rejected with a SettledError.
 	Settles protocol.ID
 
-	// CheckedAtStateSeq is the Seq of the last state entry that the draft was checked
-	// against. If the space's log holds a later one when the draft's turn
-	// comes, the draft is refused with ErrStale.
+	// CheckedAtStateSeq is the Seq of the last state entry that the draft was
+	// checked against. If the space's log has a later one when the draft would be
+	// appended, the draft is rejected with ErrStale.
 	CheckedAtStateSeq protocol.Seq
 }
 
-// Entry is what was appended: the draft with its Seq.
+// Entry is an appended draft with its Seq.
 type Entry struct {
 	Envelope protocol.Envelope // with Seq
 	Audience []protocol.ParticipantID
@@ -89,52 +88,52 @@ type Entry struct {
 	Settles  protocol.ID
 }
 
-// Result is what became of one draft.
+// Result is the outcome of one draft.
 type Result struct {
-	// Seq is the draft's position; for a retry, that of the first one.
+	// Seq is the draft's position; for a retry, the position of the first one.
 	Seq protocol.Seq
-	// Retry: the same sender has appended this id before, and nothing was
-	// appended now.
+	// Retry means that the same sender has appended this id before, and that this
+	// append added nothing.
 	Retry bool
 	// Err wraps ErrUnavailable, ErrOutcomeUnknown, ErrDuplicateID, ErrStale,
 	// ErrTooLarge or a *SettledError; nil means durable.
 	Err error
 }
 
-// Sink receives what was appended, in order of Seq within a space, each entry
-// once. It is called by the journal's own goroutine, so it must not block and
-// must not call back into Append. Entries are shared: read-only.
+// Sink receives appended entries, in order of Seq within a space, each entry
+// once. The journal's own goroutine calls it, so it must not block and must not
+// call Append. Entries are shared and read-only.
 type Sink func(space string, entries []*Entry)
 
-// Replaced receives a notification that the logs of some spaces are no longer
-// the logs that were read before: lost, replaced or cut back. affected reports
-// whether a space is among them. Their LogID has changed and Bounds, Range and
-// Lookup already answer from the new log. It is called by the journal's own
-// goroutine, in order with the Sink, and must not block.
+// Replaced is notified when the logs of some spaces are no longer the logs that
+// were read before: lost, replaced or cut back. affected reports whether a
+// space is among them. Their LogID has changed, and Bounds, Range and Lookup
+// already read the new log. The journal's own goroutine calls it, in order with
+// the Sink; it must not block.
 type Replaced func(affected func(space string) bool)
 
-// Journal is a log of many spaces. All methods but Follow may be called
+// Journal is a log of many spaces. All methods except Follow may be called
 // concurrently.
 type Journal interface {
-	// Append makes drafts durable, in order, and returns one result each, in
-	// the same order. When it returns, the sink has been given the entries
-	// that were appended. The drafts of one call stand in the log in the order
-	// of the call; those of concurrent calls interleave. Within one call a
-	// draft that is refused as stale is followed by refused ones only.
+	// Append makes drafts durable, in order, and returns one result for each, in
+	// the same order. When it returns, the sink has received the appended entries.
+	// The drafts of one call are in the log in the order of the call; drafts of
+	// concurrent calls interleave. Within one call, all drafts after one that is
+	// rejected as stale are rejected too.
 	Append(ctx context.Context, space string, drafts []Draft) []Result
 
-	// Range yields entries in order of Seq (or backwards), as they are; the
-	// caller decides who may see them. It yields at most one error, at the
-	// end. Entries appended after the call may or may not be among them.
+	// Range yields entries in order of Seq (or backwards), without a check of who
+	// may see them: that is up to the caller. It yields at most one error, at the
+	// end. Entries appended after the call may or may not be included.
 	Range(ctx context.Context, space string, q Query) iter.Seq2[*Entry, error]
 
-	// Lookup finds the entry with this id. Err: ErrNotFound, ErrUnavailable.
+	// Lookup returns the entry with this id. Err: ErrNotFound, ErrUnavailable.
 	Lookup(ctx context.Context, space string, id protocol.ID) (*Entry, error)
 
-	// Bounds returns the Seq of the oldest and of the newest entry that is
-	// kept; both 0 for an empty log. Oldest ignores state entries that
-	// outlived retention, and is 1 above the newest entry that was dropped
-	// when nothing else is left.
+	// Bounds returns the Seq of the oldest and of the newest entry in the log;
+	// both 0 for an empty log. Oldest ignores state entries that outlived
+	// retention; if no other entry is left, it is 1 above the newest entry that
+	// was dropped.
 	Bounds(ctx context.Context, space string) (oldest, newest protocol.Seq, err error)
 
 	// Spaces lists the names of the spaces that have entries, sorted.
@@ -145,21 +144,21 @@ type Journal interface {
 	// lost, replaced or cut back. Err: ErrUnavailable.
 	LogID(ctx context.Context, space string) (string, error)
 
-	// Barrier returns when the sink has been given every entry of the space that
-	// was durable before the call, at any gateway. What depends
-	// on the absence of an entry is decided after it. Err: ErrUnavailable.
+	// Barrier returns when the sink has received every entry of the space that was
+	// durable before the call, at any gateway. Decisions that depend on the
+	// absence of an entry are made after it. Err: ErrUnavailable.
 	Barrier(ctx context.Context, space string) error
 
-	// Follow sets the sink and the callback for replaced logs; it is called
-	// once, before the first Append. Entries that were in the log before are
-	// not passed to the sink. replaced may be nil.
+	// Follow sets the sink and the callback for replaced logs. It is called once,
+	// before the first Append. The sink does not receive entries that were in the
+	// log before. replaced may be nil.
 	Follow(sink Sink, replaced Replaced)
 
-	// Ready returns nil while appends can be expected to succeed, and
-	// otherwise why not.
+	// Ready returns nil while appends can be expected to succeed, and otherwise an
+	// error that names the reason.
 	Ready() error
 
-	// Close waits for what is under way and releases everything.
+	// Close waits for calls in progress and releases all resources.
 	Close() error
 }
 
@@ -168,17 +167,17 @@ type Query struct {
 	After  protocol.Seq // entries with a greater Seq; 0: from the beginning
 	Before protocol.Seq // entries with a smaller Seq; 0: to the end
 
-	// Context limits to a context and what lies below it, if not empty.
+	// Context limits the query to a context and its descendants, if not empty.
 	Context protocol.ContextPath
-	// StateOnly limits to state entries.
+	// StateOnly limits the query to state entries.
 	StateOnly bool
 
 	Backwards bool // newest first
-	Limit     int  // at most so many entries; 0: all
+	Limit     int  // at most this many entries; 0: all
 }
 
-// Retention says what is kept; the zero value keeps everything. State entries
-// are always kept.
+// Retention bounds the size of a log; the zero value keeps everything. State
+// entries are always kept.
 type Retention struct {
 	Age   time.Duration // entries older than this are dropped; 0: no limit
 	Bytes int64         // of the whole log; oldest entries first; 0: no limit
