@@ -14,16 +14,16 @@ import (
 )
 
 // Append implements [journal.Journal]. A call that needs several blocks (more
-// than 1024 drafts, or with state entries among them) waits for each before it
-// sends the next, since a draft that turns out stale ends the call.
+// than 1024 drafts, or with state entries among them) waits for each block
+// before it sends the next, since a stale draft ends the call.
 func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Draft) []journal.Result {
 	results := make([]journal.Result, len(drafts))
-	if err := j.enter(space); err != nil {
+	if err := j.startCall(space); err != nil {
 		refuseFrom(results, 0, err)
 		return results
 	}
 	defer j.appending.Done()
-	todo, err := j.settle(space, drafts, results)
+	todo, err := j.checkReplica(space, drafts, results)
 	if err != nil {
 		refuseFrom(results, 0, err)
 		return results
@@ -33,11 +33,11 @@ func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Dra
 	return results
 }
 
-// settle answers the drafts whose fate the replica knows: retries, duplicates,
-// and those that are stale already. It returns the indexes of the others. What
-// it answers would be refused by every follower too, but would stay in the
+// checkReplica sets the results of the drafts that the replica can decide:
+// retries, duplicates and stale drafts. It returns the indexes of the others.
+// Every follower would reject these drafts too, but they would stay in the
 // stream.
-func (j *Journal) settle(space string, drafts []journal.Draft, results []journal.Result) ([]int, error) {
+func (j *Journal) checkReplica(space string, drafts []journal.Draft, results []journal.Result) ([]int, error) {
 	db, done, err := j.replica.use()
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (j *Journal) settle(space string, drafts []journal.Draft, results []journal
 	}
 	todo := make([]int, 0, len(drafts))
 	for i := range drafts {
-		known, err := settleOne(db, space, &drafts[i], &results[i])
+		known, err := checkDraft(db, space, &drafts[i], &results[i])
 		if err != nil {
 			return nil, unavailable(err)
 		}
@@ -60,7 +60,7 @@ func (j *Journal) settle(space string, drafts []journal.Draft, results []journal
 			refuseFrom(results, i, journal.ErrStale)
 			break
 		}
-		// A repeated id or a state entry before it comes first.
+		// A repeated id or a state entry earlier in the call is decided first.
 		if !repeats(drafts, todo, i) && !slices.ContainsFunc(todo, func(k int) bool { return drafts[k].State }) {
 			settled, err := settledBefore(db, space, &drafts[i], &results[i])
 			if err != nil {
@@ -75,24 +75,25 @@ func (j *Journal) settle(space string, drafts []journal.Draft, results []journal
 	return todo, nil
 }
 
-// repeats reports whether a draft has the id of one before it in the call: it
-// will be a retry or a duplicate then, and needs no check.
+// repeats reports whether a draft has the id of an earlier one in the call. It
+// becomes a retry or a duplicate and needs no check.
 func repeats(drafts []journal.Draft, before []int, i int) bool {
 	return slices.ContainsFunc(before, func(k int) bool {
 		return drafts[k].Envelope.ID == drafts[i].Envelope.ID
 	})
 }
 
-func settleOne(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result) (known bool, err error) {
+func checkDraft(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result) (known bool, err error) {
 	seq, from, known, err := db.LookupRef(space, d.Envelope.ID)
 	if err != nil || !known {
 		return false, err
 	}
-	*r = judgeID(seq, from, d.Envelope.From)
+	*r = idResult(seq, from, d.Envelope.From)
 	return true, nil
 }
 
-// settledBefore refuses a draft whose proposal the replica knows to be settled.
+// settledBefore rejects a draft whose proposal is settled according to the
+// replica.
 func settledBefore(db *entrydb.DB, space string, d *journal.Draft, r *journal.Result) (bool, error) {
 	if d.Settles == "" {
 		return false, nil
@@ -105,20 +106,20 @@ func settledBefore(db *entrydb.DB, space string, d *journal.Draft, r *journal.Re
 	return true, nil
 }
 
-// judgeID says what becomes of a draft whose id is taken.
-func judgeID(seq protocol.Seq, first, second protocol.ParticipantID) journal.Result {
+// idResult returns the result of a draft whose id is in use.
+func idResult(seq protocol.Seq, first, second protocol.ParticipantID) journal.Result {
 	if first != second {
 		return journal.Result{Err: journal.ErrDuplicateID}
 	}
 	return journal.Result{Seq: seq, Retry: true}
 }
 
-// appendAll brings the drafts with these indexes into the log, block by block.
+// appendAll appends the drafts with these indexes to the log, block by block.
 func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.Draft, todo []int, results []journal.Result) {
 	s := j.streams[j.names.bucket(space)]
 	for len(todo) > 0 {
-		u, n := j.cutUnit(space, drafts, todo)
-		if u == nil { // a single draft, and too large
+		u, n := j.cutRequest(space, drafts, todo)
+		if u == nil { // a single draft that is too large
 			results[todo[0]].Err = fmt.Errorf("append entry %s: %w: %d bytes at most", drafts[todo[0]].Envelope.ID, journal.ErrTooLarge, j.MaxDraftBytes())
 			todo = todo[1:]
 			continue
@@ -129,7 +130,7 @@ func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.
 		last := results[todo[n-1]].Err
 		todo = todo[n:]
 		if errors.Is(last, journal.ErrOutcomeUnknown) {
-			last = unavailable(errNoAnswer) // what follows was not sent
+			last = unavailable(errNoAnswer) // the remaining drafts were not sent
 		}
 		if errors.Is(last, journal.ErrStale) || errors.Is(last, journal.ErrUnavailable) {
 			for _, i := range todo {
@@ -140,10 +141,11 @@ func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.
 	}
 }
 
-// cutUnit packs as many of the drafts as one block takes, at least one; nil if
-// that one is too large. A state draft stands alone: it has another subject.
-func (j *Journal) cutUnit(space string, drafts []journal.Draft, todo []int) (*unit, int) {
-	u := &unit{space: space, state: drafts[todo[0]].State, answer: make(chan []journal.Result, 1)}
+// cutRequest packs as many of the drafts as fit into one block, at least one;
+// nil if the first one is too large. A state draft has a block of its own,
+// because it has another subject.
+func (j *Journal) cutRequest(space string, drafts []journal.Draft, todo []int) (*request, int) {
+	u := &request{space: space, state: drafts[todo[0]].State, answer: make(chan []journal.Result, 1)}
 	var body, scratch []byte
 	target := j.blockTarget()
 	for _, i := range todo {
@@ -169,8 +171,8 @@ func (j *Journal) cutUnit(space string, drafts []journal.Draft, todo []int) (*un
 	return u, u.count
 }
 
-// await submits a unit and waits for its answer, but not forever.
-func (j *Journal) await(ctx context.Context, s *stream, u *unit) []journal.Result {
+// await submits a request and waits for its results, at most until ctx ends.
+func (j *Journal) await(ctx context.Context, s *stream, u *request) []journal.Result {
 	timer := time.NewTimer(j.opts.AppendTimeout)
 	defer timer.Stop()
 	s.commit.submit(u)
@@ -189,7 +191,7 @@ func (j *Journal) await(ctx context.Context, s *stream, u *unit) []journal.Resul
 	switch s.commit.abandon(u) {
 	case answered:
 		return <-u.answer
-	case maybeThere:
+	case maybePublished:
 		refuseFrom(results, 0, outcomeUnknown(reason))
 	case withdrawn:
 		refuseFrom(results, 0, unavailable(reason))
@@ -197,15 +199,15 @@ func (j *Journal) await(ctx context.Context, s *stream, u *unit) []journal.Resul
 	return results
 }
 
-// refuseFrom refuses all drafts from index i on.
+// refuseFrom rejects all drafts from index i on.
 func refuseFrom(results []journal.Result, i int, err error) {
 	for ; i < len(results); i++ {
 		results[i] = journal.Result{Err: err}
 	}
 }
 
-// endAtStale refuses everything behind the first draft that is stale, retries
-// included: the caller checks all of that again.
+// endAtStale rejects all drafts after the first one that is stale, retries
+// included: the caller checks all of them again.
 func endAtStale(results []journal.Result) {
 	for i := range results {
 		if errors.Is(results[i].Err, journal.ErrStale) {
@@ -215,11 +217,11 @@ func endAtStale(results []journal.Result) {
 	}
 }
 
-// messageOverhead is what a message needs of max_payload besides its block:
-// its headers.
+// messageOverhead is the part of max_payload that the headers of a message
+// need.
 const messageOverhead = 512
 
-// blockLimit returns how large a block may be.
+// blockLimit returns the maximum size of a block.
 func (j *Journal) blockLimit() int {
 	limit := j.nc.MaxPayload()
 	if limit <= 0 { // never connected
@@ -228,11 +230,11 @@ func (j *Journal) blockLimit() int {
 	return max(int(limit)-messageOverhead, messageOverhead)
 }
 
-// blockTarget returns up to how many bytes drafts are merged.
+// blockTarget returns the size in bytes up to which drafts are merged.
 func (j *Journal) blockTarget() int { return min(blockBytes, j.blockLimit()/2) }
 
-// MaxDraftBytes returns how large an encoded entry may be that cannot be
+// MaxDraftBytes returns the maximum size of an encoded entry that cannot be
 // compressed: NATS's max_payload less a few hundred bytes. An envelope of at
-// most max_payload always fits, since JSON text compresses by more than what
-// is added to it. Gateways should accept no larger messages.
+// most max_payload always fits, since JSON text compresses by more than the
+// bytes added to it. Gateways should accept no larger messages.
 func (j *Journal) MaxDraftBytes() int { return j.blockLimit() - blockHeader - 32 }

@@ -11,19 +11,19 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// item is a message of a stream as the feed hands it on.
+// item is a message of a stream, as received by the feed.
 type item struct {
 	seq   uint64 // in the stream
-	time  int64  // when the stream took it, nanoseconds since 1970
+	time  int64  // when the stream stored it, nanoseconds since 1970
 	space string
-	id    string // Nats-Msg-Id: whose block it is
+	id    string // Nats-Msg-Id, the id of the block
 	block block
 	err   error // errGarbage, errNewer
 }
 
-// pass applies some messages in one batch. It is owned by stream.run. What it
-// has decided counts for what follows in the same pass, though the database
-// does not show it before the commit.
+// pass applies some messages in one batch. stream.run owns it. Its decisions
+// apply to later messages of the same pass, although the database does not show
+// them before the commit.
 type pass struct {
 	s     *stream
 	db    *entrydb.DB
@@ -36,7 +36,7 @@ type pass struct {
 	time    int64                   // of that message
 	digest  digest                  // of all entries up to it
 	marks   []mark
-	epoch   string // if one begins
+	epoch   string // set if an epoch begins
 	guards  guardRows
 
 	out delivery
@@ -47,17 +47,18 @@ type idKey struct {
 	id    protocol.ID
 }
 
-// author is who used an id first, and where.
+// author is the first sender of an id, and the Seq of its entry.
 type author struct {
 	seq  protocol.Seq
 	from protocol.ParticipantID
 }
 
-// delivery is what a pass has for the sink and for those who wait.
+// delivery is the output of a pass for the sink and for waiting calls of
+// Append.
 type delivery struct {
 	stream  *stream
 	seq     uint64        // of the last message
-	sink    *journal.Sink // nil: nobody followed at that time
+	sink    *journal.Sink // nil: no sink was set at that time
 	entries []spaceEntries
 	answers []blockAnswer
 
@@ -84,9 +85,9 @@ func (s *stream) newPass() *pass {
 	}
 }
 
-// apply brings the messages into the replica and hands on what they brought.
-// They follow on each other and on the position. An error leaves the position
-// where it was, or behind a part of the messages.
+// apply writes the messages to the replica and queues their entries for the
+// sink. The messages are consecutive and begin after the position. After an
+// error the position is unchanged, or after a part of the messages.
 func (s *stream) apply(items []item) error {
 	p := s.newPass()
 	for _, it := range items {
@@ -96,20 +97,20 @@ func (s *stream) apply(items []item) error {
 				return errors.Join(err, p.commit())
 			}
 			if err != nil {
-				return err // a part of the message may be in the batch
+				return err // the batch may contain a part of the message
 			}
 			if p.epoch == "" {
 				continue
 			}
-			// What follows belongs to the new epoch.
+			// Later messages belong to the new epoch.
 			if err := p.commit(); err != nil {
 				return err
 			}
 			p = s.newPass()
 			continue
 		}
-		// A trim is no part of a batch. It comes when everything before it is
-		// in the database and nothing behind it.
+		// A trim is not part of a batch. It needs everything before it in the
+		// database, and nothing after it.
 		if err := p.commit(); err != nil {
 			return err
 		}
@@ -117,25 +118,25 @@ func (s *stream) apply(items []item) error {
 			return err
 		}
 		p = s.newPass()
-		p.reach(it)
+		p.advance(it)
 		p.batch.SetMeta(metaFloor(it.space), appendFloor(it.block.trim))
 	}
 	return p.commit()
 }
 
-// add decides on what a message holds.
+// add decides the drafts of a message.
 func (p *pass) add(it item) error {
 	switch {
 	case errors.Is(it.err, errNewer):
 		return fmt.Errorf("message %d: %w", it.seq, it.err)
 	case it.err != nil:
 		p.s.log.Warn("message is no block and is skipped", "sequence", it.seq, "error", it.err)
-		p.reach(it)
+		p.advance(it)
 		return nil
 	case it.block.reset && p.seq > 0:
 		return p.s.startOver("the loss of the stream's messages was accepted at another gateway")
 	case it.block.epoch != "":
-		p.reach(it)
+		p.advance(it)
 		p.epoch = it.block.epoch
 		p.batch.SetMeta(metaEpoch(p.s.name), []byte(p.epoch))
 		return nil
@@ -146,7 +147,7 @@ func (p *pass) add(it item) error {
 		stale := false
 		for _, d := range call {
 			seq := protocol.Seq(it.seq)*seqsPerBlock + protocol.Seq(len(results))
-			r, err := p.judge(it, d, seq, stale)
+			r, err := p.decide(it, d, seq, stale)
 			if err != nil {
 				return err
 			}
@@ -157,22 +158,23 @@ func (p *pass) add(it item) error {
 			results = append(results, r)
 		}
 	}
-	p.reach(it)
+	p.advance(it)
 	p.collect(it, entries, results)
 	return nil
 }
 
-// reach notes that a message was applied.
-func (p *pass) reach(it item) {
+// advance records that a message was applied.
+func (p *pass) advance(it item) {
 	p.seq, p.time = it.seq, it.time
 	if it.seq%markEvery == 0 && it.block.epoch == "" && it.seq >= p.s.comparable {
 		p.marks = append(p.marks, mark{it.seq, p.digest})
 	}
 }
 
-// judge decides on a draft and takes it in if it is good. This is the rule that
-// all gateways share: it depends on nothing but the stream.
-func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Result, error) {
+// decide applies the rules to a draft and adds it to the batch if it is
+// accepted. All gateways share these rules: they depend on nothing but the
+// stream.
+func (p *pass) decide(it item, d draft, seq protocol.Seq, stale bool) (journal.Result, error) {
 	if stale {
 		return journal.Result{Err: journal.ErrStale}, nil
 	}
@@ -181,9 +183,9 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 	if err != nil {
 		return journal.Result{}, err
 	}
-	if known { // and so it needs no check
+	if known { // no check is needed
 		p.guards.add(it.space, uint64(first.seq/seqsPerBlock), it.seq, d.entry.State)
-		return judgeID(first.seq, first.from, env.From), nil
+		return idResult(first.seq, first.from, env.From), nil
 	}
 	last, err := p.lastState(it.space)
 	if err != nil {
@@ -213,7 +215,7 @@ func (p *pass) judge(it item, d draft, seq protocol.Seq, stale bool) (journal.Re
 	return journal.Result{Seq: seq}, nil
 }
 
-// lastState returns the last state entry of the space.
+// lastState returns the Seq of the space's last state entry.
 func (p *pass) lastState(space string) (protocol.Seq, error) {
 	if seq, ok := p.state[space]; ok {
 		return seq, nil
@@ -226,7 +228,7 @@ func (p *pass) lastState(space string) (protocol.Seq, error) {
 	return seq, nil
 }
 
-// lookup returns who used the id, if anybody did.
+// lookup returns the author of the id, if it is in use.
 func (p *pass) lookup(space string, id protocol.ID) (author, bool, error) {
 	if a, ok := p.ids[idKey{space, id}]; ok {
 		return a, true, nil
@@ -238,7 +240,8 @@ func (p *pass) lookup(space string, id protocol.ID) (author, bool, error) {
 	return author{seq, from}, ok, nil
 }
 
-// settledBy returns who settled a proposal, "" if it is open.
+// settledBy returns the author of the entry that settled a proposal; false if
+// it is open.
 func (p *pass) settledBy(space string, proposal protocol.ID) (author, bool, error) {
 	if proposal == "" {
 		return author{}, false, nil
@@ -253,11 +256,11 @@ func (p *pass) settledBy(space string, proposal protocol.ID) (author, bool, erro
 	return author{seq, from}, ok, nil
 }
 
-// collect notes what to hand on after the commit. What the sink has had in an
-// earlier life of the replica it does not get again; an answer is for those who
-// wait in this process.
+// collect queues the output of a message for the commit. Entries that the sink
+// received before the replica was rebuilt are not sent again; results are for
+// calls in this process.
 func (p *pass) collect(it item, entries []*journal.Entry, results []journal.Result) {
-	if it.seq > p.s.handed && !p.s.announce && len(entries) > 0 {
+	if it.seq > p.s.sinkSeq && !p.s.announce && len(entries) > 0 {
 		p.out.entries = append(p.out.entries, spaceEntries{it.space, entries})
 	}
 	if p.s.j.isOurs(it.id) {
@@ -265,7 +268,7 @@ func (p *pass) collect(it item, entries []*journal.Entry, results []journal.Resu
 	}
 }
 
-// commit writes the batch with the position and hands on what is in it.
+// commit writes the batch with the position and sends the output to deliver.
 func (p *pass) commit() error {
 	s := p.s
 	if p.seq == s.pos.seq {
@@ -283,57 +286,58 @@ func (p *pass) commit() error {
 	if p.epoch != "" {
 		s.epoch = p.epoch
 		s.setLogID()
-		if p.seq > s.handed && !s.announce {
+		if p.seq > s.sinkSeq && !s.announce {
 			s.log.Warn("the stream has lost messages: its spaces have another log now", "sequence", p.seq, "epoch", p.epoch)
 			p.out.replaced = s.j.replaced.Load()
 		}
 	}
-	s.noteMarks(p.marks)
-	s.handed = max(s.handed, p.seq)
+	s.recordMarks(p.marks)
+	s.sinkSeq = max(s.sinkSeq, p.seq)
 	p.out.sink = s.j.sink.Load()
 	if p.out.sink == nil {
 		p.out.entries = nil
 	}
 	p.out.stream, p.out.seq = s, p.seq
-	s.j.deliveries <- p.out // deliver outlives the streams
+	s.j.deliveries <- p.out // deliver ends after the streams
 	return nil
 }
 
-// noteMarks publishes the digest at the position, and those before it, to the
-// auditor, unless it may differ from that of another gateway for a good reason.
-func (s *stream) noteMarks(passed []mark) {
+// recordMarks publishes the digest at the position, and the ones before it, to
+// the auditor. It does not while the digest may legitimately differ from other
+// gateways.
+func (s *stream) recordMarks(passed []mark) {
 	if s.pos.seq >= s.comparable && s.pos.seq > 0 {
-		s.marks.note(*s.logID.Load(), passed, mark{s.pos.seq, s.pos.digest})
+		s.marks.record(*s.logID.Load(), passed, mark{s.pos.seq, s.pos.digest})
 	}
 }
 
-// settle makes the stream comparable from the end of info on, which was asked
-// for after the last gap: the trims of all gaps come before that.
-func (s *stream) settle(info *jetstream.StreamInfo) {
+// markComparable makes the stream comparable from the end of info on. info was
+// requested after the last gap, so the trims of all gaps come before that end.
+func (s *stream) markComparable(info *jetstream.StreamInfo) {
 	if s.comparable == notComparable {
 		s.comparable = info.State.LastSeq
-		s.noteMarks(nil)
+		s.recordMarks(nil)
 	}
 }
 
 func metaEpoch(stream string) string { return "epoch/" + stream }
 
-// deliver gives the sink what was applied, then answers Append. One goroutine
-// does so for all streams, as the sink may expect.
+// deliver passes applied entries to the sink, then sends the results of Append.
+// One goroutine serves all streams, as the contract of Sink requires.
 func (j *Journal) deliver() {
 	for d := range j.deliveries {
 		for _, e := range d.entries {
 			(*d.sink)(e.space, e.entries)
 		}
 		for _, a := range d.answers {
-			if f := a.committer.take(a.id); f != nil {
+			if f := a.committer.remove(a.id); f != nil {
 				f.answer(a.results)
-				j.committed(f)
+				j.onCommitted(f)
 			}
 		}
 		if d.replaced != nil && *d.replaced != nil {
 			(*d.replaced)(d.stream.affects)
 		}
-		d.stream.progress.reach(d.seq)
+		d.stream.progress.advance(d.seq)
 	}
 }

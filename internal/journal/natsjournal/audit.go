@@ -17,25 +17,30 @@ import (
 const (
 	// defaultAuditEvery is the pause between two reports of a gateway.
 	defaultAuditEvery = 5 * time.Second
-	// defaultVerifyAgain is how long a stream is not verified again.
+	// defaultVerifyAgain is the minimum time between two verifications of a
+	// stream.
 	defaultVerifyAgain = 10 * time.Minute
-	// auditAll is how many reports there are for one with the unchanged streams.
+	// auditAll is the number of reports after which one includes the unchanged
+	// streams.
 	auditAll = 12
-	// auditQueue bounds the reports that wait; further ones are dropped.
+	// auditQueue bounds the reports in the queue; further ones are dropped.
 	auditQueue = 64
-	// auditConfirm is how many reports in a row of one gateway must differ.
+	// auditConfirm is the number of consecutive reports of one gateway that must
+	// differ.
 	auditConfirm = 2
-	// maxSuspicions bounds the differences that are not confirmed yet.
+	// maxSuspicions bounds the number of unconfirmed differences.
 	maxSuspicions = 1024
 	// verifyWait bounds each wait of a verification for a common position.
 	verifyWait = time.Minute
-	// verifyPoll is how often a common position is looked for.
+	// verifyPoll is the interval at which compareCopies looks for a common
+	// position.
 	verifyPoll = 50 * time.Millisecond
 )
 
 var errDiverged = errors.New("the local copy differs from the stream")
 
-// report is what gateways send each other: the digests of their copies.
+// report is the message with which a gateway publishes the digests of its
+// copies.
 type report struct {
 	Format  string         `json:"format"` // other formats are not comparable
 	Gateway string         `json:"gateway"`
@@ -48,9 +53,9 @@ type streamReport struct {
 	Marks []mark `json:"marks"`
 }
 
-// auditor compares the copy of this gateway with those of the others. A
-// difference does not tell which copy is wrong, so each gateway that sees one
-// makes a second copy from NATS, and replaces its own if that differs.
+// auditor compares the copy of this gateway with the copies of the others. A
+// difference does not show which copy is wrong, so each gateway that sees one
+// makes a second copy from NATS, and replaces its own if they differ.
 type auditor struct {
 	j        *Journal
 	incoming chan report
@@ -66,7 +71,8 @@ type auditor struct {
 	verifications atomic.Int64
 }
 
-// suspect is a pair of copies of a stream: this one and a gateway's.
+// suspect identifies a pair of copies of a stream: this one and another
+// gateway's.
 type suspect struct {
 	stream  int
 	gateway string
@@ -108,7 +114,7 @@ func (a *auditor) audit() {
 	}
 }
 
-// receive is called by nats.go with each report. It does not block.
+// receive handles one report. nats.go calls it; it does not block.
 func (a *auditor) receive(m *nats.Msg) {
 	var r report
 	if json.Unmarshal(m.Data, &r) != nil || r.Format != replicaFormat || r.Gateway == a.j.gateway {
@@ -116,16 +122,16 @@ func (a *auditor) receive(m *nats.Msg) {
 	}
 	select {
 	case a.incoming <- r:
-	default: // another one follows
+	default: // a later report replaces it
 	}
 }
 
-// send publishes the digests of the streams that have changed or that are
-// suspected, and of all streams now and then.
+// send publishes the digests of changed and suspected streams, and every
+// auditAll rounds those of all streams.
 func (a *auditor) send() {
 	suspected := make(map[int]bool)
 	for k, s := range a.suspicions {
-		if time.Since(s.last) > 2*auditAll*a.j.opts.auditEvery { // the gateway has gone
+		if time.Since(s.last) > 2*auditAll*a.j.opts.auditEvery { // the gateway is gone
 			delete(a.suspicions, k)
 			continue
 		}
@@ -157,8 +163,8 @@ func (a *auditor) send() {
 	}
 }
 
-// compare compares a gateway's digests with those of this copy, and verifies
-// this copy when they differ repeatedly.
+// compare compares another gateway's digests with the digests of this copy.
+// When they differ repeatedly, it verifies this copy.
 func (a *auditor) compare(gateway string, r streamReport) {
 	if r.Index < 0 || r.Index >= len(a.j.streams) {
 		return
@@ -196,8 +202,8 @@ func (a *auditor) compare(gateway string, r streamReport) {
 }
 
 // verify makes a second copy of the log from NATS and compares it with this
-// one, which serves meanwhile. If the stream differs, the second copy takes
-// the place of the first.
+// one, which remains in use meanwhile. If the stream differs, the second copy
+// replaces the first.
 func (a *auditor) verify(s *stream) error {
 	j := a.j
 	dir := j.replica.secondDir()
@@ -212,7 +218,7 @@ func (a *auditor) verify(s *stream) error {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	differs, err := a.compareCopies(s, second)
-	err = errors.Join(err, second.Close()) // its streams stand still now
+	err = errors.Join(err, second.Close()) // its streams have stopped now
 	if err == nil && differs[s.index] {
 		return a.replace(s, second, differs)
 	}
@@ -252,14 +258,14 @@ func (a *auditor) compareCopies(s *stream, second *Journal) (differs map[int]boo
 	}
 }
 
-// replace has the local copy replaced by the second one, which is closed, and
-// waits for it: the next verification makes its copy in the same folder. The
-// sink must have everything that the second copy has: it would never get it
-// otherwise.
+// replace requests that the second copy, which is closed, replaces the local
+// one, and waits for that: the next verification uses the same folder. The sink
+// must first receive everything that the second copy has, since it would never
+// receive it later.
 func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) error {
 	ctx, cancel := context.WithTimeout(a.j.life, verifyWait)
 	defer cancel()
-	defer func() { _ = os.RemoveAll(second.replica.dir) }() // tried again before the next one
+	defer func() { _ = os.RemoveAll(second.replica.dir) }() // the next verification tries again
 	r := repair{reason: errDiverged, stream: s.name, second: second.replica.path(), done: make(chan struct{})}
 	for i, own := range a.j.streams {
 		pos := second.streams[i].pos
@@ -272,16 +278,17 @@ func (a *auditor) replace(s *stream, second *Journal, differs map[int]bool) erro
 	a.j.repair(r)
 	select {
 	case <-r.done:
-	case <-a.j.life.Done(): // the supervisor ends, too
+	case <-a.j.life.Done(): // the supervisor ends as well
 	}
 	return nil
 }
 
-// adopt puts the second copy in the place of the replica. The streams do not
-// run. Only those that differed are announced as replaced: the others go on.
+// adopt replaces the replica with the second copy. The streams are stopped.
+// Only the streams that differed are announced as replaced; the others
+// continue.
 func (j *Journal) adopt(r repair) error {
 	for i, s := range j.streams {
-		if p := r.positions[i]; p.seq > s.handed || p.seq > 0 && p.created != s.handedOf {
+		if p := r.positions[i]; p.seq > s.sinkSeq || p.seq > 0 && p.created != s.sinkCreated {
 			return fmt.Errorf("the second copy is ahead of this one at %s", s.name)
 		}
 	}
@@ -298,10 +305,10 @@ func (j *Journal) adopt(r repair) error {
 // audit returns the subject of reports: meup.audit.
 func (n names) audit() string { return strings.ToLower(n.prefix) + ".audit" }
 
-// secondDir is the folder of a second copy.
+// secondDir returns the folder of a second copy.
 func (r *replica) secondDir() string { return filepath.Join(r.dir, "second") }
 
-// adopt replaces the database by the one at path.
+// adopt replaces the database with the one at path.
 func (r *replica) adopt(path string) error {
 	return r.renew(func() error {
 		if err := os.RemoveAll(r.path()); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// audited compares often.
+// audited makes the auditor compare often.
 func audited(o *Options) { o.auditEvery = 20 * time.Millisecond }
 
 // sameDigest waits until all journals have the same digest of a space's stream
@@ -38,8 +38,8 @@ func sameDigest(t *testing.T, space string, journals ...*Journal) mark {
 	return want
 }
 
-// Retries, duplicates, stale drafts, decisions, trims and a gateway that starts
-// from a purged stream: the digests agree, so no copy is verified.
+// The digests agree despite retries, duplicates, stale drafts, decisions, trims
+// and a gateway that starts from a purged stream, so no copy is verified.
 func TestAudit_CopiesAgree(t *testing.T) {
 	t.Parallel()
 	n := startNATS(t)
@@ -70,7 +70,7 @@ func TestAudit_CopiesAgree(t *testing.T) {
 	}
 	sameDigest(t, "lab", journals...)
 	eventually(t, "the stream is purged", func() bool { return messages(t, a, "lab", false) < 20 })
-	c := openTest(t, n.url(), audited) // reads what is left
+	c := openTest(t, n.url(), audited) // reads the remaining messages
 	mustAppend(t, c, "lab", chat("last", "alice"))
 	journals = append(journals, c)
 	sameDigest(t, "lab", journals...)
@@ -83,8 +83,8 @@ func TestAudit_CopiesAgree(t *testing.T) {
 	}
 }
 
-// skipMessage brings a closed replica behind the last message of a space's
-// stream without applying it.
+// skipMessage moves the position of a closed replica past the last message of a
+// space's stream without applying it.
 func skipMessage(t *testing.T, tool *Journal, dir, space string) {
 	t.Helper()
 	s := tool.streams[tool.names.bucket(space)]
@@ -127,7 +127,7 @@ func changeRows(t *testing.T, dir string, change func(*entrydb.DB, *entrydb.Batc
 	}
 }
 
-// A copy that lacks a message, or has an entry that no message has, is found
+// A copy that lacks a message, or has an entry that no message has, is detected
 // and replaced; the other gateway keeps its own.
 func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 	t.Parallel()
@@ -178,7 +178,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			mustAppend(t, b, "lab", chat("c", "alice"))
 			sent := 0
 			eventually(t, "the copy is replaced", func() bool {
-				sent++ // the other stream's readers and senders go on meanwhile
+				sent++ // the other stream's readers and senders continue meanwhile
 				mustAppend(t, []*Journal{a, b}[sent%2], "x", chat(fmt.Sprintf("x-%d", sent), "alice"))
 				return replaced.Load() == 1
 			})
@@ -195,7 +195,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			if v := b.auditor.verifications.Load(); v != 1 {
 				t.Errorf("%d verifications", v)
 			}
-			if v := a.auditor.verifications.Load(); v > 1 { // its copy is right: nothing to find, if it looks at all
+			if v := a.auditor.verifications.Load(); v > 1 { // its copy is right: a verification, if any, finds nothing
 				t.Errorf("%d verifications of the right copy", v)
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, "second")); len(left) > 0 {
@@ -205,9 +205,9 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 	}
 }
 
-// Three gateways on three servers: the copy of one differs, and a server is
-// stopped while it is verified. The other two keep their copies, the wrong one
-// is replaced, and all agree in the end.
+// Three gateways use three servers: the copy of one differs, and a server stops
+// during its verification. The other two keep their copies, the wrong one is
+// replaced, and finally all agree.
 func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	nodes := startCluster(t)
 	dir := t.TempDir()
@@ -275,9 +275,9 @@ func streamLeader(t *testing.T, j *Journal, nodes []*natsServer, space string) *
 	return nodes[slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == leader })]
 }
 
-// TestAudit_KilledWhileVerifying ends a gateway while it makes a second copy:
-// the next one finds the difference again and replaces the copy, and nothing of
-// the interrupted verification is left.
+// TestAudit_KilledWhileVerifying kills a gateway while it makes a second copy:
+// the next one detects the difference again and replaces the copy, and nothing
+// remains of the interrupted verification.
 func TestAudit_KilledWhileVerifying(t *testing.T) {
 	n := startNATS(t)
 	dir := t.TempDir()
@@ -312,13 +312,14 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 	})
 }
 
-// copyKilled copies the folder of a replica that is in use: what a gateway
-// leaves that is killed. Files that come and go meanwhile may be missing.
+// copyKilled copies the folder of a replica in use, which is the state that a
+// killed gateway leaves. Files that are created or removed meanwhile may be
+// missing.
 func copyKilled(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // it has gone
+			return nil //nolint:nilerr // the file was removed
 		}
 		rel, err := filepath.Rel(from, path)
 		if err != nil {
@@ -329,7 +330,7 @@ func copyKilled(t *testing.T, from, to string) {
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return nil //nolint:nilerr // it has gone
+			return nil //nolint:nilerr // the file was removed
 		}
 		return os.WriteFile(filepath.Join(to, rel), data, 0o600)
 	})

@@ -8,18 +8,18 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
-// Barrier implements [journal.Journal]: it asks the stream's leader for the
-// last message and waits until this gateway has applied it and the sink has
-// its entries. Calls at the same time share a question.
+// Barrier implements [journal.Journal]: it requests the last message from the
+// stream's leader, then waits until this gateway has applied it and the sink
+// has its entries. Concurrent calls share a request.
 func (j *Journal) Barrier(ctx context.Context, space string) error {
 	s := j.streams[j.names.bucket(space)]
-	if err := j.enter(space); err != nil {
+	if err := j.startCall(space); err != nil {
 		return err
 	}
 	defer j.appending.Done()
 	ctx, cancel := context.WithTimeout(ctx, j.opts.AppendTimeout)
 	defer cancel()
-	last, err := s.ends.ask(ctx, func() (uint64, error) { return s.end(j.life) })
+	last, err := s.ends.do(ctx, func() (uint64, error) { return s.durableEnd(j.life) })
 	if err == nil {
 		err = s.progress.wait(ctx, last)
 	}
@@ -32,9 +32,9 @@ func (j *Journal) Barrier(ctx context.Context, space string) error {
 	return unavailable(err)
 }
 
-// end returns the sequence that a gateway must have applied to have everything
-// that is durable now.
-func (s *stream) end(ctx context.Context) (uint64, error) {
+// durableEnd returns the sequence up to which a gateway must have applied the
+// stream to have everything that is durable now.
+func (s *stream) durableEnd(ctx context.Context) (uint64, error) {
 	handle, err := s.open(ctx)
 	if err != nil {
 		return 0, err
@@ -45,7 +45,8 @@ func (s *stream) end(ctx context.Context) (uint64, error) {
 	return s.lastStored(ctx, handle) // the last messages may have been deleted
 }
 
-// progress is up to which message the sink has had the entries of a stream.
+// progress is the sequence up to which the sink has received the entries of a
+// stream.
 type progress struct {
 	mu      sync.Mutex
 	seq     uint64
@@ -58,15 +59,15 @@ func (p *progress) at() uint64 {
 	return p.seq
 }
 
-// reset sets the progress, which may be less than before.
+// reset sets the progress, which may be lower than before.
 func (p *progress) reset(seq uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seq = seq
 }
 
-// reach notes progress and wakes those that wait for it.
-func (p *progress) reach(seq uint64) {
+// advance records progress and wakes waiting calls.
+func (p *progress) advance(seq uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seq = max(p.seq, seq)
@@ -78,7 +79,7 @@ func (p *progress) reach(seq uint64) {
 	}
 }
 
-// wait returns when seq is reached or ctx ends.
+// wait returns when the progress is at least seq, or ctx ends.
 func (p *progress) wait(ctx context.Context, seq uint64) error {
 	p.mu.Lock()
 	if seq <= p.seq {
@@ -102,28 +103,28 @@ func (p *progress) wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// question shares the answers to one question among its callers: an answer is
-// good for every call that came before the question was asked.
-type question struct {
-	turn chan struct{} // room for one: the question that is being asked
+// sharedCall shares one result among concurrent callers. A result is valid for
+// every call that arrived before f started.
+type sharedCall struct {
+	turn chan struct{} // capacity one: f runs once at a time
 
 	mu   sync.Mutex
-	next *questionCall // that later callers can join
+	next *pendingCall // later callers can join it
 }
 
-type questionCall struct {
+type pendingCall struct {
 	done chan struct{}
 	seq  uint64
 	err  error
 }
 
-// ask returns the answer of f, which bounds its time itself.
-func (q *question) ask(ctx context.Context, f func() (uint64, error)) (uint64, error) {
+// do returns the result of f, which bounds its time itself.
+func (q *sharedCall) do(ctx context.Context, f func() (uint64, error)) (uint64, error) {
 	q.mu.Lock()
 	c := q.next
 	first := c == nil
 	if first {
-		c = &questionCall{done: make(chan struct{})}
+		c = &pendingCall{done: make(chan struct{})}
 		q.next = c
 	}
 	q.mu.Unlock()

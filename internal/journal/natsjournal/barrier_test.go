@@ -28,8 +28,8 @@ func openThrough(t *testing.T, n *natsServer, change func(*Options)) (*Journal, 
 	return j, p
 }
 
-// What another gateway was told to be durable is there after a Barrier, however
-// slow the line is.
+// After a Barrier, entries that are durable at another gateway are present,
+// however slow the connection is.
 func TestBarrier(t *testing.T) {
 	n := startNATS(t)
 	a := openTest(t, n.url(), nil)
@@ -65,7 +65,7 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// A gateway that cannot know how far the log goes does not claim to.
+// A gateway that cannot determine the end of the log returns an error.
 func TestBarrier_WithoutNATS(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.AppendTimeout = 200 * time.Millisecond })
@@ -78,7 +78,8 @@ func TestBarrier_WithoutNATS(t *testing.T) {
 	eventually(t, "the barrier holds again", func() bool { return j.Barrier(t.Context(), "lab") == nil })
 }
 
-// The last messages of a stream were deleted by hand: nothing to wait for.
+// Barrier does not wait for the last messages of a stream if they were deleted
+// by hand.
 func TestBarrier_DeletedTail(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
@@ -104,8 +105,8 @@ func TestBarrier_DeletedTail(t *testing.T) {
 	}
 }
 
-func TestQuestion_IsShared(t *testing.T) {
-	q := question{turn: make(chan struct{}, 1)}
+func TestSharedCall(t *testing.T) {
+	q := sharedCall{turn: make(chan struct{}, 1)}
 	var asked atomic.Int64
 	free, started := make(chan struct{}), make(chan struct{}, 10)
 	f := func() (uint64, error) {
@@ -115,21 +116,21 @@ func TestQuestion_IsShared(t *testing.T) {
 	}
 	var first, later sync.WaitGroup
 	first.Go(func() {
-		if n, err := q.ask(t.Context(), f); n != 1 || err != nil {
+		if n, err := q.do(t.Context(), f); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 	})
 	<-started
-	for range 5 { // they come while the first one is asked, and share the second
+	for range 5 { // they arrive during the first call, and share the second
 		later.Go(func() {
-			if n, err := q.ask(t.Context(), f); n < 2 || err != nil {
+			if n, err := q.do(t.Context(), f); n < 2 || err != nil {
 				t.Error(n, err)
 			}
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	later.Go(func() { _, _ = q.ask(ctx, f) })
+	later.Go(func() { _, _ = q.do(ctx, f) })
 	close(free)
 	first.Wait()
 	later.Wait()
@@ -138,7 +139,7 @@ func TestQuestion_IsShared(t *testing.T) {
 	}
 }
 
-// The error of a failed append tells whether the draft may be in the log.
+// The error of a failed append shows whether the draft may be in the log.
 func TestAppend_Outcomes(t *testing.T) {
 	n := startNATS(t)
 	j, line := openThrough(t, n, func(o *Options) { o.streams = 1; o.AppendTimeout = 300 * time.Millisecond })
@@ -157,7 +158,7 @@ func TestAppend_Outcomes(t *testing.T) {
 		})
 	})
 	t.Run("no answer came", func(t *testing.T) {
-		signal(j.streams[0].resync) // one may be under way after the restart
+		signal(j.streams[0].resync) // one may be in progress after the restart
 		eventually(t, "the stream is followed", func() bool { return len(j.streams[0].resync) == 0 && j.streams[0].following.Load() })
 		line.delay.Store(int64(2 * time.Second))
 		r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]

@@ -41,14 +41,15 @@ func benchOpen(b *testing.B, url string) *Journal {
 	return j
 }
 
-// benchDraft is about 400 bytes when encoded.
+// benchDraft returns a draft of about 400 bytes when encoded.
 func benchDraft(id string) journal.Draft {
 	d := chat(id, "alice")
 	d.Envelope.Payload = []byte(`{"message":"` + strings.Repeat("x", 320) + `"}`)
 	return d
 }
 
-// Appenders that each wait for their entry, in one space and in many.
+// BenchmarkAppend runs appenders that each wait for their entry, in one space
+// and in many.
 func BenchmarkAppend(b *testing.B) {
 	for _, syncAlways := range []bool{true, false} {
 		for _, appenders := range []int{8, 256} {
@@ -81,7 +82,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// A gateway without a replica reads b.N entries, in blocks of 16.
+// BenchmarkReplay reads b.N entries, in blocks of 16, with a gateway without a
+// replica.
 func BenchmarkReplay(b *testing.B) {
 	url := benchServer(b, false)
 	j := benchOpen(b, url)

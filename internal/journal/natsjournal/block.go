@@ -19,11 +19,11 @@ import (
 //	type     1 byte: drafts, packed drafts, trim, epoch
 //	body
 //
-// The body of a trim is a Seq. That of an epoch is a byte, 1 if no message before
-// it counts any more, and its name. That of drafts is one section for each Append
-// that they come from: the number of drafts, and for each its Basis, its
+// The body of a trim is a Seq. The body of an epoch is a byte, 1 if all earlier
+// messages are void, and its name. The body of drafts has one section for each
+// Append: the number of drafts, and for each draft its CheckedAtStateSeq, its
 // length and the encoded entry. Numbers are unsigned varints. A packed body is
-// compressed as a whole; that is done where it would not fit otherwise.
+// compressed as a whole, which is done only if it would not fit otherwise.
 const (
 	blockMagic   = 0xB7
 	blockVersion = 1
@@ -35,22 +35,23 @@ const (
 	typeEpoch  = 4
 )
 
-// seqsPerBlock is how many drafts a block can have, and the distance of the
-// Seqs of two neighbouring messages.
+// seqsPerBlock is the maximum number of drafts in a block, and the distance
+// between the Seqs of consecutive messages.
 const seqsPerBlock = 1024
 
-// maxUnpacked bounds what a packed block may grow to.
+// maxUnpacked bounds the size of a packed block after decompression.
 const maxUnpacked = 64 << 20
 
 var (
-	// errGarbage: a message that no gateway wrote. All skip it.
+	// errGarbage means that no gateway wrote the message. All gateways skip it.
 	errGarbage = errors.New("not a block")
-	// errNewer: a block of a later version. It must not be skipped: who can
-	// read it does not skip it either.
+	// errNewer means that the block has a later version. It must not be skipped,
+	// because gateways that can read it do not skip it.
 	errNewer = errors.New("block was written by a later version of the gateway")
 )
 
-// block is the decoded form. One of the fields is set.
+// block is a decoded message. Exactly one of the fields calls, trim and epoch
+// is set.
 type block struct {
 	calls [][]draft
 	trim  protocol.Seq
@@ -58,13 +59,13 @@ type block struct {
 	reset bool // the epoch begins with an empty log
 }
 
-// draft is a journal.Draft on its way through a stream.
+// draft is a journal.Draft as stored in a stream.
 type draft struct {
 	basis protocol.Seq
 	entry *journal.Entry
 }
 
-// appendDraft appends the encoded form of a draft.
+// appendDraft appends the encoded draft.
 func appendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte) {
 	e := journal.Entry{Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles}
 	e.Envelope.Seq = 0
@@ -74,7 +75,7 @@ func appendDraft(dst, scratch []byte, d *journal.Draft) (out, scratchOut []byte)
 	return append(dst, scratch...), scratch
 }
 
-// encodeDrafts makes a block of sections, packed if it is larger than limit.
+// encodeDrafts builds a block from sections, packed if it is larger than limit.
 func encodeDrafts(sections [][]byte, limit int) []byte {
 	size := blockHeader
 	for _, s := range sections {
@@ -90,14 +91,14 @@ func encodeDrafts(sections [][]byte, limit int) []byte {
 	return pack(data[blockHeader:])
 }
 
-// pack makes a packed block. It has to make the worst JSON of some size smaller
-// by 3 %, which takes a Huffman code even where nothing repeats: deflate does
-// that at its default level; what is faster gives up. Such blocks are rare.
+// pack builds a packed block. It has to shrink even the worst JSON of some size
+// by 3 %, which needs a Huffman code where nothing repeats. Deflate uses one at
+// its default level, but not at faster levels. Such blocks are rare.
 func pack(body []byte) []byte {
 	var b bytes.Buffer
 	b.Write([]byte{blockMagic, blockVersion, typePacked})
 	w, _ := flate.NewWriter(&b, flate.DefaultCompression) // a valid level
-	_, _ = w.Write(body)                                  // memory does not fail
+	_, _ = w.Write(body)                                  // a write to memory does not fail
 	_ = w.Close()
 	return b.Bytes()
 }
@@ -114,12 +115,12 @@ func unpack(body []byte) ([]byte, error) {
 	return data, nil
 }
 
-// encodeTrim makes a control block.
+// encodeTrim builds a trim block.
 func encodeTrim(before protocol.Seq) []byte {
 	return binary.AppendUvarint([]byte{blockMagic, blockVersion, typeTrim}, uint64(before))
 }
 
-// encodeEpoch makes a control block that begins an epoch of the stream.
+// encodeEpoch builds a block that begins an epoch of the stream.
 func encodeEpoch(name string, reset bool) []byte {
 	header := []byte{blockMagic, blockVersion, typeEpoch, 0}
 	if reset {
@@ -128,7 +129,7 @@ func encodeEpoch(name string, reset bool) []byte {
 	return append(header, name...)
 }
 
-// decodeBlock reads a message. Err: errGarbage, errNewer.
+// decodeBlock decodes a message. Err: errGarbage, errNewer.
 func decodeBlock(data []byte) (block, error) {
 	if len(data) < blockHeader || data[0] != blockMagic {
 		return block{}, errGarbage

@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// section encodes drafts as one Append brings them.
+// section encodes drafts as the section of one Append.
 func section(drafts ...journal.Draft) []byte {
 	out := []byte{byte(len(drafts))}
 	var scratch []byte
@@ -26,7 +26,7 @@ func TestBlockRoundTrip(t *testing.T) {
 	hidden := chat("c", "bob")
 	hidden.Hidden, hidden.Private, hidden.Audience = true, []byte("note"), []protocol.ParticipantID{"alice"}
 	sections := [][]byte{section(chat("a", "alice"), grant("b", 7)), section(hidden)}
-	for _, limit := range []int{1 << 20, 0} { // as it is, and packed
+	for _, limit := range []int{1 << 20, 0} { // plain, and packed
 		b, err := decodeBlock(encodeDrafts(sections, limit))
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestBlockRoundTrip(t *testing.T) {
 	}
 }
 
-func TestBlocksThatCannotBeRead(t *testing.T) {
+func TestDecodeBlock_Invalid(t *testing.T) {
 	good := encodeDrafts([][]byte{section(chat("a", "alice"))}, 1<<20)
 	newer := slices.Clone(good)
 	newer[1]++
@@ -75,8 +75,9 @@ func TestBlocksThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// worstJSON is a text of n bytes that compresses as badly as JSON can: random
-// characters of one and two bytes, in the mixture with the highest entropy.
+// worstJSON returns a text of n bytes that compresses as badly as JSON can:
+// random characters of one and two bytes, in the mixture with the highest
+// entropy.
 func worstJSON(n int) string {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -94,8 +95,9 @@ func worstJSON(n int) string {
 	return b.String()
 }
 
-// The largest message that a gateway takes goes through a NATS with the same
-// limit, whatever is in it; a larger one is refused for what it is.
+// The largest message that a gateway accepts passes through a NATS with the
+// same limit, regardless of its content; a larger one is rejected with
+// ErrTooLarge.
 func TestLargeDrafts(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)

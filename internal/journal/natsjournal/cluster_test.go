@@ -12,13 +12,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// startCluster starts three servers that know each other.
+// startCluster starts three servers in a cluster.
 func startCluster(t *testing.T) []*natsServer {
 	t.Helper()
 	return startClusterWith(t, func([]*natsServer) {})
 }
 
-// startClusterWith starts three servers; change sees them before.
+// startClusterWith starts three servers, after a call of change with them.
 func startClusterWith(t *testing.T, change func([]*natsServer)) []*natsServer {
 	t.Helper()
 	var nodes []*natsServer
@@ -61,7 +61,7 @@ func urls(nodes []*natsServer) string {
 	return strings.Join(list, ",")
 }
 
-// The leader of the stream is stopped under load, and started again.
+// The leader of the stream is stopped under load, and restarted.
 func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 	nodes := startCluster(t)
 	three := func(o *Options) { o.Replicas = 3; o.AppendTimeout = 20 * time.Second }
@@ -111,7 +111,7 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 	agree(t, "lab", len(list), []*Journal{a, b, c})
 }
 
-// Without a majority nothing is acknowledged, and the log says so.
+// Without a majority nothing is acknowledged, and Ready returns an error.
 func TestNoMajority(t *testing.T) {
 	nodes := startCluster(t)
 	j := openTest(t, urls(nodes), func(o *Options) { o.Replicas = 3; o.AppendTimeout = time.Second })

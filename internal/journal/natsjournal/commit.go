@@ -8,36 +8,36 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
-// Bounds of what a stream has under way.
+// Bounds of the blocks that a stream has in flight.
 const (
-	// maxSpaceBlocks is how many blocks of one space are under way. What comes
-	// meanwhile is merged into the next one, so that a NATS that syncs every
-	// message does so once for many drafts.
+	// maxSpaceBlocks is the maximum number of blocks of one space in flight.
+	// Requests that arrive meanwhile are merged into the next block, so that a
+	// NATS server that syncs every message does so once for many drafts.
 	maxSpaceBlocks = 2
-	// maxStreamBlocks bounds the blocks of all spaces of a stream; beyond some
-	// thousands NATS itself starts to throw messages away.
+	// maxStreamBlocks bounds the blocks in flight of all spaces of a stream; above
+	// some thousands NATS itself starts to drop messages.
 	maxStreamBlocks = 64
-	// blockBytes is the size up to which drafts are merged, where max_payload
-	// is not smaller.
+	// blockBytes is the size up to which drafts are merged, unless max_payload is
+	// smaller.
 	blockBytes = 256 << 10
 )
 
-// unit is what one Append asks to have in one block.
-type unit struct {
+// request is the part of one Append that goes into one block.
+type request struct {
 	space string
 	state bool
 	count int
 	data  []byte // a section, see block.go
-	block []byte // a whole block instead, for a draft so large that it is packed
+	block []byte // a whole block instead of a section, for a draft so large that it is packed
 
-	flight *flight // nil while it is queued; guarded by committer.mu
-	answer chan []journal.Result
+	inflight *inflight // nil while queued; guarded by committer.mu
+	answer   chan []journal.Result
 }
 
-// merges reports whether more can be put into the block of the unit.
-func (u *unit) merges() bool { return !u.state && u.block == nil }
+// merges reports whether the request can share a block with others.
+func (u *request) merges() bool { return !u.state && u.block == nil }
 
-func (u *unit) refuse(err error) {
+func (u *request) refuse(err error) {
 	results := make([]journal.Result, u.count)
 	for i := range results {
 		results[i].Err = err
@@ -45,56 +45,57 @@ func (u *unit) refuse(err error) {
 	u.answer <- results
 }
 
-// flight is a block under way.
-type flight struct {
-	id      string // Nats-Msg-Id
-	space   string
-	state   bool
-	since   time.Time
-	settled chan struct{} // closed when it has been withdrawn
+// inflight is a block in flight.
+type inflight struct {
+	id    string // Nats-Msg-Id
+	space string
+	state bool
+	since time.Time
+	done  chan struct{} // closed when the committer has removed it
 
 	// Guarded by committer.mu.
-	units   []*unit
+	units   []*request
 	drafts  int
 	bytes   int
 	data    []byte // the block; nil until it is encoded
-	sending bool   // an attempt to publish is under way
-	unknown bool   // an attempt has failed that may have reached the stream
+	sending bool   // an attempt to publish is in progress
+	unknown bool   // a failed attempt may have reached the stream
 }
 
-// committer turns units into blocks and keeps count of those under way. Units
-// wait in a queue by space. There are never more of them than calls of Append
-// that wait, so the queues need no bound of their own: a call that gives up
-// takes its unit with it.
+// committer packs requests into blocks and tracks the blocks in flight.
+// Requests wait in a queue for each space. The queues need no bound of their
+// own, because there are never more requests than waiting calls of Append: a
+// call that gives up withdraws its request.
 type committer struct {
-	launch func(*flight) // starts the publishing; it ends with landed
-	nextID func() string
-	target func() int // bytes up to which drafts are merged
+	publish func(*inflight) // starts publishing, which ends with onPublished
+	nextID  func() string
+	target  func() int // size in bytes up to which drafts are merged
 
-	mu       sync.Mutex
-	queues   map[string]*queue
-	ready    []*queue // those that may start a block, first come first served
-	inFlight int
-	flights  map[string]*flight // by id, until it is known what became of them
+	mu        sync.Mutex
+	queues    map[string]*queue
+	ready     []*queue // may start a block; first in, first out
+	inFlight  int
+	inflights map[string]*inflight // by id, until their outcome is known
 }
 
-// queue is what waits in a space. It exists while anything waits or flies.
+// queue holds the waiting requests of a space. It exists while the space has
+// requests or blocks in flight.
 type queue struct {
 	space    string
-	units    []*unit
+	units    []*request
 	inFlight int
-	ready    bool // stands in committer.ready
+	ready    bool // it is in committer.ready
 }
 
-func newCommitter(launch func(*flight), nextID func() string, target func() int) *committer {
+func newCommitter(publish func(*inflight), nextID func() string, target func() int) *committer {
 	return &committer{
-		launch: launch, nextID: nextID, target: target,
-		queues: make(map[string]*queue), flights: make(map[string]*flight),
+		publish: publish, nextID: nextID, target: target,
+		queues: make(map[string]*queue), inflights: make(map[string]*inflight),
 	}
 }
 
-// submit queues a unit; its answer comes through unit.answer.
-func (c *committer) submit(u *unit) {
+// submit queues a request; its results arrive on request.answer.
+func (c *committer) submit(u *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	q := c.queues[u.space]
@@ -107,8 +108,9 @@ func (c *committer) submit(u *unit) {
 	c.start()
 }
 
-// landed is called once for each flight, when nothing is published any more.
-func (c *committer) landed(f *flight) {
+// onPublished is called once for each block, after the last attempt to publish
+// it.
+func (c *committer) onPublished(f *inflight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	q := c.queues[f.space]
@@ -119,50 +121,50 @@ func (c *committer) landed(f *flight) {
 	c.release(q)
 }
 
-// release forgets a queue that nothing waits or flies in.
+// release deletes a queue without requests and blocks in flight.
 func (c *committer) release(q *queue) {
 	if q.inFlight == 0 && len(q.units) == 0 && !q.ready {
 		delete(c.queues, q.space)
 	}
 }
 
-// fate is what abandon found of a unit.
-type fate int
+// abandonResult is the state in which abandon found a request.
+type abandonResult int
 
 const (
-	withdrawn  fate = iota // it is not in the stream and will not be
-	maybeThere             // it may be in the stream, or get there
-	answered               // its answer is there, or about to be
+	withdrawn      abandonResult = iota // it is not in the stream and never will be
+	maybePublished                      // it is in the stream, or may get there
+	answered                            // its results are available, or will be shortly
 )
 
-// abandon withdraws a unit whose caller waits no longer, if it can.
-func (c *committer) abandon(u *unit) fate {
+// abandon withdraws a request whose caller has given up, if possible.
+func (c *committer) abandon(u *request) abandonResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := u.flight
+	f := u.inflight
 	if f == nil {
 		if q := c.queues[u.space]; q != nil {
-			q.units = slices.DeleteFunc(q.units, func(o *unit) bool { return o == u })
+			q.units = slices.DeleteFunc(q.units, func(o *request) bool { return o == u })
 			c.release(q)
 		}
 		return withdrawn
 	}
-	if c.flights[f.id] != f {
+	if c.inflights[f.id] != f {
 		return answered
 	}
 	if f.sending || f.unknown {
-		return maybeThere
+		return maybePublished
 	}
-	f.units = slices.DeleteFunc(f.units, func(o *unit) bool { return o == u })
+	f.units = slices.DeleteFunc(f.units, func(o *request) bool { return o == u })
 	f.drafts -= u.count
 	f.bytes -= len(u.data) + len(u.block)
 	f.data = nil
 	return withdrawn
 }
 
-// beginSend returns the block to publish, whose units cannot be withdrawn from
-// now on; nil if none is left. endSend follows.
-func (c *committer) beginSend(f *flight, limit int) []byte {
+// beginSend returns the block to publish; nil if no requests are left. From now
+// on its requests cannot be withdrawn. endSend follows.
+func (c *committer) beginSend(f *inflight, limit int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(f.units) == 0 {
@@ -175,15 +177,15 @@ func (c *committer) beginSend(f *flight, limit int) []byte {
 	return f.data
 }
 
-// endSend notes whether an attempt may have reached the stream.
-func (c *committer) endSend(f *flight, maybe bool) {
+// endSend records whether an attempt may have reached the stream.
+func (c *committer) endSend(f *inflight, maybe bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f.sending = false
 	f.unknown = f.unknown || maybe
 }
 
-// offer puts a queue in line if it may start a block.
+// offer adds a queue to the ready list if it may start a block.
 func (c *committer) offer(q *queue) {
 	if q.ready || len(q.units) == 0 || q.inFlight >= maxSpaceBlocks {
 		return
@@ -192,7 +194,7 @@ func (c *committer) offer(q *queue) {
 	c.ready = append(c.ready, q)
 }
 
-// start launches blocks as long as the stream may have more of them.
+// start publishes blocks up to the bound of the stream.
 func (c *committer) start() {
 	for len(c.ready) > 0 && c.inFlight < maxStreamBlocks {
 		q := c.ready[0]
@@ -206,22 +208,22 @@ func (c *committer) start() {
 		f.id = c.nextID()
 		q.inFlight++
 		c.inFlight++
-		c.flights[f.id] = f
-		c.launch(f)
+		c.inflights[f.id] = f
+		c.publish(f)
 		c.offer(q)
 	}
 }
 
-// cut takes the next block's units from the queue; nil if there are none.
-func (q *queue) cut(target int) *flight {
-	f := &flight{space: q.space, since: time.Now(), settled: make(chan struct{})}
+// cut removes the next block's requests from the queue; nil if it is empty.
+func (q *queue) cut(target int) *inflight {
+	f := &inflight{space: q.space, since: time.Now(), done: make(chan struct{})}
 	for len(q.units) > 0 {
 		u := q.units[0]
 		full := f.drafts+u.count > seqsPerBlock || f.bytes+len(u.data) > target
 		if f.drafts > 0 && (full || !u.merges()) {
 			break
 		}
-		u.flight = f
+		u.inflight = f
 		f.units = append(f.units, u)
 		f.drafts += u.count
 		f.bytes += len(u.data) + len(u.block)
@@ -237,8 +239,8 @@ func (q *queue) cut(target int) *flight {
 	return f
 }
 
-// encode makes the block's bytes.
-func (f *flight) encode(limit int) []byte {
+// encode encodes the block.
+func (f *inflight) encode(limit int) []byte {
 	if f.units[0].block != nil {
 		return f.units[0].block
 	}
@@ -249,21 +251,21 @@ func (f *flight) encode(limit int) []byte {
 	return encodeDrafts(sections, limit)
 }
 
-// take removes a flight from the table; who gets it answers its units. nil:
-// somebody else has, or it is another gateway's.
-func (c *committer) take(id string) *flight {
+// remove removes a block from the table; the caller sends its results. It
+// returns nil if another caller has removed it, or if it is another gateway's.
+func (c *committer) remove(id string) *inflight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := c.flights[id]
+	f := c.inflights[id]
 	if f != nil {
-		delete(c.flights, id)
-		close(f.settled)
+		delete(c.inflights, id)
+		close(f.done)
 	}
 	return f
 }
 
-// answer gives each unit its share of the results of the whole block.
-func (f *flight) answer(results []journal.Result) {
+// answer sends each request its part of the results of the block.
+func (f *inflight) answer(results []journal.Result) {
 	for _, u := range f.units {
 		n := min(u.count, len(results))
 		u.answer <- results[:n:n]
@@ -271,8 +273,8 @@ func (f *flight) answer(results []journal.Result) {
 	}
 }
 
-// refuse answers all units with the error.
-func (f *flight) refuse(err error) {
+// refuse answers all requests with the error.
+func (f *inflight) refuse(err error) {
 	for _, u := range f.units {
 		u.refuse(err)
 	}

@@ -7,17 +7,17 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
-// committerOf makes a committer that collects what it launches.
-func committerOf() (*committer, *[]*flight) {
-	var launched []*flight
+// committerOf returns a committer that collects the blocks it publishes.
+func committerOf() (*committer, *[]*inflight) {
+	var launched []*inflight
 	id := 0
-	c := newCommitter(func(f *flight) { launched = append(launched, f) },
+	c := newCommitter(func(f *inflight) { launched = append(launched, f) },
 		func() string { id++; return fmt.Sprint(id) }, func() int { return 1000 })
 	return c, &launched
 }
 
-func unitOf(space string, drafts, bytes int, state bool) *unit {
-	return &unit{space: space, count: drafts, data: make([]byte, bytes), state: state, answer: make(chan []journal.Result, 1)}
+func unitOf(space string, drafts, bytes int, state bool) *request {
+	return &request{space: space, count: drafts, data: make([]byte, bytes), state: state, answer: make(chan []journal.Result, 1)}
 }
 
 func TestGroupCommit(t *testing.T) {
@@ -25,23 +25,23 @@ func TestGroupCommit(t *testing.T) {
 	for range maxSpaceBlocks {
 		c.submit(unitOf("a", 1, 10, false))
 	}
-	// These wait and go together, as far as they fit.
+	// These requests wait and share a block, up to the bounds.
 	for range 3 {
 		c.submit(unitOf("a", 1, 400, false))
 	}
 	c.submit(unitOf("a", 1, 10, true)) // alone
 	c.submit(unitOf("a", seqsPerBlock, 10, false))
-	c.submit(unitOf("a", 1, 10, false)) // no more room for it
-	c.submit(unitOf("b", 1, 10, false)) // another space need not wait
+	c.submit(unitOf("a", 1, 10, false)) // does not fit into the block
+	c.submit(unitOf("b", 1, 10, false)) // another space does not wait
 	if n := len(*launched); n != maxSpaceBlocks+1 {
 		t.Fatalf("%d blocks under way", n)
 	}
 	for i := 0; i < len(*launched); i++ {
 		f := (*launched)[i]
-		if c.take(f.id) == nil || c.take(f.id) != nil {
+		if c.remove(f.id) == nil || c.remove(f.id) != nil {
 			t.Error("a block is taken once")
 		}
-		c.landed(f)
+		c.onPublished(f)
 	}
 	var got []string
 	for _, f := range (*launched)[maxSpaceBlocks+1:] {
@@ -51,7 +51,7 @@ func TestGroupCommit(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("blocks %q, want %q", got, want)
 	}
-	if len(c.queues)+len(c.flights)+c.inFlight != 0 {
+	if len(c.queues)+len(c.inflights)+c.inFlight != 0 {
 		t.Error("something is left behind")
 	}
 }
@@ -65,15 +65,15 @@ func TestBlocksUnderWayAreBounded(t *testing.T) {
 		t.Errorf("%d blocks under way", n)
 	}
 	for i := 0; i < len(*launched); i++ {
-		c.landed((*launched)[i])
+		c.onPublished((*launched)[i])
 	}
 	if n := len(*launched); n != 3*maxStreamBlocks || len(c.queues) > 0 {
 		t.Errorf("%d blocks, %d queues left", n, len(c.queues))
 	}
 }
 
-// A unit whose caller gave up is withdrawn as long as it cannot have reached
-// the stream, and leaves nothing behind.
+// A request whose caller gave up is withdrawn if it cannot have reached the
+// stream, and leaves no state.
 func TestCommitter_Abandon(t *testing.T) {
 	t.Run("queued", func(t *testing.T) {
 		c, launched := committerOf()
@@ -87,7 +87,7 @@ func TestCommitter_Abandon(t *testing.T) {
 			t.Error("a queued unit cannot be in the stream")
 		}
 		for i := 0; i < len(*launched); i++ {
-			c.landed((*launched)[i])
+			c.onPublished((*launched)[i])
 		}
 		last := (*launched)[len(*launched)-1]
 		if len(*launched) != maxSpaceBlocks+1 || len(last.units) != 1 || last.units[0] != kept {
@@ -99,7 +99,7 @@ func TestCommitter_Abandon(t *testing.T) {
 	})
 	t.Run("queues of many spaces", func(t *testing.T) {
 		c, launched := committerOf()
-		var units []*unit
+		var units []*request
 		for i := range 1000 {
 			u := unitOf(fmt.Sprint(i), 1, 10, false)
 			units = append(units, u)
@@ -109,14 +109,14 @@ func TestCommitter_Abandon(t *testing.T) {
 			c.abandon(u)
 		}
 		for i := 0; i < len(*launched); i++ {
-			c.take((*launched)[i].id)
-			c.landed((*launched)[i])
+			c.remove((*launched)[i].id)
+			c.onPublished((*launched)[i])
 		}
 		if len(*launched) != maxStreamBlocks {
 			t.Errorf("%d blocks for units that were given up", len(*launched)-maxStreamBlocks)
 		}
-		if len(c.queues)+len(c.ready)+len(c.flights)+c.inFlight > 0 {
-			t.Errorf("%d queues, %d ready, %d flights are left", len(c.queues), len(c.ready), len(c.flights))
+		if len(c.queues)+len(c.ready)+len(c.inflights)+c.inFlight > 0 {
+			t.Errorf("%d queues, %d ready, %d flights are left", len(c.queues), len(c.ready), len(c.inflights))
 		}
 	})
 	t.Run("under way", func(t *testing.T) {
@@ -127,12 +127,12 @@ func TestCommitter_Abandon(t *testing.T) {
 		a, b := unitOf("a", 1, 10, false), unitOf("a", 1, 10, false)
 		c.submit(a)
 		c.submit(b)
-		c.landed((*launched)[0])
+		c.onPublished((*launched)[0])
 		f := (*launched)[maxSpaceBlocks]
 		if c.abandon(a) != withdrawn || len(f.units) != 1 || f.drafts != 1 {
 			t.Errorf("before anything is sent, a unit is withdrawn: %+v", f)
 		}
-		if c.beginSend(f, 1<<20) == nil || c.abandon(b) != maybeThere {
+		if c.beginSend(f, 1<<20) == nil || c.abandon(b) != maybePublished {
 			t.Error("while it is sent, the outcome is unknown")
 		}
 		c.endSend(f, false)

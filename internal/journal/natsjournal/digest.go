@@ -24,7 +24,7 @@ func (d digest) append(dst []byte) []byte {
 
 func (d digest) String() string { return hex.EncodeToString(d.append(nil)) }
 
-// MarshalText and UnmarshalText are for reports.
+// MarshalText encodes the digest for reports.
 func (d digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 func (d *digest) UnmarshalText(text []byte) error {
@@ -36,19 +36,19 @@ func (d *digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// decodeDigest reads what append wrote.
+// decodeDigest decodes a digest that append encoded.
 func decodeDigest(b []byte) digest {
 	return digest{binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])}
 }
 
-// entryHasher hashes entries. It is used by one goroutine.
+// entryHasher hashes entries. It is not safe for concurrent use.
 type entryHasher struct {
 	h   hash.Hash
 	buf []byte
 }
 
-// sum returns the digest of one entry: of its space and its encoding, which
-// includes its Seq.
+// sum returns the digest of one entry. It covers the space and the encoding,
+// which includes the Seq.
 func (e *entryHasher) sum(space string, encoded []byte) digest {
 	if e.h == nil {
 		e.h = sha256.New()
@@ -56,45 +56,45 @@ func (e *entryHasher) sum(space string, encoded []byte) digest {
 	e.h.Reset()
 	e.buf = binary.AppendUvarint(e.buf[:0], uint64(len(space)))
 	e.buf = append(e.buf, space...)
-	_, _ = e.h.Write(e.buf) // memory does not fail
+	_, _ = e.h.Write(e.buf) // a write to memory does not fail
 	_, _ = e.h.Write(encoded)
 	e.buf = e.h.Sum(e.buf[:0])
 	return decodeDigest(e.buf)
 }
 
 const (
-	// markEvery is the distance of the sequences whose digests are kept. They
-	// are the same at all gateways, however each groups messages into batches.
+	// markEvery is the distance between the sequences whose digests are kept. All
+	// gateways keep the same sequences, however each groups messages into batches.
 	markEvery = 64
-	// markRing bounds how many of them are kept of a stream.
+	// markRing bounds the number of kept marks of a stream.
 	markRing = 512
 )
 
-// mark is the digest of a stream's entries after a message.
+// mark is the digest of a stream's entries up to a message.
 type mark struct {
 	Seq    uint64 `json:"seq"`
 	Digest digest `json:"digest"`
 }
 
-// marks are the recent marks of a stream. Its owner is stream.run; the auditor
-// reads it.
+// marks holds the recent marks of a stream. stream.run writes them; the auditor
+// reads them.
 type marks struct {
 	mu   sync.Mutex
-	log  string // log id that the marks belong to
-	ring []mark // at multiples of markEvery; the oldest is at next when full
+	log  string // id of the log that the marks belong to
+	ring []mark // at multiples of markEvery; when full, the oldest is at next
 	next int
 	head mark // of the last batch
 }
 
-// clear drops all marks: what follows belongs to another copy or log.
+// clear drops all marks, because later ones belong to another copy or log.
 func (m *marks) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ring, m.next, m.head, m.log = nil, 0, mark{}, ""
 }
 
-// note adds the marks of a batch, which ends with head.
-func (m *marks) note(log string, passed []mark, head mark) {
+// record adds the marks of a batch, which ends with head.
+func (m *marks) record(log string, passed []mark, head mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if log != m.log {
@@ -111,7 +111,7 @@ func (m *marks) note(log string, passed []mark, head mark) {
 	m.head = head
 }
 
-// latest returns the last mark of the ring, if there is one, and the head.
+// latest returns the last mark of the ring, if any, and the head.
 func (m *marks) latest() (log string, list []mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,8 +144,8 @@ func (m *marks) at(log string, seq uint64) (digest, bool) {
 	return digest{}, false
 }
 
-// compare returns the last of the marks that is also kept here, and its digest
-// here. ok is false if there is none.
+// compare returns the last mark of list that is also kept here, and its digest
+// here. ok is false if no mark is.
 func (m *marks) compare(log string, list []mark) (theirs mark, mine digest, ok bool) {
 	for _, p := range list {
 		if d, found := m.at(log, p.Seq); found && (!ok || p.Seq > theirs.Seq) {

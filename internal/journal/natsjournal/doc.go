@@ -1,72 +1,74 @@
-// Package natsjournal keeps the log of all spaces on NATS JetStream, so that
-// several gateways that name the same NATS are one space for their clients.
+// Package natsjournal stores the logs of all spaces in NATS JetStream, so that
+// several gateways on the same NATS serve the same spaces.
 //
 // # A replicated state machine
 //
-// The truth is 64 JetStream streams; a space belongs to one of them by the
-// hash of its name. [Journal.Append] publishes drafts, packed into blocks of
-// one space each, and decides nothing. Every gateway follows every stream and
-// applies the blocks in the order in which the stream holds them, by the same
-// rules, to a replica of its own (entrydb). So all gateways come to the same
-// decision on every draft without talking to each other:
+// The source of truth is 64 JetStream streams; a space belongs to one of them
+// by the hash of its name. [Journal.Append] publishes drafts, packed into
+// blocks of one space each, and decides nothing. Every gateway follows every
+// stream and applies the blocks in stream order, by the same rules, to its own
+// replica (entrydb). So all gateways make the same decision on every draft
+// without communication:
 //
-//   - its id is taken by the same sender: a retry; by another: a duplicate;
-//   - its Basis is older than the space's last state entry: refused as stale,
-//     and with it what stands behind it of the same Append;
+//   - its id was used by the same sender: a retry; by another sender: a
+//     duplicate;
+//   - its CheckedAtStateSeq is older than the space's last state entry:
+//     rejected as stale, with all later drafts of the same Append;
 //   - otherwise it is an entry, with Seq = sequence of the message * 1024 +
 //     position in the block.
 //
-// A refused draft stays in its stream as a few dead bytes; no replica has it
-// and nobody sees it. Append returns when the gateway has applied the block
-// itself and the sink has the entries.
+// A rejected draft stays in its stream as a few dead bytes; no replica has it
+// and no reader sees it. Append returns when this gateway has applied the block
+// and the sink has the entries.
 //
 // # The replica
 //
-// It is written without sync, each batch together with the position of the
-// stream that it covers; a gateway that was killed goes on from there. It can
-// be lost at any time: it is made again from the streams.
+// The replica is written without sync, each batch together with the position of
+// the stream that it covers; a gateway that was killed resumes from there. The
+// replica can be lost at any time: it is rebuilt from the streams.
 //
-// A gap in what a stream delivers is passed only if the stream proves that the
-// messages were removed. A copy that has what its stream lacks (the stream was
-// made again, or lost its last messages) is kept aside. The log id of a space
-// is the time at which its stream was made and the stream's epoch: a control
-// block that the first gateway publishes that notices a loss. If there is
-// nothing on NATS to go on from, an operator decides ([Options].AcceptLoss).
+// A gap in the messages of a stream is skipped only if the stream proves that
+// the messages were removed. A copy with messages that its stream lacks (the
+// stream was recreated, or lost its last messages) is set aside. The log id of
+// a space is the creation time of its stream and the stream's epoch: a control
+// block, published by the first gateway that notices a loss. If NATS has
+// nothing to continue from, an operator decides ([Options].AcceptLoss).
 //
 // # Comparing replicas
 //
-// The position of a stream includes the digest of the entries that the replica
-// has of it: a sum of hashes, from which a trim subtracts. Gateways publish
-// their digests to each other ([auditor]) and compare those at equal positions.
-// Two that differ do not show which one is wrong, so both verify themselves: a
-// second [Journal] in the same process makes a copy from the streams while the
-// first goes on. If the copies differ, the second one takes the place of the
-// replica. The streams start again from its positions, which the sink has
-// passed, so no reader misses an entry; those of the streams that differed are
-// notified as of a replaced log.
+// The position of a stream includes the digest of the replica's entries of that
+// stream: a sum of hashes, from which a trim subtracts. Gateways publish their
+// digests to each other ([auditor]) and compare digests at equal positions. A
+// difference does not show which replica is wrong, so both gateways verify
+// their own: a second [Journal] in the same process makes a copy from the
+// streams while the first remains in use. If the copies differ, the second one
+// replaces the replica. The streams restart from its positions. The sink has
+// passed these, so no reader misses an entry; readers of the streams that
+// differed are notified of a replaced log.
 //
 // Digests are not comparable everywhere. A gateway that finds messages purged
-// lacks the entries that others drop only at the trim behind them. After a gap
-// it therefore compares nothing before the end that the stream had then.
+// lacks the entries that others drop only at the trim after them. After a gap
+// it therefore compares nothing before the position at which the stream ended
+// then.
 //
 // # Retention
 //
-// What is due is decided by one gateway and done by all: a control block "trim
-// this space below that Seq" is applied like every other. Then the messages
-// are purged from the stream. State entries have a subject of their own that
-// is never purged. See guard for the one trap in this.
+// One gateway decides what to trim and all apply it: a control block "trim this
+// space below that Seq" is applied like every other block. Then the messages
+// are purged from the stream. State entries have a subject of their own that is
+// never purged. See guard for the one hazard of purges.
 //
 // # Goroutines
 //
-//	stream.run     one a stream: follows, applies, writes the replica
-//	checks.ask     at most one a stream, for one question to JetStream
-//	feed.receive   nats.go's, one a stream: decodes blocks for it
-//	deliver        one: calls the sink, then answers Append
-//	publish        one for each block under way, at most 64 a stream
+//	stream.run     one per stream: follows, applies, writes the replica
+//	checks.start   at most one per stream, for one request to JetStream
+//	feed.receive   nats.go's, one per stream: decodes blocks for it
+//	deliver        one: calls the sink, then sends the results of Append
+//	publish        one for each block in flight, at most 64 per stream
 //	supervise      one: starts the streams, repairs the replica
 //	watch          one: connection, readiness
 //	retain         one: retention
 //	audit          one: compares replicas; verifies and replaces this one
 //
-// All of them end with [Journal.Close].
+// [Journal.Close] ends all of them.
 package natsjournal

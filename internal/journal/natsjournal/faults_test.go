@@ -22,7 +22,7 @@ import (
 type load struct {
 	stop    chan struct{}
 	wg      sync.WaitGroup
-	failed  atomic.Int64 // appends that were answered with an error
+	failed  atomic.Int64 // appends that returned an error
 	ok      atomic.Int64
 	mu      sync.Mutex
 	acked   []string // "seq id"
@@ -58,7 +58,7 @@ func (l *load) append(t *testing.T, j *Journal, space, id string) {
 	case errors.Is(r.Err, journal.ErrOutcomeUnknown):
 		l.unknown[id] = true
 		l.failed.Add(1)
-	case errors.Is(r.Err, journal.ErrUnavailable): // not there, and check holds it to that
+	case errors.Is(r.Err, journal.ErrUnavailable): // not in the log, which check verifies
 		l.failed.Add(1)
 	default:
 		t.Error(r.Err)
@@ -77,8 +77,8 @@ func (l *load) more(t *testing.T, n int64) {
 	eventually(t, fmt.Sprintf("%d more appends", n), func() bool { return l.ok.Load() >= from+n })
 }
 
-// check compares the log with what was answered: each acknowledged entry is
-// there once, and nothing but what may be there.
+// check compares the log with the results of Append: each acknowledged entry is
+// in it once, and no entry that was rejected.
 func (l *load) check(t *testing.T, list []string) {
 	t.Helper()
 	there := make(map[string]bool)
@@ -130,7 +130,7 @@ func TestRestartOfNATSUnderLoad(t *testing.T) {
 	l.check(t, list)
 	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
 
-	// Who reads it all anew comes to the same.
+	// A gateway that reads the whole log again gets the same entries.
 	c := openTest(t, n.url(), nil)
 	agree(t, "lab", len(list), []*Journal{a, b, c})
 }
@@ -163,7 +163,7 @@ func TestAppendEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	r := j.Append(ctx, "lab", []journal.Draft{chat("a", "alice")})[0]
-	// Unknown, if the connection was not known to be lost.
+	// The outcome is unknown if the connection was not known to be lost.
 	failed := errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown)
 	if !failed || !errors.Is(r.Err, context.DeadlineExceeded) {
 		t.Errorf("%+v", r)
@@ -171,7 +171,7 @@ func TestAppendEndsWithItsContext(t *testing.T) {
 	n.start()
 }
 
-// damage changes a file of the replica.
+// damage modifies a file of the replica.
 func damage(t *testing.T, dir, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "db", pattern))
@@ -224,8 +224,8 @@ func TestReplicaIsMadeAgain(t *testing.T) {
 	}
 }
 
-// A gateway that is killed leaves a replica that was not synced, or only half
-// of one. The files are copied while they are written.
+// A gateway that is killed leaves a replica that was not synced, or only in
+// part. The files are copied while they are written.
 func TestReplicaOfKilledGateway(t *testing.T) {
 	n := startNATS(t)
 	dir := t.TempDir()
@@ -237,7 +237,7 @@ func TestReplicaOfKilledGateway(t *testing.T) {
 		l.more(t, 100)
 		left := filepath.Join(t.TempDir(), "left")
 		if err := os.CopyFS(left, os.DirFS(dir)); err != nil {
-			t.Log(err) // a file went away meanwhile
+			t.Log(err) // a file was removed meanwhile
 		}
 		copies = append(copies, left)
 	}
@@ -260,7 +260,7 @@ func TestReplicaOfAnotherProcessIsLeftAlone(t *testing.T) {
 	mustAppend(t, j, "lab", chat("b", "alice"))
 }
 
-// A consumer that vanishes on the server is made again where it was.
+// A consumer that disappears on the server is recreated at the same position.
 func TestLostConsumer(t *testing.T) {
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
@@ -274,7 +274,7 @@ func TestLostConsumer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name := range handle.ConsumerNames(t.Context()).Name() {
-			_ = handle.DeleteConsumer(t.Context(), name) // it may be gone just now
+			_ = handle.DeleteConsumer(t.Context(), name) // it may have been deleted just now
 		}
 	}
 	l.more(t, 20)
@@ -285,8 +285,8 @@ func TestLostConsumer(t *testing.T) {
 	l.check(t, agree(t, "lab", len(l.acked), []*Journal{a, b}, ra, rb))
 }
 
-// The replica is thrown away and filled again while the gateway runs. What the
-// sink has had it does not get again, and what came meanwhile it gets.
+// The replica is wiped and rebuilt while the gateway runs. The sink receives
+// each entry once, including those appended meanwhile.
 func TestRepairUnderLoad(t *testing.T) {
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
@@ -308,7 +308,7 @@ func TestRepairUnderLoad(t *testing.T) {
 	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
 }
 
-// Garbage on a stream is skipped by all; what a later version wrote by none.
+// All gateways skip garbage on a stream; none skips a block of a later version.
 func TestForeignMessages(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)

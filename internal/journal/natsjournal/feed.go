@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// heartbeat is how often JetStream confirms that a consumer with nothing to
-	// deliver is alive, silence how long nothing may come, and listenEvery how
-	// often that is looked at.
-	heartbeat   = 500 * time.Millisecond
-	silence     = 3 * heartbeat
-	listenEvery = heartbeat / 2
-	// feedItems bounds what is decoded ahead of the stream's goroutine; behind
-	// it, flow control stops JetStream.
+	// heartbeat is the interval at which JetStream confirms that an idle consumer
+	// is alive, silence the maximum time without any message, and
+	// silenceCheckEvery the interval at which that is checked.
+	heartbeat         = 500 * time.Millisecond
+	silence           = 3 * heartbeat
+	silenceCheckEvery = heartbeat / 2
+	// feedItems bounds the items decoded ahead of the stream's goroutine; when the
+	// buffer is full, flow control stops JetStream.
 	feedItems = 32
-	// consumerIdle is when JetStream forgets a consumer that nobody listens to.
+	// consumerIdle is the time after which JetStream deletes a consumer without
+	// subscriber.
 	consumerIdle = 30 * time.Second
 	// apiWait bounds a request to the JetStream API.
 	apiWait = 2 * time.Second
@@ -33,19 +34,19 @@ var (
 	errSilence = errors.New("JetStream has stopped to deliver")
 )
 
-// feed is an ordered consumer of one stream: ephemeral, without acks, and
-// thrown away as soon as it misses a message. The stream makes another from
-// the position that it has then. (jetstream.OrderedConsumer does the same, but
-// decides alone when to start anew and takes up to 10 s after an outage.)
+// feed is an ordered consumer of one stream. It is ephemeral, without acks, and
+// closed as soon as it misses a message; the stream then opens another at its
+// current position. (jetstream.OrderedConsumer is similar, but decides on its
+// own when to restart and needs up to 10 s after an outage.)
 type feed struct {
 	s    *stream
 	sub  *nats.Subscription
 	name string
 
-	items  chan item
-	broken chan error // at most one
-	done   chan struct{}
-	heard  atomic.Int64 // when JetStream last sent anything, Unix nanoseconds
+	items        chan item
+	broken       chan error // at most one
+	done         chan struct{}
+	lastReceived atomic.Int64 // when JetStream last sent anything, Unix nanoseconds
 
 	// Owned by receive.
 	delivered uint64 // consumer sequence
@@ -54,21 +55,21 @@ type feed struct {
 
 const msgFollowed = "stream is followed"
 
-// openFeed subscribes to the stream from behind the position.
+// openFeed subscribes to the stream after the position.
 func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	f := &feed{
 		s: s, items: make(chan item, feedItems),
 		broken: make(chan error, 1), done: make(chan struct{}),
 	}
-	f.heard.Store(time.Now().UnixNano())
+	f.lastReceived.Store(time.Now().UnixNano())
 	inbox := s.j.nc.NewInbox()
 	sub, err := s.j.nc.Subscribe(inbox, f.receive)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", s.name, err)
 	}
 	f.sub = sub
-	// The server that is to deliver may be the one that just died: rather ask
-	// again soon. If the servers are slow, more patience helps.
+	// The server that is to deliver may have just died, so retry soon. If the
+	// servers are slow, a longer timeout helps.
 	ctx, cancel := context.WithTimeout(ctx, min(apiWait<<s.failures/2, 2*apiWait))
 	defer cancel()
 	consumer, err := s.j.js.CreateOrUpdatePushConsumer(ctx, s.name, jetstream.ConsumerConfig{
@@ -86,7 +87,7 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	})
 	if err != nil {
 		close(f.done)
-		_ = sub.Unsubscribe() // only fails on a connection that is closed
+		_ = sub.Unsubscribe() // only fails on a closed connection
 		return nil, fmt.Errorf("follow %s: %w", s.name, err)
 	}
 	info := consumer.CachedInfo()
@@ -99,24 +100,25 @@ func (s *stream) openFeed(ctx context.Context) (*feed, error) {
 	return f, nil
 }
 
-// consumerName makes a name that tells an operator whose consumer it is.
+// consumerName returns a name that shows operators which gateway owns the
+// consumer.
 func consumerName(gateway, inbox string) string {
 	return "gateway-" + gateway + "-" + inbox[max(0, len(inbox)-8):]
 }
 
-// close ends the feed. JetStream would forget the consumer by itself; the
-// request saves it the trouble. Nobody waits for the answer: the server of the
-// consumer may be the one that died.
+// close ends the feed. It requests deletion of the consumer, although JetStream
+// would delete it after consumerIdle. It does not wait for the response: the
+// consumer's server may be the one that died.
 func (f *feed) close() {
 	close(f.done)
-	_ = f.sub.Unsubscribe() // only fails on a connection that is closed
+	_ = f.sub.Unsubscribe() // only fails on a closed connection
 	_ = f.s.j.nc.Publish("$JS.API.CONSUMER.DELETE."+f.s.name+"."+f.name, nil)
 }
 
-// receive takes what JetStream sends. It is called by the subscription's
-// goroutine, in order.
+// receive handles one message from JetStream. The subscription's goroutine
+// calls it, in order.
 func (f *feed) receive(m *nats.Msg) {
-	f.heard.Store(time.Now().UnixNano())
+	f.lastReceived.Store(time.Now().UnixNano())
 	if f.failed {
 		return
 	}
@@ -138,8 +140,8 @@ func (f *feed) receive(m *nats.Msg) {
 	}
 }
 
-// decode reads the block of a message of a stream. An epoch belongs to the
-// stream, everything else to a space.
+// decode decodes the block of a message. An epoch belongs to the stream,
+// everything else to a space.
 func (it *item) decode(m *nats.Msg, n names, index int) {
 	it.block, it.err = decodeBlock(m.Data)
 	if m.Subject == n.epoch(index) {
@@ -156,15 +158,15 @@ func (it *item) decode(m *nats.Msg, n names, index int) {
 	}
 }
 
-// control answers heartbeats and flow control. A heartbeat tells how much was
-// delivered: that is how the loss of the last message shows.
+// control responds to heartbeats and flow control. A heartbeat contains the
+// number of delivered messages, which shows the loss of the last message.
 func (f *feed) control(m *nats.Msg) {
 	if m.Header.Get("Status") != "100" {
-		f.fail(errSilence) // the consumer was deleted, say
+		f.fail(errSilence) // for example because the consumer was deleted
 		return
 	}
 	if m.Reply != "" {
-		_ = m.Respond(nil) // lost with the connection, and so is the feed
+		_ = m.Respond(nil) // only lost with the connection, and then the feed ends too
 		return
 	}
 	if stalled := m.Header.Get("Nats-Consumer-Stalled"); stalled != "" {
@@ -181,7 +183,7 @@ func (f *feed) fail(err error) {
 	f.broken <- err
 }
 
-// isSilent reports whether nothing has come for too long.
+// isSilent reports whether no message has arrived for too long.
 func (f *feed) isSilent(now time.Time) bool {
-	return len(f.items) == 0 && now.Sub(time.Unix(0, f.heard.Load())) > silence
+	return len(f.items) == 0 && now.Sub(time.Unix(0, f.lastReceived.Load())) > silence
 }

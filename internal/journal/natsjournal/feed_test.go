@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// delivered is a message as a consumer delivers it.
+// delivered returns a message as a consumer delivers it.
 func delivered(streamSeq, consumerSeq int, data []byte) *nats.Msg {
 	return &nats.Msg{
 		Sub: new(nats.Subscription), Subject: "meup.00.lab", Data: data,
@@ -25,11 +25,11 @@ func status(code string, header ...string) *nats.Msg {
 	return m
 }
 
-func TestFeedNoticesWhatIsMissing(t *testing.T) {
+func TestFeed_MissingMessages(t *testing.T) {
 	block := encodeTrim(1)
 	for name, test := range map[string]struct {
 		messages []*nats.Msg
-		items    int // handed on before the fault
+		items    int // passed on before the failure
 		fault    error
 	}{
 		// The stream was purged between the two.
@@ -61,7 +61,7 @@ func TestFeedNoticesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Whatever the consumer says, the position never goes back.
+// The position never decreases, whichever sequences the consumer delivers.
 func TestStreamNeverGoesBack(t *testing.T) {
 	s := &stream{pos: position{seq: 10}, first: 100}
 	for _, seqs := range [][]uint64{{10}, {9}, {11, 11}, {12, 11}} {
@@ -69,21 +69,21 @@ func TestStreamNeverGoesBack(t *testing.T) {
 		for _, seq := range seqs {
 			items = append(items, item{seq: seq})
 		}
-		if err := s.take(t.Context(), items); !errors.Is(err, errGap) {
+		if err := s.applyContiguous(t.Context(), items); !errors.Is(err, errGap) {
 			t.Errorf("messages %v after 10: %v", seqs, err)
 		}
 	}
 }
 
-// TestFeed_SilenceIsBoundedByHeartbeats: a consumer whose server has died is
-// given up after three heartbeats and one look, however little is sent.
+// TestFeed_SilenceIsBoundedByHeartbeats: a feed whose server has died fails
+// after three heartbeats and one check, however few messages there are.
 func TestFeed_SilenceIsBoundedByHeartbeats(t *testing.T) {
-	if silence+listenEvery > 4*heartbeat || heartbeat > 500*time.Millisecond {
-		t.Errorf("silence is noticed after %v, with a heartbeat every %v", silence+listenEvery, heartbeat)
+	if silence+silenceCheckEvery > 4*heartbeat || heartbeat > 500*time.Millisecond {
+		t.Errorf("silence is noticed after %v, with a heartbeat every %v", silence+silenceCheckEvery, heartbeat)
 	}
 	last := time.Unix(1_700_000_000, 0)
 	f := &feed{items: make(chan item, 1)}
-	f.heard.Store(last.UnixNano())
+	f.lastReceived.Store(last.UnixNano())
 	if f.isSilent(last.Add(silence)) || !f.isSilent(last.Add(silence+1)) {
 		t.Error("silence does not begin with the third heartbeat that is missed")
 	}

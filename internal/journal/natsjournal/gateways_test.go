@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// recorder is a sink that remembers what it got.
+// recorder is a sink that records its entries.
 type recorder struct {
 	mu     sync.Mutex
 	spaces map[string][]string
@@ -35,8 +35,8 @@ func (r *recorder) got(space string) []string {
 	return slices.Clone(r.spaces[space])
 }
 
-// agree waits until the journals and the recorders hold the same in a space,
-// and returns it.
+// agree waits until the journals and the recorders have the same entries of a
+// space, and returns them.
 func agree(t *testing.T, space string, n int, journals []*Journal, recorders ...*recorder) []string {
 	t.Helper()
 	var want []string
@@ -82,8 +82,8 @@ func TestTwoGatewaysSeeOneOrder(t *testing.T) {
 	agree(t, "lab", 360, []*Journal{a, b}, ra, rb)
 }
 
-// The same id at the same time from two senders through two gateways: one
-// wins, and all agree who.
+// Two senders append the same id concurrently through two gateways: one wins,
+// and all gateways agree on it.
 func TestDuplicatesAcrossGateways(t *testing.T) {
 	n := startNATS(t)
 	journals := []*Journal{openTest(t, n.url(), nil), openTest(t, n.url(), nil)}
@@ -137,7 +137,8 @@ func TestStaleAcrossGateways(t *testing.T) {
 	old.CheckedAtStateSeq = first
 	mustAppend(t, b, "lab", old)
 
-	// Of two grants on one basis, through two gateways, one is admitted.
+	// Of two grants checked against the same state, through two gateways, one is
+	// admitted.
 	for i := range 20 {
 		_, basis, err := a.Bounds(t.Context(), "lab")
 		if err != nil {
@@ -158,7 +159,7 @@ func TestStaleAcrossGateways(t *testing.T) {
 	}
 }
 
-// A call that needs many blocks, with state entries in between.
+// One call needs many blocks, with state entries in between.
 func TestLongCall(t *testing.T) {
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)

@@ -10,30 +10,31 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
-// A guard keeps a purge from cutting between two messages of a space.
+// guard keeps a purge from cutting between two messages of a space.
 //
-// An envelope x is in message 10, and the same x again in message 50, where it
-// is refused as a retry. If the stream were purged up to 20, a gateway that
-// builds its replica anew would find x in 50 alone and take it for an entry,
-// which no other gateway has. The same holds for two decisions on one proposal.
-// The two are seconds apart: a gateway publishes nothing that its replica
-// refuses.
+// Suppose envelope x is in message 10, and again in message 50, where it is
+// rejected as a retry. If the stream were purged up to 20, a gateway that
+// rebuilds its replica would find x only in 50 and accept it as an entry that
+// no other gateway has. The same applies to two decisions on one proposal. The
+// two messages are seconds apart: a gateway publishes nothing that its replica
+// rejects.
 //
-// Guards are rows of the replica, written in the batch that refuses the draft.
-// A row exists only for a refused draft, and no row is read to apply anything
-// else, so the cost does not depend on how many spaces or guards there are.
+// Guards are rows of the replica, written in the batch that rejects the draft.
+// A row exists only for a rejected draft, and no row is read to apply anything
+// else, so the cost does not depend on the number of spaces or guards.
 type guard struct {
 	from uint64 // the message that has the entry
-	to   uint64 // the message that has the refused draft
+	to   uint64 // the message that has the rejected draft
 }
 
-// Rows of guards: the kind, the space, the message of the refused draft; the
-// value is the message of the entry. Guards of one space do not overlap, as
-// those that do are merged: none of them can be cut.
+// Rows of guards. The key has the kind, the space and the message of the
+// rejected draft; the value is the message of the entry. Guards of one space do
+// not overlap: overlapping ones are merged, since no purge can cut between
+// them.
 //
-// State drafts have a subject of their own that is never purged. A refused one
-// is deleted by itself before its entry is purged, so its guard (guardState)
-// is a message to delete and is not merged.
+// State drafts have a subject of their own that is never purged. A rejected one
+// is deleted by itself before its entry is purged, so its guard (guardState) is
+// a message to delete and is not merged.
 const (
 	guardEntry = "guard/entry/"
 	guardState = "guard/state/"
@@ -59,16 +60,17 @@ func readGuard(key string, value []byte) (guard, error) {
 
 func (g guard) value() []byte { return binary.AppendUvarint(nil, g.from) }
 
-// guardRows are the guards that a pass adds, by space, in the order of their
-// refused drafts.
+// guardRows holds the guards that a pass adds, by space, in the order of their
+// rejected drafts.
 type guardRows struct {
 	entries, states map[string][]guard
 }
 
-// add notes a refused draft in message to whose rival is in message from.
+// add records that message to has a draft which was rejected because of an
+// entry in message from.
 func (r *guardRows) add(space string, from, to uint64, state bool) {
 	if from >= to {
-		return // within one message, which is removed as a whole or not at all
+		return // one message is removed as a whole or not at all
 	}
 	if state {
 		if r.states == nil {
@@ -83,8 +85,8 @@ func (r *guardRows) add(space string, from, to uint64, state bool) {
 	r.entries[space] = merge(r.entries[space], guard{from, to})
 }
 
-// merge adds a guard to a list that is in order of to, and in which none
-// overlap. The new one ends last.
+// merge adds a guard to a list that is sorted by to and has no overlaps. The
+// new guard has the highest to.
 func merge(list []guard, g guard) []guard {
 	for len(list) > 0 && list[len(list)-1].to >= g.from {
 		g.from = min(g.from, list[len(list)-1].from)
@@ -101,7 +103,7 @@ func (r *guardRows) write(db *entrydb.DB, b *entrydb.Batch) error {
 		}
 	}
 	for space, list := range r.entries {
-		// Rows that are there end before every new guard but the first begins.
+		// Existing rows end before every new guard but the first begins.
 		g := &list[0]
 		err := scanGuards(db, guardKey(guardEntry, space, 0), guardEnd(guardEntry, space), true, func(old guard) bool {
 			if old.to < g.from {
@@ -135,9 +137,9 @@ func scanGuards(db *entrydb.DB, lower, upper string, backwards bool, f func(guar
 	return errors.Join(err, bad)
 }
 
-// cut returns up to where (exclusive) the space can be purged if upTo is
-// wanted, and which messages have to be deleted before.
-func cut(db *entrydb.DB, space string, upTo uint64) (safe uint64, remove []uint64, err error) {
+// purgeBound returns the message up to which (exclusive) the space can be
+// purged if upTo is requested, and the messages that have to be deleted first.
+func purgeBound(db *entrydb.DB, space string, upTo uint64) (safe uint64, remove []uint64, err error) {
 	safe = upTo
 	err = scanGuards(db, guardKey(guardEntry, space, upTo), guardEnd(guardEntry, space), false, func(g guard) bool {
 		safe = min(safe, g.from)
@@ -156,8 +158,8 @@ func cut(db *entrydb.DB, space string, upTo uint64) (safe uint64, remove []uint6
 	return safe, remove, err
 }
 
-// dropGuards removes the guards that a purge has settled. One that is written
-// at the same time is of later messages.
+// dropGuards removes the guards that a purge has made obsolete. A guard that is
+// written concurrently concerns later messages.
 func dropGuards(db *entrydb.DB, space string, safe uint64, removed []uint64) error {
 	b := db.NewBatch()
 	for _, to := range removed {

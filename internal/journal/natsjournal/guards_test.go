@@ -18,7 +18,7 @@ func TestGuards_Cut(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	// Each inner list is written by a pass of its own.
+	// A separate pass writes each inner list.
 	for _, pass := range [][]struct {
 		space    string
 		from, to uint64
@@ -43,7 +43,7 @@ func TestGuards_Cut(t *testing.T) {
 	}
 	check := func(space string, upTo, safe uint64, remove ...uint64) {
 		t.Helper()
-		gotSafe, gotRemove, err := cut(db, space, upTo)
+		gotSafe, gotRemove, err := purgeBound(db, space, upTo)
 		if err != nil || gotSafe != safe || !slices.Equal(gotRemove, remove) {
 			t.Errorf("cut(%s, %d) = %d %v, want %d %v; %v", space, upTo, gotSafe, gotRemove, safe, remove, err)
 		}
@@ -69,8 +69,8 @@ func TestGuards_Cut(t *testing.T) {
 	check("b", 15, 1)
 }
 
-// The cost of a refused draft depends neither on how many spaces have one nor
-// on how many there were.
+// The cost of a rejected draft depends neither on the number of spaces with one
+// nor on the number of earlier ones.
 func TestGuards_CostOfManySpaces(t *testing.T) {
 	for _, spaces := range []int{1000, 5000} {
 		t.Run(fmt.Sprint(spaces), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestGuards_CostOfManySpaces(t *testing.T) {
 			} else {
 				t.Logf("%d refused drafts took %s of CPU", 3*spaces, used)
 			}
-			if safe, _, err := cut(db, "space-7", uint64(spaces)); safe != 8 || err != nil {
+			if safe, _, err := purgeBound(db, "space-7", uint64(spaces)); safe != 8 || err != nil {
 				t.Errorf("cut at %d, %v", safe, err)
 			}
 		})

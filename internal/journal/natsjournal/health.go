@@ -9,42 +9,42 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// checks asks JetStream from time to time how a stream is, beside the reading:
-// an answer that is late must not delay what is delivered. It is owned by
-// stream.run.
+// checks requests the state of a stream from JetStream at intervals,
+// concurrently with reading: a late response must not delay delivery.
+// stream.run owns it.
 type checks struct {
 	s       *stream
 	ctx     context.Context
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 
-	ticker  *time.Ticker
-	listen  *time.Ticker
-	asking  bool
-	asked   time.Time
-	answers chan streamAnswer // room for one: there is one question at a time
+	ticker        *time.Ticker
+	silenceTicker *time.Ticker
+	running       bool
+	lastStart     time.Time
+	results       chan checkResult // capacity one: only one check runs at a time
 }
 
-type streamAnswer struct {
+type checkResult struct {
 	info *jetstream.StreamInfo
-	gaps int    // that were passed when it was asked
-	last uint64 // of the messages that the stream has, if it goes on after the position
+	gaps int    // gaps passed when the check started
+	last uint64 // last message stored, if the stream extends beyond the position
 	err  error
 }
 
 func (s *stream) newChecks(ctx context.Context) *checks {
-	c := &checks{s: s, ticker: time.NewTicker(checkEvery), listen: time.NewTicker(listenEvery), answers: make(chan streamAnswer, 1)}
+	c := &checks{s: s, ticker: time.NewTicker(checkEvery), silenceTicker: time.NewTicker(silenceCheckEvery), results: make(chan checkResult, 1)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
 
-// ask starts a question, unless there was one just now.
-func (c *checks) ask() {
-	if now := time.Now(); !c.asking && now.Sub(c.asked) >= checkAgain/2 {
-		c.asking, c.asked = true, now
+// start starts a check, unless one was started recently.
+func (c *checks) start() {
+	if now := time.Now(); !c.running && now.Sub(c.lastStart) >= checkAgain/2 {
+		c.running, c.lastStart = true, now
 		pos, gaps := c.s.pos.seq, c.s.gaps
 		c.workers.Go(func() {
-			a := streamAnswer{gaps: gaps}
+			a := checkResult{gaps: gaps}
 			var handle jetstream.Stream
 			if handle, a.err = c.s.open(c.ctx); a.err == nil {
 				a.info = handle.CachedInfo()
@@ -52,23 +52,24 @@ func (c *checks) ask() {
 					a.last, a.err = c.s.lastStored(c.ctx, handle)
 				}
 			}
-			c.answers <- a
+			c.results <- a
 		})
 	}
 }
 
 func (c *checks) stop() {
 	c.ticker.Stop()
-	c.listen.Stop()
+	c.silenceTicker.Stop()
 	c.cancel()
 	c.workers.Wait()
 }
 
-// assess draws the conclusions from an answer. An error: a new feed is needed.
-func (s *stream) assess(a streamAnswer, f *feed, c *checks, live bool) error {
+// assess handles the result of a check. An error means that a new feed is
+// needed.
+func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 	if a.err == nil && (a.info.Created.UnixNano() != s.pos.created || a.info.State.LastSeq < s.pos.seq ||
 		a.info.State.Msgs == 0 && s.pos.seq > 0) {
-		return errAgain // the next session finds out what that means
+		return errAgain // the next session determines the cause
 	}
 	if a.err == nil && a.info.Cluster != nil && a.info.Cluster.Leader == "" {
 		a.err = errNoLeader
@@ -82,14 +83,15 @@ func (s *stream) assess(a streamAnswer, f *feed, c *checks, live bool) error {
 		s.setHealth(nil)
 	}
 	if a.gaps == s.gaps {
-		s.settle(a.info)
+		s.markComparable(a.info)
 	}
 	c.ticker.Reset(checkEvery)
 	if a.last <= s.pos.seq || len(f.items) > 0 {
 		s.stalled = 0
 		return nil
 	}
-	// The stream has more than was delivered. That may be a matter of moments.
+	// The stream has more messages than were delivered. They may be on their way:
+	// fail only if the next check finds the same.
 	if s.stalled == s.pos.seq+1 {
 		s.stalled = 0
 		return errStuck
@@ -99,7 +101,7 @@ func (s *stream) assess(a streamAnswer, f *feed, c *checks, live bool) error {
 	return nil
 }
 
-// info asks JetStream about the stream.
+// info requests the stream's info from JetStream.
 func (s *stream) info(ctx context.Context) (*jetstream.StreamInfo, error) {
 	handle, err := s.open(ctx)
 	if err != nil {
@@ -108,7 +110,7 @@ func (s *stream) info(ctx context.Context) (*jetstream.StreamInfo, error) {
 	return handle.CachedInfo(), nil
 }
 
-// open asks JetStream for the stream, with its current info.
+// open requests the stream from JetStream, with its current info.
 func (s *stream) open(ctx context.Context) (jetstream.Stream, error) {
 	if !s.j.nc.IsConnected() {
 		return nil, errDisconnected

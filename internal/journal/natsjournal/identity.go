@@ -13,25 +13,26 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// ErrForeignReplica: the folder has a copy of another log.
+// ErrForeignReplica means that the folder has a copy of another log.
 var ErrForeignReplica = errors.New("the data folder belongs to another log")
 
 // errLost means that NATS has less than the local copy and that only an
-// operator can tell which of them is wanted.
+// operator can decide which of them to keep.
 var errLost = errors.New("NATS has lost the log, or a part of it, that the local copy has. " +
 	"Restore the streams of NATS, or accept the loss by a start with --accept-loss, which keeps the copy in a folder of its own")
 
-// errReplaced: the local copy of a stream is not of the stream on NATS.
+// errReplaced means that the local copy of a stream is not a copy of the stream
+// on NATS.
 var errReplaced = errors.New("the local copy is built anew")
 
-// logMetadata is the metadata of a stream that names the log it is a part of.
+// logMetadata is the key of a stream's metadata that names its log.
 const logMetadata = "meup-log"
 
 const metaLog = "log"
 
-// logName returns the name of the log that a stream is a part of: for streams
-// without metadata, which were made before there was any, the time of their
-// making.
+// logName returns the name of the log that a stream belongs to. Streams without
+// metadata, which were created before it was introduced, use their creation
+// time.
 func logName(info *jetstream.StreamInfo) string {
 	if name := info.Config.Metadata[logMetadata]; name != "" {
 		return name
@@ -40,8 +41,8 @@ func logName(info *jetstream.StreamInfo) string {
 }
 
 // identifyLog compares the log on NATS with the local copy, before any stream
-// is followed. It makes the first stream if there is none, so that gateways
-// that start at the same time agree on the log's name.
+// is followed. It creates the first stream if it does not exist, so that
+// gateways that start concurrently agree on the log's name.
 func (j *Journal) identifyLog(ctx context.Context) error {
 	if !j.nc.IsConnected() {
 		return errDisconnected
@@ -75,13 +76,13 @@ func (j *Journal) identifyLog(ctx context.Context) error {
 		if _, err := j.streams[0].ensure(ctx); err != nil {
 			return err
 		}
-		return errAgain // another gateway may have made it
+		return errAgain // another gateway may have created it
 	}
 	j.logName = found
 	return j.replica.setLogName(found)
 }
 
-// findLog returns the name of the log on NATS; "" if there is none.
+// findLog returns the name of the log on NATS; "" if no stream exists.
 func (j *Journal) findLog(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*apiWait)
 	defer cancel()
@@ -97,8 +98,8 @@ func (j *Journal) findLog(ctx context.Context) (string, error) {
 	return name, list.Err()
 }
 
-// identify makes sure that this is the stream that the replica was made from,
-// and that it still has what was read of it.
+// identify checks that the replica was built from this stream, and that the
+// stream still has the messages that were read from it.
 func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error {
 	created := info.Created.UnixNano()
 	s.since.missing = time.Time{}
@@ -115,23 +116,26 @@ func (s *stream) identify(ctx context.Context, info *jetstream.StreamInfo) error
 	}
 	s.since.shorter = time.Time{}
 	switch {
-	case s.handedOf == 0:
-		// What the replica had when the journal was opened is not for the sink.
-		s.handedOf, s.handed = created, s.pos.seq
-	case s.handedOf != created:
-		s.handedOf, s.handed = created, 0
+	case s.sinkCreated == 0:
+		// The sink does not receive the entries that the replica had when the journal
+		// was opened.
+		s.sinkCreated, s.sinkSeq = created, s.pos.seq
+	case s.sinkCreated != created:
+		s.sinkCreated, s.sinkSeq = created, 0
 	}
 	s.setLogID()
 	return nil
 }
 
-// compare returns why the local copy of the stream is not good any more; "" if
-// it is. An error: not now, or not without the operator.
+// compare returns the reason why the local copy of the stream is invalid; "" if
+// it is valid. An error means that the comparison must be retried, or needs the
+// operator.
 func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, created int64) (why string, err error) {
 	st := info.State
 	replaced, shorter := s.pos.created != created, st.LastSeq < s.pos.seq
 	if st.Msgs == 0 {
-		// Retention leaves at least its own block, so this is no purge of ours.
+		// Retention keeps at least its own control block, so no gateway purged all of
+		// this.
 		if !s.j.acceptsLoss() {
 			return "", fmt.Errorf("%w: the stream is empty, the copy in %s has messages up to %d", errLost, s.j.replica.dir, s.pos.seq)
 		}
@@ -140,7 +144,7 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, create
 	switch {
 	case replaced:
 		return "the stream was deleted and made again", nil
-	case shorter && lasts(&s.since.shorter) < shorterWait: // a new leader may be behind for a moment
+	case shorter && elapsedSince(&s.since.shorter) < shorterWait: // a new leader may lag for a moment
 		return "", errShorter
 	case shorter:
 		return "the stream lost messages", s.publishEpoch(ctx, false)
@@ -152,8 +156,8 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, create
 	return "the stream lost messages and has others in their place", s.publishEpoch(ctx, false)
 }
 
-// hasLastRead reports whether the stream has the message that was read last,
-// or may have had it: retention has removed it then.
+// hasLastRead reports whether the stream has the last message that was read, or
+// may have had it before retention removed it.
 func (s *stream) hasLastRead(ctx context.Context) (bool, error) {
 	if s.pos.time == 0 {
 		return true, nil
@@ -172,8 +176,8 @@ func (s *stream) hasLastRead(ctx context.Context) (bool, error) {
 	return m.Time.UnixNano() == s.pos.time, nil
 }
 
-// acceptsLoss reports whether the operator has accepted what NATS has lost
-// before this start.
+// acceptsLoss reports whether the operator has accepted the loss of messages on
+// NATS before this start.
 func (j *Journal) acceptsLoss() bool {
 	select {
 	case <-j.complete:
@@ -183,7 +187,7 @@ func (j *Journal) acceptsLoss() bool {
 	}
 }
 
-// startOver has the replica built anew from the streams.
+// startOver requests that the replica is rebuilt from the streams.
 func (s *stream) startOver(why string) error {
 	s.announce = true
 	err := fmt.Errorf("%w: %s", errReplaced, why)
@@ -192,8 +196,8 @@ func (s *stream) startOver(why string) error {
 }
 
 // publishEpoch begins a new epoch of a stream that has lost messages, unless
-// another gateway has: an epoch that the local copy does not have. reset says
-// that no message before it counts.
+// another gateway has begun an epoch that the local copy does not have. reset
+// means that all earlier messages are void.
 func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*apiWait)
 	defer cancel()
@@ -222,7 +226,7 @@ func (s *stream) publishEpoch(ctx context.Context, reset bool) error {
 	return nil
 }
 
-// setLogID publishes the id of the logs in the stream.
+// setLogID publishes the id of the stream's logs.
 func (s *stream) setLogID() {
 	id := strconv.FormatInt(s.pos.created, 36)
 	if s.epoch != "" {
@@ -231,8 +235,9 @@ func (s *stream) setLogID() {
 	s.logID.Store(&id)
 }
 
-// LogID implements [journal.Journal]. It changes with all spaces of a stream:
-// the stream's time of making and its epoch, which all gateways see.
+// LogID implements [journal.Journal]. It consists of the stream's creation time
+// and epoch, which all gateways see. It changes for all spaces of a stream at
+// once.
 func (j *Journal) LogID(_ context.Context, space string) (string, error) {
 	_, done, err := j.replica.use()
 	if err != nil {
@@ -246,8 +251,8 @@ func (j *Journal) LogID(_ context.Context, space string) (string, error) {
 	return *id, nil
 }
 
-// announceReplaced passes on that the logs of the stream's spaces are other
-// ones than before. It is called by run, when the replica has the new ones.
+// announceReplaced notifies that the logs of the stream's spaces were replaced.
+// run calls it when the replica has the new logs.
 func (s *stream) announceReplaced() {
 	s.j.deliveries <- delivery{stream: s, seq: s.pos.seq, replaced: s.j.replaced.Load()}
 }

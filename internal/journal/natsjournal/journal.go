@@ -21,11 +21,11 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
-// catchUpStreams is how many streams are read from behind at the same time.
+// catchUpStreams is the maximum number of streams that catch up concurrently.
 const catchUpStreams = 4
 
-// deliveryQueue is how many batches wait for the sink; beyond that the streams
-// wait.
+// deliveryQueue is the number of batches that can wait for the sink; when it is
+// full the streams wait.
 const deliveryQueue = 64
 
 // Journal is the log on JetStream. It implements [journal.Journal].
@@ -33,7 +33,7 @@ type Journal struct {
 	opts    Options
 	log     *slog.Logger
 	names   names
-	gateway string // random, one a process
+	gateway string // random, one per process
 
 	nc      *nats.Conn
 	ownConn bool
@@ -44,17 +44,17 @@ type Journal struct {
 	replicas   replicas
 	sink       atomic.Pointer[journal.Sink]
 	replaced   atomic.Pointer[journal.Replaced]
-	logName    string // of the log on NATS; set before any stream is followed
+	logName    string // name of the log on NATS; set before any stream is followed
 	deliveries chan delivery
-	counter    atomic.Uint64 // of blocks
+	counter    atomic.Uint64 // used for the ids of blocks
 
-	catchUp  chan struct{} // a place for each stream that reads from behind
+	catchUp  chan struct{} // semaphore of the streams that catch up
 	repairs  chan repair
-	hopeless chan error // why the journal will never be ready
+	fatal    chan error // the error because of which the journal will never be ready
 	retainer retainer
 	auditor  *auditor
 
-	life context.Context // ends when Close has waited for every Append
+	life context.Context // ends after Close has waited for every Append
 	end  context.CancelFunc
 
 	appending, publishing  sync.WaitGroup
@@ -64,13 +64,13 @@ type Journal struct {
 	mu        sync.Mutex
 	closed    bool
 	downSince time.Time        // zero while there is a connection
-	behind    map[*stream]bool // those that have not caught up since the replica was opened
-	complete  chan struct{}    // closed when behind is empty
+	lagging   map[*stream]bool // streams that have not caught up since the replica was opened
+	complete  chan struct{}    // closed when lagging is empty
 }
 
 // Open opens the log and returns when this gateway has read all of it. While
-// NATS cannot be reached it waits, until ctx ends. Err: options that cannot
-// be, streams of somebody else, or what stood in the way when ctx ended.
+// NATS is unreachable it waits, until ctx ends. Err: invalid options, streams
+// of another application, or the last failure when ctx ended.
 func Open(ctx context.Context, o Options) (*Journal, error) {
 	j, err := open(o)
 	if err != nil {
@@ -79,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	select {
 	case <-j.complete:
 		return j, nil
-	case err = <-j.hopeless:
+	case err = <-j.fatal:
 	case <-ctx.Done():
 		err = errors.Join(ctx.Err(), j.Ready())
 	}
@@ -98,9 +98,9 @@ func open(o Options) (*Journal, error) {
 		deliveries: make(chan delivery, deliveryQueue),
 		catchUp:    make(chan struct{}, catchUpStreams),
 		repairs:    make(chan repair, 1),
-		hopeless:   make(chan error, 1),
+		fatal:      make(chan error, 1),
 		complete:   make(chan struct{}),
-		behind:     make(map[*stream]bool),
+		lagging:    make(map[*stream]bool),
 		replicas:   replicas{n: o.Replicas},
 	}
 	if j.nc == nil {
@@ -113,21 +113,21 @@ func open(o Options) (*Journal, error) {
 		j.replica, err = openReplica(o.ReplicaDir, o.Logger)
 	}
 	if err != nil {
-		j.hangUp()
+		j.closeConn()
 		return nil, err
 	}
 	j.start()
 	return j, nil
 }
 
-// start makes the streams and everything that runs.
+// start creates the streams and starts all goroutines.
 func (j *Journal) start() {
 	j.life, j.end = context.WithCancel(context.Background())
 	j.retainer.init()
 	for i := range j.opts.streams {
 		s := newStream(j, i)
 		j.streams = append(j.streams, s)
-		j.behind[s] = true
+		j.lagging[s] = true
 	}
 	j.answering.Go(j.deliver)
 	j.supervising.Go(j.supervise)
@@ -139,7 +139,7 @@ func (j *Journal) start() {
 	}
 }
 
-// Close implements [journal.Journal]: it waits for every Append, at most for
+// Close implements [journal.Journal]. It waits for every Append, at most until
 // their timeout.
 func (j *Journal) Close() error {
 	j.mu.Lock()
@@ -156,20 +156,20 @@ func (j *Journal) Close() error {
 	close(j.deliveries)
 	j.answering.Wait()
 	err := j.replica.close()
-	j.hangUp()
+	j.closeConn()
 	if err != nil {
 		return fmt.Errorf("close replica: %w", err)
 	}
 	return nil
 }
 
-func (j *Journal) hangUp() {
+func (j *Journal) closeConn() {
 	if j.ownConn {
 		j.nc.Close()
 	}
 }
 
-// Conn returns the connection, for the cluster to share.
+// Conn returns the connection, so that the cluster can share it.
 func (j *Journal) Conn() *nats.Conn { return j.nc }
 
 // Follow implements [journal.Journal].
@@ -188,7 +188,7 @@ func (j *Journal) Ready() error {
 
 func (j *Journal) notReady() error {
 	j.mu.Lock()
-	closed, behind := j.closed, len(j.behind)
+	closed, behind := j.closed, len(j.lagging)
 	j.mu.Unlock()
 	if closed {
 		return errClosed
@@ -213,8 +213,8 @@ func (j *Journal) notReady() error {
 	return catchingUp
 }
 
-// enter lets an Append or Barrier begin, which ends with appending.Done.
-func (j *Journal) enter(space string) error {
+// startCall registers an Append or Barrier, which ends with appending.Done.
+func (j *Journal) startCall(space string) error {
 	if space == "" {
 		return errors.New("the space has no name")
 	}
@@ -224,21 +224,21 @@ func (j *Journal) enter(space string) error {
 	case j.closed:
 		return unavailable(errClosed)
 	case !j.downSince.IsZero() && time.Since(j.downSince) > j.opts.AppendTimeout && !j.nc.IsConnected():
-		return unavailable(errDisconnected) // it would wait in vain
+		return unavailable(errDisconnected) // it would only time out
 	}
 	j.appending.Add(1)
 	return nil
 }
 
-// caughtUp notes that a stream has been read to its end.
-func (j *Journal) caughtUp(s *stream) {
+// markCaughtUp records that a stream has been read to its end.
+func (j *Journal) markCaughtUp(s *stream) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.behind[s] {
+	if !j.lagging[s] {
 		return
 	}
-	delete(j.behind, s)
-	if len(j.behind) > 0 {
+	delete(j.lagging, s)
+	if len(j.lagging) > 0 {
 		return
 	}
 	j.replica.complete()
@@ -249,44 +249,44 @@ func (j *Journal) caughtUp(s *stream) {
 	}
 }
 
-// fallBehind notes that the replica has to be filled again.
-func (j *Journal) fallBehind() {
+// markBehind records that the replica has to be filled again.
+func (j *Journal) markBehind() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, s := range j.streams {
-		j.behind[s] = true
+		j.lagging[s] = true
 		s.setHealth(errCatchingUp)
 	}
 }
 
-// giveUp ends an Open that waits in vain.
-func (j *Journal) giveUp(err error) {
+// failOpen ends an Open that cannot succeed.
+func (j *Journal) failOpen(err error) {
 	select {
-	case j.hopeless <- err:
+	case j.fatal <- err:
 	default:
 	}
 }
 
-// nextID names a block, among all gateways and for good.
+// nextID returns an id for a block that is unique among all gateways, forever.
 func (j *Journal) nextID() string {
 	return j.gateway + "." + strconv.FormatUint(j.counter.Add(1), 10)
 }
 
-// isOurs reports whether this process gave a block its name.
+// isOurs reports whether this process created a block's id.
 func (j *Journal) isOurs(id string) bool {
 	own, ok := strings.CutPrefix(id, j.gateway)
 	return ok && strings.HasPrefix(own, ".")
 }
 
-// committed tells of a block of ours that was applied.
-func (j *Journal) committed(f *flight) {
+// onCommitted reports an applied block of this process to OnCommit.
+func (j *Journal) onCommitted(f *inflight) {
 	if j.opts.OnCommit != nil {
 		j.opts.OnCommit(f.drafts, f.bytes, time.Since(f.since))
 	}
 }
 
-// warnReplicas says once what a log with fewer replicas than asked for is
-// worth.
+// warnReplicas logs once which guarantees a log with fewer replicas than
+// configured gives.
 func (j *Journal) warnReplicas(n int, err error) {
 	j.warned.Do(func() {
 		promise := "an acknowledged envelope survives as long as that server's disk, and a power cut only if it runs with sync_interval: always; while it is away nothing can be sent"

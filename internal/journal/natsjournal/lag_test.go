@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lines are the proxies between the last server of a cluster and each of the
+// lines holds the proxies between the last server of a cluster and each of the
 // others, by the index of the other.
 type lines [2][]*proxy
 
@@ -19,8 +19,8 @@ func (l lines) delay(node int, d time.Duration) {
 	}
 }
 
-// startClusterWithLines starts three servers of which the last one reaches the
-// others, and is reached, through proxies.
+// startClusterWithLines starts three servers, with proxies between the last one
+// and the others, in both directions.
 func startClusterWithLines(t *testing.T) ([]*natsServer, lines) {
 	t.Helper()
 	var l lines
@@ -35,7 +35,7 @@ func startClusterWithLines(t *testing.T) ([]*natsServer, lines) {
 			last.Routes = append(last.Routes, out.route())
 			n.opts.Routes = append(direct[:2:2], in.route())
 		}
-		last.Cluster.Advertise = "127.0.0.1:1" // nothing but the proxies leads there
+		last.Cluster.Advertise = "127.0.0.1:1" // only the proxies lead there
 		for _, n := range nodes {
 			n.opts.Cluster.PoolSize = -1
 		}
@@ -43,8 +43,8 @@ func startClusterWithLines(t *testing.T) ([]*natsServer, lines) {
 	return nodes, l
 }
 
-// A consumer on a server that lags behind the leader has nothing pending,
-// while the leader has more. That is no proof that anything was removed.
+// A consumer on a server that lags has nothing pending, while
+// the leader has more. That does not prove that messages were removed.
 func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 	nodes, lines := startClusterWithLines(t)
 	three := func(o *Options) { o.Replicas = 3; o.streams = 1; o.AppendTimeout = 20 * time.Second }
@@ -78,9 +78,9 @@ func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 }
 
 // leadStreamApart moves the leader of the journal's first stream until one of
-// the first two servers leads it and another one leads the cluster: what the
-// last server learns of the cluster does not wait behind the messages of the
-// stream then. It returns the index of the stream's leader.
+// the first two servers leads it and another one leads the cluster. The last
+// server's cluster updates then do not wait for the messages of the stream. It
+// returns the index of the stream's leader.
 func leadStreamApart(t *testing.T, nodes []*natsServer, j *Journal) int {
 	t.Helper()
 	leader := -1
@@ -99,8 +99,8 @@ func leadStreamApart(t *testing.T, nodes []*natsServer, j *Journal) int {
 	return leader
 }
 
-// feedServers is a log handler that collects which servers deliver to a
-// journal, one after the other.
+// feedServers is a log handler that collects the servers that deliver to a
+// journal, in order.
 type feedServers struct {
 	slog.Handler
 	got chan string
@@ -123,7 +123,7 @@ func (h feedServers) WithAttrs(list []slog.Attr) slog.Handler {
 }
 
 // The server that delivers a stream to a gateway is cut off: the gateway's
-// readers go on from another server. How long that takes is logged.
+// readers continue from another server. The time that takes is logged.
 func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
 	nodes, lines := startClusterWithLines(t)
 	three := func(o *Options) { o.Replicas = 3; o.streams = 1; o.AppendTimeout = 20 * time.Second }

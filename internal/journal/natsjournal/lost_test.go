@@ -34,7 +34,7 @@ func logIDOf(t *testing.T, j *Journal, space string) string {
 	return id
 }
 
-// kept returns the copies that were put aside in a replica's folder.
+// kept returns the copies that were set aside in a replica's folder.
 func kept(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "db.replaced-*"))
@@ -44,7 +44,7 @@ func kept(t *testing.T, dir string) []string {
 	return names
 }
 
-// remake deletes the stream of a space and makes it again, with an entry.
+// remake deletes the stream of a space and recreates it with an entry.
 func remake(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	t.Helper()
 	s := j.streams[j.names.bucket(space)]
@@ -59,8 +59,8 @@ func remake(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	}
 }
 
-// The stream was deleted and a new one was written, while the gateway ran
-// or before it did.
+// The stream was deleted and recreated, either while the gateway ran or before
+// it started.
 func TestStreamReplaced(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestStreamReplaced(t *testing.T) {
 	}
 }
 
-// NATS came back without the last messages. Gateways that had read them, one
-// that had not and one that starts later agree on a new id.
+// NATS restarts without the last messages. Gateways that have read them, one
+// that has not and one that starts later agree on a new id.
 func TestStreamLostItsTail(t *testing.T) {
 	for name, overwritten := range map[string]bool{"shorter": false, "overwritten": true} {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +172,8 @@ func backup(t *testing.T, n *natsServer) string {
 	return dir
 }
 
-// The stream is gone or empty while the local copy has entries: the operator
-// has to decide, and the copy is not touched before.
+// The stream is missing or empty while the local copy has entries: an operator
+// has to decide, and until then the copy is not changed.
 func TestStreamLost_OperatorDecides(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(t *testing.T, j *Journal, s *stream){
@@ -219,7 +219,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			if got := content(t, j, "lab"); len(got) != 1 || len(kept(t, dir)) != 1 {
 				t.Errorf("after the loss was accepted: %q, kept %q", got, kept(t, dir))
 			}
-			// The decision at one gateway is good for the others.
+			// The decision at one gateway also applies to the others.
 			eventually(t, "the other gateway follows", func() bool { return replaced.Load() == 1 && b.Ready() == nil })
 			agree(t, "lab", 1, []*Journal{j, b})
 			if id := logIDOf(t, j, "lab"); id == before || id != logIDOf(t, b, "lab") {

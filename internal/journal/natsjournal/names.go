@@ -8,16 +8,16 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
-// names builds and reads the names that the log has on NATS.
+// names encodes and decodes the names of streams and subjects on NATS.
 type names struct {
 	prefix  string // as in Options
 	streams int
 }
 
-// bucket returns which stream holds the space.
+// bucket returns the index of the stream that has the space.
 func (n names) bucket(space string) int {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(space)) // memory does not fail
+	_, _ = h.Write([]byte(space)) // a write to memory does not fail
 	return int(h.Sum32() % uint32(n.streams))
 }
 
@@ -37,12 +37,12 @@ func (n names) all(index int) string { return n.root(index) + ">" }
 // purged.
 const stateSuffix = ".state"
 
-// epoch returns where a stream's epochs begin: meup.07.%epoch, which is no
-// encoded name of a space.
+// epoch returns the subject of a stream's epochs: meup.07.%epoch, which is
+// never the encoded name of a space.
 func (n names) epoch(index int) string { return n.root(index) + "%epoch" }
 
-// subject returns where the blocks of a space are published: meup.07.lab, or
-// meup.07.lab.state for those with a state entry.
+// subject returns the subject of the blocks of a space: meup.07.lab, or
+// meup.07.lab.state for blocks with a state entry.
 func (n names) subject(space string, state bool) string {
 	s := n.root(n.bucket(space)) + natsconn.EncodeToken(space)
 	if state {
@@ -51,7 +51,7 @@ func (n names) subject(space string, state bool) string {
 	return s
 }
 
-// space reads the space out of a subject of a stream.
+// space decodes the space from a subject of a stream.
 func (n names) space(index int, subject string) (string, bool) {
 	token, ok := strings.CutPrefix(subject, n.root(index))
 	if !ok {

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// natsServer is one NATS server of a test. It can be stopped and started
-// again, at the same address, with the same files.
+// natsServer is a NATS server of a test. It can be stopped and restarted, at
+// the same address, with the same files.
 type natsServer struct {
 	t    *testing.T
 	opts *server.Options
@@ -67,12 +67,12 @@ func (n *natsServer) stop() {
 
 func (n *natsServer) url() string { return fmt.Sprintf("nats://127.0.0.1:%d", n.opts.Port) }
 
-// testLog writes what the code logs to the test's output.
+// testLog returns a logger that writes to the test's output.
 func testLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// openTest opens a journal with few streams, which start faster.
+// openTest opens a journal with few streams, which starts faster.
 func openTest(t *testing.T, url string, change func(*Options)) *Journal {
 	t.Helper()
 	o := Options{
@@ -99,7 +99,7 @@ func closeTest(t *testing.T, j *Journal) {
 	}
 }
 
-// chat is a draft that everybody may send.
+// chat returns a draft that every participant may send.
 func chat(id, from string) journal.Draft {
 	return journal.Draft{
 		CheckedAtStateSeq: 1 << 52, // newer than any state entry
@@ -110,14 +110,14 @@ func chat(id, from string) journal.Draft {
 	}
 }
 
-// grant is a state draft that was checked against basis.
+// grant returns a state draft that was checked against basis.
 func grant(id string, basis protocol.Seq) journal.Draft {
 	d := chat(id, "alice")
 	d.Envelope.Kind, d.State, d.CheckedAtStateSeq = protocol.KindCapabilityGrant, true, basis
 	return d
 }
 
-// mustAppend appends and returns the Seqs; every draft has to be new.
+// mustAppend appends drafts, all of which must be new, and returns their Seqs.
 func mustAppend(t *testing.T, j *Journal, space string, drafts ...journal.Draft) []protocol.Seq {
 	t.Helper()
 	var seqs []protocol.Seq

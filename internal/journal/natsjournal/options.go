@@ -18,16 +18,16 @@ const (
 	DefaultRetainEvery   = time.Minute
 )
 
-// streamCount is part of the format: it decides which stream holds a space.
+// streamCount is part of the format: it decides which stream has a space.
 const streamCount = 64
 
-// Options say where the log is and what is kept of it. The zero value is a log
-// on a NATS at its default address, one replica, everything kept.
+// Options configures a log. The zero value is a log on NATS at its default
+// address, with one replica and without retention limits.
 type Options struct {
-	// Conn is the connection to use; the caller closes it, after the journal.
-	// Without it the journal makes its own, with natsconn.Connect.
+	// Conn is the connection to use; the caller closes it, after the journal. If
+	// it is nil, the journal connects with natsconn.Connect.
 	Conn *nats.Conn
-	// URL is where NATS is, if Conn is nil; several are separated by commas.
+	// URL is the address of NATS, if Conn is nil; several are separated by commas.
 	URL string
 	// NATS are further options for a connection to URL.
 	NATS []nats.Option
@@ -35,19 +35,19 @@ type Options struct {
 	// Prefix begins the names of the streams (upper case, MEUP_00) and of
 	// their subjects (lower case, meup.00.lab). Letters, digits, '-' and '_'.
 	Prefix string
-	// Replicas of every stream: 1 (also for 0) to 5. A NATS that cannot hold so
-	// many gets fewer, with a warning.
+	// Replicas of every stream: 1 (also for 0) to 5. If NATS cannot host that
+	// many, streams have fewer, with a warning.
 	Replicas int
 
-	// ReplicaDir is the folder of the local replica, which no other process
-	// may use. Empty: a temporary one, removed by Close.
+	// ReplicaDir is the folder of the local replica, which no other process may
+	// use. Empty: a temporary one, which Close removes.
 	ReplicaDir string
 
-	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
-	// an error otherwise.
+	// AcceptLoss opens a log that lacks entries which it once acknowledged. That
+	// is an error otherwise.
 	AcceptLoss bool
 
-	// Retention says what is kept; all gateways should agree.
+	// Retention bounds the size of the log; all gateways should agree.
 	Retention journal.Retention
 	// RetainEvery is the pause between two rounds of retention.
 	RetainEvery time.Duration
@@ -55,25 +55,25 @@ type Options struct {
 	// AppendTimeout bounds how long Append waits for NATS.
 	AppendTimeout time.Duration
 
-	// Now is the clock by which entries grow old, as far as a
-	// [journal.RetentionClock] follows it; nil: time.Now.
+	// Now is the clock that determines the age of entries, within the limits of
+	// [journal.RetentionClock]; nil: time.Now.
 	Now func() time.Time
-	// Logger is told of what an operator must know; nil: nobody.
+	// Logger receives warnings and errors for operators; nil: discarded.
 	Logger *slog.Logger
-	// OnCommit, if set, is called for each block that this gateway appended:
-	// how many drafts and bytes it had and how long it took to be applied. It
-	// must not block.
+	// OnCommit, if set, is called for each block that this gateway appended, with
+	// its number of drafts and bytes, and the time until it was applied. It must
+	// not block.
 	OnCommit func(drafts, bytes int, took time.Duration)
 
-	streams     int // tests make fewer of them
+	streams     int // fewer in tests
 	auditEvery  time.Duration
 	verifyAgain time.Duration
-	// copyOf makes the journal a second copy of a log: it makes no streams, and
+	// copyOf makes the journal a second copy of a log: it creates no streams, and
 	// neither retains nor compares anything.
 	copyOf string
 }
 
-// withDefaults returns the options with nothing left open.
+// withDefaults validates the options and sets the defaults.
 func (o Options) withDefaults() (Options, error) {
 	if o.Prefix == "" {
 		o.Prefix = DefaultPrefix

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// proxy forwards TCP connections to an address. It delays what it forwards,
-// and cuts the connections on demand.
+// proxy forwards TCP connections to an address. It delays the data, and closes
+// the connections on demand.
 type proxy struct {
 	listener net.Listener
 	target   string
@@ -73,8 +73,8 @@ func (p *proxy) serve(in net.Conn) {
 	p.mu.Unlock()
 }
 
-// forward copies until either side ends. What is read waits in a queue for as
-// long as the delay says.
+// forward copies until either side ends. Data waits in a queue for the current
+// delay.
 func (p *proxy) forward(from, to net.Conn) {
 	type chunk struct {
 		data []byte

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// ackWait is how long NATS has to answer before the block is sent again,
-	// under the same id: JetStream keeps it once.
+	// ackWait is the time that NATS has to respond before the block is sent again,
+	// under the same id: JetStream stores it once.
 	ackWait = time.Second
-	// retryWait is the pause after a refusal.
+	// retryWait is the pause after a rejection.
 	retryWait = 50 * time.Millisecond
-	// applyWait is how long a block that JetStream has may take to come back
-	// before the stream is asked whether it is being followed at all.
+	// applyWait is the time that a stored block may take to come back before
+	// publish requests a check of the stream.
 	applyWait = time.Second
 )
 
-// Reasons why nothing is published. Append returns them inside ErrUnavailable.
+// Reasons why nothing is published. Append wraps them in ErrUnavailable.
 var (
 	errDisconnected = errors.New("not connected to NATS")
 	errClosed       = errors.New("the log is closed")
@@ -36,20 +36,20 @@ func unavailable(reason error) error {
 	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
 }
 
-// outcomeUnknown is the error of a draft that may have been appended.
+// outcomeUnknown returns the error of a draft that may have been appended.
 func outcomeUnknown(reason error) error {
 	return fmt.Errorf("%w: %w", journal.ErrOutcomeUnknown, reason)
 }
 
-// publish sends a block until it is known what became of it, or the time is
-// up. It runs in a goroutine of its own and ends with landed.
-func (s *stream) publish(f *flight) {
+// publish sends a block until its outcome is known, or the time is up. It runs
+// in a goroutine of its own and ends with onPublished.
+func (s *stream) publish(f *inflight) {
 	defer s.j.publishing.Done()
-	defer s.commit.landed(f)
+	defer s.commit.onPublished(f)
 	ctx, cancel := context.WithTimeout(s.j.life, s.j.opts.AppendTimeout)
 	defer cancel()
 	reason := s.deliverBlock(ctx, f)
-	if late := s.commit.take(f.id); late != nil {
+	if late := s.commit.remove(f.id); late != nil {
 		if late.unknown {
 			late.refuse(outcomeUnknown(reason))
 		} else {
@@ -59,7 +59,7 @@ func (s *stream) publish(f *flight) {
 }
 
 // deliverBlock returns when the block has been applied (nil) or when ctx ends.
-func (s *stream) deliverBlock(ctx context.Context, f *flight) error {
+func (s *stream) deliverBlock(ctx context.Context, f *inflight) error {
 	for {
 		data := s.commit.beginSend(f, s.j.blockLimit())
 		if data == nil {
@@ -71,7 +71,7 @@ func (s *stream) deliverBlock(ctx context.Context, f *flight) error {
 			return s.awaitApplied(ctx, f)
 		}
 		select {
-		case <-f.settled: // it was the answer that got lost
+		case <-f.done: // only the acknowledgment was lost
 			return nil
 		case <-ctx.Done():
 			return err
@@ -80,14 +80,13 @@ func (s *stream) deliverBlock(ctx context.Context, f *flight) error {
 	}
 }
 
-// send publishes a block once. nil: the stream has it.
-func (s *stream) send(ctx context.Context, f *flight, data []byte) error {
+// send publishes a block once. It returns nil if the stream has stored it.
+func (s *stream) send(ctx context.Context, f *inflight, data []byte) error {
 	if !s.j.nc.IsConnected() {
 		return errDisconnected
 	}
 	if !s.following.Load() {
-		// The answer would not come. This gateway is behind; another one may
-		// not be.
+		// No result would arrive, because this gateway lags; another one may not.
 		return errBehind
 	}
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
@@ -98,7 +97,7 @@ func (s *stream) send(ctx context.Context, f *flight, data []byte) error {
 	if err == nil {
 		return nil
 	}
-	s.poke()
+	s.requestCheck()
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return errNoAnswer
 	}
@@ -106,7 +105,7 @@ func (s *stream) send(ctx context.Context, f *flight, data []byte) error {
 }
 
 // isRefused reports whether an error of send proves that the stream did not
-// take the block and will not.
+// store the block and will not.
 func isRefused(err error) bool {
 	for _, refusal := range []error{
 		errDisconnected, errBehind,
@@ -116,7 +115,7 @@ func isRefused(err error) bool {
 			return true
 		}
 	}
-	// Codes that a leader answers with before it asks the other servers.
+	// Codes that a leader returns before it contacts the other servers.
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
 		return false
@@ -128,17 +127,17 @@ func isRefused(err error) bool {
 	return false
 }
 
-// awaitApplied waits until the follower has applied a block that the stream
-// has.
-func (s *stream) awaitApplied(ctx context.Context, f *flight) error {
+// awaitApplied waits until this gateway has applied a block that the stream has
+// stored.
+func (s *stream) awaitApplied(ctx context.Context, f *inflight) error {
 	for {
 		select {
-		case <-f.settled:
+		case <-f.done:
 			return nil
 		case <-ctx.Done():
 			return errNoAnswer
 		case <-time.After(applyWait):
-			s.poke()
+			s.requestCheck()
 		}
 	}
 }

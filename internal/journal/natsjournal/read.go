@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Range implements [journal.Journal]. It reads the replica, also while NATS is
-// away.
+// Range implements [journal.Journal]. It reads the replica, even while NATS is
+// unreachable.
 func (j *Journal) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
 		db, done, err := j.replica.use()
@@ -67,8 +67,8 @@ func (j *Journal) Bounds(ctx context.Context, space string) (oldest, newest prot
 	if err != nil || oldest >= floor {
 		return oldest, newest, err
 	}
-	// A replica that was made anew after a purge never had what was trimmed:
-	// the database takes an old state entry for the oldest.
+	// A replica that was rebuilt after a purge never had the trimmed entries, so
+	// the database would return an old state entry as the oldest.
 	oldest = floor
 	for e, err := range db.Range(ctx, space, journal.Query{After: floor - 1, Limit: 1}) {
 		if err != nil {
@@ -79,7 +79,7 @@ func (j *Journal) Bounds(ctx context.Context, space string) (oldest, newest prot
 	return oldest, max(newest, floor-1), nil
 }
 
-// A floor is the Seq below which a space was trimmed.
+// metaFloor returns the key of the Seq below which a space was trimmed.
 func metaFloor(space string) string { return "floor/" + space }
 
 func appendFloor(seq protocol.Seq) []byte { return binary.AppendUvarint(nil, uint64(seq)) }

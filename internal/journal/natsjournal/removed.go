@@ -8,19 +8,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// errUnproven stops a stream. It goes on when its leader confirms that the
-// missing messages were removed, or when a feed delivers them.
+// errUnproven stops a stream. The stream continues when its leader confirms
+// that the missing messages were removed, or when a feed delivers them.
 var errUnproven = errors.New("messages are missing that the stream has, or may have")
 
 // proveRemoved returns nil if the stream has no message from sequence from up
-// to (exclusive) to. It believes the leader alone: a consumer runs on any
-// server that has the stream, and what that server lacks may only be late.
+// to (exclusive) to. It trusts only the leader: a consumer runs on any server
+// with the stream, and that server may merely lag.
 func (s *stream) proveRemoved(ctx context.Context, from, to uint64) error {
 	if from >= to || to <= s.first {
 		return nil
 	}
-	// One answer proves it: the leader has the message that it returns, hence
-	// had everything before it.
+	// One response proves it: the leader has the message that it returns, and
+	// therefore received everything before it.
 	next, err := s.getMsg(ctx, from, jetstream.WithGetMsgSubject(s.j.names.all(s.index)))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
@@ -33,9 +33,8 @@ func (s *stream) proveRemoved(ctx context.Context, from, to uint64) error {
 	return nil
 }
 
-// lastStored returns the sequence of the last message that the leader has, 0
-// if it has none. The stream's last sequence is greater if its last messages
-// were deleted.
+// lastStored returns the sequence of the last message that the leader has, or
+// 0. The stream's last sequence is greater if its last messages were deleted.
 func (s *stream) lastStored(ctx context.Context, handle jetstream.Stream) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()

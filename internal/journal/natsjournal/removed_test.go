@@ -7,8 +7,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// A gap in what is delivered is passed only if the stream proves that the
-// messages were removed.
+// A gap in the delivered messages is skipped only if the stream proves that
+// they were removed.
 func TestProveRemoved(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
@@ -53,8 +53,8 @@ func TestProveRemoved(t *testing.T) {
 		t.Errorf("last stored message %d, %v", last, err)
 	}
 
-	// A gateway that reads it all anew ends at 5, and what follows on 6 it
-	// takes in.
+	// A gateway that reads the whole stream again ends at 5, and then applies the
+	// message after 6.
 	b := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	mustAppend(t, b, "lab", chat("g", "alice"))
 	if got := content(t, b, "lab"); len(got) != 3 {
@@ -63,7 +63,7 @@ func TestProveRemoved(t *testing.T) {
 }
 
 // A feed that misses messages which the stream has stops there.
-func TestTake_UnprovenGap(t *testing.T) {
+func TestApplyContiguous_UnprovenGap(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	for _, id := range []string{"a", "b", "c"} {
@@ -74,7 +74,7 @@ func TestTake_UnprovenGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	probe := &stream{j: j, handle: handle, pos: position{seq: 1}}
-	if err := probe.take(t.Context(), []item{{seq: 3}}); !errors.Is(err, errUnproven) || probe.pos.seq != 1 {
+	if err := probe.applyContiguous(t.Context(), []item{{seq: 3}}); !errors.Is(err, errUnproven) || probe.pos.seq != 1 {
 		t.Errorf("position %d, %v", probe.pos.seq, err)
 	}
 }

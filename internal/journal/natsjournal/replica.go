@@ -16,37 +16,38 @@ import (
 	"github.com/meup-protocol/meup/internal/journal/entrydb"
 )
 
-// ErrReplicaInUse: another process has the folder of the replica.
+// ErrReplicaInUse means that another process uses the folder of the replica.
 var ErrReplicaInUse = errors.New("in use by another process")
 
-// replica is the local copy of the log. It can be wiped and filled again at
-// any time; while it is not complete, nobody but the streams may read it.
+// replica is the local copy of the log. It can be wiped and rebuilt at any
+// time; until it is complete, only the streams may read it.
 type replica struct {
 	dir  string
-	temp bool // remove dir at the end
+	temp bool // remove dir on close
 	lock io.Closer
 	log  *slog.Logger
 
 	mu     sync.Mutex
 	db     *entrydb.DB
-	whole  chan struct{} // closed when every stream has caught up once since db was opened
+	filled chan struct{} // closed when every stream has caught up once since db was opened
 	users  int
-	vacant *sync.Cond // users is 0
+	idle   *sync.Cond // signaled when users is 0
 }
 
 var errReplaying = errors.New("the log is being read from NATS")
 
-// replicaFormat is stored in the replica; one of another format is made anew.
-// It also changes with the encoding of entries: digests cover that.
+// replicaFormat is stored in the replica; a replica of another format is
+// rebuilt. It also changes with the encoding of entries, because digests cover
+// that.
 const replicaFormat = "4"
 
 const metaFormat = "format"
 
-// openReplica opens the replica in dir, or a temporary one. What cannot be
-// read is thrown away. Err: the folder is in use or cannot be written.
+// openReplica opens the replica in dir, or a temporary one. A replica that
+// cannot be read is deleted. Err: the folder is in use or cannot be written.
 func openReplica(dir string, log *slog.Logger) (*replica, error) {
-	r := &replica{dir: dir, log: log, whole: make(chan struct{})}
-	r.vacant = sync.NewCond(&r.mu)
+	r := &replica{dir: dir, log: log, filled: make(chan struct{})}
+	r.idle = sync.NewCond(&r.mu)
 	if dir == "" {
 		temp, err := os.MkdirTemp("", "meup-replica-")
 		if err != nil {
@@ -57,13 +58,14 @@ func openReplica(dir string, log *slog.Logger) (*replica, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the replica's folder: %w", err)
 	}
-	// Without this, the lock of a second gateway would look like damage.
+	// Without this lock, the database lock of another gateway would look like
+	// damage.
 	lock, err := vfs.Default.Lock(filepath.Join(r.dir, "replica.lock"))
 	if err != nil {
 		return nil, fmt.Errorf("replica in %s: %w: %w", r.dir, ErrReplicaInUse, err)
 	}
 	r.lock = lock
-	_ = os.RemoveAll(r.secondDir()) // of a run that was killed; tried again before the next one
+	_ = os.RemoveAll(r.secondDir()) // left by a killed process; the next verification tries again
 	if err := r.open(); err != nil {
 		log.Warn("replica cannot be read and is made again from NATS", "folder", r.dir, "error", err)
 		if err := r.wipe(); err != nil {
@@ -111,32 +113,32 @@ func checkFormat(db *entrydb.DB) error {
 	return b.Commit(true)
 }
 
-// use returns the database to a reader, who calls done when it is finished
-// with it. Err: ErrUnavailable while the replica is not complete.
+// use returns the database to a reader, which calls done when it is finished.
+// Err: ErrUnavailable until the replica is complete.
 func (r *replica) use() (db *entrydb.DB, done func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.db == nil || !r.isWhole() {
+	if r.db == nil || !r.isFilled() {
 		return nil, nil, unavailable(errReplaying)
 	}
 	r.users++
-	return r.db, r.leave, nil
+	return r.db, r.release, nil
 }
 
-func (r *replica) leave() {
+func (r *replica) release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.users--; r.users == 0 {
-		r.vacant.Broadcast()
+		r.idle.Broadcast()
 	}
 }
 
-// complete lets readers in.
+// complete admits readers.
 func (r *replica) complete() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.isWhole() {
-		close(r.whole)
+	if !r.isFilled() {
+		close(r.filled)
 	}
 }
 
@@ -144,44 +146,44 @@ func (r *replica) complete() {
 func (r *replica) completed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.whole
+	return r.filled
 }
 
-func (r *replica) isWhole() bool {
+func (r *replica) isFilled() bool {
 	select {
-	case <-r.whole:
+	case <-r.filled:
 		return true
 	default:
 		return false
 	}
 }
 
-// reset notes that the replica is not complete.
+// reset marks the replica as incomplete.
 func (r *replica) reset() {
-	if r.isWhole() {
-		r.whole = make(chan struct{})
+	if r.isFilled() {
+		r.filled = make(chan struct{})
 	}
 }
 
-// withdraw lets no reader in and waits for those that are there. The streams
-// must not use the database any more.
-func (r *replica) withdraw() *entrydb.DB {
+// drainReaders admits no more readers and waits for the current ones. The
+// streams must have stopped using the database.
+func (r *replica) drainReaders() *entrydb.DB {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reset()
 	for r.users > 0 {
-		r.vacant.Wait()
+		r.idle.Wait()
 	}
 	return r.db
 }
 
-// wipe makes an empty database in the place of one that cannot be read.
+// wipe replaces a database that cannot be read with an empty one.
 func (r *replica) wipe() error {
 	return r.renew(func() error { return os.RemoveAll(r.path()) })
 }
 
-// setAside renames the database, which is good but of a log that NATS does not
-// have any more, and makes an empty one. It returns the new name.
+// setAside renames the database, which is intact but a copy of a log that NATS
+// no longer has, and creates an empty one. It returns the new name.
 func (r *replica) setAside(now time.Time) (string, error) {
 	name := r.path() + ".replaced-" + now.UTC().Format("20060102T150405.000Z")
 	return name, r.renew(func() error {
@@ -192,8 +194,8 @@ func (r *replica) setAside(now time.Time) (string, error) {
 	})
 }
 
-// logName returns which log the replica is a copy of, if any, and whether it
-// has entries.
+// logName returns the name of the log that the replica is a copy of, if any,
+// and whether it has entries.
 func (r *replica) logName() (name string, hasEntries bool, err error) {
 	data, err := r.db.Meta(metaLog)
 	if err != nil {
@@ -210,8 +212,8 @@ func (r *replica) setLogName(name string) error {
 }
 
 func (r *replica) renew(remove func() error) error {
-	if db := r.withdraw(); db != nil {
-		_ = db.Close() // it goes away with all that it could not write
+	if db := r.drainReaders(); db != nil {
+		_ = db.Close() // its unwritten data is discarded with it
 	}
 	r.mu.Lock()
 	r.db = nil
@@ -225,9 +227,9 @@ func (r *replica) renew(remove func() error) error {
 	return nil
 }
 
-// reopen opens a database again that could not write.
+// reopen opens a database again after a failed write.
 func (r *replica) reopen() error {
-	db := r.withdraw()
+	db := r.drainReaders()
 	if db == nil {
 		return r.open()
 	}
@@ -237,7 +239,7 @@ func (r *replica) reopen() error {
 // close closes the database.
 func (r *replica) close() error {
 	var errs []error
-	if db := r.withdraw(); db != nil {
+	if db := r.drainReaders(); db != nil {
 		errs = append(errs, db.Close())
 	}
 	errs = append(errs, r.lock.Close())
@@ -247,14 +249,14 @@ func (r *replica) close() error {
 	return errors.Join(errs...)
 }
 
-// position is how far a replica has a stream: all up to a sequence, of the
-// stream that was created at that time. A stream that was deleted and made
-// again has another.
+// position is how far the replica covers a stream: up to seq, of the stream
+// created at that time. A stream that was deleted and recreated has another
+// creation time.
 type position struct {
-	created int64 // nanoseconds since 1970; 0: of no stream yet
+	created int64 // nanoseconds since 1970; 0: no stream yet
 	seq     uint64
-	time    int64 // when the stream took the message seq, nanoseconds since 1970
-	// digest is of the entries that the replica has of the stream.
+	time    int64 // when the stream stored message seq, nanoseconds since 1970
+	// digest covers the replica's entries of the stream.
 	digest digest
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// retainer is what retention has to do.
+// retainer holds the pending work of retention.
 type retainer struct {
 	wake chan struct{}
 
@@ -28,21 +28,21 @@ func (r *retainer) init() {
 	r.purges = make(map[string]uint64)
 }
 
-// want asks for a purge, now.
-func (r *retainer) want(space string, below uint64) {
-	r.note(space, below)
+// schedule requests a purge, to run now.
+func (r *retainer) schedule(space string, below uint64) {
+	r.add(space, below)
 	signal(r.wake)
 }
 
-// note asks for a purge with the next ones.
-func (r *retainer) note(space string, below uint64) {
+// add requests a purge, to run with the next ones.
+func (r *retainer) add(space string, below uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.purges[space] = max(r.purges[space], below)
 }
 
-// take returns what is asked for, and forgets it.
-func (r *retainer) take() map[string]uint64 {
+// drain removes and returns the requested purges.
+func (r *retainer) drain() map[string]uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	purges := r.purges
@@ -50,7 +50,7 @@ func (r *retainer) take() map[string]uint64 {
 	return purges
 }
 
-// retain proposes what is to be trimmed, and purges what was.
+// retain proposes trims, and purges the messages that were trimmed.
 func (j *Journal) retain() {
 	next := time.NewTimer(jitter(j.opts.RetainEvery))
 	defer next.Stop()
@@ -70,14 +70,14 @@ func (j *Journal) retain() {
 			if err := j.propose(j.life, now); err != nil {
 				j.log.Warn("retention", "error", err)
 			}
-			j.purgeAll(j.life) // what failed before
+			j.purgeAll(j.life) // retry failed purges
 			next.Reset(jitter(j.opts.RetainEvery))
 		}
 	}
 }
 
-// propose publishes a control block for each space that has too much. If
-// several gateways do, the second finds nothing to do.
+// propose publishes a control block for each space above its limits. If several
+// gateways do, the later blocks trim nothing.
 func (j *Journal) propose(ctx context.Context, now time.Time) error {
 	if j.opts.Retention == (journal.Retention{}) || j.notReady() != nil {
 		return nil
@@ -108,10 +108,10 @@ func (j *Journal) publishTrim(ctx context.Context, space string, before protocol
 }
 
 // trim applies a control block. The database must have everything before it,
-// and nothing behind it.
+// and nothing after it.
 func (s *stream) trim(it item) error {
-	// The digest and what it covers change in one batch, or a trim that is
-	// interrupted would leave it wrong.
+	// The digest and the entries that it covers change in one batch, or an
+	// interrupted trim would make it wrong.
 	n, err := s.j.replica.db.TrimWith(it.space, it.block.trim, entrydb.TrimHooks{
 		Dropped: func(encoded []byte) { s.pos.digest = s.pos.digest.sub(s.hasher.sum(it.space, encoded)) },
 		Commit:  func(b *entrydb.Batch) { b.SetMeta(metaPosition(s.name), s.pos.encode()) },
@@ -126,12 +126,12 @@ func (s *stream) trim(it item) error {
 	if err != nil {
 		return err
 	}
-	s.j.retainer.want(it.space, below)
+	s.j.retainer.schedule(it.space, below)
 	return nil
 }
 
-// purgeable returns the message below which nothing of a trimmed space is
-// needed. The block in which the trim ends may have entries behind that.
+// purgeable returns the message below which a trimmed space needs no messages.
+// The block in which the trim ends may have later entries.
 func (s *stream) purgeable(space string, before protocol.Seq) (uint64, error) {
 	last := uint64(before-1) / seqsPerBlock
 	q := journal.Query{After: before - 1, Limit: 1}
@@ -146,27 +146,27 @@ func (s *stream) purgeable(space string, before protocol.Seq) (uint64, error) {
 	return last + 1, nil
 }
 
-// purgeAll removes from the streams what was trimmed. All gateways do so; the
-// first finds something to remove.
+// purgeAll purges trimmed messages from the streams. All gateways do; only the
+// first finds any.
 func (j *Journal) purgeAll(ctx context.Context) {
-	for space, below := range j.retainer.take() {
+	for space, below := range j.retainer.drain() {
 		err := j.purge(ctx, space, below)
 		if err == nil {
 			continue
 		}
 		j.log.Debug("purge is tried again later", "space", space, "error", err)
-		j.retainer.note(space, below)
+		j.retainer.add(space, below)
 	}
 }
 
-// purge removes the blocks of a space without state entries up to (exclusive)
-// a message, as far as the guards allow.
+// purge removes the blocks without state entries of a space up to (exclusive) a
+// message, as far as the guards allow.
 func (j *Journal) purge(ctx context.Context, space string, below uint64) error {
 	s := j.streams[j.names.bucket(space)]
 	var safe uint64
 	var remove []uint64
 	if err := j.withReplica(func(db *entrydb.DB) (err error) {
-		safe, remove, err = cut(db, space, below)
+		safe, remove, err = purgeBound(db, space, below)
 		return err
 	}); err != nil {
 		return fmt.Errorf("read guards: %w", err)
@@ -199,8 +199,8 @@ func (j *Journal) withReplica(f func(*entrydb.DB) error) error {
 	return f(db)
 }
 
-// isGone recognises the answer to deleting a message that another gateway has
-// deleted.
+// isGone reports whether err means that the message to delete was already
+// deleted by another gateway.
 func isGone(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == codeNoMessage

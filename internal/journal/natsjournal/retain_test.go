@@ -16,19 +16,19 @@ import (
 
 var laterTime = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// later is a clock at which the entries of chat are old.
+// later sets a clock at which the entries of chat have expired.
 func later(o *Options) {
 	o.Retention.Age = time.Hour
 	o.Now = func() time.Time { return laterTime }
 }
 
-// young makes a draft that is not old for later.
+// young changes a draft so that it has not expired for later.
 func young(d journal.Draft) journal.Draft {
 	d.Envelope.TS = time.Date(2026, 11, 22, 11, 59, 0, 0, time.UTC)
 	return d
 }
 
-// messages returns how many messages a space has on NATS.
+// messages returns the number of messages that a space has on NATS.
 func messages(t *testing.T, j *Journal, space string, state bool) uint64 {
 	t.Helper()
 	handle, err := j.js.Stream(t.Context(), j.names.stream(j.names.bucket(space)))
@@ -54,8 +54,8 @@ func boundsOf(t *testing.T, j *Journal, space string) bounds {
 	return bounds{oldest, newest}
 }
 
-// Both gateways and one that reads everything anew hold the same after a trim,
-// and NATS holds no more than they do.
+// After a trim, both gateways and one that rebuilds its replica have the same
+// entries, and NATS has no more.
 func TestRetentionAcrossGateways(t *testing.T) {
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), later), openTest(t, n.url(), later)
@@ -102,11 +102,11 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	agree(t, "lab", 4, []*Journal{a, b, c})
 }
 
-// publishRaw publishes a block past all checks of a gateway, as one does that
-// has not seen yet what is in the stream.
+// publishRaw publishes a block without the checks of a gateway, like a gateway
+// that has not yet read the latest messages of the stream.
 func publishRaw(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	t.Helper()
-	u, count := j.cutUnit(space, drafts, upTo(len(drafts)))
+	u, count := j.cutRequest(space, drafts, upTo(len(drafts)))
 	if count != len(drafts) {
 		t.Fatal("not one block")
 	}
@@ -124,8 +124,8 @@ func upTo(n int) []int {
 	return list
 }
 
-// A decision is trimmed while a later one that was refused stays in the stream.
-// A replica that is built anew must refuse the later one as well.
+// A decision is trimmed while a later, rejected one stays in the stream. A
+// rebuilt replica must reject the later one as well.
 func TestPurgeDoesNotReviveDecisions(t *testing.T) {
 	n := startNATS(t)
 	a := openTest(t, n.url(), later)
@@ -152,15 +152,15 @@ func TestPurgeDoesNotReviveDecisions(t *testing.T) {
 	}
 }
 
-// The trap that guards are for: an id is trimmed while its refused retry stays.
-// Who makes its replica anew must not take the retry for an entry.
+// An id is trimmed while its rejected retry stays: the hazard that guards
+// prevent. A rebuilt replica must not accept the retry as an entry.
 func TestPurgeDoesNotReviveRetries(t *testing.T) {
 	n := startNATS(t)
 	a := openTest(t, n.url(), later)
 	mustAppend(t, a, "lab", chat("first", "alice"))
 	mustAppend(t, a, "lab", chat("x", "alice"))
 	mustAppend(t, a, "lab", chat("y", "alice"))
-	// In the same block as an entry that stays, so it stays as well.
+	// The retry shares a block with an entry that stays, so it stays as well.
 	publishRaw(t, a, "lab", chat("x", "alice"), young(chat("stays", "alice")))
 	// A state draft, on the subject that is never purged.
 	late := grant("y", 1<<52)
@@ -180,7 +180,7 @@ func TestPurgeDoesNotReviveRetries(t *testing.T) {
 		t.Errorf("read anew: %q, want %q", got, want)
 	}
 
-	// When the retry is old too, all goes.
+	// When the retry has expired too, both are purged.
 	if err := a.publishTrim(t.Context(), "lab", seqs[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestGuards_SurviveRestart(t *testing.T) {
 	mustAppend(t, j, "lab", chat("y", "alice"))
 	closeTest(t, j)
 	j = openTest(t, n.url(), keep)
-	if safe, _, err := cut(j.replica.db, "lab", 2); safe != 1 || err != nil {
+	if safe, _, err := purgeBound(j.replica.db, "lab", 2); safe != 1 || err != nil {
 		t.Errorf("cut at %d between an entry and its retry, %v", safe, err)
 	}
 }

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// checkEvery is how often a stream is asked how it is, and
-	// checkAgain how often one that is not well.
+	// checkEvery is the interval between health checks of a stream, and checkAgain
+	// the interval while it is unhealthy.
 	checkEvery = 5 * time.Second
 	checkAgain = 500 * time.Millisecond
-	// passItems bounds how many messages one batch takes in.
+	// passItems bounds the number of messages in one batch.
 	passItems = 256
-	// restartMin and restartMax are the pauses before a feed is opened again.
+	// restartMin and restartMax bound the pauses before a feed is opened again.
 	restartMin = 50 * time.Millisecond
 	restartMax = time.Second
-	// catchUpFew is how many messages a stream may be behind without waiting
-	// for its turn.
+	// catchUpFew is the number of messages that a stream may lag without waiting
+	// for a catch-up slot.
 	catchUpFew = 256
 )
 
@@ -34,8 +34,8 @@ var (
 	errAgain      = errors.New("connection was made anew")
 )
 
-// stream is one of the log's streams, seen from this gateway: what it
-// publishes there and what it reads.
+// stream is one of the log's streams as used by this gateway: the blocks it
+// publishes and the feed it reads.
 type stream struct {
 	j     *Journal
 	index int
@@ -44,47 +44,50 @@ type stream struct {
 
 	commit *committer
 
-	health atomic.Pointer[error] // why the stream is not well; nil: it is
-	// following is set while a feed delivers and nothing is known to be missing.
+	health atomic.Pointer[error] // the reason why the stream is unhealthy; nil: healthy
+	// following is set while a feed delivers and no messages are known to be
+	// missing.
 	following atomic.Bool
-	logID     atomic.Pointer[string] // of the logs in the stream
+	logID     atomic.Pointer[string] // id of the stream's logs
 	progress  progress
 	marks     marks
-	ends      question
+	ends      sharedCall
 
-	resync chan struct{} // open a new feed
-	pokes  chan struct{} // look whether all is well
+	resync        chan struct{} // opens a new feed
+	checkRequests chan struct{} // starts a health check
 	// retries ends the pause before the next session.
 	retries chan struct{}
 
 	// Owned by run.
 	pos   position
 	epoch string // of the last block that began one
-	// announce is set from when the local copy turned out to be of another log
-	// until the new one is complete. The sink gets nothing meanwhile.
+	// announce is set from the moment when the local copy turns out to be of
+	// another log until the new one is complete. Meanwhile the sink receives
+	// nothing.
 	announce bool
 	hasher   entryHasher
-	// comparable is from which position on the digest is that of all gateways.
-	// Behind a gap it is not at once: the messages were purged because of a
-	// trim that comes later in the stream.
+	// comparable is the position from which on the digest equals the digest of all
+	// gateways. After a gap it is unknown at first: the messages were purged
+	// because of a trim that comes later in the stream.
 	comparable uint64
 	gaps       int              // passed so far
 	handle     jetstream.Stream // as of the last session
-	first      uint64           // the stream's first sequence, as its leader gave it
-	since      trouble
-	failures   int    // sessions in a row that ended before they had caught up
-	stalled    uint64 // 1 above the position at the last check, if there was more
-	adapted    bool   // its configuration was brought up to date once
+	first      uint64           // the stream's first sequence, according to its leader
+	since      transientState
+	failures   int    // consecutive sessions that ended before they had caught up
+	stalled    uint64 // 1 above the position at the last check, if the stream had more
+	adapted    bool   // its configuration was updated once
 
-	// Up to where the sink has had the entries, of the stream that was created
-	// at that time. It outlives the replica, so that nothing is given twice.
-	handed   uint64
-	handedOf int64
+	// The sink has received the entries up to sinkSeq, of the stream created at
+	// sinkCreated. Both outlive the replica, so that no entry is delivered twice.
+	sinkSeq     uint64
+	sinkCreated int64
 }
 
-// trouble is since when something that may pass by itself has been so.
-type trouble struct {
-	missing time.Time // the stream is not there
+// transientState records since when the stream has been in a state that may
+// resolve itself.
+type transientState struct {
+	missing time.Time // the stream does not exist
 	shorter time.Time // the stream ends before the position
 }
 
@@ -92,13 +95,13 @@ func newStream(j *Journal, index int) *stream {
 	name := j.names.stream(index)
 	s := &stream{
 		j: j, index: index, name: name,
-		log:     j.log.With("stream", name),
-		resync:  make(chan struct{}, 1),
-		pokes:   make(chan struct{}, 1),
-		retries: make(chan struct{}, 1),
-		ends:    question{turn: make(chan struct{}, 1)},
+		log:           j.log.With("stream", name),
+		resync:        make(chan struct{}, 1),
+		checkRequests: make(chan struct{}, 1),
+		retries:       make(chan struct{}, 1),
+		ends:          sharedCall{turn: make(chan struct{}, 1)},
 	}
-	s.commit = newCommitter(func(f *flight) {
+	s.commit = newCommitter(func(f *inflight) {
 		j.publishing.Add(1)
 		go s.publish(f)
 	}, j.nextID, j.blockTarget)
@@ -114,7 +117,7 @@ func (s *stream) setHealth(err error) {
 	s.health.Store(&err)
 }
 
-// healthErr returns why the stream is not well.
+// healthErr returns the reason why the stream is unhealthy, or nil.
 func (s *stream) healthErr() error {
 	if err := s.health.Load(); err != nil {
 		return fmt.Errorf("stream %s: %w", s.name, *err)
@@ -122,17 +125,17 @@ func (s *stream) healthErr() error {
 	return nil
 }
 
-// poke asks run to look whether all is well.
-func (s *stream) poke() { signal(s.pokes) }
+// requestCheck requests a health check from run.
+func (s *stream) requestCheck() { signal(s.checkRequests) }
 
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it is on its way already
+	default: // a signal is already pending
 	}
 }
 
-// load reads where the replica is.
+// load reads the replica's position.
 func (s *stream) load() error {
 	db := s.j.replica.db
 	data, err := db.Meta(metaPosition(s.name))
@@ -146,14 +149,14 @@ func (s *stream) load() error {
 		return err
 	}
 	s.epoch = string(data)
-	s.since, s.stalled = trouble{}, 0
+	s.since, s.stalled = transientState{}, 0
 	s.comparable = notComparable
 	s.marks.clear()
 	s.progress.reset(s.pos.seq)
 	return nil
 }
 
-// run follows the stream until ctx ends, however often it has to start anew.
+// run follows the stream until ctx ends, and restarts after failures.
 func (s *stream) run(ctx context.Context) {
 	pause := restartMin
 	for ctx.Err() == nil {
@@ -164,7 +167,7 @@ func (s *stream) run(ctx context.Context) {
 		}
 		s.setHealth(err)
 		if errors.Is(err, errUnsuitable) {
-			s.j.giveUp(fmt.Errorf("stream %s: %w", s.name, err))
+			s.j.failOpen(fmt.Errorf("stream %s: %w", s.name, err))
 		}
 		s.log.Debug("stream is followed anew", "reason", err)
 		if s.pos.seq != start || errors.Is(err, errAgain) {
@@ -181,7 +184,7 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
-// session follows the stream with one feed until something is wrong with it.
+// session follows the stream with one feed until the feed fails.
 func (s *stream) session(ctx context.Context) error {
 	if !s.j.nc.IsConnected() {
 		return errDisconnected
@@ -193,11 +196,11 @@ func (s *stream) session(ctx context.Context) error {
 	if err := s.identify(ctx, info); err != nil {
 		return err
 	}
-	s.settle(info)
+	s.markComparable(info)
 	release := func() {}
 	if info.State.LastSeq > s.pos.seq+catchUpFew {
-		// Reading much is work for the whole machine: a few streams at a time.
-		// The others do not wait for them, nor for an answer that is late.
+		// Catching up loads the whole machine, so only a few streams do so at a time.
+		// The others do not wait for them, nor for a late response.
 		select {
 		case s.j.catchUp <- struct{}{}:
 		case <-ctx.Done():
@@ -221,7 +224,7 @@ func (s *stream) session(ctx context.Context) error {
 		s.failures = 0
 		s.j.retryAll()
 	}
-	s.j.caughtUp(s)
+	s.j.markCaughtUp(s)
 	if s.announce {
 		select {
 		case <-s.j.replica.completed():
@@ -229,15 +232,15 @@ func (s *stream) session(ctx context.Context) error {
 			return ctx.Err()
 		}
 		s.announceReplaced()
-		s.announce, s.handed = false, s.pos.seq
+		s.announce, s.sinkSeq = false, s.pos.seq
 	}
 	s.following.Store(true)
 	defer s.following.Store(false)
-	return s.read(ctx, f, forever)
+	return s.read(ctx, f, endOfStream)
 }
 
-// catchUp applies all messages that the leader has. What the consumer reports
-// as pending does not count: its server may lag behind the leader.
+// catchUp applies all messages that the leader has. The consumer's pending
+// count is no measure: its server may lag.
 func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInfo) error {
 	if info.State.LastSeq <= s.pos.seq {
 		return nil
@@ -250,21 +253,21 @@ func (s *stream) catchUp(ctx context.Context, f *feed, info *jetstream.StreamInf
 	return s.read(ctx, f, last)
 }
 
-// forever is a sequence that no stream reaches.
+// endOfStream is a sequence that no stream reaches.
 const (
-	forever       = math.MaxUint64
+	endOfStream   = math.MaxUint64
 	notComparable = math.MaxUint64
 )
 
-// read applies what the feed delivers until the position is at a sequence. An
-// error: a new feed is needed.
+// read applies the messages of the feed until the position reaches a sequence.
+// An error means that a new feed is needed.
 func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 	checks := s.newChecks(ctx)
 	defer checks.stop()
 	for s.pos.seq < until {
 		select {
 		case it := <-f.items:
-			if err := s.take(ctx, gather(it, f.items)); err != nil {
+			if err := s.applyContiguous(ctx, gather(it, f.items)); err != nil {
 				return err
 			}
 		case err := <-f.broken:
@@ -273,17 +276,17 @@ func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 			return errAgain
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.pokes:
-			checks.ask()
-		case now := <-checks.listen.C:
+		case <-s.checkRequests:
+			checks.start()
+		case now := <-checks.silenceTicker.C:
 			if f.isSilent(now) {
 				return errSilence
 			}
 		case <-checks.ticker.C:
-			checks.ask()
-		case a := <-checks.answers:
-			checks.asking = false
-			if err := s.assess(a, f, checks, until == forever); err != nil {
+			checks.start()
+		case a := <-checks.results:
+			checks.running = false
+			if err := s.assess(a, f, checks, until == endOfStream); err != nil {
 				return err
 			}
 		}
@@ -291,7 +294,8 @@ func (s *stream) read(ctx context.Context, f *feed, until uint64) error {
 	return nil
 }
 
-// gather takes what is there, to apply it together with the first.
+// gather returns first and the items that are already queued, to apply them
+// together.
 func gather(first item, more <-chan item) []item {
 	items := []item{first}
 	for len(items) < passItems {
@@ -305,9 +309,9 @@ func gather(first item, more <-chan item) []item {
 	return items
 }
 
-// take applies messages, which follow on the position. A message may be
+// applyContiguous applies messages that follow the position. A message may be
 // missing only where the stream proves that it was removed.
-func (s *stream) take(ctx context.Context, items []item) error {
+func (s *stream) applyContiguous(ctx context.Context, items []item) error {
 	last := s.pos.seq
 	for _, it := range items {
 		if it.seq <= last {
@@ -329,7 +333,8 @@ func (s *stream) take(ctx context.Context, items []item) error {
 	return s.replicaFailed(err)
 }
 
-// replicaFailed has the replica repaired; every stream starts anew then.
+// replicaFailed requests a repair of the replica, after which every stream
+// restarts.
 func (s *stream) replicaFailed(err error) error {
 	s.j.repair(repair{reason: err, stream: s.name})
 	return fmt.Errorf("replica: %w", err)

@@ -12,25 +12,25 @@ import (
 
 const (
 	maxReplicas = 5
-	// missingWait is how long a stream that the replica knows must be gone
-	// before it counts as lost: a cluster that starts may not know it yet.
+	// missingWait is how long a stream that the replica knows must be missing
+	// before it counts as lost: a starting cluster may not have loaded it yet.
 	missingWait = 5 * time.Second
 	// shorterWait is the same for a stream that ends before the position.
 	shorterWait = 3 * time.Second
-	// peersWait is how long a cluster has to find room for all replicas.
+	// peersWait is the time that a cluster has to place all replicas.
 	peersWait = 5 * time.Second
-	// dedupWindow is how long JetStream knows the id of a block. Blocks are
-	// sent again for seconds.
+	// dedupWindow is how long JetStream remembers the id of a block. Blocks are
+	// resent only for seconds.
 	dedupWindow = 2 * time.Minute
 )
 
-// Error codes of JetStream that its client has no names for.
+// Error codes of JetStream without a name in its client.
 const (
 	codeNoPeers      jetstream.ErrorCode = 10005 // no suitable peers for placement
 	codeNotClustered jetstream.ErrorCode = 10074 // replicas > 1 in non-clustered mode
-	codeNoMessage    jetstream.ErrorCode = 10057 // the message to delete is not there
+	codeNoMessage    jetstream.ErrorCode = 10057 // the message to delete does not exist
 	codeNotAvailable jetstream.ErrorCode = 10008 // the cluster has no leader
-	codeNoResources  jetstream.ErrorCode = 10023 // no disk space, say
+	codeNoResources  jetstream.ErrorCode = 10023 // for example no disk space
 	codeTooLarge     jetstream.ErrorCode = 10054 // message exceeds the stream's maximum
 	codeOtherStream  jetstream.ErrorCode = 10060 // another stream has the subject
 )
@@ -38,12 +38,13 @@ const (
 var (
 	errMissing = errors.New("the stream is not there")
 	errShorter = errors.New("the stream ends before what was read of it")
-	// errUnsuitable: somebody else's stream. Nothing heals that.
+	// errUnsuitable means that the stream belongs to another application. Retries
+	// do not help.
 	errUnsuitable = errors.New("the stream was made with settings that lose entries")
 )
 
-// replicas is how many replicas new streams get: as many as were asked for, or
-// as NATS can hold.
+// replicas is the number of replicas of new streams: the configured number, or
+// as many as NATS can host.
 type replicas struct {
 	mu    sync.Mutex
 	n     int
@@ -56,8 +57,8 @@ func (r *replicas) get() int {
 	return r.n
 }
 
-// lower reacts to a stream that could not be made with so many replicas, and
-// reports whether to try with fewer.
+// lower handles an error from creating a stream with from replicas, and reports
+// whether to retry with fewer.
 func (r *replicas) lower(from int, err error) bool {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) || api.ErrorCode != codeNoPeers && api.ErrorCode != codeNotClustered {
@@ -66,7 +67,7 @@ func (r *replicas) lower(from int, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.n != from {
-		return r.n < from // somebody else did
+		return r.n < from // another stream lowered it
 	}
 	if r.tried.IsZero() {
 		r.tried = time.Now()
@@ -74,7 +75,7 @@ func (r *replicas) lower(from int, err error) bool {
 	if r.n == 1 || api.ErrorCode == codeNoPeers && time.Since(r.tried) < peersWait {
 		return false
 	}
-	// 2 and 4 replicas need as many to agree as 3 and 5 do.
+	// A majority of 2 or 4 replicas is as large as one of 3 or 5.
 	if r.n--; r.n%2 == 0 {
 		r.n--
 	}
@@ -85,7 +86,8 @@ func (r *replicas) lower(from int, err error) bool {
 	return true
 }
 
-// ensure returns the stream as it is, and makes it if it is not there.
+// ensure returns the stream's info, and creates the stream if it does not
+// exist.
 func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
 	handle, err := s.open(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -103,13 +105,13 @@ func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
 	return info, nil
 }
 
-// create makes the stream. Several gateways may do so at the same time.
+// create creates the stream. Several gateways may do so concurrently.
 func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
 	if s.j.opts.copyOf != "" {
 		return nil, errMissing
 	}
 	if s.pos.seq > 0 {
-		if lasts(&s.since.missing) < missingWait {
+		if elapsedSince(&s.since.missing) < missingWait {
 			return nil, errMissing
 		}
 		if !s.j.acceptsLoss() {
@@ -146,7 +148,7 @@ func (s *stream) config(replicas int) jetstream.StreamConfig {
 	}
 }
 
-// unsuitable returns why a stream that was found cannot hold a log.
+// unsuitable returns an error if an existing stream cannot hold a log.
 func (s *stream) unsuitable(c jetstream.StreamConfig) error {
 	var fault string
 	switch {
@@ -164,8 +166,8 @@ func (s *stream) unsuitable(c jetstream.StreamConfig) error {
 	return fmt.Errorf("%w: %s", errUnsuitable, fault)
 }
 
-// adapt gives a stream that has fewer replicas than wanted more of them, once
-// a process. That it has too few is no reason not to use it.
+// adapt adds replicas to a stream that has fewer than configured, once per
+// process. Having too few is no reason to reject it.
 func (s *stream) adapt(ctx context.Context, info *jetstream.StreamInfo) {
 	want := s.j.opts.Replicas
 	if s.adapted || info.Config.Replicas >= want || s.j.replicas.get() < want {
@@ -184,9 +186,9 @@ func (s *stream) adapt(ctx context.Context, info *jetstream.StreamInfo) {
 	s.log.Info("stream gets more replicas", "from", info.Config.Replicas, "to", want)
 }
 
-// lasts notes when something began, if it is new, and returns how long it has
-// been so.
-func lasts(since *time.Time) time.Duration {
+// elapsedSince sets *since to now if it is zero, and returns the time since
+// then.
+func elapsedSince(since *time.Time) time.Duration {
 	if since.IsZero() {
 		*since = time.Now()
 	}

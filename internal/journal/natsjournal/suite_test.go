@@ -14,8 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
-// fresh returns a function that gives each test streams of its own on one
-// server.
+// fresh returns a function that gives each test its own streams on one server.
 func fresh(t *testing.T) func(*Options) {
 	n := startNATS(t)
 	var count atomic.Int64
@@ -40,7 +39,7 @@ func TestSuiteRetention(t *testing.T) {
 	})
 }
 
-// The replica is kept; the other variant loses it every time.
+// The replica is kept; the other variant loses it on every restart.
 func TestSuiteDurable(t *testing.T) {
 	for _, lose := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lose=%t", lose), func(t *testing.T) {

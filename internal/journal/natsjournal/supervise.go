@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// watchEvery is how often a change of readiness is looked for.
+	// watchEvery is the interval at which readiness is checked.
 	watchEvery = 500 * time.Millisecond
-	// repairMin and repairMax are the pauses between two repairs of the
-	// replica; after calm it begins with the short one again.
+	// repairMin and repairMax bound the pauses between two repairs of the replica;
+	// after calm they start at repairMin again.
 	repairMin = 100 * time.Millisecond
 	repairMax = 30 * time.Second
 	calm      = time.Minute
 )
 
-// repair asks for the replica to be brought in order.
+// repair is a request to repair the replica.
 type repair struct {
 	reason error
-	stream string // where it was noticed
-	wipe   bool   // it is wrong, not only damaged
+	stream string // the stream that noticed the failure
+	wipe   bool   // the replica is wrong, not only damaged
 
-	// second is the path of a second copy that is to take the place of the
-	// replica; it has these positions, and these streams differed.
+	// second is the path of a second copy that replaces the replica. It has these
+	// positions, and these streams differed.
 	second    string
 	positions []position
 	differs   map[int]bool
-	done      chan struct{} // closed when nothing uses the second copy any more; may be nil
+	done      chan struct{} // closed when the second copy is no longer in use; may be nil
 }
 
 func (r *repair) finish() {
@@ -40,11 +40,12 @@ func (r *repair) finish() {
 	}
 }
 
-// repair stops all streams and has the replica repaired. It does not wait.
+// repair requests that all streams stop and the replica is repaired. It does
+// not block.
 func (j *Journal) repair(r repair) {
 	select {
 	case j.repairs <- r:
-	default: // one is on its way; if it was the wrong one, this comes again
+	default: // a repair is pending; if it does not help, the caller fails again
 		r.finish()
 	}
 }
@@ -61,23 +62,23 @@ func (j *Journal) supervise() {
 		if !ok {
 			return
 		}
-		j.fallBehind()
+		j.markBehind()
 		if time.Since(start) > calm {
 			pause = repairMin
 		}
 		for mended := false; !mended; {
-			if !j.rest(pause) {
-				return // the replica may be closed
+			if !j.sleep(pause) {
+				return // the replica may be closed by now
 			}
 			pause = min(2*pause, repairMax)
-			mended = j.mend(r)
+			mended = j.repairReplica(r)
 		}
 		r.finish()
 	}
 }
 
-// identifyUntilKnown runs identifyLog until it succeeds. false: the journal is
-// closed instead.
+// identifyUntilKnown runs identifyLog until it succeeds. It returns false if
+// the journal is closed first.
 func (j *Journal) identifyUntilKnown() bool {
 	for pause := restartMin; ; pause = min(2*pause, restartMax) {
 		err := j.identifyLog(j.life)
@@ -91,16 +92,17 @@ func (j *Journal) identifyUntilKnown() bool {
 			s.setHealth(err)
 		}
 		if errors.Is(err, ErrForeignReplica) || errors.Is(err, errUnsuitable) {
-			j.giveUp(err)
+			j.failOpen(err)
 		}
-		if !j.rest(pause) {
+		if !j.sleep(pause) {
 			return false
 		}
 	}
 }
 
-// rest waits and reports whether to go on.
-func (j *Journal) rest(d time.Duration) bool {
+// sleep waits for d and reports whether to continue: false if the journal was
+// closed.
+func (j *Journal) sleep(d time.Duration) bool {
 	select {
 	case <-j.life.Done():
 		return false
@@ -109,8 +111,8 @@ func (j *Journal) rest(d time.Duration) bool {
 	}
 }
 
-// runStreams follows all streams until one asks for a repair. ok is false when
-// the journal is closed instead.
+// runStreams follows all streams until one requests a repair. ok is false if
+// the journal is closed first.
 func (j *Journal) runStreams() (r repair, ok bool) {
 	ctx, cancel := context.WithCancel(j.life)
 	defer cancel()
@@ -137,15 +139,15 @@ func (j *Journal) runStreams() (r repair, ok bool) {
 	cancel()
 	running.Wait()
 	select {
-	case same := <-j.repairs: // of the same trouble
+	case same := <-j.repairs: // for the same failure
 		same.finish()
 	default:
 	}
 	return r, ok
 }
 
-// mend brings the replica in order. false: to be tried again.
-func (j *Journal) mend(r repair) bool {
+// repairReplica repairs the replica. It returns false if it has to be retried.
+func (j *Journal) repairReplica(r repair) bool {
 	log := j.log.With("folder", j.replica.dir, "stream", r.stream, "reason", r.reason)
 	if broken := j.replica.db == nil || j.replica.db.Err() != nil; broken && !r.wipe {
 		err := j.replica.reopen()
@@ -180,8 +182,8 @@ func (j *Journal) mend(r repair) bool {
 	return true
 }
 
-// setAside keeps a replica that is good but not of the log on NATS, and begins
-// an empty one.
+// setAside keeps a replica that is intact but not a copy of the log on NATS,
+// and creates an empty one.
 func (j *Journal) setAside(reason error) error {
 	name, err := j.replica.setAside(time.Now())
 	if err != nil {
@@ -192,13 +194,13 @@ func (j *Journal) setAside(reason error) error {
 	return nil
 }
 
-// watch follows the connection and says when readiness changes.
+// watch follows the connection and logs changes of readiness.
 func (j *Journal) watch() {
 	changes := j.nc.StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
 	defer func(c chan nats.Status) { j.nc.RemoveStatusListener(c) }(changes)
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	j.noteConnection(j.nc.IsConnected())
+	j.onConnectionStatus(j.nc.IsConnected())
 	ready := true
 	for {
 		select {
@@ -208,16 +210,16 @@ func (j *Journal) watch() {
 			if !ok { // the connection was closed for good
 				changes = nil
 			}
-			j.noteConnection(status == nats.CONNECTED && ok)
+			j.onConnectionStatus(status == nats.CONNECTED && ok)
 		case <-ticker.C:
-			ready = j.noteReadiness(ready)
+			ready = j.logReadiness(ready)
 		}
 	}
 }
 
-// noteConnection starts all streams anew after a reconnect: what was delivered
-// meanwhile is lost to this gateway.
-func (j *Journal) noteConnection(connected bool) {
+// onConnectionStatus restarts all streams after a reconnect, because messages
+// delivered meanwhile did not reach this gateway.
+func (j *Journal) onConnectionStatus(connected bool) {
 	j.mu.Lock()
 	wasDown := !j.downSince.IsZero()
 	switch {
@@ -235,16 +237,16 @@ func (j *Journal) noteConnection(connected bool) {
 	}
 }
 
-// retryAll ends the pauses of the streams that wait to be followed anew: what
-// works for one stream again may work for the others.
+// retryAll ends the pauses of the streams that wait to restart: if one stream
+// works again, the others may too.
 func (j *Journal) retryAll() {
 	for _, s := range j.streams {
 		signal(s.retries)
 	}
 }
 
-// noteReadiness logs a change of readiness and returns what it is now.
-func (j *Journal) noteReadiness(before bool) bool {
+// logReadiness logs a change of readiness and returns the current one.
+func (j *Journal) logReadiness(before bool) bool {
 	reason := j.notReady()
 	if errors.Is(reason, errClosed) {
 		return before
