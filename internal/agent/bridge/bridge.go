@@ -1,27 +1,29 @@
-// Package bridge puts an MCP server into a space: a participant that answers
-// the MCP requests of other participants with what the server says.
+// Package bridge connects an MCP server to a space as a participant. It answers
+// the MCP requests of other participants with the server's results.
 //
-// A request is the bridge's when its envelope is addressed to it and has a
-// JSON-RPC id. It gets one mcp.response, addressed to the asker, in the
-// request's context, with the request's envelope in correlationId and the same
-// JSON-RPC id. A request that names nobody is not the bridge's: several could
-// feel meant. Results and refusals of the server pass as they are; what the
-// bridge itself has to say is an error whose data has a "reason" (see [Reason]).
+// The bridge handles requests that are addressed to it and have a JSON-RPC id.
+// Each gets one mcp.response, addressed to the requester, in the request's
+// context, with the id of the request's envelope in correlationId and the same
+// JSON-RPC id. The bridge ignores requests without a recipient, because several
+// participants could respond. Results and errors of the server are returned
+// unchanged; the bridge's own errors have a "reason" in their data (see
+// [Reason]).
 //
-// Who may ask for what is the gateway's business: it decides by capabilities
-// before the bridge sees a request.
+// Authorization is the gateway's task: it checks capabilities before the bridge
+// receives a request.
 //
-// What the server says unasked goes to those whom it concerns: changes of a
-// list to who has asked this bridge for that list, updates of a resource to
-// who has subscribed to it, log messages to who has set a level, progress to
-// who has asked for it in the call. These are mcp.request envelopes without a
-// JSON-RPC id. Those that say the same and wait are one.
+// Notifications of the server are sent to the participants that they concern:
+// changes of a list to the participants that requested this list from the
+// bridge, updates of a resource to its subscribers, log messages to the
+// participants that set a level, progress to the requester of the call. They
+// are mcp.request envelopes without a JSON-RPC id. A notification replaces a
+// queued one with the same meaning.
 //
-// Goroutines: Run's own reads the space and starts one for each request that
-// is accepted, at most MaxCalls + MaxWaiting of them, and one for each short
-// reply, at most 256. Only when that many short replies are on their way does
-// it wait, for one of them: it would have to leave a request without an answer
-// otherwise. One more sends notifications. Run returns when all have ended.
+// Goroutines: the goroutine of Run reads the space. It starts one goroutine per
+// accepted request, at most MaxCalls + MaxWaiting, and one per short reply, at
+// most 256. Run blocks only when all 256 are in use, until one ends, because it
+// would otherwise leave a request without a response. One more goroutine sends
+// notifications. Run returns when all have ended.
 package bridge
 
 import (
@@ -37,33 +39,35 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Space is what the bridge needs of a *client.Client.
+// Space is the part of *client.Client that the bridge uses.
 type Space interface {
-	// Receive returns the next envelope; a *client.GapError is not the end.
+	// Receive returns the next envelope. A *client.GapError does not end the
+	// stream.
 	Receive(ctx context.Context) (protocol.Envelope, error)
-	// Send returns once the envelope is in the log, or a *protocol.Error.
+	// Send returns once the envelope is in the log, or returns a
+	// *protocol.Error.
 	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
-	// Welcome tells who one is and what is allowed.
+	// Welcome returns the identity and the rights.
 	Welcome() protocol.Welcome
 }
 
-// Server is what the bridge needs of a *mcptools.Set with one server.
+// Server is the part of a *mcptools.Set with one server that the bridge uses.
 type Server interface {
 	// Do runs op over a session and returns the result as the server wrote it.
 	Do(ctx context.Context, op mcptools.Op) (json.RawMessage, error)
 }
 
-// Options are a bridge's. Space and Server are required.
+// Options configures a Bridge. Space and Server are required.
 type Options struct {
 	Space  Space
 	Server Server
-	// Notices is where the server's notifications come in; nil: there are none.
+	// Notices receives the server's notifications; nil: none.
 	Notices *Notices
 
-	MaxCalls   int // carried out at the same time; 0 stands for 16
-	MaxWaiting int // calls that wait for their turn; 0 stands for 64
+	MaxCalls   int // calls carried out in parallel; 0: 16
+	MaxWaiting int // queued calls; 0: 64
 
-	Version string       // of the program, for who asks with initialize
+	Version string       // of the program, for the response to initialize
 	Logger  *slog.Logger // nil discards
 }
 
@@ -86,34 +90,34 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Bridge answers for one server in one space.
+// Bridge serves one MCP server in one space.
 type Bridge struct {
 	opts Options
 	log  *slog.Logger
 	you  protocol.ParticipantID
 
 	// Owned by the goroutine of Run.
-	newLog bool         // the space has another log since the last envelope
-	old    protocol.Seq // the last entry of that log that was there already
+	newLog bool         // the log was replaced since the last envelope
+	old    protocol.Seq // head of the replaced log when the bridge joined it
 
 	group   sync.WaitGroup
 	turns   chan struct{} // one token for each call being carried out
-	errands chan struct{} // one token for each short reply being sent
+	errands chan struct{} // one token for each short reply in progress
 	gate    gate
 
 	listeners *listeners
-	lane      chan struct{} // one subscription or its end at a time
+	lane      chan struct{} // serializes subscribe and unsubscribe
 
 	mu    sync.Mutex
 	calls map[protocol.ID]*call // by the id of the envelope
-	begun int                   // of them
-	token int64                 // the last progress token that was given out
+	begun int                   // calls that have started
+	token int64                 // the last progress token that was assigned
 }
 
-// maxErrands bounds the short replies that are on their way.
+// maxErrands bounds the short replies in progress.
 const maxErrands = 256
 
-// New makes a bridge of a client that has joined and a server that runs.
+// New returns a bridge for a client that has joined and a running server.
 func New(opts Options) *Bridge {
 	opts = opts.withDefaults()
 	you := opts.Space.Welcome().You.ID
@@ -128,16 +132,16 @@ func New(opts Options) *Bridge {
 	}
 }
 
-// errShutdown is why calls end when the bridge does.
+// errShutdown is the cause that ends calls when the bridge shuts down.
 var errShutdown = errors.New("the bridge is shutting down")
 
-// Run answers until ctx ends, somebody with the right to do so shuts the
-// bridge down (both return nil), or the client ends. Calls under way then are
-// given up, and those who wait for them are told so as far as the gateway can
-// still be reached.
+// Run handles requests until ctx ends, an authorized participant shuts the
+// bridge down (both return nil), or the client ends. Calls in progress are then
+// cancelled, and their requesters receive an error if the gateway can still be
+// reached.
 func (b *Bridge) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer b.gate.open() // and with it its timer
+	defer b.gate.open() // stops its timer
 	defer b.group.Wait()
 	defer stop(errShutdown)
 	b.group.Go(func() { b.notify(work) })
@@ -166,9 +170,9 @@ func (b *Bridge) Run(ctx context.Context) error {
 	}
 }
 
-// isOld reports whether an envelope stood in a log that has taken the place of
-// the one that was read. A restored copy has requests that were answered long
-// ago; nobody wants them carried out again.
+// isOld reports whether an envelope was already in the log that replaced the
+// one being read. A restored copy contains requests that were answered long
+// ago; they must not be carried out again.
 func (b *Bridge) isOld(env *protocol.Envelope) bool {
 	if env.Seq == 0 {
 		return false

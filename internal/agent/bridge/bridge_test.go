@@ -15,8 +15,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The response: to the asker, in the request's context, about the request,
-// with its JSON-RPC id, and the result as the server wrote it.
+// A response is addressed to the requester, in the request's context,
+// correlates to the request, and contains its JSON-RPC id and the unchanged
+// result of the server.
 func TestResponse(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
@@ -49,7 +50,8 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// What is not addressed to the bridge, or asks for nothing, has no answer.
+// Envelopes that are not addressed to the bridge or are not requests get no
+// response.
 func TestNotForTheBridge(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
@@ -75,7 +77,7 @@ func TestNotForTheBridge(t *testing.T) {
 	}
 }
 
-// The envelope's id stands in for a JSON-RPC id that a client of MEW leaves out.
+// The envelope's id replaces a JSON-RPC id that a MEW client omits.
 func TestBridge_RequestWithoutID(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
@@ -118,7 +120,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The gateway decides who may ask for what.
+// The gateway checks the capabilities.
 func TestCapabilitiesAreTheGateways(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
@@ -183,8 +185,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A result that no envelope has room for: a tool's text is cut and marked,
-// anything else is an error that says how large it was.
+// A result that does not fit into an envelope: a tool's text is truncated and
+// marked, any other result becomes an error with its size.
 func TestTooLarge(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
@@ -237,15 +239,15 @@ func reasonOf(env *protocol.Envelope) bridge.Reason {
 	return p.Error.Data.Reason
 }
 
-// TestBridge_BusyAsker: of sixteen places one asker gets four. Its other requests
-// are refused at once, another asker's is accepted, and every request has one
-// response in the end.
+// TestBridge_BusyAsker: one requester gets four of sixteen slots. Its other
+// requests are refused at once, another requester's is accepted, and every
+// request gets exactly one response.
 func TestBridge_BusyAsker(t *testing.T) {
 	g := meuptest.Start(t, config)
 	m, server := inProcess()
 	employ(t, g, server, setup{bridge: bridge.Options{MaxCalls: 2, MaxWaiting: 14}})
 	alice := join(t, g, "alice", nil)
-	const requests = 400 // more than the short replies that may be on their way
+	const requests = 400 // more than maxErrands
 	for i := range requests {
 		begin(t, alice, callOf(i, "wait"))
 	}
@@ -263,7 +265,7 @@ func TestBridge_BusyAsker(t *testing.T) {
 	}
 	carol := join(t, g, "carol", nil)
 	begin(t, carol, callOf(requests, "wait"))
-	if got := ask(t, carol, "ping", nil); got != "{}" { // the call was taken before
+	if got := ask(t, carol, "ping", nil); got != "{}" { // the call was accepted before
 		t.Errorf("ping %s", got)
 	}
 	close(m.release)
@@ -308,8 +310,8 @@ func pidOf(t *testing.T, c *client.Client) string {
 	return res.Content[0].Text
 }
 
-// The server is killed in the middle of a call: who waits is told, and the
-// next call finds another process. Subscriptions hold on.
+// The server is killed during a call: the requester receives an error, and the
+// next call uses a new process. Subscriptions are renewed.
 func TestServerDies(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, ownProcess(t), setup{})

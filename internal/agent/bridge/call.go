@@ -13,12 +13,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// call is one request that was accepted.
+// call is one accepted request.
 type call struct {
 	asker    protocol.ParticipantID
 	envelope protocol.ID
 	place    protocol.ContextPath
-	id       json.RawMessage // of JSON-RPC, as it was written
+	id       json.RawMessage // of JSON-RPC, as written
 	method   string
 	params   protocol.Value
 
@@ -26,7 +26,7 @@ type call struct {
 	cancel context.CancelCauseFunc
 }
 
-// carryOut has a request answered by the server.
+// carryOut carries out a request on the server and logs it.
 func (b *Bridge) carryOut(c *call, run method) outcome {
 	begun := time.Now()
 	out := b.inTurn(c, run)
@@ -53,7 +53,7 @@ func (b *Bridge) inTurn(c *call, run method) outcome {
 	return out
 }
 
-// begin waits for a turn, and for the end of a pause.
+// begin waits for a free slot and for the end of a pause.
 func (b *Bridge) begin(ctx context.Context) error {
 	select {
 	case b.turns <- struct{}{}:
@@ -77,12 +77,12 @@ func (b *Bridge) end() {
 	b.begun--
 }
 
-// outcome is what a request comes to: a result or a fault.
+// outcome is the result of a request, or a fault.
 type outcome struct {
 	result json.RawMessage
 	fault  *fault
-	// cut makes a result of at most limit bytes out of one that is too large;
-	// nil: that cannot be done.
+	// cut truncates a result that is too large to at most limit bytes; nil: it
+	// cannot be truncated.
 	cut func(limit int) json.RawMessage
 }
 
@@ -93,26 +93,26 @@ type fault struct {
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// Error gives the message.
+// Error returns the message.
 func (f *fault) Error() string { return f.Message }
 
-// Reason stands in data.reason of the errors that are the bridge's own.
+// Reason is data.reason of the errors that the bridge itself returns.
 type Reason string
 
 // The reasons of the bridge's own errors.
 const (
-	Busy      Reason = "busy"      // too many calls at once; ask again later
+	Busy      Reason = "busy"      // too many calls; retry later
 	Timeout   Reason = "timeout"   // the server took too long
-	Cancelled Reason = "cancelled" // the asker took the request back
-	Gone      Reason = "gone"      // the server ended; nobody knows how far it came
-	TooLarge  Reason = "too_large" // the result finds no room in an envelope; data.bytes, data.limit
-	Unusable  Reason = "unusable"  // the result cannot be put into an envelope
+	Cancelled Reason = "cancelled" // cancelled by the requester
+	Gone      Reason = "gone"      // the server ended; the state of the call is unknown
+	TooLarge  Reason = "too_large" // the result does not fit into an envelope; data.bytes, data.limit
+	Unusable  Reason = "unusable"  // the result is not valid in an envelope
 	Shutdown  Reason = "shutdown"  // the bridge is ending
 	Failed    Reason = "failed"    // anything else
 )
 
-// JSON-RPC codes of the bridge's own errors. Those from -32000 on are a
-// server's to choose, so that data.reason is what tells them apart.
+// JSON-RPC codes of the bridge's own errors. Servers may also use the codes from
+// -32000 on, so data.reason identifies the bridge's own errors.
 const (
 	codeNoSuchMethod  = -32601
 	codeInvalidParams = -32602
@@ -121,8 +121,7 @@ const (
 	codeCancelled     = -32002
 )
 
-// maxMessage bounds the sentence of an error of the bridge's own, in
-// characters.
+// maxMessage bounds the message of the bridge's own errors, in characters.
 const maxMessage = 1000
 
 func faultOf(code int64, reason Reason, format string, args ...any) *fault {
@@ -132,7 +131,7 @@ func faultOf(code int64, reason Reason, format string, args ...any) *fault {
 	}
 }
 
-// faultFrom says why a call came to nothing.
+// faultFrom converts the error of a call into a fault.
 func faultFrom(ctx context.Context, err error) *fault {
 	var own *fault
 	var refusal *jsonrpc.Error
@@ -148,7 +147,7 @@ func faultFrom(ctx context.Context, err error) *fault {
 	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, mcptools.ErrServerGone):
 		return faultOf(codeTimeout, Timeout, "the server took too long")
 	case errors.Is(err, mcptools.ErrServerGone):
-		// Not err: it may name addresses that are nobody's business.
+		// Not err: it may contain addresses.
 		return faultOf(codeFailed, Gone, "the server ended, or did not come back in time")
 	case errors.As(err, &refusal):
 		return &fault{Code: refusal.Code, Message: refusal.Message, Data: refusal.Data}

@@ -11,7 +11,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Who has asked for a list is told when it changes, and nobody else.
+// A participant that requested a list is notified when it changes; no other
+// participant is.
 func TestListChanged(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
@@ -75,7 +76,7 @@ func TestSubscriptions(t *testing.T) {
 	}
 }
 
-// Status, pause and shutdown, as any participant of ours obeys them.
+// Status, pause and shutdown work as for any participant of this project.
 func TestOrders(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()

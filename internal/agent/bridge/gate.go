@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// gate holds back calls that have not begun while the bridge is paused. The
-// zero gate is open.
+// gate blocks calls that have not started while the bridge is paused. The zero
+// gate is open.
 type gate struct {
 	mu    sync.Mutex
 	shut  chan struct{} // closed when the gate opens; nil while it is open
-	timer *time.Timer   // opens it by itself
+	timer *time.Timer   // opens it automatically
 }
 
-// close shuts the gate, for some time if that is above 0.
+// close closes the gate; a positive duration bounds it.
 func (g *gate) close(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

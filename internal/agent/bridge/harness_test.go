@@ -54,10 +54,10 @@ spaces:
 
 var theBridge = []protocol.ParticipantID{"files"}
 
-// moody is a server that does what goes wrong in real ones.
+// moody is a server with the failures of real ones.
 type moody struct {
 	*mcp.Server
-	release chan struct{} // what ends a wait
+	release chan struct{} // ends a wait
 }
 
 func text(s string) *mcp.CallToolResult {
@@ -173,7 +173,7 @@ func join(t *testing.T, g *meuptest.Gateway, who string, change func(*client.Opt
 	return c
 }
 
-// employed is a bridge that runs.
+// employed is a running bridge.
 type employed struct {
 	stop func() // ends it and waits
 	done chan error
@@ -186,7 +186,7 @@ type setup struct {
 	client func(*client.Options)
 }
 
-// employ runs the bridge files for a server until the test ends.
+// employ runs a bridge for a server until the test ends.
 func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) *employed {
 	t.Helper()
 	e := &employed{done: make(chan error, 1), log: &logged{t: t}}
@@ -214,7 +214,7 @@ func employ(t *testing.T, g *meuptest.Gateway, server mcptools.Server, s setup) 
 	return e
 }
 
-// logged keeps what was logged.
+// logged collects log output.
 type logged struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -234,7 +234,7 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
-// ask makes a request of the bridge and expects a result.
+// ask sends a request to the bridge and expects a result.
 func ask(t *testing.T, c *client.Client, method string, params any) string {
 	t.Helper()
 	raw, err := c.Request(deadline(t), theBridge, method, params, client.RequestOptions{})
@@ -244,7 +244,7 @@ func ask(t *testing.T, c *client.Client, method string, params any) string {
 	return string(raw)
 }
 
-// refused makes a request of the bridge and expects an error.
+// refused sends a request to the bridge and expects an error.
 func refused(t *testing.T, c *client.Client, method string, params any) *client.RPCError {
 	t.Helper()
 	raw, err := c.Request(deadline(t), theBridge, method, params, client.RequestOptions{})
@@ -300,7 +300,7 @@ func saying(method string) func(*protocol.Envelope) bool {
 	}
 }
 
-// switchboard is a way to the gateway that can be cut.
+// switchboard is a path to the gateway that can be interrupted.
 type switchboard struct {
 	mu    sync.Mutex
 	conns []net.Conn

@@ -9,41 +9,41 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// What is remembered of listeners, at most.
+// Bounds of the stored listeners.
 const (
-	maxListeners     = 256 // of one notification; the one that asked longest ago goes
+	maxListeners     = 256 // per notification; the one with the oldest request is evicted
 	maxSubscriptions = 1024
-	maxURI           = 8 << 10 // bytes of one that is subscribed to
+	maxURI           = 8 << 10 // bytes of a subscribed URI
 )
 
-// listeners are those who are to hear what the server says unasked.
+// listeners stores which participants receive the server's notifications.
 type listeners struct {
 	mu       sync.Mutex
-	lists    map[string][]protocol.ParticipantID // by notification; who asked last is last
+	lists    map[string][]protocol.ParticipantID // by notification, in the order of the requests
 	subs     []subscription
-	progress map[string]*progress // by the bridge's token; at most one for each call
-	logLevel string               // the one that was set last; empty: none
+	progress map[string]*progress // by the bridge's token; at most one per call
+	logLevel string               // the level set last; "": none
 }
 
 type subscription struct {
 	uri      string
 	asker    protocol.ParticipantID
-	envelope protocol.ID // that asked for it
+	envelope protocol.ID // of the request
 }
 
-// progress is who asked to be told how far a call is.
+// progress identifies a requester of progress notifications for a call.
 type progress struct {
 	asker    protocol.ParticipantID
 	envelope protocol.ID
 	place    protocol.ContextPath
-	token    json.RawMessage // as the asker wrote it
+	token    json.RawMessage // as written by the requester
 }
 
 func newListeners() *listeners {
 	return &listeners{lists: make(map[string][]protocol.ParticipantID), progress: make(map[string]*progress)}
 }
 
-// listen notes that somebody is to hear a notification.
+// listen adds a participant to the receivers of a notification.
 func (l *listeners) listen(method string, who protocol.ParticipantID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *listeners) of(method string) []protocol.ParticipantID {
 	return slices.Clone(l.lists[method])
 }
 
-// forget takes a participant out of everything.
+// forget removes a participant from all lists and subscriptions.
 func (l *listeners) forget(who protocol.ParticipantID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *listeners) forget(who protocol.ParticipantID) {
 	l.subs = slices.DeleteFunc(l.subs, func(s subscription) bool { return s.asker == who })
 }
 
-// subscribe notes a subscription, or reports that there are too many.
+// subscribe stores a subscription, or reports false if there are too many.
 func (l *listeners) subscribe(s subscription) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,8 @@ func (l *listeners) subscribe(s subscription) bool {
 	return true
 }
 
-// unsubscribe reports whether nobody is subscribed to the resource any more.
+// unsubscribe removes a subscription and reports whether the resource has no
+// subscriber left.
 func (l *listeners) unsubscribe(uri string, who protocol.ParticipantID) (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,8 +96,8 @@ func (l *listeners) unsubscribe(uri string, who protocol.ParticipantID) (last bo
 	return !slices.ContainsFunc(l.subs, func(s subscription) bool { return s.uri == uri })
 }
 
-// subscribers are those of a resource and of what contains it: a server may
-// name the part that changed.
+// subscribers returns the subscriptions to a resource and to the resources that
+// contain it: a server may report only the changed part.
 func (l *listeners) subscribers(uri string) []subscription {
 	l.mu.Lock()
 	defer l.mu.Unlock()

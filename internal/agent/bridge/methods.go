@@ -10,10 +10,11 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 )
 
-// method answers one call.
+// method carries out one call.
 type method func(b *Bridge, c *call) (outcome, error)
 
-// methods are what the bridge answers besides ping, which takes no server.
+// methods are the methods that the bridge supports in addition to ping, which
+// needs no server.
 var methods = map[string]method{
 	"initialize": (*Bridge).initialize,
 
@@ -48,8 +49,8 @@ const (
 	progressMade     = "notifications/progress"
 )
 
-// pass has a method of the session answer. Of the asker's params those that s
-// names pass, and what _meta has for the server.
+// pass calls a method of the session. It forwards the fields of the requester's
+// params that s names, and the end-to-end part of _meta.
 func pass[T any, P interface {
 	*T
 	mcp.Params
@@ -68,7 +69,7 @@ func pass[T any, P interface {
 	}
 }
 
-// list notes who asks for a list: it is told when the list changes.
+// list registers the requester of a list for notifications about its changes.
 func list(changed string, next method) method {
 	return func(b *Bridge, c *call) (outcome, error) {
 		out, err := next(b, c)
@@ -85,7 +86,7 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 		return outcome{}, err
 	}
 	if args := c.params.Get("arguments"); args.Exists() {
-		params.Arguments = json.RawMessage(args.Raw()) // numbers as they are
+		params.Arguments = json.RawMessage(args.Raw()) // preserves numbers
 	}
 	done := b.mark(c, params)
 	defer done()
@@ -117,19 +118,19 @@ func (b *Bridge) setLevel(c *call) (outcome, error) {
 // maxLevel bounds the name of a log level, in bytes.
 const maxLevel = 64
 
-// setServerLevel asks for something that is deprecated from revision
-// 2026-07-28 on and there in servers for years to come.
+// setServerLevel calls a method that is deprecated from revision 2026-07-28 on
+// but remains in servers for years.
 func (b *Bridge) setServerLevel(ctx context.Context, level string) (json.RawMessage, error) {
 	return b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return nil, session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)}) //nolint:staticcheck // see above
 	})
 }
 
-// newestHandshake is the last revision of MCP that begins with initialize.
+// newestHandshake is the last revision of MCP that starts with initialize.
 const newestHandshake = "2025-11-25"
 
-// initialize answers for the server: its name, its instructions, and those of
-// its capabilities that the bridge passes on.
+// initialize responds for the server: its name, its instructions, and the
+// capabilities that the bridge passes on.
 func (b *Bridge) initialize(c *call) (outcome, error) {
 	var info *mcp.InitializeResult
 	_, err := b.opts.Server.Do(c.ctx, func(_ context.Context, session *mcp.ClientSession) (mcp.Result, error) {

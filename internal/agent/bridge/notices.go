@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Notices holds what a server said unasked until the bridge has passed it on.
-// It is filled from the server's connection, whose reader must not wait.
+// Notices queues the server's notifications until the bridge has sent them. The
+// reader of the server's connection fills it and must not block.
 type Notices struct {
 	ready chan struct{}
 
@@ -22,18 +22,19 @@ type Notices struct {
 
 type notice struct {
 	method string
-	key    string // those with the same one supersede each other
+	key    string // a notice replaces a queued one with the same key
 	params mcp.Params
 }
 
-// maxNotices bounds the notifications that wait.
+// maxNotices bounds the queued notifications.
 const maxNotices = 256
 
-// NewNotices returns an empty one.
+// NewNotices returns an empty queue.
 func NewNotices() *Notices { return &Notices{ready: make(chan struct{}, 1)} }
 
-// Put takes a notification, as mcptools.Options.OnNotice. Of those that say the
-// same the latest stays; when there are too many the oldest goes.
+// Put queues a notification; it serves as mcptools.Options.OnNotice. A
+// notification replaces a queued one with the same key. If the queue is full,
+// the oldest is dropped.
 func (n *Notices) Put(method string, params mcp.Params) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,12 +61,12 @@ func (n *Notices) keyOf(method string, params mcp.Params) string {
 		return fmt.Sprint(method, " ", p.ProgressToken)
 	}
 	if method == logMessage {
-		return fmt.Sprint(method, " ", n.count) // each says something else
+		return fmt.Sprint(method, " ", n.count) // log messages do not replace one another
 	}
 	return method
 }
 
-// Restarted notes that the server was started again, as
+// Restarted records that the server was restarted; it serves as
 // mcptools.Options.OnRestart.
 func (n *Notices) Restarted() {
 	n.mu.Lock()
@@ -81,7 +82,7 @@ func (n *Notices) wake() {
 	}
 }
 
-// take returns everything that waits.
+// take empties the queue and returns its content.
 func (n *Notices) take() (list []notice, restarted bool, dropped int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,8 +91,8 @@ func (n *Notices) take() (list []notice, restarted bool, dropped int) {
 	return list, restarted, dropped
 }
 
-// paramsOf is what is passed on of a notification's params. What _meta says is
-// about the connection on which it came.
+// paramsOf returns the params of a notification to forward. _meta is removed
+// because it describes the connection to the server.
 func paramsOf(params mcp.Params) json.RawMessage {
 	doc := make(map[string]json.RawMessage)
 	raw := mustMarshal(params)

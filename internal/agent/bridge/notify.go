@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// notify passes on what the server says unasked, until ctx ends.
+// notify forwards the server's notifications until ctx ends.
 func (b *Bridge) notify(ctx context.Context) {
 	for {
 		select {
@@ -41,7 +41,7 @@ func (b *Bridge) passOn(ctx context.Context, n notice) {
 		token, _ := p.ProgressToken.(string)
 		x := b.listeners.expected(token)
 		if x == nil {
-			return // the call has ended, or was never ours
+			return // the call has ended, or the token is unknown
 		}
 		theirs := *p
 		theirs.ProgressToken = x.token
@@ -61,8 +61,8 @@ func (b *Bridge) tellListeners(ctx context.Context, method string, params json.R
 	}
 }
 
-// tell sends one notification. A participant that the space no longer knows is
-// told nothing any more.
+// tell sends one notification. A participant unknown to the space is removed
+// from the listeners.
 func (b *Bridge) tell(ctx context.Context, method string, params json.RawMessage, who protocol.ParticipantID, about protocol.ID, place protocol.ContextPath) {
 	env := protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{who}, Context: place,
@@ -85,7 +85,7 @@ func (b *Bridge) tell(ctx context.Context, method string, params json.RawMessage
 	}
 }
 
-// restore gives a server that was started again what it has forgotten.
+// restore renews the subscriptions and the log level on a restarted server.
 func (b *Bridge) restore(ctx context.Context) {
 	for _, uri := range b.listeners.uris() {
 		_, err := b.opts.Server.Do(ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {

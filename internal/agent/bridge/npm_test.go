@@ -16,8 +16,7 @@ import (
 
 func fromTheBeginning(o *client.Options) { o.Since = client.After(0) }
 
-// The reference server that has everything: every method, and what it says
-// unasked.
+// The reference server with every feature: every method and all notifications.
 func TestEverythingServerOfTheReferenceImplementation(t *testing.T) {
 	program := mcptoolstest.EverythingServer(t)
 	g := meuptest.Start(t, config)

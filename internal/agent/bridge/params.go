@@ -9,13 +9,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// shape names the fields of an object that pass; those of a field that is an
-// object itself, or nil where all of it passes. The gateway has judged the
-// request by fields as they are spelt. A decoder that takes "NAME" for "name"
-// must not see any others.
+// shape names the fields of an object that are forwarded, each with the shape
+// of its own fields, or nil to forward all of it. The gateway has checked the
+// request by exact field names; a decoder that matches "NAME" to "name" must
+// not receive any other fields.
 type shape map[string]shape
 
-// decode makes typed params of what passes. The error is a *fault.
+// decode decodes the forwarded fields into typed params. The error is a *fault.
 func decode[P any](params protocol.Value, s shape) (*P, error) {
 	p := new(P)
 	switch params.Type() {
@@ -31,7 +31,7 @@ func decode[P any](params protocol.Value, s shape) (*P, error) {
 	return p, nil
 }
 
-// keep writes the part of an object that passes.
+// keep returns the object reduced to the forwarded fields.
 func (s shape) keep(v protocol.Value) []byte {
 	out := []byte{'{'}
 	for name, inner := range s {
@@ -52,8 +52,8 @@ func (s shape) keep(v protocol.Value) []byte {
 	return append(out, '}')
 }
 
-// hopKeys are what _meta says of the connection that it travels on: the
-// bridge's to the server is another than the asker's to the bridge.
+// hopKeys are the keys of _meta that describe one connection: the bridge's
+// connection to the server is not the requester's connection to the bridge.
 var hopKeys = map[string]bool{
 	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeyClientCapabilities: true,
 	"io.modelcontextprotocol/logLevel": true, mcp.MetaKeySubscriptionID: true,
@@ -61,9 +61,9 @@ var hopKeys = map[string]bool{
 
 const progressToken = "progressToken"
 
-// mark gives the server's params the asker's _meta. A progress token becomes
-// one of the bridge's own, since two askers may have chosen the same; the
-// function that is returned forgets it.
+// mark copies the requester's _meta to the server's params. A progress token is
+// replaced by one of the bridge's own, because two requesters may use the same
+// token; done removes it.
 func (b *Bridge) mark(c *call, params mcp.Params) (done func()) {
 	meta := make(map[string]any)
 	for key, value := range c.params.Get("_meta").Members {

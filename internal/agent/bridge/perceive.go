@@ -17,7 +17,7 @@ const (
 	shutdown verdict = true
 )
 
-// perceive does with an envelope what it asks for.
+// perceive dispatches one received envelope.
 func (b *Bridge) perceive(work context.Context, env *protocol.Envelope) verdict {
 	if !env.AddressedTo(b.you) || env.From == b.you {
 		return goOn
@@ -40,7 +40,7 @@ func (b *Bridge) perceive(work context.Context, env *protocol.Envelope) verdict 
 	return goOn
 }
 
-// pauseOf returns how long a pause is to last; 0 stands for until the resume.
+// pauseOf returns the duration of a pause; 0: until it is resumed.
 func pauseOf(env *protocol.Envelope) time.Duration {
 	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *Bridge) status() json.RawMessage {
 	return mustMarshal(s)
 }
 
-// take accepts a request, or says at once why not.
+// take accepts a request, or rejects it at once.
 func (b *Bridge) take(work context.Context, env *protocol.Envelope) {
 	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -78,10 +78,10 @@ func (b *Bridge) take(work context.Context, env *protocol.Envelope) {
 		if method == "notifications/cancelled" {
 			b.cancelled(env, params)
 		}
-		return // no other notification matters to the bridge
+		return // other notifications are ignored
 	}
 	callID := id.Raw()
-	if !id.Exists() { // as clients of MEW send it
+	if !id.Exists() { // MEW clients omit the id
 		callID = protocol.AppendString(nil, string(env.ID))
 	}
 	c := &call{asker: env.From, envelope: env.ID, place: env.Context, id: callID, method: method, params: params}
@@ -106,7 +106,7 @@ func (b *Bridge) busy() *fault {
 	return faultOf(codeFailed, Busy, "busy: too many calls are under way or waiting; retry later")
 }
 
-// accept notes a call, unless there are too many.
+// accept stores a call, unless there are too many.
 func (b *Bridge) accept(work context.Context, c *call) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +116,8 @@ func (b *Bridge) accept(work context.Context, c *call) bool {
 			ofAsker++
 		}
 	}
-	// A quarter of the places for one asker, so that the others find some.
+	// At most a quarter of the slots per requester, so that slots remain for
+	// others.
 	places := b.opts.MaxCalls + b.opts.MaxWaiting
 	if len(b.calls) >= places || ofAsker >= max(1, places/4) {
 		return false
@@ -133,11 +134,11 @@ func (b *Bridge) drop(c *call) {
 	delete(b.calls, c.envelope)
 }
 
-// errCancelled is why a call ends that its asker takes back.
+// errCancelled is the cause that ends a call cancelled by its requester.
 var errCancelled = errors.New("cancelled by the asker")
 
-// cancelled gives up the calls that an asker means: the one whose envelope has
-// the id, or else those with that JSON-RPC id.
+// cancelled cancels the calls that a notification names: the call whose
+// envelope has the id, or else the requester's calls with that JSON-RPC id.
 func (b *Bridge) cancelled(env *protocol.Envelope, params protocol.Value) {
 	id := params.Get("requestId")
 	b.mu.Lock()
@@ -153,7 +154,8 @@ func (b *Bridge) cancelled(env *protocol.Envelope, params protocol.Value) {
 	}
 }
 
-// sameID compares JSON-RPC ids: strings by what they say, numbers as written.
+// sameID compares JSON-RPC ids: strings by their decoded text, numbers as
+// written.
 func sameID(raw []byte, id protocol.Value) bool {
 	if id.Type() != protocol.TypeString {
 		return id.Exists() && string(raw) == string(id.Raw())
@@ -162,7 +164,7 @@ func sameID(raw []byte, id protocol.Value) bool {
 	return json.Unmarshal(raw, &text) == nil && text == id.Text()
 }
 
-// errand sends one short envelope on a goroutine of its own.
+// errand sends one short envelope on its own goroutine.
 func (b *Bridge) errand(work context.Context, env protocol.Envelope) {
 	select {
 	case b.errands <- struct{}{}:
@@ -171,6 +173,6 @@ func (b *Bridge) errand(work context.Context, env protocol.Envelope) {
 	}
 	b.group.Go(func() {
 		defer func() { <-b.errands }()
-		_ = b.send(work, env) // logged there
+		_ = b.send(work, env) // send logs the error
 	})
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// closingTime bounds what is still said about calls that the end of the
-// bridge, or of a call, overtakes.
+// closingTime bounds the sending of responses after the bridge has been
+// stopped.
 const closingTime = 3 * time.Second
 
 const (
-	// around is how many bytes of an envelope are not its payload, at most:
-	// participants, ids, a context and the names of the fields.
+	// around bounds the bytes of an envelope outside its payload: participants,
+	// ids, a context and the field names.
 	around = 2 << 10
-	// wrapping is how deep a result lies in an envelope.
+	// wrapping is the nesting depth of a result in an envelope.
 	wrapping = 4
 )
 
-// respond sends the one response of a call. Where the gateway takes the result
-// for impossible, the response says so instead.
+// respond sends the only response of a call. If the gateway rejects the result,
+// the response is an error that says so.
 func (b *Bridge) respond(work context.Context, c *call, out outcome) {
 	err := b.send(work, b.response(c, b.fit(c, out)))
 	var refusal *protocol.Error
@@ -30,10 +30,10 @@ func (b *Bridge) respond(work context.Context, c *call, out outcome) {
 		return
 	}
 	f := faultOf(codeFailed, Unusable, "the gateway does not take the result: %s: %s", refusal.Code, refusal.Message)
-	_ = b.send(work, b.response(c, outcome{fault: f})) // logged there
+	_ = b.send(work, b.response(c, outcome{fault: f})) // send logs the error
 }
 
-// response is the envelope that answers a call.
+// response builds the envelope that answers a call.
 func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
 	payload := append([]byte(`{"jsonrpc":"2.0","id":`), c.id...)
 	if out.fault != nil {
@@ -49,7 +49,7 @@ func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
 	}
 }
 
-// fit makes an outcome one that an envelope has room for.
+// fit reduces an outcome to one that fits into an envelope.
 func (b *Bridge) fit(c *call, out outcome) outcome {
 	room := int(^uint(0) >> 1)
 	if most := b.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
@@ -70,7 +70,8 @@ func (b *Bridge) fit(c *call, out outcome) outcome {
 	return outcome{fault: f}
 }
 
-// objection says why a result cannot stand in an envelope, or nothing.
+// objection returns a fault if a result is not valid in an envelope, otherwise
+// nil.
 func objection(result json.RawMessage, room int) *fault {
 	if len(result) > room {
 		return tooLarge(len(result), room)
@@ -81,8 +82,8 @@ func objection(result json.RawMessage, room int) *fault {
 	return nil
 }
 
-// fitFault leaves the data out of a refusal that is too large or no JSON to
-// the gateway, and cuts its message.
+// fitFault removes the data of a fault if it is too large or not valid JSON for
+// the gateway, and truncates the message.
 func fitFault(f *fault, room int) *fault {
 	fitting := *f
 	if _, err := protocol.ParseJSON(fitting.Data, protocol.MaxDepth-wrapping); err != nil {
@@ -101,8 +102,8 @@ func tooLarge(size, room int) *fault {
 	return f
 }
 
-// send puts an envelope into the log. It waits for a gateway that is away, but
-// not when the bridge is ending.
+// send publishes an envelope. It waits for an unreachable gateway, but at most
+// closingTime after the bridge has been stopped.
 func (b *Bridge) send(work context.Context, env protocol.Envelope) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(work))
 	defer cancel()
@@ -115,7 +116,7 @@ func (b *Bridge) send(work context.Context, env protocol.Envelope) error {
 	return err
 }
 
-// mustMarshal is for values of our own making, which are never refused.
+// mustMarshal marshals values that cannot fail.
 func mustMarshal(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -124,7 +125,7 @@ func mustMarshal(v any) json.RawMessage {
 	return raw
 }
 
-// cut shortens a text to max characters.
+// cut truncates a text to max characters.
 func cut(s string, max int) string {
 	runes := []rune(s)
 	if len(runes) <= max {

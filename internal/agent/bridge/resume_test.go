@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Requests made while the bridge is away are answered when it is back, and
-// those made before are not answered again.
+// Requests sent while the bridge is not connected are answered when it returns,
+// and earlier requests are not answered again.
 func TestAsksWhileTheBridgeIsAway(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
@@ -25,9 +25,8 @@ func TestAsksWhileTheBridgeIsAway(t *testing.T) {
 	onceEach(t, g, before, meanwhile)
 }
 
-// The gateway ends and comes back: what was under way is answered, what is
-// asked afterwards too, and nothing twice. The same envelope sent again is the
-// same request.
+// The gateway restarts: requests in progress are answered, later ones too, and
+// none twice. The same envelope sent again is the same request.
 func TestGatewayRestarts(t *testing.T) {
 	g := meuptest.Start(t, config)
 	m, server := inProcess()
@@ -51,7 +50,7 @@ func TestGatewayRestarts(t *testing.T) {
 	onceEach(t, g, before, underWay, after)
 }
 
-// onceEach reads the log from its beginning: each request has one response.
+// onceEach reads the log from its start: each request has one response.
 func onceEach(t *testing.T, g *meuptest.Gateway, requests ...protocol.ID) {
 	t.Helper()
 	alice := join(t, g, "alice", fromTheBeginning)

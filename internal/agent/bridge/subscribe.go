@@ -6,10 +6,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// subscribe subscribes to a resource for an asker. The server sees one
-// subscriber; who hears of an update is the bridge's to remember. One of these
-// happens at a time, so that what the server thinks and what is remembered
-// stay the same.
+// subscribe subscribes a requester to a resource. The server has one
+// subscriber; the bridge stores which participants receive an update.
+// Subscriptions are serialized, so that the server's state and the stored state
+// remain consistent.
 func (b *Bridge) subscribe(c *call) (outcome, error) {
 	params, err := decode[mcp.SubscribeParams](c.params, shape{"uri": nil})
 	if err != nil {
@@ -22,7 +22,7 @@ func (b *Bridge) subscribe(c *call) (outcome, error) {
 		return outcome{}, err
 	}
 	defer b.leaveLane()
-	// Remembered first: an update may come before the answer.
+	// Store it first: an update may arrive before the response.
 	if !b.listeners.subscribe(subscription{params.URI, c.asker, c.envelope}) {
 		return outcome{}, faultOf(codeFailed, Busy, "busy: there are %d subscriptions", maxSubscriptions)
 	}
@@ -45,7 +45,7 @@ func (b *Bridge) unsubscribe(c *call) (outcome, error) {
 	}
 	defer b.leaveLane()
 	if !b.listeners.unsubscribe(params.URI, c.asker) {
-		return outcome{result: []byte(`{}`)}, nil // others are
+		return outcome{result: []byte(`{}`)}, nil // other subscribers remain
 	}
 	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 		return nil, session.Unsubscribe(ctx, params)

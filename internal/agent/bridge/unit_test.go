@@ -26,7 +26,8 @@ func parsed(t testing.TB, text string) protocol.Value {
 	return doc.Root()
 }
 
-// Only what is spelt as the gateway reads it reaches a decoder that folds case.
+// Only fields spelled as the gateway reads them reach a decoder that folds
+// case.
 func TestParamsAreReadAsSpelt(t *testing.T) {
 	c := parsed(t, `{"REF":{"type":"ref/prompt","name":"b"},"ref":{"TYPE":"x","type":"ref/prompt","name":"a"},"argument":{"name":"n","VALUE":"w","value":"v"}}`)
 	got, err := decode[mcp.CompleteParams](c, shape{"ref": {"type": nil, "name": nil, "uri": nil}, "argument": {"name": nil, "value": nil}})
@@ -39,8 +40,8 @@ func TestParamsAreReadAsSpelt(t *testing.T) {
 	}
 }
 
-// What _meta says of the asker's connection is not said on the bridge's, and
-// progress tokens of two askers are two.
+// The keys of _meta that describe the requester's connection are not forwarded,
+// and the progress tokens of two requesters are distinct.
 func TestMeta(t *testing.T) {
 	b := New(Options{Space: &space{}, Server: refusing{}})
 	meta := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"1999-01-01","traceparent":"00-1","progressToken":7}}`
@@ -154,7 +155,7 @@ func (s *space) Welcome() protocol.Welcome {
 	return w
 }
 
-// refusing is a server that refuses everything.
+// refusing is a server that refuses every request.
 type refusing struct{}
 
 func (refusing) Do(context.Context, mcptools.Op) (json.RawMessage, error) {
@@ -168,8 +169,8 @@ func request(seq protocol.Seq, payload string) received {
 	}}
 }
 
-// In the place of a log that was lost there may be a copy of it. What stands
-// in the copy was answered.
+// A lost log may be replaced by a copy of it. The requests in the copy were
+// answered.
 func TestRestoredLog(t *testing.T) {
 	const ping = `{"id":1,"method":"ping"}`
 	s := &space{head: 4, in: []received{
@@ -188,8 +189,8 @@ func TestRestoredLog(t *testing.T) {
 	}
 }
 
-// One response to each request, with its id as it was or, without one, the
-// envelope's; none to notifications.
+// Each request gets one response, with its own id or, if it has none, the
+// envelope's id; notifications get none.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"method":"ping"}`, `{"id":"x","method":"tools/call","params":{"name":"a","arguments":{"n":1e400},"_meta":{"progressToken":[1]}}}`,
@@ -233,7 +234,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// A server's refusal that no gateway would take loses its data, not its code.
+// A server's error that the gateway would reject loses its data, not its code.
 func TestRefusalsThatDoNotFit(t *testing.T) {
 	b := New(Options{Space: &space{}, Server: refusing{}})
 	for _, data := range []string{`{"a":1,"a":2}`, `"` + strings.Repeat("x", 70<<10) + `"`, strings.Repeat("[", 100) + strings.Repeat("]", 100)} {

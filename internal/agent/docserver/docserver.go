@@ -1,12 +1,11 @@
-// Package docserver is a small MCP server over one folder of text files: what
-// the reference agent reads where there is no Node to run
-// @modelcontextprotocol/server-filesystem. The tools that it has bear the same
-// names and answer in the same form, so that what is planned for one works
-// with the other.
+// Package docserver is a small MCP server for one folder of text files. It
+// serves the reference agent where no Node runs
+// @modelcontextprotocol/server-filesystem. Its tools have the same names and
+// results, so that a plan for one server works with the other.
 //
-// It only reads, and only below its folder: paths that lead out of it, by ".."
-// or by a symbolic link, are refused by the operating system's own lookup
-// ([os.Root]), not by comparing strings.
+// It is read-only and limited to its folder: the operating system's lookup
+// ([os.Root]), not a comparison of strings, rejects paths that leave it by ".."
+// or a symbolic link.
 package docserver
 
 import (
@@ -20,20 +19,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Bounds that keep one call from taking the memory or the day.
+// Bounds of the memory and time of one call.
 const (
 	maxFileBytes = 8 << 20 // of one read
 	maxEntries   = 10_000  // of one listing or search
 )
 
-// folder is the one that is served.
+// folder is the served folder.
 type folder struct {
 	root *os.Root
 	path string // absolute, symbolic links resolved
 }
 
-// New makes a server for the folder dir. Closing the returned function's
-// resources is the caller's: call it once the server is no longer used.
+// New returns a server for the folder dir. The caller must call closeDir when
+// the server is no longer used.
 func New(dir, version string) (server *mcp.Server, closeDir func() error, err error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -52,8 +51,7 @@ func New(dir, version string) (server *mcp.Server, closeDir func() error, err er
 	return server, root.Close, nil
 }
 
-// Serve answers on the process's standard input and output until the input
-// ends or ctx does.
+// Serve serves standard input and output until the input or ctx ends.
 func Serve(ctx context.Context, dir, version string) error {
 	server, closeDir, err := New(dir, version)
 	if err != nil {
@@ -75,7 +73,7 @@ func (f *folder) register(server *mcp.Server) {
 		"Finds files and directories below a path whose relative path matches a glob; ** stands for any number of directories. Returns full paths.", f.search)
 }
 
-// add registers a read-only tool that answers with one text.
+// add registers a read-only tool whose result is one text.
 func add[In any](server *mcp.Server, name, description string, run func(In) (string, error)) {
 	closed := false
 	tool := &mcp.Tool{
@@ -97,14 +95,14 @@ func add[In any](server *mcp.Server, name, description string, run func(In) (str
 
 func structured(text string) json.RawMessage {
 	raw, err := json.Marshal(map[string]string{"content": text})
-	if err != nil { // a map of strings cannot fail
+	if err != nil { // impossible for a map of strings
 		return json.RawMessage(`{}`)
 	}
 	return raw
 }
 
-// relative turns a path as it was asked for, absolute or relative to the
-// folder, into one that os.Root takes. It does not decide what is allowed.
+// relative converts a requested path, absolute or relative to the folder, into
+// one for os.Root. It does not decide which paths are allowed.
 func (f *folder) relative(path string) (string, error) {
 	if strings.TrimSpace(path) == "" {
 		return "", fmt.Errorf("a path is needed; %q is the folder", f.path)

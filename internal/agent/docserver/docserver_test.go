@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts the server over a folder with a few files, a way out of it and
-// something secret outside.
+// serve starts the server for a folder with a few files, a symbolic link that
+// leaves it, and a secret file outside.
 func serve(t *testing.T) (*mcp.ClientSession, string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())

@@ -71,7 +71,7 @@ func (f *folder) read(args readArgs) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !info.Mode().IsRegular() { // a pipe would be waited for for ever
+	if !info.Mode().IsRegular() { // reading a pipe could block forever
 		return "", fmt.Errorf("%s is not a regular file", args.Path)
 	}
 	file, err := f.root.Open(rel)
@@ -89,7 +89,7 @@ func (f *folder) read(args readArgs) (string, error) {
 	return text, nil
 }
 
-// lines reads all, the first head or the last tail lines.
+// lines reads the whole file, the first head lines or the last tail lines.
 func lines(r io.Reader, head, tail int) (string, error) {
 	if head > 0 {
 		return firstLines(r, head)
@@ -174,7 +174,7 @@ func (f *folder) search(args searchArgs) (string, error) {
 	return strings.Join(found, "\n"), nil
 }
 
-// skipUnreadable passes over what cannot be looked into, but for the start.
+// skipUnreadable skips unreadable directories, except the start.
 func skipUnreadable(p, start string, err error) error {
 	if p == start {
 		return err

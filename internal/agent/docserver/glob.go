@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// glob matches paths with slashes: within a segment as path.Match does, and
-// with ** for any number of whole segments, none included.
+// glob matches slash-separated paths: a segment as path.Match does, and ** for
+// zero or more whole segments.
 type glob []string
 
 func compileGlobs(patterns []string) ([]glob, error) {
@@ -29,8 +29,8 @@ func matchAny(globs []glob, p string) bool {
 	return slices.ContainsFunc(globs, func(g glob) bool { return g.match(p) })
 }
 
-// match walks pattern and path once for each **, remembering the last one
-// alone, so that a pattern full of them costs no more than their product.
+// match backtracks only to the last **, so that the cost is bounded by the
+// product of the numbers of segments.
 func (g glob) match(p string) bool {
 	segments := strings.Split(p, "/")
 	i, star, mark := 0, -1, 0

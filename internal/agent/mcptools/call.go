@@ -11,11 +11,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Op asks a server for something over a session; the result may be nil.
+// Op performs a request to a server over a session; the result may be nil.
 type Op func(context.Context, *mcp.ClientSession) (mcp.Result, error)
 
-// await returns the session, waiting for a server that is being restarted. A
-// session that is known to have ended can be named: it is not returned.
+// await returns the session, and waits for a server that is being restarted. It
+// does not return ended, a session known to have ended.
 func (s *server) await(ctx context.Context, ended *mcp.ClientSession) (*mcp.ClientSession, error) {
 	for {
 		s.mu.Lock()
@@ -36,8 +36,8 @@ func (s *server) await(ctx context.Context, ended *mcp.ClientSession) (*mcp.Clie
 	}
 }
 
-// gone marks the session as ended and returns what is closed when there is
-// another one.
+// gone marks the session as ended and returns the channel that is closed when
+// there is another one.
 func (s *server) gone(session *mcp.ClientSession) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,8 +47,8 @@ func (s *server) gone(session *mcp.ClientSession) chan struct{} {
 	return s.back
 }
 
-// report tells the keeper that a session cannot be used, in case it has not
-// ended by itself: a server may close its input and live on.
+// report notifies the keeper that a session is unusable, in case it has not
+// ended: a server may close its input and continue to run.
 func (s *server) report(session *mcp.ClientSession) {
 	select {
 	case s.broken <- session:
@@ -72,16 +72,17 @@ func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (R
 	return ResultOf(raw, res), nil
 }
 
-// ResultOf is the result of a call whose CallToolResult was decoded as res.
+// ResultOf returns the result of a call whose CallToolResult was decoded as
+// res.
 func ResultOf(raw json.RawMessage, res *mcp.CallToolResult) Result {
 	return Result{JSON: raw, Text: textOf(res), IsError: res.IsError}
 }
 
-// maxSessions bounds the sessions that one call is tried with.
+// maxSessions bounds the sessions that one call tries.
 const maxSessions = 3
 
-// do has an operation done by a living server; only one that has not left is
-// tried with the next session.
+// do performs an operation on a running server. An operation is retried with
+// the next session only if it was not sent.
 func (s *server) do(ctx context.Context, op Op) (json.RawMessage, error) {
 	var ended *mcp.ClientSession
 	var err error
@@ -125,13 +126,13 @@ func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (json.RawMes
 	return raw, nil
 }
 
-// unclear is an answer of the server that this program can do nothing with.
+// unclear is a response of the server that cannot be decoded.
 type unclear struct{ error }
 
-// Error says so.
+// Error describes the fault.
 func (e *unclear) Error() string { return "answer not understood: " + e.error.Error() }
 
-// callError tells a server that is gone from one that refuses.
+// callError separates a server that is gone from a server that refuses.
 func callError(ctx context.Context, err error) error {
 	var refusal *jsonrpc.Error
 	var answer *unclear
@@ -144,13 +145,14 @@ func callError(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrServerGone, err)
 }
 
-// isTransport reports whether an error is not the server's: with it the SDK
-// says that a request found no way to a server.
+// isTransport reports whether the error comes from the SDK and not from the
+// server: the SDK returns it for a request that did not reach a server.
 func isTransport(e *jsonrpc.Error) bool {
 	return e.Code == -32005 && e.Message == "rejected by transport"
 }
 
-// textOf joins the text parts of a result; parts of other types are named.
+// textOf joins the text parts of a result; parts of other types are replaced by
+// a label.
 func textOf(res *mcp.CallToolResult) string {
 	var parts []string
 	for _, c := range res.Content {

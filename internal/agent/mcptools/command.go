@@ -14,13 +14,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxLine bounds one message of a server. A result of tens of megabytes is
-// possible and still taken; a server that sends more is ended.
+// maxLine bounds one message of a server. Results of tens of megabytes are
+// accepted; a server that sends more is terminated.
 const maxLine = 64 << 20
 
-// command is a transport over a program's standard input and output. Unlike
-// the one of the SDK it runs the program in a process group of its own and ends
-// the whole group: what npx and shells start would live on otherwise.
+// command is a transport over a program's standard input and output. Unlike the
+// SDK's transport it runs the program in its own process group and ends the
+// whole group, because the child processes of npx and shells would otherwise
+// keep running.
 type command struct {
 	config Server
 	grace  time.Duration
@@ -41,8 +42,8 @@ func (c *command) Connect(context.Context) (mcp.Connection, error) {
 		cmd.Env = Environment()
 	}
 	cmd.SysProcAttr = ownGroup()
-	// A file, not a pipe of exec's own: Wait would close that one before the
-	// last of the output is read.
+	// A file, not a pipe of exec: Wait would close the pipe before the last
+	// output is read.
 	cmd.Stdout = theirOut
 	cmd.Stderr = &lineWriter{emit: c.said}
 	cmd.WaitDelay = c.grace // for stderr, which a child may keep open
@@ -69,7 +70,7 @@ func (c *command) said(line string) {
 	c.log.Debug("tool server says", "line", line)
 }
 
-// process is a running program, as what is written to it.
+// process is a running program, as the writer for its input.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -81,8 +82,8 @@ type process struct {
 
 func (p *process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
-// Close ends the program as MCP asks for it: first its input ends, then it is
-// told to terminate, then it is killed. It returns when nothing is left of it.
+// Close ends the program as MCP requires: close its input, then send it a
+// signal to terminate, then kill it. It returns when the whole group has ended.
 func (p *process) Close() error {
 	p.once.Do(func() {
 		_ = p.stdin.Close()
@@ -109,7 +110,7 @@ func (p *process) waits() bool {
 	}
 }
 
-// lineWriter calls emit for each line; overlong ones are cut.
+// lineWriter calls emit for each line; overlong lines are truncated.
 type lineWriter struct {
 	emit func(string)
 	line []byte
@@ -132,7 +133,7 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 }
 
 // lastWords keeps the last lines that a program wrote to its standard error,
-// for the one who reads why it did not start.
+// for the error of a failed start.
 type lastWords struct {
 	mu    sync.Mutex
 	lines []string
@@ -149,7 +150,8 @@ func (w *lastWords) add(line string) {
 	}
 }
 
-// withLastWords adds what a command said last to the error of its start.
+// withLastWords adds the last lines of a command's standard error to the error
+// of its start.
 func withLastWords(err error, transport mcp.Transport) error {
 	if t, ok := transport.(tapped); ok {
 		transport = t.Transport

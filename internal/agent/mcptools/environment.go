@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// passedOn are the environment variables that a server's command gets: those
-// that programs need to run, none that is likely to hold a secret. A name that
-// ends with * is a prefix. Names are compared without case, for Windows.
+// passedOn are the environment variables passed to a server's command:
+// variables that programs need to run, none likely to hold a secret. A name
+// that ends with * is a prefix. Names are compared without case, for Windows.
 var passedOn = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*", "TMPDIR", "XDG_*",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
@@ -17,8 +17,8 @@ var passedOn = []string{
 	"PROGRAMDATA", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// Environment returns this process's variables that a server's command may see:
-// a fixed list of harmless ones, and those that are named.
+// Environment returns the variables of this process to pass to a server's
+// command: a fixed list of harmless ones, and those named by the caller.
 func Environment(names ...string) []string {
 	allowed := slices.Concat(passedOn, names)
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {

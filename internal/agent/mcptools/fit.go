@@ -9,26 +9,26 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// wrapping is the nesting that an envelope adds to a result, at most.
+// wrapping is the maximum nesting that an envelope adds to a result.
 const wrapping = 8
 
-// Fit returns a tool's result as it is where it has at most limit bytes and is
-// not too deep for an envelope. Otherwise it returns the result's text alone,
-// cut and marked, in as much of limit as it fills; where even the mark finds
-// no room it is longer than limit.
+// Fit returns a tool's result unchanged if it has at most limit bytes and is
+// not nested too deeply for an envelope. Otherwise it returns only the result's
+// text, truncated to limit and marked. If even the mark does not fit, the
+// result is longer than limit.
 func Fit(res Result, limit int) json.RawMessage {
 	if len(res.JSON) <= limit {
 		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-wrapping); err == nil {
 			return res.JSON
 		}
 	}
-	// How long a text becomes as JSON depends on what is in it.
+	// The length of a text as JSON depends on its characters.
 	most := min(len(res.Text), limit)
 	tooMuch := sort.Search(most+1, func(n int) bool { return len(cutResult(res, n)) > limit })
 	return cutResult(res, max(0, tooMuch-1))
 }
 
-// cutResult is the result with the first n bytes of its text.
+// cutResult returns the result with the first n bytes of its text.
 func cutResult(res Result, n int) json.RawMessage {
 	type part struct {
 		Type string `json:"type"`
@@ -52,7 +52,7 @@ func cutResult(res Result, n int) json.RawMessage {
 		[]part{{"text", text}}, res.IsError,
 		map[string]any{"meup/truncated": truncated{len(res.JSON), len(res.Text), len(kept)}},
 	})
-	if err != nil { // strings and numbers alone
+	if err != nil { // impossible: only strings and numbers
 		return json.RawMessage(`{"content":[]}`)
 	}
 	return raw

@@ -30,8 +30,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Whatever the text: the result is JSON, has room, and no larger part of the
-// text would have had it.
+// For every text the result is valid JSON, fits, and is the longest that fits.
 func TestFitFills(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.String().Draw(rt, "text")

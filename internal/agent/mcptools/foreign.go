@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ParseResult reads a CallToolResult that somebody else's server returned.
+// ParseResult decodes a CallToolResult from the server of another participant.
 func ParseResult(raw json.RawMessage) (Result, error) {
 	doc, err := protocol.ParseJSON(raw, protocol.MaxDepth)
 	if err != nil {
@@ -26,8 +26,8 @@ func ParseResult(raw json.RawMessage) (Result, error) {
 	return Result{JSON: raw, Text: textOf(&res), IsError: res.IsError}, nil
 }
 
-// ParseToolList reads the payload of a response to tools/list: the tools, at
-// most 1,000 of them, and the cursor of the next page, "" if there is none.
+// ParseToolList decodes the payload of a response to tools/list: at most 1,000
+// tools, and the cursor of the next page, "" if there is no next page.
 func ParseToolList(payload json.RawMessage) (tools []Tool, next string, err error) {
 	var response struct {
 		Result *mcp.ListToolsResult `json:"result"`

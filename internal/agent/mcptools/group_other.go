@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup: without process groups the command alone is ended.
+// ownGroup returns nil: without process groups only the command itself is
+// ended.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
 func terminateGroup(pid int) { killGroup(pid) }

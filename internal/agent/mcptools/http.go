@@ -11,9 +11,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// overHTTP is the transport to a server that speaks streamable HTTP. The SDK's
-// errors give its address. What may be a secret in it, the user and the query,
-// is therefore added to the requests below the SDK.
+// overHTTP returns the transport to a server that uses streamable HTTP. The
+// SDK's errors contain its address. The parts of the address that may be
+// secret, the user and the query, are therefore added to the requests below the
+// SDK.
 func (s *server) overHTTP() (mcp.Transport, <-chan struct{}, error) {
 	u, err := url.Parse(s.config.URL)
 	if err != nil {
@@ -28,13 +29,13 @@ func (s *server) overHTTP() (mcp.Transport, <-chan struct{}, error) {
 	}, t.deaf, nil
 }
 
-// httpTransport completes every request, and captures results.
+// httpTransport completes every request and captures results.
 type httpTransport struct {
 	header http.Header
 	user   *url.Userinfo
 	query  string
 	base   http.RoundTripper
-	deaf   chan struct{} // gets a token when a stream of notifications ends
+	deaf   chan struct{} // receives a token when a stream of notifications ends
 }
 
 // RoundTrip sends one request.
@@ -61,18 +62,18 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// listening is the body of a response in which a server says what happens,
-// from revision 2026-07-28 on. The SDK does not notice when it ends: nobody
+// listening is the body of a response that carries a server's notifications,
+// from revision 2026-07-28 on. The SDK does not notice its end, because nothing
 // waits for that call.
 type listening struct {
 	io.ReadCloser
-	ctx   context.Context // of the request; it ends when nobody wants to listen
+	ctx   context.Context // of the request; ends when the subscription is no longer needed
 	ended chan<- struct{}
-	begun []byte // how it began, until that is known to be an agreement
+	begun []byte // the first bytes, until the server has acknowledged
 	heard bool
 }
 
-// maxBegin bounds where the server must have agreed.
+// maxBegin bounds the part of the body that must contain the acknowledgment.
 const maxBegin = 4096
 
 // Read reads from the body. It is called by one goroutine.

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// steady is how long a server must have lived for its next death to begin the
-// backoff anew.
+// steady is the uptime after which the backoff of a server is reset.
 const steady = 30 * time.Second
 
-// keep restarts the server whenever it ends, until ctx does.
+// keep restarts the server whenever it ends, until ctx ends.
 func (s *server) keep(ctx context.Context) {
 	defer s.retired.Wait()
 	pause := s.opts.MinBackoff
@@ -30,7 +29,7 @@ func (s *server) keep(ctx context.Context) {
 			return
 		}
 		s.opts.OnRestart()
-		if ended { // it may be another version that runs now
+		if ended { // the new process may be another version
 			s.notice(toolsChanged, nil)
 			s.notice(promptsChanged, nil)
 			s.notice(resourcesChanged, nil)
@@ -38,7 +37,7 @@ func (s *server) keep(ctx context.Context) {
 	}
 }
 
-// again starts the server until it runs; it reports whether it does.
+// again starts the server until it runs, and reports whether it does.
 func (s *server) again(ctx context.Context, pause *time.Duration) bool {
 	for {
 		s.log.Warn("tool server lost; starting it again", "in", *pause)
@@ -54,10 +53,10 @@ func (s *server) again(ctx context.Context, pause *time.Duration) bool {
 	}
 }
 
-// watch returns when there must be another session, and whether this one has
-// ended; the server is then marked as away. A session that merely hears no
-// more of what the server says unasked is used until there is another one;
-// rest ends it.
+// watch returns when a new session is needed. It reports whether the current
+// session has ended; the server is then marked as gone. A session that only no
+// longer receives notifications is used until its replacement is ready; rest
+// closes it.
 func (s *server) watch(ctx context.Context) (rest func(), ended bool) {
 	session := s.live
 	over := make(chan struct{})
@@ -66,7 +65,7 @@ func (s *server) watch(ctx context.Context) (rest func(), ended bool) {
 		close(over)
 	}()
 	rest = func() {
-		_ = session.Close() // and with it the process, if it still lives
+		_ = session.Close() // also ends the process
 		<-over
 	}
 	for {

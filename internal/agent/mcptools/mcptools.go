@@ -1,13 +1,13 @@
-// Package mcptools keeps MCP servers running and calls their tools.
+// Package mcptools runs MCP servers and calls their tools.
 //
-// A [Set] is a number of servers, each a command that speaks over its standard
-// input and output, a URL that speaks streamable HTTP, or a server in this
-// process. Each has one goroutine that keeps it connected: a server that dies
-// is started again with a backoff, and a call made meanwhile waits for it. A
-// call during which the server dies fails, since nobody knows how far it came.
+// A [Set] is a set of servers, each a command that uses its standard input and
+// output, a URL with streamable HTTP, or a server in this process. Each has one
+// goroutine that keeps it connected: a server that ends is restarted with a
+// backoff, and calls wait for the restart. A call fails if the server ends
+// during it, because its effects are unknown.
 //
-// Tools are called by their own name; a name that several servers offer is
-// qualified with that of the server, for each of them: "fs__read_file".
+// Tools are called by their own name. If several servers offer a name, it is
+// qualified with the name of the server for each of them: "fs__read_file".
 package mcptools
 
 import (
@@ -22,24 +22,24 @@ import (
 
 // Errors that callers match.
 var (
-	// ErrUnknownTool: no server offers a tool of that name now.
+	// ErrUnknownTool: no server currently offers a tool with that name.
 	ErrUnknownTool = errors.New("no such tool")
-	// ErrServerGone: the server ended during the call, or did not come back
-	// in the time that the call had.
+	// ErrServerGone: the server ended during the call, or did not restart
+	// within the call's timeout.
 	ErrServerGone = errors.New("tool server gone")
 	// ErrClosed: the set was closed.
 	ErrClosed = errors.New("tools closed")
 )
 
-// Server says how to reach one MCP server: exactly one of Command, URL and
-// InProcess is set.
+// Server configures one MCP server: exactly one of Command, URL and InProcess
+// is set.
 type Server struct {
-	// Name qualifies tools that another server offers too. Empty: made from
-	// the command or the URL. Names that are taken get a number.
+	// Name qualifies tools that another server offers too. Empty: derived from
+	// the command or the URL. A name that is in use gets a number.
 	Name string
 
 	Command []string // program and arguments
-	Dir     string   // where the command runs; empty: here
+	Dir     string   // working directory of the command; empty: the current one
 	Env     []string // of the command, "KEY=value"; nil: Environment()
 
 	URL    string
@@ -48,30 +48,30 @@ type Server struct {
 	InProcess *mcp.Server
 }
 
-// Options hold for all servers of a set. The zero value is usable.
+// Options apply to all servers of a set. The zero value is usable.
 type Options struct {
-	CallTimeout  time.Duration // of one call; 0 stands for 30 s
-	StartTimeout time.Duration // from the start of a server to its tools; 0 stands for 60 s
-	// Grace is how long a command may take to end once its input has, and
-	// again once it was told to terminate; 0 stands for 2 s.
+	CallTimeout  time.Duration // of one call; 0: 30 s
+	StartTimeout time.Duration // from the start of a server to its list of tools; 0: 60 s
+	// Grace is the time a command has to exit after its input was closed, and
+	// again after the signal to terminate; 0: 2 s.
 	Grace time.Duration
-	// MinBackoff and MaxBackoff bound the pause before a dead server is
-	// started again; 0 stands for 250 ms and 30 s.
+	// MinBackoff and MaxBackoff bound the pause before a server that ended is
+	// restarted; 0: 250 ms and 30 s.
 	MinBackoff, MaxBackoff time.Duration
-	// Version is what the servers are told of this program.
+	// Version is the version of this program, sent to the servers.
 	Version string
 	Logger  *slog.Logger // nil discards
 
-	// OnNotice is told what servers say unasked: list changes, updates of
-	// resources, progress and log messages, by the method's name and the SDK's
-	// params, which may be nil. It is called in the order in which a server
-	// speaks, and must not wait. A server that was started again counts as one
-	// whose lists have changed. Nil: nothing but changes of tools is asked for.
+	// OnNotice is called for the notifications of servers (list changes,
+	// updates of resources, progress and log messages) with the method's name
+	// and the SDK's params, which may be nil. It is called in the order in
+	// which a server sends them, and must not block. A restart counts as a
+	// change of all lists. Nil: only changes of tools are requested.
 	OnNotice func(method string, params mcp.Params)
-	// OnRestart is told that a server was started or joined again: what it knew
-	// of its clients, such as their subscriptions, is gone. It must not wait.
+	// OnRestart is called after a server was restarted or reconnected; it has
+	// lost its clients' state, such as subscriptions. It must not block.
 	OnRestart func()
-	// Protocol is the newest revision of MCP to speak; empty: the SDK's.
+	// Protocol is the newest revision of MCP to use; empty: the SDK's.
 	Protocol string
 }
 
@@ -98,23 +98,23 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Tool is what a server offers.
+// Tool is a tool that a server offers.
 type Tool struct {
-	Name        string          // by which it is called here
-	Server      string          // who offers it
+	Name        string          // the name for Call
+	Server      string          // the server that offers it
 	Description string          // for planners
 	InputSchema json.RawMessage // a JSON Schema
-	ReadOnly    bool            // the server says that it changes nothing
-	// Hinted: the server says whether the tool changes anything. Where it
-	// does not, ReadOnly is false and means nothing.
+	ReadOnly    bool            // the server declares that it changes nothing
+	// Hinted: the server declares whether the tool changes anything. If false,
+	// ReadOnly is false and has no meaning.
 	Hinted bool
 }
 
-// Result is what a call returned.
+// Result is the result of a call.
 type Result struct {
 	// JSON is MCP's CallToolResult.
 	JSON json.RawMessage
-	// Text is its text content, one part a paragraph.
+	// Text is its text content, one paragraph per part.
 	Text string
 	// IsError: the tool itself reports that it failed.
 	IsError bool

@@ -25,8 +25,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 )
 
-// The test binary is also the servers that the tests start: a real program at
-// the other end of a real pipe.
+// The test binary is also the server program that the tests start over a real
+// pipe.
 func TestMain(m *testing.M) {
 	switch os.Getenv("MEUP_TEST_SERVER") {
 	case "docs":
@@ -50,8 +50,8 @@ func exitWith(err error) {
 	os.Exit(0)
 }
 
-// moody is a server whose tools do what goes wrong in real ones. It speaks the
-// revisions of MCP that are given, or all.
+// moody is a server with the failures of real ones. It supports the given
+// revisions of MCP, or all.
 func moody(revisions ...string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "moody", Version: "1"}, &mcp.ServerOptions{
 		SupportedProtocolVersions: revisions,
@@ -222,7 +222,7 @@ func TestTimeoutCancelsTheCall(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	eventually(t, "the server was told", func() bool { _, err := os.Stat(note); return err == nil })
-	call(t, set, "pid", `{}`) // it lives on
+	call(t, set, "pid", `{}`) // the server survives
 }
 
 func TestHugeResult(t *testing.T) {
@@ -263,14 +263,14 @@ func TestCloseEndsWhatTheServerStarted(t *testing.T) {
 	if err := <-waits; !errors.Is(err, mcptools.ErrClosed) {
 		t.Errorf("the call under way: %v", err)
 	}
-	// The child is init's now, which may take a moment to bury it.
+	// init reaps the child, which may take a moment.
 	eventually(t, "the child is gone", func() bool { return !alive(child) })
 	if _, err := set.Call(t.Context(), "pid", nil); !errors.Is(err, mcptools.ErrClosed) {
 		t.Errorf("after close: %v", err)
 	}
 }
 
-// alive: a zombie that nobody buries is dead all the same.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -344,7 +344,7 @@ func TestFilesystemServerOfTheReferenceImplementation(t *testing.T) {
 	}
 }
 
-// eventually polls what another process does.
+// eventually polls a condition of another process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// uniqueNames gives each server a name of its own.
+// uniqueNames assigns each server a unique name.
 func uniqueNames(servers []Server) []string {
 	names := make([]string, len(servers))
 	taken := make(map[string]bool)
@@ -29,8 +29,8 @@ func uniqueNames(servers []Server) []string {
 	return names
 }
 
-// guessName takes the package that npx or uvx runs, else the program's own
-// name, else the host.
+// guessName returns the package that npx or uvx runs, else the program's name,
+// else the host.
 func guessName(s Server) string {
 	if len(s.Command) == 0 {
 		u, err := url.Parse(s.URL)
@@ -51,8 +51,8 @@ func guessName(s Server) string {
 	return program
 }
 
-// cleanName keeps what the names of tools are made of, so that a qualified
-// name is one too.
+// cleanName replaces the characters that are not valid in names of tools, so
+// that a qualified name is valid too.
 func cleanName(s string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {

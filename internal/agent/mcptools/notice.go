@@ -12,8 +12,8 @@ const (
 	resourcesChanged = "notifications/resources/list_changed"
 )
 
-// clientOptions say what is heard of a server. Nothing is offered to servers:
-// neither sampling nor elicitation nor roots.
+// clientOptions returns the handlers for the server's notifications. The client
+// offers no features to servers: neither sampling nor elicitation nor roots.
 func (s *server) clientOptions() *mcp.ClientOptions {
 	opts := &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
@@ -38,7 +38,7 @@ func (s *server) clientOptions() *mcp.ClientOptions {
 	opts.ResourceUpdatedHandler = func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
 		s.notice("notifications/resources/updated", r.Params)
 	}
-	// Deprecated from revision 2026-07-28 on, and there in servers for years.
+	// Deprecated from revision 2026-07-28 on, but remains in servers for years.
 	opts.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) { //nolint:staticcheck // see above
 		s.notice("notifications/message", r.Params)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// capture keeps the result of one call as the server wrote it. The SDK's types
-// would round large numbers and drop fields that they do not know. It travels
-// in the call's context, which every transport gets to see.
+// capture stores the result of one call as the server wrote it. The SDK's types
+// would round large numbers and drop unknown fields. It is passed in the call's
+// context, which every transport receives.
 type capture struct {
 	mu     sync.Mutex
 	result json.RawMessage
@@ -41,7 +41,7 @@ func (c *capture) set(result json.RawMessage) {
 	c.result = result
 }
 
-// raw returns what was captured last, or nil.
+// raw returns the result captured last, or nil.
 func (c *capture) raw() json.RawMessage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,12 +53,12 @@ func (c *capture) raw() json.RawMessage {
 	return c.result
 }
 
-// tapped is a transport over pipes that fills captures. It also keeps a
-// server's own error codes from being taken for those with which the SDK says
-// that a connection ends: it compares them by number alone.
+// tapped is a transport over pipes that fills captures. It also wraps a
+// server's own errors: the SDK compares error codes by number and would treat
+// some of them as the end of the connection.
 type tapped struct{ mcp.Transport }
 
-// Connect connects the transport beneath.
+// Connect connects the underlying transport.
 func (t tapped) Connect(ctx context.Context) (mcp.Connection, error) {
 	conn, err := t.Transport.Connect(ctx)
 	if err != nil {
@@ -70,15 +70,15 @@ func (t tapped) Connect(ctx context.Context) (mcp.Connection, error) {
 type tappedConn struct {
 	mcp.Connection
 	mu    sync.Mutex
-	calls map[jsonrpc.ID]waiter // under way
+	calls map[jsonrpc.ID]waiter // in progress
 }
 
 type waiter struct {
 	keep *capture
-	stop func() bool // of what takes it out when the call is given up
+	stop func() bool // stops the removal on cancellation
 }
 
-// Write notes who waits for the response.
+// Write registers the capture of a call.
 func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	req, isRequest := msg.(*jsonrpc.Request)
 	keep := captureOf(ctx)
@@ -90,7 +90,7 @@ func (c *tappedConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return c.Connection.Write(ctx, msg)
 }
 
-// Read hands the result of a response to who waits for it.
+// Read stores the result of a response in the capture of its call.
 func (c *tappedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	res, isResponse := msg.(*jsonrpc.Response)
@@ -119,13 +119,13 @@ func (c *tappedConn) take(id jsonrpc.ID) *capture {
 	return w.keep
 }
 
-// serverError is what a server answered, and equal to nothing else.
+// serverError is an error from the server that equals no error of the SDK.
 type serverError struct{ refusal *jsonrpc.Error }
 
-// Error gives the server's message.
+// Error returns the server's message.
 func (e *serverError) Error() string { return e.refusal.Message }
 
-// As gives the refusal to errors.As.
+// As returns the refusal, for errors.As.
 func (e *serverError) As(target any) bool {
 	t, ok := target.(**jsonrpc.Error)
 	if ok {
@@ -134,7 +134,7 @@ func (e *serverError) As(target any) bool {
 	return ok
 }
 
-// captureBody has the body of a response fill the capture of its call.
+// captureBody adds the body of a response to the capture of its call.
 func captureBody(ctx context.Context, resp *http.Response) {
 	keep := captureOf(ctx)
 	if keep == nil {
@@ -151,14 +151,14 @@ func captureBody(ctx context.Context, resp *http.Response) {
 	keep.bodies = append(keep.bodies, t)
 }
 
-// tee keeps what is read of a body.
+// tee keeps a copy of the bytes read from a body.
 type tee struct {
 	io.ReadCloser
 	events bool
 
 	mu   sync.Mutex
 	kept []byte
-	over bool // there was too much
+	over bool // the body exceeds maxLine
 }
 
 // Read reads from the body.

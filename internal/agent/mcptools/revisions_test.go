@@ -22,12 +22,12 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 )
 
-// preciseResult is what a float64 cannot hold.
+// preciseResult contains numbers that a float64 cannot represent.
 const preciseResult = `{"id":9007199254740993,"price":0.10000000000000000001}`
 
 const revisionsEnv = "MEUP_TEST_REVISIONS"
 
-// revisions are those that a server in a process of its own is to speak.
+// revisions are the revisions that a server in its own process supports.
 func revisions() []string {
 	if list := os.Getenv(revisionsEnv); list != "" {
 		return strings.Split(list, ",")
@@ -53,7 +53,7 @@ func web(t *testing.T, s *mcp.Server, opts *mcp.StreamableHTTPOptions) mcptools.
 	return mcptools.Server{URL: srv.URL}
 }
 
-// ways are the ways to reach a server that speaks the given revisions.
+// ways are the transports to a server that supports the given revisions.
 func ways(t *testing.T, revisions ...string) map[string]mcptools.Server {
 	t.Helper()
 	command := self(t, "moody")
@@ -66,7 +66,7 @@ func ways(t *testing.T, revisions ...string) map[string]mcptools.Server {
 		"http, no state":       web(t, moody(revisions...), &mcp.StreamableHTTPOptions{Stateless: true}),
 		"http, no state, JSON": web(t, moody(revisions...), &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
 	}
-	if slices.Equal(revisions, []string{newest}) { // which has no state over HTTP
+	if slices.Equal(revisions, []string{newest}) { // has no state over HTTP
 		delete(all, "http")
 		delete(all, "http, JSON")
 	}
@@ -82,7 +82,7 @@ func (h heard) options() mcptools.Options {
 	return mcptools.Options{OnNotice: func(method string, _ mcp.Params) { h <- method }}
 }
 
-// await returns when the server has said it.
+// await returns when the server has sent the notification.
 func (h heard) await(t *testing.T, method string) {
 	t.Helper()
 	timeout := time.After(20 * time.Second)
@@ -98,8 +98,8 @@ func (h heard) await(t *testing.T, method string) {
 	}
 }
 
-// Every revision of MCP over every transport: what is spoken, a call, and what
-// the server says unasked.
+// Every revision of MCP over every transport: the negotiated revision, a call,
+// and notifications.
 func TestRevisions(t *testing.T) {
 	for _, revision := range mcp.SupportedProtocolVersions() {
 		for way, server := range ways(t, revision) {
@@ -122,7 +122,7 @@ func tryRevision(t *testing.T, server mcptools.Server, revision, way string) {
 		t.Errorf("unknown tool: %v", err)
 	}
 	if strings.HasPrefix(way, "http, no state") && revision != newest {
-		return // nobody can say anything unasked there
+		return // no notifications there
 	}
 	call(t, set, "grow", `{}`)
 	h.await(t, "notifications/tools/list_changed")
@@ -135,8 +135,8 @@ func tryRevision(t *testing.T, server mcptools.Server, revision, way string) {
 	eventuallyHears(t, h, "notifications/resources/updated", func() { call(t, set, "change", `{}`) })
 }
 
-// eventuallyHears does something again and again until the server has said
-// it: a subscription of 2026-07-28 holds some time after it was asked for.
+// eventuallyHears repeats an action until the server has sent the notification:
+// a subscription of 2026-07-28 takes effect some time after the request.
 func eventuallyHears(t *testing.T, h heard, method string, do func()) {
 	t.Helper()
 	eventually(t, "the server says "+method, func() bool {
@@ -167,7 +167,7 @@ func revisionOf(t *testing.T, set *mcptools.Set) string {
 	return revision
 }
 
-// A server may speak what it likes; so may we.
+// Both the server and the client may be limited to an older revision.
 func TestOlderRevisionIsAskedFor(t *testing.T) {
 	for way, server := range ways(t) {
 		set := start(t, mcptools.Options{Protocol: "2025-06-18"}, server)
@@ -177,8 +177,8 @@ func TestOlderRevisionIsAskedFor(t *testing.T) {
 	}
 }
 
-// What a server refuses passes as it is, also with the codes that the SDK has
-// for the end of a connection.
+// A server's errors are returned unchanged, also with the codes that the SDK
+// uses for the end of the connection.
 func TestRefusalsPassAsTheyAre(t *testing.T) {
 	for way, server := range ways(t) {
 		set := start(t, mcptools.Options{}, server)
@@ -199,8 +199,8 @@ func TestRefusalsPassAsTheyAre(t *testing.T) {
 	}
 }
 
-// Over HTTP the SDK takes two codes of a server for the end of the connection.
-// They cannot be told apart there, but the server stays usable.
+// Over HTTP the SDK treats two codes of a server as the end of the connection.
+// They cannot be distinguished there, but the server remains usable.
 func TestCodesOfTheSDKOverHTTP(t *testing.T) {
 	set := start(t, mcptools.Options{}, ways(t)["http"])
 	if _, err := set.Call(t.Context(), "refuse", json.RawMessage(`{"code":-32004}`)); !errors.Is(err, mcptools.ErrServerGone) {
@@ -217,14 +217,14 @@ func TestHugeResultsAndHangs(t *testing.T) {
 				t.Errorf("%s: %d bytes, %v", way, len(res.Text), err)
 			}
 		}
-		if !strings.HasPrefix(way, "http, no state") { // it is not told of the end there, and would stay
+		if !strings.HasPrefix(way, "http, no state") { // the cancellation does not reach it there, and the call would remain
 			hangs(t, set)
 		}
 		call(t, set, "pid", `{}`)
 	}
 }
 
-// hangs gives a call up that does not end.
+// hangs cancels a call that does not end.
 func hangs(t *testing.T, set *mcptools.Set) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -234,8 +234,8 @@ func hangs(t *testing.T, set *mcptools.Set) {
 	}
 }
 
-// A server that is killed in the middle of a call: that call fails, and the
-// next one finds another process.
+// A server is killed during a call: the call fails, and the next one uses a new
+// process.
 func TestKilledInTheMiddleOfACall(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		restarted := make(chan struct{}, 10)
@@ -258,7 +258,7 @@ func TestKilledInTheMiddleOfACall(t *testing.T) {
 	}
 }
 
-// hang begins a call that does not end, and returns when it is under way.
+// hang starts a call that does not end, and returns when it is in progress.
 func hang(t *testing.T, set *mcptools.Set, h heard) <-chan error {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -285,7 +285,7 @@ func kill(t *testing.T, pid string) {
 	}
 }
 
-// The same over HTTP, where nobody but its operator starts it again.
+// The same over HTTP, where only the server's operator restarts it.
 func TestKilledOverHTTP(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -319,7 +319,7 @@ func TestKilledOverHTTP(t *testing.T) {
 	}
 }
 
-// program starts a server in a process of its own, and waits until it listens.
+// program starts a server in its own process, and waits until it listens.
 func program(t *testing.T, revision, addr string) *exec.Cmd {
 	t.Helper()
 	server := self(t, "moody-http", addr)

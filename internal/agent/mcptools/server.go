@@ -20,20 +20,20 @@ type server struct {
 	log    *slog.Logger
 
 	http    *http.Transport
-	changed chan struct{}           // the server says that its tools have changed
-	broken  chan *mcp.ClientSession // cannot be used any more, says a caller
+	changed chan struct{}           // receives a token when the server's tools change
+	broken  chan *mcp.ClientSession // sessions that a caller reports as unusable
 
-	// The keeper's: what was started last, and what tells that it hears no more
-	// of what the server says unasked (nil where that is not known).
+	// Owned by the keeper: the session started last, and the channel that
+	// reports the end of its notifications (nil if that cannot be detected).
 	live *mcp.ClientSession
 	deaf <-chan struct{}
 
-	retired sync.WaitGroup // sessions that were replaced while they were in use
+	retired sync.WaitGroup // replaced sessions that are still in use
 
 	mu      sync.Mutex
-	session *mcp.ClientSession // to call with; nil while the server is away
+	session *mcp.ClientSession // for calls; nil while the server is gone
 	back    chan struct{}      // closed when session is set again
-	tools   []*mcp.Tool        // as told last
+	tools   []*mcp.Tool        // the latest list
 }
 
 func newServer(name string, config Server, opts Options) *server {
@@ -47,7 +47,7 @@ func newServer(name string, config Server, opts Options) *server {
 	}
 }
 
-// start connects and asks for the tools.
+// start connects and lists the tools.
 func (s *server) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.StartTimeout)
 	defer cancel()
@@ -77,11 +77,12 @@ func (s *server) start(ctx context.Context) error {
 	return nil
 }
 
-// transport makes a way to the server; see the field deaf for the channel.
+// transport returns a transport to the server; see the field deaf for the
+// channel.
 func (s *server) transport() (mcp.Transport, <-chan struct{}, error) {
 	switch {
 	case s.config.InProcess != nil:
-		here, there := net.Pipe() // not the SDK's own: its bound is lower than ours
+		here, there := net.Pipe() // not the SDK's pipe, which has a lower bound on messages
 		if _, err := s.config.InProcess.Connect(context.Background(), over(there), nil); err != nil {
 			return nil, nil, err
 		}
@@ -98,7 +99,7 @@ func over(conn net.Conn) mcp.Transport {
 	return &mcp.IOTransport{Reader: conn, Writer: conn, MaxLineLength: maxLine}
 }
 
-// maxTools bounds what is taken from a server that lists without end.
+// maxTools bounds the list of a server.
 const maxTools = 1000
 
 func listTools(ctx context.Context, session *mcp.ClientSession) ([]*mcp.Tool, error) {
@@ -137,7 +138,7 @@ func (s *server) offered() []*mcp.Tool {
 	return s.tools
 }
 
-// stop ends the server for good, once nothing uses it any more.
+// stop closes the server permanently, after its last use.
 func (s *server) stop() {
 	if s.live != nil {
 		_ = s.live.Close()

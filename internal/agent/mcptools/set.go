@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Set is a number of servers. Its methods may be called at the same time.
+// Set is a set of servers. Its methods are safe for concurrent use.
 type Set struct {
 	opts    Options
 	servers []*server
@@ -24,9 +24,9 @@ type Set struct {
 	closed bool
 }
 
-// Start starts all servers and returns when each has told its tools. When one
-// cannot be started, all are ended and the error says which one and why. The
-// context bounds the start alone.
+// Start starts all servers and returns when each has listed its tools. If one
+// cannot be started, all are stopped and the error names it and the reason. The
+// context bounds only the start.
 func Start(ctx context.Context, servers []Server, opts Options) (*Set, error) {
 	s := &Set{opts: opts.withDefaults()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -52,7 +52,7 @@ func Start(ctx context.Context, servers []Server, opts Options) (*Set, error) {
 	return s, nil
 }
 
-// Tools returns what the servers offer now, sorted by name.
+// Tools returns the tools that the servers currently offer, sorted by name.
 func (s *Set) Tools() []Tool {
 	index := s.index()
 	tools := make([]Tool, 0, len(index))
@@ -68,7 +68,7 @@ type target struct {
 	tool   *mcp.Tool
 }
 
-// index gives every tool the name by which it is called.
+// index returns the tools by the names for Call.
 func (s *Set) index() map[string]target {
 	offers := make(map[string]int)
 	lists := make([][]*mcp.Tool, len(s.servers))
@@ -103,10 +103,10 @@ func describe(name string, t target) Tool {
 }
 
 // Call calls a tool with a JSON object of arguments and waits for its result,
-// at most Options.CallTimeout. A tool that reports a failure of its own is a
-// Result with IsError; errors are ErrUnknownTool, ErrServerGone, ErrClosed,
-// context.DeadlineExceeded, ctx's own, and *jsonrpc.Error for what the server
-// refuses. When the call is given up, the server is told so.
+// at most Options.CallTimeout. A tool that reports a failure returns a Result
+// with IsError. Errors are ErrUnknownTool, ErrServerGone, ErrClosed,
+// context.DeadlineExceeded, the error of ctx, and *jsonrpc.Error if the server
+// refuses. A cancelled call is cancelled on the server too.
 func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Result, error) {
 	if !s.begin() {
 		return Result{}, fmt.Errorf("call %s: %w", name, ErrClosed)
@@ -125,11 +125,11 @@ func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Resu
 	return res, nil
 }
 
-// Do runs op over a session with the server of a set that has exactly one, and
-// returns the result as the server wrote it, "{}" if there is none. It waits
-// for a server that is being restarted. op is run again, with another session,
-// only if what it asked for has not left; it must not keep the session. Errors
-// are those of Call, and whatever op itself returns.
+// Do runs op over a session with the only server of the set, and returns the
+// result as the server wrote it, "{}" if op returns none. It waits for a server
+// that is being restarted. If a request was not sent because the session had
+// ended, Do runs op again with another session. It returns the same errors as
+// Call, and the errors of op.
 func (s *Set) Do(ctx context.Context, op Op) (json.RawMessage, error) {
 	if len(s.servers) != 1 {
 		return nil, fmt.Errorf("ask the tool server: there are %d", len(s.servers))
@@ -148,7 +148,7 @@ func (s *Set) Do(ctx context.Context, op Op) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// during bounds a call by its timeout and by the life of the set.
+// during bounds a call by its timeout and by the lifetime of the set.
 func (s *Set) during(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
 	stop := context.AfterFunc(s.ctx, cancel)
@@ -172,8 +172,8 @@ func (s *Set) begin() bool {
 	return true
 }
 
-// Close gives up the calls under way and ends all servers: commands with
-// everything that they have started.
+// Close cancels the calls in progress and stops all servers, commands with all
+// their child processes.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -1,5 +1,5 @@
-// Package mind puts together what an agent decides with: the rules, a language
-// model, or a service that speaks the Reasoning API.
+// Package mind selects the decider of an agent: rules, a language model, or a
+// service with the Reasoning API.
 package mind
 
 import (
@@ -16,27 +16,27 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 )
 
-// Options say what to decide with. The zero value, where the environment holds
-// no key of a model, is the rules.
+// Options selects the decider. The zero value selects the rules, unless the
+// environment has a model's key.
 type Options struct {
-	// Model is PROVIDER:NAME; empty: the one that the environment has a key
-	// for, or else Rules. Rules may be named too.
+	// Model is PROVIDER:NAME; empty: the model for which the environment has a
+	// key, otherwise Rules. Rules is also a valid name.
 	Model   string
-	BaseURL string // of the provider; empty: its own
+	BaseURL string // of the provider; empty: its default
 	// Reasoner is the URL of a Reasoning API, used instead of a model.
 	Reasoner      string
 	ReasonerToken string
 
-	// RulesBehind lets the rules decide where the model does not.
+	// RulesBehind uses the rules when the model does not decide.
 	RulesBehind bool
 
-	ContextTokens int // the model's window; 0: the planner's default
+	ContextTokens int // the model's context window; 0: the planner's default
 	Utilization   contextwindow.Utilization
-	Summarise     bool // long results, by the model
+	Summarise     bool // the model summarizes long results
 	Effort        string
 	MaxTokens     int
 
-	Session   string // by which a Reasoning API knows the agent
+	Session   string // identifies the agent to a Reasoning API
 	Getenv    func(string) string
 	Telemetry *telemetry.Telemetry
 	Logger    *slog.Logger
@@ -45,19 +45,18 @@ type Options struct {
 // Rules names the planner that decides without a model.
 const Rules = "rules"
 
-// reasonerTime is how long one decision of a Reasoning API may take: behind it
-// stands a model.
+// reasonerTime bounds one decision of a Reasoning API, which queries a model.
 const reasonerTime = 2 * time.Minute
 
-// Mind is what decides.
+// Mind is an opened decider.
 type Mind struct {
 	Planner planner.Decider
-	// Approach is how it is named in reasoning.start.
+	// Approach is its name in reasoning.start.
 	Approach string
 	close    func() error
 }
 
-// Close ends what was opened.
+// Close releases the opened resources.
 func (m *Mind) Close() error {
 	if m.close == nil {
 		return nil
@@ -65,7 +64,7 @@ func (m *Mind) Close() error {
 	return m.close()
 }
 
-// Open makes a mind. Errors say which option cannot be.
+// Open opens the decider. Its errors name the invalid option.
 func Open(o Options) (*Mind, error) {
 	if o.Reasoner != "" {
 		if o.Model != "" || o.BaseURL != "" {

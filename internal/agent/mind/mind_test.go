@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// environment makes a Getenv.
+// environment returns a Getenv.
 func environment(pairs ...string) func(string) string {
 	m := make(map[string]string)
 	for i := 0; i < len(pairs); i += 2 {
@@ -96,7 +96,7 @@ func TestWhatCannotBe(t *testing.T) {
 
 var echo = planner.Tool{Name: "echo", InputSchema: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"}}}`)}
 
-// result is the state behind one call, whose result is a text.
+// result is the state after one call whose result is a text.
 func result(text string) planner.State {
 	return planner.State{
 		Question: "how long is it?", Tools: []planner.Tool{echo}, Instructions: "Be brief.",
@@ -152,7 +152,8 @@ func TestLongResultsAreSummedUpIfTheOperatorWantsIt(t *testing.T) {
 	}
 }
 
-// The share of the window is heeded: with less of it the model sees less.
+// The share of the window is applied: with a smaller share the model receives
+// less.
 func TestUtilisation(t *testing.T) {
 	sizes := make(map[contextwindow.Utilization]int)
 	for _, share := range []contextwindow.Utilization{contextwindow.Full, contextwindow.Low} {
@@ -162,7 +163,7 @@ func TestUtilisation(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := server.Requests()
-		sizes[share] = len(all[len(all)-1].Body) // the one for the answer
+		sizes[share] = len(all[len(all)-1].Body) // the request for the answer
 	}
 	if sizes[contextwindow.Low] >= sizes[contextwindow.Full] {
 		t.Errorf("requests of %v bytes", sizes)

@@ -1,4 +1,4 @@
-// Package mcptoolstest finds the MCP servers of others that tests run against.
+// Package mcptoolstest finds the third-party MCP servers that tests use.
 package mcptoolstest
 
 import (
@@ -16,13 +16,13 @@ const (
 )
 
 // FindFilesystemServer returns the program of
-// @modelcontextprotocol/server-filesystem: the one that the environment names,
-// or the one that make install-npm has put into the repository; "" if there is
-// none.
+// @modelcontextprotocol/server-filesystem: the one named by the environment, or
+// the one installed in the repository by make install-npm; "" if it is not
+// installed.
 func FindFilesystemServer() string { return find(fsServerEnv, "mcp-server-filesystem") }
 
-// FindEverythingServer does the same for
-// @modelcontextprotocol/server-everything.
+// FindEverythingServer returns the program of
+// @modelcontextprotocol/server-everything in the same way.
 func FindEverythingServer() string { return find(everythingServerEnv, "mcp-server-everything") }
 
 func find(env, program string) string {
@@ -40,15 +40,15 @@ func find(env, program string) string {
 	return path
 }
 
-// FilesystemServer is FindFilesystemServer for a test that is nothing without
-// it, and is skipped then.
+// FilesystemServer is FindFilesystemServer for a test that is skipped without
+// it.
 func FilesystemServer(t testing.TB) string {
 	t.Helper()
 	return orSkip(t, FindFilesystemServer(), "filesystem", fsServerEnv)
 }
 
-// EverythingServer is FindEverythingServer for a test that is nothing without
-// it, and is skipped then.
+// EverythingServer is FindEverythingServer for a test that is skipped without
+// it.
 func EverythingServer(t testing.TB) string {
 	t.Helper()
 	return orSkip(t, FindEverythingServer(), "everything", everythingServerEnv)
