@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// ErrCut: an answer broke off before its end.
+// ErrCut: the answer ended early.
 var ErrCut = errors.New("answer cut off")
 
-// Error is a provider's refusal. Its text never has a key in it.
+// Error is a provider's refusal. Its text never contains a key.
 type Error struct {
 	Provider   string
-	Status     int    // of HTTP; 0 for one that came within a stream
-	Code       string // the provider's word, such as rate_limit_exceeded
+	Status     int    // of HTTP; 0 for a refusal within a stream
+	Code       string // the provider's code, such as rate_limit_exceeded
 	Message    string
-	RetryAfter time.Duration // as the provider asks; 0 if it does not
+	RetryAfter time.Duration // the provider's delay; 0 if it sent none
 }
 
-// Error names the provider, the status and what it said.
+// Error returns the provider, the status, the code and the message.
 func (e *Error) Error() string {
 	s := e.Provider + " refused"
 	if e.Status != 0 {
@@ -35,8 +35,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Temporary reports whether the same request may succeed later. Of an error
-// that came within a stream its code says so.
+// Temporary reports whether the same request may succeed later. For a refusal
+// within a stream it depends on the code.
 func (e *Error) Temporary() bool {
 	if e.Status != 0 {
 		return e.Status == 429 || e.Status >= 500

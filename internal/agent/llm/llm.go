@@ -1,5 +1,5 @@
-// Package llm talks to language models: one narrow interface, and a directory
-// for each provider's wire format.
+// Package llm defines the interface of a language model. Its directories
+// implement the wire format of each provider.
 package llm
 
 import (
@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 )
 
-// Role says whose a message is.
+// Role is the author of a message.
 type Role string
 
-// The roles.
+// Values of Role.
 const (
 	System     Role = "system"
 	User       Role = "user"
@@ -18,95 +18,96 @@ const (
 	ToolResult Role = "tool"
 )
 
-// Message is one of a conversation with a model.
+// Message is one message of a conversation with a model.
 type Message struct {
 	Role Role
 	Text string
 
-	// Calls are those that an Assistant made.
+	// Calls are the tool calls of an Assistant's message.
 	Calls []ToolCall
 	// Opaque is the provider's own form of an Assistant's turn (thinking blocks
-	// with their signatures, redacted ones, reasoning fields). It goes back to
-	// the provider that made it verbatim; others do not look at it.
+	// with their signatures, redacted blocks, reasoning fields). It is returned
+	// verbatim to the provider that made it; other providers ignore it.
 	Opaque Opaque
 
-	// CallID says which call a ToolResult answers, IsError that it failed.
+	// CallID is the call that a ToolResult answers; IsError reports that the
+	// call failed.
 	CallID  string
 	IsError bool
 }
 
-// Opaque is a provider's own data.
+// Opaque holds a provider's own data.
 type Opaque struct {
 	Provider string // empty: none
 	Data     json.RawMessage
 }
 
-// ToolCall is a call that a model asks for. Arguments is a JSON object, or
-// what the model wrote in its place, when that is none.
+// ToolCall is a call that a model requests. Arguments is a JSON object, or the
+// model's text if that is not an object.
 type ToolCall struct {
 	ID        string
 	Name      string
 	Arguments json.RawMessage
 }
 
-// Tool is one that a model may call.
+// Tool is a tool that a model may call.
 type Tool struct {
 	Name        string // 1 to 64 of A-Z a-z 0-9 _ -
 	Description string
 	InputSchema json.RawMessage
 }
 
-// ToolChoice says whether a model must, may or must not call tools; any other
-// value than these names the one that it must call.
+// ToolChoice sets whether a model must, may or must not call tools. Any other
+// value is the name of the tool that it must call.
 type ToolChoice string
 
-// The choices. Auto is the zero value.
+// Values of ToolChoice. Auto is the zero value.
 const (
 	Auto     ToolChoice = ""
 	None     ToolChoice = "none"
 	Required ToolChoice = "required"
 )
 
-// Request is what a model is asked.
+// Request is a request to a model.
 type Request struct {
 	Messages  []Message
 	Tools     []Tool
 	Choice    ToolChoice
-	MaxTokens int // of the answer; 0 stands for the provider's default
-	// Effort is how much the model should think: "", "low", "medium", "high".
-	// Empty leaves it to the model.
+	MaxTokens int // of the answer; 0 means the provider's default
+	// Effort is the amount of thinking: "", "low", "medium", "high". Empty
+	// leaves it to the model.
 	Effort string
 }
 
-// DeltaKind says what a Delta is a piece of.
+// DeltaKind is the kind of content in a Delta.
 type DeltaKind int
 
-// The kinds of a Delta.
+// Values of DeltaKind.
 const (
-	TextDelta     DeltaKind = iota // what the model says
-	ThinkingDelta                  // its raw thinking, or the summary of it
+	TextDelta     DeltaKind = iota // the model's text
+	ThinkingDelta                  // its raw thinking, or a summary of it
 )
 
-// Delta is a piece of an answer that is still growing.
+// Delta is a piece of an incomplete answer.
 type Delta struct {
 	Kind DeltaKind
 	Text string
 }
 
-// Stop says why an answer ended.
+// Stop is the reason why an answer ended.
 type Stop string
 
-// The reasons.
+// Values of Stop.
 const (
-	StopEnd     Stop = "stop"       // the model had finished
-	StopTools   Stop = "tool_calls" // it waits for the results of its calls
+	StopEnd     Stop = "stop"       // the model finished
+	StopTools   Stop = "tool_calls" // the model waits for the results of its calls
 	StopLength  Stop = "length"     // MaxTokens, or the model's own bound
-	StopRefusal Stop = "refusal"    // the provider or the model would not
+	StopRefusal Stop = "refusal"    // the provider or the model refused
 	StopOther   Stop = "other"
 )
 
-// Usage counts tokens. Input includes those read from a cache, Output those
-// that were thought.
+// Usage counts tokens. Input includes tokens read from a cache, Output includes
+// tokens of thinking.
 type Usage struct {
 	Input     int `json:"input_tokens"`
 	Output    int `json:"output_tokens"`
@@ -114,28 +115,28 @@ type Usage struct {
 	Reasoning int `json:"reasoning_tokens,omitempty"`
 }
 
-// Response is a whole answer.
+// Response is a complete answer.
 type Response struct {
-	ID    string // the provider's
-	Model string // that answered, as the provider names it
+	ID    string // the provider's id
+	Model string // the model that answered, as named by the provider
 	// Message is the assistant's turn: Text without thinking, Calls, Opaque.
 	Message Message
-	// Thinking is the raw thinking, or the summary that the provider gives of
-	// it; "" when there was none. Not for everybody's eyes. What the provider
-	// redacted is in Message.Opaque alone.
+	// Thinking is the raw thinking, or the provider's summary of it; "" if
+	// there was none. Its audience is restricted. Redacted thinking is only in
+	// Message.Opaque.
 	Thinking string
 	Stop     Stop
 	Usage    Usage
 }
 
-// Model is a language model. Its methods may be called at the same time.
+// Model is a language model. Its methods are safe for concurrent use.
 type Model interface {
-	// Generate asks and returns the whole answer. While it grows, on is called
-	// with its pieces, in order, by this goroutine; on may be nil. Errors:
-	// *Error for what the provider refuses, ErrCut for an answer that broke
-	// off, ctx's own, and those of the network.
+	// Generate sends a request and returns the complete answer. It calls on
+	// with each piece as it arrives, in order, on its own goroutine; on may be
+	// nil. Errors: *Error for a provider's refusal, ErrCut for an incomplete
+	// answer, ctx's own, and network errors.
 	Generate(ctx context.Context, req Request, on func(Delta)) (Response, error)
-	// Name is the model's name at its provider, Provider the provider's.
+	// Name is the model's name at its provider; Provider names the provider.
 	Name() string
 	Provider() string
 }

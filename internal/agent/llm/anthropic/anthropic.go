@@ -1,24 +1,24 @@
-// Package anthropic asks models by Anthropic's Messages API, streaming.
+// Package anthropic implements Anthropic's Messages API, streaming.
 //
-// The wire is that of the API's version 2023-06-01, as its documentation and
-// anthropic-sdk-go v1.84.0 have it.
+// The format is version 2023-06-01 of the API, as in its documentation and in
+// anthropic-sdk-go v1.84.0.
 //
-// What the API asks of its callers, and where it is done:
+// The API's requirements, and the places that meet them:
 //
-//   - user and assistant alternate; all results of a turn's calls stand in the
-//     one message after it, first (conversation.go);
-//   - a turn that was thought about comes back with its thinking blocks as they
-//     were, signatures and redacted blocks among them. They travel in
-//     Message.Opaque; nothing redacted is ever shown (blocks.go);
-//   - the newer models check that nothing before a thinking block has changed
-//     since. Where they refuse for that, the request is sent once more with
-//     turns told anew, without thinking (Generate);
-//   - how a model is told to think depends on its generation, and thinking and
+//   - user and assistant alternate; all results of a turn's calls come first
+//     in the one message after it (conversation.go);
+//   - a turn with thinking is returned with its thinking blocks unchanged,
+//     including signatures and redacted blocks. They are stored in
+//     Message.Opaque; redacted content is never shown (blocks.go);
+//   - the newer models verify that the content before a thinking block is
+//     unchanged. If they reject a request for that reason, it is sent once
+//     more with turns rebuilt without thinking (Generate);
+//   - the thinking parameters depend on the model's generation, and thinking and
 //     forced calls exclude one another (thinking.go). A model that always thinks
 //     (Opus 5.5, Sonnet 5.5, Fable, Mythos) cannot be forced: it chooses itself,
-//     and the caller must look at what it chose;
-//   - max_tokens bounds thinking and answer together: room for the thinking is
-//     added to the answer's tokens;
+//     and the caller must check its choice;
+//   - max_tokens bounds thinking and answer together: the tokens for thinking
+//     are added to the answer's tokens;
 //   - tools and system prompt are marked for the provider's cache.
 package anthropic
 
@@ -41,37 +41,37 @@ const (
 	provider = "anthropic"
 	version  = "2023-06-01"
 
-	// DefaultBaseURL is where Anthropic serves the API.
+	// DefaultBaseURL is Anthropic's server.
 	DefaultBaseURL = "https://api.anthropic.com"
-	// DefaultMaxTokens bounds an answer, thinking not counted, where neither
-	// the request nor the options do. The API wants a bound.
+	// DefaultMaxTokens bounds an answer, without thinking, if neither the
+	// request nor the options do. The API requires a bound.
 	DefaultMaxTokens = 8192
 )
 
-// Options are what New makes a Model of.
+// Options configures a Model.
 type Options struct {
-	BaseURL   string // without /v1; empty stands for DefaultBaseURL
-	Key       string // empty for a server that wants none
+	BaseURL   string // without /v1; empty means DefaultBaseURL
+	Key       string // empty for a server without keys
 	Model     string // such as claude-sonnet-5-5
-	MaxTokens int    // of an answer; 0 stands for DefaultMaxTokens
+	MaxTokens int    // of an answer; 0 means DefaultMaxTokens
 
-	HTTP   *http.Client // nil stands for llmhttp's own
+	HTTP   *http.Client // nil means llmhttp's own
 	Retry  llmhttp.Retry
 	Logger *slog.Logger // nil discards
 }
 
-// Model is one of Anthropic's, or of a host that speaks as it does.
+// Model is a model of Anthropic, or of a server with the same API.
 type Model struct {
 	name      string
 	maxTokens int
 	client    *llmhttp.Client
 	log       *slog.Logger
-	plain     atomic.Bool // the model was found not to think
+	plain     atomic.Bool // the model was found not to support thinking
 }
 
 var _ llm.Model = (*Model)(nil)
 
-// New returns a Model. Nothing is asked of the server yet.
+// New returns a Model. It sends no request.
 func New(o Options) *Model {
 	base := strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
 	if base == "" {
@@ -109,13 +109,13 @@ func headers(key string) func(http.Header) {
 	}
 }
 
-// Name is the model's name at its provider.
+// Name returns the model's name at its provider.
 func (m *Model) Name() string { return m.name }
 
-// Provider is "anthropic".
+// Provider returns "anthropic".
 func (m *Model) Provider() string { return provider }
 
-// Generate asks for an answer; llm.Model says how.
+// Generate implements llm.Model.
 func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
 	body := build(m.name, m.maxTokens, req, true)
 	if m.plain.Load() {
@@ -134,8 +134,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta
 	return resp, err
 }
 
-// refusesParameter reports whether the model knows no thinking or no effort. A
-// refusal of a message names the message first.
+// refusesParameter reports whether the model does not support thinking or
+// effort. The text of a refusal of a message begins with the message.
 func refusesParameter(err error) bool {
 	var refusal *llm.Error
 	return errors.As(err, &refusal) && refusal.Status == http.StatusBadRequest &&
@@ -143,15 +143,16 @@ func refusesParameter(err error) bool {
 		(strings.Contains(refusal.Message, "thinking") || strings.Contains(refusal.Message, "effort") || strings.Contains(refusal.Message, "output_config"))
 }
 
-// withoutThinking leaves out the parameters that only models have that think.
+// withoutThinking removes the parameters that only models with thinking
+// support.
 func withoutThinking(body request) request {
 	body.Thinking, body.OutputConfig = nil, nil
 	return body
 }
 
-// refusesThinking reports whether the thinking that was brought back is why
-// the API would not answer: it was another model's, or what stands before it
-// has changed. No answer has begun then.
+// refusesThinking reports whether the API rejected the request because of the
+// thinking in it: another model wrote it, or the content before it has changed.
+// No answer has begun then.
 func refusesThinking(err error) bool {
 	var refusal *llm.Error
 	return errors.As(err, &refusal) && refusal.Status == http.StatusBadRequest &&
@@ -190,7 +191,7 @@ func read(stream *llmhttp.Stream, a *answer) error {
 	return nil
 }
 
-// explain makes an *llm.Error of what the API refused in the midst.
+// explain converts a refusal within a stream to an *llm.Error.
 func (m *Model) explain(err error) error {
 	var r *refused
 	if errors.As(err, &r) {
@@ -199,7 +200,7 @@ func (m *Model) explain(err error) error {
 	return fmt.Errorf("read answer of %s: %w", provider, err)
 }
 
-// parseError finds the code and the message in the body of a refusal.
+// parseError returns the code and the message in the body of a refusal.
 func parseError(_ int, body []byte) (code, message string) {
 	var e struct {
 		Error apiError `json:"error"`

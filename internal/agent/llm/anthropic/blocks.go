@@ -8,12 +8,13 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// block is one of an answer's content: as it was started, and what was added.
+// block is one content block of an answer: its first form, and the added
+// pieces.
 type block struct {
 	raw json.RawMessage
 	started
 
-	text, thinking, signature, input strings.Builder // added
+	text, thinking, signature, input strings.Builder // pieces added
 }
 
 type started struct {
@@ -34,9 +35,9 @@ func newBlock(raw json.RawMessage) (*block, error) {
 	return b, nil
 }
 
-// arguments are a call's: an object, or what the model wrote in its place. A
-// call without any is one with an empty object. What is no JSON at all, such
-// as the beginning of an object that max_tokens cut, becomes a JSON string.
+// arguments returns the arguments of a call: an object, or the model's text in
+// its place. A call without arguments has an empty object. Invalid JSON, such
+// as an object that max_tokens cut, becomes a JSON string.
 func (b *block) arguments() json.RawMessage {
 	wrote := b.input.String()
 	if strings.TrimSpace(wrote) == "" {
@@ -51,9 +52,9 @@ func (b *block) arguments() json.RawMessage {
 	return json.RawMessage(wrote)
 }
 
-// own returns the block for the next request, or nil for one that cannot go
-// back: thinking without its signature, blank text, a block that never became
-// whole. What the provider signs or encrypts stays as it is, to the byte.
+// own returns the block for the next request, or nil for one that cannot be
+// returned: thinking without its signature, blank text, an incomplete block.
+// Content that the provider signs or encrypts is unchanged, byte for byte.
 func (b *block) own() json.RawMessage {
 	switch b.Type {
 	case "text":
@@ -69,7 +70,7 @@ func (b *block) own() json.RawMessage {
 	if b.input.Len() > 0 {
 		return b.withInput()
 	}
-	return b.raw // redacted_thinking, and what will be invented
+	return b.raw // redacted_thinking, and future types
 }
 
 func (b *block) ownThinking() json.RawMessage {
@@ -94,15 +95,15 @@ func (b *block) withInput() json.RawMessage {
 	return marshal(fields)
 }
 
-// track is what an answer says, or thinks, over all its blocks.
+// track collects the text, or the thinking, of an answer over all its blocks.
 type track struct {
 	out  strings.Builder
 	emit func(string)
-	gap  bool // other blocks have come in between
-	mine bool // the present block is one of ours
+	gap  bool // other blocks came since the last piece
+	mine bool // the current block belongs to the track
 }
 
-// open is told of each block that starts.
+// open is called for each block that starts.
 func (t *track) open(mine bool, on func(llm.Delta), kind llm.DeltaKind) {
 	t.gap = t.gap || !mine
 	t.mine = mine
@@ -114,7 +115,7 @@ func (t *track) open(mine bool, on func(llm.Delta), kind llm.DeltaKind) {
 	}
 }
 
-// add adds a piece. Blocks that others stood between are paragraphs.
+// add adds a piece. Blocks that are separated by others become paragraphs.
 func (t *track) add(s string) {
 	if s == "" || t.emit == nil {
 		return
@@ -126,7 +127,7 @@ func (t *track) add(s string) {
 	t.emit(s)
 }
 
-// response makes what callers get of a whole answer.
+// response returns the complete answer.
 func (a *answer) response() llm.Response {
 	r := llm.Response{
 		ID:       a.head.ID,
@@ -142,13 +143,14 @@ func (a *answer) response() llm.Response {
 			r.Message.Calls = append(r.Message.Calls, call)
 		}
 	}
-	if r.Stop != llm.StopRefusal { // a refused turn must not go back
+	if r.Stop != llm.StopRefusal { // a refused turn must not be returned
 		r.Message.Opaque = a.opaque()
 	}
 	return r
 }
 
-// opaque keeps the blocks, unless text and calls say all that is in them.
+// opaque returns the blocks, unless text and calls contain all of their
+// content.
 func (a *answer) opaque() llm.Opaque {
 	var blocks []json.RawMessage
 	special, calls := false, false
@@ -165,8 +167,8 @@ func (a *answer) opaque() llm.Opaque {
 	return llm.Opaque{Provider: provider, Data: marshal(blocks)}
 }
 
-// stopOf translates a stop_reason. pause_turn is for tools of the provider's
-// own, which are not offered here.
+// stopOf converts a stop_reason. pause_turn is for the provider's own tools,
+// which are not offered here.
 func stopOf(reason string) llm.Stop {
 	switch reason {
 	case "end_turn", "stop_sequence":
@@ -181,8 +183,8 @@ func stopOf(reason string) llm.Stop {
 	return llm.StopOther
 }
 
-// sum counts as llm.Usage does: the API's input_tokens are those that no cache
-// had a part in.
+// sum converts to llm.Usage: the API's input_tokens exclude tokens that were
+// read from or written to a cache.
 func (u *usage) sum() llm.Usage {
 	out := llm.Usage{
 		Input:  value(u.Input) + value(u.CacheCreation) + value(u.CacheRead),

@@ -9,21 +9,21 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// earlier opens a conversation whose first message is the model's own, which
-// the API does not take.
+// earlier begins a conversation if its first message is the model's own, which
+// the API rejects.
 const earlier = "(What was said before is not shown.)"
 
-// turn is a message that is being put together; the results of calls come
-// before everything else that the user says.
+// turn is a message under construction. The results of calls come before the
+// rest of the user's content.
 type turn struct {
 	role    string
 	results []json.RawMessage
 	content []json.RawMessage
 }
 
-// conversation turns messages into the alternation of user and assistant that
-// the API wants: neighbours of one side become one message, and with them all
-// results of an assistant's calls.
+// conversation converts messages to alternating user and assistant messages,
+// which the API requires: consecutive messages of one role are merged,
+// including the results of an assistant's calls.
 func conversation(messages []llm.Message, blocks bool) []message {
 	var turns []*turn
 	for i := range messages {
@@ -62,12 +62,12 @@ func encode(m *llm.Message, blocks bool) (role string, results, content []json.R
 		}
 		return "assistant", nil, plain(m)
 	}
-	return "", nil, nil // the system prompt is elsewhere
+	return "", nil, nil // system messages are collected by system
 }
 
-// opaque returns the blocks of a turn as the provider gave them, or nil where
-// there are none, or where they are not the turn's any more: a call that was
-// taken out of it must not come back.
+// opaque returns the provider's own blocks of a turn, or nil if there are none
+// or they do not match the turn: a call that was removed from it must not
+// reappear.
 func opaque(m *llm.Message) []json.RawMessage {
 	if m.Opaque.Provider != provider {
 		return nil
@@ -93,7 +93,7 @@ func opaque(m *llm.Message) []json.RawMessage {
 	return blocks
 }
 
-// plain tells a turn from what it says and calls.
+// plain builds a turn from its text and calls.
 func plain(m *llm.Message) []json.RawMessage {
 	out := texts(m.Text)
 	for _, c := range m.Calls {
@@ -102,9 +102,8 @@ func plain(m *llm.Message) []json.RawMessage {
 	return out
 }
 
-// object is the arguments of a call as the API wants them. What the model
-// wrote in place of an object goes back in the wrapping that the provider
-// documents for that.
+// object returns the arguments of a call as an object. A text that is not an
+// object is wrapped as the provider documents.
 func object(args json.RawMessage) json.RawMessage {
 	trimmed := bytes.TrimSpace(args)
 	if len(trimmed) == 0 {
@@ -120,7 +119,7 @@ func object(args json.RawMessage) json.RawMessage {
 	return marshal(map[string]string{"INVALID_JSON": wrote})
 }
 
-// texts is one text block, or none: the API refuses blank ones.
+// texts returns one text block, or none: the API rejects blank ones.
 func texts(s string) []json.RawMessage {
 	if blank(s) {
 		return nil
@@ -130,7 +129,7 @@ func texts(s string) []json.RawMessage {
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// hasThinking reports whether any message brings thinking back.
+// hasThinking reports whether any message contains thinking.
 func hasThinking(messages []message) bool {
 	for _, m := range messages {
 		if slices.ContainsFunc(m.Content, isThinking) {
@@ -140,9 +139,9 @@ func hasThinking(messages []message) bool {
 	return false
 }
 
-// continuesWithoutThinking reports whether the model is in the midst of a turn
-// that did not begin with thinking. With a budget the API wants a turn to
-// begin with it, so that it cannot be switched on there.
+// continuesWithoutThinking reports whether the model continues a turn that did
+// not begin with thinking. With a budget the API requires a turn to begin with
+// thinking, so it cannot be enabled there.
 func continuesWithoutThinking(messages []message) bool {
 	n := len(messages)
 	if n < 2 || messages[n-2].Role != "assistant" {
@@ -167,8 +166,8 @@ func typeOf(block json.RawMessage) string {
 	return b.Type
 }
 
-// marshal encodes without escaping < and >, as the provider does. What it is
-// given can always be encoded.
+// marshal encodes v without escaping < and >, as the provider does. v must be
+// encodable.
 func marshal(v any) json.RawMessage {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -18,7 +18,7 @@ var (
 	errTooLarge = errors.New("the answer is too large")
 )
 
-// event is one of the stream's, of whatever type.
+// event is an event of the stream, of any type.
 type event struct {
 	Type    string          `json:"type"`
 	Message *head           `json:"message"`       // message_start
@@ -29,7 +29,7 @@ type event struct {
 	Error   *apiError       `json:"error"`
 }
 
-// head is a message: without its content in message_start, whole in the
+// head is a message: without its content in message_start, complete in the
 // answer of a server that does not stream.
 type head struct {
 	ID         string            `json:"id"`
@@ -49,7 +49,7 @@ type delta struct {
 	StopReason  string `json:"stop_reason"`
 }
 
-// usage is cumulative; what is missing has not changed.
+// usage is cumulative; missing counts are unchanged.
 type usage struct {
 	Input         *int `json:"input_tokens"`
 	CacheCreation *int `json:"cache_creation_input_tokens"`
@@ -60,13 +60,14 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// apiError is what the API refuses with.
+// apiError is the body of a refusal.
 type apiError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// answer is one that is still growing. Its zero value, with on, is ready.
+// answer is an incomplete answer. The zero value is ready to use; on is
+// optional.
 type answer struct {
 	on    func(llm.Delta) // may be nil
 	head  head
@@ -80,9 +81,9 @@ type answer struct {
 	begun, done bool
 }
 
-// take takes one event. Its type is in the data; name is that of the frame,
-// which says the same. Events of unknown types are passed over. It returns
-// *refused for an error that the API sends.
+// take applies one event. Its type is in the data; name is the equivalent type
+// in the frame, used if the data has none. Events of unknown types are ignored.
+// take returns *refused for an error event.
 func (a *answer) take(name string, data []byte) error {
 	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
@@ -121,7 +122,7 @@ func (a *answer) apply(ev *event) error {
 		}
 		a.done = true
 	}
-	return nil // ping, and what will be invented
+	return nil // ping, and future types
 }
 
 func (a *answer) start(m *head) error {
@@ -174,7 +175,7 @@ func (a *answer) grow(index int, raw json.RawMessage) error {
 	case "input_json_delta":
 		b.input.WriteString(d.PartialJSON)
 	}
-	return nil // citations, and what will be invented
+	return nil // citations, and future types
 }
 
 func (a *answer) block(index int) (*block, error) {
@@ -203,7 +204,7 @@ func (a *answer) change(ev *event) error {
 	return nil
 }
 
-// count takes over the counts that are there.
+// count copies the counts that are present.
 func (a *answer) count(u *usage) {
 	for _, c := range []struct{ to, from **int }{
 		{&a.usage.Input, &u.Input}, {&a.usage.Output, &u.Output},
@@ -218,8 +219,8 @@ func (a *answer) count(u *usage) {
 	}
 }
 
-// takeWhole takes the answer of a server that does not stream, by way of the
-// same events.
+// takeWhole applies the answer of a server that does not stream, through the
+// same methods as events.
 func (a *answer) takeWhole(body []byte) error {
 	var whole struct {
 		head
@@ -247,7 +248,7 @@ func (a *answer) takeWhole(body []byte) error {
 	return nil
 }
 
-// refused is an error that the API sent in place of an answer.
+// refused is an error that the API sent instead of an answer.
 type refused struct{ apiError }
 
 func (r *refused) Error() string { return r.Type + ": " + r.Message }

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// FuzzEvents feeds the decoder any lines as the data of events. Whatever it
-// makes of them can be kept as JSON and sent back, and the pieces add up.
+// FuzzEvents decodes arbitrary lines as the data of events. It checks that
+// every result can be stored as JSON and sent back, and that the pieces add up.
 func FuzzEvents(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.sse")
 	if err != nil {

@@ -24,7 +24,7 @@ func testdata(t testing.TB, name string) []byte {
 	return raw
 }
 
-// golden holds v, as indented JSON, against a file.
+// golden compares v, as indented JSON, with a file.
 func golden(t *testing.T, name string, v any) {
 	t.Helper()
 	var buf bytes.Buffer

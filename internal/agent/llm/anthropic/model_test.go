@@ -21,7 +21,7 @@ import (
 
 const key = "sk-ant-api03-secret-of-the-test"
 
-// reply is what the server answers with.
+// reply is a response of the server.
 type reply struct {
 	status int
 	body   []byte
@@ -33,7 +33,7 @@ func sse(t testing.TB, name string) reply {
 	return reply{status: http.StatusOK, body: testdata(t, name), stream: true}
 }
 
-// server answers each request with the next reply and keeps the bodies.
+// server answers each request with the next reply and records the bodies.
 type server struct {
 	*httptest.Server
 	bodies  [][]byte
@@ -81,13 +81,14 @@ func ask(text string) llm.Request {
 	return llm.Request{Messages: []llm.Message{{Role: llm.User, Text: text}}}
 }
 
-// seen is what a caller gets to see of an answer.
+// seen is the visible part of an answer.
 type seen struct {
 	Deltas   []llm.Delta
 	Response llm.Response
 }
 
-// TestAnswers holds every whole transcript against what is made of it.
+// TestAnswers compares the results of all complete transcripts with golden
+// files.
 func TestAnswers(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.want.json")
 	if err != nil || !*update && len(files) < 10 {
@@ -122,8 +123,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestRedactedIsNowhereShown: only the opaque turn has it.
-func TestRedactedIsNowhereShown(t *testing.T) {
+// TestAnswers_RedactedNotShown checks that only the opaque turn contains redacted
+// data.
+func TestAnswers_RedactedNotShown(t *testing.T) {
 	s := serve(t, sse(t, "redacted.sse"))
 	var shown strings.Builder
 	r, err := s.model("claude-sonnet-4-6", &shown).Generate(t.Context(), ask("?"), func(d llm.Delta) { shown.WriteString(d.Text) })
@@ -140,7 +142,7 @@ func TestRedactedIsNowhereShown(t *testing.T) {
 	}
 }
 
-// TestBrokenAnswers: an answer that is not whole is none.
+// TestBrokenAnswers checks that an incomplete answer is an error.
 func TestBrokenAnswers(t *testing.T) {
 	for name, want := range map[string]error{
 		"cut.sse":             llm.ErrCut,
@@ -165,8 +167,9 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// TestConnectionBreaks: a body that ends before its length is a cut, too.
-func TestConnectionBreaks(t *testing.T) {
+// TestGenerate_BrokenConnection checks that a body shorter than its declared length is a
+// cut, too.
+func TestGenerate_BrokenConnection(t *testing.T) {
 	r := sse(t, "cut.sse")
 	r.header = map[string]string{"Content-Length": "100000"}
 	s := serve(t, r)
@@ -176,8 +179,8 @@ func TestConnectionBreaks(t *testing.T) {
 	}
 }
 
-func TestErrorWithinTheStream(t *testing.T) {
-	s := serve(t, sse(t, "overloaded.sse")) // after the first words: they cannot be taken back
+func TestGenerate_ErrorInStream(t *testing.T) {
+	s := serve(t, sse(t, "overloaded.sse")) // after the first words, which cannot be withdrawn
 	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), func(llm.Delta) {})
 	var refusal *llm.Error
 	if !errors.As(err, &refusal) {
@@ -189,8 +192,9 @@ func TestErrorWithinTheStream(t *testing.T) {
 	}
 }
 
-// TestBusyWithinTheStream: it is asked again while nothing has gone out.
-func TestBusyWithinTheStream(t *testing.T) {
+// TestGenerate_BusyInStream checks that the request is retried if no delta was
+// passed on.
+func TestGenerate_BusyInStream(t *testing.T) {
 	const busy = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"Busy\"}}\n\n"
 	inStream := func(code string) reply {
 		return reply{status: http.StatusOK, stream: true, body: fmt.Appendf(nil, busy, code)}
@@ -219,13 +223,13 @@ func TestBusyWithinTheStream(t *testing.T) {
 			}
 		})
 	}
-	s := serve(t, sse(t, "overloaded.sse"), sse(t, "text.sse")) // nobody was told
+	s := serve(t, sse(t, "overloaded.sse"), sse(t, "text.sse")) // no delta was passed on
 	if _, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestOverloaded: 529 is asked again, then said.
+// TestOverloaded checks that a 529 is retried, then returned.
 func TestOverloaded(t *testing.T) {
 	busy := reply{status: 529, body: testdata(t, "error_529.json")}
 	s := serve(t, busy, sse(t, "text.sse"))
@@ -260,7 +264,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestNoSecrets: neither errors nor logs have the key, nor what was said.
+// TestNoSecrets checks that errors and logs contain neither the key nor the
+// conversation.
 func TestNoSecrets(t *testing.T) {
 	echo := reply{status: http.StatusUnauthorized, body: []byte(
 		`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key ` + key + `"}}`)}
@@ -280,7 +285,8 @@ func TestNoSecrets(t *testing.T) {
 	}
 }
 
-// TestTwoTurns: the blocks of a turn with calls come back as they were.
+// TestTwoTurns checks that the blocks of a turn with calls are returned
+// unchanged.
 func TestTwoTurns(t *testing.T) {
 	for _, name := range []string{"parallel_tools", "redacted", "max_tokens"} {
 		t.Run(name, func(t *testing.T) {
@@ -310,7 +316,7 @@ func TestTwoTurns(t *testing.T) {
 	}
 }
 
-// throughTheRecord is what becomes of a message that is kept as JSON.
+// throughTheRecord encodes a message as JSON and decodes it.
 func throughTheRecord(t *testing.T, m llm.Message) (out llm.Message) {
 	t.Helper()
 	raw, err := json.Marshal(m)
@@ -321,8 +327,8 @@ func throughTheRecord(t *testing.T, m llm.Message) (out llm.Message) {
 	return out
 }
 
-// sameBlocks holds what was sent back against the transcript: every signature
-// and all redacted data is there to the byte.
+// sameBlocks compares the sent blocks with the transcript: every signature and
+// all redacted data must be identical.
 func sameBlocks(t *testing.T, name string, sent []json.RawMessage) {
 	t.Helper()
 	var want, got []string
@@ -359,8 +365,8 @@ func sameBlocks(t *testing.T, name string, sent []json.RawMessage) {
 	}
 }
 
-// TestRefusedThinking: a conversation whose thinking the model does not take
-// goes on without it, once.
+// TestRefusedThinking checks that a conversation is sent again without
+// thinking, once, if the model rejects its thinking.
 func TestRefusedThinking(t *testing.T) {
 	bound := reply{status: http.StatusBadRequest, body: testdata(t, "error_400_binding.json")}
 	s := serve(t, sse(t, "parallel_tools.sse"), bound, sse(t, "text.sse"))
@@ -385,7 +391,7 @@ func TestRefusedThinking(t *testing.T) {
 		t.Errorf("logged %q", log.String())
 	}
 
-	s = serve(t, bound) // where none was brought, that is not why
+	s = serve(t, bound) // without thinking there is another reason
 	if _, err := s.model("claude-opus-5-5", io.Discard).Generate(t.Context(), ask("?"), nil); err == nil {
 		t.Error("no error")
 	}
@@ -408,8 +414,9 @@ func unmarshal(t testing.TB, raw []byte, v any) {
 	}
 }
 
-// TestGenerate_ModelWithoutThinking: a model that refuses the parameters of
-// thinking is asked once more without them, and never with them again.
+// TestGenerate_ModelWithoutThinking checks that a model that rejects the
+// thinking parameters is asked once more without them, and never again with
+// them.
 func TestGenerate_ModelWithoutThinking(t *testing.T) {
 	refusal := reply{status: http.StatusBadRequest, body: []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"thinking: Extra inputs are not permitted"}}`)}
 	s := serve(t, refusal, sse(t, "text.sse"), sse(t, "text.sse"))

@@ -60,17 +60,17 @@ type outputConfig struct {
 	Effort string `json:"effort,omitempty"`
 }
 
-// cache marks the end of a prefix that the provider may keep for the next
-// requests. The tools and the system prompt are the same throughout a
-// question, so both carry one.
+// cache marks the end of a prefix that the provider may cache for later
+// requests. The tools and the system prompt are constant throughout a question,
+// so each has a mark.
 type cache struct {
 	Type string `json:"type"`
 }
 
 var ephemeral = &cache{Type: "ephemeral"}
 
-// build encodes req for the model. Without blocks the assistant's turns are
-// told anew, without their thinking.
+// build encodes req for the model. Without blocks, the assistant's turns are
+// rebuilt without their thinking.
 func build(model string, answerTokens int, req llm.Request, blocks bool) request {
 	choice, plan := choose(model, req)
 	if req.MaxTokens > 0 {
@@ -97,8 +97,8 @@ func build(model string, answerTokens int, req llm.Request, blocks bool) request
 	return out
 }
 
-// system collects what the operator says, wherever in the conversation it
-// stands: this API has one place for it.
+// system collects the system messages at any position in the conversation: this
+// API has one field for them.
 func system(messages []llm.Message) []textBlock {
 	var out []textBlock
 	for i := range messages {

@@ -21,7 +21,7 @@ func result(id, text string) llm.Message {
 	return llm.Message{Role: llm.ToolResult, CallID: id, Text: text}
 }
 
-// TestRequests holds the bodies of requests against files.
+// TestRequests compares the bodies of requests with golden files.
 func TestRequests(t *testing.T) {
 	thought := llm.Opaque{Provider: "anthropic", Data: json.RawMessage(
 		`[{"type":"thinking","thinking":"a < b","signature":"c2ln+/=="},{"type":"redacted_thinking","data":"ZGF0YQ=="},` +
@@ -72,8 +72,9 @@ func withoutOpaque(in []llm.Message) []llm.Message {
 	return out
 }
 
-// TestChangedTurn: blocks that do not say what the message says stay away.
-func TestChangedTurn(t *testing.T) {
+// TestOpaque_ChangedTurn checks that blocks that do not match the message are not
+// sent.
+func TestOpaque_ChangedTurn(t *testing.T) {
 	own := json.RawMessage(`[{"type":"thinking","thinking":"","signature":"c2ln"},{"type":"tool_use","id":"a","name":"x","input":{}},{"type":"tool_use","id":"b","name":"x","input":{}}]`)
 	for name, m := range map[string]llm.Message{
 		"a call was taken out":   {Calls: []llm.ToolCall{call("a", "x", "{}")}, Opaque: llm.Opaque{Provider: provider, Data: own}},
@@ -91,7 +92,7 @@ func TestChangedTurn(t *testing.T) {
 	}
 }
 
-func TestManners(t *testing.T) {
+func TestThinkingModes(t *testing.T) {
 	for name, want := range map[string]manner{
 		"claude-haiku-4-5": byBudget, "claude-haiku-4-5-20251001": byBudget, "claude-sonnet-4-5-20250929": byBudget,
 		"claude-opus-4-20250514": byBudget, "claude-opus-4-1-20250805": byBudget, "claude-opus-4-5": byBudget,
@@ -110,9 +111,9 @@ func TestManners(t *testing.T) {
 	}
 }
 
-// TestThinkingAndForceExclude: no request forces a call of a model that thinks
-// in it, and every budget is within max_tokens.
-func TestThinkingAndForceExclude(t *testing.T) {
+// TestBuild_ForcedExcludesThinking checks that no request combines a forced call
+// with thinking, and that every budget is below max_tokens.
+func TestBuild_ForcedExcludesThinking(t *testing.T) {
 	for _, model := range []string{"claude-haiku-4-5", "claude-opus-4-6", "claude-opus-5", "claude-haiku-5-5", "claude-opus-5-5", "other"} {
 		for _, choice := range []llm.ToolChoice{llm.Auto, llm.None, llm.Required, "get_time"} {
 			for _, effort := range []string{"", "low", "medium", "high"} {

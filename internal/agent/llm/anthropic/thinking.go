@@ -14,39 +14,40 @@ type thinking struct {
 	Display      string `json:"display,omitempty"`
 }
 
-// manner is how a model is told to think.
+// manner is the way in which a model's thinking is controlled.
 type manner int
 
 const (
-	// byBudget: "enabled" with a number of tokens; no thinking unless asked
-	// for. Models before 4.6, and what other hosts serve by this API.
+	// byBudget: "enabled" with a number of tokens; no thinking by default.
+	// Models before 4.6, and other hosts' models with this API.
 	byBudget manner = iota
-	// onRequest: "adaptive"; no thinking unless asked for. 4.6 to 4.8.
+	// onRequest: "adaptive"; no thinking by default. 4.6 to 4.8.
 	onRequest
-	// byDefault: "adaptive", and that also when nothing is said, but it can be
-	// disabled. Opus 5, Sonnet 5, Haiku 5.5.
+	// byDefault: "adaptive", which is the default and can be disabled. Opus 5,
+	// Sonnet 5, Haiku 5.5.
 	byDefault
 	// always: "adaptive", which cannot be disabled; a request that forces a
-	// tool is refused. Fable, Mythos, Opus 5.5 and Sonnet 5.5, and whatever
-	// is newer than this table.
+	// tool is rejected. Fable, Mythos, Opus 5.5 and Sonnet 5.5, and models
+	// newer than this table.
 	always
 )
 
-// Names are claude-FAMILY-MAJOR[-MINOR][-DATE], once claude-MAJOR[-MINOR]-FAMILY,
-// maybe with a host's prefix. A date has eight digits.
+// Names are claude-FAMILY-MAJOR[-MINOR][-DATE], formerly
+// claude-MAJOR[-MINOR]-FAMILY, with an optional host's prefix. A date has eight
+// digits.
 var (
 	newName = regexp.MustCompile(`claude-([a-z]+)(?:-(\d{1,2})(?:[-.](\d{1,2}))?)?(?:$|[^\da-z])`)
 	oldName = regexp.MustCompile(`claude-(?:v?\d|instant)`)
 )
 
-// mannerOf knows the models by their names. A name of this provider's without
-// a version is taken for that of a new one.
+// mannerOf derives the manner from a model's name. A name of this provider
+// without a version is treated as new.
 func mannerOf(model string) manner {
 	m := newName.FindStringSubmatch(model)
 	if m == nil || oldName.MatchString(model) {
 		return byBudget
 	}
-	major, _ := strconv.Atoi(m[2]) // digits or nothing
+	major, _ := strconv.Atoi(m[2]) // digits or empty
 	minor, _ := strconv.Atoi(m[3])
 	family, version := m[1], 100*major+minor
 	switch {
@@ -62,19 +63,19 @@ func mannerOf(model string) manner {
 	return always
 }
 
-// plan is what a request says of thinking.
+// plan holds the parameters of a request that control thinking.
 type plan struct {
 	thinking *thinking
 	effort   string // output_config.effort
 	room     int    // tokens: max_tokens bounds thinking and answer together
-	off      bool   // this request must go without, its turns too
+	off      bool   // no thinking in this request, including its turns
 }
 
 func (p plan) budgeted() bool { return p.thinking != nil && p.thinking.BudgetTokens > 0 }
 
-// choose settles tool choice and thinking, which exclude one another: a model
-// that thinks cannot be forced to call. Where thinking can be left out it is;
-// where it cannot, the model is left to choose.
+// choose decides on tool choice and thinking, which exclude one another: a
+// model that thinks cannot be forced to call. Thinking is disabled for a forced
+// call if possible; otherwise the call is not forced.
 func choose(model string, req llm.Request) (*toolChoice, plan) {
 	choice := choiceOf(req.Choice)
 	forced := len(req.Tools) > 0 && choice != nil && choice.Type != "none"
@@ -104,8 +105,8 @@ func choiceOf(c llm.ToolChoice) *toolChoice {
 	return &toolChoice{Type: "tool", Name: string(c)}
 }
 
-// adaptive leaves it to the model how much it thinks. The summary is asked for
-// since the newer models otherwise send their thinking empty.
+// adaptive lets the model decide on the amount of thinking. It requests the
+// summary, since the newer models otherwise send empty thinking.
 func adaptive(effort string) plan {
 	return plan{
 		thinking: &thinking{Type: "adaptive", Display: "summarized"},
@@ -114,8 +115,8 @@ func adaptive(effort string) plan {
 	}
 }
 
-// budget lets a model think for that many tokens; without an effort there is
-// none. max_tokens becomes larger than the budget by the answer's tokens.
+// budget allows thinking up to a number of tokens; without an effort there is
+// no thinking. max_tokens exceeds the budget by the answer's tokens.
 func budget(effort string) plan {
 	if effort == "" {
 		return plan{}
@@ -124,7 +125,7 @@ func budget(effort string) plan {
 	return plan{thinking: &thinking{Type: "enabled", BudgetTokens: n}, room: n}
 }
 
-// roomFor is in tokens; the API's smallest budget is 1024.
+// roomFor returns a number of tokens; the API's smallest budget is 1024.
 func roomFor(effort string) int {
 	switch effort {
 	case "low":

@@ -1,17 +1,15 @@
-// Package llmhttp asks a model's server over HTTP and reads the stream of
-// events that it answers with. It is what the providers' packages share, and
-// knows none of their formats.
+// Package llmhttp sends requests to a model's server over HTTP and reads the
+// answer as a stream of events. It is shared by the providers' packages and
+// independent of their formats.
 //
-// One request is one [Client.Ask]: the question as JSON, the answer as
-// server-sent events (or, from servers that do not stream, as one JSON
-// document). A server that is busy (429 and 5xx, or what its stream says in
-// their place) is asked again as long as nothing of an answer has gone out. A
-// server that cannot be reached is not: who waits for a model should hear of
-// that at once.
+// A request is one [Client.Ask]: JSON in, server-sent events out (or one JSON
+// document from servers that do not stream). If the server is busy (429, 5xx,
+// or an equivalent error in the stream), the request is retried unless a part
+// of the answer has been passed on. It is not retried if the server cannot be
+// reached, so that the user sees that error at once.
 //
-// The key is the caller's: it is set by [Client.Header], goes to the host of
-// BaseURL alone, and is masked in every error text. Nothing of what is asked
-// or answered is logged.
+// The caller sets the key with [Client.Header]. It is sent only to the host of
+// BaseURL and masked in every error text. Requests and answers are not logged.
 package llmhttp
 
 import (
@@ -33,41 +31,41 @@ const (
 	defaultFirstByte = 10 * time.Minute
 )
 
-// Client asks one server. Its methods may be called at the same time; its
-// fields must not change meanwhile.
+// Client sends requests to one server. Its methods are safe for concurrent use;
+// its fields must not change during a request.
 type Client struct {
 	// Provider names the server in errors and logs.
 	Provider string
-	// BaseURL is put before the paths, such as https://api.openai.com/v1.
+	// BaseURL is the prefix of the paths, such as https://api.openai.com/v1.
 	BaseURL string
-	// Header sets the headers of a request, its key among them; nil sets none.
+	// Header sets the headers of a request, including its key; nil sets none.
 	Header func(http.Header)
-	// HTTP sends the requests; nil stands for a client of its own. Its Timeout,
-	// if there is one, bounds a whole answer.
+	// HTTP sends the requests; nil means a new client. Its Timeout, if set,
+	// bounds a complete answer.
 	HTTP *http.Client
-	// Retry says how a busy server is asked again.
+	// Retry configures the retries of requests to a busy server.
 	Retry Retry
-	// Logger gets the retries; nil discards them.
+	// Logger logs the retries; nil discards them.
 	Logger *slog.Logger
-	// ParseError finds the provider's code and message in the body of a
-	// refusal, both "" if there are none; nil finds nothing. The texts need
-	// not be masked nor cut.
+	// ParseError extracts the provider's code and message from the body of a
+	// refusal, both "" if there are none; nil extracts nothing. It need not
+	// mask or shorten them.
 	ParseError func(status int, body []byte) (code, message string)
 	// Secrets are masked in the text of every error.
 	Secrets []string
-	// FirstByte bounds the wait for the first byte of an answer, which a model
-	// that thinks in silence or is still being loaded takes its time for. Idle
-	// bounds the wait for each further one. 0 stands for 10 and 2 minutes.
+	// FirstByte bounds the wait for the first byte of an answer, which is long
+	// for a model that thinks without output or is still being loaded. Idle
+	// bounds the wait for each further byte. 0 means 10 and 2 minutes.
 	FirstByte, Idle time.Duration
 }
 
-// Ask posts body as JSON to path and has read take the answer, with which it
-// passes the answer's pieces on to on. When read returns, or ctx ends, so does
-// the stream. on may be nil, and is for read then.
+// Ask posts body as JSON to path and calls read with the answer; read passes
+// the pieces of the answer to its on argument. The stream ends when read
+// returns or ctx ends. on may be nil, and is then nil for read too.
 //
-// A server that finds itself busy only once its answer has begun is asked again
-// too, as long as on was given nothing: read's error tells, if it is or wraps an
-// *llm.Error. read is called once for every answer.
+// If read returns an *llm.Error that is temporary, or an error that wraps one,
+// the request is retried unless on has been called: a server may detect that it
+// is busy only during the answer. read is called once for every answer.
 //
 // Errors are Stream's, and read's own.
 func (c *Client) Ask(ctx context.Context, path string, body any, on func(llm.Delta), read func(*Stream, func(llm.Delta)) error) error {
@@ -84,7 +82,7 @@ func (c *Client) Ask(ctx context.Context, path string, body any, on func(llm.Del
 		if s == nil {
 			return refusal, err
 		}
-		defer s.Close() //nolint:errcheck // what matters has been read
+		defer s.Close() //nolint:errcheck // the answer has been read
 		err = read(s, pass)
 		var within *llm.Error
 		if !gone && errors.As(err, &within) && within.Temporary() {
@@ -95,10 +93,10 @@ func (c *Client) Ask(ctx context.Context, path string, body any, on func(llm.Del
 }
 
 // Stream posts body as JSON to path and returns the answer, which the caller
-// closes. When ctx ends, so does the stream.
+// closes. The stream ends when ctx ends.
 //
 // Errors: *llm.Error for a refusal (of a busy server: after the last attempt),
-// ErrStalled for a server that says nothing, ctx's own, and the network's.
+// ErrStalled for a server that sends nothing, ctx's own, and network errors.
 func (c *Client) Stream(ctx context.Context, path string, body any) (*Stream, error) {
 	var s *Stream
 	err := c.patiently(ctx, body, func(payload []byte) (refusal *llm.Error, err error) {
@@ -108,8 +106,8 @@ func (c *Client) Stream(ctx context.Context, path string, body any) (*Stream, er
 	return s, err
 }
 
-// patiently asks until there is neither a refusal nor an error, or Retry says
-// that it is enough.
+// patiently calls ask until it returns no refusal or an error, or Retry allows
+// no further attempt.
 func (c *Client) patiently(ctx context.Context, body any, ask func(payload []byte) (*llm.Error, error)) error {
 	payload, err := json.Marshal(body)
 	if err != nil {
@@ -133,12 +131,12 @@ func (c *Client) patiently(ctx context.Context, body any, ask func(payload []byt
 	}
 }
 
-// attempt asks once.
+// attempt sends the request once.
 func (c *Client) attempt(ctx context.Context, path string, payload []byte) (answer *Stream, refusal *llm.Error, err error) {
 	s := newStream(ctx, c)
 	defer func() {
 		if answer == nil {
-			_ = s.Close() // the error, or the refusal, says more
+			_ = s.Close() // the returned error is more specific
 		}
 	}()
 	resp, err := c.send(s.request, path, payload) //nolint:bodyclose // the stream closes it

@@ -84,7 +84,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-func TestJSONAnswer(t *testing.T) {
+func TestStream_JSONAnswer(t *testing.T) {
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "application/problem+json"} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
@@ -104,7 +104,7 @@ func TestJSONAnswer(t *testing.T) {
 	}
 }
 
-func TestKindsOfAnswers(t *testing.T) {
+func TestStream_ContentTypes(t *testing.T) {
 	for _, kind := range []string{"text/plain", "", "application/octet-stream", "no/such;;"} {
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Type"] = []string{kind}
@@ -128,7 +128,7 @@ func TestKindsOfAnswers(t *testing.T) {
 	}
 }
 
-func TestRefusalAtOnce(t *testing.T) {
+func TestStream_RefusalNotRetried(t *testing.T) {
 	for _, status := range []int{400, 401, 403, 404, 408, 409, 422} {
 		var asked atomic.Int32
 		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -147,7 +147,7 @@ func TestRefusalAtOnce(t *testing.T) {
 	}
 }
 
-func TestRefusalWithoutForm(t *testing.T) {
+func TestRefusal_UnknownForm(t *testing.T) {
 	for body, want := range map[string]string{
 		"upstream is down":           "upstream is down",
 		"<html><body>502 Bad</body>": "",
@@ -167,11 +167,11 @@ func TestRefusalWithoutForm(t *testing.T) {
 	}
 }
 
-func TestErrorBodyIsBounded(t *testing.T) {
+func TestRefusal_BodyBound(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.Copy(io.Discard, r.Body)
-		for r.Context().Err() == nil { // it never ends by itself
+		for r.Context().Err() == nil { // the response never ends by itself
 			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
 				return
 			}
@@ -187,8 +187,8 @@ func TestErrorBodyIsBounded(t *testing.T) {
 	}
 }
 
-// A server, or whoever stands in front of it, may send the key back.
-func TestKeyIsMasked(t *testing.T) {
+// A server, or a proxy in front of it, may return the key in a response.
+func TestClient_MasksKey(t *testing.T) {
 	var logs bytes.Buffer
 	for name, h := range map[string]http.HandlerFunc{
 		"message": func(w http.ResponseWriter, r *http.Request) {
@@ -267,7 +267,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestHTTPSIsNotLeft(t *testing.T) {
+func TestRedirects_HTTPSToHTTP(t *testing.T) {
 	check := stayHome(nil)
 	request := func(url string) *http.Request {
 		r, err := http.NewRequest(http.MethodPost, url, nil)
@@ -288,7 +288,7 @@ func TestHTTPSIsNotLeft(t *testing.T) {
 	}
 }
 
-func TestLostServerIsToldAtOnce(t *testing.T) {
+func TestStream_LostServerNotRetried(t *testing.T) {
 	var dials atomic.Int32
 	tr := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		dials.Add(1)
@@ -305,7 +305,7 @@ func TestLostServerIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestTooLargeAnswers(t *testing.T) {
+func TestStream_TooLarge(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		sse(w, "data: ")
 		for range (maxEvent >> 16) + 2 {

@@ -8,9 +8,10 @@ import (
 
 const maxRedirects = 5
 
-// stayHome follows a redirect only where the same question may go: to the same
-// host, not from https to http, and not as a GET. Neither the key nor the
-// conversation goes anywhere else. next, if there is one, decides after that.
+// stayHome returns a redirect policy that follows a redirect only to the same
+// host, not from https to http, and with the same method, so that the key and
+// the conversation are sent to no other host. If next is not nil, it decides
+// after these checks.
 func stayHome(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		first := via[0]

@@ -16,8 +16,8 @@ const (
 	maskedKey    = "[key]"
 )
 
-// Refusal makes the error for a code and a message of the provider's, masked
-// and cut to a length that a log bears. Status is 0 for what came in a stream.
+// Refusal returns the error for a provider's code and message, masked and
+// shortened for logs. Status is 0 for a refusal within a stream.
 func (c *Client) Refusal(status int, code, message string) *llm.Error {
 	return &llm.Error{
 		Provider: c.Provider,
@@ -37,9 +37,9 @@ func (c *Client) Mask(text string) string {
 	return text
 }
 
-// refusal reads an answer that is none.
+// refusal reads the response to a refused request.
 func (c *Client) refusal(resp *http.Response, s *Stream) *llm.Error {
-	body, _ := io.ReadAll(io.LimitReader(s, maxErrorBody)) // a part is better than nothing
+	body, _ := io.ReadAll(io.LimitReader(s, maxErrorBody)) // a partial body is still useful
 	var code, message string
 	if c.ParseError != nil {
 		code, message = c.ParseError(resp.StatusCode, body)
@@ -52,8 +52,7 @@ func (c *Client) refusal(resp *http.Response, s *Stream) *llm.Error {
 	return e
 }
 
-// plain is a body as a message: none of a page of HTML, which says nothing in
-// its first lines.
+// plain returns a body as a message, or "" for an HTML page.
 func plain(body []byte) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "�"))
 	if strings.HasPrefix(text, "<") {
@@ -73,7 +72,7 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// masked is an error whose text has no secret in it.
+// masked is an error with the secrets masked in its text.
 type masked struct {
 	text string
 	err  error

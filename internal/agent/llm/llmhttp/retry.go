@@ -18,23 +18,23 @@ const (
 	defaultMaxWait  = time.Minute
 )
 
-// Retry says how often, and in which time, a busy server is asked. The bound of
-// the wait doubles from Min to Max, and the wait is drawn from the upper half
-// below it. Where the server says how long to wait, that is done.
+// Retry configures the number and the timing of the attempts. The maximum wait
+// doubles from Min to Max, and the wait is drawn from its upper half. A wait
+// that the server requests takes precedence.
 type Retry struct {
-	Attempts int           // in all, the first among them; 0 stands for 4
-	Min, Max time.Duration // 0 stands for 500 ms and 20 s
-	// MaxWait is the longest wait that a server may ask for. One that asks for
-	// more is not asked again. 0 stands for a minute.
+	Attempts int           // in total, including the first; 0 means 4
+	Min, Max time.Duration // 0 means 500 ms and 20 s
+	// MaxWait is the longest wait that a server may request. If it requests
+	// more, there is no further attempt. 0 means a minute.
 	MaxWait time.Duration
 
-	Rand  func() float64                             // in [0,1); nil stands for math/rand
-	Sleep func(context.Context, time.Duration) error // nil waits for real
-	Now   func() time.Time                           // nil stands for time.Now
+	Rand  func() float64                             // in [0,1); nil means math/rand
+	Sleep func(context.Context, time.Duration) error // nil waits in real time
+	Now   func() time.Time                           // nil means time.Now
 }
 
-// after says how long to wait after an attempt, counted from 1, that was
-// refused, and whether there is another at all.
+// after returns the wait before the next attempt, after the given attempt
+// (counted from 1) was refused, and whether there is a next attempt.
 func (r Retry) after(attempt int, refusal *llm.Error) (time.Duration, bool) {
 	attempts := r.Attempts
 	if attempts <= 0 {
@@ -86,9 +86,9 @@ func (r Retry) now() time.Time {
 	return time.Now()
 }
 
-// retryAfter reads how long a server asks to wait: Retry-After-Ms in
-// milliseconds, or Retry-After in seconds or as a date. 0 if it does not say,
-// or says what makes no sense.
+// retryAfter returns the wait that a server requests: Retry-After-Ms in
+// milliseconds, or Retry-After in seconds or as a date. It returns 0 for a
+// missing or invalid value.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	if d := scaled(h.Get("Retry-After-Ms"), time.Millisecond); d > 0 {
 		return d

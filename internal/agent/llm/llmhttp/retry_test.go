@@ -101,7 +101,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-func TestRefusalSaysRetryAfter(t *testing.T) {
+func TestRefusal_RetryAfter(t *testing.T) {
 	c, _ := busy(t, http.Header{"Retry-After": {"3600"}}, 429)
 	_, err := c.Stream(t.Context(), "/", nil)
 	var e *llm.Error
@@ -110,7 +110,7 @@ func TestRefusalSaysRetryAfter(t *testing.T) {
 	}
 }
 
-func TestRetryIsLoggedWithoutBodies(t *testing.T) {
+func TestRetry_LogWithoutBodies(t *testing.T) {
 	c, _ := busy(t, nil, 503)
 	var logs bytes.Buffer
 	c.Logger = slog.New(slog.NewTextHandler(&logs, nil))
@@ -131,7 +131,7 @@ func TestRetryIsLoggedWithoutBodies(t *testing.T) {
 	}
 }
 
-func TestCancelledWhileWaiting(t *testing.T) {
+func TestRetry_Cancel(t *testing.T) {
 	c, _ := busy(t, nil, 503)
 	ctx, cancel := context.WithCancel(t.Context())
 	c.Retry.Sleep = nil
@@ -143,7 +143,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	}
 }
 
-func TestSleepDefault(t *testing.T) {
+func TestRetry_DefaultSleep(t *testing.T) {
 	if err := (Retry{}).sleep(t.Context(), time.Microsecond); err != nil {
 		t.Error(err)
 	}

@@ -9,29 +9,29 @@ import (
 const (
 	maxEvent = 8 << 20 // bytes of one event
 	readSize = 16 << 10
-	maxEmpty = 100 // reads in a row that bring nothing
+	maxEmpty = 100 // consecutive reads without data
 )
 
-// Event is a server-sent event. Name is "" where the server gives none.
+// Event is a server-sent event. Name is "" if the server sends none.
 type Event struct {
 	Name string
 	Data []byte
 }
 
-// reader reads server-sent events, as the WHATWG's HTML standard (section
-// 9.2.6) defines them: lines end with CR, LF or both, an event with an empty
-// line; a byte order mark and comments are passed over; an event that the end
-// of the stream interrupts is discarded. Of the fields, those for reconnection
-// (id, retry) are ignored, since a model's answer cannot be resumed.
+// reader reads server-sent events as defined by the WHATWG's HTML standard
+// (section 9.2.6): lines end with CR, LF or both, and an empty line ends an
+// event; a byte order mark and comments are skipped; an event that the end of
+// the stream interrupts is discarded. The fields for reconnection (id, retry)
+// are ignored, since a model's answer cannot be resumed.
 type reader struct {
 	src io.Reader
 	max int // bytes of a line, and of an event
 	err error
 
-	buf     []byte // storage for what is read
-	unread  []byte // its part that has not been looked at
-	afterCR bool   // a LF that comes now belongs to the last line's CR
-	begun   bool   // the first line is past
+	buf     []byte // storage for unread
+	unread  []byte // the part of buf that is not parsed yet
+	afterCR bool   // an LF now belongs to the CR that ended the last line
+	begun   bool   // the first line was read
 
 	line    []byte
 	name    string
@@ -43,7 +43,7 @@ func newReader(src io.Reader, maxSize int) *reader {
 	return &reader{src: src, max: maxSize, buf: make([]byte, readSize)}
 }
 
-// next returns the next event. An error, io.EOF included, is there to stay.
+// next returns the next event. Errors, io.EOF included, are permanent.
 func (r *reader) next() (Event, error) {
 	for r.err == nil {
 		line, err := r.readLine()
@@ -70,7 +70,7 @@ func (r *reader) dispatch() Event {
 	return ev
 }
 
-// field takes a line that is not empty.
+// field parses a non-empty line.
 func (r *reader) field(line []byte) error {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -111,13 +111,13 @@ func (r *reader) readLine() ([]byte, error) {
 			continue
 		}
 		r.line = append(r.line, r.unread[:i]...)
-		r.afterCR = r.unread[i] == '\r' // a LF is not waited for: the line is whole
+		r.afterCR = r.unread[i] == '\r' // the line is complete; do not wait for an LF
 		r.unread = r.unread[i+1:]
 		return r.start(r.line), r.check(len(r.line))
 	}
 }
 
-// start takes the byte order mark off the first line.
+// start removes the byte order mark from the first line.
 func (r *reader) start(line []byte) []byte {
 	if !r.begun {
 		r.begun = true
@@ -126,14 +126,14 @@ func (r *reader) start(line []byte) []byte {
 	return line
 }
 
-// fill makes sure that something is unread.
+// fill reads until unread is not empty.
 func (r *reader) fill() error {
 	for i := 0; len(r.unread) == 0; i++ {
 		n, err := r.src.Read(r.buf)
 		r.unread = r.buf[:n]
 		switch {
 		case n > 0:
-			return nil // an error comes again
+			return nil // the next read returns the error again
 		case err != nil:
 			return err
 		case i >= maxEmpty:

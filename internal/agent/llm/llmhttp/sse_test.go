@@ -75,12 +75,12 @@ func TestSSE(t *testing.T) {
 	}
 }
 
-// An event is there as soon as its empty line is: after a CR, the LF that may
-// belong to it is not waited for.
-func TestSSEDoesNotWaitBehindCR(t *testing.T) {
+// An event is returned at its empty line: after a CR, the reader does not wait
+// for an LF.
+func TestSSE_EventEndsAtCR(t *testing.T) {
 	r, w := io.Pipe()
 	sse := newReader(r, maxEvent)
-	go w.Write([]byte("data: a\r\r")) // and never anything more
+	go w.Write([]byte("data: a\r\r")) // and no more data
 	ev, err := sse.next()
 	if err != nil || string(ev.Data) != "a" {
 		t.Fatalf("got %q, %v", ev.Data, err)
@@ -108,7 +108,7 @@ func TestSSEBounds(t *testing.T) {
 	}
 }
 
-func TestSSEDataIsTheCallers(t *testing.T) {
+func TestSSE_CallerOwnsData(t *testing.T) {
 	sse := newReader(strings.NewReader("data: first\n\ndata: other\n\n"), maxEvent)
 	a, _ := sse.next()
 	_, _ = sse.next()
@@ -117,7 +117,7 @@ func TestSSEDataIsTheCallers(t *testing.T) {
 	}
 }
 
-func TestSSEErrorStays(t *testing.T) {
+func TestSSE_PermanentError(t *testing.T) {
 	sse := newReader(iotest.ErrReader(io.ErrUnexpectedEOF), maxEvent)
 	for range 3 {
 		if _, err := sse.next(); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -133,7 +133,7 @@ type emptyReader struct{}
 
 func (emptyReader) Read([]byte) (int, error) { return 0, nil }
 
-// simple reads a whole stream the simple way.
+// simple parses a complete stream with a simple implementation.
 func simple(in []byte) []Event {
 	in = bytes.TrimPrefix(in, []byte("\xEF\xBB\xBF"))
 	text := strings.ReplaceAll(strings.ReplaceAll(string(in), "\r\n", "\n"), "\r", "\n")
@@ -141,7 +141,7 @@ func simple(in []byte) []Event {
 	var out []Event
 	var name string
 	var data []string
-	for _, line := range lines[:len(lines)-1] { // the last one has no end
+	for _, line := range lines[:len(lines)-1] { // the last line has no end
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
@@ -180,7 +180,7 @@ func FuzzSSE(f *testing.F) {
 	})
 }
 
-// steps reads so many bytes at a time.
+// steps reads a fixed number of bytes at a time.
 type steps struct {
 	in []byte
 	n  int

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	maxAnswer = 256 << 20 // bytes of a whole stream
+	maxAnswer = 256 << 20 // bytes of a complete stream
 	maxJSON   = 32 << 20  // bytes of an answer in one document
 )
 
 var (
-	// ErrStalled: the server said nothing for too long.
+	// ErrStalled: the server sent nothing for too long.
 	ErrStalled = errors.New("the model's server has gone silent")
-	// ErrTooLarge: an event, or a whole answer, is larger than any should be.
+	// ErrTooLarge: an event or an answer exceeds its maximum size.
 	ErrTooLarge = errors.New("the answer is too large")
 
 	errClosed = errors.New("the stream is closed")
 )
 
-// Stream is an answer as it comes in. Next is called by one goroutine; Close
-// may be called by another, and more than once.
+// Stream is an incoming answer. Next must be called from one goroutine; Close
+// may be called from any, and more than once.
 type Stream struct {
 	client  *Client
 	ctx     context.Context // the caller's
@@ -36,15 +36,15 @@ type Stream struct {
 	body    io.ReadCloser
 	timer   *time.Timer // cancels request
 	idle    time.Duration
-	begun   bool  // the first byte is there
-	left    int64 // bytes that may still come
+	begun   bool  // the first byte has arrived
+	left    int64 // remaining bytes of maxAnswer
 
 	events *reader
 	json   []byte
 	isJSON bool
 }
 
-// newStream starts the clock of an attempt.
+// newStream starts the timer of an attempt.
 func newStream(ctx context.Context, c *Client) *Stream {
 	s := &Stream{client: c, ctx: ctx, idle: orDefault(c.Idle, defaultIdle), left: maxAnswer}
 	s.request, s.cancel = context.WithCancelCause(ctx)
@@ -53,11 +53,11 @@ func newStream(ctx context.Context, c *Client) *Stream {
 	return s
 }
 
-// accept looks at what kind of answer it is.
+// accept selects the form of the answer by its content type.
 func (s *Stream) accept(contentType string) error {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
-		kind = "" // some servers name none; their streams are streams all the same
+		kind = "" // some servers send no type with a stream
 	}
 	switch {
 	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
@@ -81,16 +81,15 @@ func (s *Stream) readJSON() error {
 	return nil
 }
 
-// JSON returns the answer of a server that did not stream. There are no events
-// then.
+// JSON returns the answer of a server that did not stream. It has no events.
 func (s *Stream) JSON() (body []byte, ok bool) { return s.json, s.isJSON }
 
-// Next returns the next event; its Data is the caller's. At the end of the
-// body it returns io.EOF, whether or not the provider's format expects an end
-// there: that is the caller's to judge.
+// Next returns the next event; the caller owns its Data. At the end of the body
+// it returns io.EOF, even if the provider's format does not allow an end there:
+// the caller checks that.
 //
-// Other errors: llm.ErrCut for a connection that broke, with ErrStalled where
-// the server went silent; ErrTooLarge; ctx's own.
+// Other errors: llm.ErrCut for a broken connection, with ErrStalled if the
+// server sent nothing for too long; ErrTooLarge; ctx's own.
 func (s *Stream) Next() (Event, error) {
 	if s.events == nil {
 		return Event{}, io.EOF
@@ -98,7 +97,7 @@ func (s *Stream) Next() (Event, error) {
 	return s.events.next()
 }
 
-// Close ends the stream. Whatever of it has not been read is lost.
+// Close ends the stream and discards its unread part.
 func (s *Stream) Close() error {
 	s.timer.Stop()
 	s.cancel(errClosed)
@@ -108,10 +107,10 @@ func (s *Stream) Close() error {
 	return s.body.Close()
 }
 
-// Read reads the body for the package itself: under the clock, within the
-// bound, with errors that callers can tell apart. The clock of the first byte
-// runs since the request; any later one only while it is waited for, so that a
-// caller may take its time.
+// Read reads the body for the package itself, within the time and size bounds,
+// with errors that callers can distinguish. The timer of the first byte runs
+// from the request on; later it runs only during a Read, so that a slow caller
+// does not end the stream.
 func (s *Stream) Read(p []byte) (int, error) {
 	if s.begun {
 		s.timer.Reset(s.idle)
@@ -130,7 +129,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cutOff says why an answer that had begun could not be read on.
+// cutOff returns the reason why an answer ended early.
 func (s *Stream) cutOff(err error) error {
 	err = s.explain(err)
 	if s.ctx.Err() != nil || errors.Is(err, errClosed) {
@@ -139,8 +138,8 @@ func (s *Stream) cutOff(err error) error {
 	return fmt.Errorf("%w: %w", llm.ErrCut, err)
 }
 
-// explain says why the connection failed: the caller's ctx, the clock and Close
-// all look like the same cancelled request from inside.
+// explain returns the reason why the connection failed: the end of the caller's
+// ctx, a timeout and Close all cancel the same request.
 func (s *Stream) explain(err error) error {
 	if s.ctx.Err() != nil {
 		return s.ctx.Err()

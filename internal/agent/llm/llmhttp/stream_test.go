@@ -15,8 +15,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// pipe is a client whose server is say, at the other end of a pipe: all of it
-// lives in a bubble of fake time.
+// pipe returns a client whose connection is a pipe to say, all within a
+// bubble of fake time.
 func pipe(t *testing.T, say func(net.Conn)) *Client {
 	t.Helper()
 	done := make(chan struct{})
@@ -42,10 +42,10 @@ func pipe(t *testing.T, say func(net.Conn)) *Client {
 
 const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
-// silence waits until the other end has gone.
+// silence waits until the other end is closed.
 func silence(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
-func TestSilentServer(t *testing.T) {
+func TestStream_Stalled(t *testing.T) {
 	for name, tc := range map[string]struct {
 		say   func(net.Conn)
 		after time.Duration
@@ -58,7 +58,7 @@ func TestSilentServer(t *testing.T) {
 		}, defaultFirstByte, true},
 		"in the midst": {func(c net.Conn) {
 			io.WriteString(c, head+"data: 1\n\n")
-			<-time.After(defaultIdle - time.Second) // of the bubble
+			<-time.After(defaultIdle - time.Second) // fake time
 			io.WriteString(c, ": still here\n\n")
 			silence(c)
 		}, 2*defaultIdle - time.Second, true},
@@ -85,8 +85,8 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// The clock does not run while the caller does something else.
-func TestSlowCaller(t *testing.T) {
+// The timer does not run between reads.
+func TestStream_SlowCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := pipe(t, func(c net.Conn) { io.WriteString(c, head+"data: 1\n\ndata: 2\n\n") })
 		s, err := c.Stream(t.Context(), "/", nil)
@@ -106,7 +106,7 @@ func TestSlowCaller(t *testing.T) {
 	})
 }
 
-func TestCancelEndsTheStream(t *testing.T) {
+func TestStream_Cancel(t *testing.T) {
 	for name, say := range map[string]func(http.ResponseWriter){
 		"before its status":     func(http.ResponseWriter) {},
 		"before the first byte": func(w http.ResponseWriter) { sse(w, "") },
@@ -133,7 +133,7 @@ func TestCancelEndsTheStream(t *testing.T) {
 	}
 }
 
-func TestBrokenConnection(t *testing.T) {
+func TestStream_BrokenConnection(t *testing.T) {
 	for name, say := range map[string]func(http.ResponseWriter){
 		"stream": func(w http.ResponseWriter) { sse(w, "data: 1\n\ndata: 2") },
 		"document": func(w http.ResponseWriter) {
@@ -159,7 +159,7 @@ func TestBrokenConnection(t *testing.T) {
 	}
 }
 
-func TestCloseFromOutside(t *testing.T) {
+func TestStream_ConcurrentClose(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		sse(w, "data: 1\n\n")
 		gone(r)
@@ -180,7 +180,7 @@ func TestCloseFromOutside(t *testing.T) {
 	s.Close()
 }
 
-func TestMaskedErrorsCanBeMatched(t *testing.T) {
+func TestMaskError_Unwrap(t *testing.T) {
 	c := &Client{Secrets: []string{"", key}}
 	err := c.maskError(errors.Join(io.ErrUnexpectedEOF, errors.New("at "+key)))
 	if !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), maskedKey) {
@@ -188,8 +188,8 @@ func TestMaskedErrorsCanBeMatched(t *testing.T) {
 	}
 }
 
-// gone waits until the client has; a server notices only once it has read the
-// request.
+// gone waits for the client to disconnect; a server detects that only after it
+// has read the request.
 func gone(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()

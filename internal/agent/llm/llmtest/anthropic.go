@@ -11,9 +11,9 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// messages answers in the format of Anthropic's Messages, and refuses what the
-// real API refuses: thinking that does not come back as it was, a call without
-// its result in the next message, thinking together with a forced call.
+// messages answers in the format of Anthropic's Messages. It rejects the same
+// mistakes as the real API: changed thinking, a call without its result in the
+// next message, thinking together with a forced call.
 func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("anthropic-version") == "" {
 		writeJSON(w, http.StatusBadRequest, messagesRefusal("invalid_request_error", "anthropic-version: header is required"))
@@ -27,7 +27,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// Signature is that of a thinking block with a text.
+// Signature returns the signature of a thinking block.
 func Signature(thinking string) string {
 	sum := sha256.Sum256([]byte("signature of " + thinking))
 	return base64.StdEncoding.EncodeToString(sum[:])
@@ -75,8 +75,8 @@ type contentBlock struct {
 	IsError   bool            `json:"is_error"`
 }
 
-// parseMessages reads a request back. Of an assistant's turn with more than
-// text and calls the blocks are in Opaque.
+// parseMessages parses a request. For an assistant's turn with more than text
+// and calls, the blocks are in Opaque.
 func parseMessages(body []byte) (Request, error) {
 	var in messagesRequest
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -139,7 +139,7 @@ func (in *messagesRequest) choice() llm.ToolChoice {
 	return llm.Auto
 }
 
-// message reads one message; a user's may be several of ours.
+// message parses one message; a user's message may become several.
 func (in *messagesRequest) message(i int, role string, content json.RawMessage) ([]llm.Message, error) {
 	blocks, err := blocksOf(content)
 	if err != nil {
@@ -215,7 +215,7 @@ func assistantMessage(blocks []contentBlock) (llm.Message, error) {
 	return m, nil
 }
 
-// blocksOf reads content, which is a text or a list of blocks.
+// blocksOf parses content, which is a text or a list of blocks.
 func blocksOf(raw json.RawMessage) ([]contentBlock, error) {
 	var text string
 	if len(raw) == 0 {

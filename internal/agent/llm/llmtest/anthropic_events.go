@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// messagesEvents are those of an answer, as the API streams them.
+// messagesEvents returns an answer as the events of the API's stream.
 func messagesEvents(req Request, t Turn) []string {
 	head := messagesHead(req)
 	head["content"], head["stop_reason"] = []any{}, nil
@@ -40,7 +40,7 @@ func messagesEvents(req Request, t Turn) []string {
 		named("message_stop", nil))
 }
 
-// blockEvents are those of one block of content.
+// blockEvents returns the events of one content block.
 func blockEvents(n int, start object, deltas []object) []string {
 	out := []string{named("content_block_start", object{"index": n, "content_block": start})}
 	for _, d := range deltas {
@@ -62,7 +62,7 @@ func thinkingDeltas(thinking string) []object {
 		object{"type": "signature_delta", "signature": Signature(thinking)})
 }
 
-// messagesDocument is an answer in one piece.
+// messagesDocument returns an answer in one piece.
 func messagesDocument(req Request, t Turn) any {
 	content := []any{}
 	if t.Thinking != "" {
@@ -83,7 +83,7 @@ func messagesHead(req Request) object {
 	return object{"id": fmt.Sprintf("msg_%d", req.N), "type": "message", "role": "assistant", "model": req.Model, "stop_sequence": nil}
 }
 
-// messagesUsage counts as the API does: input_tokens without those of a cache.
+// messagesUsage counts as the API does: input_tokens exclude cached tokens.
 func messagesUsage(u llm.Usage) object {
 	return object{
 		"input_tokens":                u.Input - u.Cached,
@@ -108,12 +108,12 @@ func stopReason(s llm.Stop) string {
 	return "end_turn"
 }
 
-// messagesRefusal is an error as Anthropic forms it.
+// messagesRefusal returns an error in Anthropic's form.
 func messagesRefusal(code, message string) any {
 	return object{"type": "error", "error": object{"type": code, "message": message}, "request_id": "req_test"}
 }
 
-// named is an event whose data has its type.
+// named returns an event with its type in the data.
 func named(name string, data object) string {
 	if data == nil {
 		data = object{}
@@ -121,7 +121,7 @@ func named(name string, data object) string {
 	data["type"] = name
 	raw, err := json.Marshal(data)
 	if err != nil {
-		panic(err) // a script with arguments that are no JSON
+		panic(err) // a script with arguments that are not JSON
 	}
 	return "event: " + name + "\ndata: " + string(raw) + "\n\n"
 }

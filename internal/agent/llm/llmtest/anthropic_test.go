@@ -27,8 +27,8 @@ func anthropicModel(t *testing.T, s *llmtest.Server, name string) *anthropic.Mod
 	})
 }
 
-// TestMessages: what a script says is what the client hears, in pieces and in
-// one.
+// TestMessages checks that the client receives the scripted answer, in pieces
+// and in one document.
 func TestMessages(t *testing.T) {
 	for _, document := range []bool{false, true} {
 		turn := llmtest.Turn{
@@ -73,9 +73,9 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// TestMessagesComeBack: a turn with thinking comes back with its signature,
-// and the server says so by what it recorded.
-func TestMessagesComeBack(t *testing.T) {
+// TestMessages_ThinkingReturned checks that a turn with thinking is returned with its
+// signature, in the recorded request.
+func TestMessages_ThinkingReturned(t *testing.T) {
 	for _, model := range []string{"claude-opus-5-5", "claude-haiku-4-5"} {
 		s := llmtest.Start(t, llmtest.Turns(
 			llmtest.Turn{Thinking: "First the clock.", Calls: []llm.ToolCall{{Name: "get_time"}}},
@@ -100,9 +100,9 @@ func TestMessagesComeBack(t *testing.T) {
 	}
 }
 
-// TestMessagesTampered: thinking that is not as it was is refused, and the
-// client goes on without it.
-func TestMessagesTampered(t *testing.T) {
+// TestMessages_TamperedThinking checks that changed thinking is rejected, and that the
+// client continues without it.
+func TestMessages_TamperedThinking(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Noon."}))
 	opaque := llm.Opaque{Provider: "anthropic", Data: json.RawMessage(
 		`[{"type":"thinking","thinking":"something else","signature":"` + llmtest.Signature("First the clock.") + `"},{"type":"tool_use","id":"a","name":"get_time","input":{}}]`)}
@@ -119,8 +119,9 @@ func TestMessagesTampered(t *testing.T) {
 	}
 }
 
-// TestMessagesRefuse: what the real API refuses, with its words for it.
-func TestMessagesRefuse(t *testing.T) {
+// TestMessages_Refusals checks the requests that the real API rejects, and its
+// error texts.
+func TestMessages_Refusals(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Status: 529, Code: "overloaded_error", Message: "Overloaded"}))
 	call := `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"x","input":{}}]}`
 	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]}`
@@ -177,8 +178,9 @@ func post(t *testing.T, s *llmtest.Server, body, version string) (status int, an
 	return resp.StatusCode, string(raw)
 }
 
-// TestMessagesCut: a connection that breaks is an answer cut off.
-func TestMessagesCut(t *testing.T) {
+// TestMessages_Truncated checks that a broken connection is reported as an answer cut
+// off.
+func TestMessages_Truncated(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "one two three four", CutAfter: 5}))
 	_, err := anthropicModel(t, s, "claude-sonnet-5-5").Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
 	if !errors.Is(err, llm.ErrCut) {

@@ -9,12 +9,12 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-const created = 1767225600 // in every answer, so that they are the same each time
+const created = 1767225600 // constant, so that answers are reproducible
 
-// object is a JSON object that is written.
+// object is a JSON object for output.
 type object = map[string]any
 
-// completions is OpenAI's Chat Completions.
+// completions returns the format of OpenAI's Chat Completions.
 func (s *Server) completions() format {
 	return format{
 		parse:    parseCompletion,
@@ -79,7 +79,7 @@ func parseCompletion(body []byte) (Request, error) {
 			msg.Role = llm.System
 		}
 		for _, c := range m.ToolCalls {
-			if !json.Valid([]byte(c.Function.Arguments)) { // vLLM and Ollama refuse it too
+			if !json.Valid([]byte(c.Function.Arguments)) { // vLLM and Ollama reject it too
 				return Request{}, fmt.Errorf("messages[%d]: the arguments of %s are no JSON", i, c.Function.Name)
 			}
 			msg.Calls = append(msg.Calls, llm.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
@@ -89,8 +89,8 @@ func parseCompletion(body []byte) (Request, error) {
 	return out, answered(out.Messages)
 }
 
-// answered checks what every provider does: that each call has its result right
-// after it, and each result its call.
+// answered checks a rule of every provider: each call has its result directly
+// after it, and each result has its call.
 func answered(messages []llm.Message) error {
 	open := map[string]bool{}
 	for i, m := range messages {
@@ -144,11 +144,11 @@ func parseChoice(raw json.RawMessage) llm.ToolChoice {
 			Name string `json:"name"`
 		} `json:"function"`
 	}
-	_ = json.Unmarshal(raw, &named) // no choice is auto
+	_ = json.Unmarshal(raw, &named) // no choice means auto
 	return llm.ToolChoice(named.Function.Name)
 }
 
-// completionEvents are the chunks of an answer, its usage, and [DONE].
+// completionEvents returns the chunks of an answer, its usage, and [DONE].
 func (s *Server) completionEvents(req Request, t Turn) []string {
 	deltas := []object{{"role": "assistant", "content": ""}}
 	thinking, text := s.deltasOf(t)
@@ -172,7 +172,7 @@ func (s *Server) completionEvents(req Request, t Turn) []string {
 	return append(out, "data: [DONE]\n\n")
 }
 
-// deltasOf are those of thinking and of text.
+// deltasOf returns the deltas of thinking and of text.
 func (s *Server) deltasOf(t Turn) (thinking, text []object) {
 	field, words := s.ThinkingField, pieces(t.Thinking)
 	switch {
@@ -203,7 +203,7 @@ func chunk(req Request, choices []any, usage any) object {
 
 func answerID(req Request) string { return fmt.Sprintf("chatcmpl-%d", req.N) }
 
-// completionDocument is an answer in one piece.
+// completionDocument returns an answer in one piece.
 func (s *Server) completionDocument(req Request, t Turn) any {
 	message := object{"role": "assistant", "content": t.Text}
 	thinking, _ := s.deltasOf(Turn{Thinking: t.Thinking})
@@ -242,7 +242,7 @@ func finishReason(s llm.Stop) string {
 
 func event(v any) string {
 	data, err := json.Marshal(v)
-	if err != nil { // what is marshalled here is made here
+	if err != nil { // cannot happen: the server creates v
 		panic(err)
 	}
 	return "data: " + strings.TrimSpace(string(data)) + "\n\n"

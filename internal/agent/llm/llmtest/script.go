@@ -10,12 +10,12 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Script says how a request is answered. It is called by several goroutines at
-// the same time if there are several requests.
+// Script returns the answer to a request. It is called concurrently for
+// concurrent requests.
 type Script func(Request) Turn
 
-// Turns answers the first request with the first turn, and so on. What comes
-// after the last is refused with status 400, which clients do not repeat.
+// Turns answers the first request with the first turn, and so on. It refuses
+// later requests with status 400, which clients do not retry.
 func Turns(turns ...Turn) Script {
 	return func(r Request) Turn {
 		if r.N > len(turns) {
@@ -26,33 +26,33 @@ func Turns(turns ...Turn) Script {
 	}
 }
 
-// Turn is an answer. The zero value is one without a word.
+// Turn is an answer. The zero value is an empty one.
 type Turn struct {
 	Thinking string
 	Text     string
-	Calls    []llm.ToolCall // those without an ID get one
-	Stop     llm.Stop       // "" stands for tool_calls if there are Calls, else stop
-	Usage    llm.Usage      // zero stands for an estimate
+	Calls    []llm.ToolCall // calls without an ID get one
+	Stop     llm.Stop       // "" means tool_calls if there are Calls, else stop
+	Usage    llm.Usage      // zero means an estimate
 
-	// Status refuses the request, with Code and Message, and asks to come back
-	// after RetryAfter if that is not 0.
+	// Status refuses the request, with Code and Message, and with RetryAfter if
+	// that is not 0.
 	Status     int
 	Code       string
 	Message    string
 	RetryAfter time.Duration
 
-	// Hang is waited for before anything is said, the status too.
+	// Hang, if not nil, delays the response, including its status.
 	Hang <-chan struct{}
-	// Gate is waited for before each chunk: a value lets one through, closing
-	// it all of them.
+	// Gate, if not nil, delays each chunk: a value releases one chunk, closing
+	// it releases all.
 	Gate <-chan struct{}
-	// CutAfter breaks the connection after so many chunks; 0 does not.
+	// CutAfter breaks the connection after this number of chunks; 0 does not.
 	CutAfter int
-	// Document answers in one piece, as servers do that cannot stream.
+	// Document answers in one piece, as servers without streaming do.
 	Document bool
 }
 
-// complete fills in what the turn leaves to the server.
+// complete sets the fields that the turn leaves to the server.
 func (t Turn) complete(r Request) Turn {
 	calls := make([]llm.ToolCall, len(t.Calls))
 	for i, c := range t.Calls {
@@ -78,7 +78,7 @@ func (t Turn) complete(r Request) Turn {
 	return t
 }
 
-// say answers with a turn, up to where it hangs or is cut.
+// say sends a turn, up to the point at which it hangs or is cut.
 func (s *Server) say(w http.ResponseWriter, r *http.Request, f format, req Request, t Turn) {
 	if s.wait(r.Context(), t.Hang) != nil {
 		panic(http.ErrAbortHandler)
@@ -106,7 +106,7 @@ func (s *Server) say(w http.ResponseWriter, r *http.Request, f format, req Reque
 }
 
 func flush(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).Flush() // a client that is gone shows at the next write
+	_ = http.NewResponseController(w).Flush() // a lost client is detected at the next write
 }
 
 func (s *Server) refuse(w http.ResponseWriter, f format, t Turn) {
@@ -124,8 +124,9 @@ func (s *Server) refuse(w http.ResponseWriter, f format, t Turn) {
 	writeJSON(w, t.Status, f.refusal(code, message))
 }
 
-// pieces cuts a text at its words, each with the space behind it, as models
-// stream it; arguments, which have few spaces, in three at least.
+// pieces splits a text after its words, each with its following space, as
+// models stream it. Text with few spaces, such as arguments, is split into
+// three pieces.
 func pieces(text string) []string {
 	out := strings.SplitAfter(text, " ")
 	if text == "" {

@@ -1,10 +1,11 @@
-// Package llmtest is a model's server that says what a script tells it, in the
-// providers' real wire formats: OpenAI's Chat Completions at
-// /v1/chat/completions and Anthropic's Messages at /v1/messages. Tests of
-// agents run against it, and so does a demonstration without a model.
+// Package llmtest is a scripted model server with the providers' real wire
+// formats: OpenAI's Chat Completions at /v1/chat/completions and Anthropic's
+// Messages at /v1/messages. It serves tests of agents, and a demonstration
+// without a model.
 //
-// A [Server] is an http.Handler; [Start] serves it for a test. What it was
-// asked is in [Server.Requests], read back into this repository's types.
+// A [Server] is an http.Handler; [Start] serves it for a test.
+// [Server.Requests] returns the requests, converted to the types of package
+// llm.
 package llmtest
 
 import (
@@ -23,25 +24,26 @@ import (
 
 const (
 	maxBody     = 32 << 20
-	maxRecorded = 1000 // requests; older ones are forgotten
+	maxRecorded = 1000 // requests; older ones are dropped
 )
 
-// Request is what the server was asked.
+// Request is a request that the server received.
 type Request struct {
 	llm.Request
 	N      int // counted from 1
 	Model  string
 	Path   string
 	Header http.Header
-	Body   json.RawMessage // as it came
+	Body   json.RawMessage // as received
 
-	stream, usage bool // asked for
+	stream, usage bool // requested
 }
 
-// LastUser is the text of the user's last message, "" if there is none.
+// LastUser returns the text of the user's last message, "" if there is none.
 func (r Request) LastUser() string { return r.last(llm.User) }
 
-// LastResult is the text of the last result of a tool, "" if there is none.
+// LastResult returns the text of the last result of a tool, "" if there is
+// none.
 func (r Request) LastResult() string { return r.last(llm.ToolResult) }
 
 func (r Request) last(role llm.Role) string {
@@ -53,14 +55,14 @@ func (r Request) last(role llm.Role) string {
 	return ""
 }
 
-// Server answers with what its script says. Its methods may be called at the
-// same time; its fields must not change once it serves.
+// Server answers with its script. Its methods are safe for concurrent use; its
+// fields must not change while it serves.
 type Server struct {
-	// Key is asked for, as a bearer or in X-Api-Key, if there is one.
+	// Key, if not empty, is required as a bearer token or in X-Api-Key.
 	Key string
-	// ThinkingField is the field in which Chat Completions send the thinking:
-	// reasoning_content (which "" stands for), reasoning, reasoning_details, or
-	// content, where it stands within <think> tags.
+	// ThinkingField is the field for thinking in Chat Completions:
+	// reasoning_content (the default for ""), reasoning, reasoning_details, or
+	// content, with <think> tags.
 	ThinkingField string
 
 	script Script
@@ -73,12 +75,12 @@ type Server struct {
 	changed  chan struct{} // closed when n grows
 }
 
-// New returns a server that is served by the caller.
+// New returns a server that the caller serves.
 func New(script Script) *Server {
 	return &Server{script: script, closed: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// TB is what Start needs of a test.
+// TB is the part of testing.TB that Start needs.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -106,14 +108,14 @@ func Start(t TB, script Script, with ...func(*Server)) *Server {
 	}()
 	t.Cleanup(func() {
 		s.Close()
-		_ = srv.Shutdown(context.Background()) // every answer has ended by now
+		_ = srv.Shutdown(context.Background()) // every answer has ended
 		<-done
 	})
 	return s
 }
 
-// URL is the base URL of a server that Start started, without a path: Chat
-// Completions clients add /v1.
+// URL is the base URL of a server from Start, without a path: clients of Chat
+// Completions add /v1.
 func (s *Server) URL() string { return s.url }
 
 // Close ends the answers that hang or wait for their gate.
@@ -127,14 +129,14 @@ func (s *Server) Close() {
 	}
 }
 
-// Requests are those that came, the last thousand of them.
+// Requests returns the latest requests, at most 1,000.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Asked waits until n requests have come and returns the nth.
+// Asked waits for the nth request and returns it.
 func (s *Server) Asked(ctx context.Context, n int) (Request, error) {
 	for {
 		s.mu.Lock()
@@ -182,13 +184,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // format is a provider's wire format.
 type format struct {
-	// parse reads the body of a request.
+	// parse parses the body of a request.
 	parse func(body []byte) (Request, error)
-	// events are those that say the turn, each with the empty line at its end.
+	// events returns the turn as events, each with its final empty line.
 	events func(Request, Turn) []string
-	// document says the turn in one document; nil if the format cannot.
+	// document returns the turn as one document; nil if the format has none.
 	document func(Request, Turn) any
-	// refusal is the body of an error.
+	// refusal returns the body of an error.
 	refusal func(code, message string) any
 }
 
@@ -215,8 +217,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, f format) {
 
 var errGone = errors.New("nobody waits for the answer")
 
-// wait returns when c has a value or is closed; errGone when the client, or the
-// server, is gone before that. A nil channel is not waited for.
+// wait returns when c has a value or is closed, or errGone if the client or the
+// server ends first. It returns at once for a nil channel.
 func (s *Server) wait(ctx context.Context, c <-chan struct{}) error {
 	if c == nil {
 		return nil
@@ -233,10 +235,10 @@ func (s *Server) wait(ctx context.Context, c <-chan struct{}) error {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // to a client that may be gone
+	_ = json.NewEncoder(w).Encode(body) // the client may be gone
 }
 
-// refusal is an error as OpenAI forms it.
+// refusal returns an error in OpenAI's form.
 func refusal(code, message string) any {
 	return map[string]any{"error": map[string]any{"message": message, "type": code, "param": nil, "code": nil}}
 }

@@ -37,7 +37,7 @@ func ask(text string) llm.Request {
 	return llm.Request{Messages: []llm.Message{{Role: llm.User, Text: text}}}
 }
 
-// heard is what a client heard piece by piece.
+// heard records the deltas that a client received.
 type heard struct{ text, thinking []string }
 
 func (h *heard) on(d llm.Delta) {
@@ -57,7 +57,7 @@ func TestCompletions(t *testing.T) {
 	for _, field := range []string{"", "reasoning", "reasoning_details", "content"} {
 		for _, document := range []bool{false, true} {
 			if document && (field == "reasoning_details" || field == "content") {
-				continue // they are for streams
+				continue // these fields need a stream
 			}
 			turn.Document = document
 			s := llmtest.Start(t, llmtest.Turns(turn), func(s *llmtest.Server) { s.Key, s.ThinkingField = "sk-test", field })
@@ -80,8 +80,8 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// What a client sends is what the test sees.
-func TestRequestsAreReadBack(t *testing.T) {
+// Requests are recorded as the client sent them.
+func TestServer_RecordsRequests(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "One."}))
 	req := llm.Request{
 		Messages: []llm.Message{
@@ -112,8 +112,8 @@ func TestRequestsAreReadBack(t *testing.T) {
 	}
 }
 
-// A script may answer by what it is asked; several may ask at the same time.
-func TestByContent(t *testing.T) {
+// A script may answer by content, also for concurrent requests.
+func TestScript_ByContent(t *testing.T) {
 	srv := httptest.NewServer(llmtest.New(func(r llmtest.Request) llmtest.Turn {
 		return llmtest.Turn{Text: "You said " + r.LastUser()}
 	}))
@@ -161,7 +161,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRequest(t *testing.T) {
+func TestServer_InvalidRequests(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(), func(s *llmtest.Server) { s.Key = "sk-right" })
 	post := func(method, path, key, body string) (int, string) {
 		req, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, strings.NewReader(body))
@@ -257,7 +257,7 @@ func TestHang(t *testing.T) {
 	if _, err := s.Asked(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	cancel() // who waits may go
+	cancel() // a waiting client may disconnect
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -274,8 +274,8 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// Close ends what hangs, so that a test that fails ends as well.
-func TestCloseEndsWhatHangs(t *testing.T) {
+// Close ends hanging answers, so that a failing test ends too.
+func TestServer_CloseEndsHang(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Hang: make(chan struct{})}))
 	done := make(chan error, 1)
 	go func() { _, err := openaiModel(t, s.URL()).Generate(t.Context(), ask("q"), nil); done <- err }()
@@ -289,7 +289,7 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 	}
 }
 
-func TestRequestsAreBounded(t *testing.T) {
+func TestServer_RequestsBound(t *testing.T) {
 	s := llmtest.New(func(llmtest.Request) llmtest.Turn { return llmtest.Turn{Text: "ü"} })
 	for range 1002 {
 		r := httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"q"}]}`))

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// baseURL is a server's, checked.
+// baseURL is a validated base URL.
 type baseURL struct{ *url.URL }
 
-// base returns the provider's base URL, or the one that is given.
+// base returns the configured base URL, or else the provider's own.
 func (p provider) base(given string) (baseURL, error) {
 	if given == "" {
 		given = p.baseURL
@@ -24,13 +24,13 @@ func (p provider) base(given string) (baseURL, error) {
 		return baseURL{}, err
 	}
 	if !p.messages && strings.Trim(base.Path, "/") == "" {
-		base.Path = "/v1" // where all of these servers have it
+		base.Path = "/v1" // the path on all of these servers
 	}
 	return base, nil
 }
 
-// parseBaseURL does not repeat in its errors what it was given: a password may
-// be in it.
+// parseBaseURL validates a base URL. Its errors do not quote the URL, which may
+// contain a password.
 func parseBaseURL(given string) (baseURL, error) {
 	u, err := url.Parse(strings.TrimSpace(given))
 	if err != nil {
@@ -49,13 +49,13 @@ func parseBaseURL(given string) (baseURL, error) {
 	return baseURL{u}, nil
 }
 
-// sameHost reports whether two URLs lead to the same server, the same way.
+// sameHost reports whether two URLs have the same scheme and host.
 func (b baseURL) sameHost(other string) bool {
 	o, err := url.Parse(other)
 	return err == nil && b.Scheme == o.Scheme && strings.EqualFold(b.Host, o.Host)
 }
 
-// exposed reports whether others may read what is sent.
+// exposed reports whether requests are sent unencrypted over a network.
 func (b baseURL) exposed() bool {
 	ip := net.ParseIP(b.Hostname())
 	local := b.Hostname() == "localhost" || ip != nil && ip.IsLoopback()

@@ -8,12 +8,12 @@
 //	deepseek:…    https://api.deepseek.com/v1    DEEPSEEK_API_KEY
 //	ollama:…      http://localhost:11434/v1      none needed
 //	lmstudio:…    http://localhost:1234/v1       none needed
-//	vllm:…        the base URL that is given     none needed
+//	vllm:…        the configured base URL        none needed
 //
-// A base URL that is given takes the place of the one here; then no key is
-// needed, and those of the table go to the hosts of the table alone.
-// MEUP_MODEL_KEY is a key for any of them, wherever it is. All but anthropic
-// are asked by Chat Completions.
+// A configured base URL replaces the URL in the table. No key is needed then,
+// since the keys in the table are sent only to the hosts in the table.
+// MEUP_MODEL_KEY is a key for any provider and any base URL. All providers
+// except anthropic use Chat Completions.
 package models
 
 import (
@@ -30,21 +30,21 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/openai"
 )
 
-// AnyKey is the variable of the environment with a key for any provider.
+// AnyKey is the environment variable with a key for any provider.
 const AnyKey = "MEUP_MODEL_KEY"
 
 // provider is a row of the table.
 type provider struct {
 	name     string
-	baseURL  string // empty: it must be given
-	variable string // of its key; empty: none is needed
-	model    string // taken where none is named; empty: there is none
+	baseURL  string // empty: must be configured
+	variable string // environment variable of its key; empty: no key needed
+	model    string // default model; empty: none
 	messages bool   // Anthropic's API, else Chat Completions
 }
 
-// providers, in the order in which FromEnvironment looks for their keys. The
-// models are middling ones of each house, not the dearest, that call tools by
-// the API in use here: OpenAI's of version 5.4 and later no longer do that by
+// providers lists the providers in the order in which FromEnvironment checks
+// their keys. The default models are mid-priced and can call tools through the
+// API in use: OpenAI's models of version 5.4 and later do not do so through
 // Chat Completions while they reason.
 var providers = []provider{
 	{name: "anthropic", baseURL: anthropic.DefaultBaseURL, variable: "ANTHROPIC_API_KEY", model: "claude-sonnet-5-5", messages: true},
@@ -56,22 +56,22 @@ var providers = []provider{
 	{name: "vllm"},
 }
 
-// Options say how a model is reached. The zero value takes the provider's
-// server and no key.
+// Options configures a model. The zero value uses the provider's server and no
+// key.
 type Options struct {
-	BaseURL string // http or https; empty stands for the provider's own
-	Key     string // goes before those of the environment
-	// Getenv reads the environment; nil stands for an empty one.
+	BaseURL string // http or https; empty means the provider's own
+	Key     string // overrides the keys of the environment
+	// Getenv reads the environment; nil means an empty one.
 	Getenv func(string) string
 
-	HTTP   *http.Client // nil stands for llmhttp's own
+	HTTP   *http.Client // nil means llmhttp's own
 	Retry  llmhttp.Retry
 	Logger *slog.Logger // nil discards
 }
 
-// Open returns the model of a name PROVIDER:NAME. It asks nothing of the
-// server. Its errors say what is wrong with the name, the base URL or the key,
-// and what to set; they have no key in them.
+// Open returns the model with a name of the form PROVIDER:NAME. It sends no
+// request to the server. Its errors explain the mistake in the name, the base
+// URL or the key and how to fix it; they contain no key.
 func Open(name string, o Options) (llm.Model, error) {
 	p, model, err := parse(name)
 	if err != nil {
@@ -93,12 +93,13 @@ func Open(name string, o Options) (llm.Model, error) {
 	}
 	label := p.name
 	if p.name == "openai" {
-		label = "" // the host says whether it is really OpenAI
+		label = "" // openai.New derives it from the host
 	}
 	return openai.New(openai.Options{BaseURL: base.String(), Key: key, Model: model, Provider: label, HTTP: o.HTTP, Retry: o.Retry, Logger: o.Logger}), nil
 }
 
-// parse splits a name at its first colon; those of Ollama have a second.
+// parse splits a name at its first colon; names of Ollama models contain
+// another.
 func parse(name string) (provider, string, error) {
 	kind, model, ok := strings.Cut(name, ":")
 	i := slices.IndexFunc(providers, func(p provider) bool { return p.name == kind })
@@ -121,8 +122,8 @@ func names() string {
 	return strings.Join(out, ", ")
 }
 
-// key finds the key for a server. The provider's own is for its host alone, so
-// that a base URL that somebody mistyped, or was talked into, does not get it.
+// key returns the key for a server. A provider's own key is sent only to its
+// own host, so that a mistyped or malicious base URL does not get it.
 func (p provider) key(base baseURL, o Options) (string, error) {
 	getenv := orEmpty(o.Getenv)
 	key := strings.TrimSpace(o.Key)
@@ -144,9 +145,9 @@ func (p provider) key(base baseURL, o Options) (string, error) {
 
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// FromEnvironment names the model to take where none is named: that of the
-// first provider with a key in the environment, of anthropic, openai,
-// openrouter and deepseek. AnyKey alone says no provider.
+// FromEnvironment returns the default model of the first provider with a key in
+// the environment, among anthropic, openai, openrouter and deepseek. AnyKey is
+// ignored, since it does not identify a provider.
 func FromEnvironment(getenv func(string) string) (name string, ok bool) {
 	for _, p := range providers {
 		if p.model != "" && value(orEmpty(getenv), p.variable) != "" {
@@ -156,8 +157,7 @@ func FromEnvironment(getenv func(string) string) (name string, ok bool) {
 	return "", false
 }
 
-// Mask returns the keys that the environment has, for whoever keeps secrets
-// out of what is said.
+// Mask returns the keys in the environment, so that callers can redact them.
 func Mask(getenv func(string) string) []string {
 	var keys []string
 	for _, p := range append([]provider{{variable: AnyKey}}, providers...) {

@@ -26,7 +26,7 @@ func env(pairs ...string) func(string) string {
 
 var errNotSent = errors.New("kept back")
 
-// wire keeps what would be sent, and sends nothing.
+// wire records a request and sends nothing.
 type wire struct {
 	url    string
 	header http.Header
@@ -39,7 +39,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errNotSent
 }
 
-// TestOpen: where a model is asked, and with which key.
+// TestOpen checks the URL and the key of a request.
 func TestOpen(t *testing.T) {
 	all := env("OPENAI_API_KEY", "sk-openai", "ANTHROPIC_API_KEY", " sk-anthropic\n", "OPENROUTER_API_KEY", "sk-router", "DEEPSEEK_API_KEY", "sk-deep")
 	any := env("MEUP_MODEL_KEY", "sk-any")
@@ -83,7 +83,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: an error says what to set, and no secret.
+// TestOpenRefuses checks that an error names the setting to change and no
+// secret.
 func TestOpenRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, base string
@@ -118,7 +119,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestPlainHTTP: a key that others can read on its way is worth a word.
+// TestPlainHTTP checks the warning about a key that is sent unencrypted.
 func TestPlainHTTP(t *testing.T) {
 	for base, want := range map[string]bool{
 		"http://gpu.example:8000/v1": true, "https://gpu.example/v1": false,

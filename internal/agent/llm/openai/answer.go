@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/llmhttp"
 )
 
-// answer puts an answer together from its chunks.
+// answer assembles an answer from its chunks.
 type answer struct {
 	model *Model
 	on    func(llm.Delta)
@@ -25,7 +25,7 @@ type answer struct {
 	calls    calls
 	kept     keeper
 	usage    llm.Usage
-	begun    bool   // there was a choice
+	begun    bool   // a choice has arrived
 	finish   string // the finish_reason
 }
 
@@ -38,7 +38,7 @@ func newAnswer(m *Model, on func(llm.Delta)) *answer {
 	return a
 }
 
-// read reads the whole answer.
+// read reads the complete answer.
 func (a *answer) read(s *llmhttp.Stream) error {
 	if body, ok := s.JSON(); ok {
 		return a.document(body)
@@ -46,9 +46,9 @@ func (a *answer) read(s *llmhttp.Stream) error {
 	return a.stream(s)
 }
 
-// stream reads the events up to [DONE], or to the end of a stream whose answer
-// had ended. What a connection that breaks between the two would have brought
-// is the usage at most.
+// stream reads the events up to [DONE], or to the end of a stream with a
+// complete answer. A connection that breaks between the two loses the usage at
+// most.
 func (a *answer) stream(s *llmhttp.Stream) error {
 	for n := 1; ; n++ {
 		ev, err := s.Next()
@@ -98,7 +98,7 @@ func (a *answer) event(ev llmhttp.Event) (done bool, err error) {
 
 // document reads the answer of a server that does not stream.
 func (a *answer) document(body []byte) error {
-	if len(bytes.TrimSpace(body)) > 0 { // DeepSeek sends empty lines while one waits in its queue
+	if len(bytes.TrimSpace(body)) > 0 { // DeepSeek sends empty lines while a request is in its queue
 		if err := a.add(body); err != nil {
 			return a.wrap(1, err)
 		}
@@ -109,11 +109,11 @@ func (a *answer) document(body []byte) error {
 	return nil
 }
 
-// add takes a chunk, or a whole answer.
+// add applies a chunk, or a complete answer.
 func (a *answer) add(data []byte) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return err // its text has names of fields and single characters alone
+		return err // its text contains only names of fields and single characters
 	}
 	if some(c.Error) || c.Object == "error" {
 		return a.model.refusal(data)
@@ -128,7 +128,7 @@ func (a *answer) add(data []byte) error {
 		a.usage = readUsage(c.Usage)
 	}
 	for _, ch := range c.Choices {
-		if ch.Index != 0 { // one was asked for
+		if ch.Index != 0 { // one choice was requested
 			continue
 		}
 		if err := a.choice(ch); err != nil {
@@ -156,7 +156,7 @@ func (a *answer) choice(ch choice) error {
 	return a.broken()
 }
 
-// broken is for the finish reasons that say that the answer has not ended.
+// broken returns an error for the finish reasons of an incomplete answer.
 func (a *answer) broken() error {
 	switch a.finish {
 	case "error", "insufficient_system_resource":
@@ -183,8 +183,8 @@ func (a *answer) delta(d *delta) error {
 	return nil
 }
 
-// reasoning takes one of the forms in which a piece of thinking came: a server
-// that sends several says the same in each.
+// reasoning adds a piece of thinking in one of its forms: a server that sends
+// several forms sends the same text in each.
 func (a *answer) reasoning(d *delta) {
 	switch {
 	case d.ReasoningContent != "":
@@ -213,7 +213,7 @@ func (a *answer) addThinking(s string) {
 	}
 }
 
-// response is the answer, once it has ended.
+// response returns the complete answer.
 func (a *answer) response() llm.Response {
 	a.tags.end()
 	calls, extra := a.calls.finish(a.model.newID)
@@ -230,7 +230,8 @@ func (a *answer) response() llm.Response {
 	}
 }
 
-// stop says why the answer ended. Some servers say stop beside calls.
+// stop returns the reason why the answer ended. Some servers send stop together
+// with calls.
 func (a *answer) stop(called bool) llm.Stop {
 	if a.refused {
 		return llm.StopRefusal

@@ -11,7 +11,7 @@ import (
 
 const maxCalls = 256 // of one answer
 
-// calls puts an answer's calls together from their pieces.
+// calls assembles an answer's calls from their pieces.
 type calls struct{ list []*call }
 
 type call struct {
@@ -22,7 +22,7 @@ type call struct {
 	extra json.RawMessage
 }
 
-// add takes a piece: the beginning of a call, its continuation, or all of it.
+// add applies a piece: the beginning of a call, its continuation, or all of it.
 func (cs *calls) add(d callDelta) error {
 	c := cs.find(d)
 	if c == nil {
@@ -45,9 +45,10 @@ func (cs *calls) add(d callDelta) error {
 	return nil
 }
 
-// find returns the call that a piece continues, nil if it begins one. The index
-// says so; but there are servers that send whole calls all with index 0, and
-// others that send no index, so that an id or a name speaks for another call.
+// find returns the call that a piece continues, or nil for a new call. The
+// index identifies the call, but some servers send complete calls all with
+// index 0, and others send no index, so a different id or a name also starts
+// another call.
 func (cs *calls) find(d callDelta) *call {
 	if d.Index == nil && d.ID == "" && d.Function.Name == "" && len(cs.list) > 0 {
 		return cs.list[len(cs.list)-1]
@@ -86,8 +87,8 @@ func (c *call) continues(d callDelta) bool {
 	return string(d.Function.Name) == c.name && !json.Valid([]byte(c.args.String()))
 }
 
-// finish returns the calls, each with an id of its own, and what their provider
-// wants back beside them, by id.
+// finish returns the calls, each with a unique id, and the extra content that
+// their provider requires back with them, by id.
 func (cs *calls) finish(newID func() string) (out []llm.ToolCall, extra map[string]json.RawMessage) {
 	seen := make(map[string]bool, len(cs.list))
 	for _, c := range cs.list {
@@ -109,9 +110,9 @@ func (cs *calls) finish(newID func() string) (out []llm.ToolCall, extra map[stri
 	return out, extra
 }
 
-// argumentsOf reads the text of a call's arguments: {} where there is none, an
-// object, also one within a string once more; else the text as it is, as a JSON
-// string if it is no JSON.
+// argumentsOf parses the text of a call's arguments: {} for an empty text; an
+// object, also one encoded in a string; otherwise the text itself, as a JSON
+// string if it is not JSON.
 func argumentsOf(text string) json.RawMessage {
 	raw := bytes.TrimSpace([]byte(text))
 	var inner string

@@ -29,7 +29,7 @@ func seeds(f *testing.F) []string {
 	return out
 }
 
-// FuzzChunks takes chunks, a line each, whatever they are.
+// FuzzChunks decodes arbitrary chunks, one per line.
 func FuzzChunks(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add(s)
@@ -66,7 +66,7 @@ func FuzzChunks(f *testing.F) {
 			(text.String() != resp.Message.Text || thinking.String() != resp.Thinking) {
 			t.Errorf("%q %q, the deltas say %q %q", resp.Message.Text, resp.Thinking, &text, &thinking)
 		}
-		// Whatever the answer was, it can be sent back.
+		// Every answer can be sent back.
 		resp.Message.Opaque.Provider = "openai"
 		body, err := json.Marshal(a.model.body(llm.Request{Messages: []llm.Message{resp.Message}}))
 		if err != nil || !json.Valid(body) {
@@ -75,7 +75,8 @@ func FuzzChunks(f *testing.F) {
 	})
 }
 
-// FuzzThinkTags cuts a content in two places: that makes no difference.
+// FuzzThinkTags cuts a content in two places and checks that the result is the
+// same.
 func FuzzThinkTags(f *testing.F) {
 	for _, s := range []string{
 		"<think>a</think>b", " <think>\n</think>\n<think></think> x <think>y</think>", "<thin", "<think>a</thi", "a</think>b", "<<think>", "  ",

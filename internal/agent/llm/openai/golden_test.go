@@ -25,7 +25,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve returns a model at a server with the handler. Its made up ids count.
+// serve returns a model at a server with the handler. Its generated ids are
+// numbered.
 func serve(t testing.TB, h http.HandlerFunc, set ...func(*Options)) *Model {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -55,7 +56,7 @@ func answers(kind string, transcript []byte) http.HandlerFunc {
 	}
 }
 
-// golden is what becomes of a transcript.
+// golden is the result of a transcript.
 type golden struct {
 	Deltas   []string        `json:"deltas"`
 	Text     string          `json:"text,omitempty"`
@@ -119,8 +120,8 @@ func TestTranscripts(t *testing.T) {
 			if strings.Contains(got.Error, "sk-") {
 				t.Errorf("the answer is in the error: %s", got.Error)
 			}
-			// What was shown piece by piece is what the answer says, except
-			// where that showed at the end alone.
+			// The deltas add up to the answer, unless they are corrected at its
+			// end.
 			if text := deltas(got, "text: "); got.Error == "" && name != "think-unopened" &&
 				(text != got.Text || deltas(got, "thinking: ") != got.Thinking) {
 				t.Errorf("the deltas say %q", got.Deltas)

@@ -1,33 +1,31 @@
-// Package openai speaks OpenAI's Chat Completions, streaming, with OpenAI and
-// with the many servers that are compatible with it: Ollama, vLLM, LM Studio,
-// DeepSeek, OpenRouter.
+// Package openai implements OpenAI's Chat Completions, streaming, for OpenAI
+// and the many compatible servers: Ollama, vLLM, LM Studio, DeepSeek,
+// OpenRouter.
 //
-// Where they differ, this is what is done:
+// It handles their differences as follows:
 //
-//   - Thinking comes as reasoning_content (DeepSeek, older vLLM), as reasoning
+//   - Thinking arrives as reasoning_content (DeepSeek, older vLLM), as reasoning
 //     (OpenRouter, Ollama, newer vLLM), as reasoning_details (OpenRouter: raw
 //     text, summaries, and encrypted pieces without a text), or within
 //     <think> tags at the beginning of the content. All of them become
-//     thinking, none of them text. A server that leaves the opening tag out
-//     (the template had it) is understood only once the answer is whole; its
-//     thinking arrives as deltas of text until then.
-//   - Thinking goes back to the model with those of its turns that belong to a
-//     question for which it called tools, in the field that it came in, and
-//     with no others. That is DeepSeek's rule: it refuses a later request in
-//     which such a turn lacks its reasoning_content, ignores it in other turns,
-//     and an older model, which called no tools, refused it there. OpenRouter
-//     asks for reasoning_details in the same place. What came within tags does
-//     not go back.
-//   - A call's missing id is made up, its arguments may come in any of the
-//     forms seen in the wild, and calls are told apart by index, by id, or by
-//     their order.
-//   - An answer has ended where there is a finish_reason or [DONE]; without
-//     either it was cut off.
+//     thinking, none of them text. If a server omits the opening tag (because
+//     the template contained it), the thinking is recognized only in the
+//     complete answer; until then it arrives as deltas of text.
+//   - Thinking is returned to the model with the turns of a question for which
+//     it called tools, in the field in which it arrived, and with no other
+//     turns. This is DeepSeek's rule: it rejects a later request in which such
+//     a turn lacks its reasoning_content, and ignores it in other turns; an
+//     older model, which called no tools, rejected it there. OpenRouter
+//     requires reasoning_details in the same turns. Thinking within tags is
+//     not returned.
+//   - A missing call id is generated. Arguments may have any of the forms that
+//     servers use. Calls are distinguished by index, by id, or by their order.
+//   - An answer is complete with a finish_reason or [DONE]; without either it
+//     was cut off.
 //
-// Not supported: OpenAI's Responses API. OpenAI itself shows nothing of its
-// models' reasoning, no summaries either, through Chat Completions; summaries
-// come from compatible servers, as reasoning_details of the type
-// reasoning.summary.
+// OpenAI's Responses API is not supported. OpenAI itself sends no reasoning of
+// its models through Chat Completions, not even summaries; summaries come from
+// compatible servers, as reasoning_details of the type reasoning.summary.
 package openai
 
 import (
@@ -50,40 +48,41 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 
 const officialHost = "api.openai.com"
 
-// Options say which model it is and where.
+// Options configures a Model.
 type Options struct {
-	BaseURL string // up to and with /v1; "" stands for DefaultBaseURL
-	Key     string // "" sends none, which local servers are content with
+	BaseURL string // including /v1; "" means DefaultBaseURL
+	Key     string // "" sends none, which local servers accept
 	Model   string
-	// Provider is the name in errors, logs and Opaque; "" stands for one that
-	// the host of BaseURL tells.
+	// Provider is the name in errors, logs and Opaque; "" derives it from the
+	// host of BaseURL.
 	Provider string
 
-	HTTP            *http.Client // nil stands for one of its own
+	HTTP            *http.Client // nil means llmhttp's own
 	Retry           llmhttp.Retry
 	FirstByte, Idle time.Duration // as in llmhttp.Client
 	Logger          *slog.Logger  // nil discards
-	// NewID makes an id for a call that came without; nil stands for a random
-	// one.
+	// NewID generates the id of a call that arrived without one; nil means a
+	// random id.
 	NewID func() string
 }
 
-// Model is a model behind Chat Completions. Its methods may be called at the
-// same time.
+// Model is a model with a Chat Completions API. Its methods are safe for
+// concurrent use.
 type Model struct {
 	name     string
 	provider string
 	newID    func() string
 	client   *llmhttp.Client
 
-	// What the server was found to take.
+	// Parameters that the server was found to require or reject.
 	newTokens atomic.Bool // max_completion_tokens instead of max_tokens
 	noEffort  atomic.Bool // no reasoning_effort
 }
 
 var _ llm.Model = (*Model)(nil)
 
-// New returns the model. That it exists shows when it is asked.
+// New returns the model. It sends no request: a missing model fails in
+// Generate.
 func New(o Options) *Model {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
@@ -107,19 +106,19 @@ func New(o Options) *Model {
 	return m
 }
 
-// Name is the model's name at its provider.
+// Name returns the model's name at its provider.
 func (m *Model) Name() string { return m.name }
 
-// Provider is openai, deepseek, openrouter or, for every other server,
-// openai-compatible; unless Options say otherwise.
+// Provider returns openai, deepseek, openrouter or, for any other server,
+// openai-compatible, unless Options sets another name.
 func (m *Model) Provider() string { return m.provider }
 
-// Generate asks the model; llm.Model has the contract. A server that refuses a
-// parameter that not all servers have is asked once more without it, and from
-// then on.
+// Generate implements llm.Model. If a server rejects a parameter that not all
+// servers support, the request is sent again without it, and so are all later
+// requests.
 func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
 	resp, err := m.ask(ctx, req, on)
-	for range 2 { // parameters that can be refused
+	for range 2 { // parameters that can be rejected
 		if !m.adapt(req, err) {
 			break
 		}
@@ -128,8 +127,8 @@ func (m *Model) Generate(ctx context.Context, req llm.Request, on func(llm.Delta
 	return resp, err
 }
 
-// adapt notes which parameter of the request the server has refused. It returns
-// false if err is not about one that can be sent in another way.
+// adapt records the parameter of the request that the server rejected. It
+// returns false if err is about none that can be changed.
 func (m *Model) adapt(req llm.Request, err error) bool {
 	var refusal *llm.Error
 	if !errors.As(err, &refusal) || refusal.Status != http.StatusBadRequest && refusal.Status != http.StatusUnprocessableEntity {
@@ -174,7 +173,7 @@ func hostOf(base string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// under reports whether host is domain or below it.
+// under reports whether host is domain or a subdomain of it.
 func under(host, domain string) bool { return host == domain || strings.HasSuffix(host, "."+domain) }
 
 func providerAt(host string) string {

@@ -18,7 +18,7 @@ import (
 
 var question = llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "q"}}}
 
-func TestErrorsOfServers(t *testing.T) {
+func TestParseError(t *testing.T) {
 	for name, tc := range map[string]struct{ body, code, message string }{
 		"OpenAI":          {`{"error":{"message":"Rate limit reached","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`, "rate_limit_exceeded", "Rate limit reached"},
 		"OpenAI, no code": {`{"error":{"message":"no","type":"invalid_request_error","param":"messages","code":null}}`, "invalid_request_error", "no"},
@@ -51,7 +51,7 @@ func TestRefusals(t *testing.T) {
 	if !errors.As(err, &e) || e.Status != 401 || e.Code != "invalid_api_key" || e.Provider != "acme" || e.Message != "Incorrect API key provided: [key]." {
 		t.Fatalf("%v", err)
 	}
-	// What comes within a stream is masked all the same.
+	// A refusal within a stream is masked as well.
 	m = serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "data: {\"error\":{\"message\":\"overloaded, sk-secret-key\",\"code\":503}}\n\n")
@@ -62,8 +62,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestBusyWithinTheStream: it is asked again while nothing has gone out.
-func TestBusyWithinTheStream(t *testing.T) {
+// TestGenerate_BusyInStream checks that the request is retried if no delta was
+// passed on.
+func TestGenerate_BusyInStream(t *testing.T) {
 	const (
 		busy  = `{"error":{"message":"overloaded","code":%d}}`
 		piece = `{"choices":[{"index":0,"delta":{"content":"Well"}}]}`
@@ -103,7 +104,7 @@ func TestBusyWithinTheStream(t *testing.T) {
 	}
 }
 
-func TestBusyServerIsAskedAgain(t *testing.T) {
+func TestGenerate_BusyRetried(t *testing.T) {
 	asked := 0
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if asked++; asked < 3 {
@@ -126,8 +127,8 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 	}
 }
 
-// What a connection brings after the finish_reason is not needed.
-func TestBrokenBehindTheEnd(t *testing.T) {
+// Data after the finish_reason is not required.
+func TestGenerate_BrokenAfterFinish(t *testing.T) {
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: {\"usa"))(w, r)
 		panic(http.ErrAbortHandler)
@@ -191,8 +192,8 @@ func TestFinishReasons(t *testing.T) {
 	}
 }
 
-// Requests of the same model do not see each other's answers.
-func TestAtTheSameTime(t *testing.T) {
+// Concurrent requests of one model do not mix their answers.
+func TestGenerate_Concurrent(t *testing.T) {
 	m := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var in chatRequest
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
@@ -214,8 +215,8 @@ func TestAtTheSameTime(t *testing.T) {
 	wg.Wait()
 }
 
-// TestGenerate_RefusedParameters: a server that refuses a parameter is asked once
-// more in another way, and not with that parameter again.
+// TestGenerate_RefusedParameters checks that a server that rejects a parameter
+// is asked once more without it, and not with that parameter again.
 func TestGenerate_RefusedParameters(t *testing.T) {
 	const (
 		noEffort  = `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort","type":"invalid_request_error"}}`

@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// replay is what of an answer goes back to its provider, in the fields that it
-// came in; the data of llm.Opaque.
+// replay is the part of an answer that is returned to its provider, in the
+// fields in which it arrived. It is the data of llm.Opaque.
 type replay struct {
 	ReasoningContent string                     `json:"reasoning_content,omitempty"`
 	Reasoning        string                     `json:"reasoning,omitempty"`
@@ -25,15 +25,15 @@ func readReplay(data json.RawMessage) replay {
 	return r
 }
 
-// keeper collects a replay while an answer grows.
+// keeper collects a replay from the pieces of an answer.
 type keeper struct {
 	content, reasoning strings.Builder
 	details            []*detail
 }
 
-// detail is one of OpenRouter's reasoning_details. Those with a text come in
-// pieces; the pieces make one detail again, since the provider that signed it
-// compares the whole.
+// detail is one of OpenRouter's reasoning_details. Details with a text arrive
+// in pieces. The pieces are merged into one detail, since the provider compares
+// it with its signature as a whole.
 type detail struct {
 	Type      str             `json:"type"`
 	Index     json.RawMessage `json:"index"`
@@ -42,7 +42,7 @@ type detail struct {
 	Summary   str             `json:"summary"`
 	Signature json.RawMessage `json:"signature"`
 
-	raw    json.RawMessage // as it came, while it is of one piece
+	raw    json.RawMessage // as received, if not merged
 	text   strings.Builder
 	merged bool
 }
@@ -52,7 +52,7 @@ const (
 	detailSummary = "reasoning.summary"
 )
 
-// said is what a detail, or a piece of one, lets people read.
+// said returns the readable text of a detail, or of a piece of one.
 func (d *detail) said() string {
 	switch d.Type {
 	case detailText:
@@ -72,7 +72,7 @@ func readDetail(raw json.RawMessage) *detail {
 	return d
 }
 
-// textOf is what pieces let people read. Another summary begins a paragraph.
+// textOf returns the readable text of pieces. A new summary begins a paragraph.
 func (k *keeper) textOf(pieces []json.RawMessage) string {
 	var b strings.Builder
 	last := k.last()
@@ -128,8 +128,8 @@ func (d *detail) merge(next *detail) {
 	}
 }
 
-// json is the detail as its provider would have sent it in one piece: the first
-// piece, with the whole text, and what came later.
+// json returns the detail as its provider would send it in one piece: the first
+// piece, with the complete text and the latest signature.
 func (d *detail) json() json.RawMessage {
 	if !d.merged {
 		return d.raw
@@ -159,7 +159,7 @@ func (k *keeper) opaque(provider string, extra map[string]json.RawMessage) llm.O
 	for _, d := range k.details {
 		r.Details = append(r.Details, d.json())
 	}
-	if r.Details == nil && r.ReasoningContent == "" { // else it says the same again
+	if r.Details == nil && r.ReasoningContent == "" { // otherwise it has the same text
 		r.Reasoning = k.reasoning.String()
 	}
 	data, err := json.Marshal(r)

@@ -27,7 +27,7 @@ type streamOptions struct {
 
 type chatMessage struct {
 	Role       string     `json:"role"`
-	Content    *string    `json:"content"` // null beside calls alone
+	Content    *string    `json:"content"` // null for calls without a text
 	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 
@@ -69,13 +69,13 @@ func (m *Model) body(req llm.Request) chatRequest {
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, toolOf(t))
 	}
-	if len(out.Tools) > 0 { // the choice is refused without any
+	if len(out.Tools) > 0 { // servers reject tool_choice without tools
 		out.ToolChoice = choiceOf(req.Choice)
 	}
 	if !m.noEffort.Load() {
 		out.ReasoningEffort = req.Effort
 	}
-	// OpenAI's reasoning models refuse max_tokens, other servers do not know
+	// OpenAI's reasoning models reject max_tokens; other servers do not support
 	// its successor.
 	if m.newTokens.Load() {
 		out.MaxCompletionTokens = req.MaxTokens
@@ -141,8 +141,8 @@ func (m *Model) assistant(c *chatMessage, msg llm.Message, tooled bool) {
 	}
 }
 
-// withCalls marks the messages that belong to a question, all that lies between
-// two of the user's messages, for which tools were called.
+// withCalls marks the messages that belong to a question with tool calls. A
+// question extends from one user's message to the next.
 func withCalls(in []llm.Message) []bool {
 	out := make([]bool, len(in))
 	for start := 0; start < len(in); {
@@ -158,7 +158,7 @@ func withCalls(in []llm.Message) []bool {
 	return out
 }
 
-// resultText is a tool's result. The format has no field for one that failed.
+// resultText returns a tool's result. The format has no field for a failure.
 func resultText(msg llm.Message) string {
 	if msg.IsError && !strings.HasPrefix(strings.ToLower(msg.Text), "error") {
 		return "Error: " + msg.Text
@@ -166,8 +166,8 @@ func resultText(msg llm.Message) string {
 	return msg.Text
 }
 
-// argumentsText is always an object: servers whose template reads the
-// arguments refuse the whole conversation over one call that is none.
+// argumentsText always returns an object: servers with templates that read the
+// arguments reject a whole conversation because of one call without an object.
 func argumentsText(raw json.RawMessage) string {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {

@@ -52,7 +52,7 @@ func TestRequests(t *testing.T) {
 		},
 		"no-tools-no-choice": {Options{Model: "m"}, llm.Request{Messages: question, Choice: llm.Required}},
 		"choice-none":        {Options{Model: "m"}, llm.Request{Messages: question, Tools: tools[1:], Choice: llm.None}},
-		// DeepSeek wants the thinking of every question with tools, in all
+		// DeepSeek requires the thinking of every question with tools, in all
 		// later requests, and no other.
 		"deepseek": {
 			Options{BaseURL: "https://api.deepseek.com", Model: "deepseek-v4-pro"},
@@ -95,7 +95,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestRequestIsSent(t *testing.T) {
+func TestGenerate_Request(t *testing.T) {
 	req := llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "q"}}, Tools: tools, MaxTokens: 5}
 	var got chatRequest
 	var header http.Header

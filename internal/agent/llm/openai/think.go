@@ -8,9 +8,9 @@ const (
 )
 
 // thinkTags splits content that begins with <think>…</think>, once or several
-// times, into thinking and text. Tags further on are the answer's own words. A
-// tag may come in pieces: what could be the beginning of one is held back until
-// more is known.
+// times, into thinking and text. Later tags are part of the answer. A tag may
+// arrive in pieces: a possible beginning of a tag is held back until it is
+// complete.
 type thinkTags struct {
 	text, thinking func(string)
 
@@ -22,7 +22,7 @@ type thinkTags struct {
 type tagState int
 
 const (
-	atStart tagState = iota // nothing but space and thinking so far
+	atStart tagState = iota // only space and thinking so far
 	inThinking
 	inText
 )
@@ -46,7 +46,7 @@ func (t *thinkTags) write(s string) {
 	}
 }
 
-// start looks for an opening tag and returns what is to be looked at next.
+// start finds an opening tag and returns the text to process next.
 func (t *thinkTags) start(s string) string {
 	trimmed := strings.TrimLeft(s, " \t\r\n")
 	switch {
@@ -62,7 +62,7 @@ func (t *thinkTags) start(s string) string {
 	}
 	t.state = inText
 	if t.thoughts > 0 {
-		return trimmed // the space was the thinking's
+		return trimmed // drop the space after the thinking
 	}
 	return s
 }
@@ -80,7 +80,7 @@ func (t *thinkTags) think(s string) string {
 	return ""
 }
 
-// end gives out what was held back: no more is to come.
+// end emits the text that was held back, at the end of the answer.
 func (t *thinkTags) end() {
 	held := t.held
 	t.held = ""
@@ -93,7 +93,8 @@ func (t *thinkTags) end() {
 	}
 }
 
-// partial is the length of the longest end of s that is a beginning of tag.
+// partial returns the length of the longest suffix of s that is a prefix of
+// tag.
 func partial(s, tag string) int {
 	for n := min(len(s), len(tag)-1); n > 0; n-- {
 		if strings.HasSuffix(s, tag[:n]) {
@@ -103,8 +104,8 @@ func partial(s, tag string) int {
 	return 0
 }
 
-// unopened splits a whole text whose thinking was closed without having been
-// opened: some templates put the opening tag before what the model says.
+// unopened splits a complete text with a closing tag but no opening tag: some
+// templates put the opening tag into the prompt.
 func unopened(text, thinking string) (string, string) {
 	before, after, closed := strings.Cut(text, closeTag)
 	if !closed || thinking != "" || strings.Contains(before, openTag) {

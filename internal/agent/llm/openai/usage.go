@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// readUsage reads what an answer cost; 0 for what the server does not say.
+// readUsage parses the token counts of an answer; missing counts are 0.
 func readUsage(raw json.RawMessage) llm.Usage {
 	var u struct {
 		Prompt     count `json:"prompt_tokens"`
@@ -29,7 +29,7 @@ func readUsage(raw json.RawMessage) llm.Usage {
 	}
 }
 
-// count is a number of tokens; anything else is 0.
+// count is a number of tokens; an invalid value is 0.
 type count int
 
 // UnmarshalJSON never fails.

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// chunk is a chat.completion.chunk, and a chat.completion: what differs is the
-// delta or the message in its choices. Fields whose form varies between servers
-// are read leniently, so that an odd one does not cost the answer.
+// chunk is a chat.completion.chunk or a chat.completion; they differ in the
+// delta or message of their choices. Fields with a form that varies between
+// servers are parsed leniently, so that an unusual one does not lose the
+// answer.
 type chunk struct {
 	ID      str             `json:"id"`
 	Object  str             `json:"object"`
@@ -44,7 +45,7 @@ type callDelta struct {
 	ExtraContent json.RawMessage `json:"extra_content"`
 }
 
-// str is a string; null and anything else are "".
+// str is a string; null and other types are "".
 type str string
 
 // UnmarshalJSON never fails.
@@ -57,7 +58,7 @@ func (s *str) UnmarshalJSON(b []byte) error {
 }
 
 // arguments is the text of a call's arguments, or a piece of it. Some servers
-// send the object itself in place of a string.
+// send the object itself instead of a string.
 type arguments string
 
 // UnmarshalJSON never fails.
@@ -72,8 +73,8 @@ func (a *arguments) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// content is text, or a list of parts: of text, and of thinking as Mistral
-// sends it.
+// content is a text, or a list of parts: text parts, and thinking parts in
+// Mistral's form.
 type content struct{ text, thinking string }
 
 // UnmarshalJSON never fails.
@@ -101,9 +102,9 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// parseError finds code and message in the body of a refusal, in the forms in
-// which servers send them: OpenAI's {"error":{…}}, the same in a list (Gemini),
-// with a mere text (Ollama, LM Studio), vLLM's {"object":"error",…} and
+// parseError returns the code and the message in the body of a refusal, in the
+// forms that servers use: OpenAI's {"error":{…}}, the same in a list (Gemini),
+// with only a text (Ollama, LM Studio), vLLM's {"object":"error",…} and
 // FastAPI's {"detail":…}.
 func parseError(body []byte) (code, message string) { return parseErrorIn(body, 2) }
 
