@@ -40,7 +40,7 @@ func explain(cause error) string {
 		return fmt.Sprintf("the gateway does not let me (%s: %s)", refusal.Code, trimStop(refusal.Message))
 	case errors.As(cause, &model):
 		return refusedBy(model)
-	case errors.Is(cause, llm.ErrCut):
+	case errors.Is(cause, llm.ErrTruncated):
 		return "the model's answer broke off"
 	case errors.Is(cause, context.DeadlineExceeded):
 		return "it took too long"

@@ -135,7 +135,7 @@ func reason(fault error) string {
 		return "refused."
 	case errors.Is(fault, context.DeadlineExceeded):
 		return "did not answer in time."
-	case errors.Is(fault, llm.ErrCut):
+	case errors.Is(fault, llm.ErrTruncated):
 		return "broke off its answer."
 	case errors.Is(fault, planner.ErrBadCalls):
 		return "wanted calls that cannot be made."

@@ -122,7 +122,7 @@ func TestBuild_MissingResult(t *testing.T) {
 
 func TestBuild_TurnIsUnchanged(t *testing.T) {
 	turn := llm.Message{
-		Role: llm.Assistant, Text: "I look.", Opaque: llm.Opaque{Provider: "anthropic", Data: json.RawMessage(`[{"type":"thinking","signature":"EqQB"}]`)},
+		Role: llm.Assistant, Text: "I look.", Opaque: llm.ProviderState{Provider: "anthropic", Data: json.RawMessage(`[{"type":"thinking","signature":"EqQB"}]`)},
 		Calls: []llm.ToolCall{{ID: "toolu_1", Name: "read_file"}, {ID: "toolu_2", Name: "unknown"}, {ID: "toolu_3", Name: "list"}},
 	}
 	r := Record{Index: 4, Action: UseTools, Thought: "other words", Turn: &turn,

@@ -216,7 +216,7 @@ func drawRecord(t *rapid.T, index int) Record {
 			r.Turn.Calls = append(r.Turn.Calls, llm.ToolCall{ID: fmt.Sprintf("t%d.%d", index, i), Name: c.Tool, Arguments: c.Arguments})
 		}
 		if rapid.Bool().Draw(t, "opaque") {
-			r.Turn.Opaque = llm.Opaque{Provider: "p", Data: json.RawMessage(`["` + strings.Repeat("EqQB9x", 50) + `"]`)}
+			r.Turn.Opaque = llm.ProviderState{Provider: "p", Data: json.RawMessage(`["` + strings.Repeat("EqQB9x", 50) + `"]`)}
 		}
 	}
 	return r

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ErrCut: the answer ended early.
-var ErrCut = errors.New("answer cut off")
+// ErrTruncated: the answer ended early.
+var ErrTruncated = errors.New("answer cut off")
 
 // Error is a provider's refusal. Its text never contains a key.
 type Error struct {

@@ -28,7 +28,7 @@ type Message struct {
 	// Opaque is the provider's own form of an Assistant's turn (thinking blocks
 	// with their signatures, redacted blocks, reasoning fields). It is returned
 	// verbatim to the provider that made it; other providers ignore it.
-	Opaque Opaque
+	Opaque ProviderState
 
 	// CallID is the call that a ToolResult answers; IsError reports that the
 	// call failed.
@@ -36,8 +36,8 @@ type Message struct {
 	IsError bool
 }
 
-// Opaque holds a provider's own data.
-type Opaque struct {
+// ProviderState holds a provider's own data.
+type ProviderState struct {
 	Provider string // empty: none
 	Data     json.RawMessage
 }
@@ -133,7 +133,7 @@ type Response struct {
 type Model interface {
 	// Generate sends a request and returns the complete answer. It calls on
 	// with each piece as it arrives, in order, on its own goroutine; on may be
-	// nil. Errors: *Error for a provider's refusal, ErrCut for an incomplete
+	// nil. Errors: *Error for a provider's refusal, ErrTruncated for an incomplete
 	// answer, ctx's own, and network errors.
 	Generate(ctx context.Context, req Request, on func(Delta)) (Response, error)
 	// Name is the model's name at its provider; Provider names the provider.

@@ -15,7 +15,7 @@ import (
 )
 
 // Errors of a Model, in addition to the wrapped errors of the language model:
-// *llm.Error, llm.ErrCut, ctx's own, contextwindow.ErrTooLarge.
+// *llm.Error, llm.ErrTruncated, ctx's own, contextwindow.ErrTooLarge.
 var (
 	// ErrRefused: the language model refused without an explanation.
 	ErrRefused = errors.New("the model refused to answer")

@@ -123,7 +123,7 @@ func fails(err error) func(llm.Request) (llm.Response, error) {
 // calls returns a response with calls, each given as "tool arguments".
 func calls(s string, list ...string) func(llm.Request) (llm.Response, error) {
 	return func(llm.Request) (llm.Response, error) {
-		m := llm.Message{Role: llm.Assistant, Text: s, Opaque: llm.Opaque{Provider: "test", Data: json.RawMessage(`"signed"`)}}
+		m := llm.Message{Role: llm.Assistant, Text: s, Opaque: llm.ProviderState{Provider: "test", Data: json.RawMessage(`"signed"`)}}
 		for i, c := range list {
 			name, args, _ := strings.Cut(c, " ")
 			m.Calls = append(m.Calls, llm.ToolCall{ID: fmt.Sprintf("id%d", i), Name: name, Arguments: json.RawMessage(args)})
@@ -502,7 +502,7 @@ func TestModel_TruncatedCall(t *testing.T) {
 
 func TestModel_Errors(t *testing.T) {
 	refusal := &llm.Error{Provider: "test", Status: 429, Code: "rate_limit_exceeded"}
-	for _, want := range []error{refusal, llm.ErrCut, context.Canceled} {
+	for _, want := range []error{refusal, llm.ErrTruncated, context.Canceled} {
 		d, _, err := ask(t, planner.State{}, calls("", `nothing {}`), fails(want))
 		if !errors.Is(err, want) || d.Usage.Input != 10 || d.Action != "" {
 			t.Errorf("%v, %+v", err, d)

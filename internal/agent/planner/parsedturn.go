@@ -125,7 +125,7 @@ func identify(m *llm.Message, step int) {
 	for i := range m.Calls {
 		if id := m.Calls[i].ID; id == "" || seen[id] {
 			m.Calls[i].ID = fmt.Sprintf("call_%d_%d", step, i)
-			m.Opaque = llm.Opaque{} // it does not contain the new id
+			m.Opaque = llm.ProviderState{} // it does not contain the new id
 		}
 		seen[m.Calls[i].ID] = true
 	}

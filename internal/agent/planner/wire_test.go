@@ -104,7 +104,7 @@ func TestModelRefusedOverTheWire(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	m, _ = served(t, llmtest.Turns(llmtest.Turn{Text: "It is a long story.", CutAfter: 2}))
-	if _, err = m.Next(t.Context(), planner.State{Question: "?"}); !errors.Is(err, llm.ErrCut) {
+	if _, err = m.Next(t.Context(), planner.State{Question: "?"}); !errors.Is(err, llm.ErrTruncated) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -117,7 +117,7 @@ func TestErrorTypes(t *testing.T) {
 		"refused":        &llm.Error{Code: "whatever a provider says"},
 		"canceled":       fmt.Errorf("ask: %w", context.Canceled),
 		"timeout":        context.DeadlineExceeded,
-		"answer_cut_off": fmt.Errorf("ask: %w", llm.ErrCut),
+		"answer_cut_off": fmt.Errorf("ask: %w", llm.ErrTruncated),
 		"_OTHER":         errors.New("something"),
 	} {
 		if got := errorType(err); got != want {

@@ -37,7 +37,7 @@ func errorType(err error) string {
 		return errorCanceled
 	case errors.Is(err, context.DeadlineExceeded), isNetwork && network.Timeout():
 		return errorTimeout
-	case errors.Is(err, llm.ErrCut):
+	case errors.Is(err, llm.ErrTruncated):
 		return errorCut
 	case isNetwork:
 		return errorNetwork

@@ -174,17 +174,17 @@ func (m *Model) ask(ctx context.Context, body request, on func(llm.Delta)) (llm.
 
 func read(stream *llmhttp.Stream, a *answer) error {
 	if body, ok := stream.JSON(); ok {
-		return a.takeWhole(body)
+		return a.applyDocument(body)
 	}
 	for !a.done {
 		ev, err := stream.Next()
 		if errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w: no message_stop", llm.ErrCut)
+			return fmt.Errorf("%w: no message_stop", llm.ErrTruncated)
 		}
 		if err != nil {
 			return err
 		}
-		if err := a.take(ev.Name, ev.Data); err != nil {
+		if err := a.applyEvent(ev.Name, ev.Data); err != nil {
 			return err
 		}
 	}

@@ -52,10 +52,10 @@ func (b *block) arguments() json.RawMessage {
 	return json.RawMessage(wrote)
 }
 
-// own returns the block for the next request, or nil for one that cannot be
+// forReplay returns the block for the next request, or nil for one that cannot be
 // returned: thinking without its signature, blank text, an incomplete block.
 // Content that the provider signs or encrypts is unchanged, byte for byte.
-func (b *block) own() json.RawMessage {
+func (b *block) forReplay() json.RawMessage {
 	switch b.Type {
 	case "text":
 		if text := b.Text + b.text.String(); !blank(text) {
@@ -63,7 +63,7 @@ func (b *block) own() json.RawMessage {
 		}
 		return nil
 	case "thinking":
-		return b.ownThinking()
+		return b.thinkingForReplay()
 	case "tool_use":
 		return marshal(toolUseBlock{Type: "tool_use", ID: b.ID, Name: b.Name, Input: object(b.arguments())})
 	}
@@ -73,7 +73,7 @@ func (b *block) own() json.RawMessage {
 	return b.raw // redacted_thinking, and future types
 }
 
-func (b *block) ownThinking() json.RawMessage {
+func (b *block) thinkingForReplay() json.RawMessage {
 	signature := b.Signature + b.signature.String()
 	if signature == "" {
 		return nil
@@ -97,16 +97,16 @@ func (b *block) withInput() json.RawMessage {
 
 // track collects the text, or the thinking, of an answer over all its blocks.
 type track struct {
-	out  strings.Builder
-	emit func(string)
-	gap  bool // other blocks came since the last piece
-	mine bool // the current block belongs to the track
+	out    strings.Builder
+	emit   func(string)
+	gap    bool // other blocks came since the last piece
+	active bool // the current block belongs to the track
 }
 
 // open is called for each block that starts.
 func (t *track) open(mine bool, on func(llm.Delta), kind llm.DeltaKind) {
 	t.gap = t.gap || !mine
-	t.mine = mine
+	t.active = mine
 	t.emit = func(s string) {
 		t.out.WriteString(s)
 		if on != nil {
@@ -151,20 +151,20 @@ func (a *answer) response() llm.Response {
 
 // opaque returns the blocks, unless text and calls contain all of their
 // content.
-func (a *answer) opaque() llm.Opaque {
+func (a *answer) opaque() llm.ProviderState {
 	var blocks []json.RawMessage
 	special, calls := false, false
 	for i, b := range a.blocks {
 		calls = calls || b.Type == "tool_use"
 		special = special || b.Type != "tool_use" && (b.Type != "text" || i > 0 || calls)
-		if own := b.own(); own != nil {
+		if own := b.forReplay(); own != nil {
 			blocks = append(blocks, own)
 		}
 	}
 	if !special || len(blocks) == 0 {
-		return llm.Opaque{}
+		return llm.ProviderState{}
 	}
-	return llm.Opaque{Provider: provider, Data: marshal(blocks)}
+	return llm.ProviderState{Provider: provider, Data: marshal(blocks)}
 }
 
 // stopOf converts a stop_reason. pause_turn is for the provider's own tools,

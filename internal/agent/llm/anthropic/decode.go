@@ -81,10 +81,10 @@ type answer struct {
 	begun, done bool
 }
 
-// take applies one event. Its type is in the data; name is the equivalent type
+// applyEvent applies one event. Its type is in the data; name is the equivalent type
 // in the frame, used if the data has none. Events of unknown types are ignored.
 // take returns *refused for an error event.
-func (a *answer) take(name string, data []byte) error {
+func (a *answer) applyEvent(name string, data []byte) error {
 	var ev event
 	if err := json.Unmarshal(data, &ev); err != nil {
 		return fmt.Errorf("read event: %w", err)
@@ -110,12 +110,12 @@ func (a *answer) apply(ev *event) error {
 	case "content_block_start":
 		return a.startBlock(ev.Index, ev.Block)
 	case "content_block_delta":
-		return a.grow(ev.Index, ev.Delta)
+		return a.appendDelta(ev.Index, ev.Delta)
 	case "content_block_stop":
 		_, err := a.block(ev.Index)
 		return err
 	case "message_delta":
-		return a.change(ev)
+		return a.applyMessageDelta(ev)
 	case "message_stop":
 		if !a.begun {
 			return errOrder
@@ -154,7 +154,7 @@ func (a *answer) startBlock(index int, raw json.RawMessage) error {
 	return nil
 }
 
-func (a *answer) grow(index int, raw json.RawMessage) error {
+func (a *answer) appendDelta(index int, raw json.RawMessage) error {
 	b, err := a.block(index)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (a *answer) block(index int) (*block, error) {
 	return a.blocks[index], nil
 }
 
-func (a *answer) change(ev *event) error {
+func (a *answer) applyMessageDelta(ev *event) error {
 	if !a.begun {
 		return errOrder
 	}
@@ -219,9 +219,9 @@ func (a *answer) count(u *usage) {
 	}
 }
 
-// takeWhole applies the answer of a server that does not stream, through the
+// applyDocument applies the answer of a server that does not stream, through the
 // same methods as events.
-func (a *answer) takeWhole(body []byte) error {
+func (a *answer) applyDocument(body []byte) error {
 	var whole struct {
 		head
 		Type  string    `json:"type"`

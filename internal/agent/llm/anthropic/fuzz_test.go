@@ -38,13 +38,13 @@ func FuzzEvents(f *testing.F) {
 		}
 		a := &answer{on: on}
 		for line := range bytes.Lines(lines) {
-			if a.take("", line) != nil {
+			if a.applyEvent("", line) != nil {
 				break
 			}
 		}
 		check(t, a, text.String(), thinking.String())
 		whole := &answer{}
-		if whole.takeWhole(lines) == nil {
+		if whole.applyDocument(lines) == nil {
 			check(t, whole, whole.text.out.String(), whole.thinking.out.String())
 		}
 	})

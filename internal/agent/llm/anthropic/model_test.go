@@ -145,8 +145,8 @@ func TestAnswers_RedactedNotShown(t *testing.T) {
 // TestBrokenAnswers checks that an incomplete answer is an error.
 func TestBrokenAnswers(t *testing.T) {
 	for name, want := range map[string]error{
-		"cut.sse":             llm.ErrCut,
-		"cut_before_stop.sse": llm.ErrCut,
+		"cut.sse":             llm.ErrTruncated,
+		"cut_before_stop.sse": llm.ErrTruncated,
 		"malformed.sse":       nil,
 		"wrong_index.sse":     errOrder,
 		"no_start.sse":        errOrder,
@@ -157,7 +157,7 @@ func TestBrokenAnswers(t *testing.T) {
 			if err == nil || want != nil && !errors.Is(err, want) {
 				t.Fatalf("got %v, want %v", err, want)
 			}
-			if want == nil && errors.Is(err, llm.ErrCut) {
+			if want == nil && errors.Is(err, llm.ErrTruncated) {
 				t.Errorf("malformed and cut are not the same: %v", err)
 			}
 			if r.Message.Text != "" || r.ID != "" {
@@ -174,7 +174,7 @@ func TestGenerate_BrokenConnection(t *testing.T) {
 	r.header = map[string]string{"Content-Length": "100000"}
 	s := serve(t, r)
 	_, err := s.model("claude-sonnet-5-5", io.Discard).Generate(t.Context(), ask("?"), nil)
-	if !errors.Is(err, llm.ErrCut) {
+	if !errors.Is(err, llm.ErrTruncated) {
 		t.Errorf("got %v", err)
 	}
 }

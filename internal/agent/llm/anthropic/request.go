@@ -78,7 +78,7 @@ func build(model string, answerTokens int, req llm.Request, blocks bool) request
 	}
 	out := request{
 		Model:     model,
-		MaxTokens: answerTokens + plan.room,
+		MaxTokens: answerTokens + plan.reserve,
 		Stream:    true,
 		System:    system(req.Messages),
 		Messages:  conversation(req.Messages, blocks && !plan.off),

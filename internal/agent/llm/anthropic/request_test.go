@@ -23,7 +23,7 @@ func result(id, text string) llm.Message {
 
 // TestRequests compares the bodies of requests with golden files.
 func TestRequests(t *testing.T) {
-	thought := llm.Opaque{Provider: "anthropic", Data: json.RawMessage(
+	thought := llm.ProviderState{Provider: "anthropic", Data: json.RawMessage(
 		`[{"type":"thinking","thinking":"a < b","signature":"c2ln+/=="},{"type":"redacted_thinking","data":"ZGF0YQ=="},` +
 			`{"type":"text","text":"Both."},{"type":"tool_use","id":"toolu_1","name":"get_weather","input":{"location":"Oslo"}},` +
 			`{"type":"tool_use","id":"toolu_2","name":"get_time","input":{}}]`)}
@@ -46,7 +46,7 @@ func TestRequests(t *testing.T) {
 		"simple":       {"claude-sonnet-5-5", llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "Hello."}}}},
 		"conversation": {"claude-opus-5-5", llm.Request{Messages: conversation, Tools: weather, Effort: "high"}},
 		"other_provider": {"claude-opus-4-6", llm.Request{Tools: weather, MaxTokens: 1000, Messages: []llm.Message{
-			{Role: llm.Assistant, Text: "Earlier.", Opaque: llm.Opaque{Provider: "openai", Data: json.RawMessage(`{"reasoning_content":"x"}`)}},
+			{Role: llm.Assistant, Text: "Earlier.", Opaque: llm.ProviderState{Provider: "openai", Data: json.RawMessage(`{"reasoning_content":"x"}`)}},
 			{Role: llm.Assistant, Calls: []llm.ToolCall{call("call_1", "get_time", `"not an object"`), call("call_2", "get_time", `{"a":`)}},
 			result("call_1", ""), result("call_2", "bad arguments"),
 		}}},
@@ -67,7 +67,7 @@ func TestRequests(t *testing.T) {
 func withoutOpaque(in []llm.Message) []llm.Message {
 	out := append([]llm.Message(nil), in...)
 	for i := range out {
-		out[i].Opaque = llm.Opaque{}
+		out[i].Opaque = llm.ProviderState{}
 	}
 	return out
 }
@@ -77,12 +77,12 @@ func withoutOpaque(in []llm.Message) []llm.Message {
 func TestOpaque_ChangedTurn(t *testing.T) {
 	own := json.RawMessage(`[{"type":"thinking","thinking":"","signature":"c2ln"},{"type":"tool_use","id":"a","name":"x","input":{}},{"type":"tool_use","id":"b","name":"x","input":{}}]`)
 	for name, m := range map[string]llm.Message{
-		"a call was taken out":   {Calls: []llm.ToolCall{call("a", "x", "{}")}, Opaque: llm.Opaque{Provider: provider, Data: own}},
-		"the calls have new ids": {Calls: []llm.ToolCall{call("c", "x", "{}"), call("d", "x", "{}")}, Opaque: llm.Opaque{Provider: provider, Data: own}},
-		"not an array":           {Text: "hm", Opaque: llm.Opaque{Provider: provider, Data: json.RawMessage(`{"type":"thinking"}`)}},
-		"not JSON":               {Text: "hm", Opaque: llm.Opaque{Provider: provider, Data: json.RawMessage(`[`)}},
-		"not blocks":             {Text: "hm", Opaque: llm.Opaque{Provider: provider, Data: json.RawMessage(`[1]`)}},
-		"empty":                  {Text: "hm", Opaque: llm.Opaque{Provider: provider, Data: json.RawMessage(`[]`)}},
+		"a call was taken out":   {Calls: []llm.ToolCall{call("a", "x", "{}")}, Opaque: llm.ProviderState{Provider: provider, Data: own}},
+		"the calls have new ids": {Calls: []llm.ToolCall{call("c", "x", "{}"), call("d", "x", "{}")}, Opaque: llm.ProviderState{Provider: provider, Data: own}},
+		"not an array":           {Text: "hm", Opaque: llm.ProviderState{Provider: provider, Data: json.RawMessage(`{"type":"thinking"}`)}},
+		"not JSON":               {Text: "hm", Opaque: llm.ProviderState{Provider: provider, Data: json.RawMessage(`[`)}},
+		"not blocks":             {Text: "hm", Opaque: llm.ProviderState{Provider: provider, Data: json.RawMessage(`[1]`)}},
+		"empty":                  {Text: "hm", Opaque: llm.ProviderState{Provider: provider, Data: json.RawMessage(`[]`)}},
 	} {
 		m.Role = llm.Assistant
 		got := conversation([]llm.Message{{Role: llm.User, Text: "?"}, m}, true)
@@ -93,7 +93,7 @@ func TestOpaque_ChangedTurn(t *testing.T) {
 }
 
 func TestThinkingModes(t *testing.T) {
-	for name, want := range map[string]manner{
+	for name, want := range map[string]thinkingMode{
 		"claude-haiku-4-5": byBudget, "claude-haiku-4-5-20251001": byBudget, "claude-sonnet-4-5-20250929": byBudget,
 		"claude-opus-4-20250514": byBudget, "claude-opus-4-1-20250805": byBudget, "claude-opus-4-5": byBudget,
 		"claude-3-7-sonnet-20250219": byBudget, "claude-2.1": byBudget, "claude-instant-1.2": byBudget,
@@ -105,7 +105,7 @@ func TestThinkingModes(t *testing.T) {
 		"claude-opus-6": always, "claude-sonnet-10-1-20301231": always, "claude-novel-7": always, "claude-sonnet-latest": always,
 		"deepseek-v4-pro": byBudget, "MiniMax-M3": byBudget, "": byBudget,
 	} {
-		if got := mannerOf(name); got != want {
+		if got := thinkingModeOf(name); got != want {
 			t.Errorf("%s: got %d, want %d", name, got, want)
 		}
 	}
@@ -128,7 +128,7 @@ func TestBuild_ForcedExcludesThinking(t *testing.T) {
 
 func exclude(t *testing.T, model string, r request, req llm.Request) {
 	t.Helper()
-	how := mannerOf(model)
+	how := thinkingModeOf(model)
 	forced := r.ToolChoice != nil && (r.ToolChoice.Type == "any" || r.ToolChoice.Type == "tool")
 	thinks := r.Thinking != nil && r.Thinking.Type != "disabled" || r.Thinking == nil && how >= byDefault
 	if forced && thinks {

@@ -14,13 +14,13 @@ type thinking struct {
 	Display      string `json:"display,omitempty"`
 }
 
-// manner is the way in which a model's thinking is controlled.
-type manner int
+// thinkingMode is the way in which a model's thinking is controlled.
+type thinkingMode int
 
 const (
 	// byBudget: "enabled" with a number of tokens; no thinking by default.
 	// Models before 4.6, and other hosts' models with this API.
-	byBudget manner = iota
+	byBudget thinkingMode = iota
 	// onRequest: "adaptive"; no thinking by default. 4.6 to 4.8.
 	onRequest
 	// byDefault: "adaptive", which is the default and can be disabled. Opus 5,
@@ -40,9 +40,9 @@ var (
 	oldName = regexp.MustCompile(`claude-(?:v?\d|instant)`)
 )
 
-// mannerOf derives the manner from a model's name. A name of this provider
+// thinkingModeOf derives the mode from a model's name. A name of this provider
 // without a version is treated as new.
-func mannerOf(model string) manner {
+func thinkingModeOf(model string) thinkingMode {
 	m := newName.FindStringSubmatch(model)
 	if m == nil || oldName.MatchString(model) {
 		return byBudget
@@ -67,7 +67,7 @@ func mannerOf(model string) manner {
 type plan struct {
 	thinking *thinking
 	effort   string // output_config.effort
-	room     int    // tokens: max_tokens bounds thinking and answer together
+	reserve  int    // tokens: max_tokens bounds thinking and answer together
 	off      bool   // no thinking in this request, including its turns
 }
 
@@ -79,7 +79,7 @@ func (p plan) budgeted() bool { return p.thinking != nil && p.thinking.BudgetTok
 func choose(model string, req llm.Request) (*toolChoice, plan) {
 	choice := choiceOf(req.Choice)
 	forced := len(req.Tools) > 0 && choice != nil && choice.Type != "none"
-	how := mannerOf(model)
+	how := thinkingModeOf(model)
 	switch {
 	case forced && how == always:
 		return nil, adaptive(req.Effort)
@@ -111,7 +111,7 @@ func adaptive(effort string) plan {
 	return plan{
 		thinking: &thinking{Type: "adaptive", Display: "summarized"},
 		effort:   effort,
-		room:     roomFor(effort),
+		reserve:  thinkingTokens(effort),
 	}
 }
 
@@ -121,12 +121,12 @@ func budget(effort string) plan {
 	if effort == "" {
 		return plan{}
 	}
-	n := roomFor(effort)
-	return plan{thinking: &thinking{Type: "enabled", BudgetTokens: n}, room: n}
+	n := thinkingTokens(effort)
+	return plan{thinking: &thinking{Type: "enabled", BudgetTokens: n}, reserve: n}
 }
 
-// roomFor returns a number of tokens; the API's smallest budget is 1024.
-func roomFor(effort string) int {
+// thinkingTokens returns a number of tokens; the API's smallest budget is 1024.
+func thinkingTokens(effort string) int {
 	switch effort {
 	case "low":
 		return 2048

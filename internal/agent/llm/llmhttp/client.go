@@ -77,7 +77,7 @@ func (c *Client) Ask(ctx context.Context, path string, body any, on func(llm.Del
 			on(d)
 		}
 	}
-	return c.patiently(ctx, body, func(payload []byte) (*llm.Error, error) {
+	return c.withRetry(ctx, body, func(payload []byte) (*llm.Error, error) {
 		s, refusal, err := c.attempt(ctx, path, payload)
 		if s == nil {
 			return refusal, err
@@ -99,16 +99,16 @@ func (c *Client) Ask(ctx context.Context, path string, body any, on func(llm.Del
 // ErrStalled for a server that sends nothing, ctx's own, and network errors.
 func (c *Client) Stream(ctx context.Context, path string, body any) (*Stream, error) {
 	var s *Stream
-	err := c.patiently(ctx, body, func(payload []byte) (refusal *llm.Error, err error) {
+	err := c.withRetry(ctx, body, func(payload []byte) (refusal *llm.Error, err error) {
 		s, refusal, err = c.attempt(ctx, path, payload)
 		return refusal, err
 	})
 	return s, err
 }
 
-// patiently calls ask until it returns no refusal or an error, or Retry allows
+// withRetry calls ask until it returns no refusal or an error, or Retry allows
 // no further attempt.
-func (c *Client) patiently(ctx context.Context, body any, ask func(payload []byte) (*llm.Error, error)) error {
+func (c *Client) withRetry(ctx context.Context, body any, ask func(payload []byte) (*llm.Error, error)) error {
 	payload, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("marshal request to %s: %w", c.Provider, err)
@@ -118,7 +118,7 @@ func (c *Client) patiently(ctx context.Context, body any, ask func(payload []byt
 		if err != nil || refusal == nil {
 			return err
 		}
-		wait, again := c.Retry.after(attempt, refusal)
+		wait, again := c.Retry.nextWait(attempt, refusal)
 		if !again {
 			return refusal
 		}
@@ -170,7 +170,7 @@ func (c *Client) send(ctx context.Context, path string, payload []byte) (*http.R
 	if c.HTTP != nil {
 		hc = *c.HTTP
 	}
-	hc.CheckRedirect = stayHome(hc.CheckRedirect)
+	hc.CheckRedirect = sameHostRedirect(hc.CheckRedirect)
 	return hc.Do(req)
 }
 

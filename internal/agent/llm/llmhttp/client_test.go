@@ -268,7 +268,7 @@ func TestRedirects(t *testing.T) {
 }
 
 func TestRedirects_HTTPSToHTTP(t *testing.T) {
-	check := stayHome(nil)
+	check := sameHostRedirect(nil)
 	request := func(url string) *http.Request {
 		r, err := http.NewRequest(http.MethodPost, url, nil)
 		if err != nil {
@@ -282,7 +282,7 @@ func TestRedirects_HTTPSToHTTP(t *testing.T) {
 	if err := check(request("https://a.test/"), []*http.Request{request("http://a.test/")}); err != nil {
 		t.Error(err)
 	}
-	deny := stayHome(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
+	deny := sameHostRedirect(func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse })
 	if !errors.Is(deny(request("https://a.test/"), []*http.Request{request("https://a.test/")}), http.ErrUseLastResponse) {
 		t.Error("the client's own rule is forgotten")
 	}

@@ -8,11 +8,11 @@ import (
 
 const maxRedirects = 5
 
-// stayHome returns a redirect policy that follows a redirect only to the same
+// sameHostRedirect returns a redirect policy that follows a redirect only to the same
 // host, not from https to http, and with the same method, so that the key and
 // the conversation are sent to no other host. If next is not nil, it decides
 // after these checks.
-func stayHome(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+func sameHostRedirect(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		first := via[0]
 		switch {

@@ -33,9 +33,9 @@ type Retry struct {
 	Now   func() time.Time                           // nil means time.Now
 }
 
-// after returns the wait before the next attempt, after the given attempt
+// nextWait returns the wait before the next attempt, after the given attempt
 // (counted from 1) was refused, and whether there is a next attempt.
-func (r Retry) after(attempt int, refusal *llm.Error) (time.Duration, bool) {
+func (r Retry) nextWait(attempt int, refusal *llm.Error) (time.Duration, bool) {
 	attempts := r.Attempts
 	if attempts <= 0 {
 		attempts = defaultAttempts

@@ -88,7 +88,7 @@ func (s *Stream) JSON() (body []byte, ok bool) { return s.json, s.isJSON }
 // it returns io.EOF, even if the provider's format does not allow an end there:
 // the caller checks that.
 //
-// Other errors: llm.ErrCut for a broken connection, with ErrStalled if the
+// Other errors: llm.ErrTruncated for a broken connection, with ErrStalled if the
 // server sent nothing for too long; ErrTooLarge; ctx's own.
 func (s *Stream) Next() (Event, error) {
 	if s.events == nil {
@@ -135,7 +135,7 @@ func (s *Stream) cutOff(err error) error {
 	if s.ctx.Err() != nil || errors.Is(err, errClosed) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", llm.ErrCut, err)
+	return fmt.Errorf("%w: %w", llm.ErrTruncated, err)
 }
 
 // explain returns the reason why the connection failed: the end of the caller's

@@ -74,7 +74,7 @@ func TestStream_Stalled(t *testing.T) {
 				if s != nil {
 					s.Close()
 				}
-				if !errors.Is(err, ErrStalled) || errors.Is(err, llm.ErrCut) != tc.cut {
+				if !errors.Is(err, ErrStalled) || errors.Is(err, llm.ErrTruncated) != tc.cut {
 					t.Errorf("error %v", err)
 				}
 				if d := time.Since(start); d != tc.after {
@@ -126,7 +126,7 @@ func TestStream_Cancel(t *testing.T) {
 			if s != nil {
 				s.Close()
 			}
-			if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrCut) {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrTruncated) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -153,7 +153,7 @@ func TestStream_BrokenConnection(t *testing.T) {
 		if s != nil {
 			s.Close()
 		}
-		if !errors.Is(err, llm.ErrCut) || errors.Is(err, ErrStalled) {
+		if !errors.Is(err, llm.ErrTruncated) || errors.Is(err, ErrStalled) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

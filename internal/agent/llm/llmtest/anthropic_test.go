@@ -104,7 +104,7 @@ func TestMessages_ThinkingReturned(t *testing.T) {
 // client continues without it.
 func TestMessages_TamperedThinking(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Noon."}))
-	opaque := llm.Opaque{Provider: "anthropic", Data: json.RawMessage(
+	opaque := llm.ProviderState{Provider: "anthropic", Data: json.RawMessage(
 		`[{"type":"thinking","thinking":"something else","signature":"` + llmtest.Signature("First the clock.") + `"},{"type":"tool_use","id":"a","name":"get_time","input":{}}]`)}
 	r, err := anthropicModel(t, s, "claude-opus-5-5").Generate(t.Context(), llm.Request{Tools: clock, Messages: []llm.Message{
 		{Role: llm.User, Text: "How late is it?"},
@@ -183,7 +183,7 @@ func post(t *testing.T, s *llmtest.Server, body, version string) (status int, an
 func TestMessages_Truncated(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "one two three four", CutAfter: 5}))
 	_, err := anthropicModel(t, s, "claude-sonnet-5-5").Generate(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.User, Text: "?"}}}, nil)
-	if !errors.Is(err, llm.ErrCut) {
+	if !errors.Is(err, llm.ErrTruncated) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -78,8 +78,8 @@ func (t Turn) complete(r Request) Turn {
 	return t
 }
 
-// say sends a turn, up to the point at which it hangs or is cut.
-func (s *Server) say(w http.ResponseWriter, r *http.Request, f format, req Request, t Turn) {
+// respond sends a turn, up to the point at which it hangs or is cut.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, f format, req Request, t Turn) {
 	if s.wait(r.Context(), t.Hang) != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -212,7 +212,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, f format) {
 	}
 	req.Path, req.Header, req.Body = r.URL.Path, r.Header.Clone(), body
 	req = s.record(req)
-	s.say(w, r, f, req, s.script(req).complete(req))
+	s.respond(w, r, f, req, s.script(req).complete(req))
 }
 
 var errGone = errors.New("nobody waits for the answer")

@@ -212,7 +212,7 @@ func TestCut(t *testing.T) {
 	s := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "one two three four five", CutAfter: 3}))
 	var h heard
 	_, err := openaiModel(t, s.URL()).Generate(t.Context(), ask("q"), h.on)
-	if !errors.Is(err, llm.ErrCut) || strings.Join(h.text, "") != "one two " {
+	if !errors.Is(err, llm.ErrTruncated) || strings.Join(h.text, "") != "one two " {
 		t.Errorf("%v, heard %q", err, h.text)
 	}
 }

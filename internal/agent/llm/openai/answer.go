@@ -23,7 +23,7 @@ type answer struct {
 	refused  bool
 	tags     thinkTags
 	calls    calls
-	kept     keeper
+	kept     replayBuilder
 	usage    llm.Usage
 	begun    bool   // a choice has arrived
 	finish   string // the finish_reason
@@ -54,10 +54,10 @@ func (a *answer) stream(s *llmhttp.Stream) error {
 		ev, err := s.Next()
 		switch {
 		case err == nil:
-		case a.finish != "" && (errors.Is(err, io.EOF) || errors.Is(err, llm.ErrCut)):
+		case a.finish != "" && (errors.Is(err, io.EOF) || errors.Is(err, llm.ErrTruncated)):
 			return nil
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("read answer of %s: %w", a.model.provider, llm.ErrCut)
+			return fmt.Errorf("read answer of %s: %w", a.model.provider, llm.ErrTruncated)
 		default:
 			return fmt.Errorf("read answer of %s: %w", a.model.provider, err)
 		}
@@ -86,7 +86,7 @@ func (a *answer) event(ev llmhttp.Event) (done bool, err error) {
 		return false, nil
 	case "[DONE]":
 		if !a.begun {
-			return false, fmt.Errorf("the answer is empty: %w", llm.ErrCut)
+			return false, fmt.Errorf("the answer is empty: %w", llm.ErrTruncated)
 		}
 		return true, nil
 	}
@@ -104,7 +104,7 @@ func (a *answer) document(body []byte) error {
 		}
 	}
 	if !a.begun {
-		return fmt.Errorf("read answer of %s: the answer is empty: %w", a.model.provider, llm.ErrCut)
+		return fmt.Errorf("read answer of %s: the answer is empty: %w", a.model.provider, llm.ErrTruncated)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (a *answer) broken() error {
 	case "error", "insufficient_system_resource":
 		return a.model.client.Refusal(0, a.finish, "the answer was broken off")
 	case "abort", "aborted":
-		return fmt.Errorf("aborted by the server: %w", llm.ErrCut)
+		return fmt.Errorf("aborted by the server: %w", llm.ErrTruncated)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (a *answer) addThinking(s string) {
 func (a *answer) response() llm.Response {
 	a.tags.end()
 	calls, extra := a.calls.finish(a.model.newID)
-	text, thinking := unopened(a.text.String(), a.thinking.String())
+	text, thinking := splitUnopened(a.text.String(), a.thinking.String())
 	return llm.Response{
 		ID: a.id, Model: a.name,
 		Message: llm.Message{

@@ -79,7 +79,7 @@ func generate(t *testing.T, m *Model) golden {
 		out.Deltas = append(out.Deltas, [...]string{"text: ", "thinking: "}[d.Kind]+d.Text)
 	})
 	if err != nil {
-		out.Error, out.Cut = err.Error(), errors.Is(err, llm.ErrCut)
+		out.Error, out.Cut = err.Error(), errors.Is(err, llm.ErrTruncated)
 		var refusal *llm.Error
 		out.Later = errors.As(err, &refusal) && refusal.Temporary()
 		return out

@@ -89,7 +89,7 @@ func New(o Options) *Model {
 	}
 	host := hostOf(o.BaseURL)
 	m := &Model{name: o.Model, provider: o.Provider, newID: o.NewID}
-	m.newTokens.Store(under(host, officialHost) || under(host, "openai.azure.com") || under(host, "services.ai.azure.com"))
+	m.newTokens.Store(isSubdomain(host, officialHost) || isSubdomain(host, "openai.azure.com") || isSubdomain(host, "services.ai.azure.com"))
 	if m.provider == "" {
 		m.provider = providerAt(host)
 	}
@@ -173,14 +173,16 @@ func hostOf(base string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// under reports whether host is domain or a subdomain of it.
-func under(host, domain string) bool { return host == domain || strings.HasSuffix(host, "."+domain) }
+// isSubdomain reports whether host is domain or a subdomain of it.
+func isSubdomain(host, domain string) bool {
+	return host == domain || strings.HasSuffix(host, "."+domain)
+}
 
 func providerAt(host string) string {
 	for _, p := range []struct{ host, name string }{
 		{officialHost, "openai"}, {"api.deepseek.com", "deepseek"}, {"openrouter.ai", "openrouter"},
 	} {
-		if under(host, p.host) {
+		if isSubdomain(host, p.host) {
 			return p.name
 		}
 	}

@@ -140,7 +140,7 @@ func TestGenerate_BrokenAfterFinish(t *testing.T) {
 		answers("text/event-stream", []byte("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n"))(w, r)
 		panic(http.ErrAbortHandler)
 	})
-	if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrCut) {
+	if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrTruncated) {
 		t.Fatalf("%v", err)
 	}
 }
@@ -153,7 +153,7 @@ func TestCancel(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := m.Generate(ctx, question, func(llm.Delta) { cancel() })
-	if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrCut) {
+	if !errors.Is(err, context.Canceled) || errors.Is(err, llm.ErrTruncated) {
 		t.Fatalf("%v", err)
 	}
 }
@@ -186,7 +186,7 @@ func TestFinishReasons(t *testing.T) {
 		"application/json ": `{"choices":[]}`,
 	} {
 		m := serve(t, answers(kind, []byte(body)))
-		if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrCut) {
+		if _, err := m.Generate(t.Context(), question, nil); !errors.Is(err, llm.ErrTruncated) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}

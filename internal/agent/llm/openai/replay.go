@@ -25,8 +25,8 @@ func readReplay(data json.RawMessage) replay {
 	return r
 }
 
-// keeper collects a replay from the pieces of an answer.
-type keeper struct {
+// replayBuilder collects a replay from the pieces of an answer.
+type replayBuilder struct {
 	content, reasoning strings.Builder
 	details            []*detail
 }
@@ -52,8 +52,8 @@ const (
 	detailSummary = "reasoning.summary"
 )
 
-// said returns the readable text of a detail, or of a piece of one.
-func (d *detail) said() string {
+// readableText returns the readable text of a detail, or of a piece of one.
+func (d *detail) readableText() string {
 	switch d.Type {
 	case detailText:
 		return string(d.Text)
@@ -68,18 +68,18 @@ func readDetail(raw json.RawMessage) *detail {
 	if json.Unmarshal(raw, d) != nil {
 		return &detail{raw: raw}
 	}
-	d.text.WriteString(d.said())
+	d.text.WriteString(d.readableText())
 	return d
 }
 
 // textOf returns the readable text of pieces. A new summary begins a paragraph.
-func (k *keeper) textOf(pieces []json.RawMessage) string {
+func (k *replayBuilder) textOf(pieces []json.RawMessage) string {
 	var b strings.Builder
 	last := k.last()
 	for _, raw := range pieces {
 		d := readDetail(raw)
-		said := d.said()
-		if said != "" && last != nil && last.said() != "" && !last.continuedBy(d) {
+		said := d.readableText()
+		if said != "" && last != nil && last.readableText() != "" && !last.continuedBy(d) {
 			b.WriteString("\n\n")
 		}
 		b.WriteString(said)
@@ -88,14 +88,14 @@ func (k *keeper) textOf(pieces []json.RawMessage) string {
 	return b.String()
 }
 
-func (k *keeper) last() *detail {
+func (k *replayBuilder) last() *detail {
 	if len(k.details) == 0 {
 		return nil
 	}
 	return k.details[len(k.details)-1]
 }
 
-func (k *keeper) add(pieces []json.RawMessage) {
+func (k *replayBuilder) add(pieces []json.RawMessage) {
 	for _, raw := range pieces {
 		if !some(raw) {
 			continue
@@ -122,7 +122,7 @@ func (d *detail) continuedBy(next *detail) bool {
 
 func (d *detail) merge(next *detail) {
 	d.merged = true
-	d.text.WriteString(next.said())
+	d.text.WriteString(next.readableText())
 	if some(next.Signature) {
 		d.Signature = next.Signature
 	}
@@ -154,7 +154,7 @@ func (d *detail) json() json.RawMessage {
 	return out
 }
 
-func (k *keeper) opaque(provider string, extra map[string]json.RawMessage) llm.Opaque {
+func (k *replayBuilder) opaque(provider string, extra map[string]json.RawMessage) llm.ProviderState {
 	r := replay{ReasoningContent: k.content.String(), Extra: extra}
 	for _, d := range k.details {
 		r.Details = append(r.Details, d.json())
@@ -164,7 +164,7 @@ func (k *keeper) opaque(provider string, extra map[string]json.RawMessage) llm.O
 	}
 	data, err := json.Marshal(r)
 	if err != nil || string(data) == "{}" {
-		return llm.Opaque{}
+		return llm.ProviderState{}
 	}
-	return llm.Opaque{Provider: provider, Data: data}
+	return llm.ProviderState{Provider: provider, Data: data}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-func opaque(provider, data string) llm.Opaque {
-	return llm.Opaque{Provider: provider, Data: json.RawMessage(data)}
+func opaque(provider, data string) llm.ProviderState {
+	return llm.ProviderState{Provider: provider, Data: json.RawMessage(data)}
 }
 
 func callOf(id, name, args string) llm.ToolCall {

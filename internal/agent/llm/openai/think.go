@@ -104,9 +104,9 @@ func partial(s, tag string) int {
 	return 0
 }
 
-// unopened splits a complete text with a closing tag but no opening tag: some
+// splitUnopened splits a complete text with a closing tag but no opening tag: some
 // templates put the opening tag into the prompt.
-func unopened(text, thinking string) (string, string) {
+func splitUnopened(text, thinking string) (string, string) {
 	before, after, closed := strings.Cut(text, closeTag)
 	if !closed || thinking != "" || strings.Contains(before, openTag) {
 		return text, thinking
