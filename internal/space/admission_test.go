@@ -54,8 +54,8 @@ func openGated(t *testing.T) (*room, *gated) {
 	return open(t, rights{"alice": {"*"}, "bob": {"*"}}, func(s *space.Services) { s.Journal = log }), log
 }
 
-// Nothing is acknowledged, delivered or in history before it is durable.
-func TestNothingShowsBeforeItIsDurable(t *testing.T) {
+// No envelope is acknowledged, delivered or in history before it is durable.
+func TestPublish_DurableFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, log := openGated(t)
 		bob := r.join(space.JoinOptions{ID: "bob"})
@@ -80,9 +80,9 @@ func TestNothingShowsBeforeItIsDurable(t *testing.T) {
 	})
 }
 
-// What the log cannot take is refused as unavailable, and sending it again
-// under the same id is all that it needs.
-func TestUnavailableLog(t *testing.T) {
+// An envelope that the log cannot append is rejected as unavailable, and a retry
+// under the same id succeeds.
+func TestPublish_UnavailableLog(t *testing.T) {
 	r, log := openGated(t)
 	bob := r.join(space.JoinOptions{ID: "bob"})
 	defer bob.leave()
@@ -105,16 +105,16 @@ func TestUnavailableLog(t *testing.T) {
 	}
 }
 
-// What was checked against a state that is outdated by the time of its append
-// is checked again: a revocation between check and append takes effect.
-func TestRevokedBetweenCheckAndAppend(t *testing.T) {
+// An envelope that was checked against a state that is outdated at its append is
+// checked again: a revocation between check and append takes effect.
+func TestPublish_RevokedBeforeAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, log := openGated(t)
 		gate := make(chan struct{})
 		log.set(gate, false)
 		late := make(chan []space.Outcome, 1)
 		go func() { late <- r.say("bob", chat("b1"), `{"id": "b2", "kind": "x.tool"}`, chat("b3")) }()
-		synctest.Wait() // bob's are checked, and wait to be appended
+		synctest.Wait() // bob's envelopes are checked and wait for the append
 		log.set(nil, false)
 		r.must("alice", `{"id": "r", "kind": "capability.revoke", "payload": {"recipient": "bob", "capabilities": ["x.tool"]}}`)
 		close(gate)
@@ -131,9 +131,9 @@ func TestRevokedBetweenCheckAndAppend(t *testing.T) {
 	})
 }
 
-// A kick takes effect on what its target has sent and what waits to be
-// appended, and on a connection that comes in at that moment.
-func TestKickedBetweenCheckAndAppend(t *testing.T) {
+// A kick applies to its target's envelopes that wait for the append, and to a
+// connection that joins at that moment.
+func TestPublish_KickedBeforeAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, log := openGated(t)
 		bob := r.join(space.JoinOptions{ID: "bob"})
@@ -159,9 +159,9 @@ func TestKickedBetweenCheckAndAppend(t *testing.T) {
 	})
 }
 
-// The state of a space is a fold over its log: a hub that opens it anew comes to
+// The state of a space is a fold over its log: a hub that opens it again computes
 // the same rights, kicks, pauses and invitations.
-func TestStateComesBackFromTheLog(t *testing.T) {
+func TestState_RebuiltFromLog(t *testing.T) {
 	log := memory.New(memory.Options{})
 	who := rights{"alice": {"*"}, "bob": {"chat"}, "carol": {"chat"}, "dave": {"chat"}}
 	service := func(s *space.Services) { s.Journal = log }
@@ -193,8 +193,8 @@ func TestStateComesBackFromTheLog(t *testing.T) {
 	}
 }
 
-// Time alone ends grants, pauses and connections; whoever it concerns is told.
-func TestWhatTimeEnds(t *testing.T) {
+// Grants, pauses and connections expire, and the members concerned are notified.
+func TestHub_Expiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, rights{"alice": {"*", "observe"}, "bob": {"chat"}}, nil)
 		ctx, stop := context.WithCancel(t.Context())
@@ -203,7 +203,7 @@ func TestWhatTimeEnds(t *testing.T) {
 		defer running.Wait()
 		defer stop()
 		bob := r.join(space.JoinOptions{ID: "bob", Expires: time.Now().Add(time.Hour)})
-		synctest.Wait() // it has its welcome
+		synctest.Wait() // the welcome has arrived
 		r.must("alice", `{"id": "g", "kind": "capability.grant", "payload": {"recipient": "bob", "capabilities": ["x.tool", "observe"], "ttl_seconds": 60}}`)
 		r.must("alice", `{"id": "p", "to": ["bob"], "kind": "participant.pause", "payload": {"timeout_seconds": 30}}`)
 		r.must("alice", `{"id": "t1", "to": ["alice"], "kind": "chat", "payload": {"message": "x"}}`)

@@ -12,10 +12,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// authorize holds a candidate against the space's state as it is now. What it
-// was held against is noted in the draft: should the log hold a later state
-// entry when the draft's turn comes, the journal refuses it and it is
-// authorised again.
+// authorize checks an envelope against the current state of the space and records
+// the Seq of that state in the draft. When the log has a later state entry at the
+// time of the append, the journal rejects the draft as stale and it is authorized
+// again.
 func (p *publishBatch) authorize(ctx context.Context, c *pendingEnvelope) *protocol.Error {
 	st := p.space.state.Load()
 	c.draft.CheckedAtStateSeq = st.seq
@@ -59,17 +59,17 @@ func passesPause(k protocol.Kind) bool {
 	return name == "cancel"
 }
 
-// request is the envelope as capabilities see it.
+// request returns the envelope in the form that capabilities match.
 func (c *pendingEnvelope) request() *capability.Request {
 	e := &c.in.Envelope
 	return &capability.Request{Kind: e.Kind, Payload: c.in.Payload, To: e.To, Context: e.Context}
 }
 
-// allowed reports whether the sender's capabilities allow the envelope. Beyond
-// that, and never against a deny rule, the capability decide allows the decision
-// on a proposal, and clients of MEW may answer a request that another
-// participant has addressed to them or to all, and write into streams whose owner
-// lets them (section 9).
+// allowed reports whether the sender's capabilities allow the envelope. Unless a
+// deny rule matches, three more cases are allowed: the capability decide covers
+// the decision on a proposal, and clients of MEW may answer a request that
+// another participant addressed to them or to all, and write into streams whose
+// owner permits it (section 9).
 func (p *publishBatch) allowed(ctx context.Context, st *State, c *pendingEnvelope) bool {
 	rights := st.ledger.Effective(p.from.ID, p.now)
 	d := rights.Decide(c.request())
@@ -82,7 +82,7 @@ func (p *publishBatch) allowed(ctx context.Context, st *State, c *pendingEnvelop
 func (p *publishBatch) allowedForMEW(ctx context.Context, c *pendingEnvelope) bool {
 	e := &c.in.Envelope
 	if p.from.Dialect == protocol.DialectMEW04 && e.Kind == protocol.KindStreamData {
-		return true // checkStream looks at the writers of the stream
+		return true // checkStream checks the writers of the stream
 	}
 	if p.from.Dialect != protocol.DialectMEW04 || e.Kind != protocol.KindMCPResponse {
 		return false
@@ -106,7 +106,7 @@ func (p *publishBatch) violation(st *State, kind protocol.Kind) *protocol.Error 
 	return err
 }
 
-// checkStart holds the context that a reasoning.start opens against the limits
+// checkStart checks the context that a reasoning.start opens against the limits
 // of contexts.
 func (p *publishBatch) checkStart(c *pendingEnvelope) *protocol.Error {
 	limits := p.space.settings(p.from.ID).Limits
@@ -127,7 +127,7 @@ func (p *publishBatch) checkStart(c *pendingEnvelope) *protocol.Error {
 	return nil
 }
 
-// starting returns how many contexts the envelopes that wait will open.
+// starting returns how many contexts the pending envelopes will open.
 func (p *publishBatch) starting() int {
 	n := 0
 	for _, c := range p.waiting {
@@ -168,7 +168,7 @@ func (p *publishBatch) checkRevoke(st *State, c *pendingEnvelope) *protocol.Erro
 	return inPayload(st.ledger.CheckRevocation(r))
 }
 
-// checkInvite makes the invitation's token, whose hash alone is kept.
+// checkInvite creates the invitation's token. Only its hash is stored.
 func (p *publishBatch) checkInvite(st *State, c *pendingEnvelope) *protocol.Error {
 	e := &c.draft.Envelope
 	g, err := capability.ReadInvite(e.ID, e.From, c.in.Payload, e.TS)
@@ -187,7 +187,7 @@ func (p *publishBatch) checkInvite(st *State, c *pendingEnvelope) *protocol.Erro
 	}
 	c.invite = &protocol.InviteAck{ParticipantID: g.Recipient}
 	if st.member(g.Recipient).origin == originGuest {
-		return nil // its token is the issuer's
+		return nil // its token is from the issuer
 	}
 	token, hash := p.space.hub.services.NewToken()
 	c.tokenHash = []byte(hex.EncodeToString(hash[:]))
@@ -199,9 +199,9 @@ func (p *publishBatch) checkInvite(st *State, c *pendingEnvelope) *protocol.Erro
 	return nil
 }
 
-// checkIdentityGiven checks an invitation against the participant that its token
-// lets the bearer be. The inviter must be able to delegate all that the
-// participant holds, and must not take over an identity that has another owner.
+// checkIdentityGiven checks an invitation against the identity that its token
+// gives to the bearer. The inviter must be able to delegate everything that the
+// participant holds, and must not take over an identity with another owner.
 func (p *publishBatch) checkIdentityGiven(st *State, g capability.Grant) *protocol.Error {
 	id := g.Recipient
 	_, configured := p.space.config().Participants[id]
@@ -224,7 +224,7 @@ func (p *publishBatch) checkIdentityGiven(st *State, g capability.Grant) *protoc
 	return st.ledger.CheckGrant(g)
 }
 
-// inPayload completes the pointer of a fault that was found in a payload.
+// inPayload completes the JSON pointer of an error in a payload.
 func inPayload(err *protocol.Error) *protocol.Error {
 	if err != nil && err.Code == protocol.CodeInvalidPayload {
 		err.Path = "/payload" + err.Path
@@ -232,8 +232,8 @@ func inPayload(err *protocol.Error) *protocol.Error {
 	return err
 }
 
-// admitGuest makes a participant known that the configuration does not name,
-// so that others can address it when it is away, at every gateway.
+// admitGuest records a participant that the configuration does not name, so that
+// every gateway accepts it as an addressee while it is disconnected.
 func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) *protocol.Error {
 	if s.IsKnown(id) {
 		return nil
@@ -249,7 +249,7 @@ func (s *Space) admitGuest(ctx context.Context, id protocol.ParticipantID) *prot
 	return nil
 }
 
-// record appends drafts of the gateway's own, in order, a burst at a time.
+// record appends drafts of the gateway itself, in order, one burst at a time.
 func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
 	for len(drafts) > 0 {
 		burst := drafts[:min(len(drafts), deliveryEntries)]
@@ -259,7 +259,7 @@ func (s *Space) record(ctx context.Context, drafts ...journal.Draft) error {
 		}
 		for _, r := range s.journal().Append(ctx, s.name, burst) {
 			if errors.Is(r.Err, journal.ErrStale) && !s.retired.Load() && ctx.Err() == nil {
-				break // so are those after it: checked against the state that is there now
+				break // the rest is stale too: check against the current state
 			}
 			if r.Err != nil {
 				return r.Err

@@ -9,9 +9,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// bucketKey names what one token can charge. A configured participant and a
-// guest are the same in all spaces of a pattern, and so are their limits; an
-// invitation belongs to one space.
+// bucketKey identifies one set of token buckets. A configured participant or a
+// guest has the same buckets in all spaces of a pattern; an invitation belongs to
+// one space.
 type bucketKey struct {
 	space       string
 	invited     bool
@@ -26,8 +26,7 @@ func (s *Space) bucketKey(id protocol.ParticipantID) bucketKey {
 	return bucketKey{st.cfg.pattern(), false, id}
 }
 
-// buckets are the token buckets of one participant, in all the spaces that
-// share them.
+// buckets are the token buckets of one participant in all spaces that share them.
 type buckets struct {
 	key     bucketKey
 	mu      sync.Mutex
@@ -47,8 +46,8 @@ type bucketPool struct {
 	byKey map[bucketKey]*buckets
 }
 
-// acquire returns the buckets of a key, made by newLimiter (nil: no limits) for
-// the first space that asks. They must be released.
+// acquire returns the buckets of a key and creates them with newLimiter (nil: no
+// limits) on the first call. Each acquire needs a release.
 func (p *bucketPool) acquire(key bucketKey, newLimiter func(old Limiter) Limiter) *buckets {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +74,7 @@ func (p *bucketPool) release(b *buckets) {
 	}
 }
 
-// update brings the buckets up to changed limits; their levels stay.
+// update applies changed limits to the buckets; their levels stay.
 func (*bucketPool) update(b *buckets, newLimiter func(old Limiter) Limiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,14 +85,14 @@ func (*bucketPool) update(b *buckets, newLimiter func(old Limiter) Limiter) {
 	b.limiter = newLimiter(b.limiter)
 }
 
-// How many spaces without a log a participant may open by a glob: in a burst,
-// and per second. Each costs memory for as long as it is open.
+// Bounds of the spaces without a log that a participant may open by a glob: in a
+// burst, and per second. Each takes memory while it is open.
 const (
 	creationBurst = 128
 	creationRate  = 0.5
 )
 
-// creations counts the spaces that participants have made.
+// creations limits the rate at which participants create spaces.
 type creations struct {
 	mu    sync.Mutex
 	byKey map[bucketKey]*allowance
@@ -113,7 +112,7 @@ func (c *creations) allow(key bucketKey, now time.Time) bool {
 	return a.allow(now, creationRate, creationBurst)
 }
 
-// sweep drops what is full again.
+// sweep drops buckets that are full again.
 func (c *creations) sweep(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,8 +123,8 @@ func (c *creations) sweep(now time.Time) {
 	}
 }
 
-// SpaceFor returns the space of this name for a participant, as Space does. One
-// that a glob makes and that has no log yet is charged to the participant. The
+// SpaceFor returns the space of this name for a participant, like Space. A space
+// that a glob matches and that has no log yet is charged to the participant. The
 // error may also be a *protocol.Error: too_many_requests.
 func (h *Hub) SpaceFor(ctx context.Context, name string, who protocol.ParticipantID) (*Space, error) {
 	if h.lookup(name) != nil {

@@ -11,7 +11,7 @@ type ringBudget struct {
 	max  int64
 	used atomic.Int64
 
-	reclaiming sync.Mutex // one at a time; who comes meanwhile goes on
+	reclaiming sync.Mutex // one at a time; concurrent callers return at once
 }
 
 func (b *ringBudget) add(bytes int) {
@@ -20,11 +20,10 @@ func (b *ringBudget) add(bytes int) {
 	}
 }
 
-// reclaimRings lets entries go when the rings of all spaces exceed their
-// budget: from the largest ones, down to one level, so that a space which holds
-// little loses nothing to others that hold much. Members that still need them
-// read the journal. An eighth of the budget is freed at a time, so that looking
-// at all spaces is rare.
+// reclaimRings evicts entries when the rings of all spaces exceed their budget.
+// It cuts the largest rings to one common level, so that a small ring loses
+// nothing to large ones. Members that still need the entries read the journal. It
+// frees an eighth of the budget at a time, so that scanning all spaces is rare.
 func (h *Hub) reclaimRings() {
 	b := &h.rings
 	if b.used.Load() <= b.max || !b.reclaiming.TryLock() {
@@ -44,8 +43,8 @@ func (h *Hub) reclaimRings() {
 	}
 }
 
-// levelFor returns the level to which the sizes above it have to be cut for
-// their sum not to exceed total.
+// levelFor returns the level at which to cut the sizes so that their sum does not
+// exceed total.
 func levelFor(sizes []int, total int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

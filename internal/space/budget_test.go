@@ -29,8 +29,8 @@ func TestLevelFor(t *testing.T) {
 	})
 }
 
-// Many busy spaces together keep to the budget, and a quiet one keeps what it
-// has.
+// Many busy spaces together stay within the budget, and a quiet one keeps its
+// entries.
 func TestRings_TotalIsBounded(t *testing.T) {
 	const total = 4 << 20
 	log := memory.New(memory.Options{})

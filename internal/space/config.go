@@ -12,34 +12,34 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Config is what an operator has said about one space.
+// Config is the configuration of one space.
 type Config struct {
 	Name string
-	// Pattern is the name that the operator has configured, which may be a glob
-	// that Name matches; "": Name itself.
+	// Pattern is the configured name, which may be a glob that Name matches; "":
+	// Name itself.
 	Pattern string
-	Dialect protocol.Dialect // of connections that name none
-	// Everyone lets everybody see what is addressed to others; then `to` only
-	// says who should act.
+	Dialect protocol.Dialect // of connections that do not name one
+	// Everyone makes addressed envelopes visible to all participants; then `to`
+	// only names who should act.
 	Everyone bool
-	// DecideExplicitly: only the capability decide lets a participant settle a
-	// proposal; otherwise the right to make the proposed call does as well.
+	// DecideExplicitly requires the capability decide to settle a proposal;
+	// otherwise the right to make the proposed call is enough.
 	DecideExplicitly bool
-	// Participants are those that the configuration names.
+	// Participants are the configured participants.
 	Participants map[protocol.ParticipantID]ParticipantConfig
-	// Guests is what holds for participants with a token of the space's
-	// issuer; nil: there are none.
+	// Guests applies to participants with a token of the space's issuer; nil:
+	// there are none.
 	Guests *ParticipantConfig
-	// Invited is what holds for invited participants, besides what the
-	// invitation grants.
+	// Invited applies to invited participants, in addition to the grants of the
+	// invitation.
 	Invited ParticipantConfig
 
-	base func() *capability.Ledger // the rights before any state entry, made once
+	base func() *capability.Ledger // the rights before any state entry, computed once
 }
 
 // Shared returns the function that makes the configuration of each space of one
-// pattern. Nothing in them but the name is made for a space of its own, however
-// many participants are configured.
+// pattern. The configurations share everything but the name, so the cost of a
+// space does not depend on the number of configured participants.
 func (c *Config) Shared() func(name string) *Config {
 	c.base = sync.OnceValue(func() *capability.Ledger { return capability.NewLedger(rightsOf(c)) })
 	return func(name string) *Config {
@@ -56,16 +56,16 @@ func (c *Config) ledger() *capability.Ledger {
 	return capability.NewLedger(rightsOf(c))
 }
 
-// pattern is under which name the operator has configured the space.
+// pattern returns the name under which the space is configured.
 func (c *Config) pattern() string { return cmp.Or(c.Pattern, c.Name) }
 
-// ParticipantConfig is what an operator has said about a participant.
+// ParticipantConfig is the configuration of a participant.
 type ParticipantConfig struct {
 	Capabilities []*capability.Capability
-	// Limits are shown in the welcome; of them the space itself enforces
-	// connections, open contexts and context depth.
+	// Limits are shown in the welcome. The space itself enforces connections,
+	// open contexts and context depth.
 	Limits protocol.Limits
-	// NewLimiter makes the participant's buckets; on a reload it is given the
+	// NewLimiter makes the participant's buckets; on a reload it receives the
 	// ones in use. nil: no limits.
 	NewLimiter func(old Limiter) Limiter
 }
@@ -73,68 +73,68 @@ type ParticipantConfig struct {
 // Limiter holds the token buckets of one participant, for all its connections.
 // Its methods may be called concurrently.
 type Limiter interface {
-	// Envelope charges one envelope, whatever becomes of it.
+	// Envelope charges one envelope, admitted or not.
 	Envelope(now time.Time) *protocol.Error
 	// Join charges one connection that the participant opens.
 	Join(now time.Time) *protocol.Error
-	// Work refuses work for the participant beyond its share: inspections, and
-	// scans of the log.
+	// Work rejects work beyond the participant's share: inspections, and scans of
+	// the log.
 	Work(now time.Time) *protocol.Error
-	// Worked charges work that was done, in bytes that were looked at.
+	// Worked charges work that was done, in bytes scanned.
 	Worked(now time.Time, bytes int)
-	// Reserve charges the bytes and the buckets of the kind. What it returns
-	// gives them back; it is nil when there was nothing to charge.
+	// Reserve charges the bytes and the buckets of the kind. The reservation
+	// returns them; it is nil when nothing was charged.
 	Reserve(now time.Time, kind protocol.Kind, bytes int) (Reservation, *protocol.Error)
-	// Read charges a request that reads.
+	// Read charges a read request.
 	Read(now time.Time) *protocol.Error
-	// Refused charges bytes of refused envelopes, and returns how long the
-	// sender has to keep quiet; 0: it may go on.
+	// Refused charges bytes of rejected envelopes and returns how long the sender
+	// must pause; 0: not at all.
 	Refused(now time.Time, bytes int) time.Duration
 }
 
-// Reservation is what a Limiter has charged and can give back.
+// Reservation is a charge that can be returned.
 type Reservation interface {
-	// Cancel gives back everything.
+	// Cancel returns the whole charge.
 	Cancel(now time.Time)
-	// CancelKinds gives back the tokens of the kinds, not the bytes.
+	// CancelKinds returns the tokens of the kinds, not the bytes.
 	CancelKinds(now time.Time)
 }
 
-// Redactor puts payloads right before anything is durable. Its methods may be
-// called concurrently.
+// Redactor masks payloads before they become durable. Its methods may be called
+// concurrently.
 type Redactor interface {
-	// Applies reports whether payloads of the kind are looked at.
+	// Applies reports whether payloads of the kind are inspected.
 	Applies(kind protocol.Kind) bool
-	// Envelope returns a payload of the kind as it is to be kept, and with it the
-	// fields that the protocol does not know, an object or absent. An error
-	// refuses them. It may wait for other inspections to end.
+	// Envelope returns the masked form of a payload and of the fields that the
+	// protocol does not define, an object or absent. An error rejects the
+	// envelope. It may wait for other inspections to end.
 	Envelope(ctx context.Context, kind protocol.Kind, payload, extra protocol.Value) (Redaction, *protocol.Error)
 	// Stream returns a redactor of one stream.
 	Stream() StreamRedactor
 }
 
-// Redaction is what a Redactor has done to a payload. Of a payload that it
-// refuses, it is the work alone.
+// Redaction is the result of masking a payload. For a rejected payload only Work
+// is set.
 type Redaction struct {
-	Payload []byte   // as it is to be kept; nil: as it came
-	Extra   []byte   // the same of the fields beside it, without braces
-	Blocked []string // names of rules for which a text was taken out
-	Warned  []string // names of rules that are logged
-	Work    int      // bytes that were run over for it
+	Payload []byte   // the form to store; nil: unchanged
+	Extra   []byte   // the same for the unknown fields, without braces
+	Blocked []string // names of rules that removed text
+	Warned  []string // names of rules that only log
+	Work    int      // bytes scanned
 }
 
-// Peers carries what is live and not logged between the gateways of a cluster.
+// Peers carries live, unlogged data between the gateways of a cluster.
 type Peers interface {
 	// Publish sends a message to the other gateways, at most once.
 	Publish(space string, message []byte) error
-	// SetRoster says who is connected to this gateway.
+	// SetRoster reports the participants that are connected to this gateway.
 	SetRoster(space string, here []Connected)
-	// Remote returns who is connected to the other gateways.
+	// Remote returns the participants that are connected to the other gateways.
 	Remote(space string) []Connected
 }
 
-// Observer counts what happens. Its methods may be called concurrently and
-// must be quick.
+// Observer counts events. Its methods may be called concurrently and must be
+// quick.
 type Observer interface {
 	Admitted(kind protocol.Kind)
 	Refused(code protocol.Code)
@@ -145,19 +145,19 @@ type Observer interface {
 	Connections(delta int)
 }
 
-// Services are what a space needs of the rest of the gateway.
+// Services are the dependencies of spaces on the rest of the gateway.
 type Services struct {
 	Journal  journal.Journal
 	Validate func(kind protocol.Kind, payload protocol.Value) *protocol.Error
 	Safety   Redactor         // nil: nothing is masked
-	Peers    Peers            // nil: a gateway of its own
+	Peers    Peers            // nil: a single gateway
 	Observer Observer         // nil: nothing is counted
 	Clock    func() time.Time // nil: time.Now
 	NewID    func() protocol.ID
 	NewToken func() (token string, hash [32]byte) // for invitations
-	Logger   *slog.Logger                         // nil: silence
+	Logger   *slog.Logger                         // nil: discards
 
-	// RingEntries and RingBytes bound what a space keeps in memory; 0: 4096
+	// RingEntries and RingBytes bound the memory of a space's ring; 0: 4096
 	// entries, 8 MiB.
 	RingEntries int
 	RingBytes   int

@@ -10,11 +10,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ContextState is how far a context has come.
+// ContextState is the state of a context.
 type ContextState string
 
-// The states of a context. One whose opener has gone without closing it is
-// abandoned.
+// The states of a context. It is abandoned when its opener has disconnected
+// without closing it.
 const (
 	ContextReasoning ContextState = "reasoning"
 	ContextConcluded ContextState = "concluded"
@@ -29,33 +29,33 @@ type Context struct {
 	State   ContextState           `json:"state"`
 	Started wireTime               `json:"started"`
 	Ended   *wireTime              `json:"ended,omitempty"`
-	// Elapsed is in seconds: to the end, or to now.
+	// Elapsed is in seconds, up to the end of the context or to now.
 	Elapsed float64 `json:"elapsed"`
-	// Implicit: nobody opened it; the opener is who wrote into it first.
+	// Implicit: no envelope opened it; the opener is its first writer.
 	Implicit bool          `json:"implicit,omitempty"`
-	Answers  []protocol.ID `json:"answers,omitempty"` // what its start correlates to
+	Answers  []protocol.ID `json:"answers,omitempty"` // the correlation of its start
 	Message  string        `json:"message,omitempty"` // of its start
 	Counts   ContextCounts `json:"counts"`
 	Seq      protocol.Seq  `json:"seq"` // of its first envelope
 	Children []*Context    `json:"children"`
 
-	start *Entry // decides who may know of it
-	// addressed are the figures of envelopes with a to. They are part of
-	// Counts for those who see them all: everybody in a space with visibility
-	// everyone, and otherwise in a context whose start is addressed too.
+	start *Entry // decides who may see the context
+	// addressed counts the envelopes with addressees. They are part of Counts
+	// only for viewers that see all of them: every participant in a space with
+	// visibility everyone; otherwise only in a context whose start is addressed
+	// too.
 	addressed ContextCounts
 }
 
-// wireTime is written as a ts is.
+// wireTime is encoded like a ts.
 type wireTime struct{ time.Time }
 
-// MarshalJSON writes the time with all its microseconds.
+// MarshalJSON encodes the time with microseconds.
 func (t wireTime) MarshalJSON() ([]byte, error) {
 	return t.UTC().AppendFormat(nil, `"`+protocol.TimeFormat+`"`), nil
 }
 
-// ContextCounts says how much was said inside a context, itself and not those
-// below it.
+// ContextCounts counts the envelopes of a context, without nested contexts.
 type ContextCounts struct {
 	Envelopes int `json:"envelopes"`
 	Steps     int `json:"steps"`
@@ -64,19 +64,18 @@ type ContextCounts struct {
 	Errors    int `json:"errors"`
 }
 
-// maxContexts is how many contexts of a space are held in memory; of more, the
-// oldest closed ones are found in the log alone.
+// maxContexts bounds the contexts of a space in memory. Beyond it, the oldest
+// closed ones are only in the log.
 const maxContexts = 4096
 
-// contexts is the tree of a space's contexts, folded from the log as it goes
-// by.
+// contexts is the tree of a space's contexts, folded from the log.
 type contexts struct {
 	mu     sync.Mutex
 	byPath map[protocol.ContextPath]*Context
 	byLast map[string]protocol.ContextPath // by the last segment: the id of the start
 	order  []protocol.ContextPath          // by first appearance
 	open   map[protocol.ParticipantID]int
-	nested map[string]int // how many contexts lie below an outermost one
+	nested map[string]int // number of contexts below an outermost one
 }
 
 func newContexts() *contexts {
@@ -109,7 +108,7 @@ func (t *contexts) apply(e *journal.Entry) {
 		c.Implicit = true
 	}
 	if c.Implicit && c.start.isAddressed() && !isAddressed(env, e.Audience) {
-		c.start = visibilityEntry(e) // without a start, the first broadcast decides who knows of it
+		c.start = visibilityEntry(e) // without a start, the first broadcast decides the visibility
 	}
 	if isAddressed(env, e.Audience) {
 		c.addressed.add(env)
@@ -121,8 +120,8 @@ func (t *contexts) apply(e *journal.Entry) {
 	}
 }
 
-// openContext notes a reasoning.start; something may have been said in the context
-// before its start was.
+// openContext applies a reasoning.start. The context may already have envelopes
+// from before its start.
 func (t *contexts) openContext(path protocol.ContextPath, e *journal.Entry) {
 	c := t.byPath[path]
 	if c == nil {
@@ -164,7 +163,7 @@ func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
 	return c
 }
 
-// evict forgets the oldest context that is closed, or simply the oldest.
+// evict drops the oldest closed context, or the oldest if none is closed.
 func (t *contexts) evict() {
 	at := slices.IndexFunc(t.order, func(p protocol.ContextPath) bool { return t.byPath[p].State != ContextReasoning })
 	at = max(at, 0)
@@ -193,8 +192,9 @@ func (t *contexts) closed(c *Context) {
 	}
 }
 
-// closeContext closes a context, and those below it that its opener left open: a client
-// that names its contexts itself opens one with its start that it never uses.
+// closeContext closes a context and the nested ones that its opener left open. A
+// client that names its contexts itself opens, by its start, a context that it
+// never uses.
 func (t *contexts) closeContext(c *Context, e *protocol.Envelope) {
 	if c.State == ContextReasoning {
 		t.closeOne(c, e)
@@ -223,9 +223,9 @@ func (t *contexts) closeOne(c *Context, e *protocol.Envelope) {
 	t.closed(c)
 }
 
-// named returns the opener of the context with a name, and the thread of the
-// envelope that opened it. An outermost context comes before nested ones, the
-// youngest of those before others.
+// named returns the opener of the context with a name and the thread of the
+// envelope that opened it. An outermost context has precedence over nested ones,
+// and the newest nested one over older ones.
 func (t *contexts) named(name protocol.ID) (opener protocol.ParticipantID, thread []protocol.ParticipantID, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -239,7 +239,7 @@ func (t *contexts) named(name protocol.ID) (opener protocol.ParticipantID, threa
 	return c.Opener, c.start.thread, true
 }
 
-// cancelByCorrelation takes a cancel from outside, which names the context by
+// cancelByCorrelation applies a cancel from outside, which names the context by
 // the id of its start.
 func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
 	if e.Kind != protocol.KindReasoningCancel {
@@ -274,7 +274,7 @@ func (n ContextCounts) plus(m ContextCounts) ContextCounts {
 	}
 }
 
-// textOf returns what an envelope's payload says in words.
+// textOf returns the text of an envelope's payload.
 func textOf(e *protocol.Envelope) string {
 	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -288,7 +288,7 @@ func textOf(e *protocol.Envelope) string {
 	return ""
 }
 
-// maxMessage bounds what is kept of a start's message, in bytes.
+// maxMessage bounds the stored part of a start's message, in bytes.
 const maxMessage = 2 << 10
 
 func cut(s string, n int) string {
@@ -305,7 +305,7 @@ func (t *contexts) openOf(id protocol.ParticipantID) int {
 	return t.open[id]
 }
 
-// Contexts returns the tree below prefix ("" is all of it) as far as the
+// Contexts returns the tree below prefix ("": the whole tree) as far as the
 // participant may see it, oldest first.
 func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
 	sight, now := s.VisibilityOf(who), s.now()

@@ -8,7 +8,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// openContexts are the contexts of a tree that are not closed.
+// openContexts returns the contexts of a tree that are not closed.
 func openContexts(tree []*space.Context) (open []protocol.ContextPath) {
 	for _, c := range tree {
 		if c.State != space.ContextConcluded && c.State != space.ContextCancelled {
@@ -19,7 +19,7 @@ func openContexts(tree []*space.Context) (open []protocol.ContextPath) {
 	return open
 }
 
-func TestContexts_ClosedWithTheOneAround(t *testing.T) {
+func TestContexts_ClosedWithOuter(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		frames [][2]string // sender, frame
@@ -60,7 +60,7 @@ func TestContexts_ClosedWithTheOneAround(t *testing.T) {
 }
 
 // TestContexts_LeftOpenCostNoLimit: contexts that were opened by a start inside
-// its own context do not count once that is concluded.
+// its own context no longer count after that context is concluded.
 func TestContexts_LeftOpenCostNoLimit(t *testing.T) {
 	cfg := rights{"agent": {"*"}}.config(t)
 	agent := cfg.Participants["agent"]
@@ -73,8 +73,8 @@ func TestContexts_LeftOpenCostNoLimit(t *testing.T) {
 	}
 }
 
-// TestCorrelate_NameOfContext: the opener of a context sees what correlates to its
-// name, and no one else does by that.
+// TestCorrelate_NameOfContext: the opener of a context, and no other participant,
+// sees envelopes that correlate to its name.
 func TestCorrelate_NameOfContext(t *testing.T) {
 	answer := `{"id": "w", "to": ["bob"], "kind": "chat", "correlationId": "reason-900", "payload": {"message": "no"}}`
 	start := `{"id": "s", "kind": "reasoning.start", "context": "reason-900", "correlationId": "q"}`
@@ -124,7 +124,7 @@ func TestCorrelate_NameOfContext(t *testing.T) {
 }
 
 // TestCorrelate_NameDecidesNothing: a request that correlates to the name of a
-// context whose first envelope is a proposal does not fulfill that.
+// context whose first envelope is a proposal does not fulfill the proposal.
 func TestCorrelate_NameDecidesNothing(t *testing.T) {
 	r := open(t, rights{"alice": {"*"}, "agent": {"*"}, "tools": {"*"}}, nil)
 	call := `"payload": {"method": "tools/call", "params": {"name": "delete"}}`

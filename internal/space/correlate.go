@@ -12,13 +12,13 @@ import (
 
 // parent is an envelope that another one correlates to.
 type parent struct {
-	envelope *protocol.Envelope // shared: read-only; without Seq while it waits to be appended
+	envelope *protocol.Envelope // shared: read-only; without Seq while it is pending
 	thread   []protocol.ParticipantID
 	spelling spelling
 }
 
-// parents finds the envelopes that e correlates to, each once. Unknown ids are
-// left out, unless they are names of contexts.
+// parents finds the envelopes that e correlates to, each once. It skips unknown
+// ids, unless they are names of contexts.
 func (p *publishBatch) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
 	var found []*parent
 	for i, id := range e.Correlation.IDs {
@@ -41,9 +41,9 @@ func (p *publishBatch) parents(ctx context.Context, e *protocol.Envelope) ([]*pa
 	return found, nil
 }
 
-// namedContext finds the context with a name, among those of the space and of the
-// envelopes that wait. Of the envelope that opened it, it returns only the sender
-// and the thread: a name widens who sees an envelope, and decides nothing.
+// namedContext finds the context with a name, in the space and in the pending
+// envelopes. It returns only the sender and the thread of the envelope that
+// opened it: a name extends the audience and decides nothing.
 func (p *publishBatch) namedContext(name protocol.ID) (parent, bool) {
 	if opener, thread, ok := p.space.contexts.named(name); ok {
 		return parent{envelope: &protocol.Envelope{From: opener}, thread: thread}, true
@@ -57,7 +57,7 @@ func (p *publishBatch) namedContext(name protocol.ID) (parent, bool) {
 	return parent{}, false
 }
 
-// threadOf names the senders of the parents and of their own threads.
+// threadOf returns the senders of the parents and of their threads.
 func threadOf(parents []*parent) []protocol.ParticipantID {
 	var thread []protocol.ParticipantID
 	add := func(id protocol.ParticipantID) {
@@ -74,14 +74,14 @@ func threadOf(parents []*parent) []protocol.ParticipantID {
 	return thread
 }
 
-// allParticipants in a thread makes an addressed envelope visible to all participants. It
-// is no valid participant id.
+// allParticipants in a thread makes an addressed envelope visible to all
+// participants. It is not a valid participant id.
 const allParticipants protocol.ParticipantID = "*"
 
 // recordsOwnCall reports whether e is a request that its sender addresses to
-// itself alone, explained by a thought of its own that is not addressed. Such a
-// request records a call for the space; the recipient only keeps other tool hosts
-// from executing it.
+// itself alone and explains by its own thought without addressees. Such a request
+// records a call for the space; its recipient only keeps other tool hosts from
+// executing it.
 func recordsOwnCall(e *protocol.Envelope, parents []*parent) bool {
 	if e.Kind != protocol.KindMCPRequest || len(e.To) != 1 || e.To[0] != e.From {
 		return false
@@ -91,8 +91,8 @@ func recordsOwnCall(e *protocol.Envelope, parents []*parent) bool {
 	})
 }
 
-// parent finds an envelope by its id: among those that wait, in the ring, in
-// the journal, and again once this gateway has caught up with the others.
+// parent finds an envelope by its id: in the pending ones, in the ring, in the
+// journal, and again after this gateway has caught up with the others.
 func (p *publishBatch) parent(ctx context.Context, id protocol.ID) (parent, error) {
 	for _, c := range p.waiting {
 		if c.draft.Envelope.ID == id {
@@ -109,7 +109,7 @@ func (p *publishBatch) parent(ctx context.Context, id protocol.ID) (parent, erro
 	return p.space.find(ctx, id)
 }
 
-// find finds an admitted envelope by its id. Err: ErrNotFound, ErrUnavailable.
+// find finds an admitted envelope by its id. Errors: ErrNotFound, ErrUnavailable.
 func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
 	if e := s.ring.lookup(id); e != nil {
 		return parent{e.Envelope, e.thread, readSpelling(e.note)}, nil
@@ -121,8 +121,8 @@ func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
 	return parent{&e.Envelope, e.Audience, readSpelling(e.Private)}, nil
 }
 
-// catchUp returns when this gateway has applied everything that was durable
-// when the publication began, at any gateway.
+// catchUp waits until this gateway has applied everything that was durable, at
+// any gateway, when the batch began.
 func (p *publishBatch) catchUp(ctx context.Context) error {
 	if p.caughtUp {
 		return nil
@@ -134,9 +134,9 @@ func (p *publishBatch) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// current runs a check of the space's state. A refusal may rest on a state that
-// lacks what another gateway has acknowledged already, such as a grant: then the
-// check is run again once this gateway has caught up.
+// current runs a check of the space's state. A rejection may be due to a state
+// that lacks an entry which another gateway has acknowledged already, such as a
+// grant. Then the check runs again after this gateway has caught up.
 func (p *publishBatch) current(ctx context.Context, check func() *protocol.Error) *protocol.Error {
 	err := check()
 	if err == nil || p.caughtUp || err.Code == protocol.CodeUnavailable || err.Code == protocol.CodeRateLimited {

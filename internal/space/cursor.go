@@ -10,28 +10,29 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ErrRetired: the space was closed on this gateway because it was not used, or
-// because its log was replaced. Ask the hub for the space again.
+// ErrRetired: the space was closed on this gateway because it was idle, or
+// because its log was replaced. Get the space from the hub again.
 var ErrRetired = errors.New("the space was closed on this gateway")
 
 func errRetired() *protocol.Error {
 	return unavailable("The space was just closed on this gateway and will be opened again; try again.")
 }
 
-// Cursor reads the whole of a space's log in order, from a place on, and then
-// what becomes durable: for parts of the gateway that keep something up to date
-// with the log. It sees what is addressed to others too. A space with a cursor
-// is still closed when nobody else uses it.
+// Cursor reads a space's log in order from a position and then follows new
+// durable entries, for parts of the gateway that maintain derived data. It also
+// reads entries that are addressed to others. A cursor does not keep an idle
+// space open.
 //
 // One goroutine may use a cursor.
 type Cursor struct {
 	space  *Space
-	seq    protocol.Seq // everything up to here has been read
+	seq    protocol.Seq // everything up to here was read
 	wakeup chan struct{}
 	batch  []*Entry
 }
 
-// Follow returns a cursor that stands behind an entry. Close must be called.
+// Follow returns a cursor that is positioned after an entry. Close must be
+// called.
 func (s *Space) Follow(after protocol.Seq) *Cursor {
 	c := &Cursor{space: s, seq: after, wakeup: make(chan struct{}, 1), batch: make([]*Entry, 0, deliveryEntries)}
 	s.cursors.add(c)
@@ -45,10 +46,10 @@ func (c *Cursor) Close() {
 
 func (s *Space) following() []*Cursor { return s.cursors.all() }
 
-// Next returns the entries that come next, hidden ones left out, and the Seq up
-// to which the log has been read with them. It waits until there are some, or
-// until ctx ends. The entries are shared, read-only, and the slice is good until
-// the next call. Errors: ErrRetired, the log's, ctx's.
+// Next returns the next entries, without hidden ones, and the Seq up to which the
+// log was read. It waits for new entries, or until ctx ends. The entries are
+// shared, read-only, and the slice is valid until the next call. Errors:
+// ErrRetired, the log's, ctx's.
 func (c *Cursor) Next(ctx context.Context) ([]*Entry, protocol.Seq, error) {
 	for {
 		before := c.seq
@@ -69,7 +70,7 @@ func (c *Cursor) Next(ctx context.Context) ([]*Entry, protocol.Seq, error) {
 	}
 }
 
-// read takes one batch from the ring or, where that has moved on, from the
+// read reads one batch from the ring or, if the ring has evicted it, from the
 // journal.
 func (c *Cursor) read(ctx context.Context) error {
 	c.batch = c.batch[:0]
@@ -97,7 +98,7 @@ func (c *Cursor) readJournal(ctx context.Context) error {
 			break
 		}
 	}
-	if len(c.batch) == 0 { // nothing is left of what the ring let go
+	if len(c.batch) == 0 { // the log no longer has the evicted entries
 		c.seq = max(c.seq, upTo)
 		return ctx.Err()
 	}
@@ -105,7 +106,7 @@ func (c *Cursor) readJournal(ctx context.Context) error {
 	return nil
 }
 
-// take leaves of entries what the log keeps and what is not hidden.
+// take keeps the durable, visible part of entries and advances the cursor.
 func (c *Cursor) take(entries []*Entry) {
 	c.batch = entries[:0]
 	for _, e := range entries {
@@ -119,7 +120,7 @@ func (c *Cursor) take(entries []*Entry) {
 	}
 }
 
-// wake tells the cursor that there may be more.
+// wake notifies the cursor of new entries.
 func (c *Cursor) wake() {
 	select {
 	case c.wakeup <- struct{}{}:
@@ -127,8 +128,8 @@ func (c *Cursor) wake() {
 	}
 }
 
-// Range yields the entries with first <= Seq <= last that are still kept, in
-// order, hidden ones left out; at most one error, at the end.
+// Range yields the stored entries with first <= Seq <= last in order, without
+// hidden ones, and at most one error, at the end.
 func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		q := journal.Query{After: max(first, 1) - 1, Before: last + 1}
@@ -144,34 +145,34 @@ func (s *Space) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[*
 	}
 }
 
-// Thread names the senders of what the entry correlates to, directly or through
-// one another. Shared: read-only.
+// Thread returns the audience: the senders of the envelopes that the entry
+// correlates to, directly or through one another. Shared: read-only.
 func (e *Entry) Thread() []protocol.ParticipantID { return e.thread }
 
-// Viewer is who reads a space.
+// Viewer is a participant that reads a space.
 type Viewer struct {
 	ID protocol.ParticipantID
-	// VisibleAfter is the position of the invitation by which the viewer is the
-	// participant: of the envelopes up to there it sees only those without
+	// VisibleAfter is the position of the invitation that gave the viewer this
+	// identity. Of the envelopes up to it, the viewer sees only the ones without
 	// addressees. 0 for viewers with a token of the configuration or the issuer.
 	VisibleAfter protocol.Seq
 }
 
-// Visibility is what a viewer may see at one moment.
+// Visibility decides which envelopes a viewer may see at one moment.
 type Visibility struct {
 	Viewer
 	everyone bool
 	observes bool
 }
 
-// VisibilityOf returns what a viewer may see now, by its rights and the
-// configuration.
+// VisibilityOf returns the current visibility of a viewer, from its rights and
+// the configuration.
 func (s *Space) VisibilityOf(who Viewer) Visibility {
 	return s.state.Load().visibility(who, s.now())
 }
 
-// Allows reports whether section 1 lets the viewer see an envelope of the log that
-// is not hidden; thread is [Entry.Thread].
+// Allows reports whether section 1 lets the viewer see an envelope of the log
+// that is not hidden; thread is [Entry.Thread].
 func (v Visibility) Allows(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
 	if !isAddressed(e, thread) || v.everyone || v.observes {
 		return true

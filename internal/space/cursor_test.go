@@ -34,9 +34,9 @@ func next(t *testing.T, c *space.Cursor, upTo protocol.Seq) []protocol.ID {
 	}
 }
 
-// A cursor reads everything from its place on, through the journal where the
-// ring has moved on, and then goes on with what comes; what is hidden and what
-// is not durable it leaves out.
+// A cursor reads everything from its position on, through the journal after the
+// ring has evicted entries, and then follows new ones; it skips hidden and live
+// entries.
 func TestCursor(t *testing.T) {
 	r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, func(s *space.Services) { s.RingEntries = 8 })
 	var want []protocol.ID
@@ -71,9 +71,8 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// A cursor ends with its context, and when its space is closed because nobody
-// else uses it.
-func TestCursorEnds(t *testing.T) {
+// A cursor ends with its context, and when its idle space is closed.
+func TestCursor_End(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := open(t, rights{"alice": {"*"}}, nil)
 		ctx, stop := context.WithCancel(t.Context())
@@ -101,8 +100,9 @@ func TestCursorEnds(t *testing.T) {
 	})
 }
 
-// What Range yields and Sight says is what section 1 lets a participant see.
-func TestRangeAndSight(t *testing.T) {
+// The entries of Range that Visibility allows are the ones that section 1 lets a
+// participant see.
+func TestSpace_RangeAndVisibility(t *testing.T) {
 	r := open(t, rights{"alice": {"*"}, "bob": {"*"}, "carol": {"chat"}, "watcher": {"observe"}}, nil)
 	r.must("alice", chat("open"))
 	first := r.must("alice", `{"id": "ask", "to": ["bob"], "kind": "mcp.request", "payload": {"method": "ping"}}`)
@@ -124,8 +124,8 @@ func TestRangeAndSight(t *testing.T) {
 	}
 }
 
-// A writer that has more to say than what its member finds is woken by a nudge.
-func TestNudge(t *testing.T) {
+// A writer with frames of its own is woken by Notify.
+func TestMember_Notify(t *testing.T) {
 	r := open(t, rights{"alice": {"*"}}, nil)
 	m, refused := r.Join(t.Context(), space.JoinOptions{ID: "alice", Observe: true, Filter: protocol.Filter{Kinds: []string{"x.never"}}})
 	if refused != nil {

@@ -24,9 +24,9 @@ func proposalsAmong(parents []*parent) []*parent {
 	return list
 }
 
-// checkDecision holds an envelope that fulfills, rejects or withdraws a proposal
-// against the proposal and against the sender's right to decide. That it is the
-// first decision is up to the journal.
+// checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
+// against the proposal and the sender's right to decide. The journal ensures that
+// it is the first decision.
 func (p *publishBatch) checkDecision(st *State, c *pendingEnvelope) *protocol.Error {
 	e := &c.draft.Envelope
 	if e.Kind == protocol.KindMCPWithdraw {
@@ -63,7 +63,7 @@ func (p *publishBatch) checkDecision(st *State, c *pendingEnvelope) *protocol.Er
 	return p.notDecider(st, e)
 }
 
-// checkProposer lets a proposal be withdrawn by its proposer alone.
+// checkProposer lets only the proposer withdraw a proposal.
 func checkProposer(e *protocol.Envelope, proposals []*parent) *protocol.Error {
 	for _, id := range e.Correlation.IDs {
 		if !slices.ContainsFunc(proposals, func(x *parent) bool { return x.envelope.ID == id && x.envelope.From == e.From }) {
@@ -73,9 +73,9 @@ func checkProposer(e *protocol.Envelope, proposals []*parent) *protocol.Error {
 	return nil
 }
 
-// grantsDecision reports whether the capability decide allows an envelope that
-// no other capability does: a rejection, or a request that makes the proposed
-// call as it is.
+// grantsDecision reports whether the capability decide allows an envelope that no
+// other capability allows: a rejection, or a request that makes the proposed call
+// unchanged.
 func (p *publishBatch) grantsDecision(rights capability.Rights, c *pendingEnvelope) bool {
 	e := &c.in.Envelope
 	if len(c.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || c.in.Payload.Get("edited").Bool() {
@@ -90,8 +90,8 @@ func mayDecide(rights capability.Rights, x *protocol.Envelope, proposed protocol
 	return rights.Decide(&capability.Request{Kind: capability.Decide, Payload: proposed, To: x.To, Context: x.Context}).Allowed
 }
 
-// mayCall reports whether a participant could make the proposed call itself, at
-// the participant to which its decision sends the call.
+// mayCall reports whether a participant could itself send the proposed call to
+// the participant to which its decision sends it.
 func mayCall(rights capability.Rights, x *protocol.Envelope, proposed protocol.Value, decision *protocol.Envelope) bool {
 	to := decision.To
 	if decision.Kind == protocol.KindMCPReject {

@@ -7,9 +7,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// deliver takes what has become durable: it folds what changes the state, puts
-// the rest into the ring and wakes the members. The journal calls it, in order
-// of Seq.
+// deliver processes entries that have become durable: it folds state entries,
+// puts all entries into the ring and wakes the members. The journal calls it, in
+// order of Seq.
 func (s *Space) deliver(entries []*journal.Entry) {
 	s.deliverMu.Lock()
 	defer s.deliverMu.Unlock()
@@ -20,15 +20,15 @@ func (s *Space) deliver(entries []*journal.Entry) {
 	s.put(entries)
 }
 
-// maxPending and maxPendingBytes, of payloads, bound what is kept of the entries
-// that become durable while a space is being opened.
+// maxPending and maxPendingBytes, of payloads, bound the entries that are
+// buffered while a space is being opened.
 const (
 	maxPending      = 1024
 	maxPendingBytes = 4 << 20
 )
 
-// keepPending keeps entries until the space is open. When they are too many,
-// none is kept: the log has them.
+// keepPending buffers entries until the space is open. Beyond the bounds it drops
+// all of them; they are read from the log later.
 func (s *Space) keepPending(entries []*journal.Entry) {
 	for _, e := range entries {
 		s.pendingBytes += len(e.Envelope.Payload)
@@ -41,14 +41,14 @@ func (s *Space) keepPending(entries []*journal.Entry) {
 	s.pending = append(s.pending, entries...)
 }
 
-// startDelivery ends the opening: the pending entries are put after those that
-// were read. While some of them were dropped, it returns false, and the log has
-// to be read on.
+// startDelivery ends the opening: it puts the pending entries after the ones that
+// were read. If pending entries were dropped, it returns false and the caller
+// must read more of the log.
 func (s *Space) startDelivery() bool {
 	s.deliverMu.Lock()
 	defer s.deliverMu.Unlock()
 	if s.Head() < s.dropped && !s.retired.Load() {
-		// The first of these may have been read, too; put leaves them out.
+		// Some of the pending entries may have been read too; put skips them.
 		return false
 	}
 	s.loading = false
@@ -57,10 +57,10 @@ func (s *Space) startDelivery() bool {
 	return true
 }
 
-// readBatch is how many entries are put at once when the log is read on.
+// readBatch is how many entries readOn puts at once.
 const readBatch = 256
 
-// readOn puts what the log has after the head.
+// readOn puts the entries of the log after the head.
 func (s *Space) readOn(ctx context.Context) error {
 	batch := make([]*journal.Entry, 0, readBatch)
 	put := func() {
@@ -103,7 +103,7 @@ func (s *Space) put(entries []*journal.Entry) {
 	}
 	s.ring.put(out)
 	s.announceInvited(out)
-	s.closeRemoved(before, s.state.Load()) // behind what they still get
+	s.closeRemoved(before, s.state.Load()) // after the entries that they still receive
 	s.wakeAll()
 }
 
@@ -116,7 +116,7 @@ func (s *Space) wakeAll() {
 	}
 }
 
-// fold brings the state up to a state entry, and tells those whose rights have
+// fold applies a state entry to the state and notifies members whose rights have
 // changed.
 func (s *Space) fold(e *journal.Entry) {
 	before := s.state.Load()
@@ -134,21 +134,21 @@ func (s *Space) fold(e *journal.Entry) {
 	}
 }
 
-// recipientOf returns whom a grant is for, who gets a fresh welcome even when
-// it gives nothing new (section 2); "" for anything else.
+// recipientOf returns the recipient of a grant, which receives a new welcome even
+// if the grant adds nothing (section 2); "" for any other kind.
 func recipientOf(e *protocol.Envelope) protocol.ParticipantID {
 	if e.Kind != protocol.KindCapabilityGrant {
 		return ""
 	}
 	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
 	if err != nil {
-		return "" // the fold has said so
+		return "" // reported by the fold
 	}
 	return participantIn(doc.Root(), "recipient")
 }
 
-// closeRemoved ends the connections of participants that were kicked, and those
-// by the token of an invitation that a later one has replaced.
+// closeRemoved closes the connections of participants that were kicked, and
+// connections by an invitation token that a later invitation replaced.
 func (s *Space) closeRemoved(before, after *State) {
 	if before == after {
 		return
@@ -163,8 +163,8 @@ func (s *Space) closeRemoved(before, after *State) {
 	}
 }
 
-// refreshRights sends a fresh welcome to the members whose capabilities have
-// changed, and to those of the recipient.
+// refreshRights sends a new welcome to the recipient's members and to members
+// whose capabilities have changed.
 func (s *Space) refreshRights(before, after *State, recipient protocol.ParticipantID) {
 	now := s.now()
 	for _, m := range s.members() {
@@ -175,9 +175,9 @@ func (s *Space) refreshRights(before, after *State, recipient protocol.Participa
 	}
 }
 
-// refreshVisibility notes what the member may see now. Several that change the state
-// may call it at the same time: the last one to store has looked at the state
-// that the last one has made.
+// refreshVisibility stores the member's current visibility. Concurrent changes of
+// the state may call it at the same time; the last one to store has read the
+// latest state.
 func (m *Member) refreshVisibility() {
 	for {
 		st := m.space.state.Load()

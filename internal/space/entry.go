@@ -10,24 +10,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Entry is an envelope on its way out: what all members of a space share. It
-// is encoded once for each dialect, when first needed.
+// Entry is an envelope encoded for delivery and shared by all members of a space.
+// It is encoded once for each dialect, on first use.
 type Entry struct {
 	// Envelope is shared: read-only.
 	Envelope *protocol.Envelope
 
-	thread []protocol.ParticipantID // senders of what it correlates to
-	except protocol.ParticipantID   // who does not get it (presence, of oneself)
-	hidden bool                     // only gateways see it
-	// targeted: only its addressees and observers see it, whatever the space's
+	thread []protocol.ParticipantID // senders of the envelopes that it correlates to
+	except protocol.ParticipantID   // excluded recipient (presence: the participant itself)
+	hidden bool                     // for gateways only
+	// targeted: visible only to its addressees and observers, regardless of the space's
 	// visibility.
 	targeted bool
-	note     []byte       // with the spelling of other dialects
-	after    protocol.Seq // of the last durable entry up to here
-	lives    uint64       // entries without a Seq before it in the ring
+	note     []byte       // holds the spelling for other dialects
+	after    protocol.Seq // Seq of the last durable entry up to here
+	lives    uint64       // number of entries without a Seq before it in the ring
 
-	// spelled is the payload in each dialect, where they differ by more than
-	// the name of a chat's text; nil: it is the Envelope's.
+	// spelled is the payload in each dialect, where they differ by more than the
+	// name of a chat's text; nil: the Envelope's.
 	spelled *[protocol.DialectCount]json.RawMessage
 
 	frames [protocol.DialectCount]atomic.Pointer[[]byte]
@@ -57,12 +57,12 @@ func (e *Entry) Frame(d protocol.Dialect) []byte {
 		sp.apply(&spelled)
 	}
 	f := appendFrame(nil, d, &spelled)
-	e.frames[d].Store(&f) // who makes it at the same time makes the same
+	e.frames[d].Store(&f) // concurrent calls store equal bytes
 	return f
 }
 
-// streamFrame returns stream data as the dialect has it, if that is not an
-// envelope.
+// streamFrame returns stream data in the dialect's raw form; nil if the dialect
+// sends it as an envelope.
 func (e *Entry) streamFrame(d protocol.Dialect) []byte {
 	if d != protocol.DialectMEW04 || e.Envelope.Kind != protocol.KindStreamData {
 		return nil
@@ -82,11 +82,11 @@ func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 // JSON returns the entry as JSON in the dialect. The bytes are shared.
 func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Content(e.Frame(d)) }
 
-// size is what the entry counts for in the ring, in bytes.
+// size is the cost of the entry in the ring, in bytes.
 func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Extra)) + 512 }
 
-// visibleTo reports whether section 1 lets a participant see the entry. The
-// answer is never kept: a reload changes it.
+// visibleTo reports whether section 1 lets a participant see the entry. Do not
+// cache the result: a reload changes it.
 func (e *Entry) visibleTo(v Visibility) bool {
 	if e.hidden || e.except == v.ID || e.targeted && !v.observes && !e.Envelope.AddressedTo(v.ID) {
 		return false
@@ -101,8 +101,8 @@ func isAddressed(e *protocol.Envelope, thread []protocol.ParticipantID) bool {
 	return len(e.To) > 0 && !slices.Contains(thread, allParticipants)
 }
 
-// encodeTogether makes the default frames of entries in one block of memory,
-// so that a writer who wants all of them writes one slice.
+// encodeTogether encodes the default frames of entries in one block of memory, so
+// that a writer can write all of them as one slice.
 func encodeTogether(entries []*Entry) {
 	var block []byte
 	ends := make([]int, len(entries))

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// few is a limiter that lets some envelopes pass, ever.
+// few is a limiter that admits a fixed number of envelopes.
 type few struct{ left atomic.Int64 }
 
 func (l *few) Envelope(time.Time) *protocol.Error {
@@ -39,7 +39,7 @@ func (*few) Read(time.Time) *protocol.Error { return nil }
 
 func (*few) Refused(time.Time, int) time.Duration { return 0 }
 
-// globHub is a hub whose spaces are all made by the glob team-*.
+// globHub returns a hub whose spaces all match the glob team-*.
 func globHub(t *testing.T, participants map[protocol.ParticipantID]space.ParticipantConfig, change func(*space.Services)) *space.Hub {
 	t.Helper()
 	shared := (&space.Config{Pattern: "team-*", Participants: participants}).Shared()
@@ -122,7 +122,8 @@ func TestSpaceFor_NewSpacesAreBounded(t *testing.T) {
 	}
 }
 
-// A space costs the same however many participants its pattern configures.
+// The cost of a space does not depend on the number of participants that its
+// pattern configures.
 func TestSharedConfig_NothingForEachParticipant(t *testing.T) {
 	participants := make(map[protocol.ParticipantID]space.ParticipantConfig)
 	for i := range 3001 {

@@ -21,9 +21,8 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Three grants of 64 long globs, passed on 16 times, cost the space little:
-// when they are made, when the configuration is read again and when the space
-// is opened again.
+// Three grants of 64 long globs, delegated 16 times, are cheap: when they are
+// made, when the configuration is reloaded and when the space is opened again.
 func TestGrants_LongGlobsAreCheap(t *testing.T) {
 	who := rights{"alice": {"*"}, "bob": {"capability.grant"}}
 	for i := range 16 {

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// room is a space on a hub of its own, over a log in memory.
+// room is a space on its own hub, over a log in memory.
 type room struct {
 	*space.Space
 	t   testing.TB
@@ -51,7 +51,7 @@ func (r rights) config(t testing.TB) *space.Config {
 	return cfg
 }
 
-// open opens a room; change may replace services before.
+// open opens a room; change may replace services first.
 func open(t testing.TB, who rights, change func(*space.Services)) *room {
 	t.Helper()
 	return openWith(t, who.config(t), change)
@@ -74,7 +74,7 @@ func openWith(t testing.TB, cfg *space.Config, change func(*space.Services)) *ro
 
 var made atomic.Int64
 
-// ids makes ids that nobody else makes.
+// ids returns a generator of unique ids.
 func ids() func() protocol.ID {
 	return func() protocol.ID { return protocol.ID(fmt.Sprint("made-", made.Add(1))) }
 }
@@ -107,7 +107,7 @@ func attempts(frames []string) []space.Attempt {
 	return list
 }
 
-// must publishes a frame that has to be admitted.
+// must publishes a frame that must be admitted.
 func (r *room) must(who protocol.ParticipantID, f string) protocol.Seq {
 	r.t.Helper()
 	o := r.say(who, f)[0]
@@ -117,7 +117,7 @@ func (r *room) must(who protocol.ParticipantID, f string) protocol.Seq {
 	return o.Seq
 }
 
-// member is somebody who writes down what he gets.
+// member is a connection that records the frames that it receives.
 type member struct {
 	*space.Member
 	t      testing.TB
@@ -125,7 +125,7 @@ type member struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced with whatever comes
+	changed chan struct{} // closed and replaced on every frame
 	got     []*protocol.Envelope
 	own     []ownFrame // for this member alone
 	closing *space.Closing
@@ -187,7 +187,7 @@ func (m *member) read(ctx context.Context) {
 	}
 }
 
-// leave ends the connection, and waits.
+// leave ends the connection and waits for its end.
 func (m *member) leave() {
 	m.cancel()
 	<-m.done
@@ -197,7 +197,7 @@ const patience = 20 * time.Second
 
 var errLate = errors.New("it did not come in time")
 
-// await waits until what has come satisfies until, or the connection ends.
+// await waits until the received frames satisfy until, or the connection ends.
 func (m *member) await(until func() bool) error {
 	late := time.After(patience)
 	for {
@@ -230,7 +230,7 @@ func (m *member) gets(id protocol.ID) {
 	}
 }
 
-// find reports whether an envelope has come. Called with mu held.
+// find reports whether an envelope was received. Called with mu held.
 func (m *member) find(id protocol.ID) bool {
 	for _, e := range m.got {
 		if e.ID == id {
@@ -252,7 +252,7 @@ func (m *member) ids() []protocol.ID {
 	return list
 }
 
-// frames returns those that came for this member alone, by kind.
+// frames returns the control frames of a kind.
 func (m *member) frames(kind string) []ownFrame {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -296,7 +296,7 @@ func presenceOf(t testing.TB, e *protocol.Envelope) string {
 	return p.Event
 }
 
-// count returns how many entries a page has.
+// count returns the number of entries of a page.
 func count(t *testing.T, p *space.Page) (n int) {
 	t.Helper()
 	for _, refused := range p.Entries(t.Context()) {

@@ -13,11 +13,11 @@ import (
 const (
 	DefaultHistory = 100
 	MaxHistory     = 1000
-	// maxScan is how many entries are looked at for one page; a page that
-	// ends there may hold fewer than were asked for.
+	// maxScan bounds the entries scanned for one page; a page that reaches it may
+	// hold fewer entries than requested.
 	maxScan = 10_000
-	// scanWork is the work, in bytes, of an entry that is looked at and is not
-	// part of the page.
+	// scanWork is the work, in bytes, of a scanned entry that is not part of the
+	// page.
 	scanWork = 1 << 10
 	// maxHistoryBytes bounds the payloads of one page.
 	maxHistoryBytes = 16 << 20
@@ -25,18 +25,18 @@ const (
 
 // HistoryQuery selects a page of the log.
 type HistoryQuery struct {
-	Since     protocol.Seq // what came after
-	Log       string       // id of the log that Since and Before belong to; "": not known
-	Before    protocol.Seq // what came before; 0: no bound
+	Since     protocol.Seq // after this position
+	Log       string       // id of the log that Since and Before belong to; "": unknown
+	Before    protocol.Seq // before this position; 0: no bound
 	Context   protocol.ContextPath
-	Filter    protocol.Filter // applied without exception
+	Filter    protocol.Filter // applied to all envelopes
 	Limit     int             // 0: DefaultHistory
 	Backwards bool            // newest first
 }
 
-// Page is a part of the log, read entry by entry, so that it takes no more
-// memory than what the log reads at a time. Next is where the following page
-// begins: to be given as Since, or as Before when going backwards.
+// Page is a part of the log. It is read entry by entry, so its memory does not
+// exceed one read of the log. Next is the start of the following page: pass it as
+// Since, or as Before when going backwards.
 type Page struct {
 	Log     string // id of the log
 	Next    protocol.Seq
@@ -45,12 +45,12 @@ type Page struct {
 	space      *Space
 	visibility Visibility
 	matcher    *protocol.Matcher
-	limiter    Limiter // nil: what is looked at is not charged
+	limiter    Limiter // nil: scans are not charged
 	query      journal.Query
 	limit      int
 }
 
-// History begins a page of what a participant may see of the log.
+// History begins a page of the log as far as a participant may see it.
 func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page, *protocol.Error) {
 	matcher, refused := q.Filter.Compile()
 	if refused != nil {
@@ -80,8 +80,8 @@ func (s *Space) History(ctx context.Context, who Viewer, q HistoryQuery) (*Page,
 }
 
 // Entries yields the entries of the page, and at most one error, at the end.
-// After the last one Next and HasMore are final. It may be called again, which
-// reads the log again.
+// After the last one Next and HasMore are final. A second call reads the log
+// again.
 func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
 	return func(yield func(*Entry, *protocol.Error) bool) {
 		found, scanned, size := 0, 0, 0
@@ -115,15 +115,15 @@ func (p *Page) Entries(ctx context.Context) iter.Seq2[*Entry, *protocol.Error] {
 // Backwards reports whether the newest entry comes first.
 func (p *Page) Backwards() bool { return p.query.Backwards }
 
-// limiterOf returns the buckets of a participant; nil: it has none.
+// limiterOf returns the buckets of a participant; nil: no limits.
 func (s *Space) limiterOf(id protocol.ParticipantID) Limiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.participantLocked(id).limits()
 }
 
-// checkPosition refuses a position in another log. One beyond the head waits
-// until this gateway has caught up.
+// checkPosition rejects a position in another log. For a position beyond the head
+// it waits until this gateway has caught up.
 func (s *Space) checkPosition(ctx context.Context, q *HistoryQuery) *protocol.Error {
 	other := q.Log != "" && q.Log != s.logID
 	if !other && q.Since <= s.Head() {

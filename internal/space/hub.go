@@ -13,8 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Hub holds the spaces of this gateway. Spaces are opened when they are first
-// asked for.
+// Hub holds the spaces of this gateway. A space is opened on first use.
 type Hub struct {
 	services Services
 	draining atomic.Bool
@@ -24,18 +23,18 @@ type Hub struct {
 	buckets   bucketPool
 	creations creations
 	rings     ringBudget
-	// streamBytes are those that the texts of streams take.
+	// streamBytes is the size of the texts of streams in memory.
 	streamBytes atomic.Int64
 
 	mu     sync.Mutex
 	config func(name string) (*Config, bool)
-	// generation counts the configurations, so that a space which is opened
-	// during a reload notices.
+	// generation counts the configurations, so that a space that is opened during
+	// a reload detects it.
 	generation int
 }
 
-// NewHub makes a hub over the services. config resolves a space's name; it may
-// be replaced with Reload.
+// NewHub returns a hub over the services. config resolves a space's name; Reload
+// replaces it.
 func NewHub(services Services, config func(name string) (*Config, bool)) *Hub {
 	services.fill()
 	h := &Hub{services: services, config: config}
@@ -57,8 +56,8 @@ func (h *Hub) deliver(name string, entries []*journal.Entry) {
 	}
 }
 
-// lookup returns the space of this name, which may still be opening; nil: there
-// is none.
+// lookup returns the space of this name, which may still be opening; nil: not
+// found.
 func (h *Hub) lookup(name string) *Space {
 	s, _ := h.spaces.Load(name)
 	found, _ := s.(*Space)
@@ -68,8 +67,8 @@ func (h *Hub) lookup(name string) *Space {
 // ErrNoSpace: the configuration has no space of that name.
 var ErrNoSpace = errors.New("no such space")
 
-// Space returns the space of this name, opening it when it is the first to
-// ask. The error is ErrNoSpace, or the log's.
+// Space returns the space of this name and opens it on the first call. The error
+// is ErrNoSpace, or the log's.
 func (h *Hub) Space(ctx context.Context, name string) (*Space, error) {
 	h.mu.Lock()
 	s := h.lookup(name)
@@ -111,15 +110,15 @@ func (h *Hub) newSpace(cfg *Config, name string) *Space {
 	return s
 }
 
-// recentEntries is how many entries of the log are read when a space is
-// opened, to know its contexts again.
+// recentEntries bounds the entries that are read when a space is opened, to
+// rebuild its contexts.
 const (
 	recentEntries = 10_000
 	recentBytes   = 32 << 20 // of payloads
 )
 
-// open reads what the log holds of a space. What becomes durable meanwhile is
-// kept aside and delivered after it, or read from the log when it is too much.
+// open reads a space from its log. Entries that become durable meanwhile are
+// buffered and delivered after it, or read from the log when they are too many.
 func (h *Hub) open(ctx context.Context, s *Space) {
 	ctx = context.WithoutCancel(ctx)
 	err := s.load(ctx)
@@ -129,7 +128,7 @@ func (h *Hub) open(ctx context.Context, s *Space) {
 	if err != nil {
 		s.log.Error("open space", "error", err)
 		s.openErr = fmt.Errorf("open space %s: %w", s.name, err)
-		h.spaces.CompareAndDelete(s.name, s) // the next one tries again
+		h.spaces.CompareAndDelete(s.name, s) // the next call tries again
 		close(s.opened)
 		return
 	}
@@ -213,9 +212,9 @@ func compare(a, b string) int {
 	return 0
 }
 
-// Reload puts another configuration in force: changed capabilities and limits
-// hold from the next envelope on, and participants that it does not know any
-// more are disconnected.
+// Reload applies another configuration. Changed capabilities and limits apply
+// from the next envelope on, and participants that it no longer names are
+// disconnected.
 func (h *Hub) Reload(config func(name string) (*Config, bool)) {
 	h.mu.Lock()
 	h.config = config
@@ -251,7 +250,7 @@ func (s *Space) reconfigure(cfg *Config) {
 	s.refreshRights(before, after, "")
 }
 
-// admits reports whether the configuration still lets the participant in.
+// admits reports whether the configuration still admits the participant.
 func (s *Space) admits(id protocol.ParticipantID) bool {
 	st := s.state.Load()
 	_, configured := st.cfg.Participants[id]
@@ -266,14 +265,15 @@ func (h *Hub) Configured(name string) bool {
 	return ok
 }
 
-// ReceiveLive gives a live message of another gateway to its space.
+// ReceiveLive passes a live message of another gateway to its space.
 func (h *Hub) ReceiveLive(name string, message []byte) {
 	if s := h.lookupOpen(name); s != nil {
 		s.receiveLive(message)
 	}
 }
 
-// SetRemote takes who is connected to a space at the other gateways.
+// SetRemote sets the participants that are connected to a space at the other
+// gateways.
 func (h *Hub) SetRemote(name string, there []Connected) {
 	if s := h.lookupOpen(name); s != nil {
 		s.setRemote(there)
@@ -295,8 +295,8 @@ func (h *Hub) lookupOpen(name string) *Space {
 	return nil
 }
 
-// Run does what time alone makes due (tokens and grants that expire, spaces
-// that are not used, invitations that could not be read) until ctx ends.
+// Run does the periodic work until ctx ends: it expires tokens and grants,
+// retires idle spaces, and retries loading the invitations.
 func (h *Hub) Run(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -324,17 +324,17 @@ func (h *Hub) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// How long a space keeps entries in memory for those who follow it, and how
-// long it is kept open when nobody does.
+// ringAge is how long a ring keeps entries; spaceAge is how long an idle space
+// stays open.
 const (
 	ringAge  = time.Minute
 	spaceAge = 10 * time.Minute
 )
 
-// replaced is called by the journal when logs are no longer those that were
-// read before. Their spaces are dropped, so that the next request opens them
-// from the new log, and their members are closed with a code that makes them
-// resume. Everything that was folded from the old log goes with the space.
+// replaced is called by the journal when logs were lost or replaced. It drops
+// their spaces with all state folded from the old log, so that the next request
+// opens them from the new one, and closes their members with a code that makes
+// them resume.
 func (h *Hub) replaced(affected func(space string) bool) {
 	h.mu.Lock()
 	var dropped []*Space
@@ -349,7 +349,7 @@ func (h *Hub) replaced(affected func(space string) bool) {
 	h.invites.forget(affected)
 	for _, s := range dropped {
 		s.log.Warn("the log was lost, replaced or cut back; the space is opened again from the log that is there now")
-		s.mu.Lock() // who enters later sees that the space is retired
+		s.mu.Lock() // later joins see that the space is retired
 		members := s.members()
 		s.mu.Unlock()
 		for _, m := range members {
@@ -366,8 +366,8 @@ func (h *Hub) replaced(affected func(space string) bool) {
 	}
 }
 
-// retire closes a space that nobody has used for a while. It is opened again
-// when somebody asks for it.
+// retire closes a space that was idle for a while. The next request opens it
+// again.
 func (h *Hub) retire(s *Space, now time.Time) {
 	h.mu.Lock()
 	if s.retired.Load() || len(s.members()) > 0 || now.Sub(time.Unix(0, s.used.Load())) < spaceAge {
@@ -383,8 +383,8 @@ func (h *Hub) retire(s *Space, now time.Time) {
 	}
 }
 
-// expire closes connections whose token has run out, and tells those whose
-// grants have.
+// expire closes connections whose token has expired, and sends a new welcome to
+// members whose grants have.
 func (s *Space) expire(last, now time.Time) {
 	state := s.state.Load()
 	grantsEnded := state.expiredBetween(last, now)
@@ -400,8 +400,8 @@ func (s *Space) expire(last, now time.Time) {
 	}
 }
 
-// Drain lets nobody in any more, lets every member have what was admitted, and
-// closes it with 1001. It returns when the last one has left or ctx ends.
+// Drain rejects new connections, delivers every admitted envelope to the members,
+// and closes them with 1001. It returns when the last one has left or ctx ends.
 func (h *Hub) Drain(ctx context.Context) error {
 	h.draining.Store(true)
 	t := time.NewTicker(10 * time.Millisecond)
@@ -409,7 +409,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 	for {
 		left := 0
 		for _, s := range h.Open() {
-			for _, m := range s.members() { // also one that came in at the last moment
+			for _, m := range s.members() { // including late joins
 				m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "gateway going down"})
 				left++
 			}

@@ -17,11 +17,11 @@ import (
 )
 
 // invitations is an index of all spaces' invitations by the digest of their
-// tokens. It is kept apart from the state of the spaces so that a token can be
-// judged without opening one: the client is not authenticated until then.
+// tokens. It is separate from the state of the spaces, so that checking the token
+// of an unauthenticated client opens no space.
 //
-// It is a hint. A token that is not in it is no invitation; of one that is, the
-// state of its space decides whether it still holds.
+// It is a hint. A token that is not in it is no invitation; for a token that is,
+// the state of its space decides whether it is still valid.
 type invitations struct {
 	mu      sync.RWMutex
 	byHash  map[[32]byte]invitedTo
@@ -37,14 +37,14 @@ type invitedTo struct {
 
 const minSweep = 1024
 
-// add notes the invitation that an entry of a space's log makes, if it is one.
+// add records the invitation of a space's log entry, if it is one.
 func (x *invitations) add(space string, e *journal.Entry) {
 	if !e.State || e.Envelope.Kind != protocol.KindSpaceInvite {
 		return
 	}
 	hash, g, err := readInvitation(e)
 	if err != nil || hash == ([32]byte{}) {
-		return // a fault is reported when the space is opened
+		return // reported when the space is opened
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -63,7 +63,7 @@ func (x *invitations) add(space string, e *journal.Entry) {
 	x.sweepAt = max(minSweep, 2*len(x.byHash))
 }
 
-// forget drops the invitations to some spaces and has them read again.
+// forget drops the invitations to some spaces and marks the index as not loaded.
 func (x *invitations) forget(affected func(space string) bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -73,7 +73,7 @@ func (x *invitations) forget(affected func(space string) bool) {
 }
 
 // readInvitation reads an entry of kind space.invite. The hash is zero for an
-// invitation that lets a guest back in and makes no token.
+// invitation that readmits a guest and has no token.
 func readInvitation(e *journal.Entry) (hash [32]byte, g capability.Grant, err error) {
 	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -96,10 +96,10 @@ func readInvitation(e *journal.Entry) (hash [32]byte, g capability.Grant, err er
 var errNotLoaded = errors.New("the invitations have not been read yet")
 
 // InvitedTo returns the space that a token of this digest is an invitation to,
-// and when it expires (zero: never). It reads memory alone, and its cost does
-// not depend on how many spaces or invitations there are: the map's hash is
-// seeded at random, so that the time says nothing about stored digests either.
-// The error is set until the invitations have been read.
+// and when it expires (zero: never). It reads only memory, and its cost does not
+// depend on the number of spaces or invitations. The map's hash has a random
+// seed, so the timing leaks nothing about stored digests. The error is set until
+// the invitations have been read.
 func (h *Hub) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool, err error) {
 	h.invites.mu.RLock()
 	defer h.invites.mu.RUnlock()
@@ -110,8 +110,8 @@ func (h *Hub) InvitedTo(hash [32]byte) (space string, expires time.Time, ok bool
 	return i.space, i.expires, ok, err
 }
 
-// LoadInvitations reads the invitations that the log holds. Those that become
-// durable later are added as they are delivered.
+// LoadInvitations reads the invitations from the log. Later ones are added as
+// they are delivered.
 func (h *Hub) LoadInvitations(ctx context.Context) error {
 	h.invites.mu.RLock()
 	lost := h.invites.lost
@@ -129,7 +129,7 @@ func (h *Hub) LoadInvitations(ctx context.Context) error {
 		}
 	}
 	h.invites.mu.Lock()
-	h.invites.loaded = h.invites.lost == lost // or a log was replaced meanwhile: the next call reads it
+	h.invites.loaded = h.invites.lost == lost // else a log was replaced meanwhile: the next call reads it
 	h.invites.mu.Unlock()
 	return nil
 }
@@ -140,14 +140,15 @@ func (h *Hub) invitationsLoaded() bool {
 	return h.invites.loaded
 }
 
-// allSpaces yields the spaces, those that are still opening included, in no order.
+// allSpaces yields the spaces, including ones that are still opening, in no
+// order.
 func (h *Hub) allSpaces() iter.Seq[*Space] {
 	return func(yield func(*Space) bool) {
 		h.spaces.Range(func(_, s any) bool { return yield(s.(*Space)) }) //nolint:forcetypeassert // the map holds nothing else
 	}
 }
 
-// openSpaces returns the spaces that are open, in no order.
+// openSpaces returns the open spaces, in no order.
 func (h *Hub) openSpaces() []*Space {
 	var list []*Space
 	for s := range h.allSpaces() {

@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// admitLive delivers an envelope that the log does not keep. Its id must be free
-// all the same.
+// admitLive delivers an envelope that is not stored. Its id must not be in use in
+// the log either.
 func (p *publishBatch) admitLive(ctx context.Context, c *pendingEnvelope) {
 	taken, err := parent{}, journal.ErrNotFound
 	if c.in.Envelope.ID != "" {
@@ -27,9 +27,9 @@ func (p *publishBatch) admitLive(ctx context.Context, c *pendingEnvelope) {
 	}
 }
 
-// publishLive delivers an envelope that the log does not keep, behind
-// everything that is in the log already. It returns the head, which is where
-// the envelope stands for an acknowledgement.
+// publishLive delivers an envelope that is not stored, after everything that is
+// in the log already. It returns the head, which is the envelope's position in an
+// acknowledgement.
 func (s *Space) publishLive(d *journal.Draft) protocol.Seq {
 	e := &journal.Entry{Envelope: d.Envelope, Audience: d.Audience, Private: d.Private}
 	s.putLive(newEntry(e))
@@ -50,9 +50,9 @@ func (s *Space) putLive(list ...*Entry) {
 	s.wakeAll()
 }
 
-// receiveLive takes a live envelope from another gateway. One that would
-// overtake the log (its sender had seen more than has arrived here) is put in
-// all the same: it is advisory, and waiting would need a queue.
+// receiveLive delivers a live envelope from another gateway. Its sender may have
+// seen log entries that have not arrived here; it is delivered early then,
+// because it is advisory and waiting would need a queue.
 func (s *Space) receiveLive(message []byte) {
 	e, err := journal.DecodeEntry(message)
 	if err != nil {

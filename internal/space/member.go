@@ -10,64 +10,64 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of one delivery, and of what a member holds in memory.
+// Bounds of one delivery, and of a member's memory.
 const (
 	deliveryEntries = 256
-	deliveryBytes   = 1 << 20 // taken from the ring or the journal at a time
+	deliveryBytes   = 1 << 20 // read from the ring or the journal at a time
 	maxControlBytes = 1 << 18 // acks and errors that wait for the writer
 	journalRetry    = 250 * time.Millisecond
-	// catchUpTimeout bounds how long a member that needs the journal waits for
-	// one that cannot be read. Then it is closed, to resume here or elsewhere.
+	// catchUpTimeout bounds how long a member waits for a journal that cannot be
+	// read. Then it is closed, to resume here or elsewhere.
 	catchUpTimeout = 30 * time.Second
 )
 
-// JoinOptions say how a connection takes part.
+// JoinOptions are the options of a connection.
 type JoinOptions struct {
 	ID      protocol.ParticipantID
-	Dialect protocol.Dialect // at first, see Member.Switch
+	Dialect protocol.Dialect // initial dialect, see Member.Switch
 	Filter  protocol.Filter
-	Since   *protocol.Seq // replay what came after; nil: from now
-	Log     string        // id of the log that Since belongs to; "": not known
-	NoEcho  bool          // leave out the participant's own envelopes
-	Ack     bool          // answer each admitted envelope by system.ack
-	Observe bool          // look on, say nothing
+	Since   *protocol.Seq // replay entries after this position; nil: from now
+	Log     string        // id of the log that Since belongs to; "": unknown
+	NoEcho  bool          // omit the participant's own envelopes
+	Ack     bool          // acknowledge each admitted envelope by system.ack
+	Observe bool          // receive only
 	Tools   bool          // the participant has declared that it serves tools
 	Expires time.Time     // of the token; zero: never
-	// VisibleAfter is that of the connection's [Viewer].
+	// VisibleAfter is the VisibleAfter of the connection's [Viewer].
 	VisibleAfter protocol.Seq
-	// Recheck reports whether what let the participant in still does, after
-	// the configuration has changed; nil: it does.
+	// Recheck returns an error if the participant is no longer admitted after a
+	// change of the configuration; nil: always admitted.
 	Recheck func() error
 }
 
 // Viewer returns the member as a viewer.
 func (m *Member) Viewer() Viewer { return Viewer{m.ID, m.VisibleAfter} }
 
-// Member is one connection of a participant: a cursor over the space's log
-// with a filter, and the few frames that are meant for it alone.
+// Member is one connection of a participant: a cursor over the space's log with a
+// filter, and a queue of control frames for it alone.
 type Member struct {
 	JoinOptions
 
 	space *Space
 	who   *participant
 
-	joinedAt protocol.Seq // the head when the member entered
+	joinedAt protocol.Seq // the head when the member joined
 
-	// Owned by the goroutine that calls Collect.
-	pos      uint64       // in the ring; meaningful unless behind
-	seq      protocol.Seq // everything durable up to here has been dealt with
-	live     uint64       // in the ring: so has what is not durable before here
-	lives    uint64       // how many of those there were
+	// Owned by the goroutine that calls Next.
+	pos      uint64       // position in the ring; valid unless behind
+	seq      protocol.Seq // everything durable up to here was processed
+	live     uint64       // position in the ring: entries without a Seq before it were processed
+	lives    uint64       // number of entries without a Seq before live
 	welcomed bool
-	behind   bool // reads the journal until the ring has what is next
-	// controlFirst: the last delivery left the journal out in favor of the
+	behind   bool // reads the journal until the ring has the next entry
+	// controlFirst: the last delivery postponed the journal in favor of the
 	// control frames; the next one does not.
 	controlFirst bool
-	failing      time.Time // since when the journal cannot be read; zero: it can
-	retryAt      time.Time // when the journal is read again; zero: at once
+	failing      time.Time // when the journal first could not be read; zero: it can be read
+	retryAt      time.Time // when to read the journal again; zero: at once
 
 	matcher        atomic.Pointer[protocol.Matcher]
-	visibility     atomic.Pointer[Visibility] // of one state; see refreshVisibility
+	visibility     atomic.Pointer[Visibility] // for one state; see refreshVisibility
 	currentDialect atomic.Uint32
 
 	asleep   atomic.Bool
@@ -80,32 +80,32 @@ type Member struct {
 	drained    *sync.Cond
 	welcomeDue bool
 	pingDue    bool
-	pong       []byte // the answer to the last ping; nil: none is due
+	pong       []byte // payload of the pong to send; nil: none
 	closing    *Closing
 	onClose    func()
 }
 
-// Closing says how a connection ends.
+// Closing describes the end of a connection.
 type Closing struct {
 	Code   int
 	Reason string
-	// Now: what has not been delivered yet is left for the next connection.
+	// Now: undelivered entries are left for the next connection.
 	Now bool
-	// UpTo: what came later is left for the next connection; 0: everything
-	// that there is gets delivered first.
+	// UpTo: later entries are left for the next connection; 0: all entries are
+	// delivered first.
 	UpTo protocol.Seq
 }
 
-// Delivery is what a member has to write next: its own frames first, then the
-// shared entries, and behind them the end, if it is time.
+// Delivery is the next write of a member: its control frames first, then the
+// shared entries, then the close, if any.
 type Delivery struct {
 	Control []byte
 	Entries []*Entry
 	Close   *Closing
-	// Seq: with this delivery everything durable up to here has been dealt
-	// with, seen or not.
+	// Seq: with this delivery everything durable up to here was processed,
+	// visible or not.
 	Seq protocol.Seq
-	// Notified: somebody called Nudge.
+	// Notified: Notify was called.
 	Notified bool
 }
 
@@ -114,8 +114,8 @@ func (d *Delivery) Empty() bool {
 	return len(d.Control) == 0 && len(d.Entries) == 0 && d.Close == nil && !d.Notified
 }
 
-// scratch holds room for the entries of a delivery, borrowed while there are
-// any: members that wait hold none.
+// scratch holds space for the entries of a delivery, borrowed while it has any,
+// so that waiting members hold none.
 var scratch = sync.Pool{New: func() any { s := make([]*Entry, 0, deliveryEntries); return &s }}
 
 func (d *Delivery) borrow() {
@@ -134,28 +134,29 @@ func (d *Delivery) release() {
 	*d = Delivery{}
 }
 
-// CurrentDialect returns the member's dialect: that of JoinOptions until Switch.
+// CurrentDialect returns the member's dialect: the one of JoinOptions until
+// Switch.
 func (m *Member) CurrentDialect() protocol.Dialect { return protocol.Dialect(m.currentDialect.Load()) }
 
-// Switch changes the member's dialect and sends a fresh welcome in it. A Sender
-// that was made before keeps the old one.
+// Switch changes the member's dialect and sends a new welcome in it. A Sender
+// created before keeps the old dialect.
 func (m *Member) Switch(d protocol.Dialect) {
 	m.currentDialect.Store(uint32(d))
 	m.welcomeAgain()
 }
 
-// Participant returns who the member is.
+// Participant returns the member's participant id.
 func (m *Member) Participant() protocol.ParticipantID { return m.ID }
 
-// JoinedAt returns the head of the log when the member came in.
+// JoinedAt returns the head of the log when the member joined.
 func (m *Member) JoinedAt() protocol.Seq { return m.joinedAt }
 
-// Space returns where the member is.
+// Space returns the member's space.
 func (m *Member) Space() *Space { return m.space }
 
-// Next waits until there is something to write and fills d with it. The
-// Entries of d are valid until the next call. It returns an error when ctx
-// ends. Only the member's writer may call it.
+// Next waits until there is something to write and fills d with it. The Entries
+// of d are valid until the next call. It returns an error when ctx ends. Only the
+// member's writer may call it.
 func (m *Member) Next(ctx context.Context, d *Delivery) error {
 	for {
 		m.collect(ctx, d)
@@ -175,8 +176,8 @@ func (m *Member) Next(ctx context.Context, d *Delivery) error {
 	}
 }
 
-// sleep returns when rouse was called, when it is time to read the journal
-// again, or with an error when ctx ends.
+// sleep returns after wake, when it is time to read the journal again, or with an
+// error when ctx ends.
 func (m *Member) sleep(ctx context.Context) error {
 	if !m.retryAt.IsZero() {
 		t := time.NewTimer(m.retryAt.Sub(m.space.now()))
@@ -212,9 +213,9 @@ func (m *Member) wake() {
 	}
 }
 
-// collect fills d without waiting for anything but the journal. A member that
-// reads the journal gets its control frames in a delivery of their own before
-// that: they do not depend on the log.
+// collect fills d. It blocks only on the journal. A member that reads the journal
+// gets its control frames in a separate delivery first, since they do not depend
+// on the log.
 func (m *Member) collect(ctx context.Context, d *Delivery) {
 	d.Notified = m.notified.Load() && m.notified.Swap(false)
 	d.Control, d.Close = m.takeControl(d.Control[:0])
@@ -223,11 +224,11 @@ func (m *Member) collect(ctx context.Context, d *Delivery) {
 		return
 	}
 	if m.controlFirst = m.behind && !m.controlFirst && len(d.Control) > 0; m.controlFirst {
-		d.Close = nil // after what is in the journal
+		d.Close = nil // after the entries in the journal
 		return
 	}
 	d.borrow()
-	// One round may find only what this member may not see; go on until
+	// One round may find only entries that the member may not see; repeat until
 	// there is something to write or the head is reached.
 	for len(d.Entries) == 0 && m.advance(ctx, d) {
 		continue
@@ -238,7 +239,7 @@ func (m *Member) collect(ctx context.Context, d *Delivery) {
 	}
 }
 
-// deferClose puts the end off while there is something to deliver before it.
+// deferClose postpones the close while there are entries to deliver before it.
 func (m *Member) deferClose(d *Delivery) {
 	if d.Close == nil || len(d.Entries) == 0 {
 		return
@@ -253,16 +254,16 @@ func (m *Member) deferClose(d *Delivery) {
 	}
 }
 
-// takeControl moves the frames for this member alone to dst.
+// takeControl moves the control frames to dst.
 func (m *Member) takeControl(dst []byte) ([]byte, *Closing) {
 	m.mu.Lock()
 	if len(m.control) == 0 && !m.welcomeDue && !m.pingDue && m.pong == nil && m.closing == nil {
 		m.mu.Unlock()
 		return dst, nil
 	}
-	if !m.welcomed && m.welcomeDue { // the first frame, whatever else is there
+	if !m.welcomed && m.welcomeDue { // the welcome is always the first frame
 		m.welcomeDue = false
-		m.mu.Unlock() // what a welcome tells is guarded by the space's own locks
+		m.mu.Unlock() // the space's own locks guard the contents of a welcome
 		dst = m.appendWelcome(dst)
 		m.mu.Lock()
 	}
@@ -288,10 +289,10 @@ func (m *Member) takeControl(dst []byte) ([]byte, *Closing) {
 	return dst, closing
 }
 
-// newControl makes an envelope that the gateway says to this member.
+// newControl returns an envelope of the gateway for this member.
 func (m *Member) newControl(kind protocol.Kind, correlation protocol.ID, payload any) *protocol.Envelope {
 	e, err := protocol.FromGateway(m.space.hub.newID(), kind, m.space.now(), payload)
-	if err != nil { // what the gateway says is made of types that marshal
+	if err != nil { // the payloads are types that marshal
 		m.space.log.Error("encode an envelope of the gateway's own", "kind", kind, "error", err)
 	}
 	if correlation != "" {
@@ -308,9 +309,9 @@ func (m *Member) enqueueControl(e *protocol.Envelope) {
 	m.wake()
 }
 
-// SendControl sends an envelope of the gateway's own to this member alone. Only the
-// member's reader may call it: it waits while the writer is behind, which is
-// how a client that sends and does not read is slowed down.
+// SendControl sends an envelope of the gateway to this member alone. Only the
+// member's reader may call it: it blocks until the writer catches up, which slows
+// down a client that sends and does not read.
 func (m *Member) SendControl(kind protocol.Kind, correlation protocol.ID, payload any) {
 	e := m.newControl(kind, correlation, payload)
 	m.mu.Lock()
@@ -322,14 +323,14 @@ func (m *Member) SendControl(kind protocol.Kind, correlation protocol.ID, payloa
 	m.wake()
 }
 
-// Refuse answers an envelope by system.error; id is empty when it could not
-// be read.
+// Refuse answers an envelope by system.error; id is empty if it could not be
+// read.
 func (m *Member) Refuse(id protocol.ID, err *protocol.Error) {
 	m.SendControl(protocol.KindSystemError, id, err)
 }
 
-// Notify makes Next return, even with nothing to deliver: a writer that has more
-// to say than what the member finds is to look.
+// Notify makes Next return even if there is nothing to deliver, so that a writer
+// can write frames of its own.
 func (m *Member) Notify() {
 	m.notified.Store(true)
 	m.wake()
@@ -343,7 +344,8 @@ func (m *Member) Ping() {
 	m.wake()
 }
 
-// Pong asks the writer to answer a ping; of several, the last is answered.
+// Pong asks the writer to answer a ping; only the last of several pings is
+// answered.
 func (m *Member) Pong(payload []byte) {
 	m.mu.Lock()
 	m.pong = append(make([]byte, 0, len(payload)), payload...)
@@ -351,19 +353,20 @@ func (m *Member) Pong(payload []byte) {
 	m.wake()
 }
 
-// OnClose sets what is called when the connection is to end, so that a writer
-// that hangs on its peer can be hurried.
+// OnClose sets the function that is called when the connection must end, so that
+// a writer blocked on its peer can be interrupted.
 func (m *Member) OnClose(f func()) {
 	m.mu.Lock()
 	m.onClose = f
 	m.mu.Unlock()
 }
 
-// Limits returns the limits that hold for the member.
+// Limits returns the member's limits.
 func (m *Member) Limits() protocol.Limits { return m.space.settings(m.ID).Limits }
 
-// Close asks the writer to end the connection, behind what is there to
-// deliver unless c.Now. The first call decides.
+// Close asks the writer to end the connection after all pending entries, or at
+// once if c.Now. The first call wins, except that a later one with Now replaces
+// one without.
 func (m *Member) Close(c Closing) {
 	m.mu.Lock()
 	if m.closing == nil || c.Now && !m.closing.Now {
@@ -378,13 +381,13 @@ func (m *Member) Close(c Closing) {
 	m.wake()
 }
 
-// Closed is closed when the member's writer has written its last.
+// Closed returns a channel that is closed after the member's writer has finished.
 func (m *Member) Closed() <-chan struct{} { return m.closed }
 
-// MarkClosed says that nothing more is written. Only the member's writer may
+// MarkClosed records that the writer has finished. Only the member's writer may
 // call it, once.
 func (m *Member) MarkClosed() {
-	m.Close(Closing{Code: protocol.CloseNormal, Now: true}) // nobody waits for room any more
+	m.Close(Closing{Code: protocol.CloseNormal, Now: true}) // unblocks SendControl
 	close(m.closed)
 }
 
@@ -393,7 +396,7 @@ func (m *Member) Acknowledge(id protocol.ID, seq protocol.Seq) {
 	m.SendControl(protocol.KindSystemAck, id, protocol.Ack{Seq: seq})
 }
 
-// Ending reports whether the connection is to end.
+// Ending reports whether the connection is closing.
 func (m *Member) Ending() bool { return m.isClosing() }
 
 func (m *Member) isClosing() bool {
@@ -402,7 +405,7 @@ func (m *Member) isClosing() bool {
 	return m.closing != nil
 }
 
-// Subscribe puts a filter in force, and tells the member so.
+// Subscribe replaces the member's filter and confirms it to the member.
 func (m *Member) Subscribe(correlation protocol.ID, f protocol.Filter) *protocol.Error {
 	matcher, err := f.Compile()
 	if err != nil {

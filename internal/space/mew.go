@@ -8,14 +8,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// stepKinds are the kinds that reasoning/step stands for in capabilities, which
-// the matcher of MEW's clients does not know.
+// stepKinds are the kinds that reasoning/step covers in capabilities. The matcher
+// of MEW's clients does not know it.
 var stepKinds = []protocol.Kind{
 	protocol.KindReasoningThought, protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion,
 }
 
 // mewCapabilities spells capabilities, with slashes, for the matcher of MEW's
-// clients: objects alone, no deny rules, ** for every kind, and the right to
+// clients: only objects, no deny rules, ** for every kind, and the right to
 // answer, which these clients always have.
 func mewCapabilities(list []json.RawMessage) []json.RawMessage {
 	answer := json.RawMessage(`{"kind":"mcp/response"}`)
@@ -24,7 +24,7 @@ func mewCapabilities(list []json.RawMessage) []json.RawMessage {
 	for _, c := range list {
 		doc, err := protocol.ParseJSON(c, protocol.MaxDepth)
 		if err != nil {
-			continue // it was parsed when it was given
+			continue // it was parsed when it was granted
 		}
 		v := doc.Root()
 		if v.Get("deny").Bool() {
@@ -69,8 +69,8 @@ func mewCapability(v protocol.Value, kind string) json.RawMessage {
 	return append(out, '}')
 }
 
-// announceInvited notifies MEW's clients, which have no other way to learn it,
-// of participants that were invited. One that does not read is left out.
+// announceInvited notifies MEW's clients of invited participants; they have no
+// other way to learn of them. It skips clients that do not read.
 func (s *Space) announceInvited(entries []*Entry) {
 	for _, e := range entries {
 		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {

@@ -14,11 +14,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestEverybodyGetsWhatTheLogSays lets several publish at random while others
-// come, drop out and resume, with filters of all kinds and a ring that is far
-// too small. In the end everybody must have what a naive reading of the log
-// gives it: in order, each once, nothing else.
-func TestEverybodyGetsWhatTheLogSays(t *testing.T) {
+// TestSpace_DeliveryMatchesLog publishes at random from several participants
+// while others join, drop out and resume, with filters of all kinds and a ring
+// that is far too small. In the end each member must have received exactly what a
+// naive reading of the log yields for it: in order, each entry once.
+func TestSpace_DeliveryMatchesLog(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -56,7 +56,7 @@ func runModel(t *testing.T, random *rand.Rand) {
 	publishing.Wait()
 	close(over)
 	reading.Wait()
-	// Who drains lets everybody have everything.
+	// A drained member has received everything.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := r.hub.Drain(ctx); err != nil {
@@ -74,7 +74,8 @@ func runModel(t *testing.T, random *rand.Rand) {
 	}
 }
 
-// admitted is what everybody may refer to: who knows an id has seen it.
+// admitted holds the ids that publishers may refer to: a publisher that knows an
+// id has seen the envelope.
 type admitted struct {
 	mu  sync.Mutex
 	ids []string
@@ -95,7 +96,7 @@ func (a *admitted) pick(random *rand.Rand) string {
 	return a.ids[random.IntN(len(a.ids))]
 }
 
-// modelPublisher says things at random.
+// modelPublisher publishes envelopes at random.
 type modelPublisher struct {
 	room   *room
 	name   string
@@ -157,12 +158,12 @@ func (p *modelPublisher) frame() string {
 	return f + "}"
 }
 
-// modelReader is somebody who reads, drops out and resumes.
+// modelReader is a member that reads, drops out and resumes.
 type modelReader struct {
 	room    *room
 	random  *rand.Rand
 	options space.JoinOptions
-	start   protocol.Seq // what came up to here is not expected
+	start   protocol.Seq // entries up to here are not expected
 	over    <-chan struct{}
 
 	now  *member
@@ -223,7 +224,7 @@ func (x *modelReader) run() {
 	}
 }
 
-// await waits until so much has come, or until nothing more comes.
+// await waits until enough entries have arrived, or until no more arrive.
 func (x *modelReader) await(enough int) {
 	for {
 		x.now.mu.Lock()
@@ -240,8 +241,8 @@ func (x *modelReader) await(enough int) {
 	}
 }
 
-// connect joins anew, behind what was received; a reader that has received
-// nothing comes back to where it began.
+// connect joins again after the last received entry; a reader that has received
+// none joins at its first position.
 func (x *modelReader) connect() {
 	o := x.options
 	if x.now != nil {
@@ -262,7 +263,7 @@ func (x *modelReader) connect() {
 	}
 }
 
-// durable counts what has come. Called with the member's mu held.
+// durable counts the received durable entries. Called with the member's mu held.
 func (x *modelReader) durable() int {
 	n := len(x.got)
 	for _, e := range x.now.got {
@@ -284,7 +285,7 @@ func (x *modelReader) collect() {
 	}
 }
 
-// finish takes what the drained connection has had.
+// finish collects the entries of the drained connection.
 func (x *modelReader) finish() {
 	<-x.now.done
 	x.collect()
@@ -293,8 +294,8 @@ func (x *modelReader) finish() {
 	}
 }
 
-// checkOrder: everybody has what came in one same order, that of the log. It
-// looks at what the envelopes are, and not only at the numbers that they bear.
+// checkOrder: all readers have received the entries in the order of the log. It
+// compares the envelopes, not only their numbers.
 func (x *modelReader) checkOrder(t *testing.T, model *naiveLog) {
 	last := protocol.Seq(0)
 	for i, id := range x.ids {
@@ -313,8 +314,8 @@ func (x *modelReader) checkOrder(t *testing.T, model *naiveLog) {
 	}
 }
 
-// checkLive: what is live may be missed by who is away, and comes in each
-// publisher's order, once.
+// checkLive: a reader may miss live entries while it is disconnected; it receives
+// the others once, in each publisher's order.
 func (x *modelReader) checkLive(t *testing.T) {
 	last := map[string]int{}
 	for _, id := range x.live {
@@ -330,7 +331,7 @@ func (x *modelReader) checkLive(t *testing.T) {
 	}
 }
 
-// naiveLog is the log as the contract reads it.
+// naiveLog computes deliveries directly from the specification.
 type naiveLog struct {
 	entries  []*journal.Entry
 	everyone bool
@@ -360,7 +361,7 @@ func (l *naiveLog) expected(x *modelReader) []protocol.Seq {
 	return list
 }
 
-// sees is sections 1 and 6.
+// sees implements sections 1 and 6.
 func (l *naiveLog) sees(o space.JoinOptions, e *journal.Entry) bool {
 	env := &e.Envelope
 	if o.NoEcho && env.From == o.ID {
@@ -376,7 +377,7 @@ func (l *naiveLog) sees(o space.JoinOptions, e *journal.Entry) bool {
 	return passes(&o.Filter, env)
 }
 
-// ownCall reports whether a request is addressed to its sender alone, and
+// ownCall reports whether a request is addressed to its sender alone and
 // explained by a public thought of the sender.
 func (l *naiveLog) ownCall(env *protocol.Envelope) bool {
 	if env.Kind != protocol.KindMCPRequest || len(env.To) != 1 || env.To[0] != env.From {
@@ -392,8 +393,8 @@ func (l *naiveLog) ownCall(env *protocol.Envelope) bool {
 	return false
 }
 
-// thread names the senders of what an envelope correlates to. What was not in
-// the log before it is none of its past.
+// thread returns the senders of the envelopes that an envelope correlates to.
+// Only earlier entries of the log count.
 func (l *naiveLog) thread(env *protocol.Envelope) map[protocol.ParticipantID]bool {
 	senders := make(map[protocol.ParticipantID]bool)
 	for _, id := range env.Correlation.IDs {
@@ -407,7 +408,7 @@ func (l *naiveLog) thread(env *protocol.Envelope) map[protocol.ParticipantID]boo
 	return senders
 }
 
-// passes is the table of section 6.
+// passes implements the table of section 6.
 func passes(f *protocol.Filter, env *protocol.Envelope) bool {
 	var here []string
 	if env.Context != "" {

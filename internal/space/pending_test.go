@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// heldLog holds the opening of a space after its head was read.
+// heldLog blocks the opening of a space after its head was read.
 type heldLog struct {
 	journal.Journal
 	asked, answer chan struct{}
@@ -49,7 +49,7 @@ func (j *heldLog) append(t *testing.T, n int, kind protocol.Kind, payload string
 }
 
 // TestOpen_BoundsPending appends entries while a space is being opened: few of
-// them are kept, and the space has all of them when it is open.
+// them are buffered, and the space has all of them after it is open.
 func TestOpen_BoundsPending(t *testing.T) {
 	for name, calls := range map[string]int{"all kept": 5, "all dropped": 11, "dropped, then kept": 15, "dropped often": 50} {
 		t.Run(name, func(t *testing.T) {

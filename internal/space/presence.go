@@ -8,9 +8,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// What presence may cost the members of a space: frames in a burst and frames
-// per second, of one participant and of all. What exceeds it is announced
-// later, and only if it is still news then.
+// Bounds of presence frames to the members of a space: in a burst and per second,
+// of one participant and of all. Further changes are announced later, if they
+// still apply then.
 const (
 	presenceBurst      = 10
 	presenceRate       = 1
@@ -19,18 +19,18 @@ const (
 	rosterInterval     = time.Second // between reports to the other gateways
 )
 
-// presence is the part of a space that announces who comes and goes. It is
-// guarded by Space.mu.
+// presence announces participants that connect and disconnect. Space.mu guards
+// it.
 type presence struct {
 	known map[protocol.ParticipantID]*announced
-	due   []protocol.ParticipantID // whose last frame is not true any more, or was not
+	due   []protocol.ParticipantID // participants whose last frame is outdated, or may be
 	all   allowance
 
-	reported  time.Time // when the roster was last given to the other gateways
+	reported  time.Time // when the roster was last sent to the other gateways
 	reportDue bool
 }
 
-// announced is what the members of a space were told about a participant.
+// announced is the last announced presence of a participant.
 type announced struct {
 	present bool
 	due     bool
@@ -55,7 +55,7 @@ func (a *allowance) allow(now time.Time, rate, burst float64) bool {
 	return true
 }
 
-// full reports whether nothing of the bucket is missing.
+// full reports whether the bucket is full.
 func (a *allowance) full(now time.Time, rate float64) bool {
 	return a.spent <= now.Sub(a.at).Seconds()*rate
 }
@@ -70,17 +70,17 @@ func (s *Space) hereLocked(id protocol.ParticipantID) bool {
 	return p != nil && p.connections > 0
 }
 
-// presenceChangedLocked announces that a participant has come or gone, now or
-// with the next announceDue. It is called under mu, so that who comes and goes
-// quickly is announced in that order.
+// presenceChangedLocked announces that a participant has connected or
+// disconnected, now or with the next announceDue. It is called under mu, so that
+// quick changes are announced in order.
 func (s *Space) presenceChangedLocked(id protocol.ParticipantID) {
 	if e := s.announceLocked(id, s.now()); e != nil {
 		s.putLive(e)
 	}
 }
 
-// announceLocked returns the frame that is due about a participant, if it may
-// go out now.
+// announceLocked returns the frame about a participant, if one is due and the
+// limits allow it.
 func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *Entry {
 	p, present := &s.presence, s.isPresentLocked(id)
 	a := p.known[id]
@@ -112,8 +112,8 @@ func (s *Space) announceLocked(id protocol.ParticipantID, now time.Time) *Entry 
 	return s.presenceEntryLocked(protocol.PresenceLeave, id, now)
 }
 
-// announceDue announces what had to wait, and forgets participants that are
-// gone. Hub.Run calls it every second.
+// announceDue announces delayed changes and drops the state of participants that
+// left. Hub.Run calls it every second.
 func (s *Space) announceDue(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +156,8 @@ func (s *Space) presenceEntryLocked(event string, id protocol.ParticipantID, now
 	return &Entry{Envelope: &e, except: id, spelled: &spelled}
 }
 
-// rosterChangedLocked has the other gateways told who is here, at most once
-// each rosterInterval: the roster is given as a whole.
+// rosterChangedLocked reports the roster to the other gateways, at most once per
+// rosterInterval, since each report is the whole roster.
 func (s *Space) rosterChangedLocked() {
 	if s.hub.services.Peers == nil {
 		return
@@ -171,7 +171,7 @@ func (s *Space) rosterChangedLocked() {
 func (s *Space) reportRosterLocked(now time.Time) {
 	s.presence.reportDue, s.presence.reported = false, now
 	if s.retired.Load() && s.hub.lookupOpen(s.name) != nil {
-		return // a space that was opened after this one reports
+		return // the space that was opened after this one reports
 	}
 	var here []Connected
 	for id, p := range s.participants {
@@ -182,8 +182,8 @@ func (s *Space) reportRosterLocked(now time.Time) {
 	s.hub.services.Peers.SetRoster(s.name, here)
 }
 
-// setRemote takes who is connected to the other gateways, and announces those
-// who came or went there.
+// setRemote replaces the set of participants at the other gateways and announces
+// the changes.
 func (s *Space) setRemote(there []Connected) {
 	remote := make(map[protocol.ParticipantID]Connected, len(there))
 	for _, c := range there {

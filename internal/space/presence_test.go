@@ -22,7 +22,7 @@ func (r *room) run(every time.Duration) {
 	r.t.Cleanup(func() { cancel(); running.Wait() })
 }
 
-// presence returns the events that the member got about a participant.
+// presence returns the events that the member received about a participant.
 func (m *member) presence(id protocol.ParticipantID) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +74,7 @@ func TestPresence_FlappingIsBounded(t *testing.T) {
 	}
 }
 
-// rosters counts what is reported to other gateways.
+// rosters counts reports to other gateways.
 type rosters struct {
 	mu            sync.Mutex
 	calls, listed int
@@ -91,8 +91,7 @@ func (p *rosters) SetRoster(_ string, here []space.Connected) {
 
 func (p *rosters) Remote(string) []space.Connected { return nil }
 
-// A mass reconnect reports the roster now and then, and not as a whole for each
-// participant.
+// A mass reconnect reports the roster at intervals, not once per participant.
 func TestPresence_MassReconnect(t *testing.T) {
 	const many = 2000
 	synctest.Test(t, func(t *testing.T) {
@@ -133,8 +132,8 @@ func TestPresence_MassReconnect(t *testing.T) {
 	})
 }
 
-// A participant is shown to serve tools while one of its connections has
-// declared so, at any gateway.
+// A participant serves tools while one of its connections has declared it, on any
+// gateway.
 func TestPresence_Serves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		peers := &rosters{}

@@ -15,9 +15,9 @@ import (
 
 const raceRounds = 300
 
-// Whoever comes in while it is thrown out is out, one way or the other, and
-// nothing hangs.
-func TestKickAgainstJoin(t *testing.T) {
+// A participant that joins while it is kicked ends up disconnected, and nothing
+// blocks.
+func TestJoin_DuringKick(t *testing.T) {
 	for i := range raceRounds {
 		r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
 		var group sync.WaitGroup
@@ -41,8 +41,9 @@ func TestKickAgainstJoin(t *testing.T) {
 	}
 }
 
-// Whoever comes in while his right to see everything is taken does not keep it.
-func TestRevokeAgainstJoin(t *testing.T) {
+// A participant that joins while its right to observe is revoked does not keep
+// it.
+func TestJoin_DuringRevoke(t *testing.T) {
 	for i := range raceRounds {
 		r := open(t, rights{"alice": {"*", "observe"}, "bob": {"chat", "observe"}}, nil)
 		var group sync.WaitGroup
@@ -62,9 +63,10 @@ func TestRevokeAgainstJoin(t *testing.T) {
 	}
 }
 
-// Whoever comes in while the configuration forgets him is out; so is whoever is
-// there. A space that is opened during a reload has the new configuration.
-func TestReloadAgainstJoin(t *testing.T) {
+// A participant that joins while the configuration drops it ends up disconnected,
+// like one that is connected. A space that is opened during a reload has the new
+// configuration.
+func TestJoin_DuringReload(t *testing.T) {
 	with := rights{"alice": {"*"}, "bob": {"chat"}}.config(t)
 	without := rights{"alice": {"*"}}.config(t)
 	for i := range raceRounds {
@@ -90,7 +92,7 @@ func TestReloadAgainstJoin(t *testing.T) {
 	}
 }
 
-// slowOpening is a log that can be held while a space is opened.
+// slowOpening is a log that can be blocked while a space is opened.
 type slowOpening struct {
 	journal.Journal
 	asked, answer chan struct{}
@@ -102,7 +104,7 @@ func (j *slowOpening) Bounds(ctx context.Context, name string) (oldest, newest p
 	return j.Journal.Bounds(ctx, name)
 }
 
-func TestReloadWhileASpaceIsOpened(t *testing.T) {
+func TestReload_DuringOpen(t *testing.T) {
 	slow := &slowOpening{asked: make(chan struct{}, 1), answer: make(chan struct{})}
 	before, after := rights{"alice": {"*"}, "bob": {"chat"}}.config(t), rights{"alice": {"chat"}}.config(t)
 	first := openWith(t, before, nil)
@@ -127,9 +129,8 @@ func TestReloadWhileASpaceIsOpened(t *testing.T) {
 
 func noSchema(protocol.Kind, protocol.Value) *protocol.Error { return nil }
 
-// Rights that change, people who come and go, and those who look at the space:
-// nobody waits for anybody for ever.
-func TestJoiningWhileRightsChange(t *testing.T) {
+// Changing rights, joins, leaves and reads of the space do not deadlock.
+func TestJoin_DuringRightsChanges(t *testing.T) {
 	r := open(t, rights{"alice": {"*"}, "bob": {"chat"}, "carol": {"chat"}}, nil)
 	var group sync.WaitGroup
 	for _, who := range []protocol.ParticipantID{"bob", "carol"} {
@@ -157,9 +158,9 @@ func TestJoiningWhileRightsChange(t *testing.T) {
 	}
 }
 
-// Presence of one who comes and goes quickly on several connections is told in
-// order: joins and leaves take turns, and the last word is right.
-func TestPresenceTakesTurns(t *testing.T) {
+// Presence of a participant that quickly opens and closes several connections is
+// announced in order: joins and leaves alternate, and the last one is right.
+func TestPresence_Order(t *testing.T) {
 	r := open(t, rights{"alice": {"*"}, "bob": {"chat"}}, nil)
 	r.run(10 * time.Millisecond)
 	alice := r.join(space.JoinOptions{ID: "alice"})
@@ -207,9 +208,9 @@ func TestPresenceTakesTurns(t *testing.T) {
 	}
 }
 
-// TestReload_ConfigAndRightsTogether reloads between two configurations under
-// each of which carol may see what is addressed to bob: by the visibility, and
-// by her capabilities. A reader that mixed the two would miss it.
+// TestReload_ConfigAndRightsTogether reloads between two configurations. Under
+// each of them carol may see envelopes that are addressed to bob: by the
+// visibility, or by her capabilities. A reader that mixed the two would miss one.
 func TestReload_ConfigAndRightsTogether(t *testing.T) {
 	byVisibility := rights{"alice": {"*"}, "bob": {"*"}, "carol": {"chat"}}.config(t)
 	byVisibility.Everyone = true

@@ -8,7 +8,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// advance walks one round from the cursor, and reports whether it moved.
+// advance reads one batch from the cursor on and reports whether it moved.
 func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 	if m.behind {
 		return m.catchUp(ctx, d)
@@ -31,9 +31,9 @@ func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 	return true
 }
 
-// filterVisible leaves of entries, in place, those that are new to the member and that
-// it may and wants to see. Those that are not durable stand in the ring, from
-// the position first on.
+// filterVisible keeps, in place, the entries that are new to the member and
+// visible to it. first is the ring position of the first entry; it matters for
+// entries without a Seq.
 func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 	matcher := m.matcher.Load()
 	sight := *m.visibility.Load()
@@ -52,8 +52,9 @@ func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 	return out
 }
 
-// isVisible reports whether the member is shown the entry. Section 1 says who may
-// see it, section 6 what no filter hides.
+// isVisible reports whether the member receives the entry. Section 1 defines who
+// may see it, section 6 the entries that
+// no filter hides.
 func (m *Member) isVisible(e *Entry, matcher *protocol.Matcher, sight Visibility) bool {
 	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(sight) {
 		return false
@@ -67,8 +68,8 @@ func (m *Member) isVisible(e *Entry, matcher *protocol.Matcher, sight Visibility
 	return matcher.Match(e.Envelope)
 }
 
-// catchUp reads the journal from the cursor on, and goes over to the ring once
-// the ring has everything that comes next.
+// catchUp reads the journal from the cursor on, and switches to the ring once the
+// ring has everything that follows.
 func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	if pos, gone, ok := m.space.ring.seek(m.seq, m.live); ok {
 		if gone > m.lives {
@@ -89,7 +90,7 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 		return false
 	}
 	m.readable()
-	if len(entries) == 0 { // nothing is left of what the ring let go
+	if len(entries) == 0 { // the log no longer has the evicted entries
 		m.seq = max(m.seq, floor)
 		return true
 	}
@@ -101,8 +102,8 @@ func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	return true
 }
 
-// readFailed notes when to read the journal again, or closes the member when
-// that has failed for too long.
+// readFailed schedules another read of the journal, or closes the member when
+// reading has failed for too long.
 func (m *Member) readFailed(err error) {
 	now := m.space.now()
 	if m.failing.IsZero() {
@@ -117,8 +118,8 @@ func (m *Member) readFailed(err error) {
 
 func (m *Member) readable() { m.failing, m.retryAt = time.Time{}, time.Time{} }
 
-// readJournal reads on behind the cursor, no further than upTo: what the ring
-// has is read from there, where what is not durable stands in between.
+// readJournal reads from the cursor on, up to upTo. Later entries are read from
+// the ring, which has the live ones between them.
 func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq) ([]*Entry, error) {
 	dst := d.Entries
 	oldest, _, err := m.space.journal().Bounds(ctx, m.space.name)
@@ -126,7 +127,7 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 		return nil, err
 	}
 	if oldest > 0 && m.seq < oldest-1 {
-		if m.seq > 0 { // it goes out before what it goes on with
+		if m.seq > 0 { // the error is sent before the following entries
 			d.Control = appendFrame(d.Control, m.CurrentDialect(), m.expired(oldest))
 		}
 		m.seq = oldest - 1
@@ -146,8 +147,7 @@ func (m *Member) readJournal(ctx context.Context, d *Delivery, upTo protocol.Seq
 	return dst, nil
 }
 
-// expired tells the member that what it asked for by Seq, or had not had yet,
-// is no longer kept.
+// expired returns the error for a member whose next entries are no longer stored.
 func (m *Member) expired(oldest protocol.Seq) *protocol.Envelope {
 	err := protocol.Errorf(protocol.CodeCursorExpired, "What came before %d is no longer kept; delivery goes on from there.", oldest)
 	err.OldestSeq = oldest

@@ -15,13 +15,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// swapped is a log that can be replaced by another one, that can lag behind its
-// source, and whose appends can fail after they have happened.
+// swapped is a log that can be replaced by another one, can lag behind its
+// source, and can fail appends after they have happened.
 type swapped struct {
 	current  atomic.Pointer[journal.Journal]
 	sink     journal.Sink
 	replaced journal.Replaced
-	barrier  atomic.Pointer[error] // what Barrier returns; nil: nil
+	barrier  atomic.Pointer[error] // result of Barrier; nil: nil
 	unknown  atomic.Bool
 }
 
@@ -32,7 +32,7 @@ func newSwapped() *swapped {
 	return j
 }
 
-// replace puts an empty log in the place of the one that is there.
+// replace replaces the log with an empty one.
 func (j *swapped) replace() {
 	next := journal.Journal(memory.New(memory.Options{}))
 	next.Follow(j.sink, nil)
@@ -108,7 +108,7 @@ func TestJoin_PositionAndLog(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		since   protocol.Seq
-		log     string // "own": the space's
+		log     string // "own": the space's log id
 		lagging bool
 		refused protocol.Code
 		expired bool
@@ -173,7 +173,7 @@ func TestHistory_PositionAndLog(t *testing.T) {
 	}
 }
 
-func TestReplacedLog_MembersResumeInTheNewOne(t *testing.T) {
+func TestReplacedLog_MembersResume(t *testing.T) {
 	r, log := openSwapped(t)
 	r.must("alice", `{"id": "k", "kind": "capability.grant", "payload": {"recipient": "bob", "capabilities": ["x.tool"]}}`)
 	bob := r.join(space.JoinOptions{ID: "bob"})
@@ -215,8 +215,8 @@ func TestReplacedLog_MembersResumeInTheNewOne(t *testing.T) {
 	}
 }
 
-// An append whose outcome is unknown is answered by the id to retry with, and
-// the retry by the place that it has.
+// An append with an unknown outcome is answered by the id for a retry, and the
+// retry by the Seq of the entry.
 func TestPublish_OutcomeUnknown(t *testing.T) {
 	r, log := openSwapped(t)
 	log.unknown.Store(true)

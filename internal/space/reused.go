@@ -18,19 +18,18 @@ import (
 // process, so a restarted client uses the ids of its predecessor again. The
 // second envelope with an id NAME is stored as again-2-HASH(NAME), the third as
 // again-3-…: the journal's index of ids finds them all, refuses a number that is
-// taken, and needs nothing more. Clients of those dialects see NAME.
+// taken. Clients of those dialects see NAME.
 
-// spelling is what the log keeps beside an envelope for clients of those
-// dialects. In an entry's Note it is JSON, after the hash of an invitation's
-// token.
+// spelling is stored with an envelope for clients of those dialects. In an
+// entry's Note it is JSON, after the hash of an invitation's token.
 type spelling struct {
-	// Sum identifies the frame that the envelope came in.
+	// Sum identifies the received frame.
 	Sum string `json:"sum,omitempty"`
-	// The envelope as those clients see it, where that differs.
+	// The envelope in the form for those clients, where that differs.
 	ID          protocol.ID          `json:"id,omitempty"`
 	Correlation []protocol.ID        `json:"correlation,omitempty"`
 	Context     protocol.ContextPath `json:"context,omitempty"`
-	// To: as those clients see it, where nobody else sees addressees.
+	// To: the addressees for those clients, where no other client sees any.
 	To []protocol.ParticipantID `json:"to,omitempty"`
 	// Targeted is [Entry.targeted], for the other gateways.
 	Targeted bool `json:"targeted,omitempty"`
@@ -38,8 +37,8 @@ type spelling struct {
 
 const againPrefix = "again-"
 
-// maxReuseChecks bounds how many of the envelopes with an id, the youngest
-// first, are compared with one that has the id too.
+// maxReuseChecks bounds how many of the envelopes with the same id, newest first,
+// are compared with a new one.
 const maxReuseChecks = 8
 
 // reusedID returns the id under which the n-th envelope with an id is stored.
@@ -61,17 +60,17 @@ func readSpelling(note []byte) (sp spelling) {
 // note returns the Note of the candidate's entry.
 func (c *pendingEnvelope) note() []byte { return c.spelling.note(c.tokenHash) }
 
-// note returns the Note of an entry with this spelling, behind the hash of a
+// note returns the Note of an entry with this spelling, after the hash of a
 // token.
 func (sp *spelling) note(tokenHash []byte) []byte {
 	text, err := json.Marshal(sp)
-	if err != nil || len(text) <= len("{}") { // strings marshal
+	if err != nil || len(text) <= len("{}") { // strings always marshal
 		return tokenHash
 	}
 	return append(bytes.Clone(tokenHash), text...)
 }
 
-// apply changes the envelope into what clients of the other dialects see.
+// apply changes the envelope into its form for clients of the other dialects.
 func (sp *spelling) apply(e *protocol.Envelope) {
 	if sp.ID != "" {
 		e.ID = sp.ID
@@ -87,7 +86,7 @@ func (sp *spelling) apply(e *protocol.Envelope) {
 	}
 }
 
-// countUses returns how many envelopes have the id, as their senders wrote it.
+// countUses returns how many envelopes have the id as their senders wrote it.
 func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
 	used := func(n int) (bool, error) {
 		_, err := s.find(ctx, reusedID(id, n))
@@ -123,8 +122,8 @@ func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
 	return low, nil
 }
 
-// assignID chooses the id under which a candidate of those dialects is stored, if
-// its sender gave one, or answers it as a retry. above is how many uses of the id
+// assignID sets the id under which an envelope of those dialects is stored, if
+// its sender sent one, or answers it as a retry. above is how many uses of the id
 // the journal is known to have.
 func (p *publishBatch) assignID(ctx context.Context, c *pendingEnvelope, above int) error {
 	id := c.in.Envelope.ID
@@ -163,9 +162,9 @@ func (p *publishBatch) assignID(ctx context.Context, c *pendingEnvelope, above i
 	return nil
 }
 
-// reassignID handles a draft whose id the journal has already. It reports
-// whether another envelope has it: then the candidate waits to be appended under
-// the next one.
+// reassignID handles a draft whose id is already in the journal. It reports
+// whether the envelope was handled: it is pending under the next id, or was
+// answered as a retry.
 func (p *publishBatch) reassignID(ctx context.Context, c *pendingEnvelope) (bool, error) {
 	x, err := p.space.find(ctx, c.draft.Envelope.ID)
 	if err != nil {
@@ -182,7 +181,7 @@ func (p *publishBatch) reassignID(ctx context.Context, c *pendingEnvelope) (bool
 	return true, nil
 }
 
-// latest returns the id under which the youngest envelope with an id is stored.
+// latest returns the id under which the newest envelope with an id is stored.
 func (p *publishBatch) latest(ctx context.Context, id protocol.ID) (protocol.ID, error) {
 	for i := len(p.waiting) - 1; i >= 0; i-- {
 		if c := p.waiting[i]; c.in.Envelope.ID == id {
@@ -196,7 +195,7 @@ func (p *publishBatch) latest(ctx context.Context, id protocol.ID) (protocol.ID,
 	return reusedID(id, uses), nil
 }
 
-// references resolves the ids of a candidate and returns the envelopes that it
+// references resolves the ids of an envelope and returns the envelopes that it
 // correlates to. A retry is answered.
 func (p *publishBatch) references(ctx context.Context, c *pendingEnvelope) ([]*parent, error) {
 	if p.from.Dialect != protocol.DialectMEUP01 {
@@ -218,8 +217,8 @@ func (p *publishBatch) references(ctx context.Context, c *pendingEnvelope) ([]*p
 	return parents, err
 }
 
-// resolve replaces the ids in a candidate of those dialects by the ids of the
-// youngest envelopes that have them.
+// resolve replaces the ids in an envelope of those dialects by the stored ids of
+// the newest envelopes that have them.
 func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
 	e := &c.draft.Envelope
 	ids := make([]protocol.ID, len(e.Correlation.IDs))
@@ -248,8 +247,8 @@ func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
 	return nil
 }
 
-// recordSpelling notes how clients of those dialects see the candidate's references, if
-// they lead to envelopes with reused ids.
+// recordSpelling records the references of an envelope in the form for clients of
+// those dialects, if they refer to envelopes with reused ids.
 func (p *publishBatch) recordSpelling(ctx context.Context, c *pendingEnvelope, parents []*parent) error {
 	e := &c.draft.Envelope
 	for _, x := range parents {
@@ -285,7 +284,7 @@ func (p *publishBatch) recordSpelling(ctx context.Context, c *pendingEnvelope, p
 	return nil
 }
 
-// sumOf identifies a frame: its bytes, and with them the sender's own ts.
+// sumOf identifies a frame by its bytes, including the sender's own ts.
 func sumOf(in *protocol.Inbound) string {
 	sum := sha256.Sum256(in.Frame())
 	return hex.EncodeToString(sum[:16])

@@ -8,12 +8,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ring holds the youngest entries of a space, each once, for all members.
-// Positions count everything that was ever put in, so that entries without a
-// Seq (stream.data, presence) have their place as well.
+// ring holds the newest entries of a space, each once, for all members. Positions
+// count every entry that was ever put, so that entries without a Seq
+// (stream.data, presence) have a position too.
 //
-// It grows to what is in use and no further than its limits; what is pushed
-// out is still in the journal.
+// It grows as needed up to its limits; evicted entries are still in the journal.
 type ring struct {
 	maxEntries int
 	maxBytes   int
@@ -22,11 +21,11 @@ type ring struct {
 	mu    sync.RWMutex
 	slots []*Entry // circular; the length is a power of two
 	first uint64   // position of the oldest entry
-	next  uint64   // position behind the youngest
+	next  uint64   // position after the newest
 	bytes int
-	head  protocol.Seq // of the youngest durable entry
+	head  protocol.Seq // of the newest durable entry
 	floor protocol.Seq // everything durable above it is in the ring
-	lives uint64       // entries without a Seq that were ever put in
+	lives uint64       // number of entries without a Seq that were ever put
 	byID  map[protocol.ID]*Entry
 }
 
@@ -36,8 +35,7 @@ func newRing(maxEntries, maxBytes int, head protocol.Seq) *ring {
 
 func (r *ring) slot(pos uint64) **Entry { return &r.slots[pos&uint64(len(r.slots)-1)] }
 
-// put appends entries. Those with a Seq that the ring has already are left
-// out.
+// put appends entries. It skips entries with a Seq that it already has.
 func (r *ring) put(entries []*Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,8 +86,8 @@ func (r *ring) evict() {
 	}
 }
 
-// expire lets go of entries from before cutoff: whoever still needs them reads
-// the journal. Without it every space that was ever busy would stay full.
+// expire evicts entries from before cutoff, so that a space that was busy once
+// does not stay full. Readers that still need them use the journal.
 func (r *ring) expire(cutoff time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,22 +97,21 @@ func (r *ring) expire(cutoff time.Time) {
 	r.halve()
 }
 
-// halve gives back slots that are not used any more.
+// halve releases unused slots.
 func (r *ring) halve() {
 	if held := int(r.next - r.first); len(r.slots) > minSlots && held <= len(r.slots)/4 {
 		r.resize(max(minSlots, len(r.slots)/2))
 	}
 }
 
-// size returns how many bytes the entries count for.
+// size returns the cost of the entries, in bytes.
 func (r *ring) size() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.bytes
 }
 
-// shrink lets go of the oldest entries until the others count for no more than
-// some bytes.
+// shrink evicts the oldest entries until the others cost at most the given bytes.
 func (r *ring) shrink(bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +121,7 @@ func (r *ring) shrink(bytes int) {
 	r.halve()
 }
 
-// drop lets go of everything, and of the budget that is shared with others.
+// drop evicts everything and releases the shared budget.
 func (r *ring) drop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +136,7 @@ const minSlots = 16
 
 func (r *ring) grow() { r.resize(max(minSlots, 2*len(r.slots))) }
 
-// resize gives the ring n slots, a power of two that holds what is there.
+// resize gives the ring n slots, a power of two that holds all entries.
 func (r *ring) resize(n int) {
 	old := r.slots
 	r.slots = make([]*Entry, n)
@@ -155,15 +152,15 @@ func (r *ring) lookup(id protocol.ID) *Entry {
 	return r.byID[id]
 }
 
-// position returns the head: its Seq, the position behind it, and how many
-// entries without a Seq stand before that.
+// position returns the head: its Seq, the position after it, and the number of
+// entries without a Seq before that.
 func (r *ring) position() (head protocol.Seq, pos, lives uint64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.head, r.next, r.lives
 }
 
-// livesBefore returns how many entries without a Seq stand before pos.
+// livesBefore returns the number of entries without a Seq before pos.
 func (r *ring) livesBefore(pos uint64) uint64 {
 	if pos < r.next {
 		return (*r.slot(pos)).lives
@@ -178,10 +175,9 @@ func (r *ring) bottom() protocol.Seq {
 	return r.floor
 }
 
-// seek returns the position behind everything up to seq, or that of the oldest
-// entry from the position live on, if that comes before; gone is how many
-// entries without a Seq have ever left the ring. It reports false when entries
-// behind seq have left it.
+// seek returns the position after everything up to seq, or the position of the
+// oldest entry from live on, if that is lower; gone is how many entries without a
+// Seq were evicted so far. It reports false when entries after seq were evicted.
 func (r *ring) seek(seq protocol.Seq, live uint64) (pos, gone uint64, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -194,9 +190,9 @@ func (r *ring) seek(seq protocol.Seq, live uint64) (pos, gone uint64, ok bool) {
 	return min(r.first+uint64(n), max(r.first, live)), r.livesBefore(r.first), true
 }
 
-// read appends to dst the entries from pos on, as many as dst has room for. It
-// returns the position behind them with the entries without a Seq before it,
-// and false when pos has left the ring.
+// read appends to dst the entries from pos on, up to the capacity of dst. It
+// returns the position after them, the number of entries without a Seq before
+// that position, and false when pos was evicted.
 func (r *ring) read(dst []*Entry, pos uint64) (entries []*Entry, next, lives uint64, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

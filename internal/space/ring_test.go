@@ -11,14 +11,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// ringModel is a ring as one would write it down: everything that was ever put
-// in, and from where on it is still there.
+// ringModel is a naive ring: every entry that was ever put, and the first one
+// that is still in the ring.
 type ringModel struct {
 	maxEntries, maxBytes int
 	made                 int // entries, put in or not
 
 	all    []*Entry
-	after  []protocol.Seq // the head behind each of all
+	after  []protocol.Seq // the head after each entry
 	first  int
 	head   protocol.Seq
 	floor  protocol.Seq
@@ -53,8 +53,8 @@ func (m *ringModel) put(e *Entry) {
 	m.all, m.after = append(m.all, e), append(m.after, m.head)
 }
 
-// seek is where somebody has to read on who has had everything up to seq, and
-// everything that is not durable before live.
+// seek returns the position from which to read on after everything up to seq and
+// every live entry before live.
 func (m *ringModel) seek(seq protocol.Seq, live int) (int, bool) {
 	at := m.first
 	for at < len(m.all) && m.after[at] <= seq {
@@ -104,8 +104,8 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// drawEntry makes an entry behind the head, one that the ring has had already,
-// or one without a Seq.
+// drawEntry returns an entry after the head, one that the ring already had, or
+// one without a Seq.
 func drawEntry(t *rapid.T, m *ringModel) *Entry {
 	n := m.made
 	m.made++

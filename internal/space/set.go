@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 )
 
-// set is a set that is read far more often than it changes. A change takes
-// constant time; the first reader after it makes the list that all readers
-// share until the next one.
+// set is a set for many reads and few changes. A change takes constant time; the
+// first reader after it makes the list that all readers share until the next
+// change.
 type set[T comparable] struct {
-	mu    sync.Mutex // a leaf: nothing is called while it is held
+	mu    sync.Mutex // a leaf lock: nothing is called while it is held
 	items map[T]struct{}
 	list  atomic.Pointer[[]T]
 }
@@ -26,7 +26,7 @@ func (s *set[T]) add(x T) {
 	s.list.Store(nil)
 }
 
-// remove reports whether x was there.
+// remove reports whether x was in the set.
 func (s *set[T]) remove(x T) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,30 +22,29 @@ type Space struct {
 
 	logID string // of the log that was read when the space was opened
 
-	state    atomic.Pointer[State] // who may do what, and the configuration that it was made under
+	state    atomic.Pointer[State] // state and configuration, changed together
 	contexts *contexts
 	streams  streams
 	texts    streamTexts
 
 	generation int // of the configuration that it was opened with
 
-	used    atomic.Int64 // Unix nanoseconds: when somebody last asked for the space
-	retired atomic.Bool  // closed because nobody did for long
+	used    atomic.Int64 // Unix nanoseconds of the last request for the space
+	retired atomic.Bool  // closed: it was idle, or its log was replaced
 
-	// opened is closed when what the log held has been read; openErr says
-	// whether that went well.
+	// opened is closed when the log has been read; openErr is the result.
 	opened  chan struct{}
 	openErr error
 
-	deliverMu sync.Mutex // orders what enters the ring
+	deliverMu sync.Mutex // orders the entries of the ring
 
 	// While the space is being opened; guarded by deliverMu.
 	loading      bool
-	pending      []*journal.Entry // durable since, without a gap after the first
+	pending      []*journal.Entry // durable since the opening began, without gaps
 	pendingBytes int
-	dropped      protocol.Seq // the last entry that was not kept in pending
+	dropped      protocol.Seq // the last entry that was not buffered in pending
 
-	mu           sync.Mutex // memory work only
+	mu           sync.Mutex // never held across I/O
 	participants map[protocol.ParticipantID]*participant
 	remote       map[protocol.ParticipantID]Connected // connected to other gateways
 	presence     presence
@@ -54,7 +53,7 @@ type Space struct {
 	cursors   set[*Cursor]
 }
 
-// participant is what a space keeps of a participant across its connections.
+// participant is the state of a participant across its connections.
 type participant struct {
 	id      protocol.ParticipantID
 	buckets *buckets
@@ -71,13 +70,13 @@ func (p *participant) limits() Limiter { return p.buckets.get() }
 // Name returns the space's name.
 func (s *Space) Name() string { return s.name }
 
-// Dialect returns what connections speak that name no dialect.
+// Dialect returns the dialect of connections that do not name one.
 func (s *Space) Dialect() protocol.Dialect { return s.config().Dialect }
 
-// LogID returns the id of the log that the space was opened from.
+// LogID returns the id of the log from which the space was opened.
 func (s *Space) LogID() string { return s.logID }
 
-// Head returns the Seq of the youngest entry that was delivered.
+// Head returns the Seq of the newest delivered entry.
 func (s *Space) Head() protocol.Seq {
 	head, _, _ := s.ring.position()
 	return head
@@ -90,7 +89,7 @@ func (s *Space) now() time.Time           { return s.hub.services.Clock().UTC() 
 
 func (s *Space) members() []*Member { return s.connected.all() }
 
-// settings returns what is configured for a participant.
+// settings returns the configuration of a participant.
 func (s *Space) settings(id protocol.ParticipantID) ParticipantConfig {
 	return s.state.Load().settings(id)
 }
@@ -107,14 +106,14 @@ func (st *State) settings(id protocol.ParticipantID) ParticipantConfig {
 }
 
 // IsKnown reports whether the participant is known here: configured, invited, or
-// a guest who has been here.
+// a guest that has connected before.
 func (s *Space) IsKnown(id protocol.ParticipantID) bool {
 	st := s.state.Load()
 	_, configured := st.cfg.Participants[id]
 	return configured || st.known(id)
 }
 
-// Join brings a connection in: from then on it gets what it may see. The
+// Join adds a connection, which receives visible entries from then on. The
 // member's first frame is the welcome. Leave must be called in the end.
 func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Error) {
 	matcher, refused := o.Filter.Compile()
@@ -140,7 +139,7 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 		return nil, err
 	}
 	s.observer().Connections(1)
-	// What has changed while the member came in has not seen it.
+	// Changes during the join did not reach the member.
 	m.refreshVisibility()
 	if s.Kicked(m.ID) {
 		m.Close(Closing{Code: protocol.CloseKicked, Reason: "removed from the space", Now: true})
@@ -149,8 +148,8 @@ func (s *Space) Join(ctx context.Context, o JoinOptions) (*Member, *protocol.Err
 	return m, nil
 }
 
-// chargeJoin counts a connection against what the participant may open in a
-// time, admitted or not.
+// chargeJoin charges the participant's rate of connections, for rejected ones
+// too.
 func (s *Space) chargeJoin(id protocol.ParticipantID) *protocol.Error {
 	s.mu.Lock()
 	limiter := s.participantLocked(id).limits()
@@ -161,7 +160,7 @@ func (s *Space) chargeJoin(id protocol.ParticipantID) *protocol.Error {
 	return limiter.Join(s.now())
 }
 
-// recheck ends a connection that the configuration lets in no more.
+// recheck closes a connection that the configuration no longer admits.
 func (s *Space) recheck(m *Member) {
 	if s.admits(m.ID) && (m.Recheck == nil || m.Recheck() == nil) {
 		return
@@ -169,9 +168,9 @@ func (s *Space) recheck(m *Member) {
 	m.Close(Closing{Code: protocol.CloseTokenExpired, Reason: "the token is good no more", Now: true})
 }
 
-// startCursor places a member that asked for a replay. A position that this
-// log does not have is from another log, or from another gateway that is ahead
-// of this one: that is decided once this gateway has caught up.
+// startCursor positions a member that requested a replay. A position beyond this
+// log belongs to another log, or to a gateway that is ahead of this one; it is
+// checked again after this gateway has caught up.
 func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 	if m.Since == nil {
 		return nil
@@ -204,7 +203,7 @@ func (s *Space) startCursor(ctx context.Context, m *Member) *protocol.Error {
 // up with the log.
 const barrierTimeout = 2 * time.Second
 
-// boundsAfterBarrier returns the bounds of the log once everything that was
+// boundsAfterBarrier returns the bounds of the log after everything that was
 // durable at the call has been delivered here.
 func (s *Space) boundsAfterBarrier(ctx context.Context) (oldest, newest protocol.Seq, err error) {
 	ctx, cancel := context.WithTimeout(ctx, barrierTimeout)
@@ -223,13 +222,13 @@ func errBehind() *protocol.Error {
 	return unavailable("This gateway has not caught up with the log yet; try again in a moment.")
 }
 
-// unavailable is an error that is worth trying again after a second.
+// unavailable returns an error that asks for a retry after a second.
 func unavailable(message string) *protocol.Error {
 	return &protocol.Error{Code: protocol.CodeUnavailable, Message: message, RetryAfterMS: 1000}
 }
 
-// enter registers the connection, and announces the participant if it is its
-// first one anywhere.
+// enter registers the connection and announces the participant if this is its
+// first one on any gateway.
 func (s *Space) enter(m *Member) *protocol.Error {
 	limits := s.settings(m.ID).Limits
 	s.mu.Lock()
@@ -269,7 +268,7 @@ func (s *Space) enter(m *Member) *protocol.Error {
 	return nil
 }
 
-// Leave takes the connection out.
+// Leave removes the connection.
 func (s *Space) Leave(m *Member) {
 	s.mu.Lock()
 	if !s.connected.remove(m) {
@@ -297,8 +296,8 @@ func (s *Space) Leave(m *Member) {
 	}
 }
 
-// maxIdleParticipants is how many participants without a connection are
-// remembered before the oldest are forgotten.
+// maxIdleParticipants is the number of participants from which on the state of
+// idle ones is dropped.
 const maxIdleParticipants = 1024
 
 func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
@@ -313,7 +312,7 @@ func (s *Space) participantLocked(id protocol.ParticipantID) *participant {
 	return p
 }
 
-// release gives back what a retired space shares with others.
+// release returns the resources that a retired space shares with others.
 func (s *Space) release() {
 	if s.ring != nil { // it was opened
 		s.ring.drop()
@@ -339,7 +338,7 @@ func (s *Space) forgetIdleLocked() {
 // Connected is a participant with a connection.
 type Connected struct {
 	ID    protocol.ParticipantID
-	Tools bool // it has declared that it serves tools
+	Tools bool // it declared that it serves tools
 }
 
 // Present returns the participants with a connection, here or at another
@@ -360,13 +359,13 @@ func (s *Space) Present() []Connected {
 	return list
 }
 
-// connectedLocked describes a participant over all gateways.
+// connectedLocked describes a participant across all gateways.
 func (s *Space) connectedLocked(id protocol.ParticipantID) Connected {
 	p := s.participants[id]
 	return Connected{ID: id, Tools: s.remote[id].Tools || p != nil && p.toolHosts > 0}
 }
 
-// IsPresent reports whether the participant has a connection anywhere.
+// IsPresent reports whether the participant has a connection on any gateway.
 func (s *Space) IsPresent(id protocol.ParticipantID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,23 +15,22 @@ import (
 // KindSystemMember marks the hidden entry that makes a guest known to a space.
 const KindSystemMember protocol.Kind = "system.member"
 
-// State is who may do what in a space: a fold over the state entries of its
-// log, the same on every gateway. A State never changes. Folding an entry
-// returns a new one in O(log n), since its maps share what stays.
+// State holds the rights in a space: a fold over the state entries of its log,
+// the same on every gateway. A State is immutable. Folding an entry returns a new
+// one in O(log n), since its maps share unchanged parts.
 type State struct {
 	cfg    *Config      // in force
-	seq    protocol.Seq // of the last state entry that is folded in
+	seq    protocol.Seq // of the last state entry that was folded
 	ledger *capability.Ledger
 
 	kicked      pmap.Map[protocol.ParticipantID, struct{}]   // kicked and not invited since
-	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // until when; zero: until resumed
+	pauses      pmap.Map[protocol.ParticipantID, time.Time]  // end of the pause; zero: until resumed
 	members     pmap.Map[protocol.ParticipantID, membership] // without the configured ones
 	invitations pmap.Map[string, Invitation]                 // by the hash of the token
-	expiry      pmap.Map[string, string]                     // hashes of those that end, by pmap.TimeKey
+	expiry      pmap.Map[string, string]                     // hashes of the ones that expire, by pmap.TimeKey
 }
 
-// origin says how a participant that the configuration does not name came to
-// be known.
+// origin is how a participant that is not configured became known.
 type origin uint8
 
 const (
@@ -39,16 +38,16 @@ const (
 	originInvited
 )
 
-// membership is how a participant came to be known. What concerns invitations is
-// zero for guests.
+// membership describes a participant that is not configured. The fields about
+// invitations are zero for guests.
 type membership struct {
 	origin  origin
 	inviter protocol.ParticipantID // of the first invitation
-	token   string                 // hash of the last invitation's token, the only one that is good
+	token   string                 // hash of the last invitation's token, the only valid one
 	at      protocol.Seq           // of the last invitation
 }
 
-// Invitation is what the token of an invitation gives.
+// Invitation is the effect of an invitation's token.
 type Invitation struct {
 	Participant protocol.ParticipantID
 	Expires     time.Time    // zero: never
@@ -59,7 +58,7 @@ func newState(cfg *Config) *State {
 	return &State{cfg: cfg, ledger: cfg.ledger()}
 }
 
-// rightsOf is what the configuration gives, as the ledger asks for it.
+// rightsOf returns the configured capabilities in the form that the ledger needs.
 func rightsOf(cfg *Config) capability.Configured {
 	c := capability.Configured{Participants: make(map[protocol.ParticipantID][]*capability.Capability, len(cfg.Participants))}
 	for id, p := range cfg.Participants {
@@ -97,12 +96,13 @@ func (st *State) observes(id protocol.ParticipantID, now time.Time) bool {
 	return st.ledger.Effective(id, now).Observes()
 }
 
-// visibility returns what a viewer may see, by its rights and the configuration.
+// visibility returns the visibility of a viewer, from its rights and the
+// configuration.
 func (st *State) visibility(who Viewer, now time.Time) Visibility {
 	return Visibility{who, st.cfg.Everyone, st.observes(who.ID, now)}
 }
 
-// sameRights reports whether a participant holds the same in both states.
+// sameRights reports whether a participant has the same rights in both states.
 func (st *State) sameRights(other *State, id protocol.ParticipantID, now time.Time) bool {
 	return sameList(st.ledger.Display(id, now), other.ledger.Display(id, now))
 }
@@ -114,14 +114,14 @@ func sameList(a, b []json.RawMessage) bool {
 	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return string(x) == string(y) })
 }
 
-// expiredBetween reports whether time alone has ended a grant in between.
+// expiredBetween reports whether a grant expired between the two times.
 func (st *State) expiredBetween(last, now time.Time) bool {
 	at, ok := st.ledger.NextExpiry(last)
 	return ok && !at.After(now)
 }
 
-// apply folds one state entry in. The entry was checked when it was admitted;
-// an error leaves the state as it was, but for its seq.
+// apply returns the state with one more entry. The entry was checked when it was
+// admitted; after an error only the seq has changed.
 func (st *State) apply(e *journal.Entry) (*State, error) {
 	next := *st
 	return &next, next.fold(e)
@@ -176,9 +176,9 @@ func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
 	return nil
 }
 
-// invite folds an invitation. The token of an earlier one to the same
-// participant is retired. An invitation without a token lets a guest back in,
-// which has a token of the issuer.
+// invite folds an invitation. It retires the token of an earlier invitation of
+// the same participant. An invitation without a token readmits a guest, which has
+// a token of the issuer.
 func (st *State) invite(e *journal.Entry) error {
 	digest, g, err := readInvitation(e)
 	if err != nil {
@@ -218,7 +218,7 @@ func (st *State) retire(hash string) {
 	}
 }
 
-// dropExpired drops the invitations that have ended.
+// dropExpired drops expired invitations.
 func (st *State) dropExpired(now time.Time) {
 	for {
 		key, hash, ok := st.expiry.After("")

@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// stateLog is a log of state entries, which makes them one after the other.
+// stateLog is a log of state entries that it makes one after the other.
 type stateLog struct {
 	t       testing.TB
 	cfg     *Config
@@ -51,7 +51,7 @@ func (l *stateLog) invite(n int) *journal.Entry {
 	return l.add(protocol.KindSpaceInvite, fmt.Sprintf(`{"participant_id":"guest-%d","initial_capabilities":["chat"]}`, n))
 }
 
-// mixed appends state entries of all sorts, about n.
+// mixed appends about n state entries of all kinds.
 func (l *stateLog) mixed(n int) {
 	for i := 0; len(l.entries) < n; i++ {
 		id := fmt.Sprintf("guest-%d", i)
@@ -79,7 +79,7 @@ func (l *stateLog) fold() *State {
 	return st
 }
 
-// One more entry costs about the same however many there are.
+// The cost of one more entry hardly depends on the number of entries.
 func TestState_ApplyIsCheapWhenLarge(t *testing.T) {
 	bytesPerEntry := func(size int) uint64 {
 		l := newStateLog(t)
@@ -145,7 +145,7 @@ func TestState_DropsExpiredInvitations(t *testing.T) {
 	}
 }
 
-// An older state stays as it was.
+// An older state does not change.
 func TestState_IsImmutable(t *testing.T) {
 	l := newStateLog(t)
 	l.mixed(40)

@@ -11,29 +11,29 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// StreamRedactor masks the data of one stream, which comes in chunks, across
-// their borders. It holds back the end of a chunk that may be the beginning of a
-// secret. Its methods must not be called concurrently.
+// StreamRedactor masks the data of one stream across the borders of its chunks.
+// It holds back the end of a chunk that may be the beginning of a secret. Its
+// methods must not be called concurrently.
 type StreamRedactor interface {
-	// Data inspects a payload of stream.data and the fields beside it, an object or
+	// Data inspects a payload of stream.data and its unknown fields, an object or
 	// absent. empty: all of its data is held back.
 	Data(ctx context.Context, payload, extra protocol.Value) (r Redaction, empty bool, err *protocol.Error)
-	// Rest returns what is held back, masked, and the rules that changed it; the
-	// stream has ended.
+	// Rest returns the masked rest at the end of the stream, and the rules that
+	// changed it.
 	Rest() (text string, redacted []string)
-	// Size is the number of bytes that it keeps.
+	// Size is the number of bytes held back.
 	Size() int
 }
 
 // Bounds of the texts of streams.
 const (
-	maxStreamTexts = 4096     // of a space, and as many that nobody opened
-	maxOwnTexts    = 1 << 20  // bytes of those that one participant writes
-	maxHubTexts    = 32 << 20 // bytes of all spaces
+	maxStreamTexts = 4096     // of a space, and as many that were not opened
+	maxOwnTexts    = 1 << 20  // bytes that one participant writes
+	maxHubTexts    = 32 << 20 // bytes in all spaces
 )
 
-// streamTexts are the streams of a space whose data is inspected: those that
-// belong to reasoning, which are opened or written within a context.
+// streamTexts are the inspected streams of a space: streams of reasoning, which
+// are opened or written within a context.
 type streamTexts struct {
 	mu   sync.Mutex
 	list map[string]*streamText
@@ -47,7 +47,7 @@ type streamText struct {
 
 	mu       sync.Mutex // held while a chunk is inspected
 	redactor StreamRedactor
-	// Of the last chunk: what a rest is sent with.
+	// Of the last chunk: the fields of the envelope that carries the rest.
 	last     protocol.Envelope
 	thread   []protocol.ParticipantID
 	spelling spelling
@@ -58,7 +58,7 @@ type streamText struct {
 	size   int
 }
 
-// apply keeps the streams of reasoning that are opened, and drops those that were
+// apply adds streams of reasoning that are opened, and drops the ones that were
 // closed elsewhere.
 func (t *streamTexts) apply(s *Space, e *protocol.Envelope) {
 	switch e.Kind {
@@ -79,9 +79,9 @@ func streamIDOf(e *protocol.Envelope) string {
 	return doc.Root().Get("stream_id").Text()
 }
 
-// get returns the text of a stream, a new one if there is none; nil if there are
-// too many. Streams that are opened have room of their own, so that none is
-// taken for one without reasoning.
+// get returns the text of a stream and creates it if needed; nil if there are too
+// many. Opened streams have a bound of their own, so that streams that were not
+// opened cannot displace them.
 func (t *streamTexts) get(id string, opener protocol.ParticipantID, now time.Time) *streamText {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -111,7 +111,7 @@ func (t *streamTexts) find(id string) *streamText {
 	return t.list[id]
 }
 
-// remove forgets a stream.
+// remove drops a stream.
 func (t *streamTexts) remove(s *Space, id string) *streamText {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,8 @@ func (t *streamTexts) remove(s *Space, id string) *streamText {
 	return x
 }
 
-// byParticipant returns the streams that a participant has opened, or has written to last.
+// byParticipant returns the streams that a participant opened, or was the last to
+// write to.
 func (t *streamTexts) byParticipant(id protocol.ParticipantID) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -137,8 +138,7 @@ func (t *streamTexts) byParticipant(id protocol.ParticipantID) []string {
 	return list
 }
 
-// oldest returns the stream, of those that nobody opened, that was written to
-// least recently.
+// oldest returns the least recently written of the streams that were not opened.
 func (t *streamTexts) oldest() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +154,7 @@ func (t *streamTexts) oldest() string {
 	return found.id
 }
 
-// charge notes how much a stream keeps, and who wrote it.
+// charge records the size of a stream and its writer.
 func (t *streamTexts) charge(s *Space, x *streamText, writer protocol.ParticipantID, size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,15 +173,15 @@ func (t *streamTexts) chargeLocked(s *Space, x *streamText, writer protocol.Part
 	}
 }
 
-// full reports whether a participant has no room for more text.
+// full reports whether a participant's bound or the hub's is exceeded.
 func (t *streamTexts) full(s *Space, writer protocol.ParticipantID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.own[writer] > maxOwnTexts || s.hub.streamBytes.Load() > maxHubTexts
 }
 
-// inspected returns the text of the stream that an envelope has data of; nil: its
-// data is not inspected.
+// inspected returns the stream of an envelope's data; nil: the data is not
+// inspected.
 func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Error) {
 	s, e := p.space, &c.draft.Envelope
 	safety := s.hub.services.Safety
@@ -194,7 +194,7 @@ func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Err
 		return nil, nil
 	}
 	if x = s.texts.get(id, "", p.now); x == nil {
-		s.endStream(s.texts.oldest()) // of a sender that has no connection to lose, perhaps
+		s.endStream(s.texts.oldest()) // perhaps of a sender without a connection
 		x = s.texts.get(id, "", p.now)
 	}
 	if x == nil || s.texts.full(s, p.from.ID) {
@@ -205,8 +205,8 @@ func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Err
 	return x, nil
 }
 
-// redactStream masks a chunk of a stream, at the expense of the sender. It
-// reports whether anything is left to be delivered.
+// redactStream masks a chunk of a stream and charges the work to the sender. It
+// reports whether there is anything to deliver.
 func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (deliver bool, err *protocol.Error) {
 	x, err := p.inspected(c)
 	if x == nil {
@@ -249,7 +249,7 @@ func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (de
 	return !empty, nil
 }
 
-// stream delivers a chunk of a stream as far as it is not held back.
+// stream delivers the part of a chunk that is not held back.
 func (p *publishBatch) stream(ctx context.Context, c *pendingEnvelope) {
 	switch deliver, err := p.redactStream(ctx, c); {
 	case err != nil:
@@ -261,9 +261,9 @@ func (p *publishBatch) stream(ctx context.Context, c *pendingEnvelope) {
 	}
 }
 
-// followStream follows the streams that the sender opens and closes. A stream of
-// reasoning is one before its first chunk comes, and what is held back of a
-// stream is delivered before its close.
+// followStream tracks the streams that the sender opens and closes. A stream of
+// reasoning is inspected from its first chunk on, and its rest is delivered
+// before its close.
 func (p *publishBatch) followStream(c *pendingEnvelope) {
 	e := &c.draft.Envelope
 	id := c.in.Payload.Get("stream_id").Text()
@@ -283,8 +283,8 @@ func (x *streamText) writtenBy(id protocol.ParticipantID) bool {
 	return x.last.From == id
 }
 
-// endStreamsOf delivers what is held back of the streams of a participant that
-// leaves. Others may go on to write into streams that others opened.
+// endStreamsOf delivers the rests of a leaving participant's streams. Others may
+// continue to write into streams that they did not open.
 func (s *Space) endStreamsOf(id protocol.ParticipantID) {
 	for _, stream := range s.texts.byParticipant(id) {
 		x := s.texts.find(stream)
@@ -295,8 +295,8 @@ func (s *Space) endStreamsOf(id protocol.ParticipantID) {
 	}
 }
 
-// endStream delivers what is held back of a stream, as data of the participant
-// that wrote it, and forgets the stream.
+// endStream delivers the rest of a stream, as data of the participant that wrote
+// it, and drops the stream.
 func (s *Space) endStream(id string) {
 	x := s.texts.remove(s, id)
 	if x == nil {

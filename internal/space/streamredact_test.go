@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// hoarder holds back everything, and tells that it keeps a lot.
+// hoarder holds back everything and reports a large size.
 type hoarder struct{ text string }
 
 const hoard = 16 << 10
@@ -76,8 +76,9 @@ func TestStreamTexts_AreBoundedForEachWriter(t *testing.T) {
 	}
 }
 
-// A stream of reasoning stays one when a writer leaves that did not open it, and
-// however much else is written. What was held back comes out in order.
+// A stream of reasoning stays inspected when a writer leaves that did not open
+// it, regardless of how much else is written. The held-back data is delivered in
+// order.
 func TestStreamTexts_StayInspected(t *testing.T) {
 	r := hoarding(t)
 	defer r.join(space.JoinOptions{ID: "alice"}).leave()

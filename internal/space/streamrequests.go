@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// streamAnswers are the kinds by which the gateway answers requests about streams.
+// streamAnswers are the kinds of the gateway's answers to requests about streams.
 var streamAnswers = map[protocol.Kind]protocol.Kind{
 	protocol.KindStreamRequest:     protocol.KindStreamOpen,
 	protocol.KindStreamGrantWrite:  protocol.KindStreamWriteGranted,
@@ -17,8 +17,8 @@ var streamAnswers = map[protocol.Kind]protocol.Kind{
 	protocol.KindStreamTransfer:    protocol.KindStreamTransferred,
 }
 
-// answersStream returns the kind of the gateway's answer to an envelope; "" if it
-// does not answer it. A stream.request in other dialects is for participants.
+// answersStream returns the kind of the gateway's answer to an envelope; "" if
+// there is none. Participants answer a stream.request of the other dialects.
 func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 	if k == protocol.KindStreamRequest && f.Dialect != protocol.DialectMEW04 {
 		return ""
@@ -26,7 +26,7 @@ func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 	return streamAnswers[k]
 }
 
-// checkStream refuses what the sender may not do to a stream.
+// checkStream rejects operations on a stream that the sender may not do.
 func (p *publishBatch) checkStream(c *pendingEnvelope) *protocol.Error {
 	kind, payload := c.in.Envelope.Kind, c.in.Payload
 	id := payload.Get("stream_id").Text()
@@ -104,7 +104,7 @@ func (p *publishBatch) checkStreamQuota(bytes int) *protocol.Error {
 	return err
 }
 
-// checkStreamOwner refuses a grant, a revocation or a transfer.
+// checkStreamOwner checks a grant, a revocation or a transfer.
 func (p *publishBatch) checkStreamOwner(c *pendingEnvelope, s *stream, open bool) *protocol.Error {
 	whom := participantIn(c.in.Payload, "participant_id")
 	switch kind := c.in.Envelope.Kind; {
@@ -124,8 +124,8 @@ func (p *publishBatch) checkStreamOwner(c *pendingEnvelope, s *stream, open bool
 	return nil
 }
 
-// addressData addresses stream data to the targets of its stream. A raw frame,
-// which has neither addressees nor a context, gets those of the stream.
+// addressData addresses stream data to the targets of its stream. A raw frame has
+// no addressees and no context; it gets both from the stream.
 func (p *publishBatch) addressData(c *pendingEnvelope) {
 	s, open := p.space.streams.get(c.in.Payload.Get("stream_id").Text())
 	if !open {
@@ -145,9 +145,9 @@ func (p *publishBatch) addressData(c *pendingEnvelope) {
 	c.in.Envelope.To, c.in.Envelope.Context = e.To, e.Context
 }
 
-// answerStream answers an admitted request about a stream, to all that may see
-// the stream. The id of a stream that the gateway opens is that of its
-// stream.open, so that no id is ever given twice.
+// answerStream sends the answer to an admitted request about a stream to everyone
+// that may see the stream. The gateway's stream.open gives its own id to the
+// stream, so that no id is used twice.
 func (p *publishBatch) answerStream(ctx context.Context, c *pendingEnvelope) *protocol.Error {
 	request, kind := &c.draft.Envelope, p.from.answersStream(c.draft.Envelope.Kind)
 	if kind == "" {
@@ -166,7 +166,7 @@ func (p *publishBatch) answerStream(ctx context.Context, c *pendingEnvelope) *pr
 			delete(fields, "target")
 		}
 		for _, name := range []string{"requestId", "participantId", "authorizedWriters", "created"} {
-			delete(fields, name) // MEW's own gateway has these for itself
+			delete(fields, name) // MEW's own gateway sets these itself
 		}
 		fields["stream_id"], fields["encoding"] = id, "text"
 		fields["owner"], fields["authorized_writers"] = owner, []protocol.ParticipantID{owner}

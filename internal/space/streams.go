@@ -12,10 +12,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds of a space's open streams, of which one participant may have a quarter.
+// Bounds of a space's open streams; a participant may use a quarter of them.
 const (
 	maxStreams       = 4096
-	maxStreamDetails = 1 << 20 // bytes of the payloads that welcomes repeat
+	maxStreamDetails = 1 << 20 // bytes of the payloads that are repeated in welcomes
 	maxStreamID      = 256     // bytes
 )
 
@@ -24,12 +24,12 @@ type stream struct {
 	opened  protocol.Envelope // its stream.open, without the payload
 	owner   protocol.ParticipantID
 	writers []protocol.ParticipantID   // the owner is one of them
-	targets []protocol.ParticipantID   // the only receivers of its data; nil: all that may see the stream
+	targets []protocol.ParticipantID   // exclusive receivers of its data; nil: all that may see the stream
 	details map[string]json.RawMessage // fields of its stream.open; nil if they are too large
 	size    int                        // of details, in bytes
 }
 
-// audience returns who may see the stream; nil: all.
+// audience returns the participants that may see the stream; nil: all.
 func (s *stream) audience() []protocol.ParticipantID {
 	if len(s.opened.To) == 0 {
 		return nil
@@ -44,16 +44,16 @@ func (s *stream) audience() []protocol.ParticipantID {
 	return list
 }
 
-// streams holds the open streams of a space by their ids. It is a fold over the
-// log, so that gateways agree on it, but for the streams of participants that
-// were lost with their gateway: each gateway drops those by itself.
+// streams holds the open streams of a space by id. It is a fold over the log, so
+// all gateways agree on it, except for streams whose owner was lost with its
+// gateway: each gateway drops these by itself.
 type streams struct {
 	mu   sync.Mutex
 	open map[string]stream
 }
 
 // apply folds an entry of the log. A request about a stream has an effect only if
-// its sender owns the stream at that place in the log.
+// its sender owns the stream at that position in the log.
 func (t *streams) apply(e *protocol.Envelope) {
 	if namespace, _ := e.Kind.Split(); namespace != "stream" {
 		return
@@ -84,7 +84,7 @@ func (t *streams) apply(e *protocol.Envelope) {
 		s.writers = without(s.writers, participantIn(payload, "participant_id"))
 	case protocol.KindStreamWriteRevoked:
 		if len(e.Correlation.IDs) > 0 {
-			return // the answer to a request, which was folded itself
+			return // the answer to a request that was already folded
 		}
 		s.writers = without(s.writers, participantIn(payload, "participant_id"))
 	case protocol.KindStreamTransfer:
@@ -117,7 +117,8 @@ func (t *streams) addLocked(id string, e *protocol.Envelope, payload protocol.Va
 
 type streamUse struct{ streams, bytes int }
 
-// usedLocked returns what the streams of all and those of one participant take.
+// usedLocked returns the use by all streams and by the streams of one
+// participant.
 func (t *streams) usedLocked(id protocol.ParticipantID) (all, own streamUse) {
 	for _, s := range t.open {
 		all.streams++
@@ -130,8 +131,8 @@ func (t *streams) usedLocked(id protocol.ParticipantID) (all, own streamUse) {
 	return all, own
 }
 
-// admits reports whether a participant may open another stream, with so many
-// bytes of details, when it is about to open some already.
+// admits reports whether a participant may open another stream with the given
+// bytes of details; waiting is the number of its pending opens.
 func (t *streams) admits(id protocol.ParticipantID, waiting, bytes int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -182,7 +183,7 @@ func (t *streams) drop(list []namedStream) {
 	}
 }
 
-// targetsIn returns the participants that a stream is for, each once.
+// targetsIn returns the targets of a stream, each once.
 func targetsIn(payload protocol.Value) []protocol.ParticipantID {
 	target := payload.Get("target")
 	if target.Type() == protocol.TypeString {
@@ -195,7 +196,7 @@ func targetsIn(payload protocol.Value) []protocol.ParticipantID {
 	return list
 }
 
-// with returns the list with a participant; the list itself is not changed.
+// with returns the list with a participant added; the list itself is not changed.
 func with(list []protocol.ParticipantID, id protocol.ParticipantID) []protocol.ParticipantID {
 	if slices.Contains(list, id) {
 		return list
@@ -228,13 +229,11 @@ func (s *Space) activeStreams(sight Visibility) *[]any {
 	return &items
 }
 
-// leaveTimeout bounds the append of the entries that a participant's leaving
-// makes.
+// leaveTimeout bounds the append of the entries about a participant that left.
 const leaveTimeout = time.Second
 
-// leaveStreams closes the streams of a participant that has left, and revokes its
-// right to write into others. Its own have no owner from then on, even if the log
-// does not take that they are closed.
+// leaveStreams closes the streams of a participant that left, and revokes its
+// right to write into others. It drops its own streams even if the append fails.
 func (s *Space) leaveStreams(id protocol.ParticipantID) {
 	owned := s.streams.ownedBy(id)
 	written := s.streams.list(func(x *stream) bool { return x.owner != id && slices.Contains(x.writers, id) })

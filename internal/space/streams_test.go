@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// failing is a log that counts appends and can refuse them.
+// failing is a log that counts appends and can reject them.
 type failing struct {
 	journal.Journal
 	fails   atomic.Bool
@@ -133,8 +133,8 @@ func TestStreams_Bounds(t *testing.T) {
 	}
 }
 
-// TestStreams_DetailsAreBounded holds what a welcome repeats below a megabyte and
-// a half, whatever participants ask for.
+// TestStreams_DetailsAreBounded: the details that a welcome repeats stay below a
+// megabyte and a half.
 func TestStreams_DetailsAreBounded(t *testing.T) {
 	r := open(t, rights{"mew": {"*"}, "bob": {"*"}}, nil)
 	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.DialectMEW04})
@@ -192,7 +192,8 @@ func TestStreams_OrderWithinBurst(t *testing.T) {
 	}
 }
 
-// TestStreams_RetriedRequest: a request that is sent again opens nothing again.
+// TestStreams_RetriedRequest: a request that is sent again opens no second
+// stream.
 func TestStreams_RetriedRequest(t *testing.T) {
 	r := open(t, rights{"mew": {"*"}}, nil)
 	mew := r.join(space.JoinOptions{ID: "mew", Dialect: protocol.DialectMEW04})
@@ -209,7 +210,7 @@ func TestStreams_RetriedRequest(t *testing.T) {
 	}
 }
 
-// TestStreams_UnansweredRequest: a request whose answer the log refuses is
+// TestStreams_UnansweredRequest: a request whose answer the log rejects is
 // answered by an error.
 func TestStreams_UnansweredRequest(t *testing.T) {
 	log := &failing{Journal: memory.New(memory.Options{})}
@@ -222,7 +223,7 @@ func TestStreams_UnansweredRequest(t *testing.T) {
 	log.fails.Store(false)
 }
 
-// failsAfterOne is a log that takes nothing after its first append.
+// failsAfterOne is a log that rejects all appends after the first.
 type failsAfterOne struct{ *failing }
 
 func (j *failsAfterOne) Append(ctx context.Context, name string, drafts []journal.Draft) []journal.Result {
@@ -230,7 +231,8 @@ func (j *failsAfterOne) Append(ctx context.Context, name string, drafts []journa
 	return j.failing.Append(ctx, name, drafts)
 }
 
-// gateways is a log that several hubs follow, and what they send one another.
+// gateways is a log that several hubs follow, with the live messages between
+// them.
 type gateways struct {
 	journal.Journal
 	mu    sync.Mutex
@@ -255,7 +257,8 @@ func (g *gateways) Follow(sink journal.Sink, _ journal.Replaced) {
 	}, nil)
 }
 
-// gatewayPeers are the other gateways, as one of two sees them. It knows no rosters.
+// gatewayPeers are the other gateways from the view of one of two. It has no
+// rosters.
 type gatewayPeers struct {
 	all   *gateways
 	index int
@@ -281,7 +284,8 @@ func (p *gatewayPeers) SetRoster(string, []space.Connected) {}
 func (p *gatewayPeers) Remote(string) []space.Connected     { return nil }
 
 // TestStreams_BetweenGateways: a space that another gateway opens later has the
-// streams of the log, and data for a target reaches it there alone.
+// streams of the log, and data for a target is delivered there to the target
+// alone.
 func TestStreams_BetweenGateways(t *testing.T) {
 	shared := &gateways{Journal: memory.New(memory.Options{})}
 	who := rights{"own": {"*"}, "agg": {"*"}, "bob": {"*"}}

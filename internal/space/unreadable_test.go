@@ -90,8 +90,8 @@ func TestMember_ClosedWhenLogStaysUnreadable(t *testing.T) {
 	})
 }
 
-// A client that sends all the time has acks all the time; it still catches up.
-func TestMember_CatchesUpBesideControlFrames(t *testing.T) {
+// A client that sends all the time always has pending acks; it still catches up.
+func TestMember_CatchesUpWithControlFrames(t *testing.T) {
 	r, _ := openUnreadable(t)
 	joined, refused := r.Join(t.Context(), space.JoinOptions{ID: "bob", Since: new(protocol.Seq)})
 	if refused != nil {

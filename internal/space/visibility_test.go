@@ -9,7 +9,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// reloadVisibility puts the same participants in force with another visibility.
+// reloadVisibility applies a configuration with the same participants and another
+// visibility.
 func (r *room) reloadVisibility(who rights, everyone bool) {
 	cfg := who.config(r.t)
 	cfg.Everyone = everyone

@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// describe returns how a participant is shown in a dialect.
+// describe returns the description of a participant in a dialect.
 func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protocol.Participant {
 	p := protocol.Participant{ID: c.ID, Capabilities: s.state.Load().capabilitiesOf(c.ID, d, now)}
 	if c.Tools {
@@ -16,7 +16,7 @@ func (s *Space) describe(c Connected, d protocol.Dialect, now time.Time) protoco
 	return p
 }
 
-// Participants describes who is connected, in the dialect meup/v0.1.
+// Participants describes the connected participants, in the dialect meup/v0.1.
 func (s *Space) Participants() []protocol.Participant {
 	list := []protocol.Participant{}
 	for _, c := range s.Present() {
@@ -25,7 +25,7 @@ func (s *Space) Participants() []protocol.Participant {
 	return list
 }
 
-// appendWelcome appends the member's welcome as it is now.
+// appendWelcome appends the member's current welcome.
 func (m *Member) appendWelcome(dst []byte) []byte {
 	s, now := m.space, m.space.now()
 	st := s.state.Load()
@@ -51,7 +51,7 @@ func (m *Member) appendWelcome(dst []byte) []byte {
 	return appendFrame(dst, m.CurrentDialect(), m.newControl(protocol.KindSystemWelcome, "", w))
 }
 
-// capabilitiesOf lists what a participant holds, spelled for the dialect.
+// capabilitiesOf lists a participant's capabilities, spelled for the dialect.
 func (st *State) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, now time.Time) []json.RawMessage {
 	list := st.ledger.Display(id, now)
 	if d != protocol.DialectMEUP01 {
@@ -63,9 +63,9 @@ func (st *State) capabilitiesOf(id protocol.ParticipantID, d protocol.Dialect, n
 	return append(make([]json.RawMessage, 0, len(list)), list...)
 }
 
-// welcomeSeq is the head of the log as far as this connection is concerned:
-// what came up to it is not delivered any more, unless it asked for a replay.
-// Only the member's writer may call it.
+// welcomeSeq is the head of the log for this connection: envelopes up to it are
+// not delivered any more, except by a replay. Only the member's writer may call
+// it.
 func (m *Member) welcomeSeq() protocol.Seq {
 	if !m.welcomed {
 		m.welcomed = true

@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// inspector counts the payloads that it is given.
+// inspector counts the payloads that it receives.
 type inspector struct {
 	inspected int
 	refuse    bool
@@ -30,11 +30,11 @@ func (i *inspector) Envelope(_ context.Context, _ protocol.Kind, payload, _ prot
 
 func (i *inspector) Stream() space.StreamRedactor { return nil }
 
-// ledger is a limiter that has one bucket, of work.
+// ledger is a limiter with one bucket, for work.
 type ledger struct {
 	worked, most int
 	canceled     int
-	retries      int // for which only the kinds were given back
+	retries      int // for which only the kinds were returned
 }
 
 func (l *ledger) Envelope(time.Time) *protocol.Error { return nil }
@@ -94,8 +94,8 @@ func TestRetry_IsNotInspected(t *testing.T) {
 	}
 }
 
-// TestInspection_IsCharged: work is charged whether the payload is admitted or
-// not, and a sender that owes is refused without an inspection.
+// TestInspection_IsCharged: work is charged whether or not the payload is
+// admitted, and a sender in debt is rejected without an inspection.
 func TestInspection_IsCharged(t *testing.T) {
 	r, i, l := openMetered(t, 30_000)
 	r.must("ann", longThought("a"))
@@ -111,8 +111,8 @@ func TestInspection_IsCharged(t *testing.T) {
 	}
 }
 
-// TestHistory_ScanIsCutAndCharged: a page ends after a bounded number of
-// entries, says where to go on, and what was looked at is charged.
+// TestHistory_ScanIsCutAndCharged: a page ends after a bounded number of entries
+// and returns the next position, and scanned entries are charged.
 func TestHistory_ScanIsCutAndCharged(t *testing.T) {
 	r, _, l := openMetered(t, 1<<20)
 	l.most = 1 << 30
