@@ -12,31 +12,32 @@ import (
 	"time"
 )
 
-// Options say which gateway to ask and as whom. URL and Token are required.
+// Options configures a Client. URL and Token are required.
 type Options struct {
-	// URL of the gateway, "http://host:port" or "https://host". A path is kept
-	// in front of the routes.
+	// URL of the gateway, "http://host:port" or "https://host". A path is
+	// prepended to the routes.
 	URL string
-	// Token is the bearer token. It is in no error and no log.
+	// Token is the bearer token. No error and no log contains it.
 	Token string
-	// HTTPClient makes the requests; nil stands for one that follows no
-	// redirect. It must not have a timeout of its own, which would end event
-	// streams; the context of each call bounds it.
+	// HTTPClient makes the requests; nil: one that does not follow redirects.
+	// It must not have a timeout of its own, which would end event streams; the
+	// context of each call bounds the call.
 	HTTPClient *http.Client
 }
 
-// Client asks one gateway. All methods may be called at the same time, from
-// any goroutine.
+// Client sends requests to one gateway. All methods are safe for concurrent
+// use.
 type Client struct {
 	base  *url.URL
 	token string
 	http  *http.Client
 }
 
-// maxBody bounds an answer. Turns are the longest ones that a gateway gives.
+// maxBody bounds a response, in bytes. Turns are the longest responses of a
+// gateway.
 const maxBody = 64 << 20
 
-// New makes a client. It does not ask the gateway anything yet.
+// New returns a client. It does not connect to the gateway.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -65,15 +66,15 @@ func newHTTPClient() *http.Client {
 			IdleConnTimeout:       time.Minute,
 			ForceAttemptHTTP2:     true,
 		},
-		// A gateway redirects nobody, and the token is for it alone.
+		// A gateway does not redirect, and the token is only for the gateway.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// Close closes the connections that are idle. It ends no call.
+// Close closes idle connections. It does not end calls.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// request makes a request for a path of escaped segments.
+// request builds a request for a path of escaped segments.
 func (c *Client) request(ctx context.Context, method string, segments []string, q url.Values, body io.Reader) (*http.Request, error) {
 	u := c.base.JoinPath(segments...)
 	u.RawQuery = q.Encode()
@@ -85,7 +86,7 @@ func (c *Client) request(ctx context.Context, method string, segments []string, 
 	return r, nil
 }
 
-// do returns the body of an answer, which is 200.
+// do returns the body of a response with status 200.
 func (c *Client) do(r *http.Request) ([]byte, http.Header, error) {
 	resp, err := c.http.Do(r)
 	if err != nil {
@@ -105,7 +106,8 @@ func (c *Client) do(r *http.Request) ([]byte, http.Header, error) {
 	return body, resp.Header, nil
 }
 
-// get asks for an object and reads it. Segments of the path are escaped here.
+// get requests an object and decodes it. The segments of the path must be
+// escaped.
 func (c *Client) get(ctx context.Context, segments []string, q url.Values, into any) error {
 	r, err := c.request(ctx, http.MethodGet, segments, q, nil)
 	if err != nil {
@@ -121,9 +123,8 @@ func (c *Client) get(ctx context.Context, segments []string, q url.Values, into 
 	return nil
 }
 
-// inSpace is the path of something in a space. JoinPath would resolve dots,
-// which a name may be made of; PathEscape leaves them, so they are escaped
-// here.
+// inSpace returns a path within a space. JoinPath would resolve the names "."
+// and "..", which PathEscape does not escape, so segment escapes them.
 func inSpace(space string, rest ...string) []string {
 	path := []string{"api", "spaces", segment(space)}
 	for _, s := range rest {

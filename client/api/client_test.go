@@ -130,8 +130,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSend_Invitation: the receipt has the token, which opens the space, and
-// the receipt of a retry has none.
+// TestSend_Invitation: the receipt contains the token, which gives access to
+// the space; the receipt of a retry contains none.
 func TestSend_Invitation(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := ask(t, g, "alice")
@@ -173,7 +173,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// strange answers as no gateway would.
+// strange starts a server that responds as no gateway would.
 func strange(t *testing.T, h http.HandlerFunc) *api.Client {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -229,7 +229,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// endless is more than anybody wants to hold.
+// endless writes a body without an end.
 func endless(w http.ResponseWriter, first string) {
 	_, _ = w.Write([]byte(first))
 	block := []byte(strings.Repeat("x", 1<<20))
@@ -266,7 +266,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestRetryAfterIsBounded: no header keeps anybody waiting for ever.
+// TestRetryAfterIsBounded: no header can delay a client indefinitely.
 func TestRetryAfterIsBounded(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "9223372037": time.Hour, "99999999999999999999999": time.Hour,

@@ -1,6 +1,7 @@
-// Package api asks a gateway over HTTP: history, turns and their reasoning,
-// contexts, participants, and what is new as server-sent events. It can send
-// too. Who wants to be in a space uses package client.
+// Package api is a client of the HTTP API of a gateway: history, turns and
+// their reasoning, contexts, participants, and new envelopes as server-sent
+// events. It can also send. To join a space as a participant, use package
+// client.
 //
 //	c, err := api.New(api.Options{URL: "http://localhost:8080", Token: token})
 //	h, err := c.History(ctx, "lab", thread, api.Page{Limit: 20})
@@ -8,12 +9,12 @@
 //
 // # Errors
 //
-// What the gateway refused is a [*StatusError], which wraps the
-// [*protocol.Error] that it gave as the reason. Everything else is the
-// network's, or an answer that cannot be read. A token is in no error.
+// If the gateway rejects a request, the error is a [*StatusError], which wraps
+// the [*protocol.Error] that the gateway returned. All other errors are network
+// errors or invalid responses. No error contains a token.
 //
 // # Bounds
 //
-// An answer is held in memory as a whole, up to 64 MiB. A gateway's pages are
-// smaller than that; a longer answer is an error.
+// A response is held in memory as a whole, up to 64 MiB. A gateway's pages are
+// smaller than that; a longer response is an error.
 package api

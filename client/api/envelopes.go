@@ -11,19 +11,20 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// EnvelopeQuery selects a part of the log; the zero query is its beginning.
+// EnvelopeQuery selects a part of the log; the zero query starts at its
+// beginning.
 type EnvelopeQuery struct {
-	Since  protocol.Seq // only what stands behind it; 0: from the beginning
-	Before protocol.Seq // only what stands before it; 0: to the end
-	Log    string       // id of the log that they belong to; "": not known
-	Limit  int          // 0: as many as the gateway likes; it gives 1,000 at most
+	Since  protocol.Seq // only envelopes after it; 0: from the beginning
+	Before protocol.Seq // only envelopes before it; 0: to the end
+	Log    string       // id of the log of Since and Before; "": unknown
+	Limit  int          // 0: the gateway's default; the gateway returns at most 1,000
 
 	Contexts []string // path prefixes; "" is the main conversation
 	Kinds    []string // kind patterns
 	From     []protocol.ParticipantID
-	Main     bool // the main conversation; besides Contexts, if there are any
+	Main     bool // the main conversation; in addition to Contexts, if any
 
-	// Descending gives the newest first, and pages go backwards: Next is then
+	// Descending returns the newest first, and pages go backwards: Next is then
 	// the Before of the next page, otherwise its Since.
 	Descending bool
 }
@@ -32,7 +33,7 @@ type EnvelopeQuery struct {
 type Envelopes struct {
 	Envelopes []protocol.Envelope
 	Log       string       // id of the log
-	Next      protocol.Seq // where the next page begins
+	Next      protocol.Seq // start of the next page
 	HasMore   bool
 }
 
@@ -63,8 +64,8 @@ func (c *Client) envelopes(ctx context.Context, space string, query EnvelopeQuer
 	return page, err
 }
 
-// DecodeLines reads envelopes that stand on a line each. Empty lines are
-// skipped. It shares the text's bytes.
+// DecodeLines decodes envelopes, one per line. It skips empty lines. The
+// envelopes share the text's bytes.
 func DecodeLines(text []byte) ([]protocol.Envelope, error) {
 	list := []protocol.Envelope{}
 	n := 0
@@ -100,8 +101,8 @@ func (q *EnvelopeQuery) values() url.Values {
 	return v
 }
 
-// filterValues spells a filter as parameters. The main conversation has no
-// name there but main=true.
+// filterValues encodes a filter as query parameters. The parameter for the main
+// conversation is main=true.
 func filterValues(contexts, kinds []string, from []protocol.ParticipantID, main bool) url.Values {
 	v := make(url.Values)
 	var paths []string

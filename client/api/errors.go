@@ -12,14 +12,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// StatusError says that the gateway refused a request.
+// StatusError means that the gateway rejected a request.
 type StatusError struct {
-	Status     int             // of HTTP
-	Refusal    *protocol.Error // the body; nil if there was none of that form
-	RetryAfter time.Duration   // from the header, an hour at most; 0 if absent
+	Status     int             // HTTP status
+	Refusal    *protocol.Error // the body; nil if it had another form
+	RetryAfter time.Duration   // from the header, at most an hour; 0 if absent
 }
 
-// Error gives the gateway's own sentence, or the status alone.
+// Error returns the message of the gateway, or only the status.
 func (e *StatusError) Error() string {
 	if e.Refusal == nil {
 		return fmt.Sprintf("gateway answered with HTTP status %d", e.Status)
@@ -27,7 +27,7 @@ func (e *StatusError) Error() string {
 	return e.Refusal.Error()
 }
 
-// Unwrap gives the refusal to errors.As.
+// Unwrap returns the refusal, for errors.As.
 func (e *StatusError) Unwrap() error {
 	if e.Refusal == nil {
 		return nil
@@ -40,25 +40,27 @@ func (e *StatusError) Temporary() bool {
 	return e.Status >= 500 || e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests
 }
 
-// maxRefusal bounds the body of a refusal; your_capabilities are in it.
+// maxRefusal bounds the body of an error response, which may contain
+// your_capabilities.
 const maxRefusal = 256 << 10
 
-// refusal reads the body of an answer that is not 200.
+// refusal decodes a response whose status is not 200.
 func refusal(resp *http.Response) *StatusError {
 	e := &StatusError{Status: resp.StatusCode}
 	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	var r protocol.Error
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // half a body is no JSON
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal)) // a partial body is not valid JSON
 	if json.Unmarshal(body, &r) == nil && r.Code != "" {
 		e.Refusal = &r
 	}
 	return e
 }
 
-// maxRetryAfter bounds how long a gateway can keep somebody waiting.
+// maxRetryAfter bounds the delay that a gateway can request.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads a header in seconds, which may be more than there are.
+// retryAfter parses a header in seconds; values out of range count as the
+// maximum.
 func retryAfter(header string) time.Duration {
 	s, err := strconv.Atoi(header)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || s <= 0 {

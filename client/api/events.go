@@ -14,24 +14,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The names of events.
+// Names of events.
 const (
 	EventEnvelope        = "envelope"         // an envelope of the log, or a live one without Seq
-	EventPresence        = "presence"         // somebody has come or gone
-	EventReasoningUpdate = "reasoning_update" // a step of an agent in a turn is over
-	EventJobReasoning    = "job_reasoning"    // a step of an agent that works on no turn is over
-	EventSystem          = "system"           // the gateway's welcome, or what went wrong
+	EventPresence        = "presence"         // a participant has joined or left
+	EventReasoningUpdate = "reasoning_update" // an agent has completed a step of a turn
+	EventJobReasoning    = "job_reasoning"    // an agent has completed a step outside of turns
+	EventSystem          = "system"           // the gateway's welcome, or an error
 )
 
-// Event is one thing that a space tells its listeners.
+// Event is one server-sent event of a space.
 type Event struct {
 	Name string
-	// Seq is the place in the log that the event stands for; 0: it has none.
+	// Seq is the position of the event in the log; 0: none.
 	Seq  protocol.Seq
 	Data json.RawMessage
 }
 
-// Envelope reads the data of an envelope, a presence or a system event.
+// Envelope decodes the data of an envelope, a presence or a system event.
 func (e *Event) Envelope() (protocol.Envelope, error) {
 	env, err := DecodeEnvelope(e.Data)
 	if err != nil {
@@ -40,7 +40,7 @@ func (e *Event) Envelope() (protocol.Envelope, error) {
 	return env, nil
 }
 
-// Update reads the data of a reasoning_update or a job_reasoning.
+// Update decodes the data of a reasoning_update or a job_reasoning.
 func (e *Event) Update() (*Update, error) {
 	var u Update
 	if err := json.Unmarshal(e.Data, &u); err != nil {
@@ -49,7 +49,7 @@ func (e *Event) Update() (*Update, error) {
 	return &u, nil
 }
 
-// Update tells all that an agent has decided in a turn so far, or in a job.
+// Update contains all decisions of an agent in a turn or a job so far.
 type Update struct {
 	Type          string                 `json:"type"`
 	ThreadID      protocol.ID            `json:"thread_id,omitempty"`   // of a turn
@@ -59,10 +59,10 @@ type Update struct {
 	Agent         protocol.ParticipantID `json:"agent"`
 	Narrative     string                 `json:"narrative,omitempty"`
 	ToolDecisions []UpdateDecision       `json:"tool_decisions"`
-	Truncated     bool                   `json:"truncated,omitempty"` // only the newest decisions are told
+	Truncated     bool                   `json:"truncated,omitempty"` // only the newest decisions are included
 }
 
-// UpdateDecision is a decision in short.
+// UpdateDecision is a summary of a decision.
 type UpdateDecision struct {
 	ToolName      string `json:"tool_name"`
 	Rationale     string `json:"rationale"`
@@ -70,22 +70,21 @@ type UpdateDecision struct {
 	ParallelGroup *int   `json:"parallel_group"`
 }
 
-// EventQuery says which events are wanted. The zero query is everything from
-// now on.
+// EventQuery selects events. The zero query selects all new events.
 type EventQuery struct {
-	After     protocol.Seq // only what stands behind it; 0: from now on
-	FromStart bool         // everything that the log has
+	After     protocol.Seq // only events after it; 0: new events
+	FromStart bool         // all events of the log
 
 	Contexts []string // path prefixes; "" is the main conversation
 	Kinds    []string // kind patterns
 	From     []protocol.ParticipantID
-	Main     bool // the main conversation; besides Contexts, if there are any
-	// Observe: the filter holds for what is addressed to oneself, and for
-	// calls, too.
+	Main     bool // the main conversation; in addition to Contexts, if any
+	// Observe applies the filter also to calls and to envelopes addressed to
+	// this participant.
 	Observe bool
 
-	// OnRetry is told when the stream is lost and when it will be opened again.
-	// It is called by whoever ranges over the events.
+	// OnRetry is called when the stream was lost, with the delay before it is
+	// reopened. It is called in the goroutine that ranges over the events.
 	OnRetry func(err error, in time.Duration)
 }
 
@@ -97,10 +96,11 @@ func (q *EventQuery) values() url.Values {
 	return v
 }
 
-// Events yields the events of a space until ctx ends or the gateway refuses
-// for good; that error comes last. A lost stream is opened again behind the
-// last event that had a Seq. So envelopes of the log, and updates, come once
-// and in order. What has no Seq and happens meanwhile is lost.
+// Events yields the events of a space until ctx ends or the gateway rejects the
+// request permanently; it yields that error last. It reopens a lost stream
+// after the last event that had a Seq, so envelopes of the log, and updates,
+// are yielded once and in order. Events without a Seq are lost while
+// disconnected.
 func (c *Client) Events(ctx context.Context, space string, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := &stream{c: c, space: space, query: q, after: q.After, placed: q.FromStart || q.After > 0, wait: retryFirst}
@@ -110,7 +110,7 @@ func (c *Client) Events(ctx context.Context, space string, q EventQuery) iter.Se
 	}
 }
 
-// Pauses before a lost stream is opened again, and how long it may be silent:
+// Delays before a lost stream is reopened, and the timeout for an idle stream:
 // a gateway sends something every 15 seconds.
 const (
 	retryFirst = 2 * time.Second
@@ -119,21 +119,21 @@ const (
 	silence    = time.Minute
 )
 
-// stream is one listener across its connections.
+// stream is one subscription across its connections.
 type stream struct {
 	c      *Client
 	space  string
 	query  EventQuery
 	after  protocol.Seq
-	log    string        // that after belongs to; "": not known
-	placed bool          // after is meant; otherwise: from now on
-	heard  bool          // after is that of something that has come
-	told   protocol.Seq  // of the last update
-	wait   time.Duration // what the gateway asked for
-	failed int           // connections in a row that brought nothing
+	log    string        // log of after; "": unknown
+	placed bool          // after is set; otherwise the stream starts at the head
+	heard  bool          // after is the Seq of a received event
+	told   protocol.Seq  // Seq of the last update
+	wait   time.Duration // requested by the gateway
+	failed int           // consecutive connections without an event
 }
 
-// errLeft: whoever ranges over the events wants no more.
+// errLeft means that the loop over the events has ended.
 var errLeft = errors.New("left")
 
 func (s *stream) run(ctx context.Context, yield func(Event, error) bool) error {
@@ -158,7 +158,8 @@ func (s *stream) run(ctx context.Context, yield func(Event, error) bool) error {
 	}
 }
 
-// pause waits longer each time that nothing came.
+// pause waits before the stream is reopened. The delay doubles with each
+// attempt without an event.
 func (s *stream) pause(ctx context.Context, cause error, refused *StatusError) error {
 	in := s.wait << min(s.failed, 8)
 	s.failed++
@@ -179,7 +180,7 @@ func (s *stream) pause(ctx context.Context, cause error, refused *StatusError) e
 	}
 }
 
-// once opens the stream and yields what comes until it ends.
+// once opens the stream and yields events until it ends.
 func (s *stream) once(ctx context.Context, yield func(Event, error) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -204,7 +205,7 @@ func (s *stream) once(ctx context.Context, yield func(Event, error) bool) error 
 		if s.again(&e) {
 			continue
 		}
-		quiet.Stop() // whoever takes the events may take their time
+		quiet.Stop() // the loop over the events may be slow
 		if !yield(e, nil) {
 			return errLeft
 		}
@@ -226,7 +227,7 @@ func (s *stream) open(ctx context.Context) (io.ReadCloser, error) {
 	}
 	r.Header.Set("Accept", "text/event-stream")
 	if s.heard {
-		// The gateway then tells again what belongs to that very entry.
+		// The gateway then repeats the updates of this entry.
 		r.Header.Set("Last-Event-ID", s.after.String())
 	}
 	resp, err := s.c.http.Do(r)
@@ -240,10 +241,10 @@ func (s *stream) open(ctx context.Context) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-// take makes an event of what came, and remembers where it stands. The welcome
-// names the log: in another one than before, the gateway begins with the oldest
-// envelope. Without a position, it is also where "from now on" begins, so that
-// nothing is lost when the stream breaks before the first envelope.
+// take converts a received event and updates the position. The welcome names
+// the log: if the log has changed, the gateway starts at the oldest envelope.
+// Without a position, the head in the welcome becomes the position, so that
+// nothing is lost if the stream breaks before the first envelope.
 func (s *stream) take(raw rawEvent) Event {
 	e := Event{Name: raw.name, Data: raw.data}
 	if seq, err := protocol.ParseSeq(raw.id); err == nil {
@@ -268,8 +269,8 @@ func (s *stream) take(raw rawEvent) Event {
 	return e
 }
 
-// again reports whether an update has been yielded before. They come in order of
-// Seq, and no two have the same.
+// again reports whether an update has been yielded before. Updates arrive in
+// order of Seq, and each has its own.
 func (s *stream) again(e *Event) bool {
 	if e.Name != EventReasoningUpdate && e.Name != EventJobReasoning || e.Seq == 0 {
 		return false
@@ -281,7 +282,7 @@ func (s *stream) again(e *Event) bool {
 	return false
 }
 
-// heard postpones the end of a stream whenever something comes.
+// heard resets the idle timeout whenever data arrives.
 type heard struct {
 	r     io.Reader
 	quiet *time.Timer

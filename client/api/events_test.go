@@ -53,7 +53,7 @@ func TestEventsOfAGateway(t *testing.T) {
 	}
 }
 
-// TestEventsGoOnBehindARestart: a stream that is cut goes on where it was.
+// TestEventsGoOnBehindARestart: an interrupted stream resumes at its position.
 func TestEventsGoOnBehindARestart(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := ask(t, g, "alice")
@@ -65,7 +65,7 @@ func TestEventsGoOnBehindARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case e.Name == api.EventSystem && lost == 0: // the welcome: nothing has come through yet
+		case e.Name == api.EventSystem && lost == 0: // the welcome: no event was received yet
 			g.Restart()
 			say(t, g, "bob", envelope("m1", "chat", "", "", `{"message":"meanwhile"}`))
 		case e.Name == api.EventEnvelope:
@@ -105,8 +105,8 @@ func TestEventsEndWhenRefused(t *testing.T) {
 	}
 }
 
-// TestLastEventID: what is asked for after a cut is what stands behind the last
-// event, whatever the query said.
+// TestLastEventID: after an interruption, the stream resumes after the last
+// event, independently of the query.
 func TestLastEventID(t *testing.T) {
 	var calls atomic.Int32
 	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
@@ -133,19 +133,19 @@ func TestLastEventID(t *testing.T) {
 	}
 }
 
-// TestUpdatesOnce: a gateway tells again what belongs to the entry that a stream
-// was cut off at; whoever ranges over the events hears it once.
+// TestUpdatesOnce: after an interruption, a gateway repeats the updates of the
+// last entry; Events yields each update once.
 func TestUpdatesOnce(t *testing.T) {
 	var calls atomic.Int32
 	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		switch calls.Add(1) {
-		case 1: // cut off before the update of 7
+		case 1: // interrupted before the update of 7
 			if r.Header.Get("Last-Event-ID") != "" || r.URL.Query().Get("since") != "5" {
 				t.Errorf("first: %s %v", r.URL, r.Header)
 			}
 			_, _ = w.Write([]byte("retry: 1\n\nevent: envelope\nid: 7\ndata: {}\n\n"))
-		case 2: // cut off behind it
+		case 2: // interrupted after it
 			_, _ = w.Write([]byte("event: reasoning_update\nid: 7\ndata: {}\n\n"))
 		default:
 			_, _ = w.Write([]byte("event: reasoning_update\nid: 7\ndata: {}\n\nevent: envelope\nid: 8\ndata: {}\n\nevent: job_reasoning\nid: 8\ndata: {}\n\n"))
@@ -166,13 +166,13 @@ func TestUpdatesOnce(t *testing.T) {
 	}
 }
 
-// transport answers requests in the test's own goroutines, so that time can be
-// that of a bubble.
+// transport handles requests in the goroutines of the test, so that they use
+// the fake clock.
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// silent is a body in which nothing comes until its request is given up.
+// silent is a body without data that blocks until its request ends.
 type silent struct{ ctx context.Context }
 
 func (s silent) Read([]byte) (int, error) {
@@ -182,8 +182,8 @@ func (s silent) Read([]byte) (int, error) {
 
 func (silent) Close() error { return nil }
 
-// TestSilentStreamIsOpenedAgain: a gateway sends something every 15 seconds; one
-// that has died without a word is not waited for.
+// TestSilentStreamIsOpenedAgain: a gateway sends something every 15 seconds; a
+// stream that stays idle is reopened.
 func TestSilentStreamIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -210,8 +210,8 @@ func TestSilentStreamIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// TestBusyListeners: who takes minutes over an event does not lose the stream
-// by it, since it is not the gateway that is silent.
+// TestBusyListeners: a loop that handles an event for minutes does not lose the
+// stream, because the gateway is not idle.
 func TestBusyListeners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -239,8 +239,7 @@ func TestBusyListeners(t *testing.T) {
 	})
 }
 
-// spoken is a body of some events, one with each read, as long as its request
-// lasts.
+// spoken is a body that returns one event per read, until its request ends.
 type spoken struct {
 	ctx  context.Context
 	left int
@@ -256,7 +255,8 @@ func (s *spoken) Read(p []byte) (int, error) {
 
 func (*spoken) Close() error { return nil }
 
-// TestRetriesSpread: what cannot be reached is asked more and more seldom.
+// TestRetriesSpread: the delay between attempts increases while the gateway is
+// unreachable.
 func TestRetriesSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hc := &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {

@@ -52,8 +52,8 @@ func same(a, b rawEvent) bool {
 	return a.name == b.name && a.id == b.id && bytes.Equal(a.data, b.data)
 }
 
-// FuzzEventStream: what is read does not depend on how it was cut into packets,
-// and a line never goes from one event into another.
+// FuzzEventStream: the events do not depend on packet boundaries, and a line
+// never moves from one event to another.
 func FuzzEventStream(f *testing.F) {
 	f.Add([]byte("retry: 2000\n\nevent: envelope\nid: 7\ndata: {\ndata: }\n\n: \n\n"))
 	f.Add([]byte("\xef\xbb\xbfdata: x\r\n\r\ndata\rdata: \x00\r\r"))
@@ -73,8 +73,7 @@ func FuzzEventStream(f *testing.F) {
 	})
 }
 
-// FuzzLines: what is read as envelopes is read the same once more, spelled as
-// a gateway spells it.
+// FuzzLines: decoded envelopes survive encoding and decoding unchanged.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("{\"protocol\":\"meup/v0.1\",\"id\":\"a\",\"ts\":\"2026-11-20T09:15:00.000001Z\",\"from\":\"x\",\"to\":[\"y\"],\"kind\":\"chat\",\"correlationId\":[\"b\",\"c\"],\"context\":\"d/e\",\"payload\":{\"n\":1.00},\"z\":[ 1],\"seq\":9}\n\n"))
 	f.Add([]byte(`{"kind":"reasoning/thought","payload":{},"correlationId":"b"}`))
@@ -88,7 +87,7 @@ func FuzzLines(f *testing.F) {
 			line := protocol.OneLine(protocol.AppendEnvelope(nil, protocol.DialectMEUP01, &list[i]))
 			again, err := DecodeEnvelope(bytes.Clone(line))
 			if err != nil && !wellFormed(&list[i]) {
-				continue // a gateway sends no such thing
+				continue // gateways do not send this
 			}
 			if err != nil {
 				t.Fatalf("%v in %s", err, line)
@@ -100,7 +99,8 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// wellFormed reports whether an envelope has what every gateway gives it.
+// wellFormed reports whether an envelope has the fields that every gateway
+// sets.
 func wellFormed(e *protocol.Envelope) bool {
 	return len(e.Payload) > 0 && e.Payload[0] == '{' && e.TS.Year() >= 1 && e.TS.Year() <= 9999
 }

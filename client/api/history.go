@@ -11,10 +11,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Page says which turns of a thread are wanted.
+// Page selects turns of a thread.
 type Page struct {
-	Limit  int // at most so many, the newest ones; 0: as many as the gateway likes
-	Before int // below this number; 0: all
+	Limit  int // maximum number, the newest ones; 0: the gateway's default
+	Before int // only turns below this number; 0: all
 }
 
 // History returns turns of a thread.
@@ -29,8 +29,8 @@ func (c *Client) History(ctx context.Context, space string, thread protocol.ID, 
 	return &h, nil
 }
 
-// TurnOf returns the turn that an envelope belongs to, be it the question, the
-// answer, a thought or a call.
+// TurnOf returns the turn that contains an envelope: the question, the answer,
+// a thought or a call.
 func (c *Client) TurnOf(ctx context.Context, space string, envelope protocol.ID) (*TurnOf, error) {
 	var t TurnOf
 	if err := c.get(ctx, inSpace(space, "envelopes", string(envelope), "turn"), nil, &t); err != nil {
@@ -40,8 +40,7 @@ func (c *Client) TurnOf(ctx context.Context, space string, envelope protocol.ID)
 }
 
 // Threads returns the threads of a space, the newest first: at most limit (0:
-// as many as the gateway likes), and only those that began before a Seq (0:
-// all).
+// the gateway's default), and only threads that began before a Seq (0: all).
 func (c *Client) Threads(ctx context.Context, space string, limit int, before protocol.Seq) (*Threads, error) {
 	q := make(url.Values)
 	setNumber(q, "limit", limit)
@@ -55,7 +54,7 @@ func (c *Client) Threads(ctx context.Context, space string, limit int, before pr
 	return &t, nil
 }
 
-// Transcript returns a whole conversation as Markdown.
+// Transcript returns a thread as Markdown.
 func (c *Client) Transcript(ctx context.Context, space string, thread protocol.ID) ([]byte, error) {
 	r, err := c.request(ctx, http.MethodGet, inSpace(space, "threads", string(thread)+".md"), nil, nil)
 	if err == nil {
@@ -71,7 +70,7 @@ func (c *Client) Transcript(ctx context.Context, space string, thread protocol.I
 	return nil, fmt.Errorf("read transcript of thread %s: %w", thread, err)
 }
 
-// setNumber sets a parameter that is left out when it is 0.
+// setNumber sets a parameter unless n is 0.
 func setNumber(q url.Values, name string, n int) {
 	if n != 0 {
 		q.Set(name, strconv.Itoa(n))

@@ -23,7 +23,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// ask is a client of a gateway of the test.
+// ask returns a client of a test gateway.
 func ask(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
 	t.Helper()
 	hc := &http.Client{Transport: &http.Transport{}}
@@ -35,7 +35,7 @@ func ask(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
 	return c
 }
 
-// say puts envelopes into the log as their senders would.
+// say publishes envelopes as a participant.
 func say(t *testing.T, g *meuptest.Gateway, who string, list ...protocol.Envelope) {
 	t.Helper()
 	c, err := client.Dial(deadline(t), client.Options{URL: g.URL("lab"), Token: who + "-token", Discard: true})
@@ -60,7 +60,7 @@ func envelope(id, kind, context, correlation, payload string) protocol.Envelope 
 	return e
 }
 
-// conversation is a question of alice's that bob answers with a tool.
+// conversation publishes a question of alice that bob answers with a tool.
 func conversation(t *testing.T, g *meuptest.Gateway) {
 	t.Helper()
 	say(t, g, "alice", envelope("q1", "chat", "", "", `{"message":"what time is it?"}`))

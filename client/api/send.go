@@ -14,25 +14,25 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Receipt is the gateway's answer to an envelope that it has admitted.
+// Receipt is the gateway's response to an admitted envelope.
 type Receipt struct {
 	ID  protocol.ID  `json:"id"`
 	Seq protocol.Seq `json:"seq"`
 	// Token lets the invited participant join. The gateway sends it once: it is
-	// empty for other kinds than space.invite, for a retried invitation, and for
-	// a user of the space's issuer, who has a token already.
+	// empty for kinds other than space.invite, for a retried invitation, and
+	// for a user of the space's issuer, who already has a token.
 	Token     string `json:"token,omitempty"`
 	ExpiresAt string `json:"expires_at,omitempty"` // of the token, RFC 3339; "": never
 }
 
-// Send puts an envelope into the log of a space and returns where it stands
-// there. ID may be empty: then it is given one. From, TS and Seq are not looked
-// at. An envelope whose outcome the gateway does not know is sent again under the
-// same id, a few times. When the error is the network's or outcome_unknown, the
-// envelope may be in the log or not; sending it again under the returned id is
-// safe.
+// Send publishes an envelope in a space and returns its position in the log. If
+// ID is empty, Send generates one. It ignores From, TS and Seq. If the gateway
+// does not know the outcome, Send retries with the same id, up to sendAttempts
+// times in total. If the error is a network error or outcome_unknown, the
+// envelope may or may not be in the log; sending it again with the returned id
+// is safe.
 //
-// Errors: a *protocol.Error for a draft whose form is wrong, without asking the
+// Errors: a *protocol.Error for an invalid draft, without a request to the
 // gateway; a *StatusError for a refusal.
 func (c *Client) Send(ctx context.Context, space string, e protocol.Envelope) (Receipt, error) {
 	if e.ID == "" {
@@ -49,13 +49,13 @@ func (c *Client) Send(ctx context.Context, space string, e protocol.Envelope) (R
 	}
 }
 
-// sendAttempts is how often an envelope is sent whose outcome is unknown.
+// sendAttempts bounds how often an envelope with an unknown outcome is sent.
 const sendAttempts = 5
 
 var errOutcomeUnknown = &protocol.Error{Code: protocol.CodeOutcomeUnknown}
 
-// pause waits as long as a refusal asks for, a second at least; false: ctx has
-// ended.
+// pause waits for the delay that a refusal requests, at least a second. It
+// returns false if ctx has ended.
 func pause(ctx context.Context, cause error) bool {
 	wait := time.Second
 	var refused *StatusError
@@ -94,8 +94,8 @@ func (c *Client) send(ctx context.Context, space string, e *protocol.Envelope) (
 	return receipt, nil
 }
 
-// encodeDraft spells what a sender may say: without from, which the token
-// says, and without what the gateway sets.
+// encodeDraft encodes the fields that a sender may set: without from, which
+// follows from the token, and without the fields that the gateway sets.
 func encodeDraft(e *protocol.Envelope) []byte {
 	b := append(protocol.AppendString([]byte(`{"id":`), string(e.ID)), `,"kind":`...)
 	b = protocol.AppendString(b, string(e.Kind))

@@ -9,8 +9,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The states of a context. One whose opener has gone without closing it is
-// abandoned.
+// States of a context. A context is abandoned if its opener has left without
+// closing it.
 const (
 	ContextReasoning = "reasoning"
 	ContextConcluded = "concluded"
@@ -25,18 +25,18 @@ type Context struct {
 	State   string                 `json:"state"`
 	Started time.Time              `json:"started"`
 	Ended   *time.Time             `json:"ended,omitempty"`
-	Elapsed float64                `json:"elapsed"` // seconds: to the end, or to now
-	// Implicit: nobody opened it; the opener is who wrote into it first.
+	Elapsed float64                `json:"elapsed"` // seconds until the end, or until now
+	// Implicit means that there was no reasoning.start; the opener is the first
+	// participant that wrote into the context.
 	Implicit bool          `json:"implicit,omitempty"`
-	Answers  []protocol.ID `json:"answers,omitempty"` // what its start correlates to
+	Answers  []protocol.ID `json:"answers,omitempty"` // the envelopes that its start correlates to
 	Message  string        `json:"message,omitempty"` // of its start
 	Counts   Counts        `json:"counts"`
 	Seq      protocol.Seq  `json:"seq"` // of its first envelope
 	Children []Context     `json:"children"`
 }
 
-// Counts says how much was said inside a context, itself and not those below
-// it.
+// Counts counts the envelopes of a context, without its descendants.
 type Counts struct {
 	Envelopes int `json:"envelopes"`
 	Steps     int `json:"steps"`
@@ -45,8 +45,8 @@ type Counts struct {
 	Errors    int `json:"errors"`
 }
 
-// Contexts returns the tree of a space's contexts; with a path, the one context
-// there and what is below it.
+// Contexts returns the tree of a space's contexts. With a path, it returns that
+// context and its descendants.
 func (c *Client) Contexts(ctx context.Context, space string, path protocol.ContextPath) ([]Context, error) {
 	if path == "" {
 		var all struct {
@@ -65,7 +65,8 @@ func (c *Client) Contexts(ctx context.Context, space string, path protocol.Conte
 	return []Context{one}, nil
 }
 
-// Participants returns who is connected to a space, with what they may do.
+// Participants returns the connected participants of a space, with their
+// capabilities.
 func (c *Client) Participants(ctx context.Context, space string) ([]protocol.Participant, error) {
 	var all struct {
 		Participants []protocol.Participant `json:"participants"`
@@ -76,7 +77,7 @@ func (c *Client) Participants(ctx context.Context, space string) ([]protocol.Par
 	return all.Participants, nil
 }
 
-// Spaces returns the names of the spaces that the token is good for.
+// Spaces returns the names of the spaces that the token gives access to.
 func (c *Client) Spaces(ctx context.Context) ([]string, error) {
 	var all struct {
 		Spaces []struct {
@@ -93,23 +94,23 @@ func (c *Client) Spaces(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Session is what a token is good for.
+// Session describes the access that a token gives.
 type Session struct {
-	// Participant is who the token makes of its bearer; empty where that is not
-	// the same everywhere.
+	// Participant is the participant that the token identifies; empty if it
+	// differs between spaces.
 	Participant protocol.ParticipantID `json:"participant"`
-	Spaces      []SessionSpace         `json:"spaces"` // those that exist, 1,000 at most
-	Globs       []string               `json:"globs"`  // name spaces that are made as they are joined
+	Spaces      []SessionSpace         `json:"spaces"` // existing spaces, at most 1,000
+	Globs       []string               `json:"globs"`  // patterns of spaces that are created when they are joined
 }
 
-// SessionSpace is a space, and who the bearer of the token is there.
+// SessionSpace is a space and the participant that the token identifies there.
 type SessionSpace struct {
 	Name        string                 `json:"name"`
 	Participant protocol.ParticipantID `json:"participant"`
 }
 
-// In returns who the bearer of the token is in a space; empty where the session
-// does not name it.
+// In returns the participant that the token identifies in a space; empty if the
+// session does not contain the space.
 func (s *Session) In(space string) protocol.ParticipantID {
 	for _, in := range s.Spaces {
 		if in.Name == space {
@@ -119,7 +120,7 @@ func (s *Session) In(space string) protocol.ParticipantID {
 	return ""
 }
 
-// Session returns what the token is good for.
+// Session returns the access that the token gives.
 func (c *Client) Session(ctx context.Context) (*Session, error) {
 	var s Session
 	if err := c.get(ctx, []string{"api", "session"}, nil, &s); err != nil {

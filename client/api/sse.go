@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxEvent bounds one event. A gateway's own limit for a message is far lower;
-// this one only keeps a broken one from filling the memory.
+// maxEvent bounds one event, in bytes. A gateway's own limit for a message is
+// far lower; this one only protects the memory from a faulty gateway.
 const maxEvent = 64 << 20
 
 var errLongEvent = errors.New("an event has more than 64 MiB")
@@ -21,14 +21,14 @@ type rawEvent struct {
 	data     []byte
 }
 
-// eventReader reads server-sent events as the HTML standard has them: lines
-// end with LF, CR or both, an event ends with an empty line, and what an
-// unfinished one has begun is dropped.
+// eventReader reads server-sent events as specified by the HTML standard: lines
+// end with LF, CR or both, an empty line ends an event, and an incomplete event
+// is dropped.
 type eventReader struct {
 	r      *bufio.Reader
-	wait   time.Duration // what the last retry field asked for; 0: none did
+	wait   time.Duration // the value of the last retry field; 0: none
 	first  bool          // nothing has been read yet
-	afterR bool          // the last line ended with CR: a LF that follows belongs to it
+	afterR bool          // the last line ended with CR: a following LF belongs to it
 	line   []byte
 }
 
@@ -36,7 +36,7 @@ func newEventReader(r io.Reader) *eventReader {
 	return &eventReader{r: bufio.NewReader(r), first: true}
 }
 
-// next returns the next event that has data. Its data is the caller's.
+// next returns the next event that has data. The caller owns the data.
 func (s *eventReader) next() (rawEvent, error) {
 	var e rawEvent
 	some, size := false, 0
@@ -57,7 +57,7 @@ func (s *eventReader) next() (rawEvent, error) {
 	}
 }
 
-// field takes in one line, and reports whether it has data.
+// field processes one line, and reports whether it is data.
 func (s *eventReader) field(e *rawEvent, line []byte, more bool) bool {
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	value = bytes.TrimPrefix(value, []byte{' '})
@@ -82,7 +82,8 @@ func (s *eventReader) field(e *rawEvent, line []byte, more bool) bool {
 	return false
 }
 
-// readLine returns a line without its end; it is good until the next call.
+// readLine returns a line without its terminator; it is valid until the next
+// call.
 func (s *eventReader) readLine(most int) ([]byte, error) {
 	s.line = s.line[:0]
 	for {
@@ -115,7 +116,8 @@ func (s *eventReader) readLine(most int) ([]byte, error) {
 	}
 }
 
-// some waits for bytes and returns those that are there, one at least.
+// some blocks until there are bytes, and returns the buffered ones, at least
+// one.
 func (s *eventReader) some() ([]byte, error) {
 	if _, err := s.r.Peek(1); err != nil {
 		return nil, err
@@ -123,7 +125,7 @@ func (s *eventReader) some() ([]byte, error) {
 	return s.r.Peek(s.r.Buffered())
 }
 
-// withoutMark drops the byte order mark that a stream may begin with.
+// withoutMark removes the byte order mark that a stream may begin with.
 func (s *eventReader) withoutMark() []byte {
 	line := s.line
 	if s.first {

@@ -7,24 +7,24 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The states of a turn.
+// States of a turn.
 const (
-	TurnPending     = "pending"     // nobody has taken it up, or answered it
-	TurnProcessing  = "processing"  // a context of it is open
-	TurnCompleted   = "completed"   // answered, or concluded without a word
-	TurnFailed      = "failed"      // all its agents gave up
-	TurnInterrupted = "interrupted" // cancelled, or its agents are gone
+	TurnPending     = "pending"     // no agent has started on it or answered it
+	TurnProcessing  = "processing"  // one of its contexts is open
+	TurnCompleted   = "completed"   // answered, or concluded without an answer
+	TurnFailed      = "failed"      // all its agents failed
+	TurnInterrupted = "interrupted" // canceled, or its agents have left
 )
 
-// The outcomes of a tool decision.
+// Outcomes of a tool decision.
 const (
 	OutcomePending   = "pending"   // neither result nor decision yet
-	OutcomeSuccess   = "success"   // the tool has answered
+	OutcomeSuccess   = "success"   // the tool has responded
 	OutcomeError     = "error"     // the tool has failed
-	OutcomeRejected  = "rejected"  // somebody said no to the proposal
-	OutcomeFulfilled = "fulfilled" // somebody made the proposed call
-	OutcomeWithdrawn = "withdrawn" // the proposer took it back
-	OutcomeExpired   = "expired"   // nobody decided in time
+	OutcomeRejected  = "rejected"  // a participant rejected the proposal
+	OutcomeFulfilled = "fulfilled" // a participant made the proposed call
+	OutcomeWithdrawn = "withdrawn" // the proposer withdrew it
+	OutcomeExpired   = "expired"   // there was no decision in time
 )
 
 // History is a page of a thread, oldest turn first.
@@ -32,12 +32,12 @@ type History struct {
 	ThreadID  protocol.ID `json:"thread_id"`
 	SessionID string      `json:"session_id"`
 	Turns     []Turn      `json:"turns"`
-	// HasMore: there are older turns; they are had with the number of the
-	// first one here as Page.Before.
+	// HasMore means that there are older turns; to get them, use the number of
+	// the first turn as Page.Before.
 	HasMore bool `json:"has_more"`
 }
 
-// TurnOf is one turn and where it stands.
+// TurnOf is one turn with its thread.
 type TurnOf struct {
 	ThreadID  protocol.ID `json:"thread_id"`
 	SessionID string      `json:"session_id"`
@@ -47,46 +47,47 @@ type TurnOf struct {
 // Threads is a page of threads, the newest first.
 type Threads struct {
 	Threads []Thread `json:"threads"`
-	// Next gives the page behind this one; it is meant when HasMore.
+	// Next selects the next page; it is valid if HasMore.
 	Next    protocol.Seq `json:"next"`
 	HasMore bool         `json:"has_more"`
 }
 
-// Thread is one conversation in short.
+// Thread is a summary of one thread.
 type Thread struct {
 	ThreadID  protocol.ID  `json:"thread_id"`
 	SessionID string       `json:"session_id"`
-	Title     string       `json:"title"` // the beginning of its first chat; empty if that is not to be seen
+	Title     string       `json:"title"` // the beginning of its first chat; empty if that is not visible
 	StartedAt time.Time    `json:"started_at"`
-	LastTurn  int          `json:"last_turn"` // the number of the newest turn that is to be seen
+	LastTurn  int          `json:"last_turn"` // number of the newest visible turn
 	UpdatedAt time.Time    `json:"updated_at"`
 	Seq       protocol.Seq `json:"seq"` // of its first chat
 }
 
-// Turn is a question and what came of it.
+// Turn is a question with its reasoning and answers.
 type Turn struct {
-	TurnNumber int                    `json:"turn_number"` // from 1; who may not see all sees gaps
+	TurnNumber int                    `json:"turn_number"` // from 1, with gaps if some turns are not visible
 	MessageID  protocol.ID            `json:"message_id"`  // of the chat that began it
 	From       protocol.ParticipantID `json:"from"`
 	UserInput  string                 `json:"user_input"`
-	// Response is the answer to the chat, an agent's before others; nil while
-	// there is none.
+	// Response is the answer to the chat, an agent's in preference; nil if
+	// there is none yet.
 	Response *string `json:"response"`
-	// ResponseFrom is whose answer it is; empty while there is none.
+	// ResponseFrom is the sender of Response; empty if there is none yet.
 	ResponseFrom protocol.ParticipantID `json:"response_from,omitempty"`
 
 	State       string     `json:"state"`
 	StartedAt   time.Time  `json:"started_at"`
 	CompletedAt *time.Time `json:"completed_at"` // nil while it is open
 	ToolCalls   []ToolCall `json:"tool_calls"`   // of all agents, in order
-	// Reasoning is that of the first agent who has called a tool; nil without
-	// one.
+	// Reasoning is the reasoning of the first agent that called a tool; nil if
+	// there is none.
 	Reasoning *Reasoning `json:"reasoning,omitempty"`
-	// Reasonings are those of all agents, where there are several.
+	// Reasonings contains the reasoning of all agents if there are several.
 	Reasonings []Reasoning `json:"reasonings,omitempty"`
-	// Responses are all answers, where there are several.
+	// Responses contains all answers if there are several.
 	Responses []Response `json:"responses,omitempty"`
-	// Truncated: the turn is longer than what the gateway keeps of it.
+	// Truncated means that the turn is longer than the part that the gateway
+	// keeps.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -96,15 +97,15 @@ type Response struct {
 	Text string                 `json:"text"`
 }
 
-// ToolCall is a call in short.
+// ToolCall is a summary of a call.
 type ToolCall struct {
 	Name      string                 `json:"name"`
 	HasResult bool                   `json:"has_result"`
 	HasError  bool                   `json:"has_error"`
-	Agent     protocol.ParticipantID `json:"agent,omitempty"` // where there are several
+	Agent     protocol.ParticipantID `json:"agent,omitempty"` // if there are several
 }
 
-// Reasoning is what one agent reasoned in a turn.
+// Reasoning is the reasoning of one agent in a turn.
 type Reasoning struct {
 	SessionID     string                 `json:"session_id"`
 	ThreadID      protocol.ID            `json:"thread_id"`
@@ -116,33 +117,33 @@ type Reasoning struct {
 	ToolDecisions []Decision             `json:"tool_decisions"`
 }
 
-// Decision is one call of a tool and why it was made.
+// Decision is one tool call with its rationale.
 type Decision struct {
 	ToolName      string          `json:"tool_name"`
 	Rationale     string          `json:"rationale"`
-	Parameters    json.RawMessage `json:"parameters"` // an object, secrets masked; null when it is too long
+	Parameters    json.RawMessage `json:"parameters"` // an object, secrets masked; null if it is too long
 	Outcome       string          `json:"outcome"`
 	ParallelGroup *int            `json:"parallel_group"` // nil: not in a batch
 
 	CallID     protocol.ID `json:"call_id"` // of the request or the proposal
 	StartedAt  time.Time   `json:"started_at"`
-	DurationMS *int64      `json:"duration_ms,omitempty"` // to its end; nil without one
+	DurationMS *int64      `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
 	// ResultBytes is the size of the result, or of the error.
 	ResultBytes *int `json:"result_bytes,omitempty"`
-	// ParameterBytes is there when the parameters were too long.
+	// ParameterBytes is set if the parameters were too long.
 	ParameterBytes int                    `json:"parameter_bytes,omitempty"`
 	Context        protocol.ContextPath   `json:"context"`
-	DecidedBy      protocol.ParticipantID `json:"decided_by,omitempty"` // who fulfilled a proposal, or rejected it or a request
-	// AnsweredBy is the participant whose response ended the call, if it is not
+	DecidedBy      protocol.ParticipantID `json:"decided_by,omitempty"` // the participant that fulfilled a proposal, or rejected it or a request
+	// AnsweredBy is the participant whose response ended the call, unless it is
 	// the agent itself.
 	AnsweredBy protocol.ParticipantID `json:"answered_by,omitempty"`
-	// FulfilledWith are the parameters with which a proposal was fulfilled, if
-	// they are others than those proposed.
+	// FulfilledWith contains the parameters of the fulfilling call, if they
+	// differ from the proposed ones.
 	FulfilledWith json.RawMessage `json:"fulfilled_with,omitempty"`
 }
 
-// AllReasonings returns what all agents of the turn reasoned, whether they are
-// one or several.
+// AllReasonings returns the reasoning of all agents of the turn, one or
+// several.
 func (t *Turn) AllReasonings() []Reasoning {
 	if len(t.Reasonings) > 0 {
 		return t.Reasonings

@@ -23,8 +23,7 @@ func strict(t *testing.T, text []byte, into any) {
 	}
 }
 
-// fill gives every field a value of its own, so that one which gets lost is
-// noticed.
+// fill sets every field to a distinct value, so that a lost field is detected.
 func fill(v reflect.Value, n *int64) {
 	if !v.CanSet() {
 		return // not exported: not in JSON
@@ -67,8 +66,8 @@ func fill(v reflect.Value, n *int64) {
 	}
 }
 
-// TestNothingOfTurnsIsLost: what the gateway makes of turns passes through our
-// types and comes out the same.
+// TestNothingOfTurnsIsLost: the gateway's types for turns survive a round trip
+// through the types of this package.
 func TestNothingOfTurnsIsLost(t *testing.T) {
 	for name, c := range map[string]struct{ theirs, ours, back any }{
 		"history": {&turns.History{}, &api.History{}, &turns.History{}},
@@ -94,7 +93,7 @@ func TestNothingOfTurnsIsLost(t *testing.T) {
 	}
 }
 
-// TestEmptyTurnIsTheSame: what is null or absent is so again.
+// TestEmptyTurnIsTheSame: null and absent values survive a round trip.
 func TestEmptyTurnIsTheSame(t *testing.T) {
 	theirs := turns.TurnInfo{
 		StartedAt: turns.Time{Time: time.Unix(1, 5000).UTC()}, ToolCalls: []turns.ToolCallInfo{},
@@ -154,8 +153,8 @@ func TestTurnsOfAGateway(t *testing.T) {
 	}
 }
 
-// TestTranscriptThatIsHidden: the turns of a thread whose own id ends in .md are
-// not taken for a transcript.
+// TestTranscriptThatIsHidden: the turns of a thread whose id ends in .md are
+// not mistaken for a transcript.
 func TestTranscriptThatIsHidden(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	c := ask(t, g, "alice")
