@@ -13,10 +13,11 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Cancel cancels a job that is queued or processing, which it is until its
-// callback is delivered or given up. Of a job without a result it writes
-// JobCanceled as the result; of one with a result it writes that the callback is
-// canceled. Then it takes the job out of the queue and notifies the workers.
+// Cancel cancels a job that is queued or processing; a job is processing until
+// its callback is delivered or given up. If the job has no result, Cancel
+// writes JobCanceled as its result; otherwise it records in the result that the
+// callback is canceled. Then it removes the job from the queue and notifies the
+// workers.
 func (c *queueClient) Cancel(ctx context.Context, correlationID string) (bool, error) {
 	if err := wire.CheckCorrelationID(correlationID); err != nil {
 		return false, fmt.Errorf("cancel job: %w", err)
@@ -31,8 +32,8 @@ func (c *queueClient) Cancel(ctx context.Context, correlationID string) (bool, e
 	return found, err
 }
 
-// cancellations bounds how often a cancellation is written of a job whose
-// result changes meanwhile.
+// cancellations bounds the attempts to write a cancellation while the result of
+// the job changes.
 const cancellations = 3
 
 func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
@@ -41,7 +42,8 @@ func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 		return false, err
 	}
 	for range cancellations {
-		// The job first: what is settled in between has its result by then.
+		// Read the job first: if it is settled after that, its result exists by
+		// then.
 		waiting, err := s.jobs.GetLastMsgForSubject(ctx, c.names.Job(j.key))
 		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
 			return false, c.explain(err)
@@ -51,7 +53,7 @@ func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 		case err != nil:
 			return false, err
 		case r != nil && r.Canceled():
-			return true, nil // before, perhaps by this call, whose answer was lost
+			return true, nil // already canceled, perhaps by this call, whose response was lost
 		case waiting == nil:
 			return false, nil // settled, or never submitted
 		}
@@ -66,7 +68,7 @@ func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 		case r.Request == request:
 			r.CallbackCanceled = true
 		default:
-			r = nil // the result is another request's; this one is only told so
+			r = nil // the result belongs to another request; only remove and notify
 		}
 		if r != nil {
 			if there, err := c.replace(ctx, j, r, seq); err != nil {
@@ -75,15 +77,15 @@ func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 				continue
 			}
 		}
-		// Should that fail, the worker that gets the job finds the result.
+		// If this fails, the worker that receives the job finds the result.
 		_ = s.jobs.DeleteMsg(ctx, waiting.Sequence)
 		return true, c.notify(j)
 	}
 	return false, &APIError{Status: http.StatusServiceUnavailable, Message: "The job changes again and again. Try again later."}
 }
 
-// result returns the job's result and its place in the stream; nil and 0 if
-// there is none.
+// result returns the job's result and its sequence in the stream; nil and 0 if
+// there is no result.
 func (c *queueClient) result(ctx context.Context, s *store, j *job) (*wire.QueueResult, uint64, error) {
 	msg, err := s.results.GetLastMsgForSubject(ctx, c.names.Result(j.key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -106,8 +108,8 @@ func (c *queueClient) notify(j *job) error {
 	return nil
 }
 
-// replace writes a result in place of the one at seq, of none if that is 0, or
-// reports that there is another one.
+// replace writes a result in place of the one at seq, or as the first one if
+// seq is 0. It reports whether there is a different one.
 func (c *queueClient) replace(ctx context.Context, j *job, r *wire.QueueResult, seq uint64) (there bool, err error) {
 	data, err := json.Marshal(r)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Names of the environment's variables.
+// Names of environment variables.
 const (
 	EnvURL       = "REASONING_API_URL"
 	EnvToken     = "REASONING_API_TOKEN"
@@ -19,7 +19,7 @@ const (
 )
 
 // FromEnvironment reads Options from the environment; getenv is os.Getenv.
-// What is not set is left to the defaults.
+// Unset variables leave the defaults.
 func FromEnvironment(getenv func(string) string) (Options, error) {
 	o := Options{
 		Transport: getenv(EnvTransport),

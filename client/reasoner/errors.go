@@ -10,34 +10,36 @@ import (
 
 // Errors that callers match.
 var (
-	// ErrTimeout: there was no answer in time.
+	// ErrTimeout means that there was no response in time.
 	ErrTimeout = errors.New("timeout")
-	// ErrCanceled: somebody canceled the job.
+	// ErrCanceled means that the job was canceled.
 	ErrCanceled = errors.New("canceled")
-	// ErrNoQueue: the NATS has no such queue. A worker makes it when it starts.
+	// ErrNoQueue means that the NATS server does not have the queue. A worker
+	// creates it when it starts.
 	ErrNoQueue = errors.New("there is no such queue")
-	// ErrAPIKey: the request has a provider's key in it, which the queue would
-	// keep in a file. Options.AllowAPIKeys allows it.
+	// ErrAPIKey means that the request contains a provider's API key, which the
+	// queue would store in a file. Options.AllowAPIKeys permits it.
 	ErrAPIKey = errors.New("llm.api_key would be written to the queue's files")
-	// ErrClosed: the client was closed.
+	// ErrClosed means that the client was closed.
 	ErrClosed = errors.New("client closed")
 )
 
-// Codes of errors that are made here, beside those that a service sends.
+// Codes of errors that originate in this package, in addition to the codes of a
+// service.
 const (
 	CodeValidation = "intent_validation_error"
 	CodeQueueFull  = "queue_full"
 )
 
-// APIError is what a service answered in place of a result.
+// APIError is an error response of a service.
 type APIError struct {
-	Status  int    // of HTTP; in the queue what HTTP would have answered
-	Code    string // the service's word, such as invalid_request; may be empty
-	Message string // its sentence
-	Path    string // JSON pointer of the place in the request; empty for the whole
+	Status  int    // HTTP status; with the queue, the equivalent status
+	Code    string // the service's code, such as invalid_request; may be empty
+	Message string // the service's message
+	Path    string // JSON pointer into the request; empty for the whole request
 }
 
-// Error gives the service's sentence.
+// Error returns the status, the code and the message.
 func (e *APIError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "reasoning service answered %d", e.Status)
@@ -50,25 +52,24 @@ func (e *APIError) Error() string {
 	return b.String()
 }
 
-// ValidationError says that a service chose a tool that was not offered.
+// ValidationError means that a service chose a tool that was not offered.
 type ValidationError struct {
 	Tool    string
 	Offered []string
 }
 
-// Code is CodeValidation.
+// Code returns CodeValidation.
 func (e *ValidationError) Code() string { return CodeValidation }
 
-// Error begins with the code.
+// Error returns a message that begins with the code.
 func (e *ValidationError) Error() string {
 	return fmt.Sprintf("%s: the tool %q is not among those that were offered", CodeValidation, e.Tool)
 }
 
-// timeoutError says what was waited for, and matches both ErrTimeout and what
-// ended the waiting.
+// timeoutError names the operation. It matches both ErrTimeout and the cause.
 func timeoutError(ctx context.Context, what string, timeout time.Duration, attempts int, cause error) error {
 	switch {
-	case ctx.Err() != nil: // the caller's own time
+	case ctx.Err() != nil: // the caller's own timeout
 		return fmt.Errorf("%s: %w: %w", what, ErrTimeout, cause)
 	case attempts > 1:
 		return fmt.Errorf("%s: %w after %s, %d times: %w", what, ErrTimeout, timeout, attempts, cause)

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// maxBody bounds the body of an answer, in bytes.
+// maxBody bounds the body of a response, in bytes.
 const maxBody = 8 << 20
 
 // httpClient is a Client over HTTP.
@@ -26,7 +26,7 @@ type httpClient struct {
 	own  bool
 }
 
-// New returns a client that asks over HTTP.
+// New returns a client that uses HTTP.
 func New(o Options) (Client, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *httpClient) AgentIntent(ctx context.Context, req *wire.AgentIntentReque
 func (c *httpClient) AgentIntentAsync(ctx context.Context, req *wire.AgentIntentRequest) (*wire.Accepted, error) {
 	r := *req
 	if r.CorrelationID == "" {
-		r.CorrelationID = c.opts.NewID() // or every attempt is a job of its own
+		r.CorrelationID = c.opts.NewID() // otherwise each attempt is a separate job
 	}
 	var resp wire.Accepted
 	if err := c.ask(ctx, "/agent_intent_async", &r, &resp); err != nil {
@@ -92,7 +92,7 @@ func (c *httpClient) Close() error {
 	return nil
 }
 
-// ask posts a body until there is an answer that no repetition would change.
+// ask posts a body and retries temporary errors.
 func (c *httpClient) ask(ctx context.Context, path string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -150,8 +150,8 @@ func (c *httpClient) post(ctx context.Context, path string, data []byte, into an
 	return nil
 }
 
-// refusal reads an answer that is none. Its body may be anybody's, such as a
-// proxy's page.
+// refusal converts an error response. Its body may come from another program,
+// such as a proxy.
 func refusal(resp *http.Response, body []byte) *APIError {
 	e := &APIError{Status: resp.StatusCode}
 	var said wire.ErrorBody
@@ -166,7 +166,7 @@ func refusal(resp *http.Response, body []byte) *APIError {
 	return e
 }
 
-// repeatable reports whether the same request may have an answer later.
+// repeatable reports whether a retry may succeed.
 func repeatable(err error) bool {
 	var refused *APIError
 	if errors.As(err, &refused) {

@@ -61,7 +61,7 @@ func request() *wire.AgentIntentRequest {
 	return &wire.AgentIntentRequest{SessionID: "s", GoalText: "g", CorrelationID: "c"}
 }
 
-// Each method asks its endpoint, with the headers of the API.
+// Each method uses its endpoint, with the headers of the API.
 func TestEndpoints(t *testing.T) {
 	url, _ := service(t, func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
@@ -98,11 +98,11 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// What is repeated, how often, and what comes of it.
+// Which errors are retried, how often, and with which outcome.
 func TestRetries(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		answers []int // statuses, the last for ever
+		answers []int // statuses; the last repeats
 		retries int
 		calls   int32
 		status  int // of the error; 0: none
@@ -148,7 +148,7 @@ func TestRetries(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	over := make(chan struct{})
 	url, calls := service(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.ReadAll(r.Body) // or the server does not see that the client is gone
+		_, _ = io.ReadAll(r.Body) // otherwise the server does not detect that the client disconnected
 		select {
 		case <-r.Context().Done():
 		case <-over:
@@ -159,7 +159,7 @@ func TestTimeout(t *testing.T) {
 	if !errors.Is(err, reasoner.ErrTimeout) || !strings.Contains(err.Error(), "timeout after 50ms, 3 times") || calls.Load() != 3 {
 		t.Errorf("asked %d times: %v", calls.Load(), err)
 	}
-	// The caller's own time is over: nothing is repeated.
+	// The caller's own timeout has expired: there is no retry.
 	calls.Store(0)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -167,7 +167,7 @@ func TestTimeout(t *testing.T) {
 	if !errors.Is(err, reasoner.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || calls.Load() > 1 {
 		t.Errorf("asked %d times: %v", calls.Load(), err)
 	}
-	// Who gives up did not run out of time.
+	// A canceled call is not a timeout.
 	ctx, giveUp := context.WithCancel(t.Context())
 	giveUp()
 	_, err = newClient(t, reasoner.Options{URL: url}).AgentIntent(ctx, request())
@@ -176,7 +176,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A refused connection is reported at once.
+// A refused connection is reported immediately.
 func TestNobodyThere(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -208,7 +208,7 @@ func TestValidation(t *testing.T) {
 		{"drop", []string{"read", "search"}, nil, true},
 		{"drop", nil, []string{"read"}, true},
 		{"read", nil, []string{"read"}, false},
-		{"drop", []string{"read"}, []string{"drop"}, true}, // the request's own win
+		{"drop", []string{"read"}, []string{"drop"}, true}, // the request's own tools take precedence
 		{"drop", nil, nil, false},
 		{"", []string{"read"}, nil, false}, // finished
 	} {
@@ -230,7 +230,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// What answers may be is bounded, and need not be a reasoning service.
+// The size of responses is bounded, and they may come from other programs.
 func TestStrangeAnswers(t *testing.T) {
 	for name, test := range map[string]struct {
 		h    http.HandlerFunc
@@ -313,7 +313,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: whatever a service answers, it is an answer or an error.
+// FuzzAnswer: any response is decoded or an error.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{"", "{}", `{"status":"ok","tool_name":"t"}`, `{"status":"error"}`, "[]", "<html>", `{"trace":7}`} {
 		f.Add(200, []byte(s))
@@ -349,7 +349,7 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: c.status, Header: make(http.Header), Body: io.NopCloser(strings.NewReader(string(c.body))), Request: r}, nil
 }
 
-// What the environment says decides between HTTP and the queue.
+// The environment selects HTTP or the queue.
 func ExampleFromEnvironment() {
 	options, err := reasoner.FromEnvironment(os.Getenv)
 	if err != nil {
@@ -365,7 +365,7 @@ func ExampleFromEnvironment() {
 }
 
 func Example() {
-	// In place of a service that runs somewhere.
+	// A test server replaces the real service.
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, wire.AgentIntentResponse{
 			Status: wire.StatusOK, ToolName: "context.fts_search", ToolArgs: []byte(`{"query":"search project for TODOs"}`),

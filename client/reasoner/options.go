@@ -23,63 +23,64 @@ const (
 	DefaultRetries = 2
 )
 
-// NoRetries is the value of Options.Retries for none.
+// NoRetries is the value of Options.Retries that disables retries.
 const NoRetries = -1
 
-// The values of Options.Transport.
+// Values of Options.Transport.
 const (
 	HTTP = "http"
 	NATS = "nats"
 )
 
-// Options say where a service is and how long to wait for it.
+// Options configures a Client.
 type Options struct {
-	// Transport is what Open opens: HTTP (also if it is empty) or NATS. New and
-	// NewQueue do not look at it.
+	// Transport selects the transport for Open: HTTP (also if empty) or NATS.
+	// New and NewQueue ignore it.
 	Transport string
-	// Timeout bounds one attempt; 0 stands for 5 s.
+	// Timeout bounds one attempt; 0: 5 s.
 	Timeout time.Duration
-	// Retries is how often an attempt is repeated; 0 stands for 2.
+	// Retries is the number of retries; 0: 2.
 	Retries int
-	// Tools are the names that an answer may choose from, where a request
-	// offers none of its own.
+	// Tools are the tools that a response may name if the request offers none.
 	Tools []string
 
-	// Of New.
+	// Options of New.
 
-	URL   string // the service's; empty stands for DefaultURL
-	Token string // sent as a bearer token; never logged nor in an error
-	// Version is what the service is asked to speak; empty stands for v1.
+	URL   string // of the service; empty: DefaultURL
+	Token string // sent as a bearer token; neither logged nor in an error
+	// Version is the requested version of the API; empty: v1.
 	Version string
-	// HTTPClient makes the requests; nil stands for one of the client's own.
+	// HTTPClient makes the requests; nil: the client creates one.
 	HTTPClient *http.Client
 
-	// Of NewQueue.
+	// Options of NewQueue.
 
-	// Conn is a connection to use; the caller closes it, after the client.
-	// Without it the client makes its own to NATSURL.
+	// Conn is the connection to use; the caller closes it after the client. If
+	// it is nil, the client connects to NATSURL.
 	Conn *nats.Conn
-	// NATSURL is where NATS is; several are separated by commas. Empty stands
-	// for nats://127.0.0.1:4222.
+	// NATSURL is the URL of NATS, or several, separated by commas. Empty:
+	// nats://127.0.0.1:4222.
 	NATSURL string
-	// NATSOptions are further options for a connection to NATSURL.
+	// NATSOptions are additional options for a connection to NATSURL.
 	NATSOptions []nats.Option
-	// Queue is its name; empty stands for wire.DefaultQueue.
+	// Queue is the name of the queue; empty: wire.DefaultQueue.
 	Queue string
-	// AllowAPIKeys lets requests bring a provider's key with them, which then
-	// lies in NATS's files until the job is settled. The workers must allow it
-	// too.
+	// AllowAPIKeys permits requests that contain a provider's API key, which is
+	// then stored in the files of NATS until the job is settled. The workers
+	// must permit it too.
 	AllowAPIKeys bool
 
-	// Rand draws the pauses between attempts, in [0,1); nil: math/rand.
+	// Rand returns random numbers in [0,1) for the delays between attempts;
+	// nil: math/rand.
 	Rand func() float64
-	// NewID makes correlation ids where a request has none; nil: random ones.
+	// NewID generates the correlation ids of requests without one; nil: random
+	// ids.
 	NewID func() string
-	// Now is the clock of what is written into jobs; nil: time.Now.
+	// Now is the clock for timestamps in jobs; nil: time.Now.
 	Now func() time.Time
 }
 
-// Open returns the client that Options.Transport names.
+// Open returns a client for Options.Transport.
 func Open(o Options) (Client, error) {
 	switch o.Transport {
 	case "", HTTP:
@@ -131,8 +132,8 @@ const (
 	maxPause   = 2 * time.Second
 )
 
-// pause returns how long to wait after a failed attempt, counted from 0: the
-// bound doubles, and at least half of it is waited.
+// pause returns the delay after a failed attempt, counted from 0: the bound
+// doubles, and the delay is between half of it and all of it.
 func (o *Options) pause(attempt int) time.Duration {
 	bound := min(float64(minPause)*math.Pow(2, float64(attempt)), float64(maxPause))
 	return time.Duration(bound * (1 + o.Rand()) / 2)

@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 )
 
-// queueClient is a Client that puts jobs into a queue.
+// queueClient is a Client that submits jobs to a queue.
 type queueClient struct {
 	opts  Options
 	nc    *nats.Conn
@@ -24,7 +24,7 @@ type queueClient struct {
 	js    jetstream.JetStream
 	names wire.QueueNames
 
-	// back is closed, and replaced, whenever the connection has come back.
+	// back is closed and replaced whenever the connection has been restored.
 	mu     sync.Mutex
 	back   chan struct{}
 	store  *store // nil until the streams were found
@@ -34,11 +34,11 @@ type queueClient struct {
 	watcher sync.WaitGroup
 }
 
-// store are the streams of a queue.
+// store holds the streams of a queue.
 type store struct{ jobs, results jetstream.Stream }
 
-// NewQueue returns a client that asks through a queue. It returns at once,
-// whether NATS is there or not.
+// NewQueue returns a client that uses a queue. It returns immediately, even if
+// NATS is unreachable.
 func NewQueue(o Options) (Client, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -63,7 +63,7 @@ func NewQueue(o Options) (Client, error) {
 }
 
 func connect(o Options) (*nats.Conn, error) {
-	// What nats.Connect says of an address repeats it, with the password.
+	// Errors of nats.Connect repeat the address, including the password.
 	if err := natsconn.CheckURLs(o.NATSURL); err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
@@ -72,7 +72,7 @@ func connect(o Options) (*nats.Conn, error) {
 		nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // whoever submits is told at once
+		nats.ReconnectBufSize(-1), // submissions fail immediately while disconnected
 	}, o.NATSOptions...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS: %w", err)
@@ -80,8 +80,8 @@ func connect(o Options) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// watch tells those who wait that the connection has come back: an
-// announcement may have come while it was away. Close ends it.
+// watch notifies waiting calls that the connection has been restored: they may
+// have missed an announcement. It ends with Close.
 func (c *queueClient) watch() {
 	for range c.status {
 		c.mu.Lock()
@@ -138,8 +138,8 @@ func (c *queueClient) Workflow(ctx context.Context, req *wire.WorkflowIntentRequ
 	return &resp, nil
 }
 
-// Close ends the client, and its connection if it is the client's own. Who
-// still waits gets ErrClosed.
+// Close ends the client, and its connection if it is the client's own. Waiting
+// calls return ErrClosed.
 func (c *queueClient) Close() error {
 	c.mu.Lock()
 	first := !c.closed
@@ -168,16 +168,17 @@ func (c *queueClient) isClosed() bool {
 	return c.closed
 }
 
-// job is one that is to be submitted.
+// job is a job to submit.
 type job struct {
 	id, key string
-	digest  string // of the payload; empty where only the id matters
+	digest  string // of the payload; empty if only the id matters
 	data    []byte
-	// fresh: the id was made here and nobody can have asked under it before.
+	// fresh means that the id was generated here, so that no earlier request
+	// can have used it.
 	fresh bool
 }
 
-// intentJob makes a job of a request, which stays as it is.
+// intentJob creates a job for a request, without modifying the request.
 func (c *queueClient) intentJob(req *wire.AgentIntentRequest) (*job, error) {
 	if req.LLM != nil && req.LLM.APIKey != "" && !c.opts.AllowAPIKeys {
 		return nil, fmt.Errorf("submit job: %w; the workers have their own, or Options.AllowAPIKeys permits it", ErrAPIKey)
@@ -209,7 +210,8 @@ func (c *queueClient) job(kind, id string, payload any) (*job, error) {
 	return &job{id: id, key: c.names.Key(id), digest: wire.Digest(raw), data: data}, nil
 }
 
-// own returns the result, or the refusal of a job whose id is another's.
+// own returns the result, or a conflict if the result belongs to another
+// request with the same id.
 func (j *job) own(r *wire.QueueResult) (*wire.QueueResult, error) {
 	if j.digest != "" && r.Request != "" && r.Request != j.digest {
 		return nil, conflict()
@@ -222,7 +224,7 @@ func conflict() *APIError {
 	return &APIError{Status: http.StatusConflict, Code: body.Error, Message: body.Message, Path: body.Path}
 }
 
-// read returns what a result says, into a response or as an error.
+// read decodes a result into a response, or returns its error.
 func read(j *job, r *wire.QueueResult, into any) error {
 	switch r.State {
 	case wire.JobDone:

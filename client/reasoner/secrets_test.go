@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// The password of an address that cannot be read is not told.
+// Errors for an invalid address do not disclose its password.
 func TestPasswordIsNotTold(t *testing.T) {
 	for _, url := range []string{"nats://user:hush#hush@host:4222", "nats://user:hush%zz@host", "nats://a:1,nats://u:hush[@b:2"} {
 		c, err := reasoner.NewQueue(reasoner.Options{NATSURL: url})
@@ -24,8 +24,8 @@ func TestPasswordIsNotTold(t *testing.T) {
 	}
 }
 
-// Every attempt at an asynchronous request has the same id, so that a queue
-// takes it for one job; the caller's request stays as it is.
+// All attempts of an asynchronous request have the same id, so that a queue
+// treats them as one job; the caller's request is not modified.
 func TestAsyncAttemptsAreOneJob(t *testing.T) {
 	var first atomic.Value
 	url, calls := service(t, func(w http.ResponseWriter, r *http.Request) {

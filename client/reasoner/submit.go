@@ -14,23 +14,22 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// Error codes of JetStream that its client has no names for.
+// Error codes of JetStream that its client does not define.
 const (
-	codeWrongSequence jetstream.ErrorCode = 10071 // the subject has a message already
-	codeStoreFailed   jetstream.ErrorCode = 10077 // no room
+	codeWrongSequence jetstream.ErrorCode = 10071 // the subject already has a message
+	codeStoreFailed   jetstream.ErrorCode = 10077 // the stream is full
 )
 
-// askWait bounds the questions to JetStream that a submission takes.
+// askWait bounds the requests to JetStream of one submission.
 const askWait = 5 * time.Second
 
-// announced bounds the announcements of one result that wait to be read. One
-// comes.
+// announced is the capacity for announcements of one result. One is expected.
 const announced = 4
 
-// await submits a job and waits for what becomes of it.
+// await submits a job and waits for its result.
 func (c *queueClient) await(ctx context.Context, j *job, into any) error {
-	// First the subscription, then the look, then the submission: whatever
-	// comes when, it is seen.
+	// Subscribe first, then look for a result, then submit: this order cannot
+	// miss a result.
 	done := make(chan *nats.Msg, announced)
 	sub, err := c.nc.ChanSubscribe(c.names.Done(j.key), done)
 	if err != nil {
@@ -49,8 +48,8 @@ func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 	return read(j, result, into)
 }
 
-// attempt makes sure that the job is in the queue, unless there is a result,
-// and waits for that. It starts over when the connection has come back.
+// attempt ensures that the job is in the queue, unless it has a result, and
+// waits for the result. It starts over when the connection was restored.
 func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg) (*wire.QueueResult, error) {
 	for {
 		back := c.reconnected()
@@ -72,7 +71,7 @@ func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg
 	}
 }
 
-// decodeResult reads an announcement; nil if it is none of this job.
+// decodeResult decodes an announcement; nil if it is not for this job.
 func decodeResult(data []byte, j *job) *wire.QueueResult {
 	var r wire.QueueResult
 	if json.Unmarshal(data, &r) != nil || r.CorrelationID != j.id {
@@ -81,8 +80,8 @@ func decodeResult(data []byte, j *job) *wire.QueueResult {
 	return &r
 }
 
-// submit returns the job's result, if there is one, and else puts the job into
-// the queue, unless it is there already.
+// submit returns the job's result if it exists. Otherwise it adds the job to
+// the queue, unless the queue already has it.
 func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -115,10 +114,11 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 	return nil, &APIError{Status: http.StatusServiceUnavailable, Message: "Other jobs of the same correlation_id come and go. Try again later."}
 }
 
-// submissions bounds how often a job is submitted that turns out to be settled.
+// submissions bounds the attempts to submit a job that turns out to be settled.
 const submissions = 3
 
-// publish puts the job into the queue, or reports that there is one of its id.
+// publish adds the job to the queue, or reports that there is a job with its
+// id.
 func (c *queueClient) publish(ctx context.Context, j *job) (there bool, err error) {
 	_, err = c.js.PublishMsg(ctx, &nats.Msg{Subject: c.names.Job(j.key), Data: j.data},
 		jetstream.WithExpectStream(c.names.JobsStream()),
@@ -135,8 +135,8 @@ func (c *queueClient) publish(ctx context.Context, j *job) (there bool, err erro
 	return false, c.explain(err)
 }
 
-// same reports whether the job is in the queue. Another one in its place is an
-// error.
+// same reports whether the job is in the queue. A different job in its place is
+// an error.
 func (c *queueClient) same(ctx context.Context, s *store, j *job) (bool, error) {
 	msg, err := s.jobs.GetLastMsgForSubject(ctx, c.names.Job(j.key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -152,7 +152,7 @@ func (c *queueClient) same(ctx context.Context, s *store, j *job) (bool, error) 
 	return true, nil
 }
 
-// look returns the job's result, or nil if there is none.
+// look returns the job's result, or nil if it does not exist.
 func (c *queueClient) look(ctx context.Context, s *store, j *job) (*wire.QueueResult, error) {
 	r, _, err := c.result(ctx, s, j)
 	if r == nil || err != nil {
@@ -186,7 +186,7 @@ func (c *queueClient) open(ctx context.Context) (*store, error) {
 	return s, nil
 }
 
-// explain turns an error of NATS into one of this package.
+// explain converts an error of NATS to one of this package.
 func (c *queueClient) explain(err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
@@ -200,8 +200,8 @@ func (c *queueClient) explain(err error) error {
 	return err
 }
 
-// attempts has something tried until it succeeds, within Timeout each time.
-// What NATS cannot do for the moment is tried again within the attempt.
+// attempts calls try until it succeeds, bounded by Timeout each time. Temporary
+// errors of NATS are retried within the attempt.
 func (c *queueClient) attempts(ctx context.Context, what string, try func(context.Context) error) error {
 	var err error
 	for attempt := range c.opts.Retries + 1 {
@@ -220,13 +220,13 @@ func (c *queueClient) attempts(ctx context.Context, what string, try func(contex
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// within makes one attempt. A NATS that is away may come back in time.
+// within makes one attempt. It retries while NATS is unreachable.
 func (c *queueClient) within(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	for n := 0; ; n++ {
 		err := try(ctx)
-		unheard := isTimeout(err) && ctx.Err() == nil // a question got lost with its connection
+		unheard := isTimeout(err) && ctx.Err() == nil // a request was lost with its connection
 		if err == nil || !unheard && !away(err) && !isFull(err) {
 			return err
 		}
@@ -236,7 +236,7 @@ func (c *queueClient) within(ctx context.Context, try func(context.Context) erro
 	}
 }
 
-// away reports whether NATS could not be asked, which may change at any moment.
+// away reports whether NATS is temporarily unreachable.
 func away(err error) bool {
 	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionReconnecting) || errors.Is(err, nats.ErrDisconnected)
 }

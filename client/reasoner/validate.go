@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// validate holds an answer against what was offered.
+// validate checks a response against the offered tools.
 func (o *Options) validate(req *wire.AgentIntentRequest, resp *wire.AgentIntentResponse) (*wire.AgentIntentResponse, error) {
 	if resp.Status == wire.StatusError {
 		return nil, &APIError{Status: http.StatusOK, Code: resp.Error, Message: resp.Message}

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// The types of a job.
+// Types of a job.
 const (
 	JobAgentIntent    = "agent_intent"
 	JobWorkflowIntent = "workflow_intent"
 )
 
-// QueueJob is a job as it stands in the stream of jobs, on the subject
-// QueueNames.Job of its correlation id.
+// QueueJob is a job in the stream of jobs, on the subject QueueNames.Job of its
+// correlation id.
 type QueueJob struct {
 	Type          string          `json:"type"`
 	CorrelationID string          `json:"correlation_id"`
@@ -31,7 +31,7 @@ func (j *QueueJob) CallbackURL() string {
 	if j.Type != JobAgentIntent || !bytes.Contains(j.Payload, []byte(`"callback_url"`)) {
 		return ""
 	}
-	var fields map[string]json.RawMessage // not a struct, which would fold the case of keys
+	var fields map[string]json.RawMessage // not a struct, which would ignore the case of keys
 	var address string
 	if json.Unmarshal(j.Payload, &fields) != nil || json.Unmarshal(fields["callback_url"], &address) != nil {
 		return ""
@@ -39,20 +39,20 @@ func (j *QueueJob) CallbackURL() string {
 	return address
 }
 
-// JobState is what became of a job.
+// JobState is the final state of a job.
 type JobState string
 
-// The states that are written down. A job without a result is queued or
-// processing, which the stream of jobs knows.
+// Final states. A job without a result is queued or processing, which follows
+// from the stream of jobs.
 const (
 	JobDone     JobState = "done"
 	JobCanceled JobState = "canceled"
 	JobFailed   JobState = "failed"
 )
 
-// QueueResult is what became of a job, as it stands in the stream of results,
-// on the subject QueueNames.Result of its correlation id. There is one for
-// each: the first that is written is the result.
+// QueueResult is the result of a job in the stream of results, on the subject
+// QueueNames.Result of its correlation id. There is one per id: the first that
+// is written is the result.
 type QueueResult struct {
 	Type          string          `json:"type"`
 	CorrelationID string          `json:"correlation_id"`
@@ -60,12 +60,11 @@ type QueueResult struct {
 	State         JobState        `json:"state"`
 	Finished      time.Time       `json:"finished"`
 	Result        json.RawMessage `json:"result,omitempty"` // with JobDone: the response
-	// With JobFailed: the status and the body with which HTTP would have
-	// answered.
+	// With JobFailed: the status and the body of the equivalent HTTP response.
 	Status int        `json:"status,omitempty"`
 	Error  *ErrorBody `json:"error,omitempty"`
-	// CallbackCanceled: the job was canceled after the result was written and
-	// before its callback was delivered. The result stays what it is.
+	// CallbackCanceled means that the job was canceled after the result was
+	// written and before its callback was delivered. The result remains valid.
 	CallbackCanceled bool `json:"callback_canceled,omitempty"`
 }
 
@@ -73,24 +72,24 @@ type QueueResult struct {
 // before its callback was delivered.
 func (r *QueueResult) Canceled() bool { return r.State == JobCanceled || r.CallbackCanceled }
 
-// What QueueResult.Error can have for a code besides those of HTTP.
+// Codes of QueueResult.Error in addition to the codes of HTTP.
 const (
-	CodeTooManyAttempts = "too_many_attempts"       // begun again and again, and never settled
+	CodeTooManyAttempts = "too_many_attempts"       // started MaxDeliver times, and never settled
 	CodeAPIKeyInQueue   = "api_key_in_queue"        //nolint:gosec // a code: the request brought a key that must not lie in a file
-	CodeResultTooLarge  = "result_too_large"        // larger than a message of this NATS may be
-	CodeUnsupported     = "unsupported"             // a type of job that this worker does not know
+	CodeResultTooLarge  = "result_too_large"        // larger than the maximum message of this NATS server
+	CodeUnsupported     = "unsupported"             // a type of job that this worker does not support
 	CodeConflict        = "correlation_id_conflict" // another request has the same correlation id
 )
 
-// Digest stands for a job's payload: two requests of one correlation id are the
-// same when theirs are.
+// Digest identifies a job's payload: two requests with the same correlation id
+// are equal if their digests are.
 func Digest(payload []byte) string {
 	sum := sha256.Sum256(payload)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Conflict is the body of the answer, of status 409, to a request whose
-// correlation id belongs to another one.
+// Conflict returns the body of the response, with status 409, to a request
+// whose correlation id belongs to another request.
 func Conflict() *ErrorBody {
 	return &ErrorBody{
 		Error: CodeConflict, Path: "/correlation_id",
@@ -101,11 +100,11 @@ func Conflict() *ErrorBody {
 // MaxCorrelationID bounds a correlation id, in bytes.
 const MaxCorrelationID = 256
 
-// ErrCorrelationID: a correlation id cannot name a job.
+// ErrCorrelationID means that a correlation id is not valid for a job.
 var ErrCorrelationID = errors.New("correlation_id cannot name a job")
 
-// CheckCorrelationID says why a correlation id cannot name a job, as an error
-// that matches ErrCorrelationID.
+// CheckCorrelationID validates a correlation id. Its errors match
+// ErrCorrelationID.
 func CheckCorrelationID(id string) error {
 	switch {
 	case id == "":
@@ -116,15 +115,15 @@ func CheckCorrelationID(id string) error {
 	return nil
 }
 
-// DefaultQueue is the name of the queue where none is given.
+// DefaultQueue is the name of the queue if none is given.
 const DefaultQueue = "MEUP_INTENT"
 
-// QueueNames are the streams and subjects of one queue. Several queues can
-// share a NATS under different names.
+// QueueNames derives the names of the streams and subjects of one queue.
+// Several queues can share a NATS server under different names.
 type QueueNames struct{ name string }
 
-// NewQueueNames returns the names of the queue called name, DefaultQueue if it
-// is empty. Letters, digits, '-' and '_' can be in a name.
+// NewQueueNames returns the names of the queue with this name, or of
+// DefaultQueue if it is empty. A name consists of letters, digits, '-' and '_'.
 func NewQueueNames(name string) (QueueNames, error) {
 	if name == "" {
 		name = DefaultQueue
@@ -138,31 +137,31 @@ func NewQueueNames(name string) (QueueNames, error) {
 	return QueueNames{name: name}, nil
 }
 
-// JobsStream and ResultsStream are the names of the two streams.
+// JobsStream returns the name of the stream of jobs.
 func (n QueueNames) JobsStream() string { return n.name + "_JOBS" }
 
-// ResultsStream is the stream of results.
+// ResultsStream returns the name of the stream of results.
 func (n QueueNames) ResultsStream() string { return n.name + "_RESULTS" }
 
-// Key stands for a correlation id within a subject: whatever bytes the id
-// has, it is one token of 43 letters, digits, '-' and '_'.
+// Key returns the token for a correlation id in subjects: 43 letters, digits,
+// '-' and '_' for any id.
 func (QueueNames) Key(correlationID string) string {
 	sum := sha256.Sum256([]byte(correlationID))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Job is the subject of a job; with key "*", of all.
+// Job returns the subject of a job; with key "*", of all jobs.
 func (n QueueNames) Job(key string) string { return n.subject("job", key) }
 
-// Result is the subject under which a result is written.
+// Result returns the subject on which a result is written.
 func (n QueueNames) Result(key string) string { return n.subject("result", key) }
 
-// Done is the subject on which a result is announced, whole, once it is
-// written. Nobody else should publish there.
+// Done returns the subject on which a result is announced, in full, after it
+// was written. Only JetStream publishes there.
 func (n QueueNames) Done(key string) string { return n.subject("done", key) }
 
-// Canceled is the subject of notices to the workers, which are empty messages:
-// the job was canceled.
+// Canceled returns the subject of the notices to workers that a job was
+// canceled. The messages are empty.
 func (n QueueNames) Canceled(key string) string { return n.subject("canceled", key) }
 
 func (n QueueNames) subject(kind, key string) string {

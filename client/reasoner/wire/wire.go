@@ -1,18 +1,18 @@
-// Package wire is what a client of the Reasoning API and the service say to one
-// another: the bodies of its HTTP requests and answers, which are those of the
-// queue too. The schemas of the same things are in the repository's schemas.
+// Package wire defines the messages between a client of the Reasoning API and
+// the service: the bodies of its HTTP requests and responses, which the queue
+// uses too. Their schemas are in the repository's directory schemas.
 package wire
 
 import "encoding/json"
 
-// Version is what the header Accept-Version names.
+// Version is the value of the header Accept-Version.
 const Version = "v1"
 
-// AgentIntentRequest asks for an agent's next action. SessionID and GoalText
+// AgentIntentRequest requests an agent's next action. SessionID and GoalText
 // are required.
 type AgentIntentRequest struct {
 	SessionID     string          `json:"session_id"`
-	Persona       json.RawMessage `json:"persona,omitempty"` // objects, shown to a model as instructions
+	Persona       json.RawMessage `json:"persona,omitempty"` // objects, included in a model's instructions
 	Driver        json.RawMessage `json:"driver,omitempty"`
 	Rules         json.RawMessage `json:"rules,omitempty"`
 	Instructions  string          `json:"instructions,omitempty"`
@@ -26,8 +26,8 @@ type AgentIntentRequest struct {
 	AgentState    *AgentState     `json:"agent_state,omitempty"`
 	CallbackURL   string          `json:"callback_url,omitempty"`
 	CorrelationID string          `json:"correlation_id,omitempty"`
-	// Tools are those that may be chosen from. Absent: the service knows of
-	// context.fts_search alone.
+	// Tools are the offered tools. If absent, the service assumes
+	// context.fts_search.
 	Tools []Tool `json:"tools,omitempty"`
 }
 
@@ -35,28 +35,28 @@ type AgentIntentRequest struct {
 type LLM struct {
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	APIKey   string `json:"api_key,omitempty"` // never logged nor kept
+	APIKey   string `json:"api_key,omitempty"` // neither logged nor stored, except in a queue that permits it
 }
 
-// Tool is one that may be chosen.
+// Tool is an offered tool.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 }
 
-// HistoryItem is one earlier step: an object of the runtime's own making. The
-// service looks for its tool (tool_name, tool, action), arguments (tool_args,
-// args, arguments), result (result, output), error and reasoning, and ignores
-// what else there is.
+// HistoryItem is one earlier step: an object that the runtime defines. The
+// service reads its tool (tool_name, tool, action), arguments (tool_args, args,
+// arguments), result (result, output), error and reasoning, and ignores other
+// fields.
 type HistoryItem = json.RawMessage
 
-// AgentState is how the agent fares.
+// AgentState is the state of the agent.
 type AgentState struct {
 	Stuck bool `json:"stuck,omitempty"`
 }
 
-// The values of Status.
+// Values of Status.
 const (
 	StatusOK    = "ok"
 	StatusError = "error"
@@ -78,37 +78,37 @@ type AgentIntentResponse struct {
 	Message    string          `json:"message,omitempty"`
 }
 
-// TraceItem is one thing that led to a decision.
+// TraceItem is one step that led to a decision.
 type TraceItem struct {
 	Step   string `json:"step"` // "llm", "rules", "forced_tool", "fallback", "context", "later", "workflow"
 	Detail string `json:"detail,omitempty"`
 }
 
-// Callback is what is posted to the callback URL.
+// Callback is the body that is posted to the callback URL.
 type Callback struct {
 	AgentIntentResponse
 	JobID         string `json:"job_id"`
 	CorrelationID string `json:"correlation_id,omitempty"`
 }
 
-// Accepted answers an asynchronous request.
+// Accepted is the response to an asynchronous request.
 type Accepted struct {
 	Status string `json:"status"` // "accepted"
 	JobID  string `json:"job_id"`
 }
 
-// CancelRequest asks to cancel the jobs of a correlation id.
+// CancelRequest requests the cancellation of the jobs of a correlation id.
 type CancelRequest struct {
 	CorrelationID string `json:"correlation_id"`
 }
 
-// CancelResponse says whether there was anything to cancel.
+// CancelResponse reports whether there were jobs to cancel.
 type CancelResponse struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 }
 
-// WorkflowIntentRequest asks for the next transition of a workflow.
+// WorkflowIntentRequest requests the next transition of a workflow.
 type WorkflowIntentRequest struct {
 	RunID        string          `json:"run_id"`
 	WorkflowName string          `json:"workflow_name"`
@@ -132,11 +132,11 @@ type WorkflowIntentResponse struct {
 	Trace      []TraceItem     `json:"trace"`
 }
 
-// ErrorBody is the body of an answer with a status of 4xx or 5xx.
+// ErrorBody is the body of a response with a 4xx or 5xx status.
 type ErrorBody struct {
 	Error   string `json:"error"`   // a code, such as invalid_request
-	Message string `json:"message"` // a sentence that says what to do
-	// Path is the JSON pointer of the place in the request that it is about;
-	// empty for the whole.
+	Message string `json:"message"` // a sentence with the remedy
+	// Path is a JSON pointer to the invalid part of the request; empty for the
+	// whole request.
 	Path string `json:"path,omitempty"`
 }
