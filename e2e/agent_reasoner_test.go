@@ -24,7 +24,7 @@ type deciderProc struct {
 	addr string
 }
 
-// reasonerToken is what the service asks for.
+// reasonerToken is the token that the service requires.
 const reasonerToken = "reasoner-token-for-tests"
 
 func startDecider(t *testing.T, args ...string) *deciderProc {
@@ -89,8 +89,8 @@ func TestAgentAnswersByAReasoningService(t *testing.T) {
 	}
 }
 
-// hanging is a model whose answers to the service do not come, once it has
-// called one tool.
+// hanging is a model that does not answer the service after it has called one
+// tool.
 func hanging(t *testing.T) (server *llmtest.Server, flags []string) {
 	t.Helper()
 	forever := make(chan struct{})
@@ -123,7 +123,7 @@ func TestKillTheReasoningServiceInTheMiddleOfADecision(t *testing.T) {
 	if !closed {
 		t.Errorf("the context is open\n%s", s.script())
 	}
-	if text := s.answer(s.ask(whichPort)); !strings.Contains(text, "I have stopped looking into this: ") { // while it is away
+	if text := s.answer(s.ask(whichPort)); !strings.Contains(text, "I have stopped looking into this: ") { // while it is unavailable
 		t.Errorf("answer %q", text)
 	}
 	r.restart() // without its model: rules decide
@@ -147,7 +147,7 @@ func TestRulesDecideWhileTheReasoningServiceIsAway(t *testing.T) {
 	if text := s.answer(question); !strings.Contains(text, "port 8080") {
 		t.Errorf("answer %q\n%s", text, s.script())
 	}
-	if text := s.answer(s.ask(whichPort)); !strings.Contains(text, "port 8080") { // while it is away
+	if text := s.answer(s.ask(whichPort)); !strings.Contains(text, "port 8080") { // while it is unavailable
 		t.Errorf("answer %q\n%s", text, s.script())
 	}
 	log := s.agent.log.String()
@@ -158,7 +158,7 @@ func TestRulesDecideWhileTheReasoningServiceIsAway(t *testing.T) {
 	if text := s.answer(s.ask(whichPort)); !strings.Contains(text, "port 8080") {
 		t.Errorf("answer %q\n%s", text, s.script())
 	}
-	if !strings.Contains(s.agent.log.String()[len(log)-1:], "source=rules") { // it is asked again
+	if !strings.Contains(s.agent.log.String()[len(log)-1:], "source=rules") { // the service is used again
 		t.Errorf("the agent's log:\n%s", s.agent.log)
 	}
 }

@@ -28,7 +28,8 @@ spaces:
       guide: {token: guide-token-for-tests, capabilities: [chat, "reasoning/*", "mcp/*", "stream/*", participant.status]}
 `
 
-// stage is a gateway, the agent guide beside it, and alice, who sees all.
+// agentStage is a gateway, the agent guide, and alice, who can see all
+// envelopes.
 type agentStage struct {
 	t     *testing.T
 	g     *gatewayProc
@@ -36,7 +37,7 @@ type agentStage struct {
 	args  []string
 	alice *client.Client
 	seen  []protocol.Envelope
-	ctx   context.Context // ends before the test's patience does
+	ctx   context.Context // ends before the test's timeout
 }
 
 // openAgentStage starts the agent with both servers of the npm registry.
@@ -75,7 +76,7 @@ func (s *agentStage) ask(text string) protocol.ID {
 	return receipt.ID
 }
 
-// until receives up to the envelope that fits, and returns it.
+// until receives up to the first envelope that matches, and returns it.
 func (s *agentStage) until(what string, fits func(*protocol.Envelope) bool) *protocol.Envelope {
 	s.t.Helper()
 	for {
@@ -105,7 +106,7 @@ func (s *agentStage) script() string {
 	return b.String()
 }
 
-// count counts the agent's envelopes of a kind that answer another one.
+// count counts the agent's envelopes of a kind that correlate to an envelope.
 func (s *agentStage) count(kind protocol.Kind, to protocol.ID) int {
 	n := 0
 	for _, env := range s.seen {
@@ -146,7 +147,7 @@ func TestAgentAnswersByRulesThroughTheServersOfTheRegistry(t *testing.T) {
 	}
 }
 
-// model starts a scripted one and returns the flags that name it.
+// model starts a scripted model and returns the flags that name it.
 func model(t *testing.T, script llmtest.Script) (server *llmtest.Server, flags []string) {
 	t.Helper()
 	server = llmtest.Start(t, script)
@@ -228,7 +229,7 @@ func TestKillTheAgentInTheMiddleOfAStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.agent.kill()
-	later := s.ask("And are you there?") // while it is away
+	later := s.ask("And are you there?") // while it is unavailable
 	s.startAgent()
 	texts := map[protocol.ID]string{question: "", later: ""}
 	closed := 0
@@ -244,7 +245,7 @@ func TestKillTheAgentInTheMiddleOfAStep(t *testing.T) {
 	if closed != 1 || texts[question] != "Sorry for the break." {
 		t.Errorf("closed %d times, answered %q\n%s", closed, texts, s.script())
 	}
-	s.answer(s.ask("Anything else?")) // what was there twice would have come before this
+	s.answer(s.ask("Anything else?")) // a duplicate would have arrived before this
 	if n, m := s.count(protocol.KindChat, question), s.count(protocol.KindChat, later); n != 1 || m != 1 {
 		t.Errorf("answered %d and %d times\n%s", n, m, s.script())
 	}
@@ -310,7 +311,7 @@ func TestKillTheToolServerInTheMiddleOfACall(t *testing.T) {
 	}
 }
 
-// killChild kills the child of a process whose command line has a word in it.
+// killChild kills the child of a process whose command line contains a word.
 func killChild(t *testing.T, parent int, word string) {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", parent))

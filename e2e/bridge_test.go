@@ -27,8 +27,8 @@ spaces:
       tools: {token: tools-token-for-tests, capabilities: ["mcp/*", "participant/status"]}
 `
 
-// startBridge starts the program with the reference server that has
-// everything, and waits until it is in the space.
+// startBridge starts the program with the reference server "everything", and
+// waits until it is in the space.
 func startBridge(t *testing.T, g *gatewayProc, alice *client.Client) *process {
 	t.Helper()
 	server := mcptoolstest.EverythingServer(t)
@@ -45,7 +45,7 @@ func startBridge(t *testing.T, g *gatewayProc, alice *client.Client) *process {
 	return p
 }
 
-// askBridge makes a request of the bridge.
+// askBridge sends a request to the bridge.
 func askBridge(t *testing.T, c *client.Client, method string, params any) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -117,7 +117,7 @@ func TestBridgeServerKilled(t *testing.T) {
 	expect(t, alice, "tools/call", echo("again"), "Echo: again")
 }
 
-// killChildren kills what a process has started.
+// killChildren kills the children of a process.
 func killChildren(t *testing.T, p *process) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -127,7 +127,7 @@ func killChildren(t *testing.T, p *process) {
 	killed := 0
 	for _, path := range stats {
 		stat, _ := os.ReadFile(path) // it may have ended meanwhile
-		// "pid (name) state parent …", and the name may hold anything.
+		// "pid (name) state parent …", and the name may contain any character.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) < 2 || fields[1] != strconv.Itoa(p.cmd.Process.Pid) {
 			continue
@@ -146,8 +146,8 @@ func killChildren(t *testing.T, p *process) {
 	}
 }
 
-// The gateway is killed and started again while the bridge runs: what was
-// under way is answered, later requests too, and nothing twice.
+// The gateway is killed and restarted while the bridge runs: requests in
+// progress are answered, later ones too, and none twice.
 func TestBridgeOutlivesTheGateway(t *testing.T) {
 	g := startGateway(t, bridgeConfig)
 	alice := g.dial(t, "alice", client.Position{})

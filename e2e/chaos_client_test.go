@@ -19,7 +19,8 @@ import (
 // chaosToken returns the token of a participant in chaosConfig.
 func chaosToken(who string) string { return who + "-token-for-chaos" }
 
-// patience bounds one attempt of a client; retryPause lies between two of them.
+// patience bounds one attempt of a client; retryPause is the time between two
+// attempts.
 const (
 	patience   = 10 * time.Second
 	retryPause = 50 * time.Millisecond
@@ -37,7 +38,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// frame is what a client needs of any envelope that the gateway sends.
+// frame holds the fields that a client needs of an envelope from the gateway.
 type frame struct {
 	entry
 	Correlation json.RawMessage `json:"correlationId"`
@@ -59,7 +60,7 @@ func (f *frame) asEntry() entry {
 	return e
 }
 
-// connect opens a WebSocket; the first frame that is read from it is the welcome.
+// connect opens a WebSocket; its first frame is the welcome.
 func connect(ctx context.Context, addr, who, parameters string) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -87,12 +88,12 @@ func readFrame(ctx context.Context, c *websocket.Conn) (frame, error) {
 	return f, json.Unmarshal(data, &f)
 }
 
-// answer is how one attempt to send an envelope ended.
+// answer is the outcome of one attempt to send an envelope.
 type answer int
 
 const (
 	admitted answer = iota
-	unknown         // no answer, or one that says so
+	unknown         // no answer, or an answer that leaves it open
 	refused         // certainly not admitted; worth another attempt
 	denied          // certainly not admitted, and never will be
 )
@@ -189,14 +190,14 @@ func (s *sender) post(ctx context.Context, addrs []string, body string) (a answe
 	return answerOf(result.Error), 0, result.Error + ": " + result.Message
 }
 
-// world is what the clients of one run share.
+// world is the state that the clients of one run share.
 type world struct {
 	*record
 	addrs []string // of the gateways
 }
 
-// deliver sends one envelope until its fate is settled or ctx ends. once means
-// that it is given up after an answer that says that it was not admitted.
+// deliver sends one envelope until its outcome is certain or ctx ends. With
+// once, it gives up after an answer that the envelope was not admitted.
 func (w *world) deliver(ctx context.Context, s *sender, overHTTP, once bool, id, body string) (out sent, last answer, text string) {
 	out = sent{id: id, sentAt: w.now(), rejected: true}
 	for {
@@ -217,7 +218,7 @@ func (w *world) deliver(ctx context.Context, s *sender, overHTTP, once bool, id,
 			return out, a, text
 		}
 		if a == refused && !overHTTP {
-			s.close() // another gateway may be able to
+			s.close() // another gateway may accept it
 		}
 		if !wait(ctx, retryPause) {
 			out.rejected = false // the last attempt may have been cut off
@@ -226,7 +227,8 @@ func (w *world) deliver(ctx context.Context, s *sender, overHTTP, once bool, id,
 	}
 }
 
-// write sends chats until ctx ends; one in three is given up when it is refused.
+// write sends chats until ctx ends; it gives up one in three when it is
+// refused.
 func (w *world) write(ctx context.Context, who, name string, overHTTP bool) {
 	s := &sender{who: who}
 	defer s.close()
@@ -283,8 +285,8 @@ func (w *world) rule(ctx context.Context, who string) {
 	}
 }
 
-// follow reads everything at one gateway until ctx ends, resuming whenever its
-// connection is lost.
+// follow reads everything at one gateway until ctx ends, and resumes whenever
+// its connection is lost.
 func (w *world) follow(ctx context.Context, reader, addr string) {
 	log := ""
 	for ctx.Err() == nil {

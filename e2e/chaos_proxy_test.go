@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// proxy passes TCP connections on to a target, and can cut, hold or delay them.
+// proxy forwards TCP connections to a target, and can cut, hold or delay them.
 type proxy struct {
 	l      net.Listener
 	target string
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
-	held  chan struct{} // nil: passing; closed when what is held may go on
+	held  chan struct{} // nil: forwarding; closed to release held data
 	delay time.Duration
 	done  bool
 	wg    sync.WaitGroup
@@ -53,7 +53,7 @@ func (p *proxy) cut() {
 	}
 }
 
-// hold stops passing data on, in both directions, until release.
+// hold stops forwarding data, in both directions, until release.
 func (p *proxy) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +120,7 @@ type chunk struct {
 	due  time.Time
 }
 
-// pump passes data on in order, each chunk when it is due.
+// pump forwards data in order, each chunk when it is due.
 func (p *proxy) pump(from, to net.Conn) {
 	chunks := make(chan chunk, 1024)
 	p.wg.Go(func() {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// entry is an envelope as the wire shows it to a reader.
+// entry is an envelope as a reader receives it.
 type entry struct {
 	ID      string `json:"id"`
 	Seq     uint64 `json:"seq"`
@@ -21,23 +21,23 @@ type entry struct {
 	} `json:"payload"`
 }
 
-// sent is the fate of one envelope from its writer's point of view.
+// sent is the outcome of one envelope from its writer's point of view.
 type sent struct {
 	id       string
-	sentAt   time.Duration // when it was sent for the first time
+	sentAt   time.Duration // of the first attempt
 	ackedAt  time.Duration // when it was acknowledged; 0: never
-	seq      uint64        // in the acknowledgement
+	seq      uint64        // in the acknowledgment
 	rejected bool          // every attempt was answered by a code that says "not admitted"
 }
 
-// record collects what clients saw, for verify.
+// record collects the observations of clients, for verify.
 type record struct {
 	start time.Time
 
 	mu      sync.Mutex
 	sent    []sent
 	readers map[string][]entry
-	faults  []string // violations that were seen at once
+	faults  []string // violations that were detected immediately
 }
 
 func newRecord() *record { return &record{start: time.Now(), readers: map[string][]entry{}} }
@@ -83,8 +83,8 @@ func (r *record) readUpTo(reader string) uint64 {
 	return 0
 }
 
-// verify compares what writers and readers saw with the histories of all
-// gateways, and returns every violation of the guarantees.
+// verify compares the observations of writers and readers with the histories of
+// all gateways, and returns every violation of the guarantees.
 func (r *record) verify(histories map[string][]entry) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ func (v *verification) same(nameA string, a []entry, nameB string, b []entry) {
 	}
 }
 
-// log: positions grow, every id is there once.
+// log: seqs increase, and every id occurs once.
 func (v *verification) log(log []entry) {
 	ids := make(map[string]bool, len(log))
 	for i, e := range log {
@@ -140,8 +140,8 @@ func (v *verification) log(log []entry) {
 	}
 }
 
-// acknowledged: what was acknowledged is in the log where the acknowledgement
-// put it, and what was refused for good is not in the log.
+// acknowledged: an acknowledged envelope is in the log at the acknowledged seq,
+// and a permanently refused one is not in the log.
 func (v *verification) acknowledged(log []entry, all []sent) {
 	seqs := make(map[string]uint64, len(log))
 	for _, e := range log {
@@ -160,8 +160,8 @@ func (v *verification) acknowledged(log []entry, all []sent) {
 	}
 }
 
-// realTime: an envelope that was sent after another one was acknowledged is
-// behind it in the log.
+// realTime: an envelope that was sent after another one was acknowledged
+// follows it in the log.
 func (v *verification) realTime(all []sent) {
 	var acked []sent
 	for _, s := range all {
@@ -172,7 +172,7 @@ func (v *verification) realTime(all []sent) {
 	bySent := slices.Clone(acked)
 	slices.SortFunc(bySent, func(a, b sent) int { return cmp.Compare(a.sentAt, b.sentAt) })
 	slices.SortFunc(acked, func(a, b sent) int { return cmp.Compare(a.ackedAt, b.ackedAt) })
-	var newest sent // of those acknowledged before
+	var newest sent // of the envelopes acknowledged before
 	next := 0
 	for _, s := range bySent {
 		for ; next < len(acked) && acked[next].ackedAt < s.sentAt; next++ {
@@ -203,7 +203,7 @@ func (v *verification) revocations(log []entry) {
 	}
 }
 
-// TestVerify: the verification finds each kind of violation.
+// TestVerify checks that verify detects each kind of violation.
 func TestVerify(t *testing.T) {
 	log := func(ids ...string) []entry {
 		var list []entry

@@ -35,7 +35,7 @@ spaces:
       carol: {token: carol-token-for-chaos, capabilities: ["*"]}
 `
 
-// chaos is one run: clients at work while faults happen to a deployment.
+// chaos is one run: clients at work while faults occur in a deployment.
 type chaos struct {
 	t      *testing.T
 	w      *world
@@ -52,7 +52,7 @@ func newChaos(t *testing.T, addrs []string) *chaos {
 	return &chaos{t: t, w: &world{record: newRecord(), addrs: addrs}, random: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
 }
 
-// fault is something that happens to a deployment. It returns when the fault is over.
+// fault disturbs a deployment. It returns when the fault is over.
 type fault struct {
 	name string
 	do   func(ctx context.Context)
@@ -63,8 +63,8 @@ func (c *chaos) pause(ctx context.Context, d time.Duration) {
 	wait(ctx, time.Duration(c.random.Int64N(int64(d))))
 }
 
-// run lets clients work while faults happen, waits until all is well again and
-// verifies what they saw.
+// run lets clients work while faults occur, waits until the deployment has
+// recovered, and verifies the clients' observations.
 func (c *chaos) run(faults []fault) {
 	t := c.t
 	working, stop := context.WithCancel(t.Context())
@@ -108,7 +108,8 @@ func (c *chaos) run(faults []fault) {
 	c.verify()
 }
 
-// settle waits until all gateways have the same log and all readers have read it.
+// settle waits until all gateways have the same log and all readers have read
+// it.
 func (c *chaos) settle() {
 	eventually(c.t, "all gateways have the same log, and the readers have read it", func() bool {
 		var first []entry
@@ -121,14 +122,14 @@ func (c *chaos) settle() {
 				first = h
 			}
 			if len(h) != len(first) || c.w.readUpTo(fmt.Sprintf("reader-%d", i)) < h[len(h)-1].Seq {
-				return c.w.diverged() // waiting would be in vain
+				return c.w.diverged() // waiting would be futile
 			}
 		}
 		return true
 	})
 }
 
-// diverged reports whether a violation was seen already.
+// diverged reports whether a violation was detected already.
 func (w *world) diverged() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,9 +163,9 @@ func (c *chaos) kill(ctx context.Context, g *gatewayProc) {
 	g.start()
 }
 
-// terminate ends a gateway in good order and starts it again. A gateway that
-// cannot open its log is about to end by itself, with another exit code, and one
-// that has logged nothing cannot receive signals yet.
+// terminate shuts a gateway down cleanly and starts it again. A gateway that
+// cannot open its log is about to end by itself, with another exit code, and
+// one that has logged nothing cannot receive signals yet.
 func (c *chaos) terminate(ctx context.Context, g *gatewayProc) {
 	eventually(c.t, "the gateway runs", func() bool { return g.log.String() != "" })
 	g.signal(syscall.SIGTERM)
@@ -175,7 +176,7 @@ func (c *chaos) terminate(ctx context.Context, g *gatewayProc) {
 	g.start()
 }
 
-// revive starts a gateway again that has ended because its disk was full.
+// revive restarts a gateway that has ended because its disk was full.
 func (c *chaos) revive(g *gatewayProc) {
 	eventually(c.t, "the gateway is ready or has ended", func() bool {
 		select {
@@ -188,8 +189,8 @@ func (c *chaos) revive(g *gatewayProc) {
 	g.startAgain()
 }
 
-// TestChaos_EmbeddedLog runs one gateway on its own disk, which is killed,
-// terminated, and whose disk fills up and flickers.
+// TestChaos_EmbeddedLog runs one gateway on its own disk. The gateway is killed
+// and terminated, and the disk becomes full, also intermittently.
 func TestChaos_EmbeddedLog(t *testing.T) {
 	dir := t.TempDir()
 	mounted := exec.Command("mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", dir).Run() == nil
@@ -232,7 +233,7 @@ func TestChaos_EmbeddedLog(t *testing.T) {
 	c.run(faults)
 }
 
-// natsProc is a NATS server of a cluster whose routes and clients go through proxies.
+// natsProc is a NATS server of a cluster whose routes and clients use proxies.
 type natsProc struct {
 	*process
 	t      *testing.T
@@ -279,7 +280,7 @@ cluster: {name: chaos, listen: 127.0.0.1:%s, no_advertise: true, routes: [%s]}
 
 // TestChaos_Cluster runs three gateways on three NATS servers. Gateways and
 // servers are killed, alone and so many that there is no quorum; gateways lose
-// their connections or are cut off; followers lag behind.
+// their connections or are cut off; followers lag.
 func TestChaos_Cluster(t *testing.T) {
 	servers := startCluster(t)
 	gateways := make([]*gatewayProc, 3)
@@ -346,7 +347,7 @@ func TestChaos_Cluster(t *testing.T) {
 				if j == i {
 					continue
 				}
-				k := i // the proxies of n leave n itself out
+				k := i // the proxies of n exclude n itself
 				if i > j {
 					k--
 				}

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// startNATS starts a NATS server as a process of its own.
+// startNATS starts a NATS server as a separate process.
 func startNATS(t *testing.T, port, dir string) *process {
 	t.Helper()
 	p := start(t, []string{natsEnv + "=" + port + "," + dir}, os.Args[0])
@@ -30,7 +30,7 @@ func startNATS(t *testing.T, port, dir string) *process {
 	return p
 }
 
-// participants lists who is connected, as a gateway tells it.
+// participants lists the connected participants according to a gateway.
 func participants(t *testing.T, addr string) []protocol.ParticipantID {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/api/spaces/lab/participants", nil)
@@ -78,7 +78,7 @@ func TestTwoGatewaysAreOneSpace(t *testing.T) {
 	}
 
 	// The same id through both gateways: a retry for its sender, refused for
-	// somebody else.
+	// another participant.
 	if code := post(t, a.addr, "carol", `{"id":"x-1","kind":"x.note"}`); code != "" {
 		t.Fatalf("first: %s", code)
 	}
@@ -89,7 +89,8 @@ func TestTwoGatewaysAreOneSpace(t *testing.T) {
 		t.Fatalf("another sender: %q", code)
 	}
 
-	// A revocation at one gateway holds at the other from its answer on.
+	// A revocation at one gateway is in force at the other as soon as it is
+	// acknowledged.
 	if code := post(t, a.addr, "alice", `{"id":"x-2","kind":"capability.revoke","payload":{"recipient":"carol","capabilities":["x.note"]}}`); code != "" {
 		t.Fatalf("revoke: %s", code)
 	}
@@ -97,8 +98,8 @@ func TestTwoGatewaysAreOneSpace(t *testing.T) {
 		t.Fatalf("after the revocation at the other gateway: %q", code)
 	}
 
-	// So does a grant that the other gateway has not applied yet: its revocation
-	// there is judged by the log that contains it.
+	// The same is true for a grant that the other gateway has not applied yet:
+	// its revocation there is judged by the log that contains it.
 	for i := range 40 {
 		grant, at := fmt.Sprintf("grant-%d", i), []*gatewayProc{a, b}
 		body := fmt.Sprintf(`{"id":%q,"kind":"capability.grant","payload":{"recipient":"carol","capabilities":["x.lent"]}}`, grant)

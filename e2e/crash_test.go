@@ -10,9 +10,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Twenty times the gateway is killed under load: nothing acknowledged is lost,
-// nothing is in the log twice, no order has changed, and a reader who was
-// there all the time has read exactly the log.
+// The gateway is killed under load twenty times: nothing acknowledged is lost,
+// no entry is in the log twice, no order has changed, and a reader that stayed
+// connected has read exactly the log.
 func TestKillTwentyTimesUnderLoad(t *testing.T) {
 	g := startGateway(t, labConfig)
 	reader := g.dial(t, "dave", client.After(0))
@@ -30,13 +30,13 @@ func TestKillTwentyTimesUnderLoad(t *testing.T) {
 	read.verify(log)
 }
 
-// collected is what a reader has read.
+// collected holds the entries that a reader has read.
 type collected struct {
 	t     *testing.T
 	lines chan line
 }
 
-// collect reads everything that a client gets.
+// collect reads everything that a client receives.
 func collect(t *testing.T, c *client.Client) *collected {
 	r := &collected{t: t, lines: make(chan line, 1<<20)}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -56,7 +56,7 @@ func collect(t *testing.T, c *client.Client) *collected {
 	return r
 }
 
-// verify waits for as many as the log has, and compares.
+// verify waits for as many entries as the log has, and compares.
 func (r *collected) verify(log []line) {
 	r.t.Helper()
 	timeout := time.After(30 * time.Second)
@@ -72,8 +72,8 @@ func (r *collected) verify(log []line) {
 	}
 }
 
-// The end in good order: no new connections, everything delivered, 1001, exit
-// code 0 within 10 seconds.
+// A clean shutdown: no new connections, everything delivered, 1001, exit code 0
+// within 10 seconds.
 func TestTerminateDrains(t *testing.T) {
 	g := startGateway(t, labConfig)
 	reader := g.dial(t, "dave", client.After(0))
@@ -94,7 +94,7 @@ func TestTerminateDrains(t *testing.T) {
 	read.verify(log)
 }
 
-// A reload under load changes what it should and loses nothing.
+// A reload under load changes the settings and loses nothing.
 func TestReloadUnderLoad(t *testing.T) {
 	g := startGateway(t, labConfig)
 	carol := g.dial(t, "carol", client.Position{})

@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// A disk that is full: envelopes are refused as unavailable, readiness goes
-// off, nothing is half-admitted, and it goes on when there is room again.
+// With a full disk, envelopes are refused as unavailable, readiness is off,
+// nothing is half-admitted, and the gateway resumes when there is space again.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", dir).CombinedOutput(); err != nil {

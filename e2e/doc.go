@@ -1,3 +1,3 @@
 // Package e2e tests the programs as they are shipped: real processes, real
-// disks, real NATS servers, killed and cut off in the middle of their work.
+// disks and real NATS servers, killed and cut off in the middle of their work.
 package e2e

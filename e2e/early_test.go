@@ -15,7 +15,7 @@ import (
 const maxEarlyPackages = 45
 
 // TestSignal_BeforeMain sends signals while the packages of the gateway are
-// initialized: SIGHUP does not end it, and SIGTERM ends it in good order.
+// initialized: SIGHUP does not end it, and SIGTERM shuts it down cleanly.
 func TestSignal_BeforeMain(t *testing.T) {
 	g := prepareGateway(t, labConfig)
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {

@@ -23,9 +23,9 @@ spaces:
       dave: {token: dave-token-for-tests, capabilities: ["*"]}
 `
 
-// Somebody sends faster than it may, for a minute: no more gets through than
-// its limits allow, it is closed with 1008 again and again, and others do not
-// notice.
+// A participant sends faster than allowed, for a minute: no more is admitted
+// than its limits allow, it is closed with 1008 repeatedly, and other
+// participants are not affected.
 func TestFloodForAMinute(t *testing.T) {
 	length := time.Minute
 	if testing.Short() {
@@ -71,7 +71,7 @@ func TestFloodForAMinute(t *testing.T) {
 }
 
 // flood sends without a pause until the connection ends, and returns how often
-// that was a 1008.
+// the reason was 1008.
 func flood(ctx context.Context, addr string, sent *atomic.Int64) int {
 	ws, _, err := websocket.Dial(ctx, "ws://"+addr+"/ws?space=lab&echo=false", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer bob-token-for-tests"}},

@@ -23,7 +23,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// bin is where the programs under test were built.
+// bin is the folder with the programs under test.
 var bin string
 
 // natsEnv makes this test binary a NATS server: a process that can be killed.
@@ -54,8 +54,8 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// runNATS serves JetStream as "port,folder" says, every write synced, or as the
-// configuration file of that name says.
+// runNATS serves JetStream. spec is "port,folder", with every write synced, or
+// the name of a configuration file.
 func runNATS(spec string) {
 	if strings.HasSuffix(spec, ".conf") {
 		options, err := server.ProcessConfigFile(spec)
@@ -83,7 +83,7 @@ func serveNATS(o *server.Options) {
 	s.WaitForShutdown()
 }
 
-// process is a program that runs.
+// process is a running program.
 type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -134,7 +134,7 @@ func (p *process) wait(patience time.Duration) int {
 	}
 }
 
-// lineLog keeps the last lines of what a process says.
+// lineLog keeps the last lines of a process's output.
 type lineLog struct {
 	mu    sync.Mutex
 	lines []string
@@ -163,7 +163,7 @@ func (l *lineLog) String() string {
 	return strings.Join(l.lines, "\n")
 }
 
-// freePort returns a port that nobody listens on.
+// freePort returns an unused port.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -271,7 +271,7 @@ func get(addr, path, token string) int {
 	return resp.StatusCode
 }
 
-// eventually polls: what is waited for happens in another process.
+// eventually polls a condition that depends on another process.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	within(t, 30*time.Second, what, condition)
@@ -290,7 +290,7 @@ func within(t *testing.T, patience time.Duration, what string, condition func() 
 	}
 }
 
-// line is what a test needs of an envelope in the log.
+// line holds the fields that a test needs of an envelope in the log.
 type line struct {
 	ID   protocol.ID            `json:"id"`
 	Seq  protocol.Seq           `json:"seq"`

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// load is some participants who talk without a pause, each envelope numbered,
-// and remember what was acknowledged.
+// load is a set of participants that send numbered envelopes without a pause
+// and record the acknowledgments.
 type load struct {
 	t       *testing.T
 	stop    context.CancelFunc
@@ -22,7 +22,7 @@ type load struct {
 	sent  map[protocol.ParticipantID]int
 }
 
-// talk lets the clients talk until silence is called.
+// talk makes the clients send until silence is called.
 func talk(t *testing.T, clients ...*client.Client) *load {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &load{t: t, stop: stop, acked: make(map[protocol.ID]protocol.Seq), sent: make(map[protocol.ParticipantID]int)}
@@ -87,14 +87,14 @@ func (l *load) more(n int) {
 	eventually(l.t, fmt.Sprintf("%d acknowledged", goal), func() bool { return l.count() >= goal })
 }
 
-// silence ends the talking, and waits for what is on its way.
+// silence stops sending, and waits for envelopes in flight.
 func (l *load) silence() {
 	l.stop()
 	l.running.Wait()
 }
 
-// verify holds the log against what was acknowledged: everything is there,
-// where it was said to be, once, and in the order in which each one spoke.
+// verify compares the log with the acknowledgments: every acknowledged envelope
+// is in it, at its seq, once, and in the order of its sender.
 func (l *load) verify(log []line) {
 	l.t.Helper()
 	seqs := make(map[protocol.ID]protocol.Seq, len(log))

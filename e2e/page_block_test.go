@@ -13,7 +13,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// block is somebody's reasoning, and its head, which opens and closes it.
+// block is a participant's reasoning, and head its heading, which opens and
+// closes it.
 func block(who string) spot { return at("group", "Reasoning of "+who).in(room) }
 
 func head(of spot, title string) spot { return at("button", title+"*").in(of) }
@@ -23,8 +24,8 @@ func spinning(of spot) string {
 	return of.find() + `?.getAttribute("aria-busy") === "true" && ` + of.find() + `.querySelector(".spinner") !== null`
 }
 
-// pacedModel decides in four turns, each of which waits until the test lets it
-// go on: two calls at once, a part of the question, its answer, the answer.
+// pacedModel decides in four turns: two parallel calls, a sub-question, its
+// answer, the answer. Each turn waits for the test.
 type pacedModel struct {
 	first, second, last chan struct{}
 	words               chan struct{} // of the first turn
@@ -45,7 +46,8 @@ func (m *pacedModel) script(r llmtest.Request) llmtest.Turn {
 	return llmtest.Turn{Hang: m.last, Text: "It listens on port 8080."}
 }
 
-// Thoughts and conclusions are Markdown, whole in the steps and as a line in the preview.
+// Thoughts and conclusions are Markdown: complete in the steps, one line in the
+// preview.
 func pageThoughtMarkdown(s *pageStage) {
 	scout := s.join("scout")
 	in := scout.reason(s.join("alice").say("What now?"), "Making a **plan**")

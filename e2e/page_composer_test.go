@@ -5,8 +5,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Enter sends, Shift-Enter begins a line, "@" completes names, and what was
-// begun is there after a reload.
+// Enter sends, Shift-Enter begins a line, "@" completes names, and a draft
+// survives a reload.
 func pageComposer(s *pageStage) {
 	s.join("guide")
 	s.join("scout")
@@ -21,7 +21,7 @@ func pageComposer(s *pageStage) {
 	p.value(composer, "")
 	p.sees(said("one line", "and another"))
 	p.keys(" ")
-	p.enter() // nothing is said by that
+	p.enter() // nothing is sent
 	p.fill(composer, "")
 
 	p.keys("hello @")
@@ -29,7 +29,7 @@ func pageComposer(s *pageStage) {
 	p.sees(at("option", "*scout"))
 	p.keys("sc")
 	p.counts(1, at("option", "*"))
-	p.enter() // takes the name, and does not send
+	p.enter() // accepts the name, and does not send
 	p.value(composer, "hello @scout ")
 	p.keys("@")
 	p.is(at("option", "*guide"), "aria-selected", "true")
@@ -52,8 +52,8 @@ func pageComposer(s *pageStage) {
 	s.visit("bob").until("it is not bob's business", `!eyes.page().includes("are you there?")`)
 }
 
-// A refusal stands at the message that caused it, in words, over a reload, and
-// its author can mend it.
+// A refusal is shown in words at the message that caused it, also after a
+// reload, and its author can correct the message.
 func pageRefused(s *pageStage) {
 	p := s.visit("rich")
 	p.fill(composer, "forbidden words")
@@ -62,7 +62,7 @@ func pageRefused(s *pageStage) {
 	p.sees(refused)
 	p.sees(saying("alert", like("Not sent. You are not allowed to do this.")).in(refused))
 	p.sees(saying("article", like("forbidden words")).in(room))
-	p.says("allowed words") // what comes behind it is not held up
+	p.says("allowed words") // later messages are not held up
 	p.reload()
 	p.sees(saying("alert", like("Not sent. You are not allowed to do this.")).in(refused))
 	p.click(at("button", "Edit").in(refused))
@@ -80,7 +80,7 @@ func pageRefused(s *pageStage) {
 	p.counts(2, at("article", "*").in(room))
 }
 
-// What comes too fast waits, says so where it stands, and goes out once.
+// A message beyond the rate limit waits, shows that it does, and is sent once.
 func pageTooFast(s *pageStage) {
 	p := s.visit("slow")
 	p.fill(composer, "the first")

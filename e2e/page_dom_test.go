@@ -14,9 +14,9 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-// eyes is what the tests see a page with: roles, names and text, as a screen
-// reader would, through the roots of the page's elements. It is put into every
-// document before the page's own scripts.
+// eyes finds elements of a page by role, name and text, as a screen reader
+// would, through the shadow roots of the page's elements. It is injected into
+// every document before the page's own scripts.
 const eyes = `
 window.eyes = (() => {
   const squeeze = (s) => s.replace(/\s+/g, " ").trim();
@@ -77,13 +77,13 @@ window.eyes = (() => {
     page: () => squeeze(text(document.body)) };
 })();`
 
-// spot is a place in the page: what it is, what it is called, and what it says.
-// In name and text * stands for anything.
+// spot identifies an element of the page by its role, its name and its text. In
+// name and text * matches anything.
 type spot struct{ role, name, text, within string }
 
 func at(role, name string) spot { return spot{role: role, name: name, text: "*", within: "null"} }
 
-// saying is the place of a role whose text is like that.
+// saying is the spot of a role with a matching text.
 func saying(role, text string) spot { return spot{role: role, name: "*", text: text, within: "null"} }
 
 func (s spot) in(outer spot) spot {
@@ -102,8 +102,8 @@ func (s spot) String() string { return fmt.Sprintf("%s %q %q", s.role, s.name, s
 
 func quote(s string) string { return strconv.QuoteToASCII(s) }
 
-// until waits for an expression to be true in the page. The test ends with what
-// is to be read there if it does not become so.
+// until waits for an expression to be true in the page. On timeout the test
+// fails with the text of the page.
 func (p *webPage) until(what, expression string) {
 	p.t.Helper()
 	got := webtest.Eval[string](p.Tab, `new Promise((done) => {
@@ -124,35 +124,35 @@ func (p *webPage) until(what, expression string) {
 
 func (p *webPage) reads() string { return webtest.Eval[string](p.Tab, "eyes.page()") }
 
-// sees waits until there is such a place.
+// sees waits until the spot exists.
 func (p *webPage) sees(s spot) {
 	p.t.Helper()
 	p.until("see "+s.String(), s.find()+" !== null")
 }
 
-// misses waits until there is no such place.
+// misses waits until the spot does not exist.
 func (p *webPage) misses(s spot) {
 	p.t.Helper()
 	p.until("no longer see "+s.String(), s.find()+" === null")
 }
 
-// counts waits until there are so many of them.
+// counts waits until there are n matches.
 func (p *webPage) counts(n int, s spot) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("see %d times %s", n, s), fmt.Sprintf("eyes.count(%s) === %d", s.js(), n))
 }
 
-// has says whether there is such a place at this moment.
+// has reports whether the spot exists now.
 func (p *webPage) has(s spot) bool { return webtest.Eval[bool](p.Tab, s.find()+" !== null") }
 
-// read returns the text of a place once it is there.
+// read returns the text of a spot once it exists.
 func (p *webPage) read(s spot) string {
 	p.t.Helper()
 	p.sees(s)
 	return webtest.Eval[string](p.Tab, "eyes.text("+s.find()+")")
 }
 
-// inOrder waits until places follow one another.
+// inOrder waits until spots follow one another.
 func (p *webPage) inOrder(places ...spot) {
 	p.t.Helper()
 	for i := 1; i < len(places); i++ {
@@ -160,7 +160,7 @@ func (p *webPage) inOrder(places ...spot) {
 	}
 }
 
-// click presses the mouse's button on a place.
+// click clicks a spot with the mouse.
 func (p *webPage) click(s spot) {
 	p.t.Helper()
 	p.Do(chromedp.MouseClickXY(p.middle(s)))
@@ -176,7 +176,7 @@ func (p *webPage) middle(s spot) (x, y float64) {
 	return m.X, m.Y
 }
 
-// focus puts the keyboard on a place, and keys presses keys there.
+// focus moves the keyboard focus to a spot, and keys presses keys there.
 func (p *webPage) focus(s spot) {
 	p.t.Helper()
 	p.sees(s)
@@ -188,8 +188,8 @@ func (p *webPage) keys(keys string, with ...chromedp.KeyOption) {
 	p.Do(chromedp.KeyEvent(keys, with...))
 }
 
-// enter presses Enter as a keyboard does, with one event for the key and what
-// it writes: whoever takes the key prevents the writing.
+// enter presses Enter as a keyboard does, with one event for the key and its
+// text: a handler of the key prevents the text.
 func (p *webPage) enter(with ...chromedp.KeyOption) {
 	p.t.Helper()
 	down := input.DispatchKeyEventParams{Type: kb.KeyDown, Key: "Enter", Code: "Enter", Text: "\r", UnmodifiedText: "\r", WindowsVirtualKeyCode: 13}
@@ -207,14 +207,14 @@ func (p *webPage) enter(with ...chromedp.KeyOption) {
 	}))
 }
 
-// unfold opens a part that is folded.
+// unfold opens a collapsed section.
 func (p *webPage) unfold(title string) {
 	p.t.Helper()
 	p.click(at("button", title))
 	p.until(title+" is unfolded", at("button", title).find()+"?.parentElement.open === true")
 }
 
-// fill types a text into a field, in place of what is there.
+// fill replaces the text of a field.
 func (p *webPage) fill(s spot, text string) {
 	p.t.Helper()
 	p.focus(s)
@@ -227,7 +227,7 @@ func (p *webPage) fill(s spot, text string) {
 	p.until("type "+text, fmt.Sprintf("eyes.active().value === %s", quote(text)))
 }
 
-// choose takes the option of a list that begins like that.
+// choose selects the first option of a list with this prefix.
 func (p *webPage) choose(s spot, option string) {
 	p.t.Helper()
 	p.sees(s)
@@ -247,11 +247,11 @@ func (p *webPage) value(s spot, want string) {
 	p.until(fmt.Sprintf("see %q in %s", want, s), fmt.Sprintf("%s?.value === %s", s.find(), quote(want)))
 }
 
-// is waits until an attribute of a place has a value.
+// is waits until an attribute of a spot has a value.
 func (p *webPage) is(s spot, attribute, want string) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("see %s=%q of %s", attribute, want, s), fmt.Sprintf("%s?.getAttribute(%q) === %s", s.find(), attribute, quote(want)))
 }
 
-// like makes a glob of a text that stands anywhere.
+// like returns a glob that matches a text at any position.
 func like(words ...string) string { return "*" + strings.Join(words, "*") + "*" }

@@ -11,7 +11,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// history makes a question, two lines of reasoning with one within, and answers.
+// history creates a question, two contexts with one nested context, and
+// answers.
 func (s *pageStage) history() (ids map[string]protocol.ID) {
 	s.Helper()
 	alice, scout, guide := s.join("alice"), s.join("scout"), s.join("guide")
@@ -32,7 +33,7 @@ func (s *pageStage) history() (ids map[string]protocol.ID) {
 	return ids
 }
 
-// The tree of contexts chooses what of the talk is drawn; nothing is lost by it.
+// The tree of contexts filters the conversation; nothing is lost by it.
 func pageFilters(s *pageStage) {
 	s.history()
 	p := s.visit("alice")
@@ -81,7 +82,7 @@ func pageFilters(s *pageStage) {
 	p.sees(said("Thank you both."))
 }
 
-// Search finds messages and thoughts, and goes where they are.
+// Search finds messages and thoughts, and opens their positions.
 func pageSearch(s *pageStage) {
 	s.history()
 	p := s.visit("alice")
@@ -104,17 +105,17 @@ func pageSearch(s *pageStage) {
 	p.sees(saying("status", "No results").in(panel))
 }
 
-// inView is an expression: whether a place is to be seen without scrolling.
+// inView is an expression: whether a spot is visible without scrolling.
 func inView(of spot) string {
 	return "(() => { const b = " + of.find() + "?.getBoundingClientRect(); return b !== undefined && b.bottom > 0 && b.top < innerHeight; })()"
 }
 
-// Every envelope can be looked at as it was sent.
+// Every envelope can be viewed as it was sent.
 func pageRaw(s *pageStage) {
 	ids := s.history()
 	p := s.visit("alice")
 	thanks := said("Thank you both.")
-	p.focus(at("link", "*").in(thanks)) // what one can do with a message appears
+	p.focus(at("link", "*").in(thanks)) // the actions of a message appear
 	p.click(at("button", "Show envelope").in(thanks))
 	panel := at("tabpanel", "Envelope")
 	p.sees(saying("tabpanel", like("As stored by the gateway.")))
@@ -136,7 +137,8 @@ func pageRaw(s *pageStage) {
 	p.sees(saying("code", like(string(ids["thought"]), "reasoning.thought")))
 }
 
-// A link to a message, a thought or a context opens there, however old it is.
+// A link to a message, a thought or a context opens its position, regardless of
+// its age.
 func pageLinks(s *pageStage) {
 	ids := s.history()
 	bob := s.join("bob")
@@ -156,7 +158,7 @@ func pageLinks(s *pageStage) {
 	p.follow("m/" + string(ids["inner"]))
 	thought := saying("listitem", "It is full of pencils.*").in(room)
 	p.until("it is in view", inView(thought))
-	p.reload() // the address stays, and opens there again
+	p.reload() // the address is kept, and opens the position again
 	p.until("it is in view", inView(thought))
 	p.follow("c/" + string(ids["context"]))
 	p.until("it is in view", inView(block("scout")))
@@ -167,13 +169,14 @@ func pageLinks(s *pageStage) {
 	}
 }
 
-// follow opens a link within the space, as somebody does who was sent it.
+// follow opens a link within the space.
 func (p *webPage) follow(place string) {
 	p.t.Helper()
 	p.address("#/space/lab/" + place)
 }
 
-// address changes the part of the page's address that names the space and the place in it.
+// address changes the part of the page's address that names the space and the
+// position in it.
 func (p *webPage) address(hash string) {
 	p.t.Helper()
 	webtest.Eval[bool](p.Tab, fmt.Sprintf("(location.hash = %q, true)", hash))

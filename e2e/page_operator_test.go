@@ -7,10 +7,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// nothingToWrite is what stands in the composer's place.
+// nothingToWrite replaces the composer for a participant that may not write.
 const nothingToWrite = "You can read this space, but not post in it."
 
-// Who may only look gets nothing to write with.
+// A participant that may only read gets no composer.
 func pageObserver(s *pageStage) {
 	alice := s.join("alice")
 	alice.say("Look at this.")
@@ -29,8 +29,8 @@ func pageObserver(s *pageStage) {
 	p.sees(saying("listitem", like("watcher", "(you)", "May only read.")))
 }
 
-// An operator gives a right for a time and takes it back; it holds at once for
-// whom it is about.
+// An operator grants a right for a time and revokes it; the change is in force
+// for the recipient immediately.
 func pageGrants(s *pageStage) {
 	p, watcher := s.visit("alice"), s.visit("watcher")
 	panel := p.panel("Operator")
@@ -46,7 +46,7 @@ func pageGrants(s *pageStage) {
 	watcher.says("I can speak.")
 	p.sees(said("I can speak."))
 
-	// A right that came from it stands below it, and ends with it.
+	// A grant that depends on another is listed below it, and ends with it.
 	s.join("watcher").tell(protocol.KindCapabilityGrant, "", "", fields{"recipient": "slow", "capabilities": []string{"chat"}})
 	below := saying("listitem", like("watcher", "slow by watcher")).in(panel)
 	p.sees(below)
@@ -62,7 +62,8 @@ func pageGrants(s *pageStage) {
 	}
 }
 
-// What one does not hold one cannot give: it is said where it was tried.
+// A right that one does not hold cannot be granted: the error is shown at the
+// form.
 func pageCannotGive(s *pageStage) {
 	s.join("watcher")
 	p := s.visit("lead")
@@ -78,7 +79,8 @@ func pageCannotGive(s *pageStage) {
 	p.until("nothing came of it", `eyes.page().includes("No active grants.")`)
 }
 
-// An operator removes somebody, and invites somebody else, whose token works.
+// An operator removes a participant, and invites another one, whose token
+// works.
 func pageKickAndInvite(s *pageStage) {
 	p, watcher := s.visit("alice"), s.visit("watcher")
 	panel := p.panel("Operator")

@@ -26,8 +26,8 @@ func reader(r llmtest.Request) llmtest.Turn {
 	return llmtest.Turn{Calls: []llm.ToolCall{call("read_text_file", `{"path":"networking.md","rationale":"The port is written there."}`)}}
 }
 
-// What the agent may not do is decided in the page, and the agent goes on with
-// what was decided.
+// A call that the agent may not make is decided in the page, and the agent
+// continues with the decision.
 func pageProposals(s *pageStage) {
 	_, flags := model(s.T, reader)
 	s.agent("guide", append(flags, "--answer", "any")...)
@@ -73,8 +73,8 @@ func pageProposals(s *pageStage) {
 	p.sees(saying("article", like("Approved by alice, done")))
 }
 
-// Taken back, expired, approved with another result, decided out of sight: each
-// looks different, in the panel and in the talk.
+// Withdrawn, expired, approved with another result, decided invisibly: each is
+// displayed differently, in the panel and in the conversation.
 func pageFates(s *pageStage) {
 	scout, alice, files := s.join("scout"), s.join("alice"), s.join("guide")
 	propose := func(file string) protocol.ID {
@@ -117,7 +117,8 @@ func pageFates(s *pageStage) {
 	p.sees(saying("article", like("waits.txt", "Approved by alice, running")).in(panel))
 	p.sees(at("tab", "Proposals"))
 
-	// The decision is not visible to bob: his own is refused with the words of the gateway, and closes the card.
+	// The decision is not visible to bob: his own is refused with the gateway's
+	// message, and closes the card.
 	late := s.visit("bob")
 	late.panel("Proposals")
 	bobs := at("tabpanel", "Proposals")
@@ -135,7 +136,7 @@ func pageFates(s *pageStage) {
 }
 
 // An approval in the log ends the wait at once, in the block, in the panel and
-// for everyone who sees it: the tool may take its time.
+// for every participant that can see it: the tool may take its time.
 func pageDecisionCounts(s *pageStage) {
 	scout, host := s.join("scout"), s.join("guide")
 	in := scout.reason(s.join("alice").say("Which one?"), "Finding out")

@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-// listening keeps what the page says to the console, to be looked into.
+// listening records the page's console output for checks.
 const listening = `
 window.told = [];
 for (const how of ["log", "info", "debug", "warn", "error"]) {
@@ -19,8 +19,8 @@ for (const how of ["log", "info", "debug", "warn", "error"]) {
   console[how] = (...words) => { window.told.push(words.map(String).join(" ")); tell(...words); };
 }`
 
-// kept is everything that a browser keeps of the page where scripts can see it:
-// addresses, storages, cookies, the console, the document.
+// kept returns everything that a browser stores of the page where scripts can
+// read it: addresses, storages, cookies, the console, the document.
 func (p *webPage) kept() string {
 	p.t.Helper()
 	return webtest.Eval[string](p.Tab, `JSON.stringify([location.href, document.referrer, document.cookie, document.title, { ...localStorage }, { ...sessionStorage },
@@ -28,7 +28,7 @@ func (p *webPage) kept() string {
 		window.told ?? [], document.documentElement.outerHTML, [...document.querySelectorAll("input")].map((e) => e.value)])`)
 }
 
-// Signing in with a token, and out again: the token is nowhere to be found.
+// Sign in with a token, and sign out: the token is stored nowhere.
 func pageSignIn(s *pageStage) {
 	p := s.newPage()
 	p.before(listening)
@@ -63,12 +63,12 @@ func pageSignIn(s *pageStage) {
 	}
 	p.Open(s.address())
 	p.sees(token)
-	p.signIn("bob") // another one on the same computer
+	p.signIn("bob") // another user on the same computer
 	p.value(composer, "")
 }
 
-// Tabs of one browser have one cookie: who signs out in one is signed out in the
-// other, and nothing is said there in the name of who comes next.
+// Tabs of one browser share one cookie: signing out in one signs out the other,
+// and the other cannot send in the name of the next user.
 func pageTabs(s *pageStage) {
 	p, other := s.pageIn(s.browser.Tab(s.T)), s.pageIn(s.browser.Tab(s.T))
 	p.Open(s.address())
@@ -150,8 +150,8 @@ func pageCode(s *pageStage) {
 	again.until("the address has no code", `!location.href.includes("code")`)
 }
 
-// The gateway is killed and started again. The page says so all the time, and
-// nothing is lost or doubled, whatever was being sent.
+// The gateway is killed and restarted. The page shows the state of the
+// connection throughout, and no message is lost or duplicated.
 func pageReconnect(s *pageStage) {
 	p, bob := s.visit("alice"), s.join("bob")
 	p.Expect("WebSocket connection to")
@@ -160,7 +160,8 @@ func pageReconnect(s *pageStage) {
 	p.Expect("net::ERR_CONNECTION_RESET")
 	p.says("Before.")
 
-	// One is on its way when the gateway dies: it was read by nobody.
+	// One message is in flight when the gateway dies: the gateway has not read
+	// it.
 	s.g.signal(syscall.SIGSTOP)
 	p.fill(composer, "On its way.")
 	p.enter()

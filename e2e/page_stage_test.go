@@ -49,7 +49,7 @@ spaces:
 
 // TestPage opens the page of a real gateway in a real browser, one for all.
 func TestPage(t *testing.T) {
-	t.Parallel() // behind all tests that want the machine for themselves
+	t.Parallel() // after all tests that need the machine for themselves
 	browser := webtest.Start(t)
 	for _, test := range []struct {
 		name string
@@ -94,7 +94,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// pageStage is a gateway and whoever looks at it or takes part.
+// pageStage is a gateway with its viewers and participants.
 type pageStage struct {
 	*testing.T
 	ctx     context.Context
@@ -110,14 +110,14 @@ func openPageStage(t *testing.T, browser *webtest.Browser) *pageStage {
 	return &pageStage{T: t, ctx: ctx, browser: browser, g: startGateway(t, pageConfig)}
 }
 
-// webPage is somebody's browser with the page of the gateway in it.
+// webPage is a browser profile with the gateway's page.
 type webPage struct {
 	*webtest.Tab
 	t *testing.T
 	s *pageStage
 }
 
-// newPage is a browser of one's own that has seen nothing yet.
+// newPage opens a page in a new browser profile.
 func (s *pageStage) newPage() *webPage {
 	s.Helper()
 	return s.pageIn(s.browser.Private(s.T))
@@ -128,7 +128,7 @@ func (s *pageStage) pageIn(tab *webtest.Tab) *webPage {
 	s.Helper()
 	p := &webPage{Tab: tab, t: s.T, s: s}
 	s.Cleanup(p.Clean)
-	p.Expect("the server responded with a status of 401 (Unauthorized) http://" + s.g.addr + "/api/session") // that nobody is signed in
+	p.Expect("the server responded with a status of 401 (Unauthorized) http://" + s.g.addr + "/api/session") // no user is signed in
 	p.Do(chromedp.EmulateViewport(1280, 900))
 	p.before(eyes)
 	return p
@@ -144,7 +144,7 @@ func (p *webPage) before(script string) {
 
 func (s *pageStage) address() string { return "http://" + s.g.addr + "/" }
 
-// visit opens the page and signs somebody in.
+// visit opens the page and signs a participant in.
 func (s *pageStage) visit(who string) *webPage {
 	s.Helper()
 	p := s.newPage()
@@ -160,7 +160,7 @@ func (p *webPage) signIn(who string) {
 	p.live()
 }
 
-// live waits until everything that was said is there.
+// live waits until the page has received the whole log.
 func (p *webPage) live() {
 	p.t.Helper()
 	p.until("live", `/\bLive\b/.test(eyes.page())`)
@@ -172,20 +172,20 @@ func (p *webPage) reload() {
 	p.live()
 }
 
-// room is what was said.
+// room is the conversation.
 var room = at("log", "*")
 
-// said is a message that says something.
+// said is a message that contains words.
 func said(words ...string) spot { return saying("article", like(words...)).in(room) }
 
-// own is a message of one's own that is in the log.
+// own is a message of the signed-in participant that is in the log.
 func own(text string) spot {
 	m := said(text)
 	m.name = "You, *"
 	return m
 }
 
-// composer is where one writes.
+// composer is the field for messages.
 var composer = at("textbox", "Message to lab")
 
 // says writes a message and sends it.
@@ -197,7 +197,7 @@ func (p *webPage) says(text string) {
 	p.sees(own(text))
 }
 
-// guest is a participant whose every word a test chooses.
+// guest is a participant that the test controls completely.
 type guest struct {
 	*client.Client
 	s *pageStage
@@ -208,7 +208,7 @@ func (s *pageStage) join(who string) *guest {
 	return &guest{s.g.dial(s.T, who, client.After(0)), s}
 }
 
-// send puts an envelope into the space and returns its id.
+// send sends an envelope to the space and returns its id.
 func (g *guest) send(env protocol.Envelope) protocol.ID {
 	g.s.Helper()
 	receipt, err := g.Send(g.s.ctx, env)
@@ -223,7 +223,7 @@ func (g *guest) say(text string) protocol.ID {
 	return g.send(client.Chat(text))
 }
 
-// answer says something about an envelope.
+// answer sends a chat that answers an envelope.
 func (g *guest) answer(to protocol.ID, text string) protocol.ID {
 	g.s.Helper()
 	env := client.Chat(text)
@@ -234,7 +234,7 @@ func (g *guest) answer(to protocol.ID, text string) protocol.ID {
 // fields is a payload.
 type fields map[string]any
 
-// tell sends an envelope of a kind within a context, about another one.
+// tell sends an envelope of a kind within a context, correlated to another one.
 func (g *guest) tell(kind protocol.Kind, context protocol.ContextPath, about protocol.ID, payload fields) protocol.ID {
 	g.s.Helper()
 	raw, err := json.Marshal(payload)
@@ -266,7 +266,7 @@ func (g *guest) conclude(in protocol.ContextPath, words string) {
 	g.tell(protocol.KindReasoningConclusion, in, "", fields{"message": words})
 }
 
-// hears receives up to the envelope that fits.
+// hears receives up to the first envelope that matches.
 func (g *guest) hears(what string, fits func(*protocol.Envelope) bool) *protocol.Envelope {
 	g.s.Helper()
 	for {

@@ -11,15 +11,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// blockAbout is the block in which somebody says something.
+// blockAbout is the block in which a participant's reasoning contains words.
 func blockAbout(who, words string) spot {
 	b := block(who)
 	b.text = like(words)
 	return b
 }
 
-// An agent that vanished and one that was called off do not go on for ever, and
-// look the same after a reload.
+// The blocks of an agent that vanished and of a cancelled one end, and look the
+// same after a reload.
 func pageBlocksEnd(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	lost := alice.say("Who answers this?")
@@ -50,7 +50,7 @@ func pageBlocksEnd(s *pageStage) {
 	p.until("nothing that runs", `document.querySelector("[role=log] .spinner") === null`)
 }
 
-// An agent that comes back goes on with what it had begun.
+// An agent that returns continues its reasoning.
 func pageComesBack(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	p := s.visit("alice")
@@ -72,7 +72,7 @@ func pageComesBack(s *pageStage) {
 	p.sees(head(b, "Thought for "))
 }
 
-// A person stops an agent from the page; the agent heeds it.
+// A person stops an agent from the page; the agent stops.
 func pageStop(s *pageStage) {
 	hang := make(chan struct{})
 	_, flags := model(s.T, func(llmtest.Request) llmtest.Turn { return llmtest.Turn{Hang: hang} })
@@ -88,7 +88,7 @@ func pageStop(s *pageStage) {
 	p.misses(at("button", "Stop").in(b))
 }
 
-// The thinking is over when the answer begins, not when it is whole.
+// The reasoning ends when the answer begins, not when it is complete.
 func pageGrowingAnswer(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	question := alice.say("What is it?")
@@ -118,7 +118,7 @@ func pageGrowingAnswer(s *pageStage) {
 	p.counts(1, said("It is a gateway."))
 }
 
-// A context that somebody has written into and that nobody has opened.
+// A context that a participant has written into and that was never opened.
 func pageIdleBlock(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	p := s.visit("alice")
@@ -133,7 +133,7 @@ func pageIdleBlock(s *pageStage) {
 	p.until("a spinner", spinning(block("scout")))
 }
 
-// Two agents reason side by side, each below the question that it answers.
+// Two agents reason in parallel, each below the question that it answers.
 func pageTwoAgents(s *pageStage) {
 	gates := map[string]chan struct{}{"guide": make(chan struct{}), "scout": make(chan struct{})}
 	for who, gate := range gates {
@@ -164,7 +164,7 @@ func pageTwoAgents(s *pageStage) {
 	close(gates["guide"])
 	p.sees(said("guide says north it is."))
 	p.is(head(block("guide"), "Thought for "), "aria-expanded", "false")
-	// A block stands above the answer that came of it.
+	// A block is above its answer.
 	p.inOrder(block("guide"), said("guide says north it is."))
 	p.inOrder(south, block("scout"), said("scout says south it is."))
 	p.sees(at("button", like("You", "where is north?")).in(said("guide says north it is.")))
@@ -176,7 +176,8 @@ func pageTwoAgents(s *pageStage) {
 	}
 }
 
-// What a person opens or closes stays so, whatever happens by itself.
+// A block that a person opened or closed stays so, regardless of automatic
+// changes.
 func pageToggles(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	p := s.visit("alice")
@@ -230,8 +231,8 @@ func pageToggles(s *pageStage) {
 	p.until("still closed", `!eyes.page().includes("First. Opened by hand?")`)
 }
 
-// A talk that is at its end stays there, also when a block was opened or closed
-// in it; one that is read further up does not move.
+// A conversation that is scrolled to its end stays there, also when a block is
+// opened or closed in it; one that is scrolled up does not move.
 func pageFollows(s *pageStage) {
 	alice, scout, bob := s.join("alice"), s.join("scout"), s.join("bob")
 	p := s.visit("alice")
@@ -243,7 +244,7 @@ func pageFollows(s *pageStage) {
 	p.is(head(b, "Reasoning · "), "aria-expanded", "false")
 	scout.answer(id, "That one.")
 	p.sees(said("That one."))
-	p.misses(at("button", "* new")) // all that there is is to be seen
+	p.misses(at("button", "* new")) // everything is visible
 	for i := range 40 {
 		bob.say(fmt.Sprintf("Number %d.", i))
 	}
@@ -264,7 +265,8 @@ func pageFollows(s *pageStage) {
 	p.misses(at("button", "* new"))
 }
 
-// The preference is kept, and holds for what nobody has touched.
+// The preference is stored, and applies to blocks that were not toggled by
+// hand.
 func pagePreference(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	id := alice.say("A question?")
@@ -298,7 +300,7 @@ func pagePreference(s *pageStage) {
 	}
 }
 
-// prefer chooses what becomes of blocks by themselves.
+// prefer sets the preference for automatic folding of blocks.
 func (p *webPage) prefer(what string) {
 	p.t.Helper()
 	p.click(at("button", "You are alice. Settings"))

@@ -8,7 +8,7 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-// The time line shows the space as it was at any moment, and plays it.
+// The timeline shows the space as it was at any moment, and plays it.
 func pageTimeline(s *pageStage) {
 	alice, scout := s.join("alice"), s.join("scout")
 	id := alice.say("What was it like?")
@@ -37,7 +37,7 @@ func pageTimeline(s *pageStage) {
 	p.click(on)
 	p.sees(head(block("scout"), "Reasoning"))
 	p.until("as far as it was", `eyes.page().includes("It was early.") && !eyes.text(`+room.find()+`).includes("It was cold.")`)
-	p.misses(at("button", "Stop")) // nobody is stopped in the past
+	p.misses(at("button", "Stop")) // agents cannot be stopped in the past
 
 	alice.say("This is new.")
 	p.until("what is new is not of then", `!eyes.text(`+room.find()+`).includes("This is new.")`)
@@ -51,9 +51,9 @@ func pageTimeline(s *pageStage) {
 	p.until("now is as it was", fmt.Sprintf("eyes.text(%s).startsWith(%s)", room.find(), quote(now)))
 	p.says("And this, too.")
 
-	// A moment by the slider, and back by the line above the talk.
+	// A moment by the slider, and back by the line above the conversation.
 	webtest.Eval[bool](p.Tab, `(() => { const e = `+slider.find()+`; e.value = "1"; e.dispatchEvent(new Event("input", { bubbles: true, composed: true })); return true; })()`)
 	p.misses(said("It was cold."))
-	p.click(at("button", "Return to live")) // the first one there is
+	p.click(at("button", "Return to live")) // the first of two
 	p.sees(said("And this, too."))
 }

@@ -60,7 +60,7 @@ func nodeWithWebSocket(t *testing.T) []string {
 // readmeAgent is the agent of the README, and alice, who asks it.
 type readmeAgent struct {
 	t       *testing.T
-	ctx     context.Context // ends with the test's patience
+	ctx     context.Context // ends with the test's timeout
 	command []string
 	alice   *client.Client
 	answers map[protocol.ID]int // by the question
@@ -87,7 +87,7 @@ func presenceOf(who protocol.ParticipantID, event string) func(*protocol.Envelop
 	}
 }
 
-// await receives until an envelope comes that is wanted, and counts answers.
+// await receives until a wanted envelope arrives, and counts answers.
 func (a *readmeAgent) await(wanted func(*protocol.Envelope) bool) protocol.Envelope {
 	a.t.Helper()
 	for {
@@ -124,9 +124,9 @@ func (a *readmeAgent) ask(text string, after ...protocol.ID) (question, answer p
 	return question, e.ID
 }
 
-// TestReadme_JavaScriptAgent: the agent of the README answers each question
-// once, follow-up questions too, and neither old questions nor the answers of
-// other agents, across its own restart and the gateway's.
+// TestReadme_JavaScriptAgent checks that the agent of the README answers each
+// question once, follow-up questions too, and neither old questions nor the
+// answers of other agents, across its own restart and the gateway's.
 func TestReadme_JavaScriptAgent(t *testing.T) {
 	node := nodeWithWebSocket(t)
 	g := startGateway(t, scriptConfig)

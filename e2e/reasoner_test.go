@@ -25,8 +25,8 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// slowModel is a provider whose first answer never comes; the others are
-// refusals, behind which rules decide.
+// slowModel is a provider that never answers the first request and refuses the
+// others, so that rules decide.
 type slowModel struct {
 	*httptest.Server
 	asked chan struct{} // gets the first request
@@ -38,7 +38,7 @@ func newSlowModel(t *testing.T) *slowModel {
 	m := &slowModel{asked: make(chan struct{}, 1)}
 	over := make(chan struct{})
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the worker is gone
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server would not detect that the worker is gone
 		if m.calls.Add(1) > 1 {
 			http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
 			return
@@ -83,7 +83,7 @@ func todo(id string) *wire.AgentIntentRequest {
 	return &wire.AgentIntentRequest{SessionID: "s1", GoalText: "search project for TODOs", CorrelationID: id}
 }
 
-// intentOf asks in the background.
+// intentOf sends a request in the background.
 func intentOf(c reasoner.Client, r *wire.AgentIntentRequest) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -126,8 +126,8 @@ func stateOf(t *testing.T, url, stream string) jetstream.StreamState {
 	return s.CachedInfo().State
 }
 
-// A worker is killed in the middle of a job: another one does it, and there is
-// one result.
+// A worker is killed in the middle of a job: another one completes it, and
+// there is one result.
 func TestReasonerWorkerKilled(t *testing.T) {
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
@@ -154,8 +154,8 @@ func TestReasonerWorkerKilled(t *testing.T) {
 	}
 }
 
-// A worker that is told to end leaves what it cannot finish to another one, at
-// once, and its exit is clean.
+// A terminated worker leaves unfinished jobs to another one immediately, and
+// exits cleanly.
 func TestReasonerWorkerStops(t *testing.T) {
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
@@ -178,7 +178,7 @@ func TestReasonerWorkerStops(t *testing.T) {
 	}
 }
 
-// Whoever cancels a job ends the question to the model.
+// Cancelling a job cancels the request to the model.
 func TestReasonerCancelsRunning(t *testing.T) {
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
@@ -202,7 +202,7 @@ func TestReasonerCancelsRunning(t *testing.T) {
 	}
 }
 
-// postJSON posts to the service and reads the answer into v.
+// postJSON posts to the service and decodes the response into v.
 func postJSON(t *testing.T, url string, body, v any) int {
 	t.Helper()
 	raw, err := json.Marshal(body)
@@ -220,8 +220,8 @@ func postJSON(t *testing.T, url string, body, v any) int {
 	return resp.StatusCode
 }
 
-// A service with its own store is killed: the jobs that it had accepted are
-// done when it is there again, and their results posted.
+// A service with its own store is killed: after a restart the accepted jobs are
+// completed, and their results posted.
 func TestReasonerServeKilled(t *testing.T) {
 	dir, port, natsPort := t.TempDir(), freePort(t), freePort(t)
 	posted := make(chan wire.Callback, 64)
@@ -257,7 +257,7 @@ func TestReasonerServeKilled(t *testing.T) {
 	if _, err := queueClient(t, url).AgentIntent(t.Context(), same); !errors.Is(err, reasoner.ErrCanceled) {
 		t.Errorf("the canceled job: %v", err)
 	}
-	// Another request of the same id is none of it.
+	// Another request with the same id is refused.
 	var refused wire.ErrorBody
 	if status := postJSON(t, base+"/agent_intent_async", &wire.AgentIntentRequest{
 		SessionID: "s1", GoalText: "another", CorrelationID: "a", CallbackURL: hook.URL,
@@ -274,7 +274,7 @@ func TestReasonerServeKilled(t *testing.T) {
 		}
 		delete(want, c.CorrelationID)
 	}
-	// The queue is open to clients of other processes, and to HTTP's.
+	// The queue is open to clients of other processes, and to HTTP clients.
 	if err := await(t, "an answer", intentOf(queueClient(t, url), todo("d"))); err != nil {
 		t.Error(err)
 	}
@@ -288,8 +288,8 @@ func TestReasonerServeKilled(t *testing.T) {
 	}
 }
 
-// A service with its own store is killed while it answers: an answer that a
-// client has is the one that it gets again.
+// A service with its own store is killed while it answers: a client that has an
+// answer gets the same one again.
 func TestReasonerServeKilled_ResultsStay(t *testing.T) {
 	dir, port, natsPort := t.TempDir(), freePort(t), freePort(t)
 	args := []string{
@@ -335,8 +335,9 @@ func TestReasonerServeKilled_ResultsStay(t *testing.T) {
 	}
 }
 
-// A folder is one process's, and says so; a worker of another process joins by
-// the address, with the token.
+// A folder belongs to one process; a second one fails with an error that
+// explains this. A worker of another process joins by the address, with the
+// token.
 func TestReasonerSharesQueue(t *testing.T) {
 	t.Setenv("MEUP_NATS_TOKEN", "a-token-for-nats")
 	dir, port := t.TempDir(), freePort(t)

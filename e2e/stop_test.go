@@ -8,11 +8,12 @@ import (
 	"github.com/meup-protocol/meup/client"
 )
 
-// stopTimeout is how long a gateway may take to end, whatever hangs.
+// stopTimeout bounds the shutdown of a gateway, regardless of hanging
+// operations.
 const stopTimeout = 10 * time.Second
 
-// A NATS that stops answering holds appends and closes; the gateway ends all
-// the same.
+// A NATS that stops answering blocks appends and closes; the gateway still
+// ends.
 func TestStop_NATSHangs(t *testing.T) {
 	port := freePort(t)
 	nats := startNATS(t, port, t.TempDir())
@@ -34,7 +35,8 @@ func TestStop_NATSHangs(t *testing.T) {
 	<-posted
 }
 
-// A gateway whose NATS does not answer from the start is stopped at once.
+// A gateway whose NATS does not answer from the start can be stopped
+// immediately.
 func TestStop_WhileNATSIsAway(t *testing.T) {
 	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: t.TempDir() + "/meup.yaml"}
 	g.configure(labConfig)

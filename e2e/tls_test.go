@@ -20,7 +20,7 @@ import (
 	"github.com/meup-protocol/meup/client"
 )
 
-// Over TLS the same holds: bursts, echoes, order.
+// The guarantees hold over TLS: bursts, echoes, order.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certificate(t, dir)
@@ -57,8 +57,8 @@ func TestTLS(t *testing.T) {
 	read.verify(ordered)
 }
 
-// certificate writes a certificate for 127.0.0.1 and its key, and returns who
-// trusts it.
+// certificate writes a certificate for 127.0.0.1 and its key, and returns a
+// pool that trusts it.
 func certificate(t *testing.T, dir string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

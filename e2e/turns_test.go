@@ -14,7 +14,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// read asks a gateway for something, as somebody.
+// read sends a GET request to a gateway, as a participant.
 func read(t *testing.T, addr, who, path string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+path, nil)
@@ -34,8 +34,8 @@ func read(t *testing.T, addr, who, path string) string {
 	return string(body)
 }
 
-// What the real agent has done is told of its turns, with a reason for every
-// call; and told the same when the gateway was killed and started again.
+// The turns of the real agent contain all its calls with their reasons, and are
+// the same after the gateway was killed and restarted.
 func TestTurnsOfTheAgent(t *testing.T) {
 	s := openAgentStage(t)
 	first := s.ask("what is in networking.md?")
@@ -76,8 +76,8 @@ func TestTurnsOfTheAgent(t *testing.T) {
 	}
 }
 
-// Turns have the same numbers and contents at every gateway of a cluster, at one
-// that reads the log anew among them.
+// Turns have the same numbers and contents at every gateway of a cluster,
+// including one that reads the log again.
 func TestTurnsAreTheSameAtEveryGateway(t *testing.T) {
 	port, store := freePort(t), t.TempDir()
 	startNATS(t, port, store)

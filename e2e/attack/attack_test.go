@@ -129,8 +129,8 @@ func TestUnreadBodies(t *testing.T) {
 	}
 }
 
-// wordy is a thought that costs a redactor much: it is full of words that
-// secrets are found by.
+// wordy is a thought that is expensive to redact: it is full of the keywords of
+// secrets.
 func wordy(id string) string {
 	text := strings.Repeat("api_key token secret password AKIA ghp_ eyJ -----BEGIN ", 18_000)
 	return fmt.Sprintf(`{"id":%q,"kind":"reasoning.thought","payload":{"message":%q}}`, id, text[:990_000])
@@ -151,7 +151,8 @@ func TestRedaction(t *testing.T) {
 	})
 }
 
-// TestTurns writes chats that are costly to mask and has the others ask for threads.
+// TestTurns writes chats that are expensive to mask, while other clients read
+// threads.
 func TestTurns(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	message := strings.Repeat("api_key token secret password AKIA ghp_ eyJ ", 6000)
@@ -176,7 +177,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestGrants passes grants of long patterns on.
+// TestGrants sends grants of long patterns.
 func TestGrants(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	g.under(func(ctx context.Context) {
@@ -192,7 +193,7 @@ func TestGrants(t *testing.T) {
 	})
 }
 
-// TestFilters reads with costly filters.
+// TestFilters reads with expensive filters.
 func TestFilters(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	var kinds []string
@@ -217,7 +218,7 @@ func TestFilters(t *testing.T) {
 	)
 }
 
-// TestPresence joins and leaves as fast as it can, in three ways.
+// TestPresence joins and leaves as fast as possible, in three ways.
 func TestPresence(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	watcher, err := g.dial(t.Context(), "owner", "lab", "")
@@ -260,7 +261,7 @@ func TestPresence(t *testing.T) {
 	}
 }
 
-// TestInvitations invites new participants all the time.
+// TestInvitations invites new participants continuously.
 func TestInvitations(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	g.under(func(ctx context.Context) {
@@ -270,7 +271,7 @@ func TestInvitations(t *testing.T) {
 	})
 }
 
-// TestRefusals sends what is refused.
+// TestRefusals sends envelopes that are refused.
 func TestRefusals(t *testing.T) {
 	t.Run("envelopes", func(t *testing.T) {
 		g := startTarget(t, manyFiles)
@@ -318,7 +319,8 @@ func (g *target) pings(ctx context.Context) {
 	})
 }
 
-// TestRebinding asks like a page whose name was bound to the loopback address.
+// TestRebinding sends requests like a page whose name was bound to the loopback
+// address.
 func TestRebinding(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	for _, path := range []string{"/metrics", "/version"} {
@@ -354,8 +356,9 @@ func TestSilentUpgrades(t *testing.T) {
 	t.Logf("%d silent connections", open.Load())
 }
 
-// TestForgedFulfillment: no one but the participant that a request was addressed
-// to answers for a proposal, and only the proposed call fulfills it.
+// TestForgedFulfillment checks that only the participant that a request was
+// addressed to responds for a proposal, and that only the proposed call
+// fulfills it.
 func TestForgedFulfillment(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	propose := `{"id":"p-1","kind":"mcp.proposal","payload":{"method":"tools/call","params":{"name":"write_file","arguments":{"path":"a"}}}}`
@@ -381,8 +384,8 @@ func TestForgedFulfillment(t *testing.T) {
 	}
 }
 
-// TestMailboxTakeover: a second invitation of a participant does not open the
-// mail that it had before.
+// TestMailboxTakeover checks that a second invitation of a participant does not
+// open its earlier mail.
 func TestMailboxTakeover(t *testing.T) {
 	g := startTarget(t, manyFiles)
 	invite := `{"kind":"space.invite","payload":{"participant_id":"guest","initial_capabilities":["chat"]}}`

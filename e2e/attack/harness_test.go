@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// config has the default limits. honest is who must not notice an attack;
-// mallory may chat and reason; owner may do everything.
+// config has the default limits. honest must not notice an attack; mallory may
+// chat and reason; owner may do everything.
 const config = `
 spaces:
   lab:
@@ -76,7 +76,7 @@ type target struct {
 	done chan struct{}
 }
 
-// startTarget starts a gateway that may have so many open files.
+// startTarget starts a gateway with a limit of open files.
 func startTarget(t *testing.T, files int) *target {
 	t.Helper()
 	dir := t.TempDir()
@@ -225,7 +225,7 @@ func (g *target) peakMemory() int {
 	return n << 10
 }
 
-// files returns how many descriptors the gateway has open.
+// files returns the number of open descriptors of the gateway.
 func (g *target) files() int {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", g.cmd.Process.Pid))
 	if err != nil {
@@ -234,11 +234,11 @@ func (g *target) files() int {
 	return len(list)
 }
 
-// honest sends chats one after the other until ctx ends, and returns how long
-// their acknowledgements took.
+// honest sends chats in sequence until ctx ends, and returns the latencies of
+// their acknowledgments.
 func (g *target) honest(ctx context.Context) ([]time.Duration, error) {
 	c, err := g.dial(ctx, "honest", "lab", "ack=true&echo=false&kinds=x.none")
-	for err != nil { // like every client it tries again
+	for err != nil { // like every client it retries
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("an honest participant cannot join: %w", err)
 		}
@@ -303,7 +303,8 @@ func median(list []time.Duration) time.Duration {
 	return list[len(list)/2]
 }
 
-// under runs attacks beside an honest participant and checks that it is served.
+// under runs attacks together with an honest participant, and checks that the
+// participant is served.
 func (g *target) under(attacks ...func(context.Context)) {
 	t := g.t
 	t.Helper()
@@ -346,7 +347,7 @@ func forever(ctx context.Context, f func(n int)) {
 	}
 }
 
-// parallel returns an attack that is made of n equal ones.
+// parallel returns an attack that consists of n equal ones.
 func parallel(n int, attack func(context.Context)) func(context.Context) {
 	return func(ctx context.Context) {
 		var wg sync.WaitGroup

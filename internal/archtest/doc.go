@@ -1,4 +1,4 @@
-// Package archtest holds the repository to its own rules: who may import whom,
-// how long a file and a function may be, what every package must say of
-// itself. It has nothing but tests. ARCHITECTURE.md gives the reasons.
+// Package archtest checks the rules of the repository: which package may import
+// which, the length of files and functions, and the required documentation of
+// packages. It has only tests. ARCHITECTURE.md gives the reasons.
 package archtest

@@ -13,8 +13,8 @@ import (
 
 var example = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 
-// TestExamples: whoever copies an example out of the contract gets an envelope
-// that a gateway takes.
+// TestExamples checks that every example in the contract is an envelope that a
+// gateway accepts.
 func TestExamples(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "protocol.md"))
 	if err != nil {
@@ -29,8 +29,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// tryExample holds a JSON text against the decoder, and an envelope that a
-// client may send against the schema of its kind.
+// tryExample checks a JSON text with the decoder, and an envelope that a client
+// may send with the schema of its kind.
 func tryExample(t *testing.T, text []byte) {
 	t.Helper()
 	doc, err := protocol.ParseJSON(text, protocol.MaxDepth)
@@ -42,7 +42,7 @@ func tryExample(t *testing.T, text []byte) {
 	if !isEnvelope {
 		return
 	}
-	dialect, _ := protocol.ParseDialect(doc.Root().Get("protocol").Text()) // the default where there is none
+	dialect, _ := protocol.ParseDialect(doc.Root().Get("protocol").Text()) // the default if there is none
 	in, refused := protocol.Decode(text, dialect, protocol.DefaultContextDepth)
 	if refused == nil && !in.Envelope.Kind.IsReserved() {
 		refused = schemas.Payload(in.Envelope.Kind, in.Payload)
@@ -54,7 +54,8 @@ func tryExample(t *testing.T, text []byte) {
 
 var link = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
 
-// TestLinks: what a document points to in this repository is there.
+// TestLinks checks that the targets of the documents' links in this repository
+// exist.
 func TestLinks(t *testing.T) {
 	documents, err := filepath.Glob(filepath.Join(root, "*.md"))
 	if err != nil {

@@ -13,20 +13,21 @@ import (
 
 const module = "github.com/meup-protocol/meup"
 
-// mayImport says for every package which others of this repository it may
-// import, tests aside. A package that is not listed is a fault: whoever adds
-// one decides here where it stands.
+// mayImport lists, for every package, the packages of this repository that it
+// may import, tests excluded. A package that is not listed is an error: a new
+// package is added here with its allowed imports.
 //
-// Three lines matter most. The protocol stands on the standard library alone,
-// and a client on the protocol alone. What decides (space) knows a log only by
-// its interface. Our own agents come in by the front door, as a client does.
+// Three rules matter most. The protocol imports the standard library only, and
+// a client imports the protocol only. The package that decides (space) uses a
+// log only through its interface. The agents of this repository connect as
+// clients do.
 var mayImport = map[string][]string{
 	"protocol":   {},
 	"schemas":    {"protocol"},
 	"client":     {"protocol"},
 	"client/api": {"protocol"},
 
-	// Pure parts: values in, values out.
+	// Pure packages: values in, values out.
 	"internal/frame":              {},
 	"internal/pmap":               {},
 	"internal/capability":         {"protocol", "internal/pmap"},
@@ -46,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/journal/natsjournal":   {"protocol", "internal/journal", "internal/journal/entrydb", "internal/natsconn"},
 	"internal/journal/journaltest":   {"protocol", "internal/journal"},
 
-	// What gateways of a cluster share besides the log.
+	// Packages that the gateways of a cluster share, in addition to the log.
 	"internal/natsconn":        {},
 	"internal/gateway/cluster": {"protocol", "internal/natsconn"},
 
@@ -63,14 +64,14 @@ var mayImport = map[string][]string{
 	},
 	"internal/gateway/web": {},
 
-	// How the page is built, and looked at by tests.
+	// Build and test support of the web page.
 	"internal/gateway/web/bundle":   {},
 	"internal/gateway/web/generate": {"internal/gateway/web/bundle"},
 	"internal/webtest":              {},
 
 	"internal/webtest/pagetest": {"protocol", "client", "internal/meuptest", "internal/webtest"},
 
-	// Assembly: sees every part of a gateway, and no agent.
+	// Assembly: imports every part of a gateway, and no agent.
 	"internal/gateway": {
 		"protocol", "schemas", "internal/gateway/access", "internal/gateway/auth", "internal/capability", "internal/gateway/cluster",
 		"internal/gateway/config", "internal/gateway/httpapi", "internal/journal", "internal/journal/memory",
@@ -79,7 +80,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/meuptest": {"protocol", "client", "internal/gateway/config", "internal/gateway", "internal/gateway/httpapi"},
 
-	// Our own agents.
+	// The agents of this repository.
 	"internal/agent/docserver":             {},
 	"internal/program":                     {"internal/terminal/termsafe"},
 	"client/reasoner/wire":                 {},
@@ -111,14 +112,14 @@ var mayImport = map[string][]string{
 	"internal/archtest": {},
 }
 
-// seesEverybody are the packages that may import whatever they like; nobody
-// may import them.
+// seesEverybody reports whether a package may import any other; none may import
+// it.
 func seesEverybody(name string) bool {
 	return strings.HasPrefix(name, "cmd/") || name == "bench" || strings.HasPrefix(name, "bench/") ||
 		name == "e2e" || strings.HasPrefix(name, "e2e/") || strings.HasPrefix(name, "scripts/")
 }
 
-// goPackage is what the test needs of the output of go list.
+// goPackage is the part of the output of go list that the test uses.
 type goPackage struct {
 	ImportPath string
 	Imports    []string
@@ -126,7 +127,7 @@ type goPackage struct {
 
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	// Without a stamp, since the clone may belong to somebody else.
+	// Without VCS stamping, which fails if the clone belongs to another user.
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-buildvcs=false", "-json=ImportPath,Imports", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
@@ -174,8 +175,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestProtocolStandsAlone: a client in Go costs nothing but the standard
-// library.
+// TestProtocolStandsAlone checks that a client in Go depends on the standard
+// library only.
 func TestProtocolStandsAlone(t *testing.T) {
 	for _, p := range packages(t) {
 		if name, _ := own(p.ImportPath); name != "protocol" {
@@ -191,8 +192,8 @@ func TestProtocolStandsAlone(t *testing.T) {
 	t.Fatal("there is no package protocol")
 }
 
-// TestFrontDoor: what our own agents are made of reaches nothing of a gateway,
-// not through others either.
+// TestFrontDoor checks that the packages of agents import no gateway package,
+// directly or indirectly.
 func TestFrontDoor(t *testing.T) {
 	inside := []string{
 		"internal/space", "internal/journal", "internal/gateway", "internal/gateway/ws",
@@ -207,7 +208,7 @@ func TestFrontDoor(t *testing.T) {
 	}
 }
 
-// reachable follows mayImport, to which TestImports holds the packages.
+// reachable follows mayImport, which TestImports enforces.
 func reachable(from string) []string {
 	seen := []string{from}
 	for i := 0; i < len(seen); i++ {

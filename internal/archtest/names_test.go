@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// declared are the names of the Go code: Name, package.Name, Type.Member,
+// declared holds the names of the Go code: Name, package.Name, Type.Member,
 // package.Type.Member and package.Member.
 type declared map[string]bool
 

@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// root is the repository, as seen from this package.
+// root is the path of the repository, relative to this package.
 const root = "../.."
 
-// Bounds of what a reader has to keep in mind at once, in lines.
+// Bounds of the code that a reader has to keep in mind at once, in lines.
 const (
 	maxFile     = 500
 	maxFunction = 75
 )
 
-// longTables are functions that may be longer, since all they hold is a flat
+// longTables are functions that may be longer, since they consist of a flat
 // table: "file: function" and why.
 var longTables = map[string]string{}
 
@@ -36,8 +36,8 @@ func (s *source) lines(n ast.Node) int {
 	return s.fset.Position(n.End()).Line - s.fset.Position(n.Pos()).Line + 1
 }
 
-// sources reads all Go files of the repository, those for other systems among
-// them. Generated ones are left out.
+// sources reads all Go files of the repository, files for other systems
+// included and generated files excluded.
 func sources(t *testing.T) []source {
 	t.Helper()
 	var list []source
@@ -72,8 +72,7 @@ func sources(t *testing.T) []source {
 	return list
 }
 
-// skipForeign leaves out the folders of tools, of other languages and of test
-// data.
+// skipForeign skips the folders of tools, of other languages and of test data.
 func skipForeign(path, name string) error {
 	foreign := []string{"bin", "node_modules", "testdata"}
 	if path != root && (strings.HasPrefix(name, ".") || slices.Contains(foreign, name)) {
@@ -124,8 +123,9 @@ func TestPackagesSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// TestNoSleep: a test that waits for time is slow and sometimes wrong. Inside
-// a synctest bubble time is not real, and sleeping is how it passes.
+// TestNoSleep rejects tests that wait for real time: they are slow and
+// sometimes wrong. Inside a synctest bubble time is fake, and sleeping advances
+// it.
 func TestNoSleep(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.isTest {
