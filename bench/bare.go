@@ -19,8 +19,8 @@ import (
 // broadcaster.
 const bareEnv = "MEUP_BENCH_BARE"
 
-// runBare is the bare broadcaster as a process of its own. It prints where it
-// listens.
+// runBare runs the bare broadcaster as a separate process. It prints its
+// address.
 func runBare(ringSize string) error {
 	n, err := strconv.Atoi(ringSize)
 	if err != nil || n < 1 {
@@ -34,8 +34,8 @@ func runBare(ringSize string) error {
 	return newBroadcaster(n).serve(l)
 }
 
-// broadcaster passes the frames of a room on to everybody in it, and does
-// nothing else: what any server must at least do.
+// broadcaster forwards the frames of a room to all its connections, and does
+// nothing else: the minimum that any server must do.
 type broadcaster struct {
 	ringSize int
 
@@ -43,13 +43,13 @@ type broadcaster struct {
 	rooms map[string]*room
 }
 
-// room is a ring of blocks. A block holds the frames that one read of a
-// sender's socket brought, as they go out.
+// room is a ring of blocks. A block holds the frames of one read from a
+// sender's socket, in their outgoing form.
 type room struct {
 	mu     sync.Mutex
 	more   *sync.Cond
 	blocks [][]byte // circular
-	next   int      // position behind the newest block
+	next   int      // position after the newest block
 }
 
 func newBroadcaster(ringSize int) *broadcaster {
@@ -110,8 +110,8 @@ func (b *broadcaster) attend(c net.Conn) {
 	<-done
 }
 
-// read takes what a sender writes, a block at a time. begun is what has been
-// read of it already.
+// read reads a sender's frames, a block at a time. begun holds the bytes that
+// were read already.
 func (r *room) read(c net.Conn, begun []byte) {
 	in := append(make([]byte, 0, 4<<10), begun...)
 	for {
@@ -140,8 +140,8 @@ func (r *room) put(block []byte) {
 	r.more.Broadcast()
 }
 
-// deliver writes everything that is there in one go, until the connection
-// fails or is gone. A receiver that falls behind the ring is cut off.
+// deliver writes all available blocks at once, until the connection fails or is
+// gone. A receiver that lags by more than the ring is disconnected.
 func (r *room) deliver(c net.Conn, fromOldest bool, gone *bool) {
 	var out net.Buffers
 	r.mu.Lock()
@@ -172,8 +172,8 @@ func (r *room) deliver(c net.Conn, fromOldest bool, gone *bool) {
 	}
 }
 
-// serverFrames turns the whole masked frames at the front of in into unmasked
-// ones, and says how many bytes they took.
+// serverFrames converts the complete masked frames at the front of in to
+// unmasked ones, and returns the number of bytes that they occupied.
 func serverFrames(in []byte) (out []byte, used int) {
 	for {
 		b := in[used:]
@@ -195,7 +195,7 @@ func serverFrames(in []byte) (out []byte, used int) {
 	}
 }
 
-// unmask undoes the mask, eight bytes at a time.
+// unmask removes the mask, eight bytes at a time.
 func unmask(b, mask []byte) {
 	word := binary.LittleEndian.Uint32(mask)
 	double := uint64(word) | uint64(word)<<32

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestScenariosAgainstBare runs the loads, small and short. What is checked is
-// what every run checks: that each connection gets everything once.
+// TestScenariosAgainstBare runs the loads, small and short. It checks the same
+// property as every run: each connection receives everything once.
 func TestScenariosAgainstBare(t *testing.T) {
 	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
 	for name, run := range map[string]func(*server, *options) (figures, error){
@@ -56,7 +56,8 @@ func TestScenariosAgainstBare(t *testing.T) {
 	}
 }
 
-// TestLossIsNoticed: a receiver that gets more than was sent is a fault.
+// TestLossIsNoticed checks that a receiver that gets more than was sent is an
+// error.
 func TestLossIsNoticed(t *testing.T) {
 	cr := &crowd{conns: make([]*conn, 2), sent: 1}
 	if err := cr.visit(&conn{frames: 1}, nil); err != nil {
@@ -78,7 +79,7 @@ func unmasked(op byte, body []byte) []byte {
 	return append(f[:head:head], f[head+4:]...)
 }
 
-// TestScanner: frames are found whatever the blocks that they come in.
+// TestScanner checks that frames are found regardless of block boundaries.
 func TestScanner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stream []byte
@@ -174,7 +175,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestReadmeHasItsTable: -write must find the place.
+// TestReadmeHasItsTable checks that -write finds the marks of the table.
 func TestReadmeHasItsTable(t *testing.T) {
 	data, err := os.ReadFile("README.md")
 	if err != nil {

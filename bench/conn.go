@@ -16,21 +16,21 @@ import (
 )
 
 // conn is one client connection: a socket outside Go's own poller, so that one
-// thread can look after thousands without a goroutine each.
+// thread can serve thousands of them without a goroutine each.
 type conn struct {
 	fd   int
-	id   int // the caller's own number for it
+	id   int // assigned by the caller
 	scan scanner
-	rest []byte // read behind the welcome, not scanned yet
+	rest []byte // read after the welcome, not scanned yet
 
-	bodies bool // the scenario looks into frames
-	frames int  // text frames so far, the welcome not among them
+	bodies bool // the scenario reads the content of frames
+	frames int  // text frames so far, the welcome excluded
 }
 
 // handshakeTimeout bounds every step of connecting.
 const handshakeTimeout = 10 * time.Second
 
-// connect opens a WebSocket and reads the welcome. path has the query.
+// connect opens a WebSocket and reads the welcome. path includes the query.
 func connect(address, path, token string) (*conn, error) {
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *conn) open(addr netip.AddrPort, path, token string) error {
 	return c.readWelcome()
 }
 
-// readWelcome reads the answer to the upgrade and the first frame.
+// readWelcome reads the response to the upgrade and the first frame.
 func (c *conn) readWelcome() error {
 	buf := make([]byte, 0, 16<<10)
 	for {
@@ -96,8 +96,8 @@ func (c *conn) readWelcome() error {
 
 var errEnded = errors.New("the connection has ended")
 
-// wholeFrame returns the size of the frame that b begins with, 0 if b does not
-// hold all of it.
+// wholeFrame returns the size of the frame at the start of b, or 0 if b does
+// not contain all of it.
 func wholeFrame(b []byte) int {
 	if len(b) < headerSize(b) {
 		return 0
@@ -119,7 +119,7 @@ func wholeFrame(b []byte) int {
 
 func (c *conn) close() { _ = syscall.Close(c.fd) }
 
-// write sends all of b, and waits where the server does not take it.
+// write sends all of b, and waits while the socket is not writable.
 func (c *conn) write(b []byte) error {
 	for len(b) > 0 {
 		n, err := syscall.Write(c.fd, b)
@@ -144,7 +144,7 @@ func waitWritable(fd int) error {
 		fd              int32
 		events, revents int16
 	}{int32(fd), pollOut, 0}
-	n, _, errno := syscall.Syscall(syscall.SYS_POLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(handshakeTimeout.Milliseconds())) //nolint:gosec // the call keeps nothing of it
+	n, _, errno := syscall.Syscall(syscall.SYS_POLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(handshakeTimeout.Milliseconds())) //nolint:gosec // the call keeps no reference
 	if errno != 0 && errno != syscall.EINTR {
 		return fmt.Errorf("wait for room to send: %w", errno)
 	}
@@ -154,7 +154,7 @@ func waitWritable(fd int) error {
 	return nil
 }
 
-// poller looks after connections.
+// poller polls connections.
 type poller struct {
 	epoll  int
 	conns  map[int32]*conn
@@ -179,7 +179,7 @@ func (p *poller) add(c *conn) error {
 	return nil
 }
 
-// close ends the poller and its connections.
+// close closes the poller and its connections.
 func (p *poller) close() {
 	for _, c := range p.conns {
 		c.close()
@@ -187,12 +187,12 @@ func (p *poller) close() {
 	_ = syscall.Close(p.epoll)
 }
 
-// visitor sees what a connection has received: the content of a text frame, or
-// nil where the connection does not look into frames.
+// visitor handles a received frame: the content of a text frame, or nil if the
+// connection does not read the content of frames.
 type visitor func(c *conn, body []byte) error
 
-// poll waits up to timeout for data and hands it on. It returns an error when
-// a connection has ended.
+// poll waits up to timeout for data and passes it to visit. It returns an error
+// when a connection has ended.
 func (p *poller) poll(timeout time.Duration, visit visitor) error {
 	n, err := syscall.EpollWait(p.epoll, p.events, int((timeout + time.Millisecond - 1).Milliseconds()))
 	if err != nil && !errors.Is(err, syscall.EINTR) {
@@ -233,7 +233,7 @@ func (c *conn) received(block []byte, visit visitor) error {
 	return failed
 }
 
-// takeRest hands on what came right behind the welcome.
+// takeRest passes on the data that followed the welcome immediately.
 func (c *conn) takeRest(visit visitor) error {
 	rest := c.rest
 	c.rest = nil
@@ -257,9 +257,10 @@ func clientFrames(body []byte, n int) []byte {
 	return bytes.Repeat(one, n)
 }
 
-// freeAddress is where a server can listen that cannot choose by itself.
+// freeAddress returns a free address for a server that cannot choose one
+// itself.
 func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and at once
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and immediate
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
 	}

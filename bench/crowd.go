@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// crowd is a number of connections to one room, all of which get everything
-// that is said there, their own words included.
+// crowd is a number of connections to one room. Each receives all its frames,
+// including its own.
 type crowd struct {
 	poller  *poller
 	conns   []*conn
 	senders []*conn // some of conns
 
 	sent      int // frames, of all senders together
-	next      int // whose turn it is
+	next      int // index of the next sender
 	delivered int // frames, at all connections together
 
-	// reached counts for each of the last frames how many connections have it;
-	// slowest is how many frames everybody has.
+	// reached counts, for each of the last frames, the connections that have
+	// received it; slowest is the number of frames that all connections have
+	// received.
 	reached [maxLag]int
 	slowest int
 }
 
-// maxLag is how far the slowest receiver may be behind: below what a gateway
-// keeps in memory, so that fan-out is measured and not the catching up.
+// maxLag bounds the lag of the slowest receiver: below the size of a gateway's
+// ring, so that fan-out is measured and not replay.
 const maxLag = 2048
 
-// seat is one connection that is to be made.
+// seat describes a connection to make.
 type seat struct{ space, participant, query string }
 
-// gather connects all seats and waits until nothing more is said about who has
-// come.
+// gather connects all seats and waits until no more presence notices arrive.
 func gather(s *server, seats []seat) (*crowd, error) {
 	p, err := newPoller()
 	if err != nil {
@@ -62,7 +62,7 @@ func gather(s *server, seats []seat) (*crowd, error) {
 
 func (cr *crowd) close() { cr.poller.close() }
 
-// settle reads until it is quiet and counts anew from there.
+// settle reads until no more data arrives, and resets the counters.
 func (cr *crowd) settle() error {
 	const quiet = 200 * time.Millisecond
 	ignore := func(*conn, []byte) error { return nil }
@@ -96,7 +96,7 @@ func (cr *crowd) total() int {
 	return n
 }
 
-// visit notes a frame that a connection has got.
+// visit counts a frame that a connection has received.
 func (cr *crowd) visit(c *conn, _ []byte) error {
 	cr.delivered++
 	if c.frames > cr.sent {
@@ -110,7 +110,7 @@ func (cr *crowd) visit(c *conn, _ []byte) error {
 	return nil
 }
 
-// echoed returns how many frames have come back to every sender.
+// echoed returns the number of frames that all senders have received back.
 func (cr *crowd) echoed() int {
 	n := cr.sent
 	for _, c := range cr.senders {
@@ -119,8 +119,8 @@ func (cr *crowd) echoed() int {
 	return n
 }
 
-// talk keeps window frames in flight, until stop says so. frames holds window
-// copies of one frame.
+// talk keeps window frames in flight until stop returns true. frames holds
+// window copies of one frame.
 func (cr *crowd) talk(frames []byte, window int, stop func() bool) error {
 	size := len(frames) / window
 	for !stop() {
@@ -142,7 +142,7 @@ func (cr *crowd) talk(frames []byte, window int, stop func() bool) error {
 	return nil
 }
 
-// drain waits until everybody has everything.
+// drain waits until all connections have received all frames.
 func (cr *crowd) drain(visit visitor) error {
 	end := time.Now().Add(time.Minute)
 	for cr.slowest < cr.sent {
@@ -156,13 +156,13 @@ func (cr *crowd) drain(visit visitor) error {
 	return nil
 }
 
-// after returns a stop that holds from then on.
+// after returns a stop function that returns true after d.
 func after(d time.Duration) func() bool {
 	end := time.Now().Add(d)
 	return func() bool { return time.Now().After(end) }
 }
 
-// reading is what a server had done at one moment.
+// reading is a snapshot of a server's resource usage.
 type reading struct {
 	at  time.Time
 	cpu time.Duration
@@ -173,10 +173,10 @@ func (s *server) read() (reading, error) {
 	return reading{time.Now(), cpu}, err
 }
 
-// span is what lies between two readings.
+// span is the difference of two readings.
 type span struct{ wall, cpu time.Duration }
 
-// measure runs f and says how long it and the server took.
+// measure runs f and returns the wall time and the server's CPU time.
 func (s *server) measure(f func() error) (span, error) {
 	from, err := s.read()
 	if err != nil {
@@ -189,14 +189,14 @@ func (s *server) measure(f func() error) (span, error) {
 	return span{to.at.Sub(from.at), to.cpu - from.cpu}, err
 }
 
-// perSecond and microseconds are how rates and costs are given.
+// perSecond and microseconds format rates and costs.
 func (p span) perSecond(n int) float64 { return float64(n) / p.wall.Seconds() }
 
 func (p span) cpuMicroseconds(n int) float64 {
 	return float64(p.cpu.Microseconds()) / float64(max(n, 1))
 }
 
-// cores returns how many processors the server kept busy.
+// cores returns the number of processors that the server kept busy.
 func (p span) cores() float64 { return p.cpu.Seconds() / p.wall.Seconds() }
 
 var errNothing = errors.New("nothing was delivered")

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// What the latency is measured with.
+// Parameters of the latency measurement.
 const (
 	latencyReceivers = 50
 	latencyInterval  = 10 * time.Millisecond
 )
 
-// A stamp stands in the text of an envelope: a mark, and the nanoseconds since
-// the run began at which it was sent.
+// The text of an envelope begins with a stamp: a mark, and the send time in
+// nanoseconds since the start of the run.
 const (
 	stampMark   = "@"
 	stampDigits = 12
 )
 
-// stopwatch sends stamped envelopes at an even pace and notes how long each
-// was under way to each receiver.
+// stopwatch sends stamped envelopes at an even pace and records the latency of
+// each to each receiver.
 type stopwatch struct {
 	*crowd
 	frame []byte

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// stoppedReader has one connection that reads nothing while n envelopes go to
-// ten others. A gateway must not feel it, and then gives it all of them. The
-// bare broadcaster, which keeps little, cuts it off.
+// stoppedReader has one connection that reads nothing while n envelopes are
+// delivered to ten others. A gateway must not slow down, and then delivers all
+// of them to that connection. The bare broadcaster, which keeps little,
+// disconnects it.
 func stoppedReader(n int) func(s *server, o *options) (figures, error) {
 	return func(s *server, _ *options) (figures, error) {
 		seats := []seat{{"bench", participantName(0), ""}}
@@ -25,7 +26,7 @@ func stoppedReader(n int) func(s *server, o *options) (figures, error) {
 		}
 		defer cr.close()
 		cr.senders = cr.conns[:1]
-		if _, err := cr.sendKilobytes(n / 10); err != nil { // warms up
+		if _, err := cr.sendKilobytes(n / 10); err != nil { // warm-up
 			return nil, err
 		}
 		before, err := cr.sendKilobytes(n / 2)
@@ -41,8 +42,8 @@ func stoppedReader(n int) func(s *server, o *options) (figures, error) {
 	}
 }
 
-// sendKilobytes sends envelopes of 1 kB, 64 in flight, until everybody has
-// them. It returns how many that were in a second.
+// sendKilobytes sends envelopes of 1 kB, 64 in flight, until all connections
+// have received them. It returns the rate per second.
 func (cr *crowd) sendKilobytes(n int) (float64, error) {
 	const window = 64
 	begun, until := time.Now(), cr.sent+n
@@ -51,15 +52,15 @@ func (cr *crowd) sendKilobytes(n int) (float64, error) {
 	return float64(n) / time.Since(begun).Seconds(), err
 }
 
-// sendPast sends n envelopes past a connection that reads nothing until all
-// others have them.
+// sendPast sends n envelopes while one connection reads nothing, until all
+// others have received them.
 func (cr *crowd) sendPast(s *server, n int) (figures, error) {
 	sleeper, err := connect(s.address, path("bench", ""), token(participantName(2)))
 	if err != nil {
 		return nil, err
 	}
 	defer sleeper.close()
-	if err := cr.settle(); err != nil { // its coming is announced
+	if err := cr.settle(); err != nil { // discards the presence notice of that connection
 		return nil, err
 	}
 	during, err := cr.sendKilobytes(n)
@@ -115,14 +116,14 @@ func fromTheBeginning(s *server, n int) error {
 	return readLog(c, n, s.keepsLog())
 }
 
-// readLog reads n envelopes. Those of a log have a growing seq, and whatever
-// has none (presence) does not count.
+// readLog reads n envelopes. The seq of entries of a log must increase;
+// envelopes without one (presence) are not counted.
 func readLog(c *conn, n int, ofLog bool) error {
 	p, err := newPoller()
 	if err != nil {
 		return err
 	}
-	defer func() { p.conns = nil; p.close() }() // the connection is the caller's
+	defer func() { p.conns = nil; p.close() }() // the connection belongs to the caller
 	if err := p.add(c); err != nil {
 		return err
 	}

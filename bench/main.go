@@ -67,7 +67,7 @@ func (o *options) pick(full, quick int) int {
 	return full
 }
 
-// profileFile returns where the profile of a scenario goes; "": nowhere.
+// profileFile returns the file for the profile of a scenario; "": none.
 func (o *options) profileFile(name string) string {
 	if o.profile == "" {
 		return ""
@@ -101,7 +101,7 @@ func run(o *options) error {
 	return errors.Join(r.writeJSON(o.json), r.writeMarkdown(o.write))
 }
 
-// inTurn runs a scenario against both servers in turn.
+// inTurn runs a scenario against both servers alternately.
 func (o *options) inTurn(sc scenario) (gateway, bare []figures, err error) {
 	for round := range o.rounds {
 		b, err := o.once(sc, func() (*server, error) { return startBare(sc.ring) })
@@ -118,7 +118,7 @@ func (o *options) inTurn(sc scenario) (gateway, bare []figures, err error) {
 	return gateway, bare, nil
 }
 
-// once runs a scenario against a server of its own.
+// once runs a scenario against a new server.
 func (o *options) once(sc scenario, start func() (*server, error)) (figures, error) {
 	s, err := start()
 	if err != nil {
@@ -145,8 +145,8 @@ func (o *options) build() (remove func(), err error) {
 	return func() { _ = os.RemoveAll(dir) }, nil
 }
 
-// raiseFileLimit lets this process, and those that it starts, have as many
-// connections as the system allows.
+// raiseFileLimit raises the limit of open files of this process and its
+// children to the system's maximum.
 func raiseFileLimit() error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// report is everything that was measured, as it stands in the JSON file.
+// report holds all results, in the form of the JSON file.
 type report struct {
 	Date    string  `json:"date"`
 	Machine string  `json:"machine"`
@@ -23,7 +23,7 @@ type report struct {
 	Results []entry `json:"results"`
 }
 
-// entry is one scenario: the medians, and the runs that they are of.
+// entry is one scenario: the medians, and the runs that they are computed from.
 type entry struct {
 	Scenario string    `json:"scenario"`
 	Title    string    `json:"title"`
@@ -47,7 +47,7 @@ func (r *report) add(sc scenario, gateway, bare []figures) {
 	r.Results = append(r.Results, entry{sc.name, sc.title, sc.what, medians(gateway), medians(bare), gateway, bare, sc.columns})
 }
 
-// medians takes the median of each figure.
+// medians returns the median of each figure.
 func medians(runs []figures) figures {
 	out := make(figures)
 	for key := range runs[0] {
@@ -61,7 +61,7 @@ func medians(runs []figures) figures {
 	return out
 }
 
-// markdown is the report as a table.
+// markdown returns the report as a table.
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, Linux. Medians of %d rounds of %g s.\n\n", r.Date, r.Machine, r.Go, r.Rounds, r.Seconds)
@@ -81,7 +81,7 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// text writes a figure with thin groups of thousands.
+// text formats a figure with thin spaces between groups of thousands.
 func (c column) text(f figures) string {
 	v, ok := f[c.key]
 	if !ok {
@@ -98,7 +98,7 @@ func (c column) text(f figures) string {
 	return whole
 }
 
-// text writes the figures of one run in a line.
+// text formats the figures of one run as a line.
 func (sc scenario) text(f figures) string {
 	var parts []string
 	for _, c := range sc.columns {
@@ -115,10 +115,10 @@ func (r *report) writeJSON(file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(data, '\n'), 0o644) //nolint:gosec // results are for everybody
+	return os.WriteFile(file, append(data, '\n'), 0o644) //nolint:gosec // results are public
 }
 
-// The table of a Markdown file stands between these lines.
+// The marks around the table in a Markdown file.
 const (
 	tableBegin = "<!-- results: written by go run ./bench -write bench/README.md -->\n"
 	tableEnd   = "<!-- end of results -->\n"
@@ -137,10 +137,10 @@ func (r *report) writeMarkdown(file string) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("write the table: %s has no lines %q and %q", file, tableBegin, tableEnd)
 	}
-	return os.WriteFile(file, []byte(before+tableBegin+"\n"+r.markdown()+"\n"+tableEnd+behind), 0o644) //nolint:gosec // results are for everybody
+	return os.WriteFile(file, []byte(before+tableBegin+"\n"+r.markdown()+"\n"+tableEnd+behind), 0o644) //nolint:gosec // results are public
 }
 
-// machine names the processor and how many of them there are.
+// machine names the processor and the number of cores.
 func machine() string {
 	name := runtime.GOARCH
 	data, err := os.ReadFile("/proc/cpuinfo")

@@ -81,7 +81,7 @@ func (r *rooms) pollUntil(stop func() bool) error {
 	return nil
 }
 
-// finish sees to it that everything arrives.
+// finish waits until everything has arrived.
 func (r *rooms) finish() error {
 	r.talking = false
 	late := after(time.Minute)

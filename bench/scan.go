@@ -2,21 +2,21 @@ package main
 
 import "encoding/binary"
 
-// Opcodes of the frames that a server sends whole.
+// Opcodes of frames that a server sends without fragmentation.
 const (
 	frameText  = 0x81
 	frameClose = 0x88
 	framePing  = 0x89
 )
 
-// scanner cuts a stream of unmasked WebSocket frames into frames, whatever
-// the blocks that it comes in.
+// scanner splits a stream of unmasked WebSocket frames into frames, regardless
+// of block boundaries.
 type scanner struct {
 	head [10]byte
 	have int    // bytes of head
-	op   byte   // of the frame whose content is being read
-	left uint64 // bytes of that content that are still to come; meaningful if op != 0
-	body []byte // the content so far, where it spans blocks
+	op   byte   // of the frame being read
+	left uint64 // remaining bytes of its content; meaningful if op != 0
+	body []byte // the content so far, if it spans blocks
 }
 
 // feed reads a block and calls visit for each frame that it completes. With
@@ -50,8 +50,8 @@ func (s *scanner) feed(block []byte, bodies bool, visit func(op byte, body []byt
 	}
 }
 
-// header reads on in the header and returns what is behind it; op is set once
-// it is complete.
+// header continues reading the header and returns the rest of the block; op is
+// set once the header is complete.
 func (s *scanner) header(block []byte) []byte {
 	for len(block) > 0 {
 		s.head[s.have] = block[0]
@@ -74,7 +74,7 @@ func (s *scanner) header(block []byte) []byte {
 	return nil
 }
 
-// headerSize is how long the header is that begins so.
+// headerSize returns the size of a header from its first bytes.
 func headerSize(begun []byte) int {
 	if len(begun) < 2 {
 		return 2

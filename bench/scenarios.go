@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// figures are what one run of a scenario has measured, by the keys of its
-// columns.
+// figures are the results of one run of a scenario, by the keys of its columns.
 type figures map[string]float64
 
 // column is one figure of a scenario.
 type column struct {
 	key, title string
-	digits     int // behind the point
+	digits     int // after the decimal point
 }
 
 // scenario is one kind of load.
 type scenario struct {
 	name    string
 	title   string
-	what    string // how it is done, for the reader of the table
+	what    string // a description, for the reader of the table
 	columns []column
 	ring    int // blocks of the bare broadcaster's ring
 	run     func(s *server, o *options) (figures, error)
@@ -81,22 +80,22 @@ func scenarios(o *options) []scenario {
 	}
 }
 
-// chat is an envelope with a payload of size bytes. mark stands at the front of
-// the text.
+// chat returns an envelope with a payload of size bytes. mark is at the start
+// of the text.
 func chat(size int, mark string) []byte {
 	payload := `{"message":"` + mark
 	payload += strings.Repeat("some words ", size/11+1)[:size-len(payload)-2] + `"}`
 	return []byte(`{"kind":"chat","payload":` + payload + `}`)
 }
 
-// thought is a reasoning.thought of 400 bytes.
+// thought returns a reasoning.thought of 400 bytes.
 func thought() []byte {
 	head, tail := `{"kind":"reasoning.thought","context":"r-1","payload":{"message":"`, `","confidence":0.85}}`
 	return []byte(head + strings.Repeat("some words ", 40)[:400-len(head)-len(tail)] + tail)
 }
 
-// steady warms up, measures the talk for the time of the options, and sees to
-// it that everything arrives.
+// steady warms up, measures the load for the configured time, and waits until
+// everything has arrived.
 func (cr *crowd) steady(s *server, o *options, name string, frame []byte, window int) (span, int, int, error) {
 	frames := clientFrames(frame, window)
 	if err := cr.talk(frames, window, after(o.warmUp)); err != nil {

@@ -19,29 +19,30 @@ import (
 	"time"
 )
 
-// server is what is measured: a gateway, or the bare broadcaster.
+// server is the process that is measured: a gateway, or the bare broadcaster.
 type server struct {
 	name    string // gateway or bare
 	address string
 	profile string // address of the profiler; "": none
 
 	cmd    *exec.Cmd
-	dir    string        // removed in the end
+	dir    string        // removed at the end
 	exited chan struct{} // closed when the process has ended
 	log    *tail
 }
 
-// keepsLog reports whether the server gives its envelopes a seq and keeps them.
+// keepsLog reports whether the server gives its envelopes a seq and stores
+// them.
 func (s *server) keepsLog() bool { return s.name == "gateway" }
 
-// token is what every participant of the benchmark shows; the names are in it,
-// so that no list has to be kept.
+// token returns a participant's token. It contains the name, so that no list is
+// needed.
 func token(participant string) string { return "bench-token-of-" + participant }
 
 const participants = 16 // p0 to p15
 
-// gatewayConfig has one space for most scenarios, and as many as are asked for
-// by the glob. Nothing is limited, and nobody is idle.
+// gatewayConfig has one space for most scenarios, and a glob for any number of
+// others. There are no limits and no idle timeouts.
 func gatewayConfig(profile string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pprof_listen: %q\nidle_timeout: 10m\nping_interval: 5m\n", profile)
@@ -94,7 +95,7 @@ func startBare(ring int) (*server, error) {
 	return s, nil
 }
 
-// start starts the process and reads in its log where it listens.
+// start starts the process and reads its address from its log.
 func (s *server) start() error {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -138,11 +139,11 @@ func (s *server) follow(r io.ReadCloser, address chan<- string) {
 	close(s.exited)
 }
 
-// stop ends the process and removes what it has written.
+// stop ends the process and removes its files.
 func (s *server) stop() error {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	select {
-	case <-s.exited: // how, the log says
+	case <-s.exited: // the log has the reason
 	case <-time.After(15 * time.Second):
 		_ = s.cmd.Process.Kill()
 		<-s.exited
@@ -153,21 +154,20 @@ func (s *server) stop() error {
 	return os.RemoveAll(s.dir)
 }
 
-// path is what a participant asks for when it connects; query begins with "&"
-// or is empty.
+// path returns the URL path of a connection; query begins with "&" or is empty.
 func path(space, query string) string { return "/ws?space=" + space + query }
 
 // clockTick is the unit of /proc/PID/stat, the same on every Linux that Go
-// runs on.
+// supports.
 const clockTick = 10 * time.Millisecond
 
-// cpu returns the processor time that the server has used.
+// cpu returns the CPU time that the server has used.
 func (s *server) cpu() (time.Duration, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
 	if err != nil {
 		return 0, fmt.Errorf("read the processor time: %w", err)
 	}
-	// The name of the program, in parentheses, may hold spaces.
+	// The name of the program, in parentheses, may contain spaces.
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	const utime, stime = 11, 12
 	if len(fields) <= stime {
@@ -178,8 +178,8 @@ func (s *server) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * clockTick, errors.Join(userErr, systemErr)
 }
 
-// memory returns a line of /proc/PID/status in bytes: VmRSS is what is
-// resident, VmHWM the most that ever was.
+// memory returns a line of /proc/PID/status in bytes: VmRSS is the resident
+// size, VmHWM its maximum.
 func (s *server) memory(name string) (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -194,8 +194,8 @@ func (s *server) memory(name string) (int64, error) {
 	return 0, fmt.Errorf("read the memory: there is no %s", name)
 }
 
-// profileInto writes a CPU profile of the next seconds to a file. Wait on what
-// it returns.
+// profileInto writes a CPU profile of the next seconds to a file. Wait on the
+// returned channel.
 func (s *server) profileInto(file string, seconds time.Duration) <-chan error {
 	done := make(chan error, 1)
 	if s.profile == "" || file == "" {
@@ -220,7 +220,7 @@ func fetch(url, file string) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-// tail keeps the last lines of a log, for the error that needs them.
+// tail keeps the last lines of a log, for errors.
 type tail struct {
 	lines chan string
 }
@@ -241,7 +241,7 @@ func (t *tail) add(line string) {
 	}
 }
 
-// String takes the lines out.
+// String returns the lines.
 func (t *tail) String() string {
 	var list []string
 	for {

@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest/pagetest"
 )
 
-// barePage puts the text of what comes behind what is there, keeps as many
-// lines as the real page draws at most, and counts.
+// barePage appends the text of each envelope, keeps as many lines as the real
+// page draws at most, and counts.
 const barePage = `<!doctype html><meta charset="utf-8"><title>bare</title><link rel="icon" href="data:,"><div id="log" style="height:100vh;overflow:auto"></div><script>
 window.got = 0;
 const log = document.getElementById("log");
@@ -28,8 +28,8 @@ const draw = () => {
 ws.onmessage = (m) => { const e = JSON.parse(m.data); if (e.seq === undefined) return; window.got++; if (waiting.push(e) === 1) requestAnimationFrame(draw); };
 </script>`
 
-// bare serves the bare page, which gets what a participant of the space gets,
-// from a gateway through one copy.
+// bare serves the bare page. It forwards one participant's envelopes from a
+// gateway to all its pages.
 type bare struct {
 	*httptest.Server
 	cancel  context.CancelFunc
@@ -70,7 +70,7 @@ func serveBare(b *testing.B, s *pagetest.Stage) *bare {
 	return x
 }
 
-// end waits until nobody is served any more.
+// end waits until no page is served.
 func (x *bare) end() {
 	x.cancel()
 	x.running.Wait()

@@ -17,20 +17,20 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest/pagetest"
 )
 
-// What is measured.
+// Parameters of the measurements.
 const (
 	messages  = 1000
-	rate      = 500 // envelopes a second
+	rate      = 500 // envelopes per second
 	burst     = 20 * time.Second
-	hour      = 36_000 // envelopes: ten a second
-	hourRate  = 2000   // envelopes a second in which they are sent
+	hour      = 36_000 // envelopes: ten per second
+	hourRate  = 2000   // envelopes per second in which they are sent
 	beat      = 10 * time.Millisecond
 	viewer    = "ada"
 	rowsDrawn = `.rows [data-id], #log [data-id]`
 )
 
-// watch notes in the page when there was something to read, tasks that took
-// longer than 50 ms, and the longest time between two frames.
+// watch records in the page the time of the first content, tasks longer than 50
+// ms, and the longest time between two frames.
 const watch = `(() => {
 	const w = window.watched = { first: 0, tasks: [], frames: 0, gap: 0 };
 	new PerformanceObserver((list) => { for (const e of list.getEntries()) w.tasks.push(e.duration); }).observe({ type: "longtask", buffered: true });
@@ -45,7 +45,7 @@ const watch = `(() => {
 	requestAnimationFrame(frame);
 })()`
 
-// watched is what it has noted.
+// watched is the data that it has recorded.
 type watched struct {
 	First  float64   `json:"first"`
 	Tasks  []float64 `json:"tasks"`
@@ -61,7 +61,7 @@ func (w watched) longest() float64 {
 	return most
 }
 
-// newTab opens a tab that watches, and shares nothing with others.
+// newTab opens an isolated tab with the watch script.
 func newTab(b *testing.B, browser *webtest.Browser) *webtest.Tab {
 	b.Helper()
 	tab := browser.Private(b)
@@ -77,8 +77,8 @@ func stage(b *testing.B) *pagetest.Stage {
 	return pagetest.NewWith(b, []string{"bot"}, map[string][]string{viewer: {"*", "observe"}})
 }
 
-// BenchmarkFirstLoad: what a first visit fetches before the page appears, and
-// what all of a visit does that opens every panel, compressed.
+// BenchmarkFirstLoad measures the compressed size of a first visit until the
+// page appears, and of a visit that opens every panel.
 func BenchmarkFirstLoad(b *testing.B) {
 	s, browser := stage(b), webtest.Start(b)
 	const loaded = `performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource")).filter(e => /\/(assets\/.*)?$/.test(new URL(e.name).pathname)).reduce((n, e) => n + e.encodedBodySize, 0) / 1000`
@@ -90,8 +90,9 @@ func BenchmarkFirstLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstContent: from the beginning of a visit to a frame that shows
-// messages, of somebody who is signed in, in a space with a thousand messages.
+// BenchmarkFirstContent measures the time from the start of a visit to a frame
+// that shows messages, for a signed-in participant in a space with a thousand
+// messages.
 func BenchmarkFirstContent(b *testing.B) {
 	s, browser := stage(b), webtest.Start(b)
 	s.Say("bot", talk(messages)...)
@@ -124,7 +125,7 @@ func BenchmarkFirstContent(b *testing.B) {
 	})
 }
 
-// BenchmarkBurst: 500 envelopes a second for 20 seconds. Each must arrive.
+// BenchmarkBurst sends 500 envelopes a second for 20 seconds. Each must arrive.
 func BenchmarkBurst(b *testing.B) {
 	browser := webtest.Start(b)
 	total := rate * int(burst/time.Second)
@@ -169,8 +170,8 @@ func noteBurst(b *testing.B, note func(*testing.B, string, string, better, float
 	note(b, "burst: frames", "a second", more, float64(w.Frames)/burst.Seconds())
 }
 
-// BenchmarkHour: what the page holds after an hour's worth of traffic, and
-// after another one.
+// BenchmarkHour measures the memory of the page after an hour's worth of
+// traffic, and after another one.
 func BenchmarkHour(b *testing.B) {
 	browser := webtest.Start(b)
 	b.Run("page", func(b *testing.B) {
@@ -207,7 +208,7 @@ func BenchmarkHour(b *testing.B) {
 	})
 }
 
-// empty empties the browser's cache, if it is to be empty.
+// empty clears the browser's cache if cold is set.
 func empty(tab *webtest.Tab, cold bool) {
 	if !cold {
 		return
@@ -218,12 +219,12 @@ func empty(tab *webtest.Tab, cold bool) {
 	}))
 }
 
-// reset forgets what was noted while the page came up.
+// reset discards the data that was recorded during loading.
 func reset(tab *webtest.Tab) {
 	webtest.Eval[bool](tab, `new Promise(done => setTimeout(() => { Object.assign(window.watched, { tasks: [], frames: 0, gap: 0 }); done(true); }, 500))`)
 }
 
-// heap collects garbage until there is none, and returns what is left, MB.
+// heap collects garbage until the size is stable, and returns it in MB.
 func heap(b *testing.B, tab *webtest.Tab) float64 {
 	b.Helper()
 	var used float64

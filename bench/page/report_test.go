@@ -12,7 +12,7 @@ import (
 
 var write = flag.String("write", "", "Markdown file whose table is replaced by the results")
 
-// better says which of two figures is.
+// better is the direction in which a figure improves.
 type better bool
 
 const (
@@ -40,7 +40,7 @@ func figureOf(name, unit string) *figure {
 	return f
 }
 
-// note notes a figure of the page.
+// note records a figure of the page.
 func note(b *testing.B, name, unit string, which better, v float64) {
 	b.Helper()
 	f := figureOf(name, unit)
@@ -50,7 +50,7 @@ func note(b *testing.B, name, unit string, which better, v float64) {
 	b.Logf("%s: %.1f %s", name, v, unit)
 }
 
-// noteBare notes one of the bare page.
+// noteBare records a figure of the bare page.
 func noteBare(b *testing.B, name, unit string, which better, v float64) {
 	b.Helper()
 	f := figureOf(name, unit)
@@ -75,7 +75,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// table is the results as Markdown.
+// table returns the results as Markdown.
 func table(before string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s, %s, Linux. The best of several runs; the machine's load was %s before and %s behind it.\n\n", time.Now().UTC().Format("2006-01-02"), machine(), runtime.Version(), before, load())
@@ -97,7 +97,7 @@ func value(v float64, unit string, there bool) string {
 	return strings.TrimSpace(fmt.Sprintf("%.*f %s", digits, v, unit))
 }
 
-// The table of the file stands between these lines.
+// The marks around the table in the file.
 const (
 	tableBegin = "<!-- results: written by the benchmarks with -write -->\n"
 	tableEnd   = "<!-- end of results -->\n"
@@ -120,7 +120,7 @@ func put(file, text string) error {
 	return os.WriteFile(file, []byte(head+tableBegin+"\n"+text+"\n"+tableEnd+tail), 0o644)
 }
 
-// load is how many processes wanted a processor in the last minute.
+// load returns the load average of the last minute.
 func load() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

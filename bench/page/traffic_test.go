@@ -6,14 +6,15 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest/pagetest"
 )
 
-// agents reason at the same time.
+// agents is the number of agents that reason in parallel.
 const agents = 4
 
 // words is a text of about 180 bytes.
 const words = "The list of open points is in `docs/release.md`, the checks run on the branch. Neither needs the other, so I look at both at once and say what I found when all of it is there."
 
-// traffic returns the n-th envelope of a busy space: of forty, four are talk,
-// two begin and end a reasoning, and the others are thoughts and calls in it.
+// traffic returns the n-th envelope of a busy space: of forty, four are
+// messages, two begin and end a context, and the others are thoughts and calls
+// in it.
 func traffic(n int) pagetest.Envelope {
 	agent := n % agents
 	turn := n / agents / 10
@@ -43,7 +44,7 @@ func traffic(n int) pagetest.Envelope {
 	}
 }
 
-// talk is so many messages.
+// talk returns n messages.
 func talk(n int) []pagetest.Envelope {
 	var list []pagetest.Envelope
 	for i := range n {

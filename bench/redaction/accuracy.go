@@ -6,24 +6,24 @@ import (
 	"github.com/meup-protocol/meup/internal/safety/safetytest"
 )
 
-// Sizes of the corpus that both are judged by.
+// Sizes of the corpus for both detectors.
 const (
 	draws      = 3
 	cleanTexts = 10_000
 	seed       = 1
 )
 
-// score is what a detector made of the corpus.
+// score is the result of a detector on the corpus.
 type score struct {
-	leaks, found int // all secrets; those that were found as a whole
-	named        int // found under the name that the corpus has for it
-	clean, wrong int // clean texts; those with a finding
+	leaks, found int // all secrets; completely detected ones
+	named        int // detected under the corpus's name for the rule
+	clean, wrong int // clean texts; the ones with a finding
 
-	// The same secrets, only those of rules that gitleaks has too.
+	// The same counts for the rules that gitleaks has too.
 	sharedLeaks, sharedFound int
 }
 
-// judge runs a detector over the corpus. Shared says which rules both have.
+// judge runs a detector on the corpus. shared lists the rules that both have.
 func judge(find func(*safetytest.Sample) []finding, shared map[string]bool) score {
 	var s score
 	for sample := range safetytest.Leaks(seed, draws) {
@@ -56,8 +56,8 @@ func judge(find func(*safetytest.Sample) []finding, shared map[string]bool) scor
 	return s
 }
 
-// masking returns the rules whose findings hold the whole of a secret. Blanks
-// and quotes at its ends do not matter.
+// masking returns the rules with a finding that contains the whole secret.
+// Blanks and quotes at its ends do not matter.
 func masking(found []finding, secret string) []string {
 	secret = strings.Trim(secret, " \t\r\n\"'")
 	var rules []string
@@ -69,7 +69,7 @@ func masking(found []finding, secret string) []string {
 	return rules
 }
 
-// known are the rules that the corpus has examples of, and so ours.
+// known returns the rules with examples in the corpus, which are all of ours.
 func known() map[string]bool {
 	rules := map[string]bool{}
 	for s := range safetytest.Secrets() {
@@ -78,7 +78,7 @@ func known() map[string]bool {
 	return rules
 }
 
-// left are the rules of gitleaks that we do not have, and why.
+// left lists the rules of gitleaks that we do not have, and why.
 var left = map[string]string{
 	"pkcs12-file": "it knows a file by its name, and a text has none",
 }

@@ -6,5 +6,5 @@ import "time"
 
 var begun = time.Now()
 
-// cpuTime is the time on the clock, where the system does not say more.
+// cpuTime returns the wall time, since the system provides no CPU time.
 func cpuTime() time.Duration { return time.Since(begun) }

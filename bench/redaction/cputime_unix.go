@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime is how long processors have worked for this program, collecting its
-// garbage included. Unlike the time on the clock it does not depend on what
-// else the machine does.
+// cpuTime returns the CPU time of this program, including garbage collection.
+// Unlike wall time it does not depend on other load of the machine.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

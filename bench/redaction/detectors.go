@@ -11,7 +11,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// finding is what any detector says: the name of a rule and the secret.
+// finding is the result of a detector: the name of a rule and the secret.
 type finding struct{ rule, secret string }
 
 // ours is the leak detector of the gateway.
@@ -33,7 +33,7 @@ func (o *ours) find(s *safetytest.Sample) []finding {
 	return list
 }
 
-// gitleaks is the library with the rules that it comes with.
+// gitleaks is the library with its default rules.
 type gitleaks struct{ detector *detect.Detector }
 
 func newGitleaks() (*gitleaks, error) {
@@ -52,7 +52,7 @@ func (g *gitleaks) find(s *safetytest.Sample) []finding {
 	return list
 }
 
-// asLine writes a member as it stands in a text, for a detector that knows no
+// asLine formats a member as a line of text, for a detector that does not parse
 // members.
 func asLine(s *safetytest.Sample) string {
 	if s.Key == "" {
@@ -61,8 +61,8 @@ func asLine(s *safetytest.Sample) string {
 	return `"` + s.Key + `": "` + s.Text + `"`
 }
 
-// pipeline is all that a payload passes in the gateway, the reading of its
-// JSON aside: length, leaks, policy, sanitiser.
+// pipeline is the complete processing of a payload in the gateway, except for
+// JSON parsing: length, leaks, policy, sanitizer.
 type pipeline struct{ p *safety.Pipeline }
 
 func newPipeline() (*pipeline, error) {
@@ -73,7 +73,7 @@ func newPipeline() (*pipeline, error) {
 	return &pipeline{p}, nil
 }
 
-// payload reads the payload of a thought that says text.
+// payload returns the payload of a thought with this text.
 func payload(text string) (protocol.Value, error) {
 	quoted, err := protocol.ParseJSON(thought(text), protocol.MaxDepth)
 	if err != nil {

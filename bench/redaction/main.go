@@ -1,11 +1,11 @@
-// Program redaction measures the leak detector of the gateway beside gitleaks,
+// Program redaction compares the leak detector of the gateway with gitleaks,
 // the well-known detector, as a library: time, memory, recall and precision on
 // the same texts.
 //
 //	go run . [-write README.md]
 //
-// It is a module of its own, so that what gitleaks needs stays out of that of
-// the gateway.
+// It is a separate module, so that the dependencies of gitleaks are not
+// dependencies of the gateway.
 package main
 
 import (
@@ -40,7 +40,7 @@ func run(file string) error {
 	return insert(file, report)
 }
 
-// The marks between which a file has the results.
+// The marks around the results in a file.
 const (
 	begin = "<!-- results: written by go run . -write README.md -->\n"
 	end   = "<!-- end of results -->\n"

@@ -25,7 +25,8 @@ func both(t testing.TB) (*ours, *gitleaks) {
 	return us, them
 }
 
-// TestWellKnownRules: whatever gitleaks finds has its id with us too.
+// TestWellKnownRules checks that findings of gitleaks have the same rule ids in
+// our detector.
 func TestWellKnownRules(t *testing.T) {
 	_, them := both(t)
 	rules := known()
@@ -36,7 +37,8 @@ func TestWellKnownRules(t *testing.T) {
 	}
 }
 
-// TestNothingThatGitleaksFindsIsMissed: of the secrets of the corpus.
+// TestNothingThatGitleaksFindsIsMissed compares both on the secrets of the
+// corpus.
 func TestNothingThatGitleaksFindsIsMissed(t *testing.T) {
 	us, them := both(t)
 	for s := range safetytest.Leaks(seed, 1) {
@@ -46,8 +48,8 @@ func TestNothingThatGitleaksFindsIsMissed(t *testing.T) {
 	}
 }
 
-// TestAccuracy: no secret of the corpus is missed, and one clean text in a
-// thousand may be taken for a leak.
+// TestAccuracy checks that no secret of the corpus is missed, and that at most
+// one clean text in a thousand has a finding.
 func TestAccuracy(t *testing.T) {
 	us, _ := both(t)
 	s := judge(us.find, nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// measure makes the whole report.
+// measure creates the whole report.
 func measure() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %d × %s, %s, %s/%s. Medians of %d measurements.\n\n", time.Now().UTC().Format(time.DateOnly),
@@ -33,7 +33,7 @@ func measure() (string, error) {
 	return b.String(), nil
 }
 
-// heaps reports what a detector keeps, and how long it takes to make.
+// heaps reports the memory of a detector and the time to create it.
 func heaps(b *strings.Builder) error {
 	var kept []any
 	b.WriteString("| detector | rules | heap, MB | made in, ms of processor time |\n|---|---:|---:|---:|\n")
@@ -77,14 +77,14 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// repeats is how often each figure is taken.
+// repeats is the number of measurements of each figure.
 const repeats = 5
 
-// timed is what one call takes, the median of several measurements.
+// timed is the cost of one call, the median of several measurements.
 type timed struct{ ns, allocs int64 }
 
 func timeOf(f func()) timed {
-	f() // what is made on first use is not what is measured
+	f() // excludes initialization on first use
 	n := 1
 	for once(f, n).took < leastTime {
 		n *= 2
@@ -98,8 +98,8 @@ func timeOf(f func()) timed {
 	return list[repeats/2]
 }
 
-// leastTime is how long a measurement takes: far more than the grain of the
-// clock of processor time.
+// leastTime is the duration of a measurement: far more than the resolution of
+// the CPU clock.
 const leastTime = 200 * time.Millisecond
 
 type measurement struct {
@@ -121,7 +121,7 @@ func once(f func(), n int) measurement {
 	return measurement{took, int64(after.Mallocs - before.Mallocs)}
 }
 
-// speeds reports how long a text takes.
+// speeds reports the time per text.
 func speeds(b *strings.Builder) error {
 	us, err := newOurs()
 	if err != nil {
@@ -153,7 +153,7 @@ func speeds(b *strings.Builder) error {
 	return nil
 }
 
-// String writes three digits.
+// String formats three digits.
 func (t timed) String() string {
 	µs, places := float64(t.ns)/1000, 1
 	if µs >= 100 {
@@ -190,7 +190,7 @@ func accuracies(b *strings.Builder) error {
 	return nil
 }
 
-// processor names the machine, if it says what it is.
+// processor returns the name of the processor, if available.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/meup-protocol/meup/internal/safety/safetytest"
 )
 
-// text is what the detectors are timed on.
+// text is an input for the time measurements.
 type text struct {
 	name string
 	body string
@@ -32,8 +32,8 @@ var code = []string{
 
 const leak = " The key was ghp_{alnum:36}, it is revoked. "
 
-// texts are six: short and long, without a word that a rule begins with, with
-// many of them, and with a secret. They are the same in every run.
+// texts returns six texts: short and long, without a keyword of a rule, with
+// many keywords, and with a secret. They are the same in every run.
 func texts() []text {
 	r := rand.New(rand.NewPCG(3, 4))
 	return []text{
@@ -55,7 +55,7 @@ func fill(r *rand.Rand, size int, formats ...string) string {
 	return b.String()[:size]
 }
 
-// thought is the JSON of a payload.
+// thought returns the JSON of a payload.
 func thought(text string) []byte {
 	quoted, err := json.Marshal(map[string]string{"message": text})
 	if err != nil {
