@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/meup-protocol/meup/internal/journal"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // openThrough opens a journal whose connection to the server goes through a
@@ -160,19 +161,35 @@ func TestAppend_Outcomes(t *testing.T) {
 	t.Run("no answer came", func(t *testing.T) {
 		signal(j.streams[0].resync) // one may be in progress after the restart
 		eventually(t, "the stream is followed", func() bool { return len(j.streams[0].resync) == 0 && j.streams[0].following.Load() })
-		line.delay.Store(int64(2 * time.Second))
-		r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]
-		line.delay.Store(0)
-		if !errors.Is(r.Err, journal.ErrOutcomeUnknown) || errors.Is(r.Err, journal.ErrUnavailable) {
-			t.Errorf("%+v", r)
-		}
+		// An append that waits for the stream to be followed again is not sent.
+		var unsent []protocol.ID
+		id := protocol.ID("b")
+		eventually(t, "a block is sent", func() bool {
+			line.delay.Store(int64(2 * time.Second))
+			r := j.Append(t.Context(), "lab", []journal.Draft{chat(string(id), "alice")})[0]
+			line.delay.Store(0)
+			if errors.Is(r.Err, journal.ErrUnavailable) {
+				unsent = append(unsent, id)
+				id += "b"
+				return false
+			}
+			if !errors.Is(r.Err, journal.ErrOutcomeUnknown) {
+				t.Fatalf("%+v", r)
+			}
+			return true
+		})
 		line.cut()
 		var again journal.Result
 		eventually(t, "it works again", func() bool {
-			again = j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]
+			again = j.Append(t.Context(), "lab", []journal.Draft{chat(string(id), "alice")})[0]
 			return again.Err == nil
 		})
-		entry, err := j.Lookup(t.Context(), "lab", "b")
+		for _, id := range unsent {
+			if _, err := j.Lookup(t.Context(), "lab", id); !errors.Is(err, journal.ErrNotFound) {
+				t.Errorf("%s was unavailable; Lookup: %v", id, err)
+			}
+		}
+		entry, err := j.Lookup(t.Context(), "lab", id)
 		if err != nil || entry.Envelope.Seq != again.Seq {
 			t.Errorf("sent again: %+v, the log has %+v, %v", again, entry, err)
 		}

@@ -181,7 +181,7 @@ func TestControl_Agent(t *testing.T) {
 	l := openPlain(t, g, "alice")
 	l.sees("You are alice in lab.")
 	l.enters("/status guide")
-	l.sees("* guide: idle.")
+	l.sees("* guide: idle;")
 	l.enters("/pause guide 10m lunch")
 	l.sees("* alice pauses guide for 10 minutes (lunch).")
 	l.enters("/status guide")
