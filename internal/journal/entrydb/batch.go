@@ -11,17 +11,17 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Batch collects entries and meta values that become durable together or not
-// at all. It is used by one goroutine. A committed batch is empty again and
-// may be filled anew.
+// Batch collects entries and meta values that become durable together or not at
+// all. It is not safe for concurrent use. After a commit the batch is empty and
+// can be used again.
 type Batch struct {
 	db    *DB
-	pb    *pebble.Batch // of no store: one may be opened before the commit
-	store *store        // held while a commit is under way
+	pb    *pebble.Batch // not bound to a store, since Reopen may replace it before the commit
+	store *store        // acquired during a commit
 
-	bytes    int64 // by how much the rows of all entries grow
+	bytes    int64 // growth in size of the rows of all entries
 	key, val []byte
-	ref      []byte // value of the rows that lead to the entry in val
+	ref      []byte // value of the rows that refer to the entry in val
 }
 
 var errNoSeq = errors.New("the entry has no seq")
@@ -31,8 +31,8 @@ func (d *DB) NewBatch() *Batch {
 	return &Batch{db: d, pb: new(pebble.Batch)}
 }
 
-// Put adds an entry and what is needed to find it again. Its Seq must not be
-// in the space yet, nor its id.
+// Put adds an entry and its index rows. The space must not have its Seq or its
+// id yet.
 func (b *Batch) Put(space string, e *journal.Entry) error {
 	env := &e.Envelope
 	if env.Seq == 0 {
@@ -71,7 +71,7 @@ func (b *Batch) markers(space string, e *journal.Entry, f func(key []byte)) {
 	}
 }
 
-// dropRefs removes the rows that lead to e by an id.
+// dropRefs removes the rows that refer to e by an id.
 func (b *Batch) dropRefs(space string, e *journal.Entry) {
 	b.key = idKey(b.key[:0], space, e.Envelope.ID)
 	b.drop(b.key)
@@ -81,8 +81,8 @@ func (b *Batch) dropRefs(space string, e *journal.Entry) {
 	}
 }
 
-// rowBytes returns how many bytes the rows of an entry take that is encoded in
-// so many: what Put adds to the size.
+// rowBytes returns the size in bytes of the rows of an entry whose encoding has
+// the given size. Put adds it to the size.
 func (b *Batch) rowBytes(space string, e *journal.Entry, encoded int) int64 {
 	seq := e.Envelope.Seq
 	b.key = entryKey(b.key[:0], space, seq)
@@ -97,7 +97,7 @@ func (b *Batch) rowBytes(space string, e *journal.Entry, encoded int) int64 {
 	return int64(n)
 }
 
-// SetMeta adds a value that a journal keeps beside its entries.
+// SetMeta adds a value that a journal stores next to its entries.
 func (b *Batch) SetMeta(key string, value []byte) {
 	_ = b.pb.Set(metaKey(key), value, nil) // memory only
 }
@@ -115,16 +115,15 @@ func (b *Batch) drop(key []byte) {
 	_ = b.pb.Delete(key, nil) // memory only
 }
 
-// Empty reports whether nothing was put in.
+// Empty reports whether the batch is empty.
 func (b *Batch) Empty() bool { return b.pb.Empty() }
 
-// Bytes returns how much memory the content takes.
+// Bytes returns the memory used by the content.
 func (b *Batch) Bytes() int { return b.pb.Len() }
 
 // Commit writes the batch. With sync it returns when the batch is durable;
-// without, a crash may take the batch and all that came after it. Err:
-// ErrUnavailable; whether the batch is in the database can then be told after
-// Reopen.
+// without, a crash may lose the batch and all later ones. Err: ErrUnavailable;
+// whether the database has the batch is then known only after Reopen.
 func (b *Batch) Commit(sync bool) error {
 	if err := b.begin(); err != nil {
 		return err
@@ -138,7 +137,7 @@ func (b *Batch) Commit(sync bool) error {
 	})
 }
 
-// begin takes hold of the store and completes the batch.
+// begin acquires the store and completes the batch.
 func (b *Batch) begin() error {
 	s, err := b.db.acquire()
 	if err != nil {
@@ -152,13 +151,13 @@ func (b *Batch) begin() error {
 	return nil
 }
 
-// end lets the store go and empties the batch.
+// end releases the store and empties the batch.
 func (b *Batch) end() {
-	failed := b.store.gate.failure() != nil
+	failed := b.store.fs.failure() != nil
 	b.db.release(b.store)
 	b.store = nil
 	if failed {
-		b.pb = new(pebble.Batch) // Pebble may hold on to the other
+		b.pb = new(pebble.Batch) // Pebble may still use the previous one
 	}
 	b.reset()
 }
@@ -168,29 +167,29 @@ func (b *Batch) reset() {
 	b.bytes = 0
 }
 
-// guard runs the commit. That Pebble reports success means nothing if the gate
-// is frozen; a panic of Pebble's freezes it.
+// guard runs the commit. Success reported by Pebble means nothing if the file
+// system has failed. A panic of Pebble makes the file system fail.
 func (b *Batch) guard(write func() error) (err error) {
 	if err := b.failure(); err != nil {
 		return err
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			b.store.gate.freeze(fmt.Errorf("commit: %v", r))
+			b.store.fs.fail(fmt.Errorf("commit: %v", r))
 		}
 		if failure := b.failure(); failure != nil {
 			err = failure
 		}
 	}()
 	if err := write(); err != nil {
-		b.store.gate.freeze(err)
+		b.store.fs.fail(err)
 	}
 	return nil
 }
 
-// failure returns why the store takes no writes.
+// failure returns the reason why the store accepts no writes, or nil.
 func (b *Batch) failure() error {
-	if reason := b.store.gate.failure(); reason != nil {
+	if reason := b.store.fs.failure(); reason != nil {
 		return unavailable(reason)
 	}
 	return nil

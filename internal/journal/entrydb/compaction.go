@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// compactionPause is how long no compaction starts after one could not
-	// write. Pebble alone would try again at once.
+	// compactionPause is the minimum time between a failed compaction and the next
+	// one. Pebble alone would retry at once.
 	compactionPause = time.Second
-	// compactionPoll is how often a compaction that had to wait is tried again.
+	// compactionPoll is the interval at which a waiting compaction is tried again.
 	compactionPoll = 100 * time.Millisecond
 )
 
 // compactionScheduler implements [pebble.CompactionScheduler] under the control
-// of the gate: no compaction starts while the store is being opened, after the
-// gate has failed, or within compactionPause of a compaction that could not
-// write. No commit depends on a compaction, so none ever has to wait for the
-// disk.
+// of failStopFS: no compaction starts while the store is being opened, after
+// the file system has failed, or within compactionPause of a compaction that
+// could not write. No commit depends on a compaction, so none ever has to wait
+// for the disk.
 type compactionScheduler struct {
-	gate *gate
+	fs   *failStopFS
 	db   pebble.DBForCompaction
 	stop chan struct{}
 	done sync.WaitGroup
@@ -31,8 +31,8 @@ type compactionScheduler struct {
 	stopped bool
 }
 
-func newCompactionScheduler(g *gate) *compactionScheduler {
-	return &compactionScheduler{gate: g, stop: make(chan struct{})}
+func newCompactionScheduler(g *failStopFS) *compactionScheduler {
+	return &compactionScheduler{fs: g, stop: make(chan struct{})}
 }
 
 // Register implements [pebble.CompactionScheduler].
@@ -75,14 +75,14 @@ func (s *compactionScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle)
 func (s *compactionScheduler) reserve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped || !s.gate.allowsCompaction() || s.running >= s.db.GetAllowedWithoutPermission() {
+	if s.stopped || !s.fs.allowsCompaction() || s.running >= s.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	s.running++
 	return true
 }
 
-// grantWaiting starts the compaction that waits, if there is one.
+// grantWaiting starts the waiting compaction, if any.
 func (s *compactionScheduler) grantWaiting() {
 	if waiting, _ := s.db.GetWaitingCompaction(); !waiting || !s.reserve() {
 		return
@@ -93,7 +93,7 @@ func (s *compactionScheduler) grantWaiting() {
 }
 
 // UpdateGetAllowedWithoutPermission implements [pebble.CompactionScheduler];
-// the next poll finds what has changed.
+// the next poll detects changes.
 func (s *compactionScheduler) UpdateGetAllowedWithoutPermission() {}
 
 // Started implements [pebble.CompactionGrantHandle].

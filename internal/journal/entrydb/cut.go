@@ -17,10 +17,10 @@ import (
 // damaged before its end. Options.CutDamage opens such a database.
 var ErrDamagedWAL = errors.New("the write-ahead log is damaged")
 
-// damagedWAL is an ErrDamagedWAL with its file.
+// damagedWAL is an ErrDamagedWAL with the path of the file.
 type damagedWAL struct {
 	path string
-	err  error // of Pebble
+	err  error // returned by Pebble
 }
 
 func (d *damagedWAL) Error() string {
@@ -44,9 +44,9 @@ func isWAL(fs vfs.FS, path string) (wal.NumWAL, bool) {
 	return num, ok
 }
 
-// cutWAL cuts a write-ahead log before its first damaged record and removes
-// the logs that follow it, since their batches build on what is lost. The files
-// as they were are kept in the folder that it returns.
+// cutWAL cuts a write-ahead log before its first damaged record and removes the
+// later logs, since their batches depend on the lost ones. The original files
+// are kept in the folder that it returns.
 //
 // If cutWAL is interrupted, the next Open fails with ErrDamagedWAL again.
 func cutWAL(fs vfs.FS, path string) (kept string, err error) {
@@ -68,7 +68,7 @@ func cutWAL(fs vfs.FS, path string) (kept string, err error) {
 	if err := vfs.Copy(fs, path, fs.PathJoin(kept, fs.PathBase(path))); err != nil {
 		return "", err
 	}
-	// Newest first: until it is cut, the damaged log shows that others followed.
+	// Newest first: until the damaged log is cut, it shows that others followed.
 	for _, later := range slices.Backward(logs) {
 		if later.Num <= num {
 			break
@@ -81,7 +81,7 @@ func cutWAL(fs vfs.FS, path string) (kept string, err error) {
 	if err := errors.Join(syncFolder(fs, kept), syncFolder(fs, dir)); err != nil {
 		return "", err
 	}
-	cut := fs.PathJoin(dir, "temporary.000000.dbtmp") // Pebble removes one that is left
+	cut := fs.PathJoin(dir, "temporary.000000.dbtmp") // Pebble removes a leftover one
 	if err := vfs.LimitedCopy(fs, path, cut, intact); err != nil {
 		return "", err
 	}
@@ -91,8 +91,8 @@ func cutWAL(fs vfs.FS, path string) (kept string, err error) {
 	return kept, syncFolder(fs, dir)
 }
 
-// intactBytes returns where the first damaged record of a write-ahead log
-// begins, or its end.
+// intactBytes returns the offset of the first damaged record of a write-ahead
+// log, or the log's length.
 func intactBytes(l wal.LogicalLog) (n int64, err error) {
 	r := l.OpenForRead()
 	defer func() { err = errors.Join(err, r.Close()) }()

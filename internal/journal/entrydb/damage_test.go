@@ -17,8 +17,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// fill makes a folder with what a database leaves behind that was killed: two
-// tables, and a log of several blocks.
+// fill creates a folder as a killed database leaves it: two tables, and a log
+// of several blocks.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	living := t.TempDir()
@@ -39,7 +39,7 @@ func fill(t *testing.T, dir string) {
 }
 
 // TestDamagedFile overwrites the middle of a file of each kind. Opening the
-// log, or reading it, must end in an error that tells which file it is.
+// log, or reading it, must return an error that names the file.
 func TestDamagedFile(t *testing.T) {
 	for _, pattern := range []string{"MANIFEST-*", "*.sst", "*.log"} {
 		t.Run(pattern, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// newest returns the last file with a name like that.
+// newest returns the last file that matches the pattern.
 func newest(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -75,15 +75,15 @@ func newest(t *testing.T, dir, pattern string) string {
 }
 
 // TestOpen_CutDamage damages a write-ahead log before its end: the database
-// opens with the batches before the damage, keeps the files as they were, and
-// takes entries again.
+// opens with the batches before the damage, keeps the original files, and
+// accepts entries again.
 func TestOpen_CutDamage(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir)
 	file := newest(t, dir, "*.log")
 	overwrite(t, file)
 	damaged := readFile(t, file)
-	later := filepath.Join(dir, "999999.log") // its batches build on those that are lost
+	later := filepath.Join(dir, "999999.log") // its batches depend on the lost ones
 	if err := os.WriteFile(later, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +117,8 @@ func TestOpen_CutDamage(t *testing.T) {
 	}
 }
 
-// TestOpen_CutDamageInterrupted makes each operation fail that changes the disk
-// while a log is cut: the entries before the damage are not lost by that.
+// TestOpen_CutDamageInterrupted makes each operation that changes the disk fail
+// while a log is cut: no entries before the damage are lost.
 func TestOpen_CutDamageInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir)
@@ -154,7 +154,7 @@ func inMemory(t *testing.T, dir string) vfs.FS {
 	return fs
 }
 
-// lastAfterCut returns the end of a database that was opened with CutDamage.
+// lastAfterCut returns the newest Seq of a database opened with CutDamage.
 func lastAfterCut(t *testing.T, fs vfs.FS) protocol.Seq {
 	t.Helper()
 	d, err := Open(Options{Dir: memoryDir, FS: fs, CutDamage: true})
@@ -177,8 +177,8 @@ func readFile(t *testing.T, file string) []byte {
 	return data
 }
 
-// What was closed needs its log no more.
-func TestClosedDatabaseSurvivesADamagedLog(t *testing.T) {
+// A closed database no longer needs its log.
+func TestOpen_DamagedLogAfterClose(t *testing.T) {
 	dir := t.TempDir()
 	d, err := Open(Options{Dir: dir})
 	if err != nil {
@@ -193,7 +193,7 @@ func TestClosedDatabaseSurvivesADamagedLog(t *testing.T) {
 	wantSeqs(t, d, "lab", journal.Query{}, 1, 2)
 }
 
-// overwrite changes the middle half of a file.
+// overwrite overwrites the middle half of a file.
 func overwrite(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -234,8 +234,8 @@ func TestMissingTable(t *testing.T) {
 	}
 }
 
-// TestOneProcessAtATime opens a log that is open, here and in another process,
-// which is this test again.
+// TestOneProcessAtATime opens a log that is already open, in this process and
+// in another one, which runs this test.
 func TestOneProcessAtATime(t *testing.T) {
 	const variable = "MEUP_TEST_LOCKED_DIR"
 	if dir := os.Getenv(variable); dir != "" {

@@ -13,19 +13,19 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
-// Options say where a database is. The zero value is one in memory.
+// Options configures a database. The zero value is a database in memory.
 type Options struct {
-	// Dir is the database's folder, made if it is absent. Empty: the database
-	// is in memory and gone when it is closed.
+	// Dir is the database's folder, which is created if it does not exist. Empty:
+	// the database is in memory and lost when it is closed.
 	Dir string
-	// FS holds the folder; nil is the file system of the machine, or a new one
-	// in memory if Dir is empty.
+	// FS has the folder; nil is the file system of the machine, or a new one in
+	// memory if Dir is empty.
 	FS vfs.FS
-	// CutDamage opens a database whose write-ahead log is damaged before its
-	// end. What follows the damage is lost; the damaged files are kept in a
-	// folder beside it.
+	// CutDamage opens a database whose write-ahead log is damaged before its end.
+	// The data after the damage is lost; the damaged files are kept in a folder
+	// next to it.
 	CutDamage bool
-	// Logger is told of what an operator must look at; nil: nobody.
+	// Logger receives warnings and errors for operators; nil: discarded.
 	Logger *slog.Logger
 }
 
@@ -35,33 +35,33 @@ type DB struct {
 	fs  vfs.FS
 	log *slog.Logger
 
-	reopening sync.Mutex // held by Reopen and Close: one of them at a time
+	reopening sync.Mutex // held by Reopen and Close, so that only one runs at a time
 
 	mu     sync.Mutex
-	cur    *store // nil while none is open
+	cur    *store // nil while no store is open
 	err    error  // why cur is nil
 	closed bool
 }
 
 // store is one opening of the database; [DB.Reopen] makes another.
 type store struct {
-	pdb  *pebble.DB
-	gate *gate
+	pdb *pebble.DB
+	fs  *failStopFS
 
 	// Guarded by DB.mu.
 	users   int
 	leaving bool
-	drained chan struct{} // closed when the last user has gone after leaving
+	drained chan struct{} // closed when the last user has left after detach
 }
 
 var errClosed = errors.New("the log is closed")
 
-// memoryDir is the folder of a database that has no other.
+// memoryDir is the folder of a database without Options.Dir.
 const memoryDir = "log"
 
-// Open opens the database, making it if there is none. The error names the
-// folder, and the file where one is damaged; it says so when another process
-// has the database open.
+// Open opens the database and creates it if it does not exist. The error names
+// the folder, and the file if one is damaged; it wraps ErrInUse if another
+// process has the database open.
 func Open(o Options) (*DB, error) {
 	d := &DB{dir: o.Dir, fs: o.FS, log: o.Logger}
 	if d.fs == nil {
@@ -87,15 +87,15 @@ func Open(o Options) (*DB, error) {
 	return d, nil
 }
 
-// FS returns the file system that holds the database's folder.
+// FS returns the file system of the database's folder.
 func (d *DB) FS() vfs.FS { return d.fs }
 
 // Dir returns the database's folder.
 func (d *DB) Dir() string { return d.dir }
 
-// openStore opens Pebble behind a gate of its own.
+// openStore opens Pebble on a failStopFS of its own.
 func (d *DB) openStore() (s *store, err error) {
-	g := newGate(d.fs, d.dir)
+	g := newFailStopFS(d.fs, d.dir)
 	compactions := newCompactionScheduler(g)
 	defer func() {
 		if err != nil {
@@ -108,15 +108,15 @@ func (d *DB) openStore() (s *store, err error) {
 		return nil, explain(first(g.failure(), err), g)
 	}
 	if failure := g.failure(); failure != nil {
-		_ = pdb.Close() // it has nothing on disk to lose
+		_ = pdb.Close() // nothing of it is on disk
 		return nil, failure
 	}
 	g.allowCompaction(0)
-	return &store{pdb: pdb, gate: g, drained: make(chan struct{})}, nil
+	return &store{pdb: pdb, fs: g, drained: make(chan struct{})}, nil
 }
 
-// openPebble opens a store. Pebble panics on some damage; here that is an
-// error like any other.
+// openPebble opens a store. Pebble panics on some damage; openPebble turns that
+// into an error.
 func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -126,13 +126,13 @@ func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 	return pebble.Open(dir, o)
 }
 
-// ErrInUse: the store is open already, usually in a gateway that runs.
+// ErrInUse means that the store is open already, usually in a running gateway.
 var ErrInUse = errors.New("another process has it open")
 
-// explain puts what an operator can do something about into words. Pebble does
-// not always say which file it was reading; while it opens, it reads one after
-// the other.
-func explain(err error, g *gate) error {
+// explain turns errors that an operator can act on into descriptive ones.
+// Pebble does not always name the file that it read; while it opens, it reads
+// one file after the other, so the last one opened is the cause.
+func explain(err error, g *failStopFS) error {
 	switch {
 	case pebble.IsCorruptionError(err):
 		if _, ok := isWAL(g, g.lastRead()); ok {
@@ -145,16 +145,17 @@ func explain(err error, g *gate) error {
 	return err
 }
 
-// isLocked recognises the error of the lock file. Pebble has no value for it:
-// on disk it is the system's, in one process a text.
+// isLocked reports whether err is the error of the lock file. Pebble has no
+// value for it: on disk it is the system's error, within one process only a
+// text.
 func isLocked(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "resource temporarily unavailable") ||
 		strings.Contains(text, "lock held by current process")
 }
 
-// acquire returns the store that is open and keeps it open until release is
-// called. Err: ErrUnavailable.
+// acquire returns the open store and keeps it open until release is called.
+// Err: ErrUnavailable.
 func (d *DB) acquire() (*store, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -174,8 +175,8 @@ func (d *DB) release(s *store) {
 	}
 }
 
-// detach takes the open store away from new users for the given reason and
-// waits until those that have it are done. It returns nil if none is open.
+// detach makes the open store unavailable to new users, with the given reason,
+// and waits for its current users. It returns nil if no store is open.
 func (d *DB) detach(reason error) *store {
 	d.mu.Lock()
 	s := d.cur
@@ -193,7 +194,7 @@ func (d *DB) detach(reason error) *store {
 	return s
 }
 
-// Close waits for what is under way and closes the database.
+// Close waits for calls in progress and closes the database.
 func (d *DB) Close() error {
 	d.reopening.Lock()
 	defer d.reopening.Unlock()
@@ -208,14 +209,14 @@ func (d *DB) Close() error {
 	if s == nil {
 		return nil
 	}
-	if s.gate.failure() == nil {
-		// Tables are checked block by block, the end of a log is not: there,
-		// damage cannot be told from a write that a crash cut off.
-		_ = s.pdb.Flush() // if it fails, the log has everything
+	if s.fs.failure() == nil {
+		// Tables have a checksum for each block, the end of a log has none: damage
+		// there looks like a write that a crash interrupted.
+		_ = s.pdb.Flush() // if it fails, the log has all entries
 	}
 	err := s.pdb.Close()
-	if s.gate.failure() != nil {
-		return nil // reported when it happened; what closing adds is noise
+	if s.fs.failure() != nil {
+		return nil // reported when it happened; an error from closing adds nothing
 	}
 	if err != nil {
 		return fmt.Errorf("close log in %s: %w", d.dir, err)
@@ -223,7 +224,7 @@ func (d *DB) Close() error {
 	return nil
 }
 
-// unavailable makes an error that wraps ErrUnavailable and gives the reason.
+// unavailable returns an error that wraps ErrUnavailable and the reason.
 func unavailable(reason error) error {
 	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
 }

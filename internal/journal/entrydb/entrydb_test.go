@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// entry makes an entry that was stamped seq seconds after start.
+// entry returns an entry with a timestamp seq seconds after start.
 func entry(seq protocol.Seq, change ...func(*journal.Entry)) *journal.Entry {
 	e := &journal.Entry{Envelope: protocol.Envelope{
 		ID:      protocol.ID(fmt.Sprintf("id-%d", seq)),
@@ -68,7 +68,7 @@ func put(t *testing.T, d *DB, space string, entries ...*journal.Entry) {
 	}
 }
 
-// seqs runs a query and returns what it found.
+// seqs runs a query and returns the Seqs of its results.
 func seqs(t *testing.T, d *DB, space string, q journal.Query) []protocol.Seq {
 	t.Helper()
 	var found []protocol.Seq
@@ -99,7 +99,7 @@ func wantBounds(t *testing.T, d *DB, space string, oldest, newest protocol.Seq) 
 	}
 }
 
-func TestEveryWayIn(t *testing.T) {
+func TestDB_Indexes(t *testing.T) {
 	d := open(t, Options{})
 	put(t, d, "lab",
 		entry(1),
@@ -148,7 +148,7 @@ func TestEveryWayIn(t *testing.T) {
 	}
 }
 
-func TestMetaIsAtomicWithEntriesAndSurvives(t *testing.T) {
+func TestMeta_Atomic(t *testing.T) {
 	dir := t.TempDir()
 	d, err := Open(Options{Dir: dir})
 	if err != nil {
@@ -182,9 +182,9 @@ func TestMetaIsAtomicWithEntriesAndSurvives(t *testing.T) {
 	}
 }
 
-// A slow consumer must not keep the database from being closed, and an early
-// break must not leave anything open.
-func TestRangeHoldsNothingWhileItYields(t *testing.T) {
+// A slow consumer must not prevent closing the database, and an early break
+// must not leave resources open.
+func TestRange_SlowConsumer(t *testing.T) {
 	d, err := Open(Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestRangeHoldsNothingWhileItYields(t *testing.T) {
 	}
 }
 
-func TestRangeCrossesChunks(t *testing.T) {
+func TestRange_Chunks(t *testing.T) {
 	d := open(t, Options{})
 	const n = 3 * lastChunk
 	var all []*journal.Entry
@@ -236,7 +236,7 @@ func TestRangeCrossesChunks(t *testing.T) {
 	}
 }
 
-func TestRangeEndsWithTheContext(t *testing.T) {
+func TestRange_Canceled(t *testing.T) {
 	d := open(t, Options{})
 	put(t, d, "lab", entry(1), entry(2), entry(3))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -40,7 +40,7 @@ func (f *faults) MaybeError(op errorfs.Op) error {
 	return syscall.ENOSPC
 }
 
-// fail makes those operations fail; nil heals.
+// fail makes these operations fail; nil makes none fail.
 func (f *faults) fail(hit func(errorfs.Op) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +55,7 @@ func (f *faults) count() int {
 
 func writes(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite }
 
-// afterWrites lets n writing operations pass; then it fails one, or all.
+// afterWrites lets n writing operations succeed; then it fails one, or all.
 func afterWrites(n int64, once bool) func(errorfs.Op) bool {
 	var seen atomic.Int64
 	return func(op errorfs.Op) bool {
@@ -67,19 +67,19 @@ func afterWrites(n int64, once bool) func(errorfs.Op) bool {
 	}
 }
 
-// flush makes Pebble rotate its log and write a table, as it does by itself
-// with more data than a test wants to write.
+// flush makes Pebble rotate its log and write a table, which it does by itself
+// only with more data than a test should write.
 func flush(d *DB) {
 	s, err := d.acquire()
 	if err != nil {
 		return
 	}
 	defer d.release(s)
-	_ = s.pdb.Flush() // the gate knows what went wrong
+	_ = s.pdb.Flush() // the failStopFS records the error
 }
 
-// history is what commits reported: whether the batch with that number, two
-// entries in two spaces, was acknowledged.
+// history is the list of commit results: whether the batch with that number,
+// two entries in two spaces, was acknowledged.
 type history []bool
 
 func (h *history) commit(d *DB) error {
@@ -100,14 +100,14 @@ func (h *history) commit(d *DB) error {
 func (h *history) work(d *DB) {
 	for range 3 {
 		for range 3 {
-			_ = h.commit(d) // h remembers
+			_ = h.commit(d) // h records the result
 		}
 		flush(d)
 	}
 }
 
-// check looks for every batch: acknowledged ones must be there, of the others
-// either all or nothing.
+// check looks up every batch: acknowledged ones must exist, the others as a
+// whole or not at all.
 func (h history) check(t *testing.T, d *DB) {
 	t.Helper()
 	last := ""
@@ -138,11 +138,11 @@ func (h history) check(t *testing.T, d *DB) {
 	}
 }
 
-// TestEveryWriteMayFail lets each single write of a store's life fail, alone
-// and together with all that follow. Whatever it was: no panic, no exit, no
-// acknowledged batch lost, no half of one found, and the database works again
-// once the disk does.
-func TestEveryWriteMayFail(t *testing.T) {
+// TestCommit_FailingWrite makes each single write of a store's life fail, alone
+// and together with all later ones. In all cases: no panic, no exit, no
+// acknowledged batch lost, no batch in part, and the database works again when
+// the disk does.
+func TestCommit_FailingWrite(t *testing.T) {
 	for _, once := range []bool{true, false} {
 		t.Run(fmt.Sprintf("once=%v", once), func(t *testing.T) {
 			n := int64(0)
@@ -158,7 +158,7 @@ func TestEveryWriteMayFail(t *testing.T) {
 	}
 }
 
-// faultRun fails the nth write. It reports whether there was one.
+// faultRun fails the nth write. It reports whether that write happened.
 func faultRun(t *testing.T, n int64, once bool) bool {
 	var f faults
 	fs := errorfs.Wrap(vfs.NewMem(), &f)
@@ -196,7 +196,7 @@ func faultRun(t *testing.T, n int64, once bool) bool {
 	return struck
 }
 
-func TestFullDiskIsReadOnly(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	var f faults
 	d := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &f)})
 	put(t, d, "lab", entry(1), entry(2))
@@ -248,8 +248,8 @@ func TestFileSystemWithoutPreallocation(t *testing.T) {
 	}
 }
 
-// A compaction that finds no room is put off; the log goes on.
-func TestFailedCompactionIsNoFailure(t *testing.T) {
+// A compaction without disk space is postponed; the log continues to work.
+func TestCompaction_Fails(t *testing.T) {
 	var f faults
 	d := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &f)})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -265,8 +265,8 @@ func TestFailedCompactionIsNoFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What was written may have been compacted in the background before it is
-	// asked for: then there is nothing to fail, and more is written.
+	// The data may have been compacted in the background before the requested
+	// compaction: then nothing fails, and more is written.
 	for range 20 {
 		f.fail(nil)
 		write()
@@ -294,9 +294,9 @@ func TestFailedCompactionIsNoFailure(t *testing.T) {
 	wantSeqs(t, d, "lab", journal.Query{}, seqs...)
 }
 
-// A commit that waits for a memtable must not wait for ever when the flush
-// that would free it fails.
-func TestFailedFlushLetsWritersGo(t *testing.T) {
+// A commit that waits for a memtable must not wait forever when the flush that
+// would free the memtable fails.
+func TestFlush_Fails(t *testing.T) {
 	var f faults
 	stalled := make(chan struct{})
 	d := open(t, Options{
@@ -330,7 +330,7 @@ func TestFailedFlushLetsWritersGo(t *testing.T) {
 	}
 }
 
-// onWarning is a log handler that calls f with the first record.
+// onWarning returns a log handler that calls f with the first record.
 func onWarning(f func()) slog.Handler { return &firstRecord{Handler: slog.DiscardHandler, f: f} }
 
 type firstRecord struct {

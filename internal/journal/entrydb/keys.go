@@ -21,17 +21,17 @@ const (
 
 const seqBytes = 8
 
-// sizeKey is the one row of its table.
+// sizeKey is the key of the only row of its table.
 var sizeKey = []byte{tableSize}
 
-// spacePrefix starts the key of every row that table has of the space.
+// spacePrefix starts the key of every row of the space in the table.
 func spacePrefix(dst []byte, table byte, space string) []byte {
 	dst = append(dst, table)
 	dst = binary.AppendUvarint(dst, uint64(len(space)))
 	return append(dst, space...)
 }
 
-// contextPrefix starts the key of every row of what is within the context.
+// contextPrefix starts the key of every row within the context.
 func contextPrefix(dst []byte, space string, c protocol.ContextPath) []byte {
 	dst = spacePrefix(dst, tableContext, space)
 	dst = binary.AppendUvarint(dst, uint64(len(c)))
@@ -56,7 +56,7 @@ func appendSeq(dst []byte, seq protocol.Seq) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(seq))
 }
 
-// keySeq reads the Seq that a key ends with.
+// keySeq decodes the Seq at the end of a key.
 func keySeq(key []byte) (protocol.Seq, bool) {
 	if len(key) < seqBytes {
 		return 0, false
@@ -64,7 +64,7 @@ func keySeq(key []byte) (protocol.Seq, bool) {
 	return protocol.Seq(binary.BigEndian.Uint64(key[len(key)-seqBytes:])), true
 }
 
-// spaceOfKey reads the space of a key of any table that has spaces.
+// spaceOfKey decodes the space from a key of any table with spaces.
 func spaceOfKey(key []byte) (string, bool) {
 	if len(key) == 0 {
 		return "", false
@@ -77,8 +77,8 @@ func spaceOfKey(key []byte) (string, bool) {
 }
 
 // seqRange returns the bounds of the rows below prefix with a Seq greater than
-// after and smaller than before; 0 leaves that side open. ok is false when no
-// Seq is between the two.
+// after and smaller than before; 0 leaves that side open. ok is false if no Seq
+// is between the two.
 func seqRange(prefix []byte, after, before protocol.Seq) (lower, upper []byte, ok bool) {
 	first := after + 1
 	if after == math.MaxUint64 || before != 0 && first >= before {
@@ -93,8 +93,8 @@ func seqRange(prefix []byte, after, before protocol.Seq) (lower, upper []byte, o
 	return lower, append(appendSeq(upper, math.MaxUint64), 0), true
 }
 
-// ancestors calls f with c and with every path that c is below, from the
-// deepest to the topmost; not at all for the main conversation.
+// ancestors calls f with c and with every ancestor of c, from the deepest to
+// the topmost; not at all for the main conversation.
 func ancestors(c protocol.ContextPath, f func(protocol.ContextPath)) {
 	for ; c != ""; c = c.Parent() {
 		f(c)

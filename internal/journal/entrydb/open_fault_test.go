@@ -14,10 +14,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// hangs is how long an operation that never waits may take on a busy machine.
+// hangs bounds the duration of an operation that never waits, on a busy
+// machine.
 const hangs = time.Minute
 
-// returns fails the test with all stacks when f does not return.
+// returns fails the test with all stacks if f does not return.
 func returns(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -66,9 +67,9 @@ func killedStore(t *testing.T) (*vfs.MemFS, *history) {
 	return crashed, &h
 }
 
-// TestOpen_FailingDisk opens a store that has compactions to do on a disk that
-// refuses writes from the nth one on, or refuses only the nth. Open, Reopen and
-// Close return, and no acknowledged batch is lost.
+// TestOpen_FailingDisk opens a store with pending compactions on a disk that
+// rejects writes from the nth one on, or only the nth. Open, Reopen and Close
+// return, and no acknowledged batch is lost.
 func TestOpen_FailingDisk(t *testing.T) {
 	killed, h := killedStore(t)
 	for _, once := range []bool{true, false} {
@@ -123,8 +124,8 @@ func finish(t *testing.T, d *DB, h history) {
 	}
 }
 
-// TestReopen_FlickeringDisk reopens a store again and again on a disk whose
-// writes fail at random. Every call returns, and no acknowledged batch is lost.
+// TestReopen_FlickeringDisk reopens a store repeatedly on a disk whose writes
+// fail at random. Every call returns, and no acknowledged batch is lost.
 func TestReopen_FlickeringDisk(t *testing.T) {
 	killed, before := killedStore(t)
 	for seed := range uint64(30) {
@@ -144,7 +145,7 @@ func TestReopen_FlickeringDisk(t *testing.T) {
 				return writes(op) && random.IntN(40) == 0
 			})
 			for range 20 {
-				returns(t, "commit", func() { _ = h.commit(d) }) // h remembers
+				returns(t, "commit", func() { _ = h.commit(d) }) // h records the result
 				returns(t, "flush", func() { flush(d) })
 				returns(t, "Reopen on the flickering disk", func() { _ = d.Reopen() })
 			}

@@ -12,9 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 )
 
-// Sizes chosen for a gateway that shares its machine. Pebble counts memtables
-// against the cache, so under a flood half of it is left for blocks; with less
-// the filters, which every append asks, are read from disk again and again.
+// Sizes for a gateway that shares its machine. Pebble counts memtables against
+// the cache, so half of it remains for blocks under high load. With less, the
+// filters, which every append uses, are read from disk repeatedly.
 const (
 	memTableBytes = 16 << 20
 	memTableCount = 4
@@ -22,20 +22,20 @@ const (
 	levelZeroFile = 8 << 20
 	bloomBits     = 10
 
-	// maxOpenTables is less than the descriptors that a gateway keeps for its
-	// log, so that connections cannot make the log fail.
+	// maxOpenTables is less than the number of descriptors that a gateway reserves
+	// for its log, so that connections cannot make the log fail.
 	maxOpenTables = 192
 )
 
-func pebbleOptions(g *gate, s *compactionScheduler, log *slog.Logger) *pebble.Options {
+func pebbleOptions(g *failStopFS, s *compactionScheduler, log *slog.Logger) *pebble.Options {
 	o := &pebble.Options{
 		FS:                          g,
 		CacheSize:                   cacheBytes,
 		MemTableSize:                memTableBytes,
 		MemTableStopWritesThreshold: memTableCount,
-		// A commit that waits for compactions holds Pebble's commit lock, and
-		// after a failure no compaction ever comes to its aid. Memtables alone
-		// slow writers down; they can always be flushed, to memory if need be.
+		// A commit that waits for compactions holds Pebble's commit lock, and after a
+		// failure no compaction ever runs. Only memtables slow writers down; they can
+		// always be flushed, if necessary to memory.
 		L0StopWritesThreshold: math.MaxInt32,
 		FormatMajorVersion:    pebble.FormatNewest,
 		MaxOpenFiles:          maxOpenTables,
@@ -44,7 +44,7 @@ func pebbleOptions(g *gate, s *compactionScheduler, log *slog.Logger) *pebble.Op
 	}
 	o.TargetFileSizes[0] = levelZeroFile
 	for i := range o.Levels {
-		// Ids are mostly looked up to learn that they are new.
+		// Most looked up ids are new.
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
 	}
 	o.EventListener = &pebble.EventListener{
@@ -62,8 +62,8 @@ func pebbleOptions(g *gate, s *compactionScheduler, log *slog.Logger) *pebble.Op
 	return o
 }
 
-// onceInARow passes an error on unless it reads like the one before it: Pebble
-// tries again at once, and says so every time.
+// onceInARow passes an error on unless its text equals the previous one: Pebble
+// retries at once and reports the error every time.
 func onceInARow(f func(error)) func(error) {
 	var mu sync.Mutex
 	var last string
@@ -78,10 +78,11 @@ func onceInARow(f func(error)) func(error) {
 	}
 }
 
-// pebbleLogger turns Pebble's "log this and exit" into a failure of the store.
+// pebbleLogger turns Pebble's fatal log messages, which would exit the process,
+// into a failure of the store.
 type pebbleLogger struct {
-	gate *gate
-	log  *slog.Logger
+	fs  *failStopFS
+	log *slog.Logger
 }
 
 func (l pebbleLogger) Infof(string, ...any) {}
@@ -91,11 +92,11 @@ func (l pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (l pebbleLogger) Fatalf(format string, args ...any) {
-	l.gate.freeze(fmt.Errorf(format, args...))
+	l.fs.fail(fmt.Errorf(format, args...))
 }
 
-// sumMerger adds up signed varints: the size row changes with every batch,
-// and no batch has to read it first.
+// sumMerger adds up signed varints, so that every batch can change the size row
+// without reading it first.
 var sumMerger = pebble.Merger{
 	Name: "meup.sum",
 	Merge: func(_, value []byte) (pebble.ValueMerger, error) {

@@ -11,13 +11,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TrimPlan returns up to which Seq each space has to be trimmed for the log to
-// keep to ret; spaces with nothing to drop are not in it. Age drops what was
-// stamped before now less that age. Bytes drops the oldest entries of the
-// whole log, whichever space they are in, until [DB.Size] is within the limit
-// or nothing but state entries is left.
+// TrimPlan returns the Seq up to which each space has to be trimmed to conform
+// to ret; spaces without anything to drop are omitted. Age drops entries with a
+// timestamp before now minus the age. Bytes drops the oldest entries of the
+// whole log, regardless of the space, until [DB.Size] is within the limit or
+// only state entries are left.
 //
-// It reads what is to be dropped and a little more. Err: ErrUnavailable.
+// It reads only the entries to drop and a few more. Err: ErrUnavailable.
 func (d *DB) TrimPlan(ret journal.Retention, now time.Time) (map[string]protocol.Seq, error) {
 	if ret == (journal.Retention{}) {
 		return nil, nil
@@ -44,10 +44,10 @@ type plan struct {
 	db     *DB
 	before map[string]protocol.Seq
 	freed  int64
-	left   cursorHeap // one for each space that has entries left to drop
+	left   cursorHeap // one cursor for each space with entries left to drop
 }
 
-// byAge drops what is too old in a space and puts its cursor behind it.
+// byAge drops the expired entries of a space and moves its cursor past them.
 func (p *plan) byAge(c *cursor, age time.Duration, now time.Time) error {
 	for {
 		st, err := p.db.peek(c)
@@ -62,7 +62,7 @@ func (p *plan) byAge(c *cursor, age time.Duration, now time.Time) error {
 	}
 }
 
-// byBytes drops the oldest entry of all, again and again.
+// byBytes drops the oldest entry of all spaces repeatedly.
 func (p *plan) byBytes(limit int64) error {
 	size, err := p.db.Size()
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *plan) byBytes(limit int64) error {
 	return nil
 }
 
-// drop puts the entry at the cursor into the plan.
+// drop adds the entry at the cursor to the plan.
 func (p *plan) drop(c *cursor) {
 	st := c.ahead[0]
 	c.ahead = c.ahead[1:]
@@ -93,18 +93,19 @@ func (p *plan) drop(c *cursor) {
 	p.before[c.space] = st.seq + 1
 }
 
-// stamp is what a plan knows of an entry.
+// stamp is the part of an entry that a plan needs.
 type stamp struct {
 	seq   protocol.Seq
 	ts    time.Time
 	bytes int64
 }
 
-// cursor walks the entries of a space that can be dropped, oldest first.
+// cursor iterates over the entries of a space that can be dropped, oldest
+// first.
 type cursor struct {
 	space string
-	after protocol.Seq // read up to here
-	ahead []stamp      // read and not dropped
+	after protocol.Seq // the last Seq that was read
+	ahead []stamp      // read and not dropped yet
 	chunk int
 	end   bool
 }
@@ -147,7 +148,7 @@ func (d *DB) advance(c *cursor) error {
 	}
 	c.ahead = c.ahead[:0]
 	c.end = true
-	var b Batch // for its buffer
+	var b Batch // only for its buffer
 	for ok := it.First(); ok; ok = it.Next() {
 		if err := c.add(it, &b); err != nil {
 			_ = it.Close()
@@ -161,7 +162,7 @@ func (d *DB) advance(c *cursor) error {
 	return closeErr(it)
 }
 
-// add notes the entry at the iterator, unless it is one that is always kept.
+// add records the entry at the iterator, unless it is always kept.
 func (c *cursor) add(it *pebble.Iterator, b *Batch) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
@@ -179,13 +180,13 @@ func (c *cursor) add(it *pebble.Iterator, b *Batch) error {
 	return nil
 }
 
-// cursorHeap orders cursors by the age of the entry they stand at.
+// cursorHeap orders cursors by the age of their current entries.
 type cursorHeap []*cursor
 
 func (h cursorHeap) Len() int           { return len(h) }
 func (h cursorHeap) Less(i, j int) bool { return h[i].ahead[0].ts.Before(h[j].ahead[0].ts) }
 func (h cursorHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *cursorHeap) Push(x any)        { *h = append(*h, x.(*cursor)) } //nolint:forcetypeassert // the heap holds nothing else
+func (h *cursorHeap) Push(x any)        { *h = append(*h, x.(*cursor)) } //nolint:forcetypeassert // the heap has only cursors
 func (h *cursorHeap) Pop() any {
 	old := *h
 	c := old[len(old)-1]

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// get reads one row and hands its value to f, which must not keep it. It
-// reports whether there is such a row.
+// get reads one row and passes its value to f, which must not keep it. It
+// reports whether the row exists.
 func get(r pebble.Reader, key []byte, f func(value []byte) error) (bool, error) {
 	value, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -27,8 +27,8 @@ func get(r pebble.Reader, key []byte, f func(value []byte) error) (bool, error) 
 	return true, first(err, closeErr(closer))
 }
 
-// first returns the first error: what closing says after a failed read is
-// about the same failure.
+// first returns the first error: an error from closing after a failed read has
+// the same cause.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -45,7 +45,7 @@ func closeErr(c io.Closer) error {
 	return nil
 }
 
-// Meta returns a value that SetMeta wrote; nil if there is none. Err:
+// Meta returns a value that SetMeta wrote; nil if it does not exist. Err:
 // ErrUnavailable.
 func (d *DB) Meta(key string) ([]byte, error) {
 	s, err := d.acquire()
@@ -63,7 +63,7 @@ func (d *DB) Meta(key string) ([]byte, error) {
 
 // ScanMeta calls f with the values whose keys are at least lower and less than
 // upper, in order of the keys or backwards, until f returns false. value is
-// valid during the call only. Err: ErrUnavailable.
+// valid only during the call. Err: ErrUnavailable.
 func (d *DB) ScanMeta(lower, upper string, backwards bool, f func(key string, value []byte) bool) error {
 	s, err := d.acquire()
 	if err != nil {
@@ -120,15 +120,15 @@ func (d *DB) Lookup(space string, id protocol.ID) (*journal.Entry, error) {
 }
 
 // LookupRef returns the Seq and the sender of the entry with this id, and
-// whether there is one. It is made for ids that are mostly new: then it costs
-// one look at the index. Err: ErrUnavailable.
+// whether it exists. It is optimized for ids that are mostly new: then it costs
+// one read of the index. Err: ErrUnavailable.
 func (d *DB) LookupRef(space string, id protocol.ID) (protocol.Seq, protocol.ParticipantID, bool, error) {
 	var buf [2 + 2*protocol.MaxIDBytes]byte
 	return d.ref(space, idKey(buf[:0], space, id))
 }
 
 // SettledBy returns the Seq and the sender of the entry that settles a
-// proposal, and whether there is one. Err: ErrUnavailable.
+// proposal, and whether it exists. Err: ErrUnavailable.
 func (d *DB) SettledBy(space string, proposal protocol.ID) (protocol.Seq, protocol.ParticipantID, bool, error) {
 	var buf [2 + 2*protocol.MaxIDBytes]byte
 	return d.ref(space, settledKey(buf[:0], space, proposal))
@@ -147,7 +147,8 @@ func (d *DB) ref(space string, key []byte) (protocol.Seq, protocol.ParticipantID
 	return e.Envelope.Seq, e.Envelope.From, true, nil
 }
 
-// entryByRef returns the entry whose Seq a row holds; nil if there is none.
+// entryByRef returns the entry with the Seq in a row; nil if the row does not
+// exist.
 func (s *store) entryByRef(space string, key []byte) (*journal.Entry, error) {
 	var buf [2 + protocol.MaxIDBytes + seqBytes]byte
 	var seq uint64
@@ -164,7 +165,7 @@ func (s *store) entryByRef(space string, key []byte) (*journal.Entry, error) {
 	return s.entry(entryKey(buf[:0], space, protocol.Seq(seq)))
 }
 
-// entry returns the entry of a row; nil if there is none.
+// entry returns the entry of a row; nil if it does not exist.
 func (s *store) entry(key []byte) (e *journal.Entry, err error) {
 	_, err = get(s.pdb, key, func(v []byte) (err error) {
 		if e, err = journal.DecodeEntry(v); err != nil {
@@ -176,9 +177,9 @@ func (s *store) entry(key []byte) (e *journal.Entry, err error) {
 }
 
 // Bounds returns the Seq of the oldest and the newest entry of the space; both
-// 0 if it never had one. After a Trim oldest counts from the newest entry that
-// was dropped: it is the first entry above that or, if there is none, 1 above
-// it; and newest is never below what was dropped. Err: ErrUnavailable.
+// 0 if it never had one. After a Trim, oldest is the first entry above the
+// newest dropped one, or 1 above the newest dropped one if there are no others;
+// newest is never below the newest dropped one. Err: ErrUnavailable.
 func (d *DB) Bounds(space string) (oldest, newest protocol.Seq, err error) {
 	s, err := d.acquire()
 	if err != nil {
@@ -186,7 +187,7 @@ func (d *DB) Bounds(space string) (oldest, newest protocol.Seq, err error) {
 	}
 	defer d.release(s)
 	// A Trim between two reads could make a log look as if it had never had an
-	// entry, and its numbers would be given out again.
+	// entry, and its numbers would be assigned again.
 	snap := s.pdb.NewSnapshot()
 	defer func() { err = first(err, closeErr(snap)) }()
 	floor, err := floor(snap, space)
@@ -198,10 +199,10 @@ func (d *DB) Bounds(space string) (oldest, newest protocol.Seq, err error) {
 		after = floor - 1
 	}
 	prefix := spacePrefix(nil, tableEntry, space)
-	if oldest, err = edge(snap, prefix, after, (*pebble.Iterator).First); err != nil {
+	if oldest, err = boundarySeq(snap, prefix, after, (*pebble.Iterator).First); err != nil {
 		return 0, 0, err
 	}
-	if newest, err = edge(snap, prefix, after, (*pebble.Iterator).Last); err != nil {
+	if newest, err = boundarySeq(snap, prefix, after, (*pebble.Iterator).Last); err != nil {
 		return 0, 0, err
 	}
 	return max(oldest, floor), max(newest, after), nil
@@ -215,12 +216,12 @@ func (d *DB) LastState(space string) (protocol.Seq, error) {
 		return 0, err
 	}
 	defer d.release(s)
-	return edge(s.pdb, spacePrefix(nil, tableState, space), 0, (*pebble.Iterator).Last)
+	return boundarySeq(s.pdb, spacePrefix(nil, tableState, space), 0, (*pebble.Iterator).Last)
 }
 
-// edge returns the Seq of the first or last row below prefix that is greater
-// than after; 0 if there is none.
-func edge(r pebble.Reader, prefix []byte, after protocol.Seq, to func(*pebble.Iterator) bool) (protocol.Seq, error) {
+// boundarySeq returns the Seq of the first or last row below prefix that is
+// greater than after; 0 if no row is.
+func boundarySeq(r pebble.Reader, prefix []byte, after protocol.Seq, to func(*pebble.Iterator) bool) (protocol.Seq, error) {
 	lower, upper, ok := seqRange(prefix, after, 0)
 	if !ok {
 		return 0, nil
@@ -236,8 +237,8 @@ func edge(r pebble.Reader, prefix []byte, after protocol.Seq, to func(*pebble.It
 	return seq, closeErr(it)
 }
 
-// floor returns 1 above the newest entry that a Trim has dropped; 0 if none
-// has dropped any.
+// floor returns 1 above the newest entry that a Trim has dropped; 0 if no entry
+// was dropped.
 func floor(r pebble.Reader, space string) (seq protocol.Seq, err error) {
 	_, err = get(r, spacePrefix(nil, tableTrimmed, space), func(v []byte) (err error) {
 		var ok bool

@@ -4,25 +4,26 @@ import (
 	"fmt"
 )
 
-// Err returns nil while the database takes writes, and otherwise why not.
+// Err returns nil while the database accepts writes, and otherwise the reason
+// why it does not.
 func (d *DB) Err() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cur == nil {
 		return d.err
 	}
-	return d.cur.gate.failure()
+	return d.cur.fs.failure()
 }
 
-// Failed returns a channel that is closed once the database takes no more
-// writes. After a successful Reopen there is a new one.
+// Failed returns a channel that is closed once the database accepts no more
+// writes. After a successful Reopen it returns a new channel.
 func (d *DB) Failed() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.cur == nil {
 		return closedChannel
 	}
-	return d.cur.gate.frozen
+	return d.cur.fs.failed
 }
 
 var closedChannel = func() chan struct{} {
@@ -31,14 +32,13 @@ var closedChannel = func() chan struct{} {
 	return c
 }()
 
-// Reopen opens a database again that has failed. It first tries whether the
-// disk takes data; while it does not, the database stays as it is, readable.
-// An error means that nothing has become better, and the caller tries again
-// later. Reopen of a healthy database does nothing.
+// Reopen opens a failed database again. It first tests whether the disk accepts
+// data; if not, the database stays as it is, readable. After an error the
+// caller retries later. Reopen of a healthy database does nothing.
 //
-// After it, what is in the database is durable. A batch whose commit had
-// returned an error is in it as a whole or not at all; which of the two is
-// found by looking for its first row.
+// After Reopen, everything in the database is durable. A batch whose commit
+// returned an error is in it as a whole or not at all; its first row shows
+// which.
 func (d *DB) Reopen() error {
 	d.reopening.Lock()
 	defer d.reopening.Unlock()
@@ -56,7 +56,7 @@ func (d *DB) Reopen() error {
 		return fmt.Errorf("try to write in %s: %w", d.dir, err)
 	}
 	if old := d.detach(reason); old != nil {
-		_ = old.pdb.Close() // its writes are in memory since it failed
+		_ = old.pdb.Close() // its writes since the failure are in memory
 	}
 	s, err := d.openStore()
 	d.mu.Lock()
@@ -65,7 +65,8 @@ func (d *DB) Reopen() error {
 	return err
 }
 
-// probeBytes is what a store needs at least to open and to go on for a while.
+// probeBytes is the minimum space that a store needs to open and to run for a
+// while.
 const probeBytes = 1 << 20
 
 // probe writes and removes a file.

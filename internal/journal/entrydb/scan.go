@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// A scan reads this much at a time, the first time less, since many a caller
-// wants only a few entries.
+// Numbers of entries that a scan reads at a time; fewer the first time, since
+// many callers need only a few entries.
 const (
 	firstChunk = 32
 	lastChunk  = 512
@@ -21,11 +21,11 @@ const (
 )
 
 // Range yields the entries that the query selects, in order of Seq or
-// backwards, and at most one error, at the end. Err: ErrUnavailable, or that
-// of ctx.
+// backwards, and at most one error, at the end. Err: ErrUnavailable, or the
+// error of ctx.
 //
-// It reads a chunk, lets go of the database and then yields: a slow consumer
-// holds nothing but the chunk.
+// It reads a chunk, releases the database and then yields: a slow consumer
+// holds only the chunk.
 func (d *DB) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
 		sc := newScan(space, q)
@@ -50,17 +50,17 @@ func (d *DB) Range(ctx context.Context, space string, q journal.Query) iter.Seq2
 	}
 }
 
-// scan is where a Range has got to.
+// scan is the position of a Range.
 type scan struct {
-	query  journal.Query // After, Before and Limit move on with every chunk
+	query  journal.Query // After, Before and Limit advance with every chunk
 	entry  []byte        // prefix of the entries
-	index  []byte        // prefix of the rows to walk; entry if there is no index
-	filter bool          // the index knows nothing of the query's context
+	index  []byte        // prefix of the rows to iterate over; equals entry if no index is used
+	filter bool          // the index does not cover the query's context
 	done   bool
 }
 
-// newScan picks the narrowest index. State entries are few, so their index is
-// taken before that of a context.
+// newScan picks the narrowest index. State entries are few, so their index has
+// priority over the index of a context.
 func newScan(space string, q journal.Query) *scan {
 	sc := &scan{query: q, entry: spacePrefix(nil, tableEntry, space)}
 	switch {
@@ -75,7 +75,7 @@ func newScan(space string, q journal.Query) *scan {
 	return sc
 }
 
-// readChunk reads up to n entries and moves the scan behind them.
+// readChunk reads up to n entries and moves the scan past them.
 func (d *DB) readChunk(ctx context.Context, sc *scan, n int) ([]*journal.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -105,11 +105,11 @@ func (d *DB) readChunk(ctx context.Context, sc *scan, n int) ([]*journal.Entry, 
 	return entries, first(err, r.close())
 }
 
-// reader walks the rows of a chunk.
+// reader iterates over the rows of a chunk.
 type reader struct {
 	rows    *pebble.Iterator
 	entries *pebble.Iterator // nil if rows are the entries
-	prefix  []byte           // of the entries, with room for a Seq behind it
+	prefix  []byte           // prefix of the entries, with capacity for a Seq
 }
 
 func (s *store) newReader(lower, upper []byte, sc *scan) (*reader, error) {
@@ -137,7 +137,7 @@ func (r *reader) close() error {
 	return err
 }
 
-// read collects up to n entries. sc.done is set when the rows are exhausted.
+// read collects up to n entries. It sets sc.done when no rows are left.
 func (r *reader) read(sc *scan, n int) ([]*journal.Entry, error) {
 	first, next := r.rows.First, r.rows.Next
 	if sc.query.Backwards {
@@ -167,18 +167,18 @@ func (r *reader) read(sc *scan, n int) ([]*journal.Entry, error) {
 		}
 	}
 	sc.done = true
-	return list, nil // an iterator's error comes out when it is closed
+	return list, nil // closing the iterator returns its error
 }
 
-// value returns the encoded entry that the current row stands for; nil if it
-// has gone since the row was read.
+// value returns the encoded entry of the current row; nil if it was removed
+// after the row was read.
 func (r *reader) value(seq protocol.Seq) ([]byte, error) {
 	it := r.rows
 	if r.entries != nil {
 		it = r.entries
 		key := appendSeq(r.prefix, seq)
 		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
-			return nil, nil // an iterator's error comes out when it is closed
+			return nil, nil // closing the iterator returns its error
 		}
 	}
 	value, err := it.ValueAndErr()
@@ -188,7 +188,7 @@ func (r *reader) value(seq protocol.Seq) ([]byte, error) {
 	return value, nil
 }
 
-// passed notes that the scan is through with everything up to seq.
+// passed records that the scan has processed everything up to seq.
 func (sc *scan) passed(seq protocol.Seq) {
 	if sc.query.Backwards {
 		sc.query.Before = seq

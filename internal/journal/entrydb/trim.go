@@ -9,22 +9,22 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// trimChunk bounds how many entries one batch of a Trim drops, and with that
-// its memory.
+// trimChunk bounds the number of entries that one batch of a Trim drops, and
+// thus its memory.
 const trimChunk = 10_000
 
-// Trim drops the entries of the space that are below before, state entries
-// excepted, and returns how many. What is left knows afterwards what it lost:
-// see Bounds. It must not run twice at the same time for one space. Err:
-// ErrUnavailable; what was dropped until then stays dropped.
+// Trim drops the entries of the space below before, except state entries, and
+// returns their number. The space remembers up to where entries were dropped:
+// see Bounds. It must not run concurrently for one space. Err: ErrUnavailable;
+// entries dropped before the error stay dropped.
 func (d *DB) Trim(space string, before protocol.Seq) (n int, err error) {
 	return d.TrimWith(space, before, TrimHooks{})
 }
 
 // TrimHooks are called by TrimWith.
 type TrimHooks struct {
-	// Dropped is called with the encoding of each entry that is dropped, which
-	// is valid during the call only.
+	// Dropped is called with the encoding of each dropped entry, which is valid
+	// only during the call.
 	Dropped func(encoded []byte)
 	// Commit is called with each batch that drops entries, after Dropped was
 	// called for them, and may add meta values.
@@ -45,7 +45,7 @@ func (d *DB) TrimWith(space string, before protocol.Seq, hooks TrimHooks) (n int
 	}
 }
 
-// trimSome drops a chunk; more reports whether there may be others.
+// trimSome drops a chunk; more reports whether entries may be left.
 func (d *DB) trimSome(space string, before protocol.Seq, hooks TrimHooks) (n int, more bool, err error) {
 	s, err := d.acquire()
 	if err != nil {
@@ -61,25 +61,25 @@ func (d *DB) trimSome(space string, before protocol.Seq, hooks TrimHooks) (n int
 	if hooks.Commit != nil {
 		hooks.Commit(t.batch)
 	}
-	// Unsynced: entries that come back after a crash are dropped again.
+	// Without sync: entries that reappear after a crash are dropped again.
 	return t.n, more, t.batch.Commit(false)
 }
 
-// trimmer collects what a chunk drops. Entries and the rows of contexts go by
-// whole ranges, which costs the store one record each; ids, which are in no
-// order, go one by one.
+// trimmer collects the deletions of a chunk. Entries and the rows of contexts
+// are deleted by ranges, which cost the store one record each; ids have no
+// order and are deleted one by one.
 type trimmer struct {
 	space   string
 	batch   *Batch
 	dropped func(encoded []byte)
 	n       int
 
-	first, last protocol.Seq // of what is dropped
+	first, last protocol.Seq // dropped entries
 	kept        []*journal.Entry
 	contexts    map[protocol.ContextPath]struct{}
 }
 
-// collect reads the entries from where the last Trim stopped.
+// collect reads the entries from the end of the last Trim.
 func (t *trimmer) collect(s *store, before protocol.Seq) (more bool, err error) {
 	floor, err := floor(s.pdb, t.space)
 	if err != nil || before <= floor {
@@ -104,7 +104,7 @@ func (t *trimmer) collect(s *store, before protocol.Seq) (more bool, err error) 
 	return more, closeErr(it)
 }
 
-// add drops the entry at the iterator, or notes that it is kept.
+// add drops the entry at the iterator, or records that it is kept.
 func (t *trimmer) add(it *pebble.Iterator) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
@@ -133,8 +133,8 @@ func (t *trimmer) add(it *pebble.Iterator) error {
 	return nil
 }
 
-// dropRanges removes the rows of everything from first to last and writes
-// those of the kept entries among them again, behind the removal.
+// dropRanges removes the rows of everything from first to last, and then writes
+// the rows of the kept entries among them again.
 func (t *trimmer) dropRanges() {
 	t.dropRange(spacePrefix(nil, tableEntry, t.space))
 	for c := range t.contexts {
@@ -147,7 +147,7 @@ func (t *trimmer) dropRanges() {
 		}
 		size := b.bytes
 		_ = b.Put(t.space, e) // it has a Seq
-		b.bytes = size        // its rows were there before
+		b.bytes = size        // its rows existed before
 	}
 	_ = b.pb.Set(spacePrefix(nil, tableTrimmed, t.space), appendSeq(nil, t.last+1), nil)
 }
@@ -158,8 +158,8 @@ func (t *trimmer) dropRange(prefix []byte) {
 	_ = t.batch.pb.DeleteRange(lower, append(upper, 0), nil) // memory only
 }
 
-// Size returns how many bytes the rows of all entries take, before
-// compression: what a Retention by bytes counts. Err: ErrUnavailable.
+// Size returns the size in bytes of the rows of all entries, before
+// compression; a Retention by bytes limits it. Err: ErrUnavailable.
 func (d *DB) Size() (int64, error) {
 	s, err := d.acquire()
 	if err != nil {

@@ -33,7 +33,7 @@ func size(t *testing.T, d *DB) int64 {
 	return n
 }
 
-func TestTrimKeepsStateEntries(t *testing.T) {
+func TestTrim_StateEntries(t *testing.T) {
 	d := open(t, Options{})
 	put(t, d, "lab",
 		entry(1, within("a")), entry(2, state, within("a")), entry(3, within("a/b")),
@@ -60,7 +60,7 @@ func TestTrimKeepsStateEntries(t *testing.T) {
 	}
 }
 
-func TestTrimOfEverythingRemembersTheHead(t *testing.T) {
+func TestTrim_Everything(t *testing.T) {
 	dir := t.TempDir()
 	d, err := Open(Options{Dir: dir})
 	if err != nil {
@@ -79,7 +79,7 @@ func TestTrimOfEverythingRemembersTheHead(t *testing.T) {
 	wantBounds(t, d, "lab", 4, 4)
 }
 
-func TestTrimInChunks(t *testing.T) {
+func TestTrim_Chunks(t *testing.T) {
 	d := open(t, Options{})
 	const n = 2*trimChunk + 5
 	b := d.NewBatch()
@@ -97,7 +97,7 @@ func TestTrimInChunks(t *testing.T) {
 	wantSeqs(t, d, "lab", journal.Query{}, n)
 }
 
-// The size must come back to what it was, or retention would drift.
+// The size must return to its previous value, or retention would drift.
 func TestSize_PutAndTrim(t *testing.T) {
 	d := open(t, Options{})
 	put(t, d, "lab", entry(1, state, within("x/y")))
@@ -144,17 +144,17 @@ func TestTrimPlan(t *testing.T) {
 		map[string]protocol.Seq{"a": 41, "b": 51})
 	wantPlan(t, d, journal.Retention{Bytes: 1}, now,
 		map[string]protocol.Seq{"a": 41, "b": 51})
-	// One byte too much costs the oldest entry, whichever space it is in.
+	// One excess byte costs the oldest entry, regardless of its space.
 	wantPlan(t, d, journal.Retention{Bytes: all - 1}, now, map[string]protocol.Seq{"a": 2})
 
 	trim(t, d, "a", 2)
 	wantPlan(t, d, journal.Retention{Bytes: size(t, d) - 1}, now, map[string]protocol.Seq{"b": 11})
-	// What age drops counts towards the bytes.
+	// Entries dropped by age count towards the bytes.
 	wantPlan(t, d, journal.Retention{Age: 35 * time.Second, Bytes: size(t, d) - 1}, now,
 		map[string]protocol.Seq{"b": 21})
 }
 
-// The hooks get every entry that is dropped, and no other, and each batch.
+// The hooks receive every dropped entry, no others, and each batch.
 func TestTrimWith_Hooks(t *testing.T) {
 	d := open(t, Options{})
 	var want []string

@@ -1,0 +1,215 @@
+package entrydb
+
+import (
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Pebble's categories for written files; it can repeat these two.
+const (
+	categoryFlush      = "pebble-memtable-flush"
+	categoryCompaction = "pebble-compaction"
+)
+
+// failStopFS is the file system of one open store. Until it fails it forwards
+// all calls. The first error that Pebble cannot handle makes it fail: the disk
+// stays as it was at that moment, as after a power failure, and later writes go
+// to memory and are discarded with the failStopFS.
+//
+// Which errors Pebble receives depends on how it handles them:
+//
+//   - log, manifest, options, directories: none. Pebble would panic or exit, in
+//     part with locks held that a later Close needs. Commits check the
+//     failStopFS instead.
+//   - a flush: the error. Pebble repeats the flush, now to memory, which wakes
+//     commits that wait for a memtable.
+//   - a compaction: the error, and the failStopFS does not fail. The compaction
+//     is only postponed; the log is complete without it. See
+//     [compactionScheduler].
+type failStopFS struct {
+	vfs.FS
+	dir string
+
+	failed chan struct{} // closed by fail
+
+	// compactAfter is the monotonic time, in nanoseconds since process start, from
+	// which on compactions may run.
+	compactAfter atomic.Int64
+
+	mu      sync.Mutex
+	err     error
+	overlay *vfs.MemFS
+	reading string // the last file opened for reading
+}
+
+func newFailStopFS(fs vfs.FS, dir string) *failStopFS {
+	g := &failStopFS{FS: fs, dir: dir, failed: make(chan struct{})}
+	g.compactAfter.Store(math.MaxInt64)
+	return g
+}
+
+// epoch is the start of the monotonic time in compactAfter.
+var epoch = time.Now()
+
+// allowCompaction allows compactions to start after a pause.
+func (g *failStopFS) allowCompaction(pause time.Duration) {
+	g.compactAfter.Store(int64(time.Since(epoch) + pause))
+}
+
+func (g *failStopFS) allowsCompaction() bool {
+	return int64(time.Since(epoch)) >= g.compactAfter.Load() && g.failure() == nil
+}
+
+// fail stops all writes for the given reason; only the first reason is kept.
+func (g *failStopFS) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return
+	}
+	g.err = err
+	g.overlay = vfs.NewMem()
+	_ = g.overlay.MkdirAll(g.dir, 0o755) // an operation in memory does not fail
+	close(g.failed)
+}
+
+// failure returns the reason of the failure; nil if the file system has not
+// failed.
+func (g *failStopFS) failure() error {
+	select {
+	case <-g.failed:
+	default:
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+// lastRead returns the last file that was opened for reading.
+func (g *failStopFS) lastRead() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reading
+}
+
+// onError handles an error of a file of this category. It returns the error for
+// Pebble, or nil if Pebble must not receive it.
+func (g *failStopFS) onError(category vfs.DiskWriteCategory, err error) error {
+	switch category {
+	case categoryCompaction:
+		g.allowCompaction(compactionPause)
+		return err
+	case categoryFlush:
+		g.fail(err)
+		return err
+	}
+	g.fail(err)
+	return nil
+}
+
+// Create creates a file.
+func (g *failStopFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if g.failure() == nil {
+		f, err := g.FS.Create(name, category)
+		if err == nil {
+			return &failStopFile{f, g, category}, nil
+		}
+		if err := g.onError(category, err); err != nil {
+			return nil, err
+		}
+	}
+	return g.createInMemory(name, category)
+}
+
+// createInMemory creates a file in memory, except for a compaction, which may
+// rewrite the whole store.
+func (g *failStopFS) createInMemory(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if category == categoryCompaction {
+		return nil, g.failure()
+	}
+	return g.overlay.Create(name, category)
+}
+
+// ReuseForWrite reuses an old log for a new one.
+func (g *failStopFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if g.failure() == nil {
+		f, err := g.FS.ReuseForWrite(oldname, newname, category)
+		if err == nil {
+			return &failStopFile{f, g, category}, nil
+		}
+		if err := g.onError(category, err); err != nil {
+			return nil, err
+		}
+	}
+	return g.createInMemory(newname, category)
+}
+
+// Rename renames a file.
+func (g *failStopFS) Rename(oldname, newname string) error {
+	if g.failure() == nil {
+		err := g.FS.Rename(oldname, newname)
+		if err == nil {
+			return nil
+		}
+		g.fail(err)
+	}
+	_ = g.overlay.Rename(oldname, newname) // the file on disk keeps its name
+	return nil
+}
+
+// Remove removes a file; after a failure, only from memory. Pebble receives its
+// errors: it leaves the file for the next opening.
+func (g *failStopFS) Remove(name string) error {
+	if g.failure() == nil {
+		return g.FS.Remove(name)
+	}
+	_ = g.overlay.Remove(name)
+	return nil
+}
+
+// RemoveAll is not used by an open store.
+func (g *failStopFS) RemoveAll(string) error { return os.ErrPermission }
+
+// Link is not used by a store without ingested files.
+func (g *failStopFS) Link(string, string) error { return os.ErrPermission }
+
+// Open opens a file for reading.
+func (g *failStopFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	g.mu.Lock()
+	g.reading = name
+	g.mu.Unlock()
+	if g.failure() != nil {
+		if f, err := g.overlay.Open(name, opts...); err == nil {
+			return f, nil
+		}
+	}
+	return g.FS.Open(name, opts...)
+}
+
+// OpenDir opens a directory, to sync it.
+func (g *failStopFS) OpenDir(name string) (vfs.File, error) {
+	f, err := g.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return &failStopFile{f, g, vfs.WriteCategoryUnspecified}, nil
+}
+
+// Stat describes a file.
+func (g *failStopFS) Stat(name string) (vfs.FileInfo, error) {
+	if g.failure() != nil {
+		if info, err := g.overlay.Stat(name); err == nil {
+			return info, nil
+		}
+	}
+	return g.FS.Stat(name)
+}
+
+// Unwrap returns the underlying file system.
+func (g *failStopFS) Unwrap() vfs.FS { return g.FS }
