@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// thought400 is a reasoning.thought of 400 bytes, as an agent sends it.
+// thought400 is a typical reasoning.thought of 400 bytes.
 var thought400 = func() []byte {
 	s := `{"protocol":"meup/v0.1","id":"018f9e5a-7b1c-7d4e-9a3b-5c6d7e8f9a0b","kind":"reasoning.thought",` +
 		`"correlationId":"018f9e5a-7b1c-7d4e-9a3b-000000000001","context":"018f9e5a-7b1c-7d4e-9a3b-000000000000",` +

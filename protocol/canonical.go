@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// AppendCanonical appends the value in a form that is the same for equal JSON
-// values and different for others: members sorted by key, texts without needless
-// escapes, numbers by their value. It is for comparing and hashing, and is not
-// itself JSON. An absent value appends nothing.
+// AppendCanonical appends the value in a form that is equal for equal JSON
+// values and different for all others: members sorted by key, strings without
+// optional escapes, numbers by value. The form is for comparing and hashing; it
+// is not JSON. An absent value appends nothing.
 func (v Value) AppendCanonical(dst []byte) []byte {
 	switch v.Type() {
 	case TypeObject:
@@ -48,7 +48,7 @@ func (v Value) appendMembers(dst []byte) []byte {
 }
 
 // appendNumber appends digits and exponent. A number whose exponent is too
-// large to be computed with equals only one of the same spelling.
+// large for exact arithmetic equals only a number with the same spelling.
 func appendNumber(dst, raw []byte) []byte {
 	d := ParseDecimal(raw)
 	if !d.Exact() {

@@ -2,19 +2,19 @@ package protocol
 
 import "strings"
 
-// ContextPath is where an envelope belongs: "" is the main conversation,
-// "msg-301/msg-302" a context inside another one. Section 3.
+// ContextPath is the context of an envelope: "" is the main conversation,
+// "msg-301/msg-302" a context nested in another one. Section 3.
 type ContextPath string
 
-// Bounds of a context path; the depth is what a gateway allows unless
-// configured.
+// Bounds of a context path; a gateway's configuration can change the depth.
 const (
 	MaxContextBytes     = 255
 	DefaultContextDepth = 5
 )
 
-// ParseContextPath checks a path of at most maxDepth segments. The empty path
-// is refused: an envelope of the main conversation has no context field.
+// ParseContextPath checks a path of at most maxDepth segments. It rejects the
+// empty path, because an envelope of the main conversation has no context
+// field.
 func ParseContextPath(s string, maxDepth int) (ContextPath, bool) {
 	if s == "" || len(s) > MaxContextBytes {
 		return "", false
@@ -33,8 +33,8 @@ func ParseContextPath(s string, maxDepth int) (ContextPath, bool) {
 	return ContextPath(s), depth <= maxDepth
 }
 
-// Within reports whether c is prefix or lies below it, by whole segments:
-// "msg-301" is not within "msg-3". Everything is within "".
+// Within reports whether c equals prefix or is nested in it, by whole segments:
+// "msg-301" is not within "msg-3". Every path is within "".
 func (c ContextPath) Within(prefix ContextPath) bool {
 	if prefix == "" || c == prefix {
 		return true
@@ -58,8 +58,8 @@ func (c ContextPath) Child(id ID) ContextPath {
 	return c + "/" + ContextPath(id)
 }
 
-// Parent returns the path without its last segment; "" for a context that
-// stands directly in the main conversation.
+// Parent returns the path without its last segment; "" for a context directly
+// in the main conversation.
 func (c ContextPath) Parent() ContextPath {
 	i := strings.LastIndexByte(string(c), '/')
 	if i < 0 {
@@ -68,8 +68,8 @@ func (c ContextPath) Parent() ContextPath {
 	return c[:i]
 }
 
-// Last returns the last segment: the id of the reasoning.start that opened
-// the context, where there was one.
+// Last returns the last segment: the id of the reasoning.start that opened the
+// context, if an envelope opened it.
 func (c ContextPath) Last() string {
 	return string(c[strings.LastIndexByte(string(c), '/')+1:])
 }

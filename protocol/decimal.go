@@ -2,22 +2,22 @@ package protocol
 
 import "bytes"
 
-// Decimal is the value of a JSON number: 0.digits × 10^exp. It points into the
+// Decimal is the value of a JSON number: 0.digits × 10^exp. It refers to the
 // number's text and does not expand the exponent, so that 1e999999999 costs no
 // more than 1.
 type Decimal struct {
 	negative bool
-	digits   []byte // from the first to the last digit but 0; may hold a point
+	digits   []byte // from the first to the last nonzero digit; may contain a point
 	exp      int64
 }
 
-// Exponents saturate at hugeExponent; those within maxExponent are exact.
+// Exponents saturate at hugeExponent; exponents up to maxExponent are exact.
 const (
 	maxExponent  = 1e12
 	hugeExponent = 1e18
 )
 
-// ParseDecimal reads a valid JSON number. All zeros are equal.
+// ParseDecimal parses a valid JSON number. All zeros are equal.
 func ParseDecimal(raw []byte) Decimal {
 	var d Decimal
 	if raw[0] == '-' {
@@ -39,7 +39,7 @@ func ParseDecimal(raw []byte) Decimal {
 	d.digits = mantissa[first : last+1]
 	d.exp += int64(point - first)
 	if first > point {
-		d.exp++ // the point itself is no digit
+		d.exp++ // the point is not a digit
 	}
 	return d
 }
@@ -62,8 +62,8 @@ func parseExponent(raw []byte) int64 {
 	return n
 }
 
-// Exact reports whether the exponent is small enough to be held exactly, so
-// that Equal can be relied on.
+// Exact reports whether the exponent is small enough to be stored exactly.
+// Equal is reliable only for exact values.
 func (d Decimal) Exact() bool { return d.exp <= maxExponent && d.exp >= -maxExponent }
 
 // Equal reports whether two numbers have the same value.

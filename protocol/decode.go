@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// Inbound is an envelope as it came from a participant: checked for its form
-// (sections 1 to 3), not yet for what its sender may do.
+// Inbound is an envelope received from a participant. Its form is checked
+// (sections 1 to 3), its sender's rights are not.
 type Inbound struct {
-	// Envelope has what the sender wrote. ID is empty when the sender left
-	// that to the gateway; TS and Seq are zero, since the gateway's count.
+	// Envelope is the sender's envelope. ID is empty if the sender left it to
+	// the gateway; TS and Seq are zero, because the gateway assigns them.
 	Envelope Envelope
-	// ClaimedFrom is the sender as written; empty when absent. It must be
-	// compared with who the sender is.
+	// ClaimedFrom is the sender as written; empty if absent. It must be
+	// compared with the authenticated sender.
 	ClaimedFrom ParticipantID
 	// Payload is the parsed form of Envelope.Payload: the same bytes.
 	Payload Value
 	// Size is the length of the frame in bytes.
 	Size int
 
-	doc Doc // what Payload is part of
+	doc Doc // contains Payload
 }
 
-// Frame returns the frame that the envelope came in.
+// Frame returns the frame that contained the envelope.
 func (in *Inbound) Frame() []byte { return in.doc.Root().Raw() }
 
-// Decode reads one frame. When it returns an error, the Inbound holds at most
-// the id, for the answer to name it. Frames decoded share their bytes with the
-// Inbound: the caller gives frame away. contextDepth bounds the segments of a
+// Decode decodes one frame. If it returns an error, the Inbound holds at most
+// the id, for the error response. The Inbound shares the bytes of frame, so the
+// caller must not modify or reuse them. contextDepth bounds the segments of a
 // context.
 func Decode(frame []byte, d Dialect, contextDepth int) (*Inbound, *Error) {
 	if IsStreamFrame(frame, d) {
@@ -66,8 +66,8 @@ func (r *reader) frame(frame []byte) *Error {
 	return r.envelope(doc.Root())
 }
 
-// readID returns the id in a frame that is not well-formed, for the answer to
-// name it; "" if it cannot be read, or is there twice.
+// readID returns the id in a malformed frame, for the error response; "" if it
+// cannot be read or is duplicated.
 func readID(frame []byte) ID {
 	fields := json.NewDecoder(bytes.NewReader(frame))
 	if start, err := fields.Token(); err != nil || start != json.Delim('{') {
@@ -98,7 +98,7 @@ func readID(frame []byte) ID {
 func (r *reader) envelope(root Value) *Error {
 	var failed *Error
 	for k, v := range root.Members {
-		// The id is read even behind a fault, so that the answer can name it.
+		// The id is read even after an error, for the error response.
 		name := fieldName(k)
 		if failed != nil && name != "id" {
 			continue
@@ -162,8 +162,8 @@ func (r *reader) field(name string, key, v Value) *Error {
 	return nil
 }
 
-// meansAbsent reports whether a field is written as clients of meup/v0.2 and
-// mew/v0.4 write one that they have no value for.
+// meansAbsent reports whether the value means an absent field in meup/v0.2
+// and mew/v0.4: null or an empty list.
 func meansAbsent(name string, v Value) bool {
 	switch name {
 	case "to", "correlation_id":
@@ -194,8 +194,8 @@ func (r *reader) protocol(v Value) *Error {
 	return Errorf(CodeUnsupportedProtocol, "This connection speaks %s; leave the field protocol out, or connect with the dialect that you speak.", r.dialect)
 }
 
-// from reads who the sender says it is. Nobody's id is empty, so that an empty
-// one is not taken for an absent one.
+// from reads the claimed sender. An empty id is rejected, so that it is not
+// treated as absent.
 func (r *reader) from(v Value) *Error {
 	if err := r.expect("from", v, TypeString); err != nil {
 		return err
@@ -206,8 +206,8 @@ func (r *reader) from(v Value) *Error {
 	return nil
 }
 
-// to reads the addressees, each once. There may be as many as a frame can
-// hold, so that they are not compared with one another.
+// to reads the recipients and removes duplicates. It uses a set instead of
+// comparing all pairs, because a frame can hold many.
 func (r *reader) to(v Value) *Error {
 	if err := r.expect("to", v, TypeArray); err != nil {
 		return err
@@ -274,10 +274,10 @@ func (r *reader) context(v Value) *Error {
 	return nil
 }
 
-// fieldNames are those that some dialect gives a meaning to.
+// fieldNames are the field names with a meaning in some dialect.
 var fieldNames = []string{"protocol", "id", "ts", "from", "to", "kind", "correlationId", "correlation_id", "context", "payload", "seq"}
 
-// fieldName returns the text of a key; those of fieldNames without copying.
+// fieldName returns the text of a key; names in fieldNames are not copied.
 func fieldName(key Value) string {
 	plain, _ := key.Plain()
 	for _, name := range fieldNames {
@@ -288,8 +288,8 @@ func fieldName(key Value) string {
 	return key.Text()
 }
 
-// unknown keeps a field that the protocol does not know, and refuses one that
-// a sloppy parser would take for one that it does.
+// unknown keeps a field that the protocol does not define. It rejects a field
+// that a lenient parser would treat as a defined one.
 func (r *reader) unknown(name string, key, v Value) *Error {
 	for _, known := range fieldNames {
 		if name == known {
@@ -325,5 +325,5 @@ func article(t Type) string {
 	return "a " + t.String()
 }
 
-// ParseTime reads a ts.
+// ParseTime parses a ts.
 func ParseTime(s string) (time.Time, error) { return time.Parse(time.RFC3339Nano, s) }

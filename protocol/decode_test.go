@@ -71,8 +71,8 @@ func TestDecodeLeast(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses goes through the rules of sections 1 to 3. The frames have
-// the id "e-1" where they say so, and the answer must name it.
+// TestDecodeRefuses covers the rules of sections 1 to 3. The error response
+// must contain the id "e-1" if the frame has it.
 func TestDecodeRefuses(t *testing.T) {
 	ids := func(n int) string { return `["` + strings.Repeat(`x","`, n-1) + `x"]` }
 	for frame, want := range map[string]struct {
@@ -100,7 +100,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"id":"e-1","kind":7}`:                                   {CodeInvalidEnvelope, "/kind"},
 		`{"id":"e-1","kind":null}`:                                {CodeInvalidEnvelope, "/kind"},
 		`{"id":"e-1","kind":"a b"}`:                               {CodeInvalidEnvelope, "/kind"},
-		`{"kind":5,"id":"e-1"}`:                                   {CodeInvalidEnvelope, "/kind"}, // the id comes behind the fault
+		`{"kind":5,"id":"e-1"}`:                                   {CodeInvalidEnvelope, "/kind"}, // the id follows the error
 		`{"kind":"chat","id":""}`:                                 {CodeInvalidEnvelope, "/id"},
 		`{"kind":"chat","id":5}`:                                  {CodeInvalidEnvelope, "/id"},
 		`{"kind":"chat","id":null}`:                               {CodeInvalidEnvelope, "/id"},
@@ -180,7 +180,7 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 // TestFoldedNames: a parser that folds the case of names would read another
-// envelope than the one that was checked.
+// envelope than the checked one.
 func TestFoldedNames(t *testing.T) {
 	for frame, path := range map[string]string{
 		`{"kind":"chat","Kind":"mcp.request"}`:                                                      "/Kind",
@@ -216,8 +216,8 @@ func TestFoldedNames(t *testing.T) {
 	}
 }
 
-// TestCostOfStrangersKeys: what many or long names cost grows with their
-// length and not with its square. The test would run for minutes otherwise.
+// TestCostOfStrangersKeys: the cost of many or long names is linear in their
+// length, not quadratic. The test would otherwise run for minutes.
 func TestCostOfStrangersKeys(t *testing.T) {
 	begun := make([]string, 100_000)
 	for i := range begun {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// payload brings the payload into canonical form and refuses what another
-// parser might read differently.
+// payload converts the payload to canonical form and rejects payloads that
+// another parser might read differently.
 func (r *reader) payload() *Error {
 	e := &r.in.Envelope
 	if !r.in.Payload.Exists() {
@@ -35,8 +35,8 @@ func (r *reader) payload() *Error {
 
 var emptyObject, _ = ParseJSON([]byte("{}"), 1)
 
-// chat gives a chat's text its canonical name, so that what is checked, kept
-// and matched is the same whichever dialect it came in.
+// chat renames a chat's text to its canonical name, so that checks, storage and
+// matching are the same for every dialect.
 func (r *reader) chat() *Error {
 	alias := r.in.Payload.Get(chatTextAlias)
 	if !alias.Exists() {
@@ -62,9 +62,9 @@ func (r *reader) usePayload(text []byte) *Error {
 	return nil
 }
 
-// foldedFields refuses a payload in which a field that the gateway decides by
-// has a twin that differs by case alone: parsers that fold case would act on
-// another value than the one that was checked.
+// foldedFields rejects a payload with two spellings, differing only in case, of
+// a field that the gateway checks: a parser that folds case would act on
+// another value than the checked one.
 func (r *reader) foldedFields() *Error {
 	e := &r.in.Envelope
 	known := decisiveFields[e.Kind]
@@ -81,8 +81,7 @@ func (r *reader) foldedFields() *Error {
 	return checkTwins("/payload/params", params)
 }
 
-// decisiveFields are the fields that capabilities and the gateway itself
-// decide by.
+// decisiveFields are the fields that capabilities and the gateway itself check.
 var decisiveFields = map[Kind][]string{
 	KindChat:             {"message", "text"},
 	KindMCPRequest:       {"method", "params", "edited"},
@@ -119,8 +118,8 @@ func checkFolded(path string, object Value, known []string) *Error {
 	return nil
 }
 
-// checkTwins refuses objects, at any depth, with two keys that differ by case
-// alone.
+// checkTwins rejects objects, at any depth, with two keys that differ only in
+// case.
 func checkTwins(path string, v Value) *Error {
 	at, found := twins(v)
 	if !found {
@@ -131,8 +130,8 @@ func checkTwins(path string, v Value) *Error {
 }
 
 // twins returns the pointer of the first object in v with such keys. The
-// pointer is put together on the way back: on the way down it would be copied
-// for each of a stranger's keys.
+// pointer is built on the way back: on the way down it would be copied for each
+// of the sender's keys.
 func twins(v Value) (at string, found bool) {
 	i := 0
 	for x := range v.Elements {

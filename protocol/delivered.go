@@ -2,13 +2,13 @@ package protocol
 
 import "errors"
 
-// DecodeDelivered reads an envelope as a gateway gives it in the dialect
-// [DialectMEUP01]: a frame of its socket, a line of JSON Lines, or the data of an event.
-// The envelope shares the text's bytes.
+// DecodeDelivered decodes an envelope that a gateway delivered in the dialect
+// [DialectMEUP01]: a frame of its socket, a line of JSON Lines, or the data of
+// an event. The envelope shares the bytes of text.
 //
-// A gateway is trusted to send what section 1 promises. What it does not
-// promise (a kind or a field that this version does not know) passes. Refused
-// is what is no JSON object, is nested too deeply, or has no kind.
+// A gateway is trusted to satisfy section 1. Content beyond it (a kind or a
+// field unknown to this version) is accepted. An error is returned for a text
+// that is not a JSON object, is nested too deeply, or has no kind.
 func DecodeDelivered(text []byte) (Envelope, error) {
 	var e Envelope
 	doc, err := ParseJSON(text, MaxDepth+1)

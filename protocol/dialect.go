@@ -9,13 +9,13 @@ const (
 	DialectMEUP02                // meup/v0.2
 	DialectMEW04                 // mew/v0.4
 
-	dialects // how many there are
+	dialects // the number of dialects
 )
 
-// DialectCount is the number of dialects; a Dialect is below it.
+// DialectCount is the number of dialects; every Dialect is less.
 const DialectCount = int(dialects)
 
-// ParseDialect reads a dialect's name. "mew/v0.3" is spoken as mew/v0.4.
+// ParseDialect parses a dialect's name. "mew/v0.3" is served as mew/v0.4.
 func ParseDialect(s string) (Dialect, bool) {
 	switch s {
 	case "meup/v0.1":
@@ -28,12 +28,12 @@ func ParseDialect(s string) (Dialect, bool) {
 	return 0, false
 }
 
-// DialectNames lists the dialects as a client names them.
+// DialectNames lists the dialects as clients name them.
 func DialectNames() []string {
 	return []string{DialectMEUP01.String(), DialectMEUP02.String(), DialectMEW04.String()}
 }
 
-// String returns the name that stands in an envelope's protocol field.
+// String returns the value of an envelope's protocol field.
 func (d Dialect) String() string {
 	return [...]string{"meup/v0.1", "meup/v0.2", "mew/v0.4"}[d]
 }
@@ -44,7 +44,7 @@ func (d Dialect) Subprotocol() string {
 	return [...]string{"meup.v0.1", "meup.v0.2", "mew.v0.4"}[d]
 }
 
-// SpellKind writes a kind in the dialect's way.
+// SpellKind spells a kind in the dialect.
 func (d Dialect) SpellKind(k Kind) string {
 	if d == DialectMEUP01 {
 		return string(k)
@@ -52,7 +52,7 @@ func (d Dialect) SpellKind(k Kind) string {
 	return k.Slash()
 }
 
-// correlationField is what the dialect calls the correlation.
+// correlationField is the dialect's name of the correlation.
 func (d Dialect) correlationField() string {
 	if d == DialectMEUP01 {
 		return "correlationId"
@@ -60,8 +60,8 @@ func (d Dialect) correlationField() string {
 	return "correlation_id"
 }
 
-// chatField is where the dialect keeps a chat's text; the canonical payload
-// has it in chatText.
+// chatField is the dialect's field for a chat's text; the canonical payload
+// uses chatText.
 func (d Dialect) chatField() string {
 	if d == DialectMEUP01 {
 		return chatText

@@ -1,15 +1,15 @@
-// Package protocol holds what every part of a space agrees on: the envelope,
-// the kinds, context paths, filters, error and close codes, and the three
-// dialects in which the same envelope may be spelled.
+// Package protocol defines the types shared by all parts of a space: the
+// envelope, the kinds, context paths, filters, error and close codes, and the
+// three dialects, which spell the same envelopes differently.
 //
-// The life of an envelope, as this package sees it: a frame arrives as bytes,
-// [Decode] turns it into an [Inbound] or into an [Error] that says what is
-// wrong with it, the gateway stamps From, TS and Seq, and [AppendEnvelope]
-// spells it for each receiver in the receiver's own [Dialect]. The payload is
-// parsed once, for checking, and travels on as the bytes it came in. Whoever
-// receives it reads it with [DecodeDelivered].
+// An envelope passes through this package as follows: a frame arrives as bytes,
+// [Decode] converts it to an [Inbound] or returns an [Error], the gateway sets
+// From, TS and Seq, and [AppendEnvelope] encodes it for each receiver in the
+// receiver's [Dialect]. The payload is parsed once, for checking, and forwarded
+// as the original bytes. A receiver decodes the envelope with
+// [DecodeDelivered].
 //
-// The package imports the standard library only, so that a client in Go costs
-// nothing else. The wire contract is written down in docs/protocol.md; section
+// The package imports only the standard library, so that a client in Go costs
+// nothing else. docs/protocol.md specifies the wire format; section
 // numbers in comments refer to it.
 package protocol

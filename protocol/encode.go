@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// TimeFormat is how ts is written: RFC 3339 in UTC with microseconds.
+// TimeFormat is the format of ts: RFC 3339 in UTC with microseconds.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
 // AppendEnvelope appends the envelope as one JSON object in the given dialect.
-// The payload goes out byte for byte, but for the name of a chat's text.
+// The payload is copied byte for byte, except for the name of a chat's text.
 func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
 	dst = append(dst, `{"protocol":"`...)
 	dst = append(dst, d.String()...)
@@ -46,8 +46,8 @@ func AppendEnvelope(dst []byte, d Dialect, e *Envelope) []byte {
 	return append(dst, '}')
 }
 
-// OneLine puts spaces, in place, where a sender left line breaks between the
-// tokens of a payload; inside strings JSON has none.
+// OneLine replaces, in place, a sender's line breaks between the tokens of a
+// payload by spaces; strings in JSON contain none.
 func OneLine(text []byte) []byte {
 	for i, c := range text {
 		if c == '\n' || c == '\r' {
@@ -94,8 +94,8 @@ func appendPayload(dst []byte, d Dialect, e *Envelope) []byte {
 	return append(dst, e.Payload...)
 }
 
-// renameMember appends the object with the key of one member exchanged and
-// everything else as it was.
+// renameMember appends the object with the key of one member replaced and all
+// other bytes unchanged.
 func renameMember(dst []byte, object json.RawMessage, from, to string) []byte {
 	doc, err := ParseJSON(object, MaxDepth)
 	if err != nil {
@@ -123,8 +123,8 @@ func appendStrings[S ~string](dst []byte, list []S) []byte {
 	return append(dst, ']')
 }
 
-// AppendString appends s as a JSON string. Only what JSON asks for is
-// escaped; invalid UTF-8 becomes the replacement character.
+// AppendString appends s as a JSON string. It escapes only the characters that
+// JSON requires to be escaped; invalid UTF-8 becomes the replacement character.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -148,7 +148,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// FromGateway makes an envelope that the gateway says itself; payload must
+// FromGateway builds an envelope sent by the gateway itself; payload must
 // marshal to an object.
 func FromGateway(id ID, kind Kind, now time.Time, payload any) (Envelope, error) {
 	raw, err := json.Marshal(payload)

@@ -39,7 +39,8 @@ func TestAppendEnvelopeLeast(t *testing.T) {
 	}
 }
 
-// TestPayloadBytes: section 1 has a payload come out byte for byte.
+// TestPayloadBytes: section 1 requires that a payload is delivered byte for
+// byte.
 func TestPayloadBytes(t *testing.T) {
 	for _, payload := range []string{
 		`{}`,
@@ -73,7 +74,8 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestCorrelationForm: meup/v0.1 keeps the form, the others know arrays alone.
+// TestCorrelationForm: meup/v0.1 keeps the form, the other dialects only have
+// arrays.
 func TestCorrelationForm(t *testing.T) {
 	for form, slashed := range map[string]string{
 		`"a"`: `["a"]`, `["a"]`: `["a"]`, `["a","b","a"]`: `["a","b","a"]`,
@@ -92,8 +94,8 @@ func TestCorrelationForm(t *testing.T) {
 	}
 }
 
-// TestChatText: the text of a chat has one name inside, and each dialect's own
-// outside. Nothing else of a payload is renamed.
+// TestChatText: the text of a chat has one canonical name, and each dialect's
+// own name on the wire. No other field of a payload is renamed.
 func TestChatText(t *testing.T) {
 	for payload, canonical := range map[string]string{
 		`{"message":"hi"}`: `{"message":"hi"}`,
@@ -123,8 +125,8 @@ func TestChatText(t *testing.T) {
 	}
 }
 
-// TestDialects: what is written in one dialect is read back the same, whatever
-// it passed through.
+// TestDialects: an envelope encoded in one dialect is decoded unchanged, after
+// any sequence of dialects.
 func TestDialects(t *testing.T) {
 	frames := map[Dialect][]string{
 		DialectMEUP01: {
@@ -153,7 +155,7 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// through writes an envelope in a dialect and reads it back.
+// through encodes an envelope in a dialect and decodes it again.
 func through(t tb, e *Envelope, d Dialect) *Envelope {
 	t.Helper()
 	in := decode(t, d, string(AppendEnvelope(nil, d, e)))
@@ -165,7 +167,7 @@ func through(t tb, e *Envelope, d Dialect) *Envelope {
 	return &back
 }
 
-// sameEnvelope compares all but the form of the correlation.
+// sameEnvelope compares envelopes, ignoring the form of the correlation.
 func sameEnvelope(t tb, want, got *Envelope) {
 	t.Helper()
 	a, b := *want, *got

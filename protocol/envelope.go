@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Envelope is one thing said in a space. Section 1.
+// Envelope is one message in a space. Section 1.
 //
-// Kind is in canonical spelling and Payload in that of meup/v0.1; how a
-// receiver sees it is a matter of [AppendEnvelope].
+// Kind has its canonical spelling and Payload the form of meup/v0.1;
+// [AppendEnvelope] converts them to the receiver's dialect.
 type Envelope struct {
 	ID   ID
 	TS   time.Time // UTC; precision microseconds
@@ -21,15 +21,15 @@ type Envelope struct {
 
 	// Payload is one JSON object, byte for byte as it was sent.
 	Payload json.RawMessage
-	// Extra holds the top-level fields that the protocol does not know, as
+	// Extra holds the top-level fields that the protocol does not define, as
 	// they were sent: `"name":value` pairs joined by commas, without braces.
 	Extra []byte
 
-	Seq Seq // 0 until the log has it
+	Seq Seq // 0 until the envelope is in the log
 }
 
-// Correlation names the envelopes that one answers. It keeps the form it came
-// in, since meup/v0.1 allows a string and an array.
+// Correlation names the envelopes that an envelope correlates to. It keeps its
+// form, because meup/v0.1 allows a string and an array.
 type Correlation struct {
 	IDs   []ID
 	Array bool // was written as an array
@@ -38,7 +38,7 @@ type Correlation struct {
 // MaxCorrelations bounds the array form of a correlationId.
 const MaxCorrelations = 64
 
-// CorrelateTo is the correlation to one envelope.
+// CorrelateTo returns the correlation to one envelope.
 func CorrelateTo(id ID) Correlation { return Correlation{IDs: []ID{id}} }
 
 // First returns the first id, or "".
@@ -49,7 +49,7 @@ func (c Correlation) First() ID {
 	return c.IDs[0]
 }
 
-// Names reports whether id is among the correlated ones.
+// Names reports whether id is one of the correlated ids.
 func (c Correlation) Names(id ID) bool {
 	for _, x := range c.IDs {
 		if x == id {
@@ -59,7 +59,7 @@ func (c Correlation) Names(id ID) bool {
 	return false
 }
 
-// AddressedTo reports whether p is named in To.
+// AddressedTo reports whether To contains p.
 func (e *Envelope) AddressedTo(p ParticipantID) bool {
 	for _, id := range e.To {
 		if id == p {
@@ -69,7 +69,7 @@ func (e *Envelope) AddressedTo(p ParticipantID) bool {
 	return false
 }
 
-// Opens returns the path of the context that the envelope opens, if it does.
+// Opens returns the path of the context that the envelope opens, if any.
 func (e *Envelope) Opens() (ContextPath, bool) {
 	if e.Kind != KindReasoningStart {
 		return "", false

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Code is a stable name for what is wrong with an envelope or a request.
-// Section 5 lists those a peer sees in system.error, section 4 those of a
-// refused connection.
+// Code is a stable name for an error in an envelope or a request. Section 5
+// lists the codes of system.error, section 4 the codes of a rejected connection.
 type Code string
 
 // The codes of section 5.
@@ -35,7 +34,7 @@ const (
 	CodeProposalSettled     Code = "proposal_settled"
 )
 
-// The codes that mew/v0.4 has for streams.
+// The codes of mew/v0.4 for streams.
 const (
 	CodeUnauthorizedStreamWrite Code = "unauthorized_stream_write"
 	CodeStreamNotFound          Code = "stream_not_found"
@@ -57,30 +56,30 @@ const (
 	CodeInternal     Code = "internal"
 )
 
-// Error is a refusal: a code for programs, a sentence for people, and the
+// Error is a rejection: a code for programs, a message for people, and the
 // fields that section 5 lists for the code. It is the payload of system.error
-// and the body of a refused HTTP request.
+// and the body of a rejected HTTP request.
 type Error struct {
 	Code    Code   `json:"error"`
 	Message string `json:"message"`
 
 	Path             string            `json:"path,omitempty"`   // JSON pointer
-	Detail           string            `json:"detail,omitempty"` // what the validator said
+	Detail           string            `json:"detail,omitempty"` // the validator's message
 	Limit            any               `json:"limit,omitempty"`  // bytes, or the name of the limit
 	RetryAfterMS     int64             `json:"retry_after_ms,omitempty"`
 	AttemptedKind    string            `json:"attempted_kind,omitempty"`
 	YourCapabilities []json.RawMessage `json:"your_capabilities,omitzero"`
 	OldestSeq        Seq               `json:"oldest_seq,omitempty"`
 	ID               ID                `json:"id,omitempty"`        // outcome_unknown: the id to retry with
-	By               ParticipantID     `json:"by,omitempty"`        // proposal_settled: who decided
+	By               ParticipantID     `json:"by,omitempty"`        // proposal_settled: the participant that decided
 	Seq              Seq               `json:"seq,omitempty"`       // proposal_settled: position of that decision
 	StreamID         string            `json:"stream_id,omitempty"` // unauthorized_stream_write
-	Targets          []ParticipantID   `json:"targets,omitempty"`   // target_not_found: those that are not known
+	Targets          []ParticipantID   `json:"targets,omitempty"`   // target_not_found: the unknown ones
 }
 
-// MarshalJSON writes the fields that section 5 gives the code; those that say
-// what is wrong with an envelope are there even when they are empty, since the
-// root of an envelope has the empty pointer.
+// MarshalJSON writes the fields that section 5 lists for the code. For errors
+// in an envelope, path and detail are present even if empty, because the
+// pointer of the envelope's root is empty.
 func (e *Error) MarshalJSON() ([]byte, error) {
 	type plain Error
 	switch e.Code {
@@ -99,16 +98,16 @@ func (e *Error) MarshalJSON() ([]byte, error) {
 	}{(*plain)(e), e.Path, detail})
 }
 
-// Error returns the code and the sentence.
+// Error returns the code and the message.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Is lets errors.Is compare by code alone.
+// Is compares only the codes, for errors.Is.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
 }
 
-// Errorf makes an Error from a format.
+// Errorf returns an Error with a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -118,7 +117,7 @@ func (e *Error) RetryAfter() time.Duration {
 	return time.Duration(e.RetryAfterMS) * time.Millisecond
 }
 
-// HTTPStatus returns the status that section 5 gives the code over HTTP.
+// HTTPStatus returns the code's HTTP status as listed in section 5.
 func (c Code) HTTPStatus() int {
 	switch c {
 	case CodeInvalidJSON, CodeInvalidEnvelope, CodeInvalidPayload, CodeInvalidContext,
@@ -159,8 +158,8 @@ const (
 	CloseIdle         = 4008
 )
 
-// CloseIsFinal reports whether connecting again with the same token is
-// pointless after this close code.
+// CloseIsFinal reports whether reconnecting with the same token is pointless
+// after this close code.
 func CloseIsFinal(code int) bool {
 	return code == CloseTokenExpired || code == CloseKicked || code == ClosePolicy
 }

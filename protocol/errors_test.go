@@ -30,7 +30,7 @@ func TestHTTPStatus(t *testing.T) {
 	}
 }
 
-// TestErrorNames: peers match on these words.
+// TestErrorNames: peers compare these strings.
 func TestErrorNames(t *testing.T) {
 	for code, want := range map[Code]string{
 		CodeInvalidJSON: "invalid_json", CodeInvalidEnvelope: "invalid_envelope", CodeInvalidPayload: "invalid_payload",

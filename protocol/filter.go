@@ -6,35 +6,36 @@ import (
 	"sync"
 )
 
-// Filter says which envelopes a connection wants to see; the zero Filter wants
-// all of them. It is the payload of system.subscribe. Section 6.
+// Filter selects the envelopes that a connection receives; the zero Filter
+// selects all. It is the payload of system.subscribe. Section 6.
 type Filter struct {
 	// Contexts are path prefixes to include; "" is the main conversation.
 	Contexts []string `json:"contexts,omitempty"`
-	// ExcludeContexts are path prefixes to leave out; "" is the main
+	// ExcludeContexts are path prefixes to exclude; "" is the main
 	// conversation.
 	ExcludeContexts []string `json:"exclude_contexts,omitempty"`
 	// Kinds are kind patterns.
 	Kinds []string `json:"kinds,omitempty"`
 	// From are senders.
 	From []ParticipantID `json:"from,omitempty"`
-	// Depth is how many segments below a prefix (below the main conversation,
-	// where no prefix is given) are included; nil: all of them.
+	// Depth is the number of segments below a prefix (below the main
+	// conversation, if there is no prefix) to include; nil: all.
 	Depth *int `json:"depth,omitempty"`
-	// ConclusionsOnly leaves of every context only its start and conclusion.
+	// ConclusionsOnly selects only the start and the conclusion of every
+	// context.
 	ConclusionsOnly bool `json:"conclusions_only,omitempty"`
 }
 
-// Bounds of a filter, since every envelope is held against it.
+// Bounds of a filter, which is matched against every envelope.
 const (
 	maxFilterItems       = 256  // of each list
 	maxFilterExpressions = 16   // regular expressions among the kinds
-	maxFilterSteps       = 1200 // of all their programs together
-	maxDecided           = 256  // kinds whose decision is kept
+	maxFilterSteps       = 1200 // in all their programs together
+	maxDecided           = 256  // kinds with a cached decision
 )
 
-// Matcher is a compiled filter. A nil *Matcher passes everything. It may be
-// used concurrently.
+// Matcher is a compiled filter. A nil *Matcher selects all envelopes. It is
+// safe for concurrent use.
 type Matcher struct {
 	filter  Filter
 	include []ContextPath
@@ -42,14 +43,15 @@ type Matcher struct {
 	kinds   []KindPattern
 	from    map[ParticipantID]bool
 
-	// decided holds the decision for each kind, where there are regular
-	// expressions: a space has few kinds and many envelopes. nil: not kept.
+	// decided caches the decision for each kind if there are regular
+	// expressions, because a space has few kinds and many envelopes. nil: no
+	// cache.
 	mu      sync.Mutex
 	decided map[Kind]bool
 }
 
-// Compile checks the filter and prepares it for matching. A filter that
-// selects everything compiles to nil.
+// Compile checks the filter and prepares it for matching. A filter that selects
+// all envelopes compiles to nil.
 func (f Filter) Compile() (*Matcher, *Error) {
 	m := &Matcher{filter: f}
 	var err *Error
@@ -134,7 +136,7 @@ func filterError(field, detail string) *Error {
 		Message: "The filter cannot be used: " + field + ": " + detail + "."}
 }
 
-// Filter returns what was compiled.
+// Filter returns the filter that was compiled.
 func (m *Matcher) Filter() Filter {
 	if m == nil {
 		return Filter{}
@@ -142,8 +144,8 @@ func (m *Matcher) Filter() Filter {
 	return m.filter
 }
 
-// Match reports whether the filter lets the envelope through. What no filter
-// may hide from a participant is the caller's business.
+// Match reports whether the filter selects the envelope. The caller handles the
+// envelopes that no filter may hide.
 func (m *Matcher) Match(e *Envelope) bool {
 	if m == nil {
 		return true
@@ -215,8 +217,8 @@ func (m *Matcher) matchConclusions(e *Envelope) bool {
 	return e.Kind == KindReasoningStart || e.Kind == KindReasoningConclusion
 }
 
-// ParseFilter reads the payload of system.subscribe. Unknown keys are faults:
-// a filter that silently selects something else is worse than none.
+// ParseFilter parses the payload of system.subscribe. Unknown keys are errors,
+// because a misspelled key would otherwise silently change the selection.
 func ParseFilter(v Value) (Filter, *Error) {
 	var f Filter
 	for k, x := range v.Members {

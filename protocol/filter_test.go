@@ -22,13 +22,14 @@ func filter(t tb, text string) *Matcher {
 	return m
 }
 
-// said is an envelope as "from kind context", the context being optional.
+// said parses an envelope written as "from kind context", with an optional
+// context.
 func said(s string) *Envelope {
 	f := append(strings.Fields(s), "")
 	return &Envelope{From: ParticipantID(f[0]), Kind: Kind(f[1]), Context: ContextPath(f[2])}
 }
 
-// TestFilter goes through the keys of section 6.
+// TestFilter covers the keys of section 6.
 func TestFilter(t *testing.T) {
 	const (
 		main     = "a chat"
@@ -141,8 +142,8 @@ func TestFilterAsItIsShown(t *testing.T) {
 	}
 }
 
-// TestFilterDecisionsAreKept: a kind is held against regular expressions once,
-// and the number of decisions that are kept is bounded.
+// TestFilterDecisionsAreKept: a kind is matched against regular expressions
+// once, and the number of cached decisions is bounded.
 func TestFilterDecisionsAreKept(t *testing.T) {
 	m := filter(t, `{"kinds":["/^reasoning\\.(start|thought)$/","/^x\\.[0-9]*7$/","chat"]}`)
 	for round := range 3 {
@@ -161,14 +162,14 @@ func TestFilterDecisionsAreKept(t *testing.T) {
 			t.Fatalf("%d decisions are kept", len(m.decided))
 		}
 	}
-	// A decision that is there is taken as it is.
+	// A cached decision is used.
 	m.decided["chat"] = false
 	if m.Match(&Envelope{Kind: "chat"}) {
 		t.Error("a kind is decided again")
 	}
 }
 
-// TestFilterExpressionsAreSmallTogether: the programs of all expressions have
+// TestFilterExpressionsAreSmallTogether: the programs of all expressions share
 // one bound.
 func TestFilterExpressionsAreSmallTogether(t *testing.T) {
 	large := "/(a|b?){40}c/"

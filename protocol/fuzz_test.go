@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParseJSON holds the parser against encoding/json.
+// FuzzParseJSON compares the parser with encoding/json.
 func FuzzParseJSON(f *testing.F) {
 	f.Add([]byte(`{"a":[1,-2.5e3,"x\n\ud83d\ude00",true,null,{"b":{}}]}`), uint8(64))
 	f.Add([]byte(`{"a":1,"\u0061":2}`), uint8(2))
@@ -20,13 +20,13 @@ func FuzzParseJSON(f *testing.F) {
 	})
 }
 
-// codesOfDecode are what the decoder may answer.
+// codesOfDecode are the codes that the decoder may return.
 var codesOfDecode = []Code{
 	CodeInvalidJSON, CodeInvalidEnvelope, CodeInvalidPayload, CodeInvalidContext, CodeUnsupportedProtocol, CodeIdentityMismatch,
 }
 
-// FuzzDecode reads frames in every dialect: what is accepted is JSON with the
-// same payload, and writing and reading it again changes nothing.
+// FuzzDecode decodes frames in every dialect: an accepted frame is JSON with
+// the same payload, and encoding and decoding it again changes nothing.
 func FuzzDecode(f *testing.F) {
 	f.Add(thought400)
 	f.Add([]byte(`{"kind":"chat","to":["bob","bob"],"correlationId":["a"],"x":1,"payload":{"text":"a"}}`))
@@ -55,7 +55,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// samePayload compares the payload with what encoding/json reads in the frame.
+// samePayload compares the payload with the result of encoding/json for the
+// frame.
 func samePayload(t tb, frame []byte, e *Envelope) {
 	t.Helper()
 	fields, _ := decodeAny(t, frame).(map[string]any)
@@ -72,8 +73,8 @@ func samePayload(t tb, frame []byte, e *Envelope) {
 	}
 }
 
-// FuzzDialects takes an envelope through two dialects, one after the other,
-// and finds it again.
+// FuzzDialects converts an envelope to two dialects in turn and compares the
+// result.
 func FuzzDialects(f *testing.F) {
 	f.Add([]byte(`{"kind":"chat","correlationId":"a","payload":{"message":"a"}}`), uint8(0), uint8(1))
 	f.Add([]byte(`{"kind":"x/y.z","correlation_id":["a"],"payload":{"text":1.0},"more":"x"}`), uint8(1), uint8(0))
@@ -104,7 +105,7 @@ func plainText(e *Envelope) json.RawMessage {
 
 var naiveSegment = regexp.MustCompile(`\A[A-Za-z0-9._:-]{1,128}\z`)
 
-// FuzzContextPath holds paths and prefixes against their segments.
+// FuzzContextPath compares paths and prefixes with their segments.
 func FuzzContextPath(f *testing.F) {
 	f.Add("msg-301/x", "msg-3", uint8(5))
 	f.Add("a/b/c", "a/b", uint8(2))
@@ -136,8 +137,7 @@ func naiveWithin(path, prefix string) bool {
 	return prefix == "" || strings.HasPrefix(path+"/", prefix+"/")
 }
 
-// FuzzKindPattern holds patterns against a matcher that follows section 7 in
-// the simplest way.
+// FuzzKindPattern compares patterns with a naive implementation of section 7.
 func FuzzKindPattern(f *testing.F) {
 	f.Add("reasoning/*", "reasoning.start")
 	f.Add("!reasoning/step", "reasoning/thought")
@@ -192,7 +192,7 @@ func naiveMatch(pattern, kind string) bool {
 	return true
 }
 
-// naiveSplit cuts at the first dot or slash.
+// naiveSplit splits at the first dot or slash.
 func naiveSplit(s string) []string {
 	if i := strings.IndexAny(s, "./"); i >= 0 {
 		return []string{s[:i], s[i+1:]}
@@ -200,8 +200,8 @@ func naiveSplit(s string) []string {
 	return []string{s}
 }
 
-// FuzzFilter holds filters against a matcher that follows section 6 in the
-// simplest way, and shows them to themselves.
+// FuzzFilter compares filters with a naive implementation of section 6, and
+// parses their own output.
 func FuzzFilter(f *testing.F) {
 	f.Add([]byte(`{"contexts":["r3",""],"exclude_contexts":["r3/x"],"depth":1}`), "alice", "reasoning.start", "r3/x")
 	f.Add([]byte(`{"kinds":["reasoning/*","!chat"],"from":["bob"],"conclusions_only":true}`), "bob", "reasoning.conclusion", "a")

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds the nesting of a JSON text: the outermost object is the
-// first level.
+// MaxDepth bounds the nesting of a JSON text: the outermost object is the first
+// level.
 const MaxDepth = 64
 
 // Type is the type of a JSON value.
 type Type uint8
 
-// The JSON types; the zero Type belongs to no value.
+// The JSON types; the zero Type is the type of an absent value.
 const (
 	TypeNone Type = iota
 	TypeNull
@@ -28,43 +28,43 @@ const (
 	TypeArray
 )
 
-// String returns the type's name as JSON Schema writes it.
+// String returns the type's name in JSON Schema.
 func (t Type) String() string {
 	return [...]string{"nothing", "null", "boolean", "number", "string", "object", "array"}[t]
 }
 
-// Doc is one parsed JSON text: the bytes it came in and an index over them.
-// Everything that looks at an envelope looks at the same Doc, so that what was
-// checked and what is forwarded cannot differ.
+// Doc is one parsed JSON text: its bytes and an index of them. All code that
+// reads an envelope uses the same Doc, so that the checked and the forwarded
+// content cannot differ.
 type Doc struct {
 	src   []byte
 	nodes []node
 }
 
-// node is one value of a Doc. The members of an object follow it as key,
-// value, key, value; the elements of an array one behind the other.
+// node is one value of a Doc. The members of an object follow it as key, value,
+// key, value; the elements of an array follow it in order.
 type node struct {
 	start, end uint32 // of the value's text in src
-	next       uint32 // index of the node behind this one and all below it
+	next       uint32 // index of the node after this one and its descendants
 	typ        Type
 	escaped    bool // a string with at least one backslash
 }
 
-// SyntaxError says why a text is not JSON, or not JSON that all parsers read
-// alike.
+// SyntaxError describes why a text is not JSON, or not JSON that all parsers
+// read alike.
 type SyntaxError struct {
 	Offset int    // in bytes
 	Path   string // JSON pointer of the value that could not be read
 	Detail string
 }
 
-// Error returns the detail with its place.
+// Error returns the detail with its position.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at byte %d", e.Detail, e.Offset)
 }
 
-// ParseJSON reads exactly one JSON value. It refuses what parsers disagree
-// on: duplicate keys, invalid UTF-8, lone surrogates, trailing data, and
+// ParseJSON parses exactly one JSON value. It rejects input on which parsers
+// disagree: duplicate keys, invalid UTF-8, lone surrogates, trailing data, and
 // nesting deeper than maxDepth. The Doc keeps src, which must not change
 // afterwards. The error is a *SyntaxError.
 func ParseJSON(src []byte, maxDepth int) (*Doc, error) {
@@ -75,7 +75,7 @@ func ParseJSON(src []byte, maxDepth int) (*Doc, error) {
 	return d, nil
 }
 
-// parse is ParseJSON into a Doc that is there already.
+// parse is ParseJSON into an existing Doc.
 func (d *Doc) parse(src []byte, maxDepth int) *SyntaxError {
 	if uint64(len(src)) >= 1<<31 {
 		return &SyntaxError{Detail: "text too long"}
@@ -94,9 +94,9 @@ func (d *Doc) parse(src []byte, maxDepth int) *SyntaxError {
 	return p.err
 }
 
-// nodesOf returns how many nodes to make room for. For a short text it guesses;
-// for a long one it counts what values stand after, since growing step by step
-// would take several times the memory.
+// nodesOf returns the initial capacity for nodes. For a short text it
+// estimates; for a long one it counts the characters that precede values,
+// because growing the slice stepwise would need several times the memory.
 func nodesOf(src []byte) int {
 	const long = 4 << 10
 	if len(src) < long {
@@ -113,7 +113,7 @@ func nodesOf(src []byte) int {
 func (d *Doc) Root() Value { return Value{d, 0} }
 
 // Value is one value inside a Doc. The zero Value is absent: its Type is
-// TypeNone and everything else about it is empty.
+// TypeNone and its content is empty.
 type Value struct {
 	doc *Doc
 	idx uint32
@@ -121,7 +121,7 @@ type Value struct {
 
 func (v Value) node() *node { return &v.doc.nodes[v.idx] }
 
-// Exists reports whether v is a value at all.
+// Exists reports whether v is not absent.
 func (v Value) Exists() bool { return v.doc != nil }
 
 // Type returns the value's type, TypeNone if it is absent.
@@ -132,7 +132,8 @@ func (v Value) Type() Type {
 	return v.node().typ
 }
 
-// Raw returns the value's text as it was sent. It is shared: read-only.
+// Raw returns the value's text as it was sent. The bytes are shared and must
+// not be modified.
 func (v Value) Raw() []byte {
 	if v.doc == nil {
 		return nil
@@ -141,7 +142,7 @@ func (v Value) Raw() []byte {
 	return v.doc.src[n.start:n.end:n.end]
 }
 
-// Offset returns where Raw begins in the parsed text.
+// Offset returns the start of Raw in the parsed text.
 func (v Value) Offset() int {
 	if v.doc == nil {
 		return 0
@@ -149,7 +150,7 @@ func (v Value) Offset() int {
 	return int(v.node().start)
 }
 
-// Text returns the decoded text of a string and "" for anything else.
+// Text returns the decoded text of a string and "" for any other type.
 func (v Value) Text() string {
 	if v.Type() != TypeString {
 		return ""
@@ -160,8 +161,8 @@ func (v Value) Text() string {
 	return string(v.AppendText(nil))
 }
 
-// AppendText appends the decoded text of a string to dst, and nothing for
-// anything else.
+// AppendText appends the decoded text of a string to dst; for any other type it
+// appends nothing.
 func (v Value) AppendText(dst []byte) []byte {
 	if v.Type() != TypeString {
 		return dst
@@ -175,7 +176,7 @@ func (v Value) AppendText(dst []byte) []byte {
 }
 
 // Plain returns the text of a string without copying it, if it was written
-// without escapes. The bytes are shared: read-only.
+// without escapes. The bytes are shared and must not be modified.
 func (v Value) Plain() (text []byte, ok bool) {
 	if v.Type() != TypeString || v.node().escaped {
 		return nil, false
@@ -192,7 +193,7 @@ func (v Value) EqualText(s string) bool {
 	return v.Type() == TypeString && v.Text() == s
 }
 
-// Bool returns the value of a boolean; false for anything else.
+// Bool returns the value of a boolean; false for any other type.
 func (v Value) Bool() bool { return v.Type() == TypeBool && v.Raw()[0] == 't' }
 
 // Int returns the value of a number that is written as an integer and fits.
@@ -262,8 +263,8 @@ func (v Value) Len() int {
 	return n
 }
 
-// Any returns the value as libraries want it: map[string]any, []any, string,
-// json.Number, bool or nil.
+// Any returns the value as map[string]any, []any, string, json.Number, bool or
+// nil, for libraries.
 func (v Value) Any() any {
 	switch v.Type() {
 	case TypeObject:
@@ -288,8 +289,7 @@ func (v Value) Any() any {
 	return nil
 }
 
-// unescape appends the text that raw, the inside of a valid JSON string,
-// stands for.
+// unescape appends the decoded text of raw, the inside of a valid JSON string.
 func unescape(dst, raw []byte) []byte {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -301,8 +301,7 @@ func unescape(dst, raw []byte) []byte {
 	}
 }
 
-// appendEscape decodes the escape that raw begins with and returns what is
-// behind it.
+// appendEscape decodes the escape at the start of raw and returns the rest.
 func appendEscape(dst, raw []byte) (text, rest []byte) {
 	c := raw[1]
 	switch c {
@@ -328,7 +327,7 @@ func appendEscape(dst, raw []byte) (text, rest []byte) {
 	return append(dst, c), raw[2:]
 }
 
-// hex4 reads four hexadecimal digits; -1 if there are none.
+// hex4 parses four hexadecimal digits; -1 if b does not start with four.
 func hex4(b []byte) rune {
 	if len(b) < 4 {
 		return -1

@@ -195,9 +195,9 @@ func TestIterationStops(t *testing.T) {
 	}
 }
 
-// sameAsStandard holds ParseJSON against encoding/json: what it takes, the
-// library takes with the same values; what it refuses, the library refuses
-// too, unless it is one of the things that are refused on purpose.
+// sameAsStandard compares ParseJSON with encoding/json: the library accepts
+// every accepted text with the same values, and rejects every rejected text
+// unless objection names the reason.
 func sameAsStandard(t tb, text []byte, maxDepth int) {
 	t.Helper()
 	doc, err := ParseJSON(text, maxDepth)
@@ -229,7 +229,7 @@ func TestParseJSONLikeStandard(t *testing.T) {
 	})
 }
 
-// genJSON draws a JSON text, with white space and escapes where they may be.
+// genJSON generates a JSON text with optional white space and escapes.
 func genJSON(t *rapid.T, depth int) string {
 	kinds := 6
 	if depth == 0 {
@@ -268,7 +268,7 @@ func genSpace(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"", "", "", " ", "\n", "\t\r"}).Draw(t, "space")
 }
 
-// mutate exchanges, drops or doubles a piece of the text.
+// mutate replaces, removes or duplicates a piece of the text.
 func mutate(t *rapid.T, text string) string {
 	if text == "" {
 		return text

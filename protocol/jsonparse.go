@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// parser builds the nodes of a Doc in one pass. Its methods report false once
+// parser builds the nodes of a Doc in one pass. Its methods return false once
 // err is set.
 type parser struct {
 	src      []byte
 	pos      int
 	nodes    []node
 	maxDepth int
-	open     []uint32 // containers that pos is inside of, outermost first
+	open     []uint32 // containers that enclose pos, outermost first
 	err      *SyntaxError
 }
 
@@ -35,7 +35,7 @@ func (p *parser) space() {
 	}
 }
 
-// value reads one value and appends its node and those below it.
+// value parses one value and appends its node and its descendants.
 func (p *parser) value(depth int) bool {
 	if p.pos >= len(p.src) {
 		return p.fail("the text ends where a value should begin")
@@ -170,7 +170,7 @@ func (p *parser) array(depth int) bool {
 	}
 }
 
-// string reads a string and adds its node.
+// string parses a string and adds its node.
 func (p *parser) string() bool {
 	start, escaped := p.pos, false
 	p.pos++
@@ -233,7 +233,7 @@ func (p *parser) escapeUnicode() bool {
 	return true
 }
 
-// number reads a number as RFC 8259 spells it.
+// number parses a number as specified in RFC 8259.
 func (p *parser) number() bool {
 	start := p.pos
 	if p.peek() == '-' {
@@ -270,7 +270,7 @@ func (p *parser) digits() bool {
 	return p.pos > start
 }
 
-// path returns the JSON pointer of what is being read.
+// path returns the JSON pointer of the current position.
 func (p *parser) path() string {
 	if len(p.nodes) == 0 {
 		return ""
@@ -287,9 +287,9 @@ func (p *parser) path() string {
 	return b.String()
 }
 
-// step appends the pointer segment that leads from the open container at to
-// its member or element inner, which may not be there yet. Between two members
-// of an object there is none.
+// step appends the pointer segment from the open container at to its member or
+// element inner, which may not exist yet. Between two members of an object
+// there is no segment.
 func (d *Doc) step(b *strings.Builder, at, inner uint32) {
 	count, last := 0, at+1
 	for i := at + 1; i < inner; i = d.nodes[i].next {
@@ -309,8 +309,8 @@ func (d *Doc) step(b *strings.Builder, at, inner uint32) {
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// keySet notices a key that an object has already. Most objects are small:
-// the first few keys are compared one by one, more go into a map.
+// keySet detects a duplicate key of an object. Most objects are small: the
+// first few keys are compared one by one, more are stored in a map.
 type keySet struct {
 	few  [8]uint32
 	n    int

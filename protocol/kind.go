@@ -2,11 +2,12 @@ package protocol
 
 import "strings"
 
-// Kind says what an envelope is, in the canonical spelling: the first
-// separator is a dot ("reasoning.start"), whatever the sender wrote. Section 2.
+// Kind is the type of an envelope, in the canonical spelling: the first
+// separator is a dot ("reasoning.start"), independent of the sender's spelling.
+// Section 2.
 type Kind string
 
-// The kinds of section 2. Other namespaces are routed like these.
+// The kinds of section 2. Kinds of other namespaces are routed in the same way.
 const (
 	KindChat            Kind = "chat"
 	KindChatAcknowledge Kind = "chat.acknowledge"
@@ -50,7 +51,7 @@ const (
 	KindStreamData    Kind = "stream.data"
 	KindStreamClose   Kind = "stream.close"
 
-	// Of mew/v0.4: requests of a stream's owner, and the gateway's answers.
+	// Of mew/v0.4: requests by a stream's owner, and the gateway's responses.
 	KindStreamGrantWrite   Kind = "stream.grant-write"
 	KindStreamRevokeWrite  Kind = "stream.revoke-write"
 	KindStreamTransfer     Kind = "stream.transfer-ownership"
@@ -65,15 +66,15 @@ const (
 	KindSystemSubscribe  Kind = "system.subscribe"
 	KindSystemSubscribed Kind = "system.subscribed"
 	KindSystemJoin       Kind = "system.join"
-	KindSystemHeartbeat  Kind = "system.heartbeat" // of clients of MEW
+	KindSystemHeartbeat  Kind = "system.heartbeat" // sent by MEW clients
 )
 
 // MaxKindBytes bounds the length of a kind.
 const MaxKindBytes = 128
 
-// ParseKind checks a kind and brings it into canonical spelling. It reports
-// false for an empty or overlong kind, for characters outside A-Z a-z 0-9 . _ : -
-// and the slash, and for a namespace or a name that is empty.
+// ParseKind checks a kind and converts it to the canonical spelling. It reports
+// false for an empty or overlong kind, for characters outside A-Z a-z 0-9 . _ :
+// - and the slash, and for an empty namespace or name.
 func ParseKind(s string) (Kind, bool) {
 	if s == "" || len(s) > MaxKindBytes {
 		return "", false
@@ -85,13 +86,12 @@ func ParseKind(s string) (Kind, bool) {
 	}
 	k := canonicalSeparator(s)
 	if i := strings.IndexByte(k, '.'); i == 0 || i > 0 && i == len(k)-1 {
-		return "", false // a separator separates two names
+		return "", false // a separator needs a name on both sides
 	}
 	return Kind(k), true
 }
 
-// readKind is ParseKind of a JSON string. Kinds that are well known are not
-// copied.
+// readKind is ParseKind for a JSON string. Well-known kinds are not copied.
 func readKind(v Value) (Kind, bool) {
 	plain, _ := v.Plain()
 	if k, ok := wellKnown[string(plain)]; ok {
@@ -100,7 +100,7 @@ func readKind(v Value) (Kind, bool) {
 	return ParseKind(v.Text())
 }
 
-// wellKnown are the kinds that most envelopes are of, in both spellings.
+// wellKnown are the most frequent kinds, in both spellings.
 var wellKnown = func() map[string]Kind {
 	m := make(map[string]Kind)
 	for _, k := range []Kind{
@@ -115,8 +115,8 @@ var wellKnown = func() map[string]Kind {
 	return m
 }()
 
-// canonicalSeparator writes the first '.' or '/' of s as a dot. It returns s
-// itself, without a copy, when that is how it is written already.
+// canonicalSeparator replaces the first '.' or '/' of s by a dot. It returns s
+// itself, without a copy, if nothing changes.
 func canonicalSeparator(s string) string {
 	i := strings.IndexAny(s, "./")
 	if i < 0 || s[i] == '.' {
@@ -125,8 +125,8 @@ func canonicalSeparator(s string) string {
 	return s[:i] + "." + s[i+1:]
 }
 
-// Slash returns the kind with a slash as its first separator, the way the
-// dialects meup/v0.2 and mew/v0.4 write it.
+// Slash returns the kind with a slash as its first separator, the spelling of
+// the dialects meup/v0.2 and mew/v0.4.
 func (k Kind) Slash() string {
 	s := string(k)
 	if i := strings.IndexByte(s, '.'); i >= 0 {
@@ -142,8 +142,8 @@ func (k Kind) Split() (namespace, name string) {
 	return namespace, name
 }
 
-// IsWork reports whether the kind asks somebody to act or answers such a
-// request; those pass every participant's filter (section 6).
+// IsWork reports whether the kind requests an action or responds to such a
+// request; every participant's filter passes these kinds (section 6).
 func (k Kind) IsWork() bool {
 	switch k {
 	case KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw, KindMCPReject:
@@ -156,12 +156,12 @@ func (k Kind) IsWork() bool {
 func (k Kind) IsReasoning() bool { return strings.HasPrefix(string(k), "reasoning.") }
 
 // IsStep reports whether the kind is a step of reasoning: any reasoning kind
-// but start, conclusion and cancel (section 7).
+// except start, conclusion and cancel (section 7).
 func (k Kind) IsStep() bool {
 	return k.IsReasoning() && k != KindReasoningStart && k != KindReasoningConclusion && k != KindReasoningCancel
 }
 
-// ClosesContext reports whether the kind ends the context that it stands in.
+// ClosesContext reports whether the kind closes the context of its envelope.
 func (k Kind) ClosesContext() bool {
 	return k == KindReasoningConclusion || k == KindReasoningCancel
 }
@@ -175,8 +175,8 @@ func (k Kind) NeedsCorrelation() bool {
 	return false
 }
 
-// IsReserved reports whether only the gateway may send the kind, in any
-// case it is written.
+// IsReserved reports whether only the gateway may send the kind, in any upper
+// or lower case.
 func (k Kind) IsReserved() bool {
 	namespace, _, _ := strings.Cut(string(k), ".")
 	if strings.EqualFold(namespace, "system") {
@@ -190,12 +190,12 @@ func (k Kind) IsReserved() bool {
 	return false
 }
 
-// IsLive reports whether the kind is delivered to those who are connected and
-// kept nowhere.
+// IsLive reports whether the kind is delivered only to connected members and
+// not stored.
 func (k Kind) IsLive() bool { return k == KindStreamData || k == KindSystemPresence }
 
-// ChangesState reports whether admitting the kind changes who may do what, so
-// that it must take effect before anything that comes behind it.
+// ChangesState reports whether admitting the kind changes rights, so that it
+// must take effect before any later envelope.
 func (k Kind) ChangesState() bool {
 	switch k {
 	case KindCapabilityGrant, KindCapabilityRevoke, KindSpaceInvite, KindSpaceKick,

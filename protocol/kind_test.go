@@ -11,7 +11,7 @@ func TestParseKind(t *testing.T) {
 		"chat":            "chat",
 		"reasoning.start": "reasoning.start",
 		"reasoning/start": "reasoning.start",
-		"x.a/b":           "x.a/b", // the first separator alone is spelled either way
+		"x.a/b":           "x.a/b", // only the first separator has two spellings
 		"x/a.b":           "x.a.b",
 		"x/a/b":           "x.a/b",
 		"x.A_b:c-9":       "x.A_b:c-9",
@@ -47,7 +47,7 @@ func TestKindSlash(t *testing.T) {
 	}
 }
 
-// TestKindProperties holds what sections 2, 6 and 7 say of kinds.
+// TestKindProperties covers the properties of kinds in sections 2, 6 and 7.
 func TestKindProperties(t *testing.T) {
 	all := []Kind{
 		KindChat, KindChatAcknowledge, KindChatCancel, KindMCPRequest, KindMCPResponse, KindMCPProposal, KindMCPWithdraw,

@@ -10,11 +10,11 @@ import (
 
 // KindPattern selects kinds, in capabilities, filters and limits. Section 7.
 //
-// A pattern is a kind ("mcp.request"), a glob ("reasoning/*"; "*" alone is
+// A pattern is a kind ("mcp.request"), a glob ("reasoning/*"; "*" alone selects
 // every kind), a negation ("!chat"), or a regular expression between slashes
-// ("/^x\\./", RE2). "reasoning/step" selects every reasoning kind except
-// start, conclusion and cancel. Kinds and patterns may be written with a dot
-// or a slash; a regular expression is tried on both spellings.
+// ("/^x\\./", RE2). "reasoning/step" selects every reasoning kind except start,
+// conclusion and cancel. Kinds and patterns may be written with a dot or a
+// slash; a regular expression is matched against both spellings.
 type KindPattern struct {
 	source string
 	negate bool
@@ -22,9 +22,9 @@ type KindPattern struct {
 	kind   Kind           // classExact
 	ns     string         // classGlob
 	name   string         // classGlob
-	named  bool           // classGlob: there is a separator, and a name behind it
+	named  bool           // classGlob: contains a separator, followed by a name
 	re     *regexp.Regexp // classRegexp
-	steps  int            // classRegexp: of its program
+	steps  int            // classRegexp: in its program
 }
 
 type kindClass uint8
@@ -70,8 +70,8 @@ func ParseKindPattern(s string) (KindPattern, error) {
 	return p, nil
 }
 
-// Bounds of a pattern. Clients write patterns too, and each envelope is held
-// against them: a few bytes ("a{1000}") can make a program of many steps.
+// Bounds of a pattern. Patterns also come from clients and are matched against
+// every envelope, and a few bytes ("a{1000}") can compile to many steps.
 const (
 	maxPatternBytes = 256
 	maxPatternSteps = 500
@@ -106,7 +106,7 @@ func (p KindPattern) glob(body string) (KindPattern, error) {
 	return p, nil
 }
 
-// regexpBody returns what stands between the slashes of "/…/".
+// regexpBody returns the text between the slashes of "/…/".
 func regexpBody(s string) (string, bool) {
 	if len(s) < 3 || s[0] != '/' || s[len(s)-1] != '/' {
 		return "", false
@@ -138,7 +138,7 @@ func (p *KindPattern) matchGlob(k Kind) bool {
 	return named == p.named && matchStars(p.ns, ns) && matchStars(p.name, name)
 }
 
-// matchStars matches a glob in which every run of stars stands for any text.
+// matchStars matches a glob in which every run of stars matches any text.
 func matchStars(pattern, s string) bool {
 	star, mark := -1, 0
 	i, j := 0, 0
@@ -167,7 +167,7 @@ func matchStars(pattern, s string) bool {
 func (p *KindPattern) String() string { return p.source }
 
 // Slash returns the pattern with a slash as its first separator, for dialects
-// that spell kinds so. Regular expressions stay as they are.
+// that spell kinds with a slash. Regular expressions are unchanged.
 func (p *KindPattern) Slash() string {
 	if p.class == classRegexp {
 		return p.source
@@ -175,7 +175,7 @@ func (p *KindPattern) Slash() string {
 	return Kind(canonicalSeparator(p.source)).Slash()
 }
 
-// Literal returns the one kind that the pattern selects, if it is that narrow.
+// Literal returns the kind if the pattern selects exactly one.
 func (p *KindPattern) Literal() (Kind, bool) {
 	return p.kind, p.class == classExact && !p.negate
 }

@@ -12,18 +12,18 @@ type Welcome struct {
 	Participants []Participant `json:"participants"`
 	Space        SpaceInfo     `json:"space"`
 	Protocol     string        `json:"protocol"`
-	// ActiveStreams is there for MEW clients, which expect the field.
+	// ActiveStreams exists because MEW clients expect the field.
 	ActiveStreams *[]any `json:"active_streams,omitempty"`
 }
 
-// You says who the receiver of a welcome is.
+// You describes the receiver of a welcome.
 type You struct {
 	ID           ParticipantID     `json:"id"`
 	Capabilities []json.RawMessage `json:"capabilities"`
 	Limits       Limits            `json:"limits"`
 }
 
-// Limits are those that hold for a participant; 0 stands for none.
+// Limits are the limits of a participant; 0: none.
 type Limits struct {
 	Rate           float64     `json:"rate,omitempty"`             // envelopes per second
 	Burst          int         `json:"burst,omitempty"`            // envelopes
@@ -42,25 +42,26 @@ type KindLimit struct {
 	Burst int     `json:"burst"`
 }
 
-// SpaceInfo describes the space in a welcome: Seq is the head of the log at
-// that moment, Log is the id of the log, which changes when the log was lost,
-// replaced or cut back.
+// SpaceInfo describes the space in a welcome: Seq is the current head of the
+// log, Log is the id of the log, which changes when the log was lost, replaced
+// or cut back.
 type SpaceInfo struct {
 	Name string `json:"name"`
 	Seq  Seq    `json:"seq"`
 	Log  string `json:"log,omitempty"`
 }
 
-// Participant is somebody in a space.
+// Participant describes a participant of a space.
 type Participant struct {
 	ID           ParticipantID     `json:"id"`
 	Capabilities []json.RawMessage `json:"capabilities"`
-	// Serves names what the participant has declared to serve when it connected.
+	// Serves lists the services that the participant declared when it
+	// connected.
 	Serves []string `json:"serves,omitempty"`
 }
 
-// ServesTools is the value of Serves for participants that answer tools/list and
-// tools/call.
+// ServesTools is the value of Serves for participants that handle tools/list
+// and tools/call.
 const ServesTools = "tools"
 
 // Presence is the payload of system.presence.
@@ -80,22 +81,23 @@ type Ack struct {
 	Seq Seq `json:"seq"`
 }
 
-// InviteAck is the payload of space.invite-ack, which the inviter alone gets.
+// InviteAck is the payload of space.invite-ack, which only the inviter
+// receives.
 type InviteAck struct {
 	ParticipantID ParticipantID `json:"participant_id"`
-	Token         string        `json:"token,omitempty"`      // absent for a guest, whose issuer's token is good again
+	Token         string        `json:"token,omitempty"`      // absent for a guest, whose issuer's token is valid again
 	ExpiresAt     string        `json:"expires_at,omitempty"` // RFC 3339
 
-	// For clients of MEW.
+	// For MEW clients.
 	Status        string `json:"status,omitempty"`         // "created"
-	ConnectionURL string `json:"connection_url,omitempty"` // where the recipient connects
+	ConnectionURL string `json:"connection_url,omitempty"` // connection URL of the recipient
 }
 
-// maxPause bounds a pause; a time.Duration ends at about 292 years.
+// maxPause bounds a pause, because a time.Duration is at most about 292 years.
 const maxPause = 100 * 365 * 24 * time.Hour
 
-// PauseDuration returns how long the pause lasts that a participant.pause with
-// this payload asks for; 0 means until it is resumed. It is at most 100 years.
+// PauseDuration returns the duration requested by the payload of a
+// participant.pause; 0: until it is resumed. It is at most 100 years.
 func PauseDuration(payload Value) time.Duration {
 	seconds, ok := payload.Get("timeout_seconds").Float()
 	if !ok || seconds <= 0 {

@@ -14,7 +14,7 @@ func IsStreamFrame(frame []byte, d Dialect) bool {
 	return d == DialectMEW04 && len(frame) > 0 && frame[0] == '#'
 }
 
-// envelopeOf returns the stream.data that a raw frame stands for.
+// envelopeOf converts a raw frame into a stream.data envelope.
 func envelopeOf(frame []byte) ([]byte, *Error) {
 	id, data, found := bytes.Cut(frame[1:], []byte{'#'})
 	if !found || !utf8.Valid(frame) {
@@ -28,7 +28,7 @@ func envelopeOf(frame []byte) ([]byte, *Error) {
 }
 
 // AppendStreamFrame appends the raw frame of a stream.data. It reports false,
-// and appends nothing, if the stream's id has no place in such a frame.
+// and appends nothing, if the stream's id is not valid in such a frame.
 func AppendStreamFrame(dst []byte, payload json.RawMessage) ([]byte, bool) {
 	doc, err := ParseJSON(payload, MaxDepth)
 	if err != nil {

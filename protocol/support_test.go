@@ -12,16 +12,16 @@ import (
 
 var allDialects = []Dialect{DialectMEUP01, DialectMEUP02, DialectMEW04}
 
-// noon is when the gateway of these tests stamps its envelopes.
+// noon is the timestamp of envelopes in these tests.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 123456000, time.UTC)
 
-// tb is what a helper needs of a test, rapid's own among them.
+// tb is the part of a test that helpers use; rapid's tests implement it too.
 type tb interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// decode reads a frame that must be good.
+// decode decodes a valid frame.
 func decode(t tb, d Dialect, frame string) *Inbound {
 	t.Helper()
 	in, err := Decode([]byte(frame), d, DefaultContextDepth)
@@ -31,7 +31,7 @@ func decode(t tb, d Dialect, frame string) *Inbound {
 	return in
 }
 
-// refused reads a frame that must be bad.
+// refused decodes an invalid frame.
 func refused(t tb, d Dialect, frame string) (*Inbound, *Error) {
 	t.Helper()
 	in, err := Decode([]byte(frame), d, DefaultContextDepth)
@@ -41,7 +41,7 @@ func refused(t tb, d Dialect, frame string) (*Inbound, *Error) {
 	return in, err
 }
 
-// stamped is the envelope as the gateway passes it on.
+// stamped is the envelope as the gateway delivers it.
 func stamped(in *Inbound) *Envelope {
 	e := in.Envelope
 	e.From, e.TS, e.Seq = "alice", noon, 7
@@ -60,7 +60,7 @@ func parse(t tb, text string) Value {
 	return doc.Root()
 }
 
-// decodeAny reads JSON with the standard library, numbers as they are written.
+// decodeAny decodes JSON with the standard library and preserves numbers.
 func decodeAny(t tb, text []byte) any {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -72,8 +72,8 @@ func decodeAny(t tb, text []byte) any {
 	return v
 }
 
-// objection says why a text is refused though encoding/json takes it; "" when
-// there is no reason.
+// objection returns the reason to reject a text that encoding/json accepts; ""
+// if there is no reason.
 func objection(text []byte, maxDepth int) string {
 	switch {
 	case !utf8.Valid(text):
@@ -127,8 +127,8 @@ func walk(d *json.Decoder, depth, maxDepth int) (string, error) {
 	return "", err
 }
 
-// hasLoneSurrogate looks at the escapes of a text that is valid JSON: there
-// are backslashes in strings alone.
+// hasLoneSurrogate checks the escapes of a valid JSON text, in which only
+// strings contain backslashes.
 func hasLoneSurrogate(text []byte) bool {
 	high := false
 	for i := 0; i < len(text); i++ {

@@ -2,21 +2,22 @@ package protocol
 
 import "strconv"
 
-// defaultErrorCode stands for an error of a tool that has no JSON-RPC code.
+// defaultErrorCode replaces a missing JSON-RPC code of a tool's error.
 const defaultErrorCode = -32000
 
-// gatewayAlias is how clients of mew/v0.4 address the gateway about streams.
+// gatewayAlias is the gateway's id in stream envelopes of mew/v0.4 clients.
 const gatewayAlias ParticipantID = "gateway"
 
-// translate brings a payload that libraries of meup/v0.2 and mew/v0.4 send into
-// the form that section 2 asks for. It returns nil if the payload has it.
+// translate converts a payload as sent by libraries of meup/v0.2 and mew/v0.4
+// to the form required by section 2. It returns nil if the payload has that
+// form.
 func translate(e *Envelope, payload Value) []byte {
 	switch e.Kind {
 	case KindStreamRequest:
 		if payload.Get("target").Type() == TypeNull {
 			return appendObject(nil, payload, map[string]bool{"target": true})
 		}
-	case KindStreamClose: // of the stream that the gateway has opened by the envelope that it names
+	case KindStreamClose: // the correlation names the request for which the gateway opened the stream
 		if !payload.Get("stream_id").Exists() && len(e.Correlation.IDs) > 0 {
 			return appendObject(nil, payload, nil, member{"stream_id", AppendString(nil, string(e.Correlation.IDs[0]))})
 		}
@@ -36,7 +37,8 @@ func translate(e *Envelope, payload Value) []byte {
 	return nil
 }
 
-// addressesGateway reports whether the kind may name the gateway in to.
+// addressesGateway reports whether an envelope of the kind may be addressed to
+// the gateway.
 func addressesGateway(k Kind) bool {
 	switch k {
 	case KindStreamRequest, KindStreamClose, KindStreamGrantWrite, KindStreamRevokeWrite, KindStreamTransfer:
@@ -45,8 +47,8 @@ func addressesGateway(k Kind) bool {
 	return false
 }
 
-// translateThought gives a thought {reasoning, action, actionInput} a message,
-// and the name of the tool that it calls.
+// translateThought adds a message to a thought {reasoning, action,
+// actionInput}, and the name of the tool that it calls.
 func translateThought(payload Value) []byte {
 	if payload.Get("message").Exists() || payload.Get("content").Exists() {
 		return nil
@@ -66,8 +68,8 @@ func translateThought(payload Value) []byte {
 	return appendObject(nil, payload, nil, added...)
 }
 
-// translateError gives a response's error a JSON-RPC code and a message. A word
-// in place of the code moves to the error's data.
+// translateError adds a JSON-RPC code and a message to a response's error. A
+// string as the code is moved to the error's data.
 func translateError(payload Value) []byte {
 	failure := payload.Get("error")
 	code, message := failure.Get("code"), failure.Get("message")
@@ -98,7 +100,7 @@ func translateError(payload Value) []byte {
 	return appendObject(nil, payload, map[string]bool{"error": true}, member{"error", text})
 }
 
-// translateCapabilities takes the ids off the capabilities in a field.
+// translateCapabilities removes the ids from the capabilities in a field.
 func translateCapabilities(payload Value, field string) []byte {
 	list, found := payload.Get(field), false
 	text := []byte{'['}
@@ -124,7 +126,8 @@ type member struct {
 	raw  []byte
 }
 
-// appendObject appends an object without some of its members and with others.
+// appendObject appends an object without some of its members and with added
+// ones.
 func appendObject(dst []byte, object Value, without map[string]bool, added ...member) []byte {
 	dst = append(dst, '{')
 	n := 0

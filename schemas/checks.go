@@ -6,9 +6,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// The checks of the fields. Each accepts a part of what the schema accepts:
-// what is written in an unusual way (a number as 1e0, an id with escapes) is
-// left to the schema.
+// The checks of the fields. Each accepts a subset of the values that the schema
+// accepts: unusual spellings (a number as 1e0, an id with escapes) are left to
+// the schema.
 
 func anything(protocol.Value) bool { return true }
 
@@ -18,7 +18,7 @@ func boolean(v protocol.Value) bool { return v.Type() == protocol.TypeBool }
 
 func participantID(v protocol.Value) bool { return protocol.ValidParticipantID(v.Text()) }
 
-// timestamp accepts a time as [time.RFC3339Nano] writes it.
+// timestamp accepts a time in the form of [time.RFC3339Nano].
 func timestamp(v protocol.Value) bool {
 	s, plain := v.Plain()
 	if !plain {
@@ -30,7 +30,7 @@ func timestamp(v protocol.Value) bool {
 
 func array(v protocol.Value) bool { return v.Type() == protocol.TypeArray }
 
-// filled accepts a string that is not empty.
+// filled accepts a non-empty string.
 func filled(v protocol.Value) bool {
 	s, plain := v.Plain()
 	return plain && len(s) > 0
@@ -48,14 +48,13 @@ func idNumber(v protocol.Value) bool {
 
 func idOrNull(v protocol.Value) bool { return idNumber(v) || v.Type() == protocol.TypeNull }
 
-// count accepts an integer from 0.
+// count accepts a non-negative integer.
 func count(v protocol.Value) bool {
 	n, ok := integer(v)
 	return ok && n >= 0
 }
 
-// integer reads a number of up to nine digits, written without point and
-// exponent.
+// integer parses a number of up to nine digits without point and exponent.
 func integer(v protocol.Value) (int, bool) {
 	raw := v.Raw()
 	if v.Type() != protocol.TypeNumber || len(raw) > 10 {
@@ -78,7 +77,7 @@ func integer(v protocol.Value) (int, bool) {
 	return n, len(raw) < 10
 }
 
-// fraction accepts 0, 1, and what begins with "0." and goes on with digits.
+// fraction accepts 0, 1, and "0." followed by digits.
 func fraction(v protocol.Value) bool {
 	raw := v.Raw()
 	if v.Type() != protocol.TypeNumber || len(raw) > 20 {
@@ -137,11 +136,11 @@ func ids(v protocol.Value) bool {
 func id(v protocol.Value) bool {
 	s, plain := v.Plain()
 	// The compiler keeps a conversion that does not outlive the call on the
-	// stack only up to 32 bytes; longer ids are the schema's.
+	// stack only up to 32 bytes; longer ids are left to the schema.
 	return plain && len(s) <= 32 && protocol.ValidID(string(s))
 }
 
-// metadata accepts what reasoning.start says about itself.
+// metadata accepts the metadata of reasoning.start.
 func metadata(v protocol.Value) bool {
 	if v.Type() != protocol.TypeObject {
 		return false
@@ -159,7 +158,7 @@ func metadata(v protocol.Value) bool {
 	return true
 }
 
-// questions accepts a list of strings that is not empty.
+// questions accepts a non-empty list of strings.
 func questions(v protocol.Value) bool {
 	n := 0
 	for x := range v.Elements {

@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// agree fails when the acceptor lets through what the schema refuses, and when
-// the schema library cannot cope with a payload at all.
+// agree fails if the acceptor accepts a payload that the schema rejects, or if
+// the schema library cannot process a payload.
 func agree(t interface{ Fatalf(string, ...any) }, kind protocol.Kind, payload protocol.Value) {
 	schema, ok := payloads()[kind]
 	if !ok {
@@ -27,7 +27,7 @@ func agree(t interface{ Fatalf(string, ...any) }, kind protocol.Kind, payload pr
 	}
 }
 
-// values are what a field may hold, right or wrong.
+// values are field values, valid and invalid.
 var values = []string{
 	`"text"`, `""`, `"plain"`, `"markdown"`, `"m\u0061rkdown"`, `"not an id"`, `"bob"`, `"` + strings.Repeat("i", 129) + `"`,
 	`0`, `1`, `-1`, `-0`, `0.5`, `1.5`, `1.0`, `1e0`, `1e400`, `-1e99999999999`, `0.00000000000000000000000001`, `9999999999`,
@@ -36,8 +36,8 @@ var values = []string{
 	`{"confidence":0.5}`, `{"confidence":2}`, `{"approach":1}`, `{"estimated_duration":[]}`,
 }
 
-// TestAcceptorAgreesWithSchema builds payloads of the fields that the schemas
-// know.
+// TestAcceptorAgreesWithSchema generates payloads from the fields of the
+// schemas.
 func TestAcceptorAgreesWithSchema(t *testing.T) {
 	kinds := slices.Sorted(maps.Keys(payloads()))
 	fields := map[string]bool{"x": true}

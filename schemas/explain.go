@@ -11,15 +11,15 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// fault is what is wrong with a payload.
+// fault is an error in a payload.
 type fault struct {
 	path    string // JSON pointer from the payload
-	detail  string // what was expected there
-	advice  string // what the schema says about the field
-	missing string // the fields of which one is missing, if that is the fault
+	detail  string // the expected value
+	advice  string // the schema's description of the field
+	missing string // the missing field, or the alternatives of which one is missing
 }
 
-// refusal turns a fault into what the sender is told.
+// refusal converts a fault into the error for the sender.
 func refusal(kind protocol.Kind, f fault) *protocol.Error {
 	e := &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload" + f.path, Detail: f.detail}
 	switch {
@@ -33,9 +33,9 @@ func refusal(kind protocol.Kind, f fault) *protocol.Error {
 	return e
 }
 
-// explain finds the fault that tells the sender most: a field that is wrong
-// before one that is missing, the deepest first. The library walks maps, so
-// its own order changes from call to call.
+// explain selects the most informative fault: a wrong field before a missing
+// one, the deepest first. The order is fixed here because the library iterates
+// over maps.
 func explain(root *jsonschema.Schema, payload protocol.Value, failed *jsonschema.ValidationError) fault {
 	var best fault
 	found := false
@@ -62,8 +62,8 @@ func more(a, b fault) bool {
 	return a.path+a.detail < b.path+b.detail
 }
 
-// maxLeaves bounds the faults that are looked at: each takes a walk through what
-// is before it.
+// maxLeaves bounds the faults that are compared: each requires a walk from the
+// root.
 const maxLeaves = 256
 
 func leaves(list []*jsonschema.ValidationError, e *jsonschema.ValidationError) []*jsonschema.ValidationError {
@@ -111,8 +111,8 @@ func explainLeaf(root *jsonschema.Schema, payload protocol.Value, leaf *jsonsche
 	return f
 }
 
-// missingField names the first required field that is not there; where one of
-// several would do, all of them.
+// missingField names the first missing required field; if one of several would
+// be sufficient, all of them.
 func missingField(f fault, schema *jsonschema.Schema, value protocol.Value) fault {
 	var wanted []string
 	for _, name := range schema.Required {
@@ -145,8 +145,8 @@ func alternatives(list []*jsonschema.Schema) []string {
 	return fields
 }
 
-// walk follows a pointer into a schema and a value at once. The schema is nil
-// where nothing is said about the place.
+// walk follows a pointer through a schema and a value. The schema is nil if the
+// schema has no entry for that place.
 func walk(s *jsonschema.Schema, v protocol.Value, segments []string) (*jsonschema.Schema, protocol.Value) {
 	for _, segment := range segments {
 		s = resolve(s)
@@ -183,8 +183,8 @@ func element(v protocol.Value, index string) protocol.Value {
 	return protocol.Value{}
 }
 
-// describe returns what the schema says about a field; the words at the place
-// itself go before those of the definition that it refers to.
+// describe returns the schema's description of a field; the description at the
+// place itself precedes the description of the definition it refers to.
 func describe(s *jsonschema.Schema) string {
 	for ; s != nil; s = s.Ref {
 		if s.Description != "" {
@@ -194,7 +194,7 @@ func describe(s *jsonschema.Schema) string {
 	return ""
 }
 
-// types words a list of JSON types: "a string or a number".
+// types formats a list of JSON types: "a string or a number".
 func types(list []string) string {
 	words := make([]string, 0, len(list))
 	for _, t := range list {
@@ -210,7 +210,7 @@ func types(list []string) string {
 	return strings.Join(words, " or ")
 }
 
-// interval words the bounds of a number.
+// interval formats the bounds of a number.
 func interval(s *jsonschema.Schema) string {
 	switch {
 	case s.ExclusiveMinimum != nil:
@@ -231,8 +231,8 @@ func enum(s *jsonschema.Schema) string {
 	return strings.Join(words, " or ")
 }
 
-// pointer splits a location of the library, which escapes segments once more
-// as parts of a URL.
+// pointer splits a location from the library, which additionally escapes
+// segments as parts of a URL.
 func pointer(location string) []string {
 	if location == "" {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// shape is what fastAccept knows of a kind: the fields that its schema says
-// something about, each with a check that is at least as strict.
+// shape describes a kind for fastAccept: the fields in its schema, each with a
+// check that is at least as strict.
 type shape struct {
 	fields []field
 	all    []string // required
-	any    []string // at least one of them is required
-	one    []string // exactly one of them is required
+	any    []string // at least one is required
+	one    []string // exactly one is required
 }
 
 type field struct {
@@ -20,7 +20,7 @@ type field struct {
 	ok   func(protocol.Value) bool
 }
 
-// compiledShape has the field lists of a shape as sets of bits.
+// compiledShape holds the field lists of a shape as bit sets.
 type compiledShape struct {
 	fields        []field
 	all, any, one uint16
@@ -46,8 +46,8 @@ func has(list []string, name string) uint16 {
 	return 0
 }
 
-// fastAccept reports true only if the payload certainly satisfies the schema
-// of its kind. It does not allocate.
+// fastAccept reports true only if the payload certainly satisfies the schema of
+// its kind. It does not allocate.
 func fastAccept(kind protocol.Kind, payload protocol.Value) bool {
 	s, ok := compiledShapes[kind]
 	return ok && s.accepts(payload)
@@ -61,7 +61,7 @@ func (s *compiledShape) accepts(payload protocol.Value) bool {
 	for k, v := range payload.Members {
 		name, plain := k.Plain()
 		if !plain {
-			return false // a key written with escapes may be any of the fields
+			return false // an escaped key may be any of the fields
 		}
 		for i := range s.fields {
 			if f := &s.fields[i]; string(name) == f.name {
@@ -77,8 +77,8 @@ func (s *compiledShape) accepts(payload protocol.Value) bool {
 		(s.one == 0 || bits.OnesCount16(seen&s.one) == 1)
 }
 
-// compiledShapes are those of the kinds that are sent often. For the rest the
-// schema is fast enough.
+// compiledShapes are the shapes of frequent kinds. For all others the schema is
+// fast enough.
 var compiledShapes = func() map[protocol.Kind]*compiledShape {
 	m := make(map[protocol.Kind]*compiledShape, len(shapes))
 	for kind, s := range shapes {

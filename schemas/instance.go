@@ -8,11 +8,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// instance returns v as the schema library wants it.
+// instance converts v for the schema library.
 //
-// The library turns numbers into fractions of arbitrary precision: 1e999999
-// costs it megabytes, and beyond that it panics. Numbers of that kind are
-// replaced by tame ones that no schema here can tell apart from them.
+// The library converts numbers to fractions of arbitrary precision: 1e999999
+// costs it megabytes, and larger exponents make it panic. Such numbers are
+// replaced by small ones that are equivalent for all schemas of this package.
 func instance(v protocol.Value) any {
 	switch v.Type() {
 	case protocol.TypeObject:
@@ -33,15 +33,14 @@ func instance(v protocol.Value) any {
 	return v.Any()
 }
 
-// Numbers up to so many bytes, with exponents of up to two digits, are cheap.
+// Numbers of at most tameBytes bytes and two exponent digits are cheap.
 const (
 	tameBytes    = 40
 	tameExponent = 99
 )
 
-// tame returns a number of the same sign, the same integrality, and on the
-// same side of every number between 1e-99 and 1e99 with up to tameBytes
-// digits.
+// tame returns a number with the same sign and integrality, on the same side of
+// every number between 1e-99 and 1e99 with up to tameBytes digits.
 func tame(s string) json.Number {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	e, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
@@ -53,7 +52,7 @@ func tame(s string) json.Number {
 	}
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
-	if err != nil { // an exponent that no int holds
+	if err != nil { // the exponent overflows int
 		e = 1 << 40
 		if strings.HasPrefix(exponent, "-") {
 			e = -e
@@ -66,7 +65,7 @@ func tame(s string) json.Number {
 	return json.Number(n)
 }
 
-// decimal returns a tame stand-in for digits × 10^e.
+// decimal returns an equivalent small number for digits × 10^e.
 func decimal(digits string, e int) string {
 	digits = strings.TrimLeft(digits, "0")
 	trimmed := strings.TrimRight(digits, "0")
@@ -82,7 +81,8 @@ func decimal(digits string, e int) string {
 	case magnitude < -tameExponent:
 		return "1e-100"
 	case len(trimmed) > 2*tameExponent:
-		// So many digits reach below the point: what is cut off is not zero.
+		// With this many digits some are after the point: the removed part is
+		// not zero.
 		trimmed = trimmed[:2*tameExponent] + "1"
 	}
 	return "0." + trimmed + "e" + strconv.Itoa(magnitude)

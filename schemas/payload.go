@@ -9,12 +9,11 @@ import (
 )
 
 // Payload checks the payload of a kind by section 2. Kinds without a schema,
-// those of applications above all, have nothing to satisfy. It allocates
-// nothing for the shapes that are sent most.
+// mostly kinds of applications, are always valid. It does not allocate for the
+// most frequent shapes.
 //
-// Error: invalid_payload, with the place in the envelope as Path
-// ("/payload/message"), what was expected there as Detail, and what to do as
-// Message.
+// The error is invalid_payload, with the place in the envelope as Path
+// ("/payload/message"), the expected value as Detail, and advice as Message.
 func Payload(kind protocol.Kind, payload protocol.Value) *protocol.Error {
 	if fastAccept(kind, payload) {
 		return nil

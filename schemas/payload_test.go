@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// valid are payloads that pass; fast: without asking the schema.
+// valid are valid payloads; fast: accepted without the schema.
 var valid = []struct {
 	kind protocol.Kind
 	text string
@@ -75,7 +75,7 @@ func TestValidPayloads(t *testing.T) {
 
 var invalid = []struct {
 	kind                protocol.Kind
-	text, path, message string // the message holds this
+	text, path, message string // the message contains this
 }{
 	{"chat", `{}`, "/payload/message", "lacks message or text: add the text that is said"},
 	{"chat", `{"message":3}`, "/payload/message", "expected a string, got number"},
@@ -135,7 +135,7 @@ func TestInvalidPayloads(t *testing.T) {
 	}
 }
 
-// TestFaultIsChosenAlike: of several faults always the same one is told.
+// TestFaultIsChosenAlike: of several faults the same one is always reported.
 func TestFaultIsChosenAlike(t *testing.T) {
 	payload := parse(t, `{"recipient":5,"capabilities":{},"ttl_seconds":"x","reason":5}`)
 	first := Payload(protocol.KindCapabilityGrant, payload)

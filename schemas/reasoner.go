@@ -18,7 +18,7 @@ import (
 var reasonerFiles embed.FS
 
 // Reasoner returns the schemas of the Reasoning API: agent_intent.request,
-// agent_intent.response and so on, each with the ending .schema.json.
+// agent_intent.response and so on, each with the suffix .schema.json.
 func Reasoner() fs.FS {
 	sub, err := fs.Sub(reasonerFiles, "reasoner")
 	if err != nil {
@@ -27,14 +27,14 @@ func Reasoner() fs.FS {
 	return sub
 }
 
-// Fault says what is wrong with a document of the Reasoning API.
+// Fault describes an error in a document of the Reasoning API.
 type Fault struct {
-	Path    string // JSON pointer of the place; empty for the whole
-	Message string // a sentence that says what belongs there
-	Syntax  bool   // it is not JSON, or not JSON that all parsers read alike
+	Path    string // JSON pointer; empty for the whole document
+	Message string // a sentence that names the expected value
+	Syntax  bool   // not JSON, or not JSON that all parsers read alike
 }
 
-// Error returns the sentence.
+// Error returns the message.
 func (f *Fault) Error() string { return f.Message }
 
 // AgentIntent checks the body of a request for an agent's next action. The
@@ -49,13 +49,13 @@ func CancelIntent(raw []byte) error { return reasonerDocument("agent_intent_canc
 // AgentIntent does.
 func WorkflowIntent(raw []byte) error { return reasonerDocument("workflow_intent.request", raw) }
 
-// ReasonerAnswer checks what the service says, by the name of its schema:
+// ReasonerAnswer checks a response of the service, by the name of its schema:
 // agent_intent.response, agent_intent.callback, error and so on. It is for
-// tests and for clients that trust nobody.
+// tests and for clients that validate responses.
 func ReasonerAnswer(name string, raw []byte) error { return reasonerDocument(name, raw) }
 
 // reasonerSchemas returns the compiled schemas by name. The files are built in
-// and a test compiles them all, so a fault in them is a panic.
+// and a test compiles them all, so a fault in them causes a panic.
 var reasonerSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	m := make(map[string]*jsonschema.Schema)
 	entries, err := reasonerFiles.ReadDir("reasoner")
@@ -77,7 +77,7 @@ func compileReasoner(name string) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was read
+	defer func() { _ = f.Close() }() // only read
 	c := newCompiler()
 	if err := c.AddResource(base+name, f); err != nil {
 		return nil, fmt.Errorf("read schema %s: %w", name, err)
@@ -120,7 +120,7 @@ func syntaxFault(err error) error {
 	return f
 }
 
-// worded turns a fault into a sentence for whoever sent the request.
+// worded converts a fault into a sentence for the sender.
 func worded(f fault) *Fault {
 	place := "at " + f.path
 	if f.path == "" {

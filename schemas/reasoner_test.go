@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestReasonerFiles: every file says what it is, and accepts its own examples.
+// TestReasonerFiles: every file has a description, and accepts its own
+// examples.
 func TestReasonerFiles(t *testing.T) {
 	names, err := fs.Glob(Reasoner(), "*"+suffix)
 	if err != nil || len(names) != len(reasonerSchemas()) || len(names) < 9 {
@@ -40,8 +41,8 @@ func TestReasonerFiles(t *testing.T) {
 	}
 }
 
-// TestPublishedExamples: the examples of the Reasoning API's specification,
-// and what its published client sends for what it does not know.
+// TestPublishedExamples: the examples of the Reasoning API's specification, and
+// the placeholders that its published client sends for unknown values.
 func TestPublishedExamples(t *testing.T) {
 	for _, text := range []string{
 		`{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`,
@@ -105,7 +106,7 @@ func TestReasonerFaults(t *testing.T) {
 	}
 }
 
-// FuzzReasonerDocuments: whatever is sent is judged and never panics.
+// FuzzReasonerDocuments: every input is checked without a panic.
 func FuzzReasonerDocuments(f *testing.F) {
 	f.Add([]byte(`{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`))
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"a","params":{"workflow":{"nodes":[{"id":"a","when":["x"]}]}}}`))

@@ -1,13 +1,13 @@
-// Package schemas holds the JSON Schemas (2020-12) of the protocol: one for
-// the envelope, one for the payload of each kind of section 2, and that of the
+// Package schemas contains the JSON Schemas (2020-12) of the protocol: one for
+// the envelope, one for the payload of each kind of section 2, and one for the
 // gateway's configuration. People read them, editors use them, and [Payload]
-// checks envelopes by them.
+// checks envelopes with them.
 //
 // Running a compiled schema costs microseconds and some 90 allocations, too
-// much for every envelope. Payload therefore asks a hand-written acceptor first, which
-// says yes only to what the schema would accept; whatever it does not know is
-// decided, and worded, by the schema. A differential test keeps the two
-// together.
+// much for every envelope. Payload therefore first runs a hand-written
+// acceptor, which accepts only payloads that the schema accepts. The schema
+// decides about all others and provides the error texts. A differential test
+// keeps the two consistent.
 package schemas
 
 import (
@@ -27,7 +27,7 @@ import (
 //go:embed *.json payload/*.json
 var files embed.FS
 
-// base is where the files' ids begin; nothing is ever fetched from there.
+// base is the prefix of the files' ids; nothing is ever fetched from there.
 const base = "https://raw.githubusercontent.com/meup-protocol/meup/main/schemas/"
 
 const suffix = ".schema.json"
@@ -39,9 +39,9 @@ func FS() fs.FS { return files }
 // Config returns the schema of the gateway's configuration.
 func Config() (*jsonschema.Schema, error) { return compileOne("config" + suffix) }
 
-// Envelope checks an envelope of meup/v0.1 by the schema alone, without the
-// rules that a schema cannot express (sections 1 and 3). It is the yardstick
-// for the hand-written decoder, not a part of the gateway.
+// Envelope checks an envelope of meup/v0.1 with only the schema, without the
+// rules that a schema cannot express (sections 1 and 3). It is the reference
+// for tests of the hand-written decoder and not used by the gateway.
 func Envelope(doc protocol.Value) error {
 	s, err := envelope()
 	if err != nil {
@@ -53,7 +53,7 @@ func Envelope(doc protocol.Value) error {
 var envelope = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileOne("envelope" + suffix) })
 
 // payloads returns the compiled schema of every kind that has one. The files
-// are built in and a test compiles them all, so a fault in them is a panic.
+// are built in and a test compiles them all, so a fault in them causes a panic.
 var payloads = sync.OnceValue(func() map[protocol.Kind]*jsonschema.Schema {
 	c, err := builtIn()
 	if err != nil {
@@ -101,8 +101,8 @@ func compile(c *jsonschema.Compiler, name string) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// builtIn returns a compiler that knows the files, so that they can refer to
-// each other.
+// builtIn returns a compiler that has loaded the files, so that they can refer
+// to each other.
 func builtIn() (*jsonschema.Compiler, error) {
 	c := newCompiler()
 	for _, name := range append(names("."), names("payload")...) {
@@ -111,7 +111,7 @@ func builtIn() (*jsonschema.Compiler, error) {
 			return nil, err
 		}
 		err = c.AddResource(base+name, f)
-		_ = f.Close() // it was read
+		_ = f.Close() // only read
 		if err != nil {
 			return nil, fmt.Errorf("read schema %s: %w", name, err)
 		}
@@ -119,7 +119,7 @@ func builtIn() (*jsonschema.Compiler, error) {
 	return c, nil
 }
 
-// newCompiler returns a compiler that opens nothing: left alone, the library
+// newCompiler returns a compiler that opens no files: by default, the library
 // reads file:// references.
 func newCompiler() *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()

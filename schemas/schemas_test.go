@@ -21,7 +21,7 @@ func parse(t testing.TB, text string) protocol.Value {
 	return doc.Root()
 }
 
-// TestFiles: every file compiles, says what it is, and accepts its own
+// TestFiles: every file compiles, has a description, and accepts its own
 // examples.
 func TestFiles(t *testing.T) {
 	err := fs.WalkDir(FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -117,8 +117,8 @@ func TestConfigIsCompiledWhenItIsThere(t *testing.T) {
 	}
 }
 
-// TestReasoningExamples: the examples that reasoning transparency was decided
-// on are envelopes, and their payloads are in order.
+// TestReasoningExamples: the examples of the founding document of reasoning
+// transparency are envelopes with valid payloads.
 func TestReasoningExamples(t *testing.T) {
 	f, err := os.Open("testdata/reasoning.jsonl")
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// MaxValues bounds the JSON values of a document of the Reasoning API. Each
-// takes some hundred bytes while it is checked, and two bytes to send.
+// MaxValues bounds the JSON values of a document of the Reasoning API. A value
+// takes some hundred bytes while it is checked, but only two bytes on the wire.
 const MaxValues = 100_000
 
-// tooMany reports whether a text has more than MaxValues values, names of
-// fields among them. It counts what separates them, and reads nothing else: of
-// a text that is not JSON it may say anything.
+// tooMany reports whether a text has more than MaxValues values, including
+// field names. It counts only separators; for a text that is not JSON the
+// result is unspecified.
 func tooMany(raw []byte) bool {
 	count, quoted := 1, false
 	for i := 0; i < len(raw); i++ {
@@ -34,7 +34,7 @@ func tooMany(raw []byte) bool {
 }
 
 // tooLong finds a field with more elements than its schema allows. The library
-// would look at each of them first.
+// would first check each of them.
 func tooLong(schema *jsonschema.Schema, doc protocol.Value) *Fault {
 	if doc.Type() != protocol.TypeObject {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// TestSmallBodiesMakeNoLargeTrees: what is short to send and long to check is
-// refused before it is checked.
+// TestSmallBodiesMakeNoLargeTrees: a document that is short to send but
+// expensive to check is rejected before it is checked.
 func TestSmallBodiesMakeNoLargeTrees(t *testing.T) {
 	for name, history := range map[string]string{
 		"objects":          "[" + strings.Repeat("{},", 1_300_000) + "{}]",
@@ -48,7 +48,7 @@ func TestValuesAreCountedOutsideTexts(t *testing.T) {
 	}
 }
 
-// TestTextsAreBounded: what a model reads word for word has an end.
+// TestTextsAreBounded: texts that a model reads verbatim are bounded.
 func TestTextsAreBounded(t *testing.T) {
 	for _, field := range []string{"goal_text", "instructions"} {
 		for _, n := range []int{100_000, 100_001} {
@@ -63,8 +63,8 @@ func TestTextsAreBounded(t *testing.T) {
 	}
 }
 
-// TestManyFaultsAreNotAllExplained: finding the one that tells most must not
-// take longer than finding them.
+// TestManyFaultsAreNotAllExplained: selecting the reported fault must not take
+// longer than finding the faults.
 func TestManyFaultsAreNotAllExplained(t *testing.T) {
 	many := &jsonschema.ValidationError{}
 	for range 10 {

@@ -16,9 +16,9 @@ import (
 //go:embed turns/*.json
 var turnFiles embed.FS
 
-// Turns returns the schemas of what the gateway answers about turns: history,
+// Turns returns the schemas of the gateway's responses about turns: history,
 // threads, turn, and the events reasoning_update and job_reasoning, each with
-// the ending .schema.json.
+// the suffix .schema.json.
 func Turns() fs.FS {
 	sub, err := fs.Sub(turnFiles, "turns")
 	if err != nil {
@@ -27,8 +27,8 @@ func Turns() fs.FS {
 	return sub
 }
 
-// TurnsAnswer checks what a gateway says about turns, by the name of its
-// schema. It is for tests and for clients that trust nobody.
+// TurnsAnswer checks a gateway's response about turns, by the name of its
+// schema. It is for tests and for clients that validate responses.
 func TurnsAnswer(name string, raw []byte) error {
 	schema, ok := turnSchemas()[name]
 	if !ok {
@@ -42,7 +42,7 @@ func TurnsAnswer(name string, raw []byte) error {
 }
 
 // turnSchemas returns the compiled schemas by name. The files are built in and
-// a test compiles them all, so a fault in them is a panic.
+// a test compiles them all, so a fault in them causes a panic.
 var turnSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	c := newCompiler()
 	c.AssertFormat = true
@@ -54,7 +54,7 @@ var turnSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 		f, err := turnFiles.Open(path.Join("turns", e.Name()))
 		if err == nil {
 			err = c.AddResource(base+"turns/"+e.Name(), f)
-			_ = f.Close() // it was read
+			_ = f.Close() // only read
 		}
 		if err != nil {
 			panic(err)

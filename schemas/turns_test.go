@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTurnFiles: every file says what it is, accepts its own examples, and
-// refuses them without what it requires.
+// TestTurnFiles: every file has a description, accepts its own examples, and
+// rejects them without a required field.
 func TestTurnFiles(t *testing.T) {
 	names, err := fs.Glob(Turns(), "*"+suffix)
 	if err != nil || len(names) != len(turnSchemas()) || len(names) < 5 {
@@ -58,7 +58,7 @@ func check(t *testing.T, name string, example map[string]json.RawMessage) error 
 	return TurnsAnswer(name, raw)
 }
 
-// TestTurnsRefused: what must not be in an answer is a fault.
+// TestTurnsRefused: forbidden content of a response is a fault.
 func TestTurnsRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"reasoning_update": `{"type":"reasoning_update","thread_id":"q","session_id":"550e8400-e29b-41d4-a716-446655440000","turn_number":1,

@@ -175,7 +175,7 @@ func (t *tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// response returns the result in what was read so far, or nil.
+// response returns the result in the bytes read so far, or nil.
 func (t *tee) response() json.RawMessage {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -128,8 +128,8 @@ func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Resu
 // Do runs op over a session with the only server of the set, and returns the
 // result as the server wrote it, "{}" if op returns none. It waits for a server
 // that is being restarted. If a request was not sent because the session had
-// ended, Do runs op again with another session. It returns the same errors as
-// Call, and the errors of op.
+// ended, Do runs op again with another session. op must not keep the session.
+// Errors are the errors of Call, and any error of op.
 func (s *Set) Do(ctx context.Context, op Op) (json.RawMessage, error) {
 	if len(s.servers) != 1 {
 		return nil, fmt.Errorf("ask the tool server: there are %d", len(s.servers))
