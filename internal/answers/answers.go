@@ -27,7 +27,7 @@ type Tracker struct {
 	chats    recent[protocol.ID, chat]
 	contexts recent[string, struct{}] // outermost ones
 	takers   recent[protocol.ParticipantID, *taker]
-	last     protocol.ID // the last chat if it is a question to all that nobody has taken
+	last     protocol.ID // the last chat, if it is a question to all that no participant has taken
 }
 
 // NewTracker returns a Tracker of an empty log.
@@ -42,7 +42,7 @@ func NewTracker() *Tracker {
 // chat is a chat outside of contexts.
 type chat struct {
 	from   protocol.ParticipantID
-	answer bool // it answers a question, so that it is none itself
+	answer bool // it answers a question, so it is not a question itself
 }
 
 // taker is a participant with the questions that it has to answer, oldest first
@@ -59,10 +59,10 @@ type task struct {
 	context  string // the outermost context that was opened for it; "": none
 }
 
-// Apply adds the next envelope. Of a chat it returns the question that the chat
-// answers, and of an envelope that opens an outermost context the question that
-// its sender takes by that. It returns "" if there is none, or if a correlation
-// names it that no rule of this package is needed for.
+// Apply adds the next envelope. For a chat it returns the question that the
+// chat answers, and for an envelope that opens an outermost context the
+// question that its sender takes with it. It returns "" if there is none, or if
+// a correlation identifies it without the rules of this package.
 func (t *Tracker) Apply(env *protocol.Envelope) (question protocol.ID) {
 	switch {
 	case env.From == protocol.GatewayID:
@@ -78,8 +78,8 @@ func (t *Tracker) Apply(env *protocol.Envelope) (question protocol.ID) {
 	return ""
 }
 
-// opened returns the outermost context that an envelope opens if that is not
-// open yet; "": it opens none.
+// opened returns the outermost context that an envelope opens, or "" if it
+// opens none or the context is open already.
 func opened(env *protocol.Envelope) string {
 	switch {
 	case env.Context != "" && Opens(env.Kind):
@@ -128,7 +128,7 @@ func (t *Tracker) addChat(env *protocol.Envelope) protocol.ID {
 	return question
 }
 
-// ask notes a question for those that it is addressed to.
+// ask stores a question for the participants that it is addressed to.
 func (t *Tracker) ask(env *protocol.Envelope) {
 	if len(env.To) == 0 {
 		t.last = env.ID
@@ -184,7 +184,8 @@ func (t *Tracker) open(env *protocol.Envelope, name string) protocol.ID {
 	return question
 }
 
-// take makes a question the one of its asker that a participant is to answer.
+// take assigns to a participant the question that it is to answer, one for each
+// asker.
 func (t *Tracker) take(who protocol.ParticipantID, k task) {
 	if t.last == k.question {
 		t.last = ""
@@ -221,9 +222,9 @@ func (w *taker) next() (task, bool) {
 	return w.asked[len(w.asked)-1], true
 }
 
-// answer removes the question that a chat correlates to, by its id or, if that is
-// no chat's, by the name of the context that was opened for it. It returns the
-// question if it was taken.
+// answer removes the question that a chat correlates to, by its id or, if the
+// id is not a chat's, by the name of the context that was opened for it. It
+// returns the question if it was taken.
 func (w *taker) answer(id protocol.ID, isChat bool) (question protocol.ID) {
 	named := func(k task) bool { return k.question == id || !isChat && k.context == string(id) }
 	if i := slices.IndexFunc(w.taken, named); i >= 0 {
@@ -246,7 +247,7 @@ func (w *taker) answerUnnamed(env *protocol.Envelope) protocol.ID {
 	return ""
 }
 
-// add appends a task in the place of the one of the same asker.
+// add appends a task, replacing the one of the same asker.
 func add(list []task, k task) []task {
 	list = slices.DeleteFunc(list, func(x task) bool { return x.asker == k.asker })
 	if len(list) == maxTasks {

@@ -7,7 +7,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestTracker_Bounds: tables and lists keep their bounds with any input.
+// TestTracker_Bounds checks that tables and lists keep their bounds with any
+// input.
 func TestTracker_Bounds(t *testing.T) {
 	tr := NewTracker()
 	for i := range 10 * maxChats {

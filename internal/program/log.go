@@ -7,7 +7,7 @@ import (
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
-// ParseLevel reads the value of a flag --log-level.
+// ParseLevel parses the value of the flag --log-level.
 func ParseLevel(text string) (slog.Level, error) {
 	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 	level, ok := levels[text]
@@ -17,7 +17,7 @@ func ParseLevel(text string) (slog.Level, error) {
 	return level, nil
 }
 
-// NewLogger makes a logger of a format, text or json.
+// NewLogger returns a logger of a format, text or json.
 func NewLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, error) {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: plainErrors}
 	switch format {
@@ -29,13 +29,13 @@ func NewLogger(w io.Writer, level slog.Level, format string) (*slog.Logger, erro
 	return nil, Usagef("--log-format %q: expected text or json", format)
 }
 
-// TextLogger makes a logger in text.
+// TextLogger returns a logger in text format.
 func TextLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: plainErrors}))
 }
 
-// plainErrors puts the message of an error in its place. The text handler
-// prints errors with %+v, to which those of Pebble add stack traces.
+// plainErrors replaces an error by its message. The text handler prints errors
+// with %+v, which adds stack traces to errors of Pebble.
 func plainErrors(_ []string, a slog.Attr) slog.Attr {
 	if err, ok := a.Value.Any().(error); ok {
 		a.Value = slog.StringValue(err.Error())

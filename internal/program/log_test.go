@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// traced is an error that prints more with %+v, like those of Pebble.
+// traced is an error that prints more with %+v, as errors of Pebble do.
 type traced struct{}
 
 func (traced) Error() string { return "disk full" }

@@ -1,5 +1,5 @@
-// Package program is what our commands have in common: how they are run and
-// told to end, what a wrong call is, their exit codes and their version.
+// Package program is the common part of the commands: execution, shutdown on
+// signals, usage errors, exit codes and the version.
 package program
 
 import (
@@ -17,30 +17,30 @@ import (
 
 // Exit codes.
 const (
-	ExitOK     = 0 // ended as it was asked to
-	ExitFailed = 1 // could not start, or could not go on
-	ExitUsage  = 2 // called wrongly
+	ExitOK     = 0 // ended normally
+	ExitFailed = 1 // could not start or continue
+	ExitUsage  = 2 // wrong usage
 )
 
-// UsageError is a call that cannot be meant.
+// UsageError reports wrong arguments or flags.
 type UsageError struct{ error }
 
-// Unwrap gives the reason to errors.As.
+// Unwrap returns the reason for errors.As.
 func (e *UsageError) Unwrap() error { return e.error }
 
-// Usage makes a UsageError of its reason.
+// Usage returns a UsageError with its reason.
 func Usage(err error) error { return &UsageError{err} }
 
-// Usagef makes one of a sentence.
+// Usagef returns a UsageError with a formatted reason.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// ExitError ends a program with an exit code of its own.
+// ExitError ends a program with its exit code.
 type ExitError struct {
 	Code int
-	Err  error // nil: everything has been said
+	Err  error // nil: everything has been printed
 }
 
-// Error is that of the reason.
+// Error returns the text of the reason.
 func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit code %d", e.Code)
@@ -48,12 +48,12 @@ func (e *ExitError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap gives the reason to errors.As.
+// Unwrap returns the reason for errors.As.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Run executes a command until it ends, or SIGINT or SIGTERM ends its context;
-// a second signal ends the program at once. It says what went wrong and returns
-// the exit code.
+// Run executes a command until it ends, or until SIGINT or SIGTERM cancels its
+// context; a second signal ends the program at once. Run prints the error and
+// returns the exit code.
 func Run(root *cobra.Command, args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -81,7 +81,7 @@ func Run(root *cobra.Command, args []string) int {
 	return code
 }
 
-// NoArgs refuses arguments that are no flags.
+// NoArgs rejects arguments that are not flags.
 func NoArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return Usagef("unexpected argument %q", args[0])
@@ -89,10 +89,10 @@ func NoArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// NoCommand refuses a call that names none.
+// NoCommand rejects a call without a command.
 func NoCommand(*cobra.Command, []string) error { return Usagef("a command is missing") }
 
-// Version is the one that the linker wrote in, or that of the module.
+// Version returns the linked version, or else the module's.
 func Version(linked string) string {
 	info, ok := debug.ReadBuildInfo()
 	if linked == "dev" && ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
@@ -101,7 +101,7 @@ func Version(linked string) string {
 	return linked
 }
 
-// NewVersion is the command that prints the version.
+// NewVersion returns the command that prints the version.
 func NewVersion(linked string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -1,7 +1,7 @@
 // Package proposal has the rules for proposed calls: which envelope settles a
 // proposal and how, and which response counts as the answer. The gateway, the
-// turns, the agent and the terminal use them. The cases in testdata are plain JSON,
-// so that an implementation in another language can be held to them.
+// turns, the agent and the terminal use them. The cases in testdata are plain
+// JSON, so that implementations in other languages can run them too.
 package proposal
 
 import (
@@ -27,21 +27,23 @@ const (
 	Expired   Outcome = "expired"   // not decided in time, or before its context ended
 )
 
-// Call is the part of a request or a proposal that the rules compare. It is
-// small: what keeps it need not keep the payload.
+// Call is the part of a request or a proposal that the rules compare. It does
+// not refer to the payload, so that it uses little memory.
 type Call struct {
 	// Host is the participant that runs the tool, by the field participant_id of
 	// a proposal; "" if the proposal does not name it.
 	Host protocol.ParticipantID
-	// Edited: the request declares that it differs from the proposed call.
+	// Edited reports that the request declares a difference from the proposed
+	// call.
 	Edited bool
-	// ExpiresAt is when a proposed call can no longer be made; zero: never.
+	// ExpiresAt is the time from which a proposed call can no longer be made;
+	// zero: never.
 	ExpiresAt time.Time
 
 	sum [sha256.Size]byte // of the method and the parameters, by value
 }
 
-// ReadCall reads the payload of a request or a proposal.
+// ReadCall parses the payload of a request or a proposal.
 func ReadCall(payload protocol.Value) Call {
 	expires, _ := time.Parse(time.RFC3339, payload.Get("expires_at").Text()) // the schema requires a time
 	return Call{
@@ -52,9 +54,9 @@ func ReadCall(payload protocol.Value) Call {
 	}
 }
 
-// canonicalCall writes the method and the parameters so that equal calls are
-// equal. Metadata of the sender (_meta) is no part of the call, and a tool that
-// is called without arguments is called with none.
+// canonicalCall encodes the method and the parameters so that equal calls have
+// equal encodings. The sender's metadata (_meta) is not part of the call, and
+// missing arguments equal empty ones.
 func canonicalCall(payload protocol.Value) []byte {
 	method, params := payload.Get("method"), payload.Get("params")
 	out := append(method.AppendCanonical(nil), '\n')
@@ -74,10 +76,10 @@ func canonicalCall(payload protocol.Value) []byte {
 	return append(out, strings.Join(members, ",")...)
 }
 
-// Expired reports whether the time of a proposed call is over.
+// Expired reports whether a proposed call has expired.
 func (c Call) Expired(now time.Time) bool { return !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) }
 
-// CallOf reads the call of an envelope.
+// CallOf returns the call of an envelope.
 func CallOf(e *protocol.Envelope) Call { return ReadCall(root(e)) }
 
 // Mismatch returns why a request that names a proposal does not fulfill it, as a
@@ -168,7 +170,7 @@ func ends(e *protocol.Envelope, path protocol.ContextPath) bool {
 	return false
 }
 
-// root is the payload of an envelope; absent if it is not JSON.
+// root returns the payload of an envelope; absent if it is not JSON.
 func root(e *protocol.Envelope) protocol.Value {
 	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
 	if err != nil {
@@ -184,8 +186,8 @@ var errNoMethod = errors.New("it names no method")
 
 // Approval returns the request that makes a proposed call: exactly its method
 // and parameters, addressed to the host, or to the participant to if the
-// proposal names none. id becomes the id of the request. Err: ErrNoHost, or that
-// the proposal cannot be read.
+// proposal names none. id becomes the id of the request. The error is
+// ErrNoHost, or reports that the proposal cannot be parsed.
 func Approval(p *protocol.Envelope, id protocol.ID, to protocol.ParticipantID) (protocol.Envelope, error) {
 	payload := root(p)
 	method, params := payload.Get("method"), payload.Get("params")
@@ -216,7 +218,7 @@ func Approval(p *protocol.Envelope, id protocol.ID, to protocol.ParticipantID) (
 }
 
 // Rejection returns the envelope that rejects a proposal. It is visible to all
-// who see the proposal.
+// participants that can see the proposal.
 func Rejection(p *protocol.Envelope, reason string) protocol.Envelope {
 	e := protocol.Envelope{
 		Kind: protocol.KindMCPReject, Context: p.Context, Correlation: protocol.CorrelateTo(p.ID),

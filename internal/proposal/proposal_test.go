@@ -19,7 +19,7 @@ func decode(t *testing.T, text []byte) *protocol.Envelope {
 	return &e
 }
 
-// rules reads the cases of the rules, which are written for any language.
+// rules parses the cases of the rules, which are independent of the language.
 func rules(t *testing.T, list string) protocol.Value {
 	t.Helper()
 	text, err := os.ReadFile("testdata/rules.json")
@@ -98,7 +98,8 @@ func TestApproval_Refused(t *testing.T) {
 	}
 }
 
-// TestRejection_Audience: all who see the proposal see that it is rejected.
+// TestRejection_Audience checks that a rejection is visible to all participants
+// that can see the proposal.
 func TestRejection_Audience(t *testing.T) {
 	for to, want := range map[string][]protocol.ParticipantID{
 		``:                              nil,
@@ -113,7 +114,8 @@ func TestRejection_Audience(t *testing.T) {
 	}
 }
 
-// FuzzApproval: what is sent for a stranger's proposal is JSON and fulfills it.
+// FuzzApproval checks that an approval of an untrusted proposal is JSON and
+// fulfills it.
 func FuzzApproval(f *testing.F) {
 	f.Add([]byte(`{"method":"tools/call","params":{"name":"x","arguments":{"a":[1,"\ud800"]}},"participant_id":"files"}`))
 	f.Add([]byte(`{"method":"\u0000"}`))

@@ -54,7 +54,7 @@ func (c *collector) receive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// span returns the one of a name.
+// span returns the span of a name.
 func (c *collector) span(t *testing.T, name string) *tracepb.Span {
 	t.Helper()
 	c.mu.Lock()
@@ -70,14 +70,14 @@ func (c *collector) span(t *testing.T, name string) *tracepb.Span {
 	return nil
 }
 
-// raw is everything that was received, as it came.
+// raw returns all received bodies.
 func (c *collector) raw() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return string(bytes.Join(c.sent, nil))
 }
 
-// texts are attributes as texts.
+// texts returns attributes as texts.
 func texts(list []*commonpb.KeyValue) map[string]string {
 	m := make(map[string]string)
 	for _, kv := range list {
@@ -95,7 +95,7 @@ func texts(list []*commonpb.KeyValue) map[string]string {
 	return m
 }
 
-// environment makes a Getenv.
+// environment returns a Getenv with the pairs.
 func environment(pairs ...string) func(string) string {
 	m := make(map[string]string)
 	for i := 0; i < len(pairs); i += 2 {
@@ -104,7 +104,7 @@ func environment(pairs ...string) func(string) string {
 	return func(name string) string { return m[name] }
 }
 
-// record is a log that a test reads; a handler writes to it one line at a time.
+// record is a log in memory; a handler writes to it one line at a time.
 type record struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

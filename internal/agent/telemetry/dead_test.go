@@ -14,8 +14,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// TestCollectorThatHangs: spans are ended without waiting, whatever their
-// number, and Close gives up when it is told to.
+// TestCollectorThatHangs checks that any number of spans end without a wait,
+// and that Close returns when its context ends.
 func TestCollectorThatHangs(t *testing.T) {
 	arrived, release := make(chan struct{}, 100), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -47,7 +47,7 @@ func TestCollectorThatHangs(t *testing.T) {
 	}
 }
 
-// TestCollectorThatIsGone: nothing listens there.
+// TestCollectorThatIsGone uses an endpoint without a listener.
 func TestCollectorThatIsGone(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	url := server.URL
@@ -58,11 +58,11 @@ func TestCollectorThatIsGone(t *testing.T) {
 	if first == nil || !errors.Is(telemetry.Close(t.Context()), first) {
 		t.Errorf("Close: %v", first)
 	}
-	_, span := telemetry.Span(t.Context(), Chat, "late") // no harm
+	_, span := telemetry.Span(t.Context(), Chat, "late") // a span after Close is harmless
 	span.End(nil)
 }
 
-// TestCollectorThatRefuses quotes the key that it was given.
+// TestCollectorThatRefuses uses a collector that quotes its key.
 func TestCollectorThatRefuses(t *testing.T) {
 	const key = "collector-key-1"
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20"+key)
@@ -79,14 +79,14 @@ func TestCollectorThatRefuses(t *testing.T) {
 	}
 }
 
-// refusing fails while it is told to.
+// refusing is an exporter that returns err.
 type refusing struct{ err error }
 
 func (r *refusing) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return r.err }
 func (*refusing) Shutdown(context.Context) error                               { return nil }
 
-// TestFailuresAreMentionedOnce: not for each batch, nor each time that a
-// collector comes and goes.
+// TestFailuresAreMentionedOnce checks that a warning is not logged for each
+// batch, nor each time that the collector fails again.
 func TestFailuresAreMentionedOnce(t *testing.T) {
 	log, next := &record{}, &refusing{}
 	o := Options{Logger: log.logger()}

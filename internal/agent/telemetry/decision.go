@@ -11,27 +11,27 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Decision is what an agent, or a reasoning service, decided. It has names and
-// counts, and nothing of what was said.
+// Decision is a decision of an agent or a reasoning service. It contains names
+// and counts, and no text of participants.
 type Decision struct {
 	Space   string
 	Agent   string
 	Session string
 	Intent  string // its id
-	// Provider and Model say who was asked, if anybody was; Source what the
-	// decision came from, such as a model or rules.
+	// Provider and Model identify the model that was asked, if any. Source is
+	// the origin of the decision, such as a model or rules.
 	Provider, Model, Source string
-	// Usage is that of all answers that led to it.
+	// Usage is the sum over all answers for the decision.
 	Usage    llm.Usage
 	Duration time.Duration
-	// Outcome is one of few words: they label metrics.
+	// Outcome is one of few values, since it is a metric label.
 	Outcome string
-	Tools   []string // that it chose, in order
+	Tools   []string // chosen tools, in order
 	Err     error    // nil unless there is no decision
 }
 
-// Decided reports a decision: one event in the log, counters, and an event of
-// the span that ctx is in, which gets the outcome and the source as attributes.
+// Decided reports a decision: one log event, counters, and an event of the span
+// in ctx, which also gets the outcome and the source as attributes.
 func (t *Telemetry) Decided(ctx context.Context, d Decision) {
 	if t == nil {
 		return
@@ -68,7 +68,7 @@ func (d Decision) attributes() []attribute.KeyValue {
 	return append(attrs, DecisionSeconds.Float64(d.Duration.Seconds()))
 }
 
-// logged is the decision for the log, masked.
+// logged returns the log attributes of the decision, masked.
 func (t *Telemetry) logged(d Decision, where trace.SpanContext) []slog.Attr {
 	var attrs []slog.Attr
 	for _, a := range []struct{ key, text string }{

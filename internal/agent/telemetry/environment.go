@@ -12,12 +12,12 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 )
 
-// tracesPath is where a collector takes spans, below the endpoint for all
-// signals.
+// tracesPath is the collector's path for spans, relative to the endpoint for
+// all signals.
 const tracesPath = "/v1/traces"
 
-// endpointFrom returns the URL that spans go to, or "" when none shall be
-// exported.
+// endpointFrom returns the URL for the export of spans, or "" if the export is
+// disabled.
 func endpointFrom(getenv func(string) string) (string, error) {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
 		return "", nil
@@ -43,7 +43,7 @@ func endpointFrom(getenv func(string) string) (string, error) {
 	return "", nil
 }
 
-// exporterWanted reads OTEL_TRACES_EXPORTER, a list.
+// exporterWanted parses OTEL_TRACES_EXPORTER, a list.
 func exporterWanted(list string) (bool, error) {
 	if strings.TrimSpace(list) == "" {
 		return true, nil
@@ -58,8 +58,8 @@ func exporterWanted(list string) (bool, error) {
 	return slices.Contains(names, "otlp"), nil
 }
 
-// collectorURL checks an endpoint. The errors do not repeat it, since it may
-// have a password in it.
+// collectorURL checks an endpoint. The errors do not quote it, since it may
+// contain a password.
 func collectorURL(variable, value string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(value))
 	var bad *url.Error
@@ -74,7 +74,8 @@ func collectorURL(variable, value string) (*url.URL, error) {
 	return u, nil
 }
 
-// resourceFrom says who the spans are from. Strings are masked here, once.
+// resourceFrom returns the resource of the spans. Its strings are masked here,
+// once.
 func resourceFrom(o Options, mask func(string) string) *resource.Resource {
 	attributes := []attribute.KeyValue{
 		semconv.TelemetrySDKName("opentelemetry"),
@@ -93,12 +94,11 @@ func resourceFrom(o Options, mask func(string) string) *resource.Resource {
 	for i := range attributes {
 		attributes[i].Value = maskedValue(attributes[i].Value, mask)
 	}
-	// Where a key comes twice, the last counts.
+	// The last value of a duplicate key takes precedence.
 	return resource.NewSchemaless(attributes...)
 }
 
-// pairs reads key=value,key=value, percent-encoded. What is not
-// of that form is left out.
+// pairs parses key=value,key=value, percent-encoded. It ignores invalid items.
 func pairs(list string) []attribute.KeyValue {
 	var attributes []attribute.KeyValue
 	for pair := range strings.SplitSeq(list, ",") {
@@ -116,14 +116,14 @@ func pairs(list string) []attribute.KeyValue {
 	return attributes
 }
 
-// collectorKeys returns the values of the headers for the collector: it may
-// quote them when it refuses.
+// collectorKeys returns the values of the headers for the collector, which may
+// quote them in a refusal.
 func collectorKeys(getenv func(string) string) []string {
 	var keys []string
 	for _, variable := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
 		for _, header := range pairs(getenv(variable)) {
 			value := header.Value.AsString()
-			_, credentials, _ := strings.Cut(value, " ") // behind a scheme, such as Bearer
+			_, credentials, _ := strings.Cut(value, " ") // after a scheme, such as Bearer
 			keys = append(keys, value, strings.TrimSpace(credentials))
 		}
 	}

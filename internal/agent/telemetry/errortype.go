@@ -9,18 +9,19 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// The values of error.type, besides the HTTP status of a provider's refusal.
+// The values of error.type, in addition to the HTTP status of a provider's
+// refusal.
 const (
 	errorCanceled = "canceled"
 	errorTimeout  = "timeout"
 	errorCut      = "answer_cut_off"
 	errorRefused  = "refused" // by a provider, within a stream
 	errorNetwork  = "network"
-	errorOther    = "_OTHER" // the conventions' word
+	errorOther    = "_OTHER" // defined by the conventions
 )
 
-// errorType says what class of error it was. The values are few: they label
-// metrics.
+// errorType returns the class of an error. There are few classes, since they
+// are metric labels.
 func errorType(err error) string {
 	if err == nil {
 		return ""

@@ -11,24 +11,25 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// quiet is how long nothing more is said about a collector after a warning.
+// quiet is the minimum interval between warnings about a collector.
 const quiet = 10 * time.Minute
 
-// exporter masks whatever goes through it to the next one, and takes failures
-// as they are: spans are lost, counted, and mentioned once in a while.
+// exporter masks spans and passes them to the next exporter. Failures are not
+// retried: the spans are lost and counted, and a warning is logged once in a
+// while.
 type exporter struct {
 	next    sdktrace.SpanExporter
 	mask    func(string) string
 	logger  *slog.Logger
 	metrics *metrics
 
-	ctx     context.Context // ends when nobody wants to wait any longer
+	ctx     context.Context // canceled to abandon running exports
 	abandon context.CancelFunc
 
 	mu      sync.Mutex
 	closing bool
 	lost    int   // since closing
-	err     error // the last since closing
+	err     error // the latest since closing
 	failing bool
 	warned  time.Time
 }
@@ -39,8 +40,8 @@ func newExporter(next sdktrace.SpanExporter, mask func(string) string, o Options
 	return e
 }
 
-// ExportSpans masks and exports. It always returns nil: what the SDK would do
-// with an error is print it, each time.
+// ExportSpans masks and exports. It always returns nil: the SDK would print
+// every error.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,10 +55,10 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-// Shutdown is called once, behind the last export.
+// Shutdown is called once, after the last export.
 func (e *exporter) Shutdown(ctx context.Context) error { return e.next.Shutdown(ctx) }
 
-// note counts a batch, and says so when exports begin to fail or work again.
+// note counts a batch, and logs when exports begin to fail or work again.
 func (e *exporter) note(spans int, err error) {
 	e.metrics.exported(spans, err)
 	e.mu.Lock()
@@ -81,14 +82,16 @@ func (e *exporter) note(spans int, err error) {
 	}
 }
 
-// last says that what fails from here on is for outcome to tell.
+// last marks the beginning of the shutdown. Later failures are reported by
+// outcome.
 func (e *exporter) last() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closing = true
 }
 
-// outcome is the error of closing, if err or an export of that time was one.
+// outcome returns the error of the shutdown: of an export since last, or else
+// err.
 func (e *exporter) outcome(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -101,28 +104,28 @@ func (e *exporter) outcome(err error) error {
 	return nil
 }
 
-// maskedSpan is a span whose texts were masked.
+// maskedSpan is a span with masked texts.
 type maskedSpan struct {
 	sdktrace.ReadOnlySpan
 	mask func(string) string
 }
 
-// Name is the masked name.
+// Name returns the masked name.
 func (s maskedSpan) Name() string { return s.mask(s.ReadOnlySpan.Name()) }
 
-// Attributes are the masked attributes.
+// Attributes returns the masked attributes.
 func (s maskedSpan) Attributes() []attribute.KeyValue {
 	return maskedAttributes(s.ReadOnlySpan.Attributes(), s.mask)
 }
 
-// Status has a masked description.
+// Status returns the status with a masked description.
 func (s maskedSpan) Status() sdktrace.Status {
 	status := s.ReadOnlySpan.Status()
 	status.Description = s.mask(status.Description)
 	return status
 }
 
-// Events are masked copies.
+// Events returns masked copies.
 func (s maskedSpan) Events() []sdktrace.Event {
 	events := append([]sdktrace.Event(nil), s.ReadOnlySpan.Events()...)
 	for i := range events {
@@ -132,7 +135,7 @@ func (s maskedSpan) Events() []sdktrace.Event {
 	return events
 }
 
-// Links are masked copies.
+// Links returns masked copies.
 func (s maskedSpan) Links() []sdktrace.Link {
 	links := append([]sdktrace.Link(nil), s.ReadOnlySpan.Links()...)
 	for i := range links {

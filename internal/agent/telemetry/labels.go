@@ -3,16 +3,16 @@ package telemetry
 import "sync"
 
 const (
-	// maxLabels bounds the values of one label: names of tools are chosen by
-	// strangers, and each makes a series that stays.
+	// maxLabels bounds the values of one label: tool owners choose the names of
+	// tools, and each value creates a permanent series.
 	maxLabels = 64
-	// maxLabel bounds one of them, in bytes.
+	// maxLabel bounds one value, in bytes.
 	maxLabel = 128
-	// otherLabel stands for all values beyond.
+	// otherLabel replaces all further values.
 	otherLabel = "_OTHER"
 )
 
-// labels are the values of one label.
+// labels holds the values of one label.
 type labels struct {
 	mask func(string) string
 
@@ -20,8 +20,7 @@ type labels struct {
 	seen map[string]struct{}
 }
 
-// known returns what text counts as, unless it has not been counted yet: then
-// it is one of the others.
+// known returns the label value for text if it exists, or else otherLabel.
 func (l *labels) known(text string) string {
 	if text == "" {
 		return ""
@@ -35,7 +34,7 @@ func (l *labels) known(text string) string {
 	return otherLabel
 }
 
-// value returns what text counts as.
+// value returns the label value for text and adds it if there is room.
 func (l *labels) value(text string) string {
 	if text == "" {
 		return ""

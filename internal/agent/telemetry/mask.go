@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// minSecret is the shortest value that is masked for what it is.
+	// minSecret is the length of the shortest secret that is masked.
 	minSecret = 6
-	// maxText bounds a text of ours, in bytes, after it was masked.
+	// maxText bounds a text after masking, in bytes.
 	maxText = 4 << 10
 
 	redactedSecret = "[redacted:secret]"
 )
 
-// newMasker returns what every text passes: known secrets go first, then what
-// looks like one. The result is valid UTF-8 and bounded.
+// newMasker returns a function that masks known secrets first, then texts that
+// look like secrets. The result is valid UTF-8 and bounded.
 func newMasker(mask func(string) string, secrets []string) (func(string) string, error) {
 	if mask == nil {
 		leaks, err := redact.Default()
@@ -40,11 +40,12 @@ func newMasker(mask func(string) string, secrets []string) (func(string) string,
 	}, nil
 }
 
-// maxName bounds the texts that maskParts looks into.
+// maxName bounds the texts that maskParts checks, in bytes.
 const maxName = 256
 
-// maskParts masks what begins behind an underscore. Rules want a secret to
-// begin a word, and in the name of a tool, such as server_tool, each part does.
+// maskParts masks secrets that begin after an underscore. The rules match a
+// secret only at the beginning of a word, and in the name of a tool, such as
+// server_tool, each part is one.
 func maskParts(text string, mask func(string) string) string {
 	if len(text) > maxName {
 		return text
@@ -61,8 +62,8 @@ func maskParts(text string, mask func(string) string) string {
 	return text
 }
 
-// replacer replaces the secrets, the longest first: one may be the beginning
-// of another.
+// replacer returns a replacer of the secrets, longest first: one may be a
+// prefix of another.
 func replacer(secrets []string) *strings.Replacer {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -75,7 +76,7 @@ func replacer(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// cut shortens valid UTF-8 to limit bytes or a little less.
+// cut shortens valid UTF-8 to at most limit bytes.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -83,7 +84,7 @@ func cut(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "")
 }
 
-// maskedValue masks all that is text in an attribute's value.
+// maskedValue masks all text in an attribute's value.
 func maskedValue(v attribute.Value, mask func(string) string) attribute.Value {
 	switch v.Type() {
 	case attribute.STRING:
@@ -98,12 +99,12 @@ func maskedValue(v attribute.Value, mask func(string) string) attribute.Value {
 		attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE:
 		return v
 	default:
-		// A type that holds text in a way that is not known here.
+		// An unknown type, which may contain text.
 		return attribute.StringValue(mask(v.String()))
 	}
 }
 
-// maskedAttributes returns a masked copy. Keys pass too.
+// maskedAttributes returns a copy with masked keys and values.
 func maskedAttributes(list []attribute.KeyValue, mask func(string) string) []attribute.KeyValue {
 	if len(list) == 0 {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// metrics are the counters of one program, in a registry of their own. Those
-// of the GenAI conventions have the conventions' names in Prometheus' spelling.
+// metrics holds the metrics of one program, in their own registry. Metrics of
+// the GenAI conventions have the conventions' names, in Prometheus' spelling.
 type metrics struct {
 	registry *prometheus.Registry
 
@@ -31,11 +31,11 @@ type metrics struct {
 
 	spans *prometheus.CounterVec
 
-	// Labels that come from elsewhere are masked, and bounded in number.
+	// Labels with external values are masked and bounded in number.
 	label struct{ agent, provider, model, tool, source, outcome *labels }
 }
 
-// The conventions' buckets.
+// Buckets of the conventions.
 var (
 	tokenBuckets    = prometheus.ExponentialBuckets(1, 4, 14)
 	durationBuckets = prometheus.ExponentialBuckets(.01, 2, 14)
@@ -94,7 +94,7 @@ func (m *metrics) counter(name, help string, labels ...string) *prometheus.Count
 	return v
 }
 
-// maxScrapes bounds the scrapes at one time; more are answered with 503.
+// maxScrapes bounds the concurrent scrapes; more are answered with 503.
 const maxScrapes = 4
 
 func (m *metrics) handler(logger *slog.Logger) http.Handler {
@@ -105,7 +105,7 @@ func (m *metrics) handler(logger *slog.Logger) http.Handler {
 	})
 }
 
-// asked counts an answer of a model, or its failure. The model is a label.
+// asked counts an answer of a model, or its failure. model is a label.
 func (m *metrics) asked(provider, model string, u llm.Usage, took time.Duration, err error) {
 	provider = m.label.provider.value(provider)
 	m.operations.WithLabelValues(string(Chat), provider, model, errorType(err)).Observe(took.Seconds())
@@ -117,7 +117,7 @@ func (m *metrics) asked(provider, model string, u llm.Usage, took time.Duration,
 	}
 }
 
-// ended counts an operation. Questions to models are counted by asked.
+// ended counts an operation. Requests to models are counted by asked.
 func (m *metrics) ended(op Operation, name string, took time.Duration, err error) {
 	switch op {
 	case InvokeAgent:

@@ -9,8 +9,8 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// Model wraps a model so that each of its answers has a span and is measured.
-// Neither what it is asked nor what it answers is looked at.
+// Model wraps a model so that each answer has a span and is measured. The
+// contents of requests and answers are ignored.
 func (t *Telemetry) Model(m llm.Model) llm.Model {
 	if t == nil || m == nil {
 		return m
@@ -18,8 +18,9 @@ func (t *Telemetry) Model(m llm.Model) llm.Model {
 	return observedModel{Model: m, telemetry: t}
 }
 
-// StrangersModel wraps a model that whoever asks has named, as Model does. Its
-// name labels metrics once it has answered: names can be invented.
+// StrangersModel wraps a model whose name comes from a request, like Model. The
+// name becomes a metric label only after the model has answered, since a
+// request can contain any name.
 func (t *Telemetry) StrangersModel(m llm.Model) llm.Model {
 	if t == nil || m == nil {
 		return m
@@ -33,7 +34,7 @@ type observedModel struct {
 	strange   bool
 }
 
-// Generate asks within a span.
+// Generate calls the model within a span.
 func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
 	attrs := []attribute.KeyValue{ProviderName.String(m.Provider())}
 	if req.MaxTokens > 0 {
@@ -52,7 +53,7 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(ll
 	return resp, err
 }
 
-// answered says what is known of an answer, which may be a part of one.
+// answered returns the attributes of an answer, which may be incomplete.
 func answered(r llm.Response) []attribute.KeyValue {
 	attrs := usage(r.Usage)
 	if r.ID != "" {
@@ -67,7 +68,7 @@ func answered(r llm.Response) []attribute.KeyValue {
 	return attrs
 }
 
-// usage leaves out what a provider did not count.
+// usage returns the attributes for the counts that are not 0.
 func usage(u llm.Usage) []attribute.KeyValue {
 	var attrs []attribute.KeyValue
 	for _, c := range []struct {

@@ -5,10 +5,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Operation is what a span is about, by the word of the conventions.
+// Operation is the operation of a span, as named by the conventions.
 type Operation string
 
-// The operations.
+// Values of Operation.
 const (
 	InvokeAgent Operation = "invoke_agent"
 	Plan        Operation = "plan"
@@ -16,8 +16,8 @@ const (
 	ExecuteTool Operation = "execute_tool"
 )
 
-// Attributes of the GenAI conventions. They are ours because the conventions
-// still move: this is the one place to follow them.
+// Attributes of the GenAI conventions. They are defined here because the
+// conventions still change.
 const (
 	OperationName = attribute.Key("gen_ai.operation.name")
 	ProviderName  = attribute.Key("gen_ai.provider.name")
@@ -43,7 +43,7 @@ const (
 	ErrorType = attribute.Key("error.type")
 )
 
-// Attributes of our own.
+// Attributes outside the conventions.
 const (
 	SessionID       = attribute.Key("meup.session.id")
 	Intent          = attribute.Key("meup.intent")
@@ -54,8 +54,8 @@ const (
 	ErrorMessage    = attribute.Key("error.message")
 )
 
-// kind is the span's, as the conventions have it for each operation: only the
-// question to a model leaves the process.
+// kind returns the span kind that the conventions define for the operation:
+// only a request to a model leaves the process.
 func (o Operation) kind() trace.SpanKind {
 	if o == Chat {
 		return trace.SpanKindClient
@@ -63,7 +63,7 @@ func (o Operation) kind() trace.SpanKind {
 	return trace.SpanKindInternal
 }
 
-// subject is the attribute that the name in a span's name belongs to.
+// subject returns the attribute for the name in a span's title.
 func (o Operation) subject() (attribute.Key, bool) {
 	switch o {
 	case InvokeAgent, Plan:

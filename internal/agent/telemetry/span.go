@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Span is an operation that is going on. Its methods may be called
-// concurrently, and do nothing when it is nil.
+// Span is a running operation. Its methods are safe for concurrent use, and do
+// nothing on a nil Span.
 type Span struct {
 	telemetry *Telemetry
 	span      trace.Span
@@ -21,9 +21,9 @@ type Span struct {
 	ended     atomic.Bool
 }
 
-// Span begins an operation within that of ctx, and returns a context in which
-// others are within it. Name is the agent's, the model's or the tool's, by the
-// operation, and may be empty. The span must be ended.
+// Span starts an operation within the operation of ctx, and returns a context
+// for nested operations. Name is the name of the agent, model or tool,
+// depending on the operation; it may be empty. The caller must end the span.
 func (t *Telemetry) Span(ctx context.Context, op Operation, name string, attrs ...attribute.KeyValue) (context.Context, *Span) {
 	if t == nil {
 		return ctx, nil
@@ -43,7 +43,7 @@ func (t *Telemetry) Span(ctx context.Context, op Operation, name string, attrs .
 	return ctx, s
 }
 
-// Set adds attributes, or replaces those of the same keys.
+// Set adds attributes, or replaces existing ones with the same keys.
 func (s *Span) Set(attrs ...attribute.KeyValue) {
 	if s == nil {
 		return
@@ -51,8 +51,7 @@ func (s *Span) Set(attrs ...attribute.KeyValue) {
 	s.span.SetAttributes(attrs...)
 }
 
-// End ends the span; err says that the operation failed, and how. What comes
-// behind the first End is ignored.
+// End ends the span; a non-nil err marks it as failed. Later calls are ignored.
 func (s *Span) End(err error) {
 	if s == nil || !s.ended.CompareAndSwap(false, true) {
 		return

@@ -13,50 +13,50 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Options say who reports. The zero Options will do.
+// Options configures the telemetry. The zero value is ready to use.
 type Options struct {
-	// Service is the service's name where OTEL_SERVICE_NAME and
-	// OTEL_RESOURCE_ATTRIBUTES name none, Version what it says of itself.
+	// Service is the service's name unless OTEL_SERVICE_NAME or
+	// OTEL_RESOURCE_ATTRIBUTES sets one. Version is its version.
 	Service, Version string
-	// Logger gets the decisions, and is told when spans cannot be exported;
-	// nil: nobody.
+	// Logger logs the decisions and failures to export spans; nil discards
+	// them.
 	Logger *slog.Logger
-	// Getenv is asked whether and where to export, and for the resource; nil
-	// is os.Getenv. Sampler, headers, certificates, timeouts, compression,
-	// batches and limits are read by OpenTelemetry's own parts, from the
-	// process's environment.
+	// Getenv reads the settings of the export and the resource; nil means
+	// os.Getenv. Sampler, headers, certificates, timeouts, compression, batches
+	// and limits are read by OpenTelemetry's own parts, from the process's
+	// environment.
 	Getenv func(string) string
-	// Mask takes secrets out of a text; nil masks what internal/redact's rules
-	// find. It may be called concurrently.
+	// Mask removes secrets from a text; nil applies the rules of
+	// internal/redact. It may be called concurrently.
 	Mask func(string) string
-	// Secrets are masked wherever they occur, before Mask sees the text. One
-	// of fewer than 6 bytes is ignored: it would blank ordinary words.
+	// Secrets are masked everywhere, before Mask is applied. A secret of fewer
+	// than 6 bytes is ignored, since it would mask ordinary words.
 	Secrets []string
 }
 
-// Telemetry is what one program reports. All methods may be called
-// concurrently, and do nothing when it is nil.
+// Telemetry reports the activity of one program. All methods are safe for
+// concurrent use, and do nothing on a nil Telemetry.
 type Telemetry struct {
 	logger  *slog.Logger
 	mask    func(string) string
 	metrics *metrics
 	tracer  trace.Tracer
 
-	traces *traces // nil when nothing is exported
+	traces *traces // nil if nothing is exported
 	once   sync.Once
 	closed error
 }
 
-// scope names the instrumentation that the spans come from.
+// scope names the instrumentation that creates the spans.
 const scope = "github.com/meup-protocol/meup/internal/agent/telemetry"
 
-// closeWithin bounds the last export: whoever stops a program does not wait
-// for a collector that is gone.
+// closeWithin bounds the last export, so that a program ends without a long
+// wait for a missing collector.
 const closeWithin = 3 * time.Second
 
-// Start begins to report. An error means that the environment asks for
-// something that is not understood, and is no reason to retry. Close must be
-// called when Start succeeds.
+// Start starts the telemetry. An error means that the environment has an
+// invalid setting; a retry is of no use. If Start succeeds, the caller must
+// call Close.
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	o = o.withDefaults()
 	mask, err := newMasker(o.Mask, append(collectorKeys(o.Getenv), o.Secrets...))
@@ -90,8 +90,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Close exports what is left, for 3 seconds at most. It returns an error when
-// some of it was lost, which ends nothing but the spans.
+// Close exports the remaining spans, for 3 seconds at most. It returns an error
+// if some were lost.
 func (t *Telemetry) Close(ctx context.Context) error {
 	if t == nil || t.traces == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// fixed is a model that always answers the same.
+// fixed is a model that always returns the same answer.
 type fixed struct {
 	resp llm.Response
 	err  error
@@ -38,7 +38,7 @@ var answer = llm.Response{
 	Usage:    llm.Usage{Input: 120, Output: 30, Cached: 100, Reasoning: 12},
 }
 
-// intent goes through all that an agent does for one.
+// intent runs all operations of an agent for one intent.
 func intent(t *testing.T, telemetry *Telemetry) {
 	t.Helper()
 	ctx, whole := telemetry.Span(t.Context(), InvokeAgent, "scout", ConversationID.String("lab"), AgentID.String("agent-1"))
@@ -115,14 +115,14 @@ func TestTree(t *testing.T) {
 func wantTexts(t *testing.T, what string, got, want map[string]string) {
 	t.Helper()
 	for key, value := range want {
-		// Text forms of protobuf messages vary in their blanks on purpose.
+		// The text form of protobuf messages deliberately varies in its spaces.
 		if strings.ReplaceAll(got[key], " ", "") != strings.ReplaceAll(value, " ", "") {
 			t.Errorf("%s: %s is %q, want %q", what, key, got[key], value)
 		}
 	}
 }
 
-// Made of parts, so that no scanner of repositories takes it for a real one.
+// Concatenated, so that secret scanners do not report it.
 const (
 	github = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 	known  = "correct horse battery"
@@ -161,7 +161,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// TestSecretsAreMaskedBeforeTheyAreCut: half a secret looks like none.
+// TestSecretsAreMaskedBeforeTheyAreCut checks the order: a partial secret is
+// not recognized.
 func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "30")
 	c := newCollector(t)
@@ -302,7 +303,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestStrangersNamesAreBounded: a series is for ever.
+// TestStrangersNamesAreBounded checks that external names cannot create an
+// unbounded number of series.
 func TestStrangersNamesAreBounded(t *testing.T) {
 	telemetry := start(t, Options{Getenv: environment()})
 	for range 10 {

@@ -9,7 +9,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// traces are the parts that bring spans to a collector.
+// traces holds the parts that export spans to a collector.
 type traces struct {
 	provider *sdktrace.TracerProvider
 	exporter *exporter
@@ -22,8 +22,8 @@ func startTraces(ctx context.Context, o Options, endpoint string, mask func(stri
 		return nil, err
 	}
 	limits := sdktrace.NewSpanLimits()
-	// The SDK would cut before we mask, and half a secret looks like none. So
-	// texts are cut behind the masker.
+	// The SDK would cut texts before they are masked, and a partial secret is
+	// not recognized. So texts are cut after masking.
 	length := limits.AttributeValueLengthLimit
 	limits.AttributeValueLengthLimit = -1
 	if length >= 0 && length < maxText {
@@ -41,9 +41,9 @@ func startTraces(ctx context.Context, o Options, endpoint string, mask func(stri
 	}, nil
 }
 
-// quietSDK keeps OpenTelemetry's own parts, which speak through globals, from
-// writing to stderr: they quote variables that they do not understand, keys for
-// a collector among them.
+// quietSDK prevents OpenTelemetry's own parts, which are configured through
+// globals, from writing to stderr: they quote invalid variables, which may
+// include the collector's keys.
 func quietSDK(o Options, mask func(string) string) {
 	otel.SetLogger(logr.Discard())
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -51,8 +51,8 @@ func quietSDK(o Options, mask func(string) string) {
 	}))
 }
 
-// close exports what is queued. Behind it nothing of ours is running: the
-// provider is waited for, and when ctx ends it is the exports that end.
+// close exports the queued spans. After it no goroutine of the traces is
+// running: it waits for the provider, and cancels the exports when ctx ends.
 func (t *traces) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
