@@ -26,7 +26,7 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 	if model != nil {
 		observed := s.o.Telemetry.Model(model)
 		if namesModel(r.LLM) {
-			observed = s.o.Telemetry.StrangersModel(model)
+			observed = s.o.Telemetry.UntrustedModel(model)
 		}
 		decider = planner.WithFallback(s.asking(observed), s.o.Planner)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// vocabulary is enough words for a text that does not repeat itself soon.
+// vocabulary has enough words for a text without early repetitions.
 var vocabulary = func() []string {
 	r := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"an", "ber", "con", "de", "er", "fa", "ging", "ho", "in", "ka", "lo", "ment", "no", "or", "per", "re", "st", "tion", "un", "ver", "wa", "ze"}
@@ -31,7 +31,7 @@ func prose(r *rand.Rand, size int) string {
 	return b.String()[:size]
 }
 
-// found is what a search returns: about size bytes of JSON, or of prose.
+// found returns a search result: about size bytes of JSON, or of prose.
 func found(r *rand.Rand, size int, asJSON bool) string {
 	if !asJSON {
 		return prose(r, size)
@@ -57,7 +57,7 @@ func found(r *rand.Rand, size int, asJSON bool) string {
 	return string(data)
 }
 
-// steps makes n records of one call each; half of the results are JSON.
+// steps returns n records of one call each; half of the results are JSON.
 func steps(n, size int) []Record {
 	r := rand.New(rand.NewPCG(3, 4))
 	out := make([]Record, n)
@@ -121,7 +121,7 @@ func BenchmarkBuild(b *testing.B) {
 	})
 }
 
-// BenchmarkBuildHuge is a result of 10 MB, which cannot be shown whole.
+// BenchmarkBuildHuge uses a result of 10 MB, which cannot be shown in full.
 func BenchmarkBuildHuge(b *testing.B) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for name, text := range map[string]string{"prose": prose(r, 10<<20), "JSON": found(r, 10<<20, true), "one word": strings.Repeat("a", 10<<20)} {

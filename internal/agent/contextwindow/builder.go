@@ -96,7 +96,7 @@ type Input struct {
 	Budget   int // tokens; 0: the Builder's
 }
 
-// Meta describes a context and what was left out of it.
+// Meta describes a context and the parts that were left out of it.
 type Meta struct {
 	Goal     Goal `json:"goal"`
 	Tokens   int  `json:"context_tokens"` // estimate for all messages

@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// step is a record of one call.
+// stepOf returns a record of one call.
 func stepOf(i int, r Result) Record {
 	r.Tool = "read"
 	return Record{
@@ -25,7 +25,7 @@ func success(text string) Result { return Result{Success: true, Text: text} }
 
 func failure(text string) Result { return Result{Error: text} }
 
-// build is one context of a new Builder.
+// build builds one context with a new Builder.
 func build(t *testing.T, o Options, in Input) ([]llm.Message, Meta) {
 	t.Helper()
 	if in.Goal == "" {
@@ -113,7 +113,7 @@ func TestBuild_MissingResult(t *testing.T) {
 			t.Fatalf("%+v, %+v, %v", messages, meta, err)
 		}
 	}
-	r.Results = append(r.Results, success("later")) // the Builder notices
+	r.Results = append(r.Results, success("later")) // the Builder detects the change
 	messages, _, err := b.Build(t.Context(), Input{Question: "?", Records: []Record{r}, Goal: Planning})
 	if err != nil || messages[3].Text != "Tool list: SUCCESS\nlater" {
 		t.Errorf("%+v, %v", messages, err)
@@ -245,8 +245,8 @@ func TestParseUtilization(t *testing.T) {
 	}
 }
 
-// The stated error of estimates holds for text whose tokens are known: counts of
-// o200k_base and cl100k_base, whichever differs more.
+// The documented error of estimates holds for text with known tokens: the
+// counts of o200k_base and cl100k_base, the one that differs more.
 func TestEstimateTokens(t *testing.T) {
 	german := "Die Geschwindigkeitsbegrenzung auf Autobahnen ist ein häufig diskutiertes Thema; übermäßige Änderungen wären unpopulär. "
 	for name, c := range map[string]struct {

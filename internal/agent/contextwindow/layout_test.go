@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// crowded is a context in which everything is that can be left out.
+// crowded returns an input with every part that can be left out.
 func crowded() Input {
 	in := Input{System: "Be kind.", Question: "What?", Goal: Planning}
 	for i := range 2 {
@@ -31,8 +31,8 @@ func crowded() Input {
 	return in
 }
 
-// shrink builds the context with less and less, until it does not fit, and
-// returns what was seen to change, in order.
+// shrink builds the context with decreasing budgets until it does not fit, and
+// returns the changes in order.
 func shrink(t *testing.T, in Input) []string {
 	t.Helper()
 	var seen []string
@@ -104,7 +104,7 @@ func TestFit_Marks(t *testing.T) {
 	if want := (Cut{Step: 0, Chars: 12_345, Dropped: true}); meta.Cut[0] != want {
 		t.Errorf("%+v", meta.Cut[0])
 	}
-	in.Goal = Synthesis // nobody calls a tool any more
+	in.Goal = Synthesis // no more tool calls
 	messages, meta = build(t, Options{Budget: all.Tokens - 1}, in)
 	if want := "Tool read: SUCCESS\n[left out: 12,345 characters]"; messages[2].Text != want {
 		t.Errorf("%s\n%+v", messages[2].Text, meta)
@@ -123,7 +123,8 @@ func TestFit_Marks(t *testing.T) {
 	}
 }
 
-// A mark takes the place of what is longer; nobody is told to repeat what failed.
+// A mark replaces only longer text, and the mark of a failed call does not
+// suggest to repeat it.
 func TestFit_MarksOfSmallResultsAndErrors(t *testing.T) {
 	in := Input{Question: "?", Goal: Planning, Records: []Record{stepOf(0, success("ok")), stepOf(1, failure(prose(seeded(), 1000)))}}
 	in.Records[0].Thought, in.Records[1].Thought = "", ""
@@ -164,7 +165,7 @@ func TestBuild_ChangedInput(t *testing.T) {
 	}
 }
 
-// What is too large by itself does not take the rest with it.
+// An oversized part is dropped without the parts that fit.
 func TestFit_OversizedPart(t *testing.T) {
 	giant := prose(seeded(), 200_000)
 	turn := stepOf(1, success("small"))
@@ -197,7 +198,8 @@ func TestFit_OversizedPart(t *testing.T) {
 	}
 }
 
-// A large result that never fits is passed over, so that older ones are whole.
+// A large result that never fits is skipped, so that older results are shown in
+// full.
 func TestFit_SynthesisSkipsOversizedResult(t *testing.T) {
 	in := Input{Question: "?", Goal: Synthesis, Records: []Record{
 		stepOf(0, success(strings.Repeat("old ", 500))), stepOf(1, success(strings.Repeat("giant ", 100_000))), stepOf(2, success(strings.Repeat("new ", 500))),
@@ -208,7 +210,7 @@ func TestFit_SynthesisSkipsOversizedResult(t *testing.T) {
 	}
 }
 
-// A large result of a step that was dropped for its own size takes no room.
+// A large result of a step that was dropped for its own size uses no budget.
 func TestFit_LargeResultOfDroppedStep(t *testing.T) {
 	s := stepOf(0, success(strings.Repeat("word ", 300)))
 	s.Turn = &llm.Message{Role: llm.Assistant, Text: strings.Repeat("thought ", 300), Calls: []llm.ToolCall{{ID: "a", Name: "read"}}}

@@ -69,7 +69,7 @@ func TestPreview_ManyKeys(t *testing.T) {
 	}
 }
 
-// The whole of a preview is bounded, however wide and deep what it shows is.
+// A preview is bounded, regardless of the width and depth of its JSON.
 func TestPreview_Bounded(t *testing.T) {
 	text := `"` + strings.Repeat("x", 290) + `"`
 	for range 6 {
@@ -88,7 +88,7 @@ func TestPreview_Bounded(t *testing.T) {
 	}
 }
 
-// What is shown is counted: with the marks taken away, it is there.
+// The count of shown characters matches the preview without its marks.
 func TestPreview_CountsShownCharacters(t *testing.T) {
 	for in, want := range map[string]int{
 		strings.Repeat("é", 400):                   300,
@@ -104,8 +104,8 @@ func TestPreview_CountsShownCharacters(t *testing.T) {
 	}
 }
 
-// maxPreviewBytes is the bound of all previews: one key and one string of
-// escaped surrogates over, and the ends of eight containers.
+// maxPreviewBytes bounds all previews: the excess is at most one key and one
+// string of escaped surrogates, and the ends of eight containers.
 const maxPreviewBytes = maxPreview + 2*(12*maxString+50) + maxDepth*50
 
 func FuzzPreview(f *testing.F) {
@@ -136,7 +136,7 @@ func FuzzPreview(f *testing.F) {
 	})
 }
 
-// sameJSON: what is not cut is the same, but for spaces.
+// sameJSON compares two values, ignoring spaces.
 func sameJSON(t *testing.T, a, b string) {
 	var x, y bytes.Buffer
 	if json.Compact(&x, []byte(a)) != nil || json.Compact(&y, []byte(b)) != nil || x.String() != y.String() {

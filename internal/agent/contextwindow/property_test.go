@@ -17,7 +17,7 @@ import (
 
 func seeded() *rand.Rand { return rand.New(rand.NewPCG(9, 10)) }
 
-// check is what is true of every context.
+// check checks the invariants of every context.
 func check(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
 	t.Helper()
 	if meta.Tokens > meta.Budget {
@@ -63,7 +63,8 @@ func recount(messages []llm.Message) int {
 	return sum
 }
 
-// checkPairs: every call has one result, behind its message and in its order.
+// checkPairs checks that every call has one result, after its message and in
+// the same order.
 func checkPairs(t rapid.TB, messages []llm.Message) {
 	t.Helper()
 	var open []string
@@ -88,7 +89,7 @@ func checkPairs(t rapid.TB, messages []llm.Message) {
 	}
 }
 
-// checkSteps compares what is shown of the results with what Meta says.
+// checkSteps compares the displayed results with Meta.
 func checkSteps(t rapid.TB, in Input, messages []llm.Message, meta Meta) {
 	t.Helper()
 	shown := map[string]llm.Message{}
@@ -244,7 +245,8 @@ func drawInput(t *rapid.T) Input {
 }
 
 // Every context is valid and described by Meta, for all records and budgets. A
-// Builder that has built the earlier steps builds the same context as a new one.
+// Builder that has built the earlier steps builds the same context as a new
+// one.
 func TestBuild_IsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)

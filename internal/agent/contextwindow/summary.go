@@ -29,7 +29,7 @@ var errNotShorter = errors.New("the summary is empty or not shorter than the res
 
 // summarize replaces previews of long results by summaries, one after the
 // other. It requests one summary per result and goal, whether that succeeds or
-// not. The error is that of ctx.
+// not. The error is from ctx.
 func (b *Builder) summarize(ctx context.Context, l *layout, question string) (Meta, error) {
 	var meta Meta
 	if b.opts.Summarizer == nil {

@@ -70,7 +70,8 @@ func TestBuild_Summaries(t *testing.T) {
 	}
 }
 
-// Synthesis shows results whole while they fit, and summaries of the others.
+// Synthesis shows results in full as far as they fit, and summaries of the
+// others.
 func TestBuild_SummariesForSynthesis(t *testing.T) {
 	long := prose(seeded(), 9000)
 	in := Input{Question: "What?", Goal: Synthesis, Records: []Record{stepOf(0, success(long)), stepOf(1, success(long))}}
@@ -146,7 +147,7 @@ func TestBuild_SummaryCanceled(t *testing.T) {
 	}
 }
 
-// model is an llm.Model made of a function.
+// model is an llm.Model based on a function.
 type model func(llm.Request) (llm.Response, error)
 
 func (m model) Generate(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Response, error) {

@@ -14,9 +14,9 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-// TestCollectorThatHangs checks that any number of spans end without a wait,
+// TestClose_HangingCollector checks that any number of spans end without a wait,
 // and that Close returns when its context ends.
-func TestCollectorThatHangs(t *testing.T) {
+func TestClose_HangingCollector(t *testing.T) {
 	arrived, release := make(chan struct{}, 100), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
@@ -47,8 +47,8 @@ func TestCollectorThatHangs(t *testing.T) {
 	}
 }
 
-// TestCollectorThatIsGone uses an endpoint without a listener.
-func TestCollectorThatIsGone(t *testing.T) {
+// TestClose_MissingCollector uses an endpoint without a listener.
+func TestClose_MissingCollector(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	url := server.URL
 	server.Close()
@@ -62,8 +62,8 @@ func TestCollectorThatIsGone(t *testing.T) {
 	span.End(nil)
 }
 
-// TestCollectorThatRefuses uses a collector that quotes its key.
-func TestCollectorThatRefuses(t *testing.T) {
+// TestClose_RefusingCollector uses a collector that quotes its key.
+func TestClose_RefusingCollector(t *testing.T) {
 	const key = "collector-key-1"
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20"+key)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -85,9 +85,9 @@ type refusing struct{ err error }
 func (r *refusing) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return r.err }
 func (*refusing) Shutdown(context.Context) error                               { return nil }
 
-// TestFailuresAreMentionedOnce checks that a warning is not logged for each
+// TestExporter_WarnsOnce checks that a warning is not logged for each
 // batch, nor each time that the collector fails again.
-func TestFailuresAreMentionedOnce(t *testing.T) {
+func TestExporter_WarnsOnce(t *testing.T) {
 	log, next := &record{}, &refusing{}
 	o := Options{Logger: log.logger()}
 	mask := func(s string) string { return strings.ReplaceAll(s, "secret", "*") }

@@ -11,8 +11,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// quiet is the minimum interval between warnings about a collector.
-const quiet = 10 * time.Minute
+// warnInterval is the minimum interval between warnings about a collector.
+const warnInterval = 10 * time.Minute
 
 // exporter masks spans and passes them to the next exporter. Failures are not
 // retried: the spans are lost and counted, and a warning is logged once in a
@@ -51,15 +51,15 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	for i, s := range spans {
 		masked[i] = maskedSpan{ReadOnlySpan: s, mask: e.mask}
 	}
-	e.note(len(spans), e.next.ExportSpans(ctx, masked))
+	e.recordExport(len(spans), e.next.ExportSpans(ctx, masked))
 	return nil
 }
 
 // Shutdown is called once, after the last export.
 func (e *exporter) Shutdown(ctx context.Context) error { return e.next.Shutdown(ctx) }
 
-// note counts a batch, and logs when exports begin to fail or work again.
-func (e *exporter) note(spans int, err error) {
+// recordExport counts a batch, and logs when exports begin to fail or work again.
+func (e *exporter) recordExport(spans int, err error) {
 	e.metrics.exported(spans, err)
 	e.mu.Lock()
 	began, ended := err != nil && !e.failing, err == nil && e.failing
@@ -68,7 +68,7 @@ func (e *exporter) note(spans int, err error) {
 		e.lost, e.err = e.lost+spans, err
 	}
 	now := time.Now()
-	warn := began && !e.closing && (e.warned.IsZero() || now.Sub(e.warned) >= quiet)
+	warn := began && !e.closing && (e.warned.IsZero() || now.Sub(e.warned) >= warnInterval)
 	if warn {
 		e.warned = now
 	}
@@ -82,17 +82,17 @@ func (e *exporter) note(spans int, err error) {
 	}
 }
 
-// last marks the beginning of the shutdown. Later failures are reported by
+// beginShutdown marks the beginning of the shutdown. Later failures are reported by
 // outcome.
-func (e *exporter) last() {
+func (e *exporter) beginShutdown() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closing = true
 }
 
-// outcome returns the error of the shutdown: of an export since last, or else
+// shutdownErr returns the error of the shutdown: of an export since beginShutdown, or else
 // err.
-func (e *exporter) outcome(err error) error {
+func (e *exporter) shutdownErr(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.err != nil {

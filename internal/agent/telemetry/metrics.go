@@ -105,8 +105,8 @@ func (m *metrics) handler(logger *slog.Logger) http.Handler {
 	})
 }
 
-// asked counts an answer of a model, or its failure. model is a label.
-func (m *metrics) asked(provider, model string, u llm.Usage, took time.Duration, err error) {
+// modelCalled counts an answer of a model, or its failure. model is a label.
+func (m *metrics) modelCalled(provider, model string, u llm.Usage, took time.Duration, err error) {
 	provider = m.label.provider.value(provider)
 	m.operations.WithLabelValues(string(Chat), provider, model, errorType(err)).Observe(took.Seconds())
 	if u.Input > 0 {
@@ -117,7 +117,7 @@ func (m *metrics) asked(provider, model string, u llm.Usage, took time.Duration,
 	}
 }
 
-// ended counts an operation. Requests to models are counted by asked.
+// ended counts an operation. Requests to models are counted by modelCalled.
 func (m *metrics) ended(op Operation, name string, took time.Duration, err error) {
 	switch op {
 	case InvokeAgent:

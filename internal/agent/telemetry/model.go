@@ -18,20 +18,20 @@ func (t *Telemetry) Model(m llm.Model) llm.Model {
 	return observedModel{Model: m, telemetry: t}
 }
 
-// StrangersModel wraps a model whose name comes from a request, like Model. The
+// UntrustedModel wraps a model whose name comes from a request, like Model. The
 // name becomes a metric label only after the model has answered, since a
 // request can contain any name.
-func (t *Telemetry) StrangersModel(m llm.Model) llm.Model {
+func (t *Telemetry) UntrustedModel(m llm.Model) llm.Model {
 	if t == nil || m == nil {
 		return m
 	}
-	return observedModel{Model: m, telemetry: t, strange: true}
+	return observedModel{Model: m, telemetry: t, untrusted: true}
 }
 
 type observedModel struct {
 	llm.Model
 	telemetry *Telemetry
-	strange   bool
+	untrusted bool
 }
 
 // Generate calls the model within a span.
@@ -46,10 +46,10 @@ func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(ll
 	span.Set(answered(resp)...)
 	span.End(err)
 	label := m.telemetry.metrics.label.model.value
-	if m.strange && err != nil {
+	if m.untrusted && err != nil {
 		label = m.telemetry.metrics.label.model.known
 	}
-	m.telemetry.metrics.asked(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), err)
+	m.telemetry.metrics.modelCalled(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), err)
 	return resp, err
 }
 

@@ -57,7 +57,7 @@ func intent(t *testing.T, telemetry *Telemetry) {
 	whole.End(nil)
 }
 
-func TestTree(t *testing.T) {
+func TestSpan_Tree(t *testing.T) {
 	c := newCollector(t)
 	telemetry := start(t, Options{Service: "meup-agent", Version: "1.2.3", Getenv: environment(
 		"OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test%20bed,service.name=other,broken")})
@@ -128,7 +128,7 @@ const (
 	known  = "correct horse battery"
 )
 
-func TestSecretsAreMasked(t *testing.T) {
+func TestMask_Secrets(t *testing.T) {
 	c := newCollector(t)
 	log := &record{}
 	telemetry := start(t, Options{Service: "agent " + known, Logger: log.logger(), Secrets: []string{"", "x", known, known + " staple"}, Getenv: environment(
@@ -161,9 +161,9 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// TestSecretsAreMaskedBeforeTheyAreCut checks the order: a partial secret is
+// TestMask_BeforeCut checks the order: a partial secret is
 // not recognized.
-func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
+func TestMask_BeforeCut(t *testing.T) {
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "30")
 	c := newCollector(t)
 	telemetry := start(t, Options{Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)})
@@ -186,7 +186,7 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-func TestNothingIsExported(t *testing.T) {
+func TestStart_ExportDisabled(t *testing.T) {
 	c := newCollector(t)
 	for name, getenv := range map[string]func(string) string{
 		"no variables":  environment(),
@@ -207,7 +207,7 @@ func TestNothingIsExported(t *testing.T) {
 	}
 }
 
-func TestEnvironmentThatIsNotUnderstood(t *testing.T) {
+func TestStart_InvalidEnvironment(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318"},
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", "grpc://u:secret@localhost"},
@@ -221,7 +221,7 @@ func TestEnvironmentThatIsNotUnderstood(t *testing.T) {
 	}
 }
 
-func TestNil(t *testing.T) {
+func TestTelemetry_Nil(t *testing.T) {
 	var telemetry *Telemetry
 	ctx, span := telemetry.Span(t.Context(), Chat, "m", ToolName.String("x"))
 	if ctx != t.Context() || span != nil {
@@ -243,7 +243,7 @@ func TestNil(t *testing.T) {
 	}
 }
 
-func TestOneEventADecision(t *testing.T) {
+func TestDecided_OneEvent(t *testing.T) {
 	c, log := newCollector(t), &record{}
 	telemetry := start(t, Options{Logger: log.logger(), Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)})
 	intent(t, telemetry)
@@ -303,9 +303,9 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestStrangersNamesAreBounded checks that external names cannot create an
+// TestMetrics_LabelBound checks that external names cannot create an
 // unbounded number of series.
-func TestStrangersNamesAreBounded(t *testing.T) {
+func TestMetrics_LabelBound(t *testing.T) {
 	telemetry := start(t, Options{Getenv: environment()})
 	for range 10 {
 		for i := range 1000 {

@@ -56,9 +56,9 @@ func quietSDK(o Options, mask func(string) string) {
 func (t *traces) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
-	t.exporter.last()
+	t.exporter.beginShutdown()
 	defer context.AfterFunc(ctx, t.exporter.abandon)()
 	err := t.provider.Shutdown(context.WithoutCancel(ctx))
 	t.exporter.abandon()
-	return t.exporter.outcome(err)
+	return t.exporter.shutdownErr(err)
 }
