@@ -18,32 +18,33 @@ import (
 )
 
 // Conversations runs every conversation of a folder: txtar files with a script
-// and, where the usual one will not do, a configuration.
+// and, where the default does not fit, a configuration.
 //
-// A script is read by people first. One line is one thing that happens:
+// The script language is for readers first. Each line is one action or one
+// expectation:
 //
 //	alice connects QUERY            a connection called alice, with alice's token
 //	alice connects QUERY as a2      another one, called a2
-//	alice connects QUERY by subprotocol         the token comes as a browser sends it
+//	alice connects QUERY by subprotocol         sends the token as a browser does
 //	alice connects QUERY answering no pings
 //	alice connects QUERY with Origin=https://…  with a header of that name
 //	alice cannot connect QUERY 403 {…}          "nobody" has no token
 //	stranger dials PATH             a connection without token, without space
 //	bob dials PATH with the token   the same with bob's token in the header
 //
-//	alice sends {…}                 a frame, as it stands
+//	alice sends {…}                 a frame, unchanged
 //	alice sends at once {…} {…}     frames in one packet
 //	alice sends quoted "…"          a frame, written as a string of Go
 //	alice sends binary {…}
 //	alice sends a chat of 100 bytes a frame of that length
-//	alice subscribes {…}            and has the answer, with the same filter in it
+//	alice subscribes {…}            and receives the response, with the same filter
 //
 //	alice gets {…}                  the next frame has (at least) this; presence and acks are skipped
-//	alice gets text …               the next frame has these bytes in it
+//	alice gets text …               the next frame contains these bytes
 //	alice gets {"raw": "#…#…"}      the next frame is this stream data of mew/v0.4
-//	alice waits for {…}             the same, whatever comes before
-//	alice has her ack for ID        an ack for that id has come, or comes next
-//	alice sees presence {…}         the next frame, presence among them, has this
+//	alice waits for {…}             the same, after any other frames
+//	alice has her ack for ID        an ack for that id has arrived, or is next
+//	alice sees presence {…}         the next frame, presence included, has this
 //	alice is closed with 4003
 //	alice leaves
 //
@@ -51,8 +52,8 @@ import (
 //	GET /path as alice with Accept=application/jsonl 200 {…} {…}
 //	POST /path as alice {…} 200 {…}
 //	POST /path as alice quoted "…" 400 {…}
-//	the answer has Retry-After 1    a header of the last answer
-//	the answer says …               the last answer's body has this text in it
+//	the answer has Retry-After 1    a header of the last response
+//	the answer says …               the body of the last response contains this text
 //	alice listens to QUERY          to server-sent events
 //	alice listens to QUERY after 7  with Last-Event-ID
 //	alice hears EVENT {…}           the next event has that name and (at least) this
@@ -65,12 +66,12 @@ import (
 //	the data folder has nothing of TEXT
 //	20 times LINE                   ${n} counts from 1
 //
-// An expected object has to be part of what came, an expected array is as
-// long. The string "$name" stands for whatever comes there, and later, also
-// inside other strings and in what is sent (as ${name}), for that value again.
-// "$absent" says that there is no such member, "$any" that there is one;
-// "$now" is a ts of this minute, "$uuid7" an id of that form, and
-// "$above:name" a number above the one that was captured.
+// An expected object must be part of the received one; an expected array must
+// have the same length. The string "$name" captures the value in its place;
+// later it means the captured value, also inside other strings and in sent
+// text (as ${name}). "$absent" requires that the member is absent, "$any" that
+// it is present. "$now" is a ts of this minute, "$uuid7" an id of that form,
+// and "$above:name" a number above the captured one.
 func Conversations(t *testing.T, dir string) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -120,14 +121,14 @@ type conversation struct {
 	files     map[string]string
 	gateway   *Gateway
 	client    *http.Client
-	peers     map[string]*peer     // by the name that they connected as
+	peers     map[string]*peer     // by connection name
 	listeners map[string]*listener // to events
-	answer    answer               // to the last request
-	drained   chan struct{}        // closed when the gateway has drained; nil: it does not
+	answer    answer               // of the last request
+	drained   chan struct{}        // closed when the gateway has drained; nil: no drain
 	vars      vars
 }
 
-// end cuts everything, so that the gateway has nobody to wait for.
+// end cuts all connections, so that the gateway can stop at once.
 func (c *conversation) end() {
 	for _, p := range c.peers {
 		_ = p.ws.CloseNow()
@@ -139,7 +140,7 @@ func (c *conversation) end() {
 	c.awaitDrained()
 }
 
-// drain lets the gateway end in good order, while the script goes on.
+// drain drains the gateway while the script continues.
 func (c *conversation) drain() {
 	drained := make(chan struct{})
 	c.drained = drained
@@ -156,7 +157,7 @@ func (c *conversation) awaitDrained() {
 	}
 }
 
-// patience is how long a line waits for what it expects.
+// patience bounds how long a line waits for its expectation.
 const patience = 10 * time.Second
 
 func (c *conversation) do(line string) error {
@@ -191,7 +192,7 @@ func (c *conversation) do(line string) error {
 	return c.peerDoes(ctx, p, verb, object)
 }
 
-// peerDoes is what a connection does, or what happens to it.
+// peerDoes runs a line about a connection.
 func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object string) error {
 	switch verb {
 	case "sends":
@@ -217,7 +218,7 @@ func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object strin
 	return fmt.Errorf("what does %q do?", verb)
 }
 
-// gatewayDoes is what happens to the gateway, or what is seen of it.
+// gatewayDoes runs a line about the gateway.
 func (c *conversation) gatewayDoes(what string) error {
 	if header, ok := strings.CutPrefix(what, "answer has "); ok {
 		return c.answer.has(header)
@@ -261,7 +262,7 @@ func (c *conversation) times(count, line string) error {
 	return nil
 }
 
-// dataFolder looks for a text in everything that the gateway has written.
+// dataFolder searches all files of the gateway for a text.
 func (c *conversation) dataFolder(text string, wanted bool) error {
 	found := ""
 	err := filepath.WalkDir(c.gateway.dir, func(path string, d fs.DirEntry, err error) error {
@@ -270,7 +271,7 @@ func (c *conversation) dataFolder(text string, wanted bool) error {
 		}
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the log tidies up as it runs
+			return nil // the log may delete files meanwhile
 		}
 		if strings.Contains(string(data), text) {
 			found = path

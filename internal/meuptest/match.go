@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// vars are the values that a conversation has captured, by name.
+// vars are the captured values of a conversation, by name.
 type vars map[string]any
 
-// fill puts captured values in the place of ${name}.
+// fill replaces ${name} by captured values.
 func (v vars) fill(s string) string {
 	return os.Expand(s, func(name string) string {
 		if value, ok := v[name]; ok {
@@ -26,8 +26,7 @@ func (v vars) fill(s string) string {
 	})
 }
 
-// compareAll holds the JSON values in got against those that are expected, one
-// by one.
+// compareAll compares the JSON values in got to the expected ones, in order.
 func (v vars) compareAll(expected, got string) error {
 	want, err := values(expected)
 	if err != nil {
@@ -48,7 +47,7 @@ func (v vars) compareAll(expected, got string) error {
 	return nil
 }
 
-// values decodes JSON values that stand behind one another.
+// values decodes a sequence of JSON values.
 func values(text string) ([]any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -72,7 +71,7 @@ func decode(data []byte, v any) error {
 	return d.Decode(v)
 }
 
-// compare holds one value against an expected one.
+// compare compares one value to an expected one.
 func (v vars) compare(expected string, got any) error {
 	var want any
 	if err := decode([]byte(expected), &want); err != nil {

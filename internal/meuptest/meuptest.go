@@ -18,10 +18,10 @@ import (
 	"github.com/meup-protocol/meup/internal/gateway/httpapi"
 )
 
-// Config is a configuration for tests that need nothing special: a space lab
-// with alice (everything), bob (everything), planner (chat and reasoning) and
-// watcher (sees what is addressed to others), whose tokens are their names
-// with "-token" behind them. The limits are out of the way.
+// Config is a configuration for most tests: a space lab with alice (all
+// capabilities), bob (all capabilities), planner (chat and reasoning) and
+// watcher (sees envelopes addressed to others). A token is the participant's
+// name followed by "-token". The limits are high enough to have no effect.
 const Config = `
 limits: {rate: 100000, burst: 100000, bytes_per_second: 1GiB, message_bytes: 1MiB, connections: 64, open_contexts: 100000, context_depth: 5}
 spaces:
@@ -42,12 +42,12 @@ type Gateway struct {
 
 	mu   sync.Mutex
 	gw   *gateway.Gateway
-	addr string // stays the same over restarts
+	addr string // constant across restarts
 	done chan error
 }
 
-// Start starts a gateway with the given configuration; listen and data are
-// filled in, and set may change the options. It ends with the test.
+// Start starts a gateway with the given configuration; it sets listen and data,
+// and set may change the options. The gateway stops with the test.
 func Start(t testing.TB, yaml string, set ...func(*gateway.Options)) *Gateway {
 	t.Helper()
 	g := &Gateway{t: t, dir: t.TempDir(), yaml: yaml, set: set, addr: "127.0.0.1:0"}
@@ -119,7 +119,7 @@ func (g *Gateway) stop(end func(*gateway.Gateway) error) {
 	}
 }
 
-// Restart cuts every connection and starts the gateway again on the same
+// Restart cuts all connections and starts the gateway again with the same
 // address and log.
 func (g *Gateway) Restart() {
 	g.t.Helper()
@@ -127,7 +127,7 @@ func (g *Gateway) Restart() {
 	g.start()
 }
 
-// Reload puts another configuration in force.
+// Reload applies another configuration.
 func (g *Gateway) Reload(yaml string) {
 	g.t.Helper()
 	cfg := g.parse(yaml)
@@ -137,7 +137,7 @@ func (g *Gateway) Reload(yaml string) {
 	g.gw.Reload(cfg)
 }
 
-// Gateway returns the gateway that runs now.
+// Gateway returns the current gateway.
 func (g *Gateway) Gateway() *gateway.Gateway {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,10 +150,10 @@ func (g *Gateway) Addr() string { return g.addr }
 // HTTP returns the base URL of the HTTP API.
 func (g *Gateway) HTTP() string { return "http://" + g.addr }
 
-// URL returns the address to connect to a space: ws://…/ws?space=….
+// URL returns the WebSocket URL of a space: ws://…/ws?space=….
 func (g *Gateway) URL(space string) string { return "ws://" + g.addr + "/ws?space=" + space }
 
-// testWriter writes a gateway's log into that of the test.
+// testWriter writes a gateway's log to the log of the test.
 type testWriter struct{ t testing.TB }
 
 // Write logs one line.

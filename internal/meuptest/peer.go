@@ -18,19 +18,19 @@ import (
 	"github.com/coder/websocket"
 )
 
-// peer is one WebSocket connection of a conversation. It reads all the time,
-// so that it answers pings while the script is about others.
+// peer is one WebSocket connection of a conversation. It reads continuously, so
+// that it answers pings while the script uses other connections.
 type peer struct {
 	name string
 	ws   *websocket.Conn
-	raw  net.Conn        // under ws, for what the library does not send
-	acks map[string]bool // by id: acks that came before somebody asked
+	raw  net.Conn        // under ws, for frames that the library does not send
+	acks map[string]bool // by id: acks that arrived before a line expected them
 
-	frames chan []byte // that have come; closed when the connection has ended
-	err    error       // why it has; to be read behind the end of frames
+	frames chan []byte // received; closed when the connection has ended
+	err    error       // why it ended; read it only after frames is closed
 }
 
-// maxFrames is how many frames wait for a script to be about them.
+// maxFrames bounds the frames that wait for the script.
 const maxFrames = 1 << 14
 
 func newPeer(ws *websocket.Conn, raw net.Conn, name string) *peer {
@@ -53,7 +53,7 @@ func newPeer(ws *websocket.Conn, raw net.Conn, name string) *peer {
 	return p
 }
 
-// read returns the next frame, or why there is none.
+// read returns the next frame, or the reason why the connection ended.
 func (p *peer) read(ctx context.Context) ([]byte, error) {
 	select {
 	case frame, ok := <-p.frames:
@@ -66,7 +66,7 @@ func (p *peer) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// approach is how somebody connects, as a line says it behind its verb.
+// approach has the options of connecting, parsed from a line.
 type approach struct {
 	query        string
 	label        string
@@ -102,13 +102,13 @@ func (c *conversation) approach(who, rest string) approach {
 	return a
 }
 
-// cutWords takes a phrase out of a line, if it is there.
+// cutWords removes a phrase from a line, if present.
 func cutWords(line, phrase string) (rest string, found bool) {
 	before, after, found := strings.Cut(line, phrase)
 	return strings.TrimSpace(before + after), found
 }
 
-// setHeaders reads "Name=value Name=value".
+// setHeaders parses "Name=value Name=value".
 func setHeaders(h http.Header, list string) {
 	for _, field := range strings.Fields(list) {
 		name, value, _ := strings.Cut(field, "=")
@@ -116,7 +116,7 @@ func setHeaders(h http.Header, list string) {
 	}
 }
 
-// token is the participant's, or one that was captured under the name.
+// token returns the participant's token, or a captured one of that name.
 func (c *conversation) token(who string) string {
 	if t, ok := c.vars[who+"-token"].(string); ok {
 		return t
@@ -212,7 +212,7 @@ func (c *conversation) sends(ctx context.Context, p *peer, what string) error {
 	return p.ws.Write(ctx, websocket.MessageText, []byte(c.vars.fill(what)))
 }
 
-// chatOf makes the frame of "a chat of 100 bytes".
+// chatOf returns the frame of "a chat of 100 bytes".
 func chatOf(what string) ([]byte, error) {
 	const around = `{"kind":"chat","payload":{"message":""}}`
 	n, err := strconv.Atoi(strings.Fields(what)[3])
@@ -222,7 +222,7 @@ func chatOf(what string) ([]byte, error) {
 	return []byte(strings.Replace(around, `""`, `"`+strings.Repeat("x", n-len(around))+`"`, 1)), nil
 }
 
-// sendAtOnce writes frames past the library, in one write.
+// sendAtOnce writes frames in one write, bypassing the library.
 func (p *peer) sendAtOnce(list string) error {
 	var packet []byte
 	d := json.NewDecoder(strings.NewReader(list))
@@ -270,7 +270,7 @@ func (c *conversation) subscribes(ctx context.Context, p *peer, filter string) e
 	return c.waitsFor(ctx, p, `{"kind": "system.subscribed", "from": "system:gateway", "payload": `+filter+`}`)
 }
 
-// next returns the next frame that the script is about.
+// next returns the next frame that counts for the script.
 func (p *peer) next(ctx context.Context, expected string, presence bool) ([]byte, map[string]any, error) {
 	for {
 		frame, err := p.read(ctx)

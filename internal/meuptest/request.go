@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// answer is what came back on a request.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// note remembers an answer, for the lines that look at it.
+// note stores a response for the lines that check it.
 func (c *conversation) note(resp *http.Response) answer {
 	c.answer = answer{}
 	if resp == nil {
@@ -32,7 +32,7 @@ func (c *conversation) note(resp *http.Response) answer {
 	return c.answer
 }
 
-// is compares an answer with "200 {…}".
+// is compares a response to "200 {…}".
 func (a answer) is(v vars, expected string) error {
 	status, rest, _ := strings.Cut(strings.TrimSpace(expected), " ")
 	if strconv.Itoa(a.status) != status {
@@ -47,7 +47,7 @@ func (a answer) is(v vars, expected string) error {
 	return nil
 }
 
-// has compares a header with "Name value"; without a value it must be there.
+// has compares a header to "Name value"; without a value it must be present.
 func (a answer) has(expected string) error {
 	name, want, _ := strings.Cut(expected, " ")
 	if got := a.header.Get(name); got == "" || want != "" && got != want {
@@ -63,7 +63,7 @@ func (a answer) says(text string) error {
 	return nil
 }
 
-// request does what "/path as alice with Name=value {body} 200 {…}" says.
+// request runs the line "/path as alice with Name=value {body} 200 {…}".
 func (c *conversation) request(ctx context.Context, method, rest string) error {
 	path, rest, _ := strings.Cut(rest, " ")
 	header := http.Header{}
@@ -96,7 +96,7 @@ func (c *conversation) request(ctx context.Context, method, rest string) error {
 	return c.note(resp).is(c.vars, rest)
 }
 
-// body takes what is to be sent from the front of a line.
+// body parses the request body at the start of a line.
 func (c *conversation) body(line string) (body, rest string, err error) {
 	if quoted, ok := strings.CutPrefix(line, "quoted "); ok {
 		literal, err := strconv.QuotedPrefix(quoted)
@@ -127,7 +127,7 @@ type listener struct {
 
 type event struct{ name, id, data string }
 
-// listens does what "to QUERY after 7" and "no more" say.
+// listens runs the lines "to QUERY after 7" and "no more".
 func (c *conversation) listens(who, rest string) error {
 	if rest == "no more" {
 		c.listeners[who].stop()
@@ -194,9 +194,8 @@ func (l *listener) readEvents(ctx context.Context, body io.ReadCloser) {
 	}
 }
 
-// hears does what "envelope {…}" says; "envelope 7 {…}" names the id as well.
-// What the gateway says of presence and to this listener alone is skipped,
-// unless it is asked for.
+// hears runs the line "envelope {…}", or "envelope 7 {…}" with an id. It skips
+// events of presence and control frames, unless the line expects one.
 func (c *conversation) hears(ctx context.Context, who, rest string) error {
 	name, expected, _ := strings.Cut(rest, " ")
 	id := ""
