@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxFaults bounds what is kept of a page that does nothing but complain.
+// maxFaults bounds the recorded faults of a page.
 const maxFaults = 100
 
 // Tab is one page in the browser.
@@ -27,14 +27,14 @@ type Tab struct {
 	ctx context.Context //nolint:containedctx // how the library names a tab
 
 	mu       sync.Mutex
-	hosts    map[string]bool // that may be asked
+	hosts    map[string]bool // hosts that the page may send requests to
 	expected []string
 	faults   []string
 	more     chan struct{} // closed with the next fault
 }
 
-// Do does something in the tab. The test ends if it cannot be done, or not in
-// time.
+// Do runs actions in the tab. The test fails if an action fails or takes too
+// long.
 func (x *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	x.t.Helper()
 	run(x, chromedp.Steps(actions...))
@@ -51,8 +51,8 @@ func run[T any](x *Tab, action chromedp.Action[T]) T {
 	return v
 }
 
-// Open goes to an address and waits until it is loaded. The tab may ask its
-// host, and none that was not opened.
+// Open opens an address and waits until it is loaded. The tab may send requests
+// only to hosts of opened addresses.
 func (x *Tab) Open(address string) {
 	x.t.Helper()
 	u, err := url.Parse(address)
@@ -65,28 +65,29 @@ func (x *Tab) Open(address string) {
 	x.Do(chromedp.Navigate(address))
 }
 
-// Eval returns what an expression comes to in the page, as JSON would have it;
-// of a promise, what it is kept with.
+// Eval evaluates an expression in the page and returns its value, decoded from
+// JSON. It awaits a promise.
 func Eval[T any](x *Tab, expression string) T {
 	x.t.Helper()
 	return run(x, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// Await waits until an expression is true in the page and returns its value as
-// a string.
+// Await waits until an expression is truthy in the page and returns its value
+// as a string.
 func (x *Tab) Await(expression string) string {
 	x.t.Helper()
 	return Eval[string](x, "new Promise(done => { const look = () => { const v = ("+expression+
 		"); v ? done(String(v)) : setTimeout(look, 10); }; look(); })")
 }
 
-// Text waits until there is text where a CSS selector points and returns it.
+// Text waits until the element of a CSS selector has text, and returns the
+// text.
 func (x *Tab) Text(selector string) string {
 	x.t.Helper()
 	return x.Await("document.querySelector(" + strconv.Quote(selector) + ")?.textContent")
 }
 
-// AwaitFault waits until something with this text goes wrong in the tab.
+// AwaitFault waits for a fault that contains this text.
 func (x *Tab) AwaitFault(text string) {
 	x.t.Helper()
 	late := time.After(patience)
@@ -105,17 +106,18 @@ func (x *Tab) AwaitFault(text string) {
 	}
 }
 
-// Context is the tab's own, for what the library can do beyond this package.
+// Context returns the tab's context, for functions of the library beyond this
+// package.
 func (x *Tab) Context() context.Context { return x.ctx }
 
-// Expect says that faults with this text are no faults.
+// Expect ignores faults that contain this text.
 func (x *Tab) Expect(text string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.expected = append(x.expected, text)
 }
 
-// Faults returns what went wrong in the tab so far, a line each.
+// Faults returns the faults of the tab so far, one per line.
 func (x *Tab) Faults() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -128,7 +130,7 @@ func (x *Tab) Faults() []string {
 	return list
 }
 
-// Clean fails the test if anything went wrong in the tab.
+// Clean fails the test if the tab has faults.
 func (x *Tab) Clean() {
 	x.t.Helper()
 	for _, f := range x.Faults() {
@@ -146,7 +148,7 @@ func (x *Tab) add(format string, args ...any) {
 	}
 }
 
-// listen keeps what goes wrong. The library calls it for every event.
+// listen records faults. The library calls it for every event.
 func (x *Tab) listen(event any) {
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
@@ -185,7 +187,7 @@ func arguments(list []*runtime.RemoteObject) string {
 	return strings.Join(words, " ")
 }
 
-// asked keeps requests to hosts that the tab has no business with.
+// asked records requests to hosts that the tab may not use.
 func (x *Tab) asked(address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" { // data:, blob:, about:

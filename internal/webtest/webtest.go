@@ -1,6 +1,6 @@
 // Package webtest runs the web page in a real browser, headless Chromium, and
-// keeps what went wrong there: errors of the console, scripts that threw, what
-// the page's policy forbade, and requests to other hosts. It is for tests.
+// records its faults: console errors, exceptions in scripts, violations of the
+// page's policy, and requests to other hosts. It is for tests.
 package webtest
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a step in the browser may take, its start among them. A
-// machine that is busy with other tests is slow.
+// patience bounds a step in the browser, including its start. It allows for a
+// machine that is busy with other tests.
 const patience = time.Minute
 
 // Browser is a running browser with a profile of its own.
@@ -27,8 +27,8 @@ type Browser struct {
 	ctx context.Context //nolint:containedctx // how the library names a browser
 }
 
-// Find returns the program: that of the environment's CHROMIUM, or one of the
-// path; empty if there is none.
+// Find returns the path of the browser: from the environment variable CHROMIUM,
+// or from the search path; empty without one.
 func Find() string {
 	if named := os.Getenv("CHROMIUM"); named != "" {
 		return named
@@ -42,7 +42,7 @@ func Find() string {
 }
 
 // Start starts a browser, which ends with the test. Without Chromium the test
-// is skipped, or fails where changes are checked (the environment has CI).
+// is skipped, or fails in CI (if the environment has CI).
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	program := Find()
@@ -54,7 +54,7 @@ func Start(t testing.TB) *Browser {
 	}
 	alloc, release := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program),
-		chromedp.NoSandbox, // tests may run as root in a container, and load nothing but our own page
+		chromedp.NoSandbox, // tests may run as root in a container, and load only our own page
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
@@ -84,7 +84,7 @@ func (b *Browser) Tab(t testing.TB) *Tab {
 	return b.tab(t)
 }
 
-// Private opens a tab that shares nothing with the others.
+// Private opens a tab that shares no cookies with the others.
 func (b *Browser) Private(t testing.TB) *Tab {
 	t.Helper()
 	return b.tab(t, chromedp.WithNewBrowserContext())
@@ -103,7 +103,7 @@ func (b *Browser) tab(t testing.TB, options ...chromedp.ContextOption) *Tab {
 	return x
 }
 
-// listening turns on what a Tab listens to.
+// listening enables the events that a Tab records.
 func listening(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 	_, err := cdp.Call(ctx, t, network.Enable, network.EnableParams{})
 	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, audits.Enable, runtime.Enable} {

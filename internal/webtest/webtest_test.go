@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve serves pages under a policy that takes scripts of the same host alone.
+// serve serves pages under a policy that allows only scripts of the same host.
 func serve(t *testing.T, files map[string]string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func TestCleanPage(t *testing.T) {
 	tab.Clean()
 }
 
-// Everything that a page must not do is seen.
+// Every kind of fault is recorded.
 func TestFaults(t *testing.T) {
 	b := webtest.Start(t)
 	for script, want := range map[string]string{

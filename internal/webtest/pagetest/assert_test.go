@@ -11,8 +11,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// walk is a function of the page that visits every element, those in shadow
-// roots among them, and says whether one is within what was said.
+// walk is a page function that visits every element, including shadow roots,
+// and passes whether the element is within a participant's text.
 const walk = `const walk = (f) => {
 	const visit = (n, within) => {
 		for (const e of n.children ?? []) {
@@ -25,8 +25,8 @@ const walk = `const walk = (f) => {
 	visit(document.documentElement, false);
 };`
 
-// outline is what the page is made of, for those who cannot see it, without
-// what was said and without counts.
+// outline returns the accessible structure of the page, without texts of
+// participants and without counts.
 func outline(tab *webtest.Tab) []string {
 	return webtest.Eval[[]string](tab, `(() => { `+walk+`
 		const list = [];
@@ -40,8 +40,8 @@ func outline(tab *webtest.Tab) []string {
 	})()`)
 }
 
-// intruders are elements within what was said that only a stranger could want
-// there, a line each.
+// intruders returns elements within participants' texts that only an attack
+// could create, one per line.
 func intruders(tab *webtest.Tab) []string {
 	return webtest.Eval[[]string](tab, `(() => { `+walk+`
 		const out = [], say = (e, why) => out.length < 40 && out.push(why + ": " + e.outerHTML.slice(0, 240));
@@ -75,7 +75,7 @@ func intruders(tab *webtest.Tab) []string {
 	})()`)
 }
 
-// harm is what must never have happened, a line each.
+// harm returns evidence of a successful attack, one per line.
 func harm(tab *webtest.Tab) []string {
 	return webtest.Eval[[]string](tab, `(() => {
 		const out = [];
@@ -96,7 +96,8 @@ func harm(tab *webtest.Tab) []string {
 	})()`)
 }
 
-// unharmed holds the page against what it was before.
+// unharmed compares the page to its earlier outline, and checks for intruders
+// and harm.
 func unharmed(t *testing.T, tab *webtest.Tab, before []string) {
 	t.Helper()
 	for _, list := range [][]string{harm(tab), intruders(tab)} {
@@ -116,7 +117,7 @@ func unharmed(t *testing.T, tab *webtest.Tab, before []string) {
 	tab.Clean()
 }
 
-// missing are the lines of one list that another has not.
+// missing returns the lines of one list that are not in the other.
 func missing(from, in []string) []string {
 	left := slices.Clone(in)
 	var list []string
@@ -130,7 +131,8 @@ func missing(from, in []string) []string {
 	return list
 }
 
-// writes types a message as a person does, and waits until it is said.
+// writes types a message into the composer and waits until it is in the
+// conversation.
 func writes(tab *webtest.Tab, text string) {
 	tab.Await(`(() => { const f = document.querySelector("meup-composer textarea"); if (!f || f.disabled) return false; f.focus(); return document.activeElement === f; })()`)
 	typeText(tab, text)

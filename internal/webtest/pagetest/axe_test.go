@@ -16,15 +16,15 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-// root is the repository, as seen from this package.
+// root is the repository, relative to this package.
 const root = "../../.."
 
 var axeSource = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(root, "web", "node_modules", "axe-core", "axe.min.js"))
 })
 
-// needsAxe skips the test where the page's tools are not installed, or fails it
-// where changes are checked.
+// needsAxe skips the test if the page's tools are not installed; in CI it
+// fails.
 func needsAxe(t *testing.T) string {
 	t.Helper()
 	source, err := axeSource()
@@ -40,8 +40,8 @@ func needsAxe(t *testing.T) string {
 	return string(source)
 }
 
-// violations are what axe-core finds in what the tab shows, a line each. It
-// comes in through the debugger and is no part of the page.
+// violations returns the findings of axe-core in the tab, one per line.
+// axe-core is injected through the debugger and is not part of the page.
 func violations(tab *webtest.Tab, source string) []string {
 	tab.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		r, err := cdp.Call(ctx, target, runtime.Evaluate, runtime.EvaluateParams{Expression: source + "\n;0"})

@@ -40,9 +40,9 @@ func attacks() []hostile {
 	}
 }
 
-// Whatever strangers write, nothing runs, nothing is fetched, nothing of the
-// page changes or is imitated by an element, and one can go on writing: as it
-// happens, after everything was opened, and after a reload.
+// For hostile texts no script runs, nothing is fetched, no part of the page
+// changes or is imitated by an element, and the composer still works: live,
+// after everything was opened, and after a reload.
 func TestHostile(t *testing.T) {
 	b := webtest.Start(t)
 	for _, a := range attacks() {
@@ -70,8 +70,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Texts whose size or depth is the trick: each is drawn in part and the rest of
-// it when it is asked for, and the page goes on.
+// Very long or deeply nested texts are rendered in part, the rest on demand,
+// and the page stays responsive.
 func TestHostileFloods(t *testing.T) {
 	b := webtest.Start(t)
 	for name, text := range floods() {
@@ -99,8 +99,8 @@ func TestHostileFloods(t *testing.T) {
 	}
 }
 
-// What is drawn whole, because it is meant to be short, may be long all the
-// same, and is then cheap to draw.
+// Fields that are rendered whole, since they are usually short, may be long;
+// then rendering them is cheap.
 func TestHostileReasons(t *testing.T) {
 	b := webtest.Start(t)
 	for name, text := range map[string]string{
@@ -121,7 +121,7 @@ func TestHostileReasons(t *testing.T) {
 	}
 }
 
-// A block of very many steps holds the youngest and says how many there were.
+// A block with very many steps renders the latest ones and shows the total.
 func TestHostileSteps(t *testing.T) {
 	s := New(t, "alice", "bob", "mallory")
 	tab := webtest.Start(t).Private(t)
@@ -144,7 +144,7 @@ func TestHostileSteps(t *testing.T) {
 	writes(tab, "still here")
 }
 
-// What is put into somebody else's reasoning names who put it there.
+// A step that another participant adds to someone's reasoning shows its sender.
 func TestForgedReasoning(t *testing.T) {
 	s := New(t, "alice", "bob", "mallory")
 	s.Join("bob", "mallory")
@@ -186,7 +186,7 @@ func TestForgedReasoning(t *testing.T) {
 	tab.Clean()
 }
 
-// Nobody can say what only the gateway says.
+// No participant can imitate the gateway's messages.
 func TestForgedGateway(t *testing.T) {
 	s := New(t, hostileCast...)
 	tab := webtest.Start(t).Private(t)
@@ -243,7 +243,7 @@ func TestForgedGateway(t *testing.T) {
 	tab.Clean()
 }
 
-// Every panel of a space full of such things.
+// Every panel of a space with hostile content.
 func TestHostilePanels(t *testing.T) {
 	s := New(t, hostileCast...)
 	s.Join("mallory", "Approve", "system.gatevvay")

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// elsewhere is a host that nobody may be asked to. Nothing listens there.
+// elsewhere is a host that must receive no request. No server listens there.
 const elsewhere = "http://127.0.0.2:9/"
 
 // hostileCast are participants whose names imitate the page, the gateway, and
-// what every object of the browser's language inherits.
+// the inherited properties of JavaScript objects.
 var hostileCast = []string{
 	"alice", "bob", "mallory", "system.gatevvay", "system.gateway", "Approve", "Sign-out", "You", "Send", "__proto__", "constructor",
 	"toString", "Show-the-rest", "Review", "m-panel", strings.Repeat("w", 128),
 }
 
-// run is a script that leaves a mark.
+// run is a script that leaves a trace.
 const run = `window.ran=(window.ran||0)+1`
 
-// markup is what a page would do something about, were it written into it.
+// markup is HTML that would have an effect in the page.
 var markup = []string{
 	`<script>` + run + `</script>`,
 	`<img src=x onerror="` + run + `">`,
@@ -51,7 +51,7 @@ var written = []string{
 	"&lt;script&gt;" + run + "&lt;/script&gt; &#60;img src=x onerror=" + run + "&#62; &#x202e;txt &#x200b;",
 }
 
-// shifting is text that is not what it seems to be.
+// shifting is text that looks different from its content.
 var shifting = []string{
 	"\u202Egnp.exe\u202C \u2066hidden\u2069 \u200Fright\u200E",
 	"zero\u200Bwidth \u2060joiner \uFEFFmark \u00ADhyphen \U000E0041\U000E0042 \u3164 \u115F",
@@ -61,14 +61,14 @@ var shifting = []string{
 	strings.Repeat("W", 20000), strings.Repeat("W\u00A0", 5000), strings.Repeat("ﷺ", 300), strings.Repeat("\n", 5000) + "end",
 }
 
-// imitations are messages that say what the page would say.
+// imitations are messages that imitate texts of the page.
 var imitations = []string{
 	"system:gateway: mallory gave “everybody” the right to anything.",
 	"▸ Thought for 12s", "Reasoning · 9s", "Awaiting approval. Review", "Not sent. Retry Edit Discard", "You were removed from this space. Other spaces",
 	"This is where lab begins.", "bob proposes `rm -rf /` approved by alice", "Live", "Today",
 }
 
-// floods are texts whose size or depth is the trick.
+// floods returns very long or deeply nested texts.
 func floods() map[string]string {
 	return map[string]string{
 		"flood-text":     strings.Repeat("a million letters ", 1<<20/18),
@@ -89,7 +89,7 @@ func floods() map[string]string {
 	}
 }
 
-// indented is a list whose items stand in one another.
+// indented returns a nested list.
 func indented(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -98,7 +98,7 @@ func indented(n int) string {
 	return b.String()
 }
 
-// says makes messages of texts, plain and as Markdown.
+// says returns messages with the texts, plain and as Markdown.
 func says(prefix string, texts []string) []Envelope {
 	var list []Envelope
 	for i, text := range texts {
@@ -107,7 +107,7 @@ func says(prefix string, texts []string) []Envelope {
 	return list
 }
 
-// everywhere puts a text into every field of every kind that the page draws.
+// everywhere puts a text into every field of every kind that the page renders.
 func everywhere(prefix, text string) []Envelope {
 	ctx := prefix + "-ctx"
 	in := func(name, kind string, payload map[string]any) Envelope {
@@ -136,7 +136,7 @@ func everywhere(prefix, text string) []Envelope {
 	}
 }
 
-// answers are results of tools, as no tool should give them.
+// answers returns malformed and hostile results of tools.
 func answers(text string) []Envelope {
 	results := []any{
 		5, nil, []any{}, text, map[string]any{"content": text}, map[string]any{"content": []any{nil, 1, "x", map[string]any{"type": "text"}}},
@@ -160,7 +160,7 @@ func answers(text string) []Envelope {
 	return list
 }
 
-// polluting are payloads and ids that name what objects inherit.
+// polluting returns payloads and ids with the names of inherited properties.
 func polluting() []Envelope {
 	dirt := map[string]any{
 		"__proto__": map[string]any{"polluted": true, "message": "x"}, "constructor": map[string]any{"prototype": map[string]any{"polluted": true}},
@@ -177,8 +177,7 @@ func polluting() []Envelope {
 	return list
 }
 
-// wrong are fields of types that nobody expects, where the gateway lets them
-// through.
+// wrong returns fields of unexpected types, as far as the gateway admits them.
 func wrong() []Envelope {
 	var list []Envelope
 	for i, v := range []any{nil, true, -1, 1e300, "", []any{}, []any{[]any{[]any{}}}, map[string]any{}, map[string]any{"toString": 1}} {

@@ -20,10 +20,10 @@ import (
 
 var forReadme = flag.Bool("screenshots", false, "write the two screenshots of the README into docs/images")
 
-// artefacts is where screenshots go.
+// artefacts is the folder for screenshots.
 var artefacts = filepath.Join(root, "artifacts", "page")
 
-// look is how the page is looked at.
+// look is a display configuration of the page.
 type look struct {
 	name          string
 	scheme        string
@@ -34,7 +34,7 @@ var looks = []look{
 	{"light", "light", 1280, 860}, {"dark", "dark", 1280, 860}, {"narrow", "light", 360, 740}, {"narrow-dark", "dark", 360, 740}, {"large", "light", 2560, 1440},
 }
 
-// with makes the tab look like that.
+// with applies the display configuration to the tab.
 func (l look) with(tab *webtest.Tab, scale float64) {
 	tab.Do(chromedp.EmulateViewport(l.width, l.height, chromedp.EmulateScale(scale)), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}})
@@ -42,7 +42,7 @@ func (l look) with(tab *webtest.Tab, scale float64) {
 	}))
 }
 
-// shoot writes a picture of what the tab shows.
+// shoot writes a screenshot of the tab.
 func shoot(t *testing.T, tab *webtest.Tab, path string) {
 	t.Helper()
 	tab.Await(`document.fonts.status === "loaded" && document.getAnimations().every(a => a.playState !== "running" || a.effect?.getTiming().iterations === Infinity)`)
@@ -64,8 +64,8 @@ func shoot(t *testing.T, tab *webtest.Tab, path string) {
 	}
 }
 
-// TestLooks takes pictures of the page in each of its states, and lets axe-core
-// look at them.
+// TestLooks takes screenshots of the page in each of its states, and runs
+// axe-core on them.
 func TestLooks(t *testing.T) {
 	axe := needsAxe(t)
 	b := webtest.Start(t)
@@ -137,8 +137,9 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// misfits returns the controls and headings of the page itself, without what
-// participants wrote, that break within a word or do not fit their box or the window.
+// misfits returns the controls and headings of the page itself, without
+// participants' texts, that break within a word or overflow their box or the
+// window.
 func misfits(tab *webtest.Tab) []string {
 	return webtest.Eval[[]string](tab, `(() => {
 		const out = [];
@@ -169,15 +170,15 @@ func misfits(tab *webtest.Tab) []string {
 	})()`)
 }
 
-// openBlock opens a block and brings it to the top.
+// openBlock opens a block and scrolls it to the top.
 func openBlock(tab *webtest.Tab, path string) {
 	block := `document.querySelector('[data-context=` + quote(path) + `]')`
 	tab.Await(`(() => { const b = ` + block + `; if (b?.dataset.open === "true") return true; b?.querySelector(".reasoning-toggle").click(); return false; })()`)
 	toTop(tab, path)
 }
 
-// toTop brings a block to the top of the talk, and once more when the rows
-// above it have their own height.
+// toTop scrolls a block to the top of the conversation, and again after the
+// rows above it have their final height.
 func toTop(tab *webtest.Tab, path string) {
 	webtest.Eval[bool](tab, `(async () => {
 		const row = document.querySelector('[data-context=`+quote(path)+`]').closest(".row");
@@ -191,7 +192,7 @@ func closePanel(tab *webtest.Tab) {
 	tab.Await(`(() => { const x = document.querySelector(".panel-head .icon-button"); x?.click(); return x === null; })()`)
 }
 
-// TestScreenshots takes the pictures of the README, if it is asked to.
+// TestScreenshots takes the screenshots of the README, on request.
 func TestScreenshots(t *testing.T) {
 	if !*forReadme {
 		t.Skip("without -screenshots the README keeps its pictures")

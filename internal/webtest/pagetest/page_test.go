@@ -12,11 +12,11 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-// quote writes a text as the page's language does.
+// quote returns a text as a JavaScript string.
 func quote(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a string has JSON
+		panic(err) // every string has a JSON form
 	}
 	return string(out)
 }
@@ -28,7 +28,7 @@ func typeText(tab *webtest.Tab, text string) {
 	}))
 }
 
-// enter presses that key.
+// enter presses the Enter key.
 func enter(tab *webtest.Tab) {
 	tab.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
@@ -41,12 +41,12 @@ func enter(tab *webtest.Tab) {
 	}))
 }
 
-// preferOpen opens all reasoning, as a person who prefers that.
+// preferOpen sets the preference to open all reasoning.
 func preferOpen(tab *webtest.Tab) {
 	tab.Await(`(() => { const x = document.querySelector('input[name=reasoning][value=open]'); x?.click(); return x !== null; })()`)
 }
 
-// openAll opens whatever can be opened in what was said, again and again until
+// openAll opens everything in the conversation that can be opened, until
 // nothing is left. It returns how often it found something.
 func openAll(tab *webtest.Tab) int {
 	return webtest.Eval[int](tab, `(async () => {
@@ -64,7 +64,7 @@ func openAll(tab *webtest.Tab) int {
 	})()`)
 }
 
-// openPanel opens a panel and waits until its element is there and drawn.
+// openPanel opens a panel and waits until its element is rendered.
 func openPanel(t *testing.T, tab *webtest.Tab, id string) {
 	t.Helper()
 	tab.Await(`(() => {

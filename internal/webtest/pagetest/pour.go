@@ -8,8 +8,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Pour lets a participant say n things, so many a second, a few with every
-// beat. What it could not say in time it says with the next beat.
+// Pour lets a participant send n envelopes, perSecond on average, in a batch
+// per beat. A late batch contains the envelopes of the missed beats.
 func (s *Stage) Pour(who string, n, perSecond int, beat time.Duration, what func(int) Envelope) {
 	s.t.Helper()
 	begun := time.Now()
@@ -26,7 +26,7 @@ func (s *Stage) Pour(who string, n, perSecond int, beat time.Duration, what func
 	}
 }
 
-// Head is the seq of the youngest envelope that a participant may see.
+// Head returns the seq of the latest envelope that a participant may see.
 func (s *Stage) Head(who string) protocol.Seq {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.Gateway.HTTP()+"/api/spaces/"+Space+"/envelopes?order=desc&limit=1", http.NoBody)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Perform starts a gateway with the cast of a scene and lets them play it. It
-// is looked at by ada, who sees also what is addressed to others, and by guest,
-// who may do nothing but look.
+// Perform starts a gateway with the cast of a scene and plays it. The viewers
+// are ada, who also sees envelopes addressed to others, and guest, who may only
+// read.
 func Perform(t testing.TB, pace time.Duration) *Stage {
 	t.Helper()
 	s := NewWith(t, []string{"ben", "planner", "scout", "files"}, map[string][]string{"ada": {"*", "observe"}, "guest": {"observe"}, "lena": {"chat"}})
@@ -15,10 +15,10 @@ func Perform(t testing.TB, pace time.Duration) *Stage {
 	return s
 }
 
-// play lets the cast have a conversation in which everything occurs that the
-// page draws: a question with nested reasoning and an answer, two agents at
-// once of whom one goes on reasoning, and proposals of every fate. Thoughts
-// take their time; pace is how long the shortest of them is.
+// play sends a conversation with everything that the page renders: a question
+// with nested reasoning and an answer, two agents in parallel of which one
+// continues to reason, and proposals with every outcome. Thoughts have a
+// duration; pace is the shortest duration.
 func (s *Stage) play(pace time.Duration) {
 	s.t.Helper()
 	s.Join("ben", "planner", "scout", "files")
@@ -30,7 +30,7 @@ func (s *Stage) play(pace time.Duration) {
 }
 
 // Open, Decided and Waiting are ids of the scene: the context of the first
-// question, a proposal that was approved, and one that waits.
+// question, an approved proposal, and a pending one.
 const (
 	Open    = "r-release"
 	Decided = "p-tag"
@@ -61,7 +61,7 @@ func toolResult(of, context, text string) Envelope {
 	return e
 }
 
-// tools are on offer.
+// tools publishes the tools.
 func (s *Stage) tools() {
 	schema := map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}, "required": []string{"path"}}
 	list := []any{
@@ -79,7 +79,7 @@ func (s *Stage) minutes() {
 	s.Say("lena", Markdown("minutes", "## Minutes\n\n1. 2.4 is next\n\n#### Open\n\n- limits\n\n# Next week\n\nNo meeting."))
 }
 
-// release is a question, how planner thinks about it, and the answer.
+// release sends a question, planner's reasoning, and the answer.
 func (s *Stage) release(pace time.Duration) {
 	const in, inner = Open, Open + "/r-notes"
 	s.Say("ada", Chat("q-release", "Can we release 2.4 today? @planner please look at the open points and the notes."))
@@ -111,7 +111,7 @@ func (s *Stage) release(pace time.Duration) {
 	s.Say("ben", Envelope{"id": "sent", "kind": "chat", "correlationId": "a-release", "payload": map[string]any{"message": "The announcement is out: https://status.example.org/limits. Go ahead."}})
 }
 
-// proposal is a call that planner may not make by itself.
+// proposal returns a call that planner may only propose.
 func proposal(id, why, name string, arguments map[string]any) []Envelope {
 	return []Envelope{
 		{"id": id + "-why", "kind": "reasoning.thought", "payload": map[string]any{"message": why}},
@@ -120,7 +120,7 @@ func proposal(id, why, name string, arguments map[string]any) []Envelope {
 	}
 }
 
-// decisions are proposals and what became of them.
+// decisions sends proposals and their outcomes.
 func (s *Stage) decisions(pace time.Duration) {
 	s.Say("planner", proposal(Decided, "The announcement is out, so 2.4 can be tagged.", "push_tag", map[string]any{"tag": "v2.4.0", "branch": "release/2.4"})[1:]...)
 	s.Say("planner", proposal("p-delete", "The branch is not needed any more.", "delete_branch", map[string]any{"branch": "release/2.4"})[1:]...)
@@ -134,7 +134,8 @@ func (s *Stage) decisions(pace time.Duration) {
 	s.Say("planner", Chat("tagged", "v2.4.0 is tagged."))
 }
 
-// open is what goes on: one agent waits for a decision, another one reasons.
+// open sends unfinished work: one agent waits for a decision, another one
+// reasons.
 func (s *Stage) open(pace time.Duration) {
 	s.Say("ada", Chat("q-rollout", "Then let us roll it out. @planner in which order, and @scout is anything odd on the dashboards?"))
 	s.Say("planner",

@@ -9,19 +9,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// panels are those that have a tab.
+// panels are the panels with a tab.
 var panels = []string{"proposals", "participants", "tools", "contexts", "search", "timeline", "operator"}
 
 func repeat(s string, n int) string { return strings.Repeat(s, n) }
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
 
-// size makes the window that large.
+// size sets the size of the window.
 func size(width, height int64) chromedp.Action[chromedp.Void] {
 	return chromedp.EmulateViewport(width, height)
 }
 
-// try says something that may be refused, and returns the status.
+// try sends an envelope that may be rejected, and returns the status.
 func (s *Stage) try(who string, what Envelope) int {
 	s.t.Helper()
 	body, err := json.Marshal(what)

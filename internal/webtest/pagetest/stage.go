@@ -1,7 +1,6 @@
-// Package pagetest puts the web page on a stage: a real gateway in the test's
-// process, a cast that speaks in a space, and a real browser that looks at it.
-// Its tests are about what strangers write, about accessibility, and about how
-// it looks. It is for tests.
+// Package pagetest tests the web page with a real gateway in the test's
+// process, participants that send to a space, and a real browser. The tests
+// cover hostile content, accessibility, and appearance. It is for tests.
 package pagetest
 
 import (
@@ -20,30 +19,31 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Space is the one space of a stage.
+// Space is the only space of a stage.
 const Space = "lab"
 
-// batch is how many envelopes go into one request; the gateway takes no more.
+// batch is the number of envelopes per request, the maximum of the gateway.
 const batch = 100
 
-// Stage is a gateway with a cast.
+// Stage is a gateway with participants.
 type Stage struct {
 	t       testing.TB
 	Gateway *meuptest.Gateway
 	http    *http.Client
 }
 
-// Envelope is what somebody says; the gateway adds the rest.
+// Envelope is a participant's envelope; the gateway adds the other fields.
 type Envelope = map[string]any
 
-// New starts a gateway whose space knows these participants. Each may do
-// everything, and its token is its name with "-token" behind it.
+// New starts a gateway whose space has these participants. Each has all
+// capabilities, and its token is its name followed by "-token".
 func New(t testing.TB, cast ...string) *Stage {
 	t.Helper()
 	return NewWith(t, cast, nil)
 }
 
-// NewWith starts the same with participants besides who may do what is listed.
+// NewWith starts the same with additional participants, which have the listed
+// capabilities.
 func NewWith(t testing.TB, cast []string, others map[string][]string) *Stage {
 	t.Helper()
 	participants := make(map[string]any)
@@ -53,7 +53,7 @@ func NewWith(t testing.TB, cast []string, others map[string][]string) *Stage {
 	for name, may := range others {
 		participants[name] = map[string]any{"token": name + "-token", "capabilities": may}
 	}
-	// JSON is YAML, whatever is in the names.
+	// JSON is YAML, for any names.
 	config, err := json.Marshal(map[string]any{
 		"limits": map[string]any{
 			"rate": 1000000, "burst": 1000000, "bytes_per_second": "4GiB", "message_bytes": "2MiB", "connections": 64,
@@ -71,8 +71,7 @@ func NewWith(t testing.TB, cast []string, others map[string][]string) *Stage {
 	return s
 }
 
-// Say lets a participant say things, one after the other. Each must be
-// admitted.
+// Say sends a participant's envelopes in order. Each must be admitted.
 func (s *Stage) Say(who string, what ...Envelope) {
 	s.t.Helper()
 	for len(what) > 0 {
@@ -104,7 +103,7 @@ func (s *Stage) post(who string, what []Envelope) {
 	}
 }
 
-// Join brings participants into the space for as long as the test lasts.
+// Join connects participants to the space until the test ends.
 func (s *Stage) Join(who ...string) {
 	s.t.Helper()
 	for _, name := range who {
@@ -125,8 +124,8 @@ func (s *Stage) Enter(tab *webtest.Tab, who string) {
 	tab.Await(Entered)
 }
 
-// Entered is an expression that is true in the page when somebody is in the
-// space and the page says so.
+// Entered is an expression that is true in the page when its user has joined
+// the space and the page shows it.
 const Entered = `document.querySelector("[data-phase=live]") !== null && document.querySelector("meup-composer textarea:not([disabled]), .composer-none") !== null`
 
 // Sees waits until the page shows a row with this envelope.
@@ -134,17 +133,17 @@ func Sees(tab *webtest.Tab, id protocol.ID) {
 	tab.Await(fmt.Sprintf("document.querySelector('.rows [data-id=%q]') !== null", id))
 }
 
-// Chat is a message.
+// Chat returns a chat message.
 func Chat(id, text string) Envelope {
 	return Envelope{"id": id, "kind": "chat", "payload": map[string]any{"message": text}}
 }
 
-// Markdown is a message in Markdown.
+// Markdown returns a chat message in Markdown.
 func Markdown(id, text string) Envelope {
 	return Envelope{"id": id, "kind": "chat", "payload": map[string]any{"message": text, "format": "markdown"}}
 }
 
-// pause waits for time that has to pass in the gateway.
+// pause waits while time has to pass in the gateway.
 func pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

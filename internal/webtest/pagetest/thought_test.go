@@ -7,9 +7,8 @@ import (
 	"github.com/meup-protocol/meup/internal/webtest"
 )
 
-// TestSharedThought shows that calls which come of one thought have it above
-// them once, and that the tab of the panel that is open is to be seen on a
-// narrow page.
+// TestSharedThought shows that calls with a common thought have it above them
+// once, and that the tab of the open panel is visible on a narrow page.
 func TestSharedThought(t *testing.T) {
 	b := webtest.Start(t)
 	s := NewWith(t, []string{"planner", "files"}, map[string][]string{"ada": {"*", "observe"}})
