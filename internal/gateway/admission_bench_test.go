@@ -17,11 +17,11 @@ import (
 	"github.com/meup-protocol/meup/schemas"
 )
 
-// nowhere is a journal that discards every entry at once, so that the
+// discardJournal is a journal that discards every entry at once, so that the
 // benchmarks measure the gateway alone.
-type nowhere struct{ seq protocol.Seq }
+type discardJournal struct{ seq protocol.Seq }
 
-func (n *nowhere) Append(_ context.Context, _ string, drafts []journal.Draft) []journal.Result {
+func (n *discardJournal) Append(_ context.Context, _ string, drafts []journal.Draft) []journal.Result {
 	out := make([]journal.Result, len(drafts))
 	for i := range drafts {
 		n.seq++
@@ -30,23 +30,23 @@ func (n *nowhere) Append(_ context.Context, _ string, drafts []journal.Draft) []
 	return out
 }
 
-func (*nowhere) Range(context.Context, string, journal.Query) iter.Seq2[*journal.Entry, error] {
+func (*discardJournal) Range(context.Context, string, journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(func(*journal.Entry, error) bool) {}
 }
 
-func (*nowhere) Lookup(context.Context, string, protocol.ID) (*journal.Entry, error) {
+func (*discardJournal) Lookup(context.Context, string, protocol.ID) (*journal.Entry, error) {
 	return nil, journal.ErrNotFound
 }
 
-func (*nowhere) Bounds(context.Context, string) (oldest, newest protocol.Seq, err error) {
+func (*discardJournal) Bounds(context.Context, string) (oldest, newest protocol.Seq, err error) {
 	return 0, 0, nil
 }
-func (*nowhere) Barrier(context.Context, string) error         { return nil }
-func (*nowhere) Spaces(context.Context) ([]string, error)      { return nil, nil }
-func (*nowhere) LogID(context.Context, string) (string, error) { return "none", nil }
-func (*nowhere) Follow(journal.Sink, journal.Replaced)         {}
-func (*nowhere) Ready() error                                  { return nil }
-func (*nowhere) Close() error                                  { return nil }
+func (*discardJournal) Barrier(context.Context, string) error         { return nil }
+func (*discardJournal) Spaces(context.Context) ([]string, error)      { return nil, nil }
+func (*discardJournal) LogID(context.Context, string) (string, error) { return "none", nil }
+func (*discardJournal) Follow(journal.Sink, journal.Replaced)         {}
+func (*discardJournal) Ready() error                                  { return nil }
+func (*discardJournal) Close() error                                  { return nil }
 
 // thought returns a reasoning.thought of 400 bytes with an id of its own.
 func thought(n int) []byte {
@@ -79,7 +79,7 @@ func benchSpace(b *testing.B) (*space.Space, *space.Sender) {
 		"planner": participantConfig(caps, limits),
 	}}
 	hub := space.NewHub(space.Services{
-		Journal: &nowhere{}, Validate: schemas.Payload, Safety: redactor, Observer: m, NewID: newID, NewToken: auth.NewToken,
+		Journal: &discardJournal{}, Validate: schemas.Payload, Safety: redactor, Observer: m, NewID: newID, NewToken: auth.NewToken,
 	}, func(string) (*space.Config, bool) { return cfg, true })
 	s, err := hub.Space(b.Context(), "lab")
 	if err != nil {

@@ -241,10 +241,10 @@ func (d *discreet) post(path, token, body string) int {
 	return resp.StatusCode
 }
 
-// TestNeitherTokensNorBodiesAreTold uses every feature that handles tokens and
+// TestSecrets_NotDisclosed uses every feature that handles tokens and
 // bodies, and checks that they appear in no log, error or metric and in no
 // frame for another participant.
-func TestNeitherTokensNorBodiesAreTold(t *testing.T) {
+func TestSecrets_NotDisclosed(t *testing.T) {
 	t.Parallel()
 	d := startDiscreet(t)
 	d.refusedJoins()

@@ -51,7 +51,7 @@ func (d *stuckDisk) freeze() {
 	d.released = make(chan struct{})
 }
 
-func TestDrain_DiskThatHangs(t *testing.T) {
+func TestDrain_DiskHangs(t *testing.T) {
 	disk := &stuckDisk{stuck: make(chan struct{}, 1)}
 	options := gateway.Options{Config: parseConfig(t, discreetConfig)}
 	options.Config.Data = t.TempDir()

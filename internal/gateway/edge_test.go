@@ -59,7 +59,7 @@ func tcpDial(t *testing.T, g *meuptest.Gateway, text string) net.Conn {
 
 // No route waits for the body of a client without a token, or for a body that
 // it does not use.
-func TestUnsentBodies_AreHungUp(t *testing.T) {
+func TestUnsentBodies_ConnectionClosed(t *testing.T) {
 	t.Parallel()
 	g := meuptest.Start(t, meuptest.Config)
 	for _, request := range []string{

@@ -84,10 +84,10 @@ func chatFrame(id string, size int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"kind":"chat","payload":{"message":%q}}`, id, strings.Repeat("x", max(0, size-60)))
 }
 
-// TestASlowReaderCostsNothing stops reading while 48 megabytes are delivered.
+// TestSlowReader_Memory stops reading while 48 megabytes are delivered.
 // The gateway does not buffer them for the slow reader and no other member
 // waits. When it reads again, it receives all of them.
-func TestASlowReaderCostsNothing(t *testing.T) {
+func TestSlowReader_Memory(t *testing.T) {
 	const count, size = 12_000, 4000
 	g := meuptest.Start(t, "idle_timeout: 0\n"+meuptest.Config) // otherwise a slow machine closes the slow reader
 	quick := dial(t, g, "bob", "")
@@ -170,9 +170,9 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestResumingWhileOthersSpeak cuts a reader again and again while another
+// TestResume_DuringTraffic cuts a reader again and again while another
 // participant sends. Wherever it resumes, nothing is missing or duplicated.
-func TestResumingWhileOthersSpeak(t *testing.T) {
+func TestResume_DuringTraffic(t *testing.T) {
 	const count = 3000
 	g := meuptest.Start(t, "ring: {entries: 16}\n"+meuptest.Config)
 	alice := dial(t, g, "alice", "echo=false")
@@ -222,7 +222,7 @@ func resumeAgainAndAgain(t *testing.T, g *meuptest.Gateway, query string, count 
 
 // A client that sends without reading its responses is slowed down to the rate
 // at which it reads. It uses no memory and does not delay other members.
-func TestAFloodWithoutReading(t *testing.T) {
+func TestFlood_WithoutReading(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(meuptest.Config, "rate: 100000", "rate: 100000000", 1)+"violations: {max: 0}\n")
 	flood := dial(t, g, "planner", "ack=true&echo=false")
 	next(t, flood)
@@ -263,9 +263,9 @@ func TestAFloodWithoutReading(t *testing.T) {
 	}
 }
 
-// TestComingAndGoing connects and disconnects thousands of times, with a close
+// TestConnectDisconnect_NoLeaks connects and disconnects thousands of times, with a close
 // frame and by cutting the connection. TestMain detects leaked goroutines.
-func TestComingAndGoing(t *testing.T) {
+func TestConnectDisconnect_NoLeaks(t *testing.T) {
 	const each, workers = 1250, 8
 	g := meuptest.Start(t, meuptest.Config)
 	watcher := dial(t, g, "alice", "")

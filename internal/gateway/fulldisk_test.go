@@ -30,7 +30,7 @@ func (d *fullDisk) MaybeError(op errorfs.Op) error {
 }
 
 // With a full disk only sending is rejected, and /readyz names no path.
-func TestFullDisk_ReadersGoOn(t *testing.T) {
+func TestFullDisk_ReadersContinue(t *testing.T) {
 	disk := &fullDisk{}
 	g := meuptest.Start(t, meuptest.Config, func(o *gateway.Options) { o.SetFS(errorfs.Wrap(vfs.Default, disk)) })
 	const chat = `{"kind":"chat","payload":{"message":"hello"}}`

@@ -163,14 +163,14 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	heavy := make(chan struct{}, heavySlots)
 	g.ws = ws.NewServer(ws.Options{
 		Door: door, Heavy: heavy, Origins: cfg.Origins, NewViolations: g.newViolations,
-		PingInterval: orNever(cfg.PingInterval), IdleTimeout: orNever(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
+		PingInterval: zeroMeansNoLimit(cfg.PingInterval), IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
 	g.turns = turns.NewStore(turns.StoreOptions{Mask: g.safety, Logger: g.log})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
 		Door: door, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
-		Version: g.options.Version, IdleTimeout: orNever(cfg.IdleTimeout), Logger: g.log,
+		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.spacesOf(ctx, token, time.Now())
 		},
@@ -181,8 +181,8 @@ func (g *Gateway) serveParts(cfg *config.Config) {
 	g.api = httpapi.New(options)
 }
 
-// orNever replaces 0, which means never in a configuration, with 100 years.
-func orNever(d time.Duration) time.Duration {
+// zeroMeansNoLimit replaces 0, which means never in a configuration, with 100 years.
+func zeroMeansNoLimit(d time.Duration) time.Duration {
 	if d == 0 {
 		return 100 * 365 * 24 * time.Hour
 	}

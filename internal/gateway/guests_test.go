@@ -176,7 +176,7 @@ func say(t *testing.T, ws *websocket.Conn, frame string) {
 	}
 }
 
-func TestGuestGetsWhatIsConfiguredForGuests(t *testing.T) {
+func TestGuests_Configured(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	g := meuptest.Start(t, guestConfig(i))
@@ -205,7 +205,7 @@ func TestGuestGetsWhatIsConfiguredForGuests(t *testing.T) {
 	}
 }
 
-func TestGuestsWhoAreRefused(t *testing.T) {
+func TestGuests_Rejected(t *testing.T) {
 	i, other := newIssuer(t), newIssuer(t)
 	g := meuptest.Start(t, guestConfig(i))
 	good := i.sign(t, i.key, nil)
@@ -247,7 +247,7 @@ func TestGuestsWhoAreRefused(t *testing.T) {
 	}
 }
 
-func TestGuestWhoseIssuerIsDown(t *testing.T) {
+func TestGuests_IssuerDown(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	g := meuptest.Start(t, guestConfig(i))
@@ -261,7 +261,7 @@ func TestGuestWhoseIssuerIsDown(t *testing.T) {
 }
 
 // A token that was valid at join time disconnects its guest when it expires.
-func TestGuestIsDisconnectedWhenTheTokenExpires(t *testing.T) {
+func TestGuests_TokenExpires(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	g := meuptest.Start(t, guestConfig(i))
@@ -285,7 +285,7 @@ func TestGuestIsDisconnectedWhenTheTokenExpires(t *testing.T) {
 }
 
 // A reload applies to guests that are already connected.
-func TestGuestsLeaveWhenTheIssuerIsTrustedNoMore(t *testing.T) {
+func TestGuests_IssuerRemoved(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	g := meuptest.Start(t, guestConfig(i))

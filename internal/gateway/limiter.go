@@ -32,8 +32,8 @@ func (l limiter) Reserve(now time.Time, kind protocol.Kind, bytes int) (space.Re
 	return &r, nil
 }
 
-// shown converts limits to the form of a welcome.
-func shown(l limit.Limits) protocol.Limits {
+// wireLimits converts limits to the form of a welcome.
+func wireLimits(l limit.Limits) protocol.Limits {
 	out := protocol.Limits{
 		Rate: l.Rate, Burst: l.Burst, BytesPerSecond: l.BytesPerSecond, MessageBytes: l.MessageBytes,
 		Connections: l.Connections, OpenContexts: l.OpenContexts, ContextDepth: l.ContextDepth,

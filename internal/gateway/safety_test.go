@@ -115,7 +115,7 @@ func (s *guarded) warnings() (list []map[string]any) {
 
 // The narrative is absent, the rationale is the generic one, and a warning
 // names everything but the text.
-func TestBlockedReasoningGoesOn(t *testing.T) {
+func TestReasoning_Blocked(t *testing.T) {
 	t.Parallel()
 	s := startGuarded(t, "safety: {kinds: [\"*\"], action: block}\n")
 	s.is(s.admitted("n1", "reasoning.thought", `{"message":"the key is `+aSecret+`"}`), `{"message":"","redacted":["github-pat"]}`)
@@ -198,7 +198,7 @@ func (s *guarded) get(path string) string {
 
 // The gateway's tokens are redacted in plain text, in base64, and with
 // separators inside.
-func TestTokensOfTheGatewayAreNotSaid(t *testing.T) {
+func TestGatewayTokens_Redacted(t *testing.T) {
 	t.Parallel()
 	s := startGuarded(t, "")
 	wrapped := base64.StdEncoding.EncodeToString([]byte("Authorization: bob-token"))
@@ -207,7 +207,7 @@ func TestTokensOfTheGatewayAreNotSaid(t *testing.T) {
 }
 
 // Kinds, actions, rules, the policy and the tokens change without a restart.
-func TestReloadTakesNewSafetySettings(t *testing.T) {
+func TestReload_SafetySettings(t *testing.T) {
 	t.Parallel()
 	rules := filepath.Join(t.TempDir(), "own.toml")
 	write := func(name string) {
@@ -246,7 +246,7 @@ func TestReloadTakesNewSafetySettings(t *testing.T) {
 
 // Secrets come from the environment variables that the operator lists, and from
 // addresses.
-func TestSecretsOfTheEnvironmentAndOfNATS(t *testing.T) {
+func TestSecrets_FromEnvironmentAndNATS(t *testing.T) {
 	t.Setenv("MEUP_TEST_SECRET", "said-by-the-environment")
 	s := startGuarded(t, "safety: {secret_env: [MEUP_TEST_SECRET]}\n")
 	wrapped := base64.StdEncoding.EncodeToString([]byte("x=said-by-the-environment;"))

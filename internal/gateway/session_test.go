@@ -315,7 +315,7 @@ func TestLoginCode(t *testing.T) {
 }
 
 // The page does not shadow the API.
-func TestPageBesideTheAPI(t *testing.T) {
+func TestPage_DoesNotShadowAPI(t *testing.T) {
 	b := newBrowser(t)
 	resp := b.expect(200, "page", "GET", "/", "", nil)
 	if !strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none'") {

@@ -48,7 +48,7 @@ func spaceConfig(s *config.Space) *space.Config {
 }
 
 func participantConfig(c []*capability.Capability, l limit.Limits) space.ParticipantConfig {
-	return space.ParticipantConfig{Capabilities: c, Limits: shown(l), NewLimiter: newLimiter(l)}
+	return space.ParticipantConfig{Capabilities: c, Limits: wireLimits(l), NewLimiter: newLimiter(l)}
 }
 
 // tokensOf returns the tokens and JWT settings of a configuration.

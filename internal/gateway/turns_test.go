@@ -150,7 +150,7 @@ func answersOf(t *testing.T, file string) (told int) {
 	if len(threads.Threads) > 0 && turns == 0 {
 		t.Error("no envelope has a turn")
 	}
-	return events.hear(admitted)
+	return events.readUpTo(admitted)
 }
 
 // logLine is an envelope of a conversation.
@@ -280,9 +280,9 @@ func (v *visit) listen() *eventReader {
 	return r
 }
 
-// hear reads events up to the newest envelope, and checks the turn
+// readUpTo reads events up to the newest envelope, and checks the turn
 // events against their schema. It returns their number.
-func (r *eventReader) hear(envelopes int) (told int) {
+func (r *eventReader) readUpTo(envelopes int) (told int) {
 	r.t.Helper()
 	defer r.stop() //nolint:errcheck // it was read
 	name := ""

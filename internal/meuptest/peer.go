@@ -66,18 +66,18 @@ func (p *peer) read(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// approach has the options of connecting, parsed from a line.
-type approach struct {
+// connectOptions has the options of connecting, parsed from a line.
+type connectOptions struct {
 	query        string
 	label        string
 	header       http.Header
 	subprotocols []string
-	deaf         bool // answers no pings
+	ignorePings  bool // answers no pings
 }
 
-func (c *conversation) approach(who, rest string) approach {
-	a := approach{label: who, header: http.Header{}}
-	rest, a.deaf = cutWords(rest, "answering no pings")
+func (c *conversation) approach(who, rest string) connectOptions {
+	a := connectOptions{label: who, header: http.Header{}}
+	rest, a.ignorePings = cutWords(rest, "answering no pings")
 	rest, bySubprotocol := cutWords(rest, "by subprotocol")
 	if before, label, found := strings.Cut(" "+rest, " as "); found {
 		rest, a.label = before, strings.TrimSpace(label)
@@ -124,7 +124,7 @@ func (c *conversation) token(who string) string {
 	return who + "-token"
 }
 
-func (c *conversation) dial(ctx context.Context, path string, a approach) (*peer, *http.Response, error) {
+func (c *conversation) dial(ctx context.Context, path string, a connectOptions) (*peer, *http.Response, error) {
 	var raw net.Conn
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -133,7 +133,7 @@ func (c *conversation) dial(ctx context.Context, path string, a approach) (*peer
 	}}
 	ws, resp, err := websocket.Dial(ctx, "ws://"+c.gateway.Addr()+path, &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: a.header, Subprotocols: a.subprotocols,
-		OnPingReceived: func(context.Context, []byte) bool { return !a.deaf },
+		OnPingReceived: func(context.Context, []byte) bool { return !a.ignorePings },
 	})
 	if err != nil {
 		return nil, resp, err
@@ -145,7 +145,7 @@ func (c *conversation) connects(ctx context.Context, who, rest string) error {
 	a := c.approach(who, rest)
 	p, resp, err := c.dial(ctx, "/ws?"+a.query, a)
 	if err != nil {
-		return fmt.Errorf("%w: %s", err, c.note(resp).body)
+		return fmt.Errorf("%w: %s", err, c.record(resp).body)
 	}
 	if got := resp.Header.Get("Sec-WebSocket-Protocol"); len(a.subprotocols) > 0 && got != a.subprotocols[0] {
 		return fmt.Errorf("the gateway selected the subprotocol %q", got)
@@ -170,7 +170,7 @@ func (c *conversation) cannotConnect(ctx context.Context, who, rest string) erro
 	if resp == nil {
 		return err
 	}
-	return c.note(resp).is(c.vars, status+" "+rest[at:])
+	return c.record(resp).is(c.vars, status+" "+rest[at:])
 }
 
 func (c *conversation) dials(ctx context.Context, who, path string) error {
@@ -178,7 +178,7 @@ func (c *conversation) dials(ctx context.Context, who, path string) error {
 	if path == "" {
 		path = "/"
 	}
-	a := approach{label: who, header: http.Header{}}
+	a := connectOptions{label: who, header: http.Header{}}
 	if withToken {
 		a.header.Set("Authorization", "Bearer "+c.token(who))
 	}

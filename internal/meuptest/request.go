@@ -20,8 +20,8 @@ type answer struct {
 	body   []byte
 }
 
-// note stores a response for the lines that check it.
-func (c *conversation) note(resp *http.Response) answer {
+// record stores a response for the lines that check it.
+func (c *conversation) record(resp *http.Response) answer {
 	c.answer = answer{}
 	if resp == nil {
 		return c.answer
@@ -93,7 +93,7 @@ func (c *conversation) request(ctx context.Context, method, rest string) error {
 	if err != nil {
 		return err
 	}
-	return c.note(resp).is(c.vars, rest)
+	return c.record(resp).is(c.vars, rest)
 }
 
 // body parses the request body at the start of a line.
@@ -152,7 +152,7 @@ func (c *conversation) listens(who, rest string) error {
 	}
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		cancel()
-		return fmt.Errorf("status %d: %s", resp.StatusCode, c.note(resp).body)
+		return fmt.Errorf("status %d: %s", resp.StatusCode, c.record(resp).body)
 	}
 	l := &listener{events: make(chan event, 64)}
 	done := make(chan struct{})

@@ -169,9 +169,9 @@ func (x *Tab) listen(event any) {
 		d := e.Issue.Details.ContentSecurityPolicyIssueDetails
 		x.add("policy: %s forbids %s", d.ViolatedDirective, d.BlockedURL)
 	case *network.EventRequestWillBeSent:
-		x.asked(e.Request.URL)
+		x.checkHost(e.Request.URL)
 	case *network.EventWebSocketCreated:
-		x.asked(e.URL)
+		x.checkHost(e.URL)
 	}
 }
 
@@ -187,8 +187,8 @@ func arguments(list []*runtime.RemoteObject) string {
 	return strings.Join(words, " ")
 }
 
-// asked records requests to hosts that the tab may not use.
-func (x *Tab) asked(address string) {
+// checkHost records requests to hosts that the tab may not use.
+func (x *Tab) checkHost(address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" { // data:, blob:, about:
 		return

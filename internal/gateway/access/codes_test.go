@@ -40,7 +40,7 @@ func TestLoginCodes(t *testing.T) {
 }
 
 // Of many concurrent redemptions, one succeeds.
-func TestLoginCodeIsForOne(t *testing.T) {
+func TestLoginCode_ConcurrentRedeem(t *testing.T) {
 	var codes access.LoginCodes
 	code := codes.New("token", noon)
 	var in atomic.Int64
@@ -58,7 +58,7 @@ func TestLoginCodeIsForOne(t *testing.T) {
 	}
 }
 
-func TestLoginCodesAreBounded(t *testing.T) {
+func TestLoginCodes_Bounded(t *testing.T) {
 	var codes access.LoginCodes
 	first := codes.New("first", noon)
 	second := codes.New("second", noon)

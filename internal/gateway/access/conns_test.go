@@ -106,7 +106,7 @@ func isClosed(t *testing.T, c net.Conn) {
 
 const admit = "GET /admit HTTP/1.1\r\nHost: x\r\n\r\n"
 
-func TestConns_FloodDisplacesItself(t *testing.T) {
+func TestConns_FloodEvictsItself(t *testing.T) {
 	s := serveCounted(t, access.ConnLimits{Unauthenticated: 4, Authenticated: 2})
 	other := s.dial("127.0.0.2", "")
 	s.waitFor(1, 0)
@@ -127,7 +127,7 @@ func TestConns_FloodDisplacesItself(t *testing.T) {
 	s.waitFor(3, 1)
 }
 
-func TestConns_AuthenticatedStayAndAreBounded(t *testing.T) {
+func TestConns_AuthenticatedBounded(t *testing.T) {
 	s := serveCounted(t, access.ConnLimits{Unauthenticated: 2, Authenticated: 2})
 	for range 2 {
 		s.dial("127.0.0.1", admit)

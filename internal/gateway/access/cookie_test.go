@@ -105,7 +105,7 @@ func TestTokenFromCookie(t *testing.T) {
 }
 
 // A token in the request takes precedence over the cookie.
-func TestOwnTokenGoesFirst(t *testing.T) {
+func TestToken_RequestBeforeCookie(t *testing.T) {
 	cookie := "Cookie: " + cookieOf(cookieToken)
 	for _, own := range []string{
 		"Authorization: Bearer mine", "Sec-WebSocket-Protocol: meup.v0.1, bearer." + base64.RawURLEncoding.EncodeToString([]byte("mine")),

@@ -57,7 +57,7 @@ func TestParseConnect(t *testing.T) {
 	}
 }
 
-func TestParseConnectRefuses(t *testing.T) {
+func TestParseConnect_Rejects(t *testing.T) {
 	for _, query := range []string{
 		"", "space=", "space=a/b", "space=a+b", "space=lab&space=lab", "space=lab&since=", "space=lab&since=-1", "space=lab&since=1.5",
 		"space=lab&since=9223372036854775808", "space=lab&since=1&since=2", "space=lab&ack=yes", "space=lab&echo=TRUE", "space=lab&observe=2",

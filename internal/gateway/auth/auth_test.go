@@ -115,7 +115,7 @@ func TestInvitations(t *testing.T) {
 	}
 }
 
-func TestReplaceTakesEffectAndRecheckFindsWhoIsGone(t *testing.T) {
+func TestReplace_Recheck(t *testing.T) {
 	a := auth.New(staticTable(), auth.Options{})
 	alice, err := a.Authenticate(t.Context(), "lab", "alice-token", start)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestReplaceTakesEffectAndRecheckFindsWhoIsGone(t *testing.T) {
 	}
 }
 
-func TestRecheckOfJWT(t *testing.T) {
+func TestRecheck_JWT(t *testing.T) {
 	i, key := newIssuer(t), ecKey(t)
 	i.publish("k1", key.Public())
 	a := trusting(t, i)
@@ -162,7 +162,7 @@ func TestRecheckOfJWT(t *testing.T) {
 	}
 }
 
-func TestSpacesOfAToken(t *testing.T) {
+func TestSpaces(t *testing.T) {
 	i, key := newIssuer(t), ecKey(t)
 	i.publish("k1", key.Public())
 	jwts := trusting(t, i)

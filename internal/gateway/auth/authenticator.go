@@ -68,7 +68,7 @@ func New(t Table, o Options) *Authenticator {
 // keys.
 func (a *Authenticator) Replace(t Table) {
 	next := newTable(t)
-	a.issuers.keep(next.trusts)
+	a.issuers.retain(next.trusts)
 	a.table.Store(next)
 }
 

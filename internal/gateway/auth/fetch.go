@@ -62,13 +62,13 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
 	if err != nil {
-		return nil, fmt.Errorf("discover: %s", abridge(err))
+		return nil, fmt.Errorf("discover: %s", shortenError(err))
 	}
 	var says struct {
 		KeysURL string `json:"jwks_uri"`
 	}
 	if err := provider.Claims(&says); err != nil {
-		return nil, fmt.Errorf("discover: %s", abridge(err))
+		return nil, fmt.Errorf("discover: %s", shortenError(err))
 	}
 	if !sameSecurity(issuer, says.KeysURL) {
 		return nil, errors.New("discover: jwks_uri is not an https address")
@@ -76,8 +76,8 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	return getKeys(ctx, client, says.KeysURL)
 }
 
-// abridge shortens the text of an error in which go-oidc quotes the response.
-func abridge(err error) string {
+// shortenError shortens the text of an error in which go-oidc quotes the response.
+func shortenError(err error) string {
 	if s := err.Error(); len(s) > 200 {
 		return s[:200] + "…"
 	}

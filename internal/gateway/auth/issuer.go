@@ -52,8 +52,8 @@ func (s *issuers) get(url string) *issuer {
 	return i
 }
 
-// keep drops the issuers that are not trusted any more.
-func (s *issuers) keep(trusted map[string]bool) {
+// retain drops the issuers that are not trusted any more.
+func (s *issuers) retain(trusted map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for url := range s.byURL {
@@ -74,7 +74,7 @@ type issuer struct {
 	fetched  time.Time
 	next     time.Time     // earliest time of the next fetch
 	failures int           // consecutive
-	busy     chan struct{} // closed when the current fetch ends; nil: no fetch
+	fetching chan struct{} // closed when the current fetch ends; nil: no fetch
 }
 
 var (
@@ -118,7 +118,7 @@ func (i *issuer) verify(ctx context.Context, jwt *parsedJWT, now time.Time) erro
 func (i *issuer) current(now time.Time) (keys []jose.JSONWebKey, old bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.keys, i.keys != nil && i.busy == nil && now.Sub(i.fetched) >= keysAge && !now.Before(i.next)
+	return i.keys, i.keys != nil && i.fetching == nil && now.Sub(i.fetched) >= keysAge && !now.Before(i.next)
 }
 
 // refresh fetches the keys, or waits for the fetch in progress. It returns
@@ -126,7 +126,7 @@ func (i *issuer) current(now time.Time) (keys []jose.JSONWebKey, old bool) {
 // no new keys.
 func (i *issuer) refresh(ctx context.Context, now time.Time) error {
 	i.mu.Lock()
-	if busy := i.busy; busy != nil {
+	if busy := i.fetching; busy != nil {
 		i.mu.Unlock()
 		return i.wait(ctx, busy)
 	}
@@ -135,7 +135,7 @@ func (i *issuer) refresh(ctx context.Context, now time.Time) error {
 		return i.outcome()
 	}
 	done := make(chan struct{})
-	i.busy = done
+	i.fetching = done
 	i.mu.Unlock()
 
 	// The caller may disconnect while others wait for the same keys.
@@ -146,7 +146,7 @@ func (i *issuer) refresh(ctx context.Context, now time.Time) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	defer close(done)
-	i.busy = nil
+	i.fetching = nil
 	if err != nil {
 		i.failed(now, err)
 		return err

@@ -131,7 +131,7 @@ func trusting(t *testing.T, i *issuer) *auth.Authenticator {
 	return a
 }
 
-func TestJWTIsJudgedByItsClaims(t *testing.T) {
+func TestJWT_Claims(t *testing.T) {
 	i, key := newIssuer(t), ecKey(t)
 	i.publish("k1", key.Public())
 	a := trusting(t, i)
@@ -178,7 +178,7 @@ func TestJWTIsJudgedByItsClaims(t *testing.T) {
 	}
 }
 
-func TestJWTOfEveryKindOfKey(t *testing.T) {
+func TestJWT_KeyTypes(t *testing.T) {
 	i := newIssuer(t)
 	ec := ecKey(t)
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -208,7 +208,7 @@ func TestJWTOfEveryKindOfKey(t *testing.T) {
 	}
 }
 
-func TestJWTForgeriesAreRefused(t *testing.T) {
+func TestJWT_ForgeriesRejected(t *testing.T) {
 	i := newIssuer(t)
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -244,7 +244,7 @@ func TestJWTForgeriesAreRefused(t *testing.T) {
 	}
 }
 
-func TestRotatedKeyIsFetchedAndBadTokensDoNotFloodTheIssuer(t *testing.T) {
+func TestIssuer_RotatedKeyAndBadTokens(t *testing.T) {
 	i, first, second := newIssuer(t), ecKey(t), ecKey(t)
 	i.publish("k1", first.Public())
 	a := trusting(t, i)
@@ -279,7 +279,7 @@ func TestRotatedKeyIsFetchedAndBadTokensDoNotFloodTheIssuer(t *testing.T) {
 	}
 }
 
-func TestWithdrawnKeyIsForgottenWithoutAnybodyAskingForAnother(t *testing.T) {
+func TestIssuer_WithdrawnKey(t *testing.T) {
 	i, key := newIssuer(t), ecKey(t)
 	i.publish("k1", key.Public())
 	a := trusting(t, i)
@@ -302,7 +302,7 @@ func TestWithdrawnKeyIsForgottenWithoutAnybodyAskingForAnother(t *testing.T) {
 	}
 }
 
-func TestIssuerThatIsDownIsTriedAgainWithGrowingPauses(t *testing.T) {
+func TestIssuer_DownBackoff(t *testing.T) {
 	i, key := newIssuer(t), ecKey(t)
 	i.publish("k1", key.Public())
 	i.set(func() { i.down = true })
@@ -329,7 +329,7 @@ func TestIssuerThatIsDownIsTriedAgainWithGrowingPauses(t *testing.T) {
 	}
 }
 
-func TestStrangeKeySetsAreRefusedOrRead(t *testing.T) {
+func TestIssuer_UnusualKeySets(t *testing.T) {
 	key := ecKey(t)
 	good, err := jose.JSONWebKey{Key: key.Public(), KeyID: "k1"}.MarshalJSON()
 	if err != nil {
@@ -356,7 +356,7 @@ func TestStrangeKeySetsAreRefusedOrRead(t *testing.T) {
 	}
 }
 
-func TestKeysAreFetchedForAllThoughTheFirstHangsUp(t *testing.T) {
+func TestIssuer_FirstCallerDisconnects(t *testing.T) {
 	i, key := newIssuer(t), ecKey(t)
 	i.publish("k1", key.Public())
 	a := trusting(t, i)

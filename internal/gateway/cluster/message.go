@@ -10,12 +10,12 @@ import (
 
 // The operations, as they appear in subjects.
 const (
-	opLive     = "live"
-	opBeat     = "beat"
-	opRoster   = "roster"
-	opSnapshot = "snapshot"
-	opHello    = "hello"
-	opBye      = "bye"
+	opLive      = "live"
+	opHeartbeat = "beat"
+	opRoster    = "roster"
+	opSnapshot  = "snapshot"
+	opHello     = "hello"
+	opBye       = "bye"
 )
 
 // RosterEntry is a participant that is connected to a gateway.
@@ -25,9 +25,9 @@ type RosterEntry struct {
 	Tools       bool                   `json:"tools,omitempty"` // it has declared that it serves tools
 }
 
-// beat is the payload of a heartbeat. The version of a gateway's rosters
+// heartbeat is the payload of a heartbeat. The version of a gateway's rosters
 // increases by one with each change.
-type beat struct {
+type heartbeat struct {
 	Version uint64 `json:"version"`
 }
 

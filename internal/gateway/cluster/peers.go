@@ -68,7 +68,7 @@ type Peers struct {
 	sub      *nats.Subscription
 	messages chan *nats.Msg // unbuffered: the limits of the subscription apply
 	wake     chan struct{}  // dirty is not empty
-	retell   chan struct{}  // OnRoster was called
+	renotify chan struct{}  // OnRoster was called
 	stop     chan struct{}
 	running  sync.WaitGroup
 	closing  sync.Once
@@ -96,7 +96,7 @@ func Join(o Options) (*Peers, error) {
 		nc: o.Conn, opts: o, log: o.Logger, gateway: nuid.Next(),
 		subjects: newSubjects(o.Prefix),
 		messages: make(chan *nats.Msg), wake: make(chan struct{}, 1),
-		retell: make(chan struct{}, 1), stop: make(chan struct{}),
+		renotify: make(chan struct{}, 1), stop: make(chan struct{}),
 		table: newTable(o.Expiry),
 		local: make(map[string][]RosterEntry), dirty: make(map[string]bool),
 	}
@@ -108,7 +108,7 @@ func Join(o Options) (*Peers, error) {
 		p.nc, p.ownConn = nc, true
 	}
 	if err := p.listen(); err != nil {
-		p.hangUp()
+		p.closeConn()
 		return nil, fmt.Errorf("join the other gateways: %w", err)
 	}
 	p.running.Go(p.run)
@@ -158,7 +158,7 @@ func (p *Peers) Subscribe(f func(space string, message []byte)) { p.onMessage.St
 // call Close.
 func (p *Peers) OnRoster(f func(space string, here []RosterEntry)) {
 	p.onRoster.Store(&f)
-	p.retell <- struct{}{}
+	p.renotify <- struct{}{}
 }
 
 // Publish sends a live message to the other gateways. It returns
@@ -214,12 +214,12 @@ func (p *Peers) Close() error {
 		if p.nc.IsConnected() {
 			_ = p.nc.FlushTimeout(byeWait) // on a timeout the others use Expiry
 		}
-		p.hangUp()
+		p.closeConn()
 	})
 	return nil
 }
 
-func (p *Peers) hangUp() {
+func (p *Peers) closeConn() {
 	if p.ownConn {
 		p.nc.Close()
 	}

@@ -91,8 +91,8 @@ func roster(entries ...any) []RosterEntry {
 	return here
 }
 
-// sees waits until p has these participants of the others.
-func sees(t *testing.T, p *Peers, space string, want []RosterEntry) {
+// awaitRoster waits until p has these participants of the others.
+func awaitRoster(t *testing.T, p *Peers, space string, want []RosterEntry) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s is %v", space, want), func() bool { return slices.Equal(p.Remote(space), want) })
 }
@@ -102,26 +102,26 @@ func TestRosters(t *testing.T) {
 	a, b := join(t, connect(t, url)), join(t, connect(t, url))
 	a.SetRoster("lab", roster("bob", 1, "alice", 2))
 	b.SetRoster("lab", roster("alice", 1))
-	sees(t, b, "lab", roster("alice", 2, "bob", 1))
-	sees(t, a, "lab", roster("alice", 1))
+	awaitRoster(t, b, "lab", roster("alice", 2, "bob", 1))
+	awaitRoster(t, a, "lab", roster("alice", 1))
 
 	// A third gateway receives the earlier announcements and adds them up.
 	c := join(t, connect(t, url))
-	sees(t, c, "lab", roster("alice", 3, "bob", 1))
+	awaitRoster(t, c, "lab", roster("alice", 3, "bob", 1))
 	c.SetRoster("lab", roster("carol", 1))
-	sees(t, a, "lab", roster("alice", 1, "carol", 1))
+	awaitRoster(t, a, "lab", roster("alice", 1, "carol", 1))
 
 	a.SetRoster("lab", nil)
-	sees(t, c, "lab", roster("alice", 1))
+	awaitRoster(t, c, "lab", roster("alice", 1))
 	leave(t, c)
-	sees(t, a, "lab", roster("alice", 1))
+	awaitRoster(t, a, "lab", roster("alice", 1))
 }
 
 func TestOnRoster(t *testing.T) {
 	url := startServer(t, -1).ClientURL()
 	a, b := join(t, connect(t, url)), join(t, connect(t, url))
 	a.SetRoster("old", roster("alice", 1))
-	sees(t, b, "old", roster("alice", 1))
+	awaitRoster(t, b, "old", roster("alice", 1))
 
 	calls := make(chan string, 100)
 	b.OnRoster(func(space string, here []RosterEntry) { calls <- fmt.Sprint(space, here) })
@@ -161,8 +161,8 @@ func TestLiveMessages(t *testing.T) {
 	}
 	// Both must have subscribed at the server before the first message.
 	a.SetRoster("lab", roster("alice", 1))
-	sees(t, b, "lab", roster("alice", 1))
-	sees(t, c, "lab", roster("alice", 1))
+	awaitRoster(t, b, "lab", roster("alice", 1))
+	awaitRoster(t, c, "lab", roster("alice", 1))
 	var want []string
 	for i := range 500 {
 		want = append(want, fmt.Sprintf("team.a:b m-%d", i))
@@ -189,17 +189,17 @@ func TestLiveMessages(t *testing.T) {
 
 // A gateway is removed when its connection ends without a bye message, as with
 // kill -9.
-func TestDeadGatewayIsForgotten(t *testing.T) {
+func TestExpiry_DeadGateway(t *testing.T) {
 	url := startServer(t, -1).ClientURL()
 	a, b := connect(t, url), connect(t, url)
 	pa, pb := join(t, a), join(t, b)
 	pa.SetRoster("lab", roster("alice", 1))
 	pb.SetRoster("lab", roster("bob", 1))
-	sees(t, pb, "lab", roster("alice", 1))
-	sees(t, pa, "lab", roster("bob", 1))
+	awaitRoster(t, pb, "lab", roster("alice", 1))
+	awaitRoster(t, pa, "lab", roster("bob", 1))
 	a.Close()
-	sees(t, pb, "lab", nil)
-	sees(t, pa, "lab", roster("bob", 1)) // it only lost its own connection
+	awaitRoster(t, pb, "lab", nil)
+	awaitRoster(t, pa, "lab", roster("bob", 1)) // it only lost its own connection
 }
 
 // During an outage of NATS no gateway is declared dead. Afterwards the rosters
@@ -212,8 +212,8 @@ func TestOutageOfNATS(t *testing.T) {
 	b.OnRoster(func(space string, here []RosterEntry) { changes <- fmt.Sprint(space, here) })
 	a.SetRoster("lab", roster("alice", 1))
 	c.SetRoster("hub", roster("carol", 1))
-	sees(t, b, "lab", roster("alice", 1))
-	sees(t, b, "hub", roster("carol", 1))
+	awaitRoster(t, b, "lab", roster("alice", 1))
+	awaitRoster(t, b, "hub", roster("carol", 1))
 	for len(changes) > 0 {
 		<-changes
 	}
@@ -226,9 +226,9 @@ func TestOutageOfNATS(t *testing.T) {
 		t.Errorf("during the outage: %v", got)
 	}
 	startServer(t, port)
-	sees(t, b, "new", roster("alice", 1))
-	sees(t, b, "hub", nil)
-	sees(t, b, "lab", roster("alice", 1))
+	awaitRoster(t, b, "new", roster("alice", 1))
+	awaitRoster(t, b, "hub", nil)
+	awaitRoster(t, b, "lab", roster("alice", 1))
 	for len(changes) > 0 {
 		if c := <-changes; c == "lab[]" {
 			t.Error("alice was declared dead")
@@ -246,17 +246,17 @@ func TestLargeRosters(t *testing.T) {
 	b := join(t, connect(t, url))
 	a.SetRoster("lab", here)
 	a.SetRoster("small", here[:1])
-	sees(t, b, "lab", here)
+	awaitRoster(t, b, "lab", here)
 	c := join(t, connect(t, url))
-	sees(t, c, "lab", here)
-	sees(t, c, "small", here[:1])
+	awaitRoster(t, c, "lab", here)
+	awaitRoster(t, c, "small", here[:1])
 }
 
-func TestGarbageIsIgnored(t *testing.T) {
+func TestMessages_Malformed(t *testing.T) {
 	url := startServer(t, -1).ClientURL()
 	nc := connect(t, url)
 	a, b := join(t, connect(t, url)), join(t, connect(t, url))
-	for _, op := range []string{opBeat, opRoster, opSnapshot, opHello, opBye, "unknown", opLive, opLive + ".%zz", "a.b.c"} {
+	for _, op := range []string{opHeartbeat, opRoster, opSnapshot, opHello, opBye, "unknown", opLive, opLive + ".%zz", "a.b.c"} {
 		for _, data := range []string{"", "null", "{", "[]", `{"version":-1}`, `{"version":1,"space":"a b","here":[{"id":"x","n":1}]}`,
 			`{"version":1,"part":7,"last":true}`, `{"version":1,"space":"lab","here":[{"id":"","n":0}]}`,
 			`{"version":1,"last":true,"rosters":[{"space":"lab","here":[{"id":"x","n":-4}]}]}`} {
@@ -269,5 +269,5 @@ func TestGarbageIsIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.SetRoster("lab", roster("alice", 1))
-	sees(t, b, "lab", roster("alice", 1))
+	awaitRoster(t, b, "lab", roster("alice", 1))
 }

@@ -24,12 +24,12 @@ func (p *Peers) run() {
 			}
 			p.introduce()
 		case <-ticker.C:
-			p.sendBeat()
+			p.sendHeartbeat()
 		case <-p.due:
 			p.announce()
 			p.sendSnapshot()
-		case <-p.retell:
-			p.tell(p.remoteSpaces())
+		case <-p.renotify:
+			p.notify(p.remoteSpaces())
 		case <-p.wake:
 			p.announce()
 		case m := <-p.messages:
@@ -43,7 +43,7 @@ func (p *Peers) introduce() {
 	p.announce()
 	p.sendControl(opHello, hello{})
 	p.sendSnapshot()
-	p.sendBeat()
+	p.sendHeartbeat()
 }
 
 // announce sends the changes since the last announcement.
@@ -64,7 +64,7 @@ func (p *Peers) announce() {
 	}
 }
 
-func (p *Peers) sendBeat() { p.sendControl(opBeat, beat{p.version}) }
+func (p *Peers) sendHeartbeat() { p.sendControl(opHeartbeat, heartbeat{p.version}) }
 
 func (p *Peers) sendSnapshot() {
 	p.due, p.answered = nil, time.Now()
@@ -97,8 +97,8 @@ func (p *Peers) handle(m *nats.Msg) {
 		return
 	}
 	if gateway == p.gateway {
-		if op == opBeat {
-			p.hearOneself()
+		if op == opHeartbeat {
+			p.onSelfHeartbeat()
 		}
 		return
 	}
@@ -107,8 +107,8 @@ func (p *Peers) handle(m *nats.Msg) {
 		if f := p.onMessage.Load(); f != nil {
 			(*f)(space, m.Data)
 		}
-	case opBeat:
-		p.handleBeat(gateway, m.Data)
+	case opHeartbeat:
+		p.handleHeartbeat(gateway, m.Data)
 	case opRoster:
 		p.handleRoster(gateway, m.Data)
 	case opSnapshot:
@@ -120,41 +120,41 @@ func (p *Peers) handle(m *nats.Msg) {
 	}
 }
 
-// hearOneself advances the clock for the other gateways; see the package
+// onSelfHeartbeat advances the clock for the other gateways; see the package
 // comment.
-func (p *Peers) hearOneself() {
+func (p *Peers) onSelfHeartbeat() {
 	p.mu.Lock()
-	first := p.table.echo.IsZero()
+	first := p.table.lastSelfHeartbeat.IsZero()
 	changed, gone, lost := p.table.tick(p.opts.Now())
 	p.mu.Unlock()
 	for _, gateway := range gone {
 		p.log.Warn("another gateway is not heard any more", "gateway", gateway)
 	}
-	p.tell(changed)
+	p.notify(changed)
 	if lost && !first {
 		p.introduce()
 	}
 }
 
-func (p *Peers) handleBeat(gateway string, data []byte) {
-	var b beat
+func (p *Peers) handleHeartbeat(gateway string, data []byte) {
+	var b heartbeat
 	if json.Unmarshal(data, &b) != nil {
 		return
 	}
 	now := p.opts.Now()
 	p.mu.Lock()
-	other := p.hear(gateway, now)
-	ask := other != nil && other.asks(b.Version, now, p.opts.Interval)
+	other := p.markAlive(gateway, now)
+	ask := other != nil && other.shouldRequest(b.Version, now, p.opts.Interval)
 	p.mu.Unlock()
 	if ask {
 		p.sendControl(opHello, hello{To: gateway})
 	}
 }
 
-// hear records that a gateway is alive. The caller holds mu.
-func (p *Peers) hear(gateway string, now time.Time) *peer {
+// markAlive records that a gateway is alive. The caller holds mu.
+func (p *Peers) markAlive(gateway string, now time.Time) *peer {
 	before := len(p.table.peers)
-	other := p.table.hear(gateway, now)
+	other := p.table.markAlive(gateway, now)
 	if len(p.table.peers) > before {
 		p.log.Info("another gateway is here", "gateway", gateway)
 	}
@@ -168,15 +168,15 @@ func (p *Peers) handleRoster(gateway string, data []byte) {
 	}
 	now := p.opts.Now()
 	p.mu.Lock()
-	other := p.hear(gateway, now)
+	other := p.markAlive(gateway, now)
 	if other == nil {
 		p.mu.Unlock()
 		return
 	}
 	changed, ok := p.table.change(other, c)
-	ask := !ok && other.asks(c.Version, now, p.opts.Interval)
+	ask := !ok && other.shouldRequest(c.Version, now, p.opts.Interval)
 	p.mu.Unlock()
-	p.tell(changed)
+	p.notify(changed)
 	if ask {
 		p.sendControl(opHello, hello{To: gateway})
 	}
@@ -194,11 +194,11 @@ func (p *Peers) handleSnapshot(gateway string, data []byte) {
 	}
 	p.mu.Lock()
 	var changed []string
-	if other := p.hear(gateway, p.opts.Now()); other != nil {
+	if other := p.markAlive(gateway, p.opts.Now()); other != nil {
 		changed = p.table.snapshot(other, part)
 	}
 	p.mu.Unlock()
-	p.tell(changed)
+	p.notify(changed)
 }
 
 func (p *Peers) handleHello(data []byte) {
@@ -217,11 +217,11 @@ func (p *Peers) handleBye(gateway string) {
 	if known {
 		p.log.Info("another gateway said goodbye", "gateway", gateway)
 	}
-	p.tell(changed)
+	p.notify(changed)
 }
 
-// tell calls the OnRoster callback for the spaces.
-func (p *Peers) tell(changed []string) {
+// notify calls the OnRoster callback for the spaces.
+func (p *Peers) notify(changed []string) {
 	f := p.onRoster.Load()
 	if f == nil {
 		return

@@ -19,19 +19,19 @@ const (
 // table is the state of the other gateways. It does no I/O and has no clock.
 // Its methods return the spaces in which the union of rosters changed.
 type table struct {
-	expiry time.Duration
-	peers  map[string]*peer
-	echo   time.Time // when the gateway's own heartbeat was last received
+	expiry            time.Duration
+	peers             map[string]*peer
+	lastSelfHeartbeat time.Time // when the gateway's own heartbeat was last received
 }
 
 // peer is another gateway.
 type peer struct {
-	heard   time.Time
-	asked   time.Time
-	known   bool // rosters are at version
-	version uint64
-	rosters map[string][]RosterEntry
-	entries int
+	lastSeen time.Time
+	asked    time.Time
+	known    bool // rosters are at version
+	version  uint64
+	rosters  map[string][]RosterEntry
+	entries  int
 
 	partial *snapshotPart // the parts of a snapshot received so far
 	size    int           // its number of entries
@@ -41,9 +41,9 @@ func newTable(expiry time.Duration) *table {
 	return &table{expiry: expiry, peers: make(map[string]*peer)}
 }
 
-// hear records that a gateway is alive and returns its peer; nil if there are
+// markAlive records that a gateway is alive and returns its peer; nil if there are
 // too many.
-func (t *table) hear(gateway string, now time.Time) *peer {
+func (t *table) markAlive(gateway string, now time.Time) *peer {
 	p := t.peers[gateway]
 	if p == nil {
 		if len(t.peers) >= maxPeers {
@@ -52,13 +52,13 @@ func (t *table) hear(gateway string, now time.Time) *peer {
 		p = &peer{rosters: make(map[string][]RosterEntry)}
 		t.peers[gateway] = p
 	}
-	p.heard = now
+	p.lastSeen = now
 	return p
 }
 
-// asks reports whether to request a snapshot from the peer, because its rosters
+// shouldRequest reports whether to request a snapshot from the peer, because its rosters
 // have another version. It returns true at most once per pause.
-func (p *peer) asks(version uint64, now time.Time, pause time.Duration) bool {
+func (p *peer) shouldRequest(version uint64, now time.Time, pause time.Duration) bool {
 	if p.known && p.version == version || now.Sub(p.asked) < pause {
 		return false
 	}
@@ -169,13 +169,13 @@ func (t *table) spaces() []string {
 // and at the start: the caller should send a hello, and no peer is removed
 // because of the outage.
 func (t *table) tick(now time.Time) (changed []string, gone []string, lost bool) {
-	lost = now.Sub(t.echo) > t.expiry/2
-	t.echo = now
+	lost = now.Sub(t.lastSelfHeartbeat) > t.expiry/2
+	t.lastSelfHeartbeat = now
 	for gateway, p := range t.peers {
 		switch {
 		case lost:
-			p.heard = now
-		case now.Sub(p.heard) > t.expiry:
+			p.lastSeen = now
+		case now.Sub(p.lastSeen) > t.expiry:
 			gone = append(gone, gateway)
 		}
 	}

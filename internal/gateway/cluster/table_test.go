@@ -16,12 +16,12 @@ var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // with adds a peer to a table, with this roster at version 1.
 func (t *table) with(gateway string, now time.Time, space string, here []RosterEntry) *peer {
-	p := t.hear(gateway, now)
+	p := t.markAlive(gateway, now)
 	t.snapshot(p, snapshotPart{Version: 1, Last: true, Rosters: []spaceRoster{{space, here}}})
 	return p
 }
 
-func TestDeathIsNoticedWithinTenSeconds(t *testing.T) {
+func TestExpiry_WithinTenSeconds(t *testing.T) {
 	tab := newTable(expiry)
 	tab.tick(start)
 	tab.with("g", start, "lab", roster("alice", 1))
@@ -43,7 +43,7 @@ func TestDeathIsNoticedWithinTenSeconds(t *testing.T) {
 	}
 }
 
-func TestOwnSilenceKillsNobody(t *testing.T) {
+func TestExpiry_LocalOutage(t *testing.T) {
 	tab := newTable(expiry)
 	tab.tick(start)
 	tab.with("g", start, "lab", roster("alice", 1))
@@ -61,10 +61,10 @@ func TestOwnSilenceKillsNobody(t *testing.T) {
 	}
 }
 
-func TestMissedChangeIsNoticed(t *testing.T) {
+func TestRosterChange_Missed(t *testing.T) {
 	tab := newTable(expiry)
 	p := tab.with("g", start, "lab", roster("alice", 1))
-	if p.asks(1, start, interval) {
+	if p.shouldRequest(1, start, interval) {
 		t.Error("asks though it has that version")
 	}
 	if changed, ok := tab.change(p, rosterChange{2, "lab", roster("bob", 1)}); !ok || len(changed) != 1 {
@@ -73,7 +73,7 @@ func TestMissedChangeIsNoticed(t *testing.T) {
 	if _, ok := tab.change(p, rosterChange{4, "lab", nil}); ok {
 		t.Error("a gap was not noticed")
 	}
-	if !p.asks(4, start, interval) || p.asks(4, start, interval) {
+	if !p.shouldRequest(4, start, interval) || p.shouldRequest(4, start, interval) {
 		t.Error("asks not at all, or twice at once")
 	}
 	if got := tab.union("lab"); !slices.Equal(got, roster("bob", 1)) {
@@ -95,7 +95,7 @@ func TestSnapshotParts(t *testing.T) {
 		t.Fatalf("%d parts", len(parts))
 	}
 	tab := newTable(expiry)
-	p := tab.hear("g", start)
+	p := tab.markAlive("g", start)
 	tab.snapshot(p, parts[0])
 	tab.snapshot(p, parts[2]) // a part is missing
 	if p.known {
@@ -112,16 +112,16 @@ func TestSnapshotParts(t *testing.T) {
 	}
 }
 
-func TestMemoryIsBounded(t *testing.T) {
+func TestTable_Bounds(t *testing.T) {
 	tab := newTable(expiry)
 	for i := range 2 * maxPeers {
-		tab.hear(time.Duration(i).String(), start)
+		tab.markAlive(time.Duration(i).String(), start)
 	}
 	if len(tab.peers) != maxPeers {
 		t.Errorf("%d peers", len(tab.peers))
 	}
 	tab = newTable(expiry)
-	p := tab.hear("g", start)
+	p := tab.markAlive("g", start)
 	part := snapshotPart{Version: 1, Rosters: []spaceRoster{{"lab", make([]RosterEntry, partEntries)}}}
 	for i := range 2 * maxEntries / partEntries {
 		part.Part = i
@@ -141,7 +141,7 @@ func FuzzMessages(f *testing.F) {
 			t.Errorf("%q has gateway %q and op %q", subject, gateway, op)
 		}
 		tab := newTable(expiry)
-		p := tab.hear("g", start)
+		p := tab.markAlive("g", start)
 		var part snapshotPart
 		if json.Unmarshal(data, &part) == nil {
 			tab.snapshot(p, part)

@@ -99,7 +99,7 @@ func TestOperatorsExample(t *testing.T) {
 	}
 }
 
-func TestLimitsOverrideFieldByField(t *testing.T) {
+func TestLimits_OverrideFieldByField(t *testing.T) {
 	cfg := mustParse(t, `
 limits: {rate: 1, burst: 2, connections: 3}
 spaces:
@@ -132,7 +132,7 @@ spaces:
 	}
 }
 
-func TestNamingARateNamesAllLimitsOfTraffic(t *testing.T) {
+func TestLimits_RateSetsAllTrafficLimits(t *testing.T) {
 	const participants = "\nspaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: [chat]}}}}"
 	if l := mustParse(t, "limits: {connections: 3}"+participants).Limits; l.Rate != 100 || l.BytesPerSecond != 1<<20 || len(l.Kinds) != 1 {
 		t.Errorf("without a rate: got %+v", l)
@@ -229,7 +229,7 @@ spaces: {lab: {dialect: mew/v0.3, visibility: everyone, proposals: {decide: expl
 	}
 }
 
-func TestNothingIsAsIfTheKeyWereNotThere(t *testing.T) {
+func TestEmptyValues_CountAsAbsent(t *testing.T) {
 	got := mustParse(t, "listen:\nlimits:\n  rate: ~\n  kinds:\ntls:\norigins: null\nreplicas:\nspaces: {lab: }")
 	want := config.Default()
 	want.Data = "meup-data"
@@ -239,14 +239,14 @@ func TestNothingIsAsIfTheKeyWereNotThere(t *testing.T) {
 	}
 }
 
-func TestByteOrderMarkAndWindowsLines(t *testing.T) {
+func TestParse_ByteOrderMarkAndCRLF(t *testing.T) {
 	_, faults := parse("\ufeff# a comment\r\nlisten: 127.0.0.1:1\r\nspaces:\r\n  lab:\r\n    dialct: x\r\n")
 	if got := lines(faults); got != "meup.yaml:5:5: unknown key \"dialct\"; did you mean \"dialect\"?\n" {
 		t.Error(got)
 	}
 }
 
-func TestBytesThatAreNoText(t *testing.T) {
+func TestParse_InvalidUTF8(t *testing.T) {
 	_, faults := parse("listen: 127.0.0.1:1\ndata: ä\xff\n")
 	if got := lines(faults); got != "meup.yaml:2:8: not UTF-8; save the file in that encoding\n" {
 		t.Error(got)
@@ -260,7 +260,7 @@ func TestManyFaultsAreCutOff(t *testing.T) {
 	}
 }
 
-func TestTokensAreNotInTheConfig(t *testing.T) {
+func TestTokens_NotInConfig(t *testing.T) {
 	cfg := mustParse(t, `spaces: {lab: {participants: {
 		alice: {token: alice-0123456789abcdef, capabilities: [chat]}, bob: {token_env: BOB_TOKEN, capabilities: [chat]}}}}`)
 	if text := fmt.Sprintf("%+v %#v", cfg, cfg); strings.Contains(text, "0123456789") {
@@ -268,7 +268,7 @@ func TestTokensAreNotInTheConfig(t *testing.T) {
 	}
 }
 
-func TestLoadReadsFilesBesideTheConfig(t *testing.T) {
+func TestLoad_RelativeFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

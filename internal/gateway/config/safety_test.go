@@ -52,7 +52,7 @@ func TestSafety(t *testing.T) {
 	}
 }
 
-func TestEmptyKindsInspectNone(t *testing.T) {
+func TestSafety_EmptyKinds(t *testing.T) {
 	cfg := mustParse(t, "safety: {kinds: []}\nspaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: [chat]}}}}")
 	p, err := safety.New(cfg.Safety.Pipeline())
 	if err != nil || p.Applies(protocol.KindReasoningThought) {
@@ -64,7 +64,7 @@ func TestEmptyKindsInspectNone(t *testing.T) {
 }
 
 // A configuration can be logged without revealing a token.
-func TestTokensAreNotPrinted(t *testing.T) {
+func TestTokens_NotPrinted(t *testing.T) {
 	cfg := mustParse(t, safetyFile)
 	var said strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {

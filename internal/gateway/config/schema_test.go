@@ -79,7 +79,7 @@ func sameKeys(t *testing.T, root map[string]any, at string, shape reflect.Type, 
 	}
 }
 
-func TestSchemaAndShapeHaveTheSameKeys(t *testing.T) {
+func TestSchema_MatchesShape(t *testing.T) {
 	schema := readSchema(t)
 	sameKeys(t, schema, "", reflect.TypeFor[fileShape](), schema)
 }
@@ -103,7 +103,7 @@ func defaults(t *testing.T, root map[string]any, v any) any {
 	return all
 }
 
-func TestSchemaTellsTheDefaults(t *testing.T) {
+func TestSchema_Defaults(t *testing.T) {
 	schema := readSchema(t)
 	text, err := json.Marshal(defaults(t, schema, schema))
 	if err != nil {
@@ -145,7 +145,7 @@ func validate(t *testing.T, schema *jsonschema.Schema, text []byte) error {
 	return schema.Validate(v)
 }
 
-func TestExamplesAreValid(t *testing.T) {
+func TestExamples_Valid(t *testing.T) {
 	paths, err := filepath.Glob("../../../examples/config/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
@@ -167,7 +167,7 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 }
 
-func TestFullExampleHasEveryKey(t *testing.T) {
+func TestFullExample_EveryKey(t *testing.T) {
 	text, err := os.ReadFile("../../../examples/config/full.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestFullExampleHasEveryKey(t *testing.T) {
 	}
 }
 
-func TestSchemaSeesWhatEditorsCanSee(t *testing.T) {
+func TestSchema_EditorDiagnostics(t *testing.T) {
 	schema := compileSchema(t)
 	const head = "spaces: {lab: {participants: {alice: {token_env: A, capabilities: [chat]}}}}\n"
 	good := []string{

@@ -33,7 +33,7 @@ func keyPair(t *testing.T) (cert, key []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
-func TestCertificateMustFitItsKey(t *testing.T) {
+func TestCertificate_MatchesKey(t *testing.T) {
 	cert, key := keyPair(t)
 	_, other := keyPair(t)
 	files := map[string][]byte{"/etc/meup/cert.pem": cert, "/etc/meup/key.pem": key, "/etc/meup/other.pem": other}

@@ -17,7 +17,7 @@ import (
 
 // events streams the space as server-sent events. It uses the same cursor as a
 // WebSocket, with another encoding.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	o, refused := eventOptions(r, v)
 	if refused != nil {
 		access.WriteError(w, refused)
@@ -40,11 +40,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	defer member.MarkClosed()
 
 	w.WriteHeader(http.StatusOK)
-	stream := eventStream{w: w, rc: http.NewResponseController(w), patience: s.options.IdleTimeout}
+	stream := eventStream{w: w, rc: http.NewResponseController(w), writeTimeout: s.options.IdleTimeout}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	member.OnClose(stream.hurry)
-	stream.updates = s.listen(member, r.Header.Get("Last-Event-ID") != "")
+	member.OnClose(stream.expediteClose)
+	stream.updates = s.listenTurns(member, r.Header.Get("Last-Event-ID") != "")
 	if stream.updates != nil {
 		defer stream.updates.Close()
 	}
@@ -53,11 +53,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v visitor) {
 	stream.run(ctx, member)
 }
 
-// listen subscribes a stream to turn updates, from the position where the
+// listenTurns subscribes a stream to turn updates, from the position where the
 // stream starts. A stream that was cut between an envelope and its updates
 // receives the updates again, which is harmless: each contains the whole turn
 // so far.
-func (s *Server) listen(m *space.Member, resumed bool) *turns.Listener {
+func (s *Server) listenTurns(m *space.Member, resumed bool) *turns.Listener {
 	after := m.JoinedAt()
 	if m.Since != nil {
 		after = *m.Since
@@ -94,7 +94,7 @@ func (s *Server) keepAlive(ctx context.Context, m *space.Member) <-chan struct{}
 
 // eventOptions parses the parameters of section 4. Last-Event-ID is the
 // position at which a browser's stream was cut.
-func eventOptions(r *http.Request, v visitor) (space.JoinOptions, *protocol.Error) {
+func eventOptions(r *http.Request, v caller) (space.JoinOptions, *protocol.Error) {
 	q := r.URL.Query()
 	q.Set("space", v.space.Name())
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
@@ -113,22 +113,22 @@ func eventOptions(r *http.Request, v visitor) (space.JoinOptions, *protocol.Erro
 }
 
 type eventStream struct {
-	w        http.ResponseWriter
-	rc       *http.ResponseController
-	patience time.Duration
-	hurried  atomic.Bool // the stream is closing: writes have a short deadline
-	updates  *turns.Listener
-	last     protocol.Seq // the last seq written as an id
-	buf      []byte
+	w            http.ResponseWriter
+	rc           *http.ResponseController
+	writeTimeout time.Duration
+	expedited    atomic.Bool // the stream is closing: writes have a short deadline
+	updates      *turns.Listener
+	last         protocol.Seq // the last seq written as an id
+	buf          []byte
 }
 
-// hurryTimeout bounds a write when the stream is closing.
-const hurryTimeout = 2 * time.Second
+// expediteTimeout bounds a write when the stream is closing.
+const expediteTimeout = 2 * time.Second
 
-// hurry shortens the deadline of current and later writes.
-func (s *eventStream) hurry() {
-	s.hurried.Store(true)
-	_ = s.rc.SetWriteDeadline(time.Now().Add(hurryTimeout)) // ignore the error: the connection can only be closed already
+// expediteClose shortens the deadline of current and later writes.
+func (s *eventStream) expediteClose() {
+	s.expedited.Store(true)
+	_ = s.rc.SetWriteDeadline(time.Now().Add(expediteTimeout)) // ignore the error: the connection can only be closed already
 }
 
 // keepBuffer is how many bytes of its buffer an idle stream retains.
@@ -143,7 +143,7 @@ func (s *eventStream) run(ctx context.Context, m *space.Member) {
 			return
 		}
 		s.control(d.Control)
-		if s.entries(d.Entries, s.news(ctx, d.Seq)) != nil || s.flush() != nil || d.Close != nil {
+		if s.entries(d.Entries, s.updatesUpTo(ctx, d.Seq)) != nil || s.flush() != nil || d.Close != nil {
 			return
 		}
 	}
@@ -161,8 +161,8 @@ func (s *eventStream) control(frames []byte) {
 	}
 }
 
-// news returns the updates of the log up to a seq.
-func (s *eventStream) news(ctx context.Context, upTo protocol.Seq) iter.Seq[turns.Update] {
+// updatesUpTo returns the updates of the log up to a seq.
+func (s *eventStream) updatesUpTo(ctx context.Context, upTo protocol.Seq) iter.Seq[turns.Update] {
 	if s.updates == nil {
 		return func(func(turns.Update) bool) {}
 	}
@@ -245,11 +245,11 @@ func (s *eventStream) event(name, id string, data []byte) {
 }
 
 func (s *eventStream) flush() error {
-	if err := s.rc.SetWriteDeadline(time.Now().Add(s.patience)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.rc.SetWriteDeadline(time.Now().Add(s.writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	if s.hurried.Load() {
-		s.hurry()
+	if s.expedited.Load() {
+		s.expediteClose()
 	}
 	_, err := s.w.Write(s.buf)
 	s.buf = s.buf[:0]

@@ -102,7 +102,7 @@ func TestSend_MemoryOfArrays(t *testing.T) {
 
 // Beyond a mebibyte the elements before an error are admitted, and the error is
 // the last result.
-func TestSend_LargeArrayIsAdmittedAsItComes(t *testing.T) {
+func TestSend_LargeArrayStreams(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	var body bytes.Buffer
 	body.WriteByte('[')
@@ -233,7 +233,7 @@ func TestHistory_LargePages(t *testing.T) {
 }
 
 // A participant that only reads is rate limited.
-func TestReads_HaveARate(t *testing.T) {
+func TestReads_RateLimited(t *testing.T) {
 	g := meuptest.Start(t, `
 spaces:
   lab:

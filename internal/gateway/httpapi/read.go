@@ -15,7 +15,7 @@ import (
 )
 
 // history returns a part of the log, as one object or as JSON Lines.
-func (s *Server) history(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) history(w http.ResponseWriter, r *http.Request, v caller) {
 	q, refused := historyQuery(r)
 	if refused != nil {
 		access.WriteError(w, refused)
@@ -64,7 +64,7 @@ type pageWriter struct {
 	end   time.Time
 }
 
-func newPageWriter(w http.ResponseWriter, v visitor, contentType string) *pageWriter {
+func newPageWriter(w http.ResponseWriter, v caller, contentType string) *pageWriter {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
@@ -104,7 +104,7 @@ func (p *pageWriter) fail(refused *protocol.Error) {
 }
 
 // writePage writes a page as one object.
-func writePage(w http.ResponseWriter, r *http.Request, v visitor, page *space.Page) {
+func writePage(w http.ResponseWriter, r *http.Request, v caller, page *space.Page) {
 	p := newPageWriter(w, v, "application/json; charset=utf-8")
 	p.buf = append(protocol.AppendString(append(p.buf, `{"log":`...), page.Log), `,"envelopes":[`...)
 	comma := false
@@ -133,7 +133,7 @@ func writePage(w http.ResponseWriter, r *http.Request, v visitor, page *space.Pa
 }
 
 // envelope returns one envelope of the log.
-func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) envelope(w http.ResponseWriter, r *http.Request, v caller) {
 	e, refused := v.space.Envelope(r.Context(), v.viewer(), protocol.ID(r.PathValue("id")))
 	if refused != nil {
 		access.WriteError(w, refused)
@@ -150,7 +150,7 @@ func wantsLines(r *http.Request) bool {
 // writeLines writes one envelope per line. The headers, which come first,
 // contain the position of the next page. Therefore a page that does not fit
 // into the buffer is read twice.
-func writeLines(w http.ResponseWriter, r *http.Request, v visitor, page *space.Page) {
+func writeLines(w http.ResponseWriter, r *http.Request, v caller, page *space.Page) {
 	p := newPageWriter(w, v, "application/jsonl; charset=utf-8")
 	whole := true
 	for e, refused := range page.Entries(r.Context()) {
@@ -260,7 +260,7 @@ func seq(s string) (protocol.Seq, bool) {
 }
 
 // contexts returns the tree of contexts, or the part of it below a path.
-func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v caller) {
 	if r.PathValue("path") == "" {
 		v.writeJSON(w, map[string]any{"contexts": v.space.Contexts(v.viewer(), "")})
 		return
@@ -279,7 +279,7 @@ func (s *Server) contexts(w http.ResponseWriter, r *http.Request, v visitor) {
 	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "This space has no context %s.", prefix))
 }
 
-func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v visitor) {
+func (s *Server) participants(w http.ResponseWriter, _ *http.Request, v caller) {
 	v.writeJSON(w, map[string]any{"participants": v.space.Participants()})
 }
 

@@ -54,7 +54,7 @@ func (s sent) MarshalJSON() ([]byte, error) {
 }
 
 // send admits one envelope or an array of envelopes, in order.
-func (s *Server) send(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) send(w http.ResponseWriter, r *http.Request, v caller) {
 	sender, refused := v.space.Sender(r.Context(), v.viewer())
 	if refused == nil {
 		refused = tooManyRefused(sender)

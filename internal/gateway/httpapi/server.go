@@ -179,19 +179,19 @@ func (s *Server) allowed(r *http.Request) string {
 	return strings.Join(methods, ", ")
 }
 
-// visitor is an authenticated participant and the space that its request names.
-type visitor struct {
+// caller is an authenticated participant and the space that its request names.
+type caller struct {
 	space *space.Space
 	id    protocol.ParticipantID
 	as    auth.Identity
 	hold  *limit.Hold // the memory reserved for the request
 }
 
-func (v visitor) viewer() space.Viewer {
+func (v caller) viewer() space.Viewer {
 	return space.Viewer{ID: v.id, VisibleAfter: v.as.InvitedAt}
 }
 
-type spaceHandler func(w http.ResponseWriter, r *http.Request, v visitor)
+type spaceHandler func(w http.ResponseWriter, r *http.Request, v caller)
 
 // inSpace authorizes the sender of a request for the space in its path.
 func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
@@ -201,12 +201,12 @@ func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
 			access.WriteError(w, err)
 			return
 		}
-		s.serve(w, r, visitor{space: room, id: identity.Participant, as: identity}, next)
+		s.serve(w, r, caller{space: room, id: identity.Participant, as: identity}, next)
 	}
 }
 
 // serve charges a request to its participant before it does any work.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, v visitor, next spaceHandler) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler) {
 	hold, ok := s.budget.Take(v.as.Holder(), requestBytes)
 	defer hold.Release()
 	refused := busy()
@@ -267,7 +267,7 @@ func (s *Server) version(w http.ResponseWriter, _ *http.Request) {
 }
 
 // writeJSON responds with a value as JSON, which may be long.
-func (v visitor) writeJSON(w http.ResponseWriter, x any) {
+func (v caller) writeJSON(w http.ResponseWriter, x any) {
 	body, err := encode(x)
 	if err != nil {
 		access.WriteError(w, err)
@@ -278,7 +278,7 @@ func (v visitor) writeJSON(w http.ResponseWriter, x any) {
 
 // write responds with a JSON text, and reserves its memory until the client has
 // read it.
-func (v visitor) write(w http.ResponseWriter, body []byte) {
+func (v caller) write(w http.ResponseWriter, body []byte) {
 	if !v.hold.Grow(int64(len(body))) {
 		access.WriteError(w, busy())
 		return

@@ -47,7 +47,7 @@ func text(t *testing.T, resp *http.Response) string {
 }
 
 // A line of JSON Lines is one envelope, even if its sender used line breaks.
-func TestOneLineEach(t *testing.T) {
+func TestJSONLines_OneLinePerEnvelope(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	for i := range 3 {
 		body := fmt.Sprintf("{\"id\": \"m%d\", \"kind\": \"x.y\", \"note\":\n[1,\r\n2], \"payload\": {\n\"a\":\r\n%d}}", i, i)
@@ -89,7 +89,7 @@ func TestPreflight(t *testing.T) {
 
 // A request for something that does not exist gets a JSON error that reveals no
 // internals.
-func TestNothingThere(t *testing.T) {
+func TestNotFound(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	for _, c := range []struct {
 		method, path string

@@ -32,7 +32,7 @@ func TestAgeOfSession(t *testing.T) {
 
 // The participant is set while it is the same in all spaces; the earliest
 // expiry ends the session.
-func TestSessionAdds(t *testing.T) {
+func TestSession_Add(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var s session
 	for i, c := range []struct {

@@ -18,7 +18,7 @@ import (
 
 // Before the first turn an error has its usual response; after it the response
 // is cut, so that a client does not accept it as complete.
-func TestTranscriptThatCannotBeWritten(t *testing.T) {
+func TestTranscript_WriteFails(t *testing.T) {
 	for _, c := range []struct {
 		turns  int
 		err    error

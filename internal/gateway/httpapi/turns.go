@@ -27,7 +27,7 @@ type threadPage struct {
 }
 
 // threads lists the threads of a space, latest start first.
-func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) threads(w http.ResponseWriter, r *http.Request, v caller) {
 	q, refused := turnQueryOf(r)
 	if refused != nil {
 		access.WriteError(w, refused)
@@ -45,7 +45,7 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v visitor) {
 // thread returns turns of a thread or, for a path that ends in .md, the whole
 // thread as Markdown. A thread whose own id ends in .md takes precedence; its
 // Markdown is at .md.md.
-func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) thread(w http.ResponseWriter, r *http.Request, v caller) {
 	whole := protocol.ID(r.PathValue("thread"))
 	id, markdown := strings.CutSuffix(string(whole), ".md")
 	if !markdown {
@@ -70,7 +70,7 @@ func (s *Server) thread(w http.ResponseWriter, r *http.Request, v visitor) {
 }
 
 // turnsOf returns a page of turns: the newest, or the ones before a given turn.
-func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v visitor, thread protocol.ID) {
+func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v caller, thread protocol.ID) {
 	q, refused := turnQueryOf(r)
 	if refused != nil {
 		access.WriteError(w, refused)
@@ -102,7 +102,7 @@ type turnOfEnvelope struct {
 }
 
 // turnOf returns the turn that explains an envelope.
-func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
+func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v caller) {
 	thread, info, err := s.findTurn(r, v, protocol.ID(r.PathValue("id")))
 	if errors.Is(err, turns.ErrUnknown) {
 		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "No turn of this space has such an envelope, or it is not for you to see."))
@@ -117,7 +117,7 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v visitor) {
 
 // findTurn returns the turn that an envelope belongs to, and its thread. If the
 // participant may not see the envelope, it does not exist.
-func (s *Server) findTurn(r *http.Request, v visitor, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
+func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
 	if _, refused := v.space.Envelope(r.Context(), v.viewer(), id); refused != nil {
 		if refused.Code == protocol.CodeNotFound {
 			return "", nil, turns.ErrUnknown
@@ -189,7 +189,7 @@ func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 	case len(found) > 1:
 		access.WriteError(w, access.BadRequest("Several of your spaces have a thread of this id: say which with space=NAME."))
 	default:
-		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v visitor) { s.turnsOf(w, r, v, thread) })
+		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v caller) { s.turnsOf(w, r, v, thread) })
 	}
 }
 
@@ -217,7 +217,7 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
 
 // findThread searches for a thread of which the sender of the request may see
 // something.
-func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []visitor, refused *protocol.Error) {
+func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID) (found []caller, refused *protocol.Error) {
 	for _, name := range names {
 		if len(names) > 1 { // skip reading the log of a space that does not contain the id
 			has, err := s.options.Has(r.Context(), name, thread)
@@ -235,7 +235,7 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 			}
 			continue // the participant was kicked there, for example
 		}
-		v := visitor{space: room, id: identity.Participant, as: identity}
+		v := caller{space: room, id: identity.Participant, as: identity}
 		view, turnsErr := s.options.Turns.View(r.Context(), room, v.viewer())
 		if turnsErr == nil {
 			_, turnsErr = view.History(r.Context(), thread, 1, 0, view.Viewer)

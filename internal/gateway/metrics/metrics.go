@@ -71,7 +71,7 @@ func New(o Options) *Metrics {
 	m.admission()
 	m.delivery()
 	m.journal()
-	m.frontDoor()
+	m.httpCollectors()
 	m.build(o)
 	return m
 }
@@ -120,7 +120,7 @@ func (m *Metrics) journal() {
 		"Time that a batch of entries took to become durable; its count is that of the batches.", commitBuckets)
 }
 
-func (m *Metrics) frontDoor() {
+func (m *Metrics) httpCollectors() {
 	m.loginFailures = m.counter("meup_login_failures_total", "Tokens that were presented and are nobody's, or have expired.")
 	m.violationCloses = m.counter("meup_violation_closes_total", "Connections closed with 1008 after too many refused envelopes.")
 }

@@ -99,7 +99,7 @@ func series(t *testing.T, m *metrics.Metrics) int {
 	return n
 }
 
-func TestUnknownLabelsAreOther(t *testing.T) {
+func TestLabels_UnknownAreOther(t *testing.T) {
 	m := sampled(metrics.Options{})
 	before := series(t, m)
 	for i := range 1000 {
@@ -116,7 +116,7 @@ func TestUnknownLabelsAreOther(t *testing.T) {
 	}
 }
 
-func TestClocksThatDiffer(t *testing.T) {
+func TestDelivered_ClockSkew(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	m.Delivered(1, -time.Second)
 	wantLines(t, scrape(t, m), `meup_delivery_lag_seconds_sum 0`)
@@ -176,9 +176,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLabelsAreThoseOfTheProtocol reads the protocol's source: a new kind or
+// TestLabels_MatchProtocol reads the protocol's source: a new kind or
 // code must be counted by its name.
-func TestLabelsAreThoseOfTheProtocol(t *testing.T) {
+func TestLabels_MatchProtocol(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	text := scrape(t, m)
 	for typeName, format := range map[string]string{

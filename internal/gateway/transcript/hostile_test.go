@@ -60,20 +60,20 @@ func document(t testing.TB, list ...*turns.TurnInfo) string {
 	return b.String()
 }
 
-// tame returns a text without syntax, with the same emptiness.
-func tame(s string) string {
+// neutral returns a text without syntax, with the same emptiness.
+func neutral(s string) string {
 	if letters(Clean(s)) == "" {
 		return ""
 	}
 	return "x"
 }
 
-// mustHold checks that a document has the same outline with any texts as with
+// checkSameOutline checks that a document has the same outline with any texts as with
 // tame ones, and contains the texts.
-func mustHold(t testing.TB, x texts) {
+func checkSameOutline(t testing.TB, x texts) {
 	t.Helper()
 	got := parse(t, document(t, x.turn(), x.turn()))
-	harmless := texts{tame(x.input), tame(x.narrative), tame(x.rationale), "x", "AGENT", "x", tame(x.answer)}
+	harmless := texts{neutral(x.input), neutral(x.narrative), neutral(x.rationale), "x", "AGENT", "x", neutral(x.answer)}
 	want := parse(t, document(t, harmless.turn(), harmless.turn()))
 	agentless := func(lines []string) []string {
 		var out []string
@@ -91,12 +91,12 @@ func mustHold(t testing.TB, x texts) {
 	}
 	var said []string
 	for _, s := range []string{x.input, x.narrative, x.rationale, x.rationale, x.narrative, x.rationale, x.rationale, x.answer, x.answer} {
-		if tame(s) != "" {
+		if neutral(s) != "" {
 			said = append(said, s)
 		}
 	}
 	for i, s := range append(said, said...) {
-		if g, w := letters(got.said[i]), letters(withoutFences(s)); g != w {
+		if g, w := letters(got.quotes[i]), letters(withoutFences(s)); g != w {
 			t.Errorf("said %q, want %q", g, w)
 		}
 	}
@@ -137,13 +137,13 @@ var attacks = []string{
 
 func TestHostileTexts(t *testing.T) {
 	for _, a := range attacks {
-		mustHold(t, texts{a, a, a, a, a, a, a})
+		checkSameOutline(t, texts{a, a, a, a, a, a, a})
 	}
 }
 
 // The rendered document has neither links nor images, and no HTML but the
 // document's own.
-func TestNothingActs(t *testing.T) {
+func TestRender_NoLinksOrHTML(t *testing.T) {
 	for _, a := range attacks {
 		var page bytes.Buffer
 		if err := markdown.Convert([]byte(document(t, texts{a, a, a, a, a, a, a}.turn())), &page); err != nil {
@@ -159,7 +159,7 @@ func TestNothingActs(t *testing.T) {
 
 // Platforms look for mentions in the rendered text, so escapes would not
 // prevent them.
-func TestMentionsStandInCode(t *testing.T) {
+func TestMentions_AsCode(t *testing.T) {
 	for _, word := range []string{"@alice", "(@alice,", "org/repo#12", "#12", "GH-12", "gh-1", "https://x.y", "WWW.x.y", "a@b.c", ":smile:", "!3", "deadbeef1"} {
 		if got := prose("see " + word); got != "see "+code(word) {
 			t.Errorf("%q became %q", word, got)
@@ -185,7 +185,7 @@ func TestLineBreaks(t *testing.T) {
 func TestControlCharacters(t *testing.T) {
 	bad := "\x1b[2J\x07\u202e\u2066\u009b\x7f"
 	d := document(t, texts{bad, bad, bad, bad, bad, bad, bad}.turn())
-	if i := strings.IndexFunc(d, func(r rune) bool { return obeyed(r) && r != '\n' }); i >= 0 {
+	if i := strings.IndexFunc(d, func(r rune) bool { return isControl(r) && r != '\n' }); i >= 0 {
 		t.Errorf("%q is in the document", d[i:min(i+10, len(d))])
 	}
 	if !strings.Contains(d, `\u001b`) || !strings.Contains(d, `\u202e`) {
@@ -199,6 +199,6 @@ func FuzzMarkdown(f *testing.F) {
 		f.Add(a, b, a, b, b, a, b)
 	}
 	f.Fuzz(func(t *testing.T, input, narrative, rationale, tool, agent, argument, answer string) {
-		mustHold(t, texts{input, narrative, rationale, tool, agent, argument, answer})
+		checkSameOutline(t, texts{input, narrative, rationale, tool, agent, argument, answer})
 	})
 }

@@ -75,7 +75,7 @@ func turn(t *turns.TurnInfo) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Turn %d\n\n", t.TurnNumber)
 	fmt.Fprintf(&b, "**%s** · %s · %s\n\n", code(string(t.From)), clock(t.StartedAt.Time), state(t))
-	b.WriteString(said(t.UserInput))
+	b.WriteString(formatText(t.UserInput))
 	if t.Truncated {
 		b.WriteString("_The turn is longer than what is kept of it._\n\n")
 	}
@@ -85,10 +85,10 @@ func turn(t *turns.TurnInfo) string {
 	switch {
 	case len(t.Responses) > 0:
 		for _, r := range t.Responses {
-			fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(r.From)), said(r.Text))
+			fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(r.From)), formatText(r.Text))
 		}
 	case t.Response != nil:
-		fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(t.ResponseFrom)), said(*t.Response))
+		fmt.Fprintf(&b, "**Answer of %s**\n\n%s", code(string(t.ResponseFrom)), formatText(*t.Response))
 	}
 	return b.String()
 }
@@ -106,8 +106,8 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%ds", max(0, (d+time.Second-1)/time.Second))
 }
 
-// said formats a participant's text.
-func said(text string) string {
+// formatText formats a participant's text.
+func formatText(text string) string {
 	if blank(text) {
 		return "_No text._\n\n"
 	}

@@ -23,8 +23,8 @@ type parsed struct {
 	// outline is a line for each block of the document. Texts of participants
 	// appear only as a placeholder.
 	outline []string
-	// said contains the texts of quotations.
-	said []string
+	// quotes contains the texts of quotations.
+	quotes []string
 }
 
 func parse(t testing.TB, document string) *parsed {
@@ -44,7 +44,7 @@ func (d *parsed) block(n ast.Node) {
 		d.note("p %s", d.inline(n, true))
 	case *ast.Blockquote:
 		d.note("quote")
-		d.said = append(d.said, d.quotation(n))
+		d.quotes = append(d.quotes, d.quotation(n))
 	case *ast.FencedCodeBlock:
 		d.note("code %s", n.Language(d.source))
 	case *ast.List:
@@ -176,10 +176,10 @@ func withoutFences(s string) string {
 }
 
 // The checks above detect violations.
-func TestOutlineOfATest(t *testing.T) {
+func TestOutline_DetectsViolations(t *testing.T) {
 	d := parse(t, "# A `b`\n\n- one `x`\n\n<details>\n<summary>s</summary>\n\n> a \\* b\n\n```json\n{}\n```\n\n</details>\n\n**bold**\n")
 	want := []string{"h1 A CODE", "item one CODE", "html <details>\n<summary>s</summary>", "quote", "code json", "html </details>", "p *bold"}
-	if !slices.Equal(d.outline, want) || d.said[0] != "a * b\n" {
-		t.Errorf("outline %q\n   want %q, said %q", d.outline, want, d.said)
+	if !slices.Equal(d.outline, want) || d.quotes[0] != "a * b\n" {
+		t.Errorf("outline %q\n   want %q, said %q", d.outline, want, d.quotes)
 	}
 }

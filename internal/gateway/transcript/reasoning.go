@@ -15,7 +15,7 @@ func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
 	agent := html.EscapeString(strings.ReplaceAll(Clean(string(r.Agent)), "\n", " "))
 	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, count(len(r.ToolDecisions), "call"))
 	if !blank(r.Narrative) {
-		b.WriteString(said(r.Narrative))
+		b.WriteString(formatText(r.Narrative))
 	}
 	for _, batch := range batches(r.ToolDecisions) {
 		mark := ""
@@ -62,7 +62,7 @@ func batches(list []turns.ToolDecisionInfo) [][]int {
 // writeDecision writes one call: the outcome, the rationale and the parameters.
 func writeDecision(b *strings.Builder, n int, mark string, d *turns.ToolDecisionInfo) {
 	fmt.Fprintf(b, "**%d. %s%s** · %s\n\n", n, mark, code(d.ToolName), strings.Join(facts(d), " · "))
-	b.WriteString(said(d.Rationale))
+	b.WriteString(formatText(d.Rationale))
 	switch {
 	case d.Parameters == nil:
 		fmt.Fprintf(b, "The parameters have %s and were not kept.\n\n", count(d.ParameterBytes, "byte"))
@@ -102,7 +102,7 @@ func parameters(raw json.RawMessage) string {
 		switch {
 		case r == '\n':
 			b.WriteByte('\n')
-		case obeyed(r) || r == '\u2028' || r == '\u2029':
+		case isControl(r) || r == '\u2028' || r == '\u2029':
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

@@ -20,16 +20,16 @@ func Clean(s string) string {
 		case '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
 			return '\n'
 		}
-		if obeyed(r) {
+		if isControl(r) {
 			return utf8.RuneError
 		}
 		return r
 	}, strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"))
 }
 
-// obeyed reports whether a terminal or renderer interprets a character as a
+// isControl reports whether a terminal or renderer interprets a character as a
 // control.
-func obeyed(r rune) bool {
+func isControl(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x061c || r == 0x200e || r == 0x200f
 }
 

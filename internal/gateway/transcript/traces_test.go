@@ -148,7 +148,7 @@ execute_tool set_limit 0s STATUS_CODE_UNSET r5|pending||
 
 // The calls of the turn show which fulfilled proposals failed, in the order of
 // each agent.
-func TestFulfilledCallsThatFailed(t *testing.T) {
+func TestSpans_FulfilledCallsThatFailed(t *testing.T) {
 	of := func(agent string) *turns.TurnReasoningInfo {
 		return &turns.TurnReasoningInfo{Agent: protocol.ParticipantID(agent)}
 	}
@@ -165,7 +165,7 @@ func TestFulfilledCallsThatFailed(t *testing.T) {
 }
 
 // The ids depend on session, thread and turn.
-func TestOtherThreadsHaveOtherIDs(t *testing.T) {
+func TestIDs_DifferByThread(t *testing.T) {
 	a := idsOf(&Head{Space: "lab", ThreadID: "q1", SessionID: turns.SessionID("lab", "q1")}, 1)
 	seen := map[string]bool{string(a.trace): true}
 	for _, other := range []ids{
@@ -187,7 +187,7 @@ func TestOtherThreadsHaveOtherIDs(t *testing.T) {
 }
 
 // A text with invalid UTF-8 does not prevent the export of a turn.
-func TestUnreadableTexts(t *testing.T) {
+func TestTraces_InvalidUTF8(t *testing.T) {
 	bad := "\xff\xfe"
 	var b strings.Builder
 	if err := Traces(&b, Head{Space: bad}, all(texts{bad, bad, bad, bad, bad, bad, bad}.turn())); err != nil {

@@ -23,7 +23,7 @@ var errFull = errors.New("full")
 
 func (failing) Write([]byte) (int, error) { return 0, errFull }
 
-func TestWriterThatFails(t *testing.T) {
+func TestMarkdown_WriterFails(t *testing.T) {
 	for name, write := range map[string]writer{"markdown": Markdown, "traces": Traces} {
 		if err := write(failing{}, Head{}, all(&turns.TurnInfo{})); !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)

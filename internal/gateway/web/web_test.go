@@ -123,7 +123,7 @@ func TestProtection(t *testing.T) {
 }
 
 // A Host header cannot inject text into the policy.
-func TestPolicyTakesHostsAlone(t *testing.T) {
+func TestPolicy_HostsOnly(t *testing.T) {
 	s := site(t, files())
 	for host, named := range map[string]bool{
 		"127.0.0.1:8080": true, "[::1]:8080": true, "localhost": true, "gw.example.org": true,

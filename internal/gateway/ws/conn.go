@@ -34,10 +34,10 @@ type conn struct {
 	overhead   int
 	overheadAt time.Duration
 
-	mu      sync.Mutex  // held for one batch of frames, or one control frame
-	said    bool        // the close frame was written; nothing may follow it
-	until   time.Time   // the current write deadline
-	hurried atomic.Bool // the connection is closing: writes have a short deadline
+	mu            sync.Mutex  // held for one batch of frames, or one control frame
+	closeSent     bool        // the close frame was written; nothing may follow it
+	writeDeadline time.Time   // the current write deadline
+	expedited     atomic.Bool // the connection is closing: writes have a short deadline
 }
 
 // epoch is the zero of lastRead. Times since epoch are monotonic, so that
@@ -170,10 +170,10 @@ func (c *conn) fill() error {
 	return nil
 }
 
-// pinged answers a ping through the session's writer. The library would write
+// onPing answers a ping through the session's writer. The library would write
 // the pong from the reader, which must not block on a peer that does not read.
 // It returns true if the library should answer.
-func (c *conn) pinged(payload []byte) bool {
+func (c *conn) onPing(payload []byte) bool {
 	if c.pong == nil {
 		return true
 	}
@@ -193,19 +193,19 @@ func (c *conn) release() {
 func (c *conn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.said {
+	if c.closeSent {
 		return len(p), nil
 	}
-	c.said = frame.IsClose(p)
+	c.closeSent = frame.IsClose(p)
 	return c.Conn.Write(p)
 }
 
 // writeFrames sends whole frames with one system call. It gives up after
-// patience, or after hurryTimeout if the connection is closing.
-func (c *conn) writeFrames(frames net.Buffers, patience time.Duration) error {
+// timeout, or after expediteTimeout if the connection is closing.
+func (c *conn) writeFrames(frames net.Buffers, timeout time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.deadline(patience); err != nil {
+	if err := c.extendWriteDeadline(timeout); err != nil {
 		return err
 	}
 	if len(frames) == 1 {
@@ -221,29 +221,29 @@ func (c *conn) writeFrames(frames net.Buffers, patience time.Duration) error {
 }
 
 // writeClose sends the close frame. The reader continues until the peer has
-// answered it or closePatience has passed; the library's own close would read
+// answered it or closeTimeout has passed; the library's own close would read
 // concurrently. Later writes of the library are dropped.
 func (c *conn) writeClose(code int, reason string) {
-	c.hurry()
+	c.expediteClose()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var err error
-	if !c.said {
+	if !c.closeSent {
 		_, err = c.Conn.Write(frame.AppendClose(nil, code, reason))
-		c.said = true
+		c.closeSent = true
 	}
-	patience := closePatience
+	timeout := closeTimeout
 	if err != nil {
-		patience = 0
+		timeout = 0
 	}
-	_ = c.SetReadDeadline(time.Now().Add(patience)) // ignore the error: the connection can only be closed already
+	_ = c.SetReadDeadline(time.Now().Add(timeout)) // ignore the error: the connection can only be closed already
 }
 
-// linger reads and discards data for a moment after a close frame. Closing the
+// lingerClose reads and discards data for a moment after a close frame. Closing the
 // connection with unread data would make the peer discard the close frame. A
 // peer that continues to send is cut after lingerBytes.
-func (c *conn) linger() {
-	_ = c.SetReadDeadline(time.Now().Add(hurryTimeout)) // ignore the error: the connection can only be closed already
+func (c *conn) lingerClose() {
+	_ = c.SetReadDeadline(time.Now().Add(expediteTimeout)) // ignore the error: the connection can only be closed already
 	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes)
 }
 
@@ -251,35 +251,35 @@ func (c *conn) linger() {
 // exceeds the limit.
 const lingerBytes = 32 << 20
 
-// closePatience is how long the peer has to answer a close frame.
-const closePatience = 3 * time.Second
+// closeTimeout is how long the peer has to answer a close frame.
+const closeTimeout = 3 * time.Second
 
-// deadline sets the deadline of the next write. It reuses a recent deadline,
+// extendWriteDeadline sets the deadline of the next write. It reuses a recent deadline,
 // since setting one for every batch is expensive.
-func (c *conn) deadline(patience time.Duration) error {
+func (c *conn) extendWriteDeadline(timeout time.Duration) error {
 	now := time.Now()
-	if c.until.Sub(now) < patience-deadlineSlack {
-		if err := c.SetWriteDeadline(now.Add(patience)); err != nil {
+	if c.writeDeadline.Sub(now) < timeout-deadlineSlack {
+		if err := c.SetWriteDeadline(now.Add(timeout)); err != nil {
 			return err
 		}
-		c.until = now.Add(patience)
+		c.writeDeadline = now.Add(timeout)
 	}
-	if c.hurried.Load() {
-		c.hurry()
+	if c.expedited.Load() {
+		c.expediteClose()
 	}
 	return nil
 }
 
 const deadlineSlack = time.Second
 
-// hurryTimeout bounds a write when the connection is closing.
-const hurryTimeout = 2 * time.Second
+// expediteTimeout bounds a write when the connection is closing.
+const expediteTimeout = 2 * time.Second
 
-// hurry shortens the deadline of current and later writes, so that a write that
+// expediteClose shortens the deadline of current and later writes, so that a write that
 // blocks on a peer that does not read returns soon.
-func (c *conn) hurry() {
-	c.hurried.Store(true)
-	_ = c.SetWriteDeadline(time.Now().Add(hurryTimeout)) // ignore the error: the connection can only be closed already
+func (c *conn) expediteClose() {
+	c.expedited.Store(true)
+	_ = c.SetWriteDeadline(time.Now().Add(expediteTimeout)) // ignore the error: the connection can only be closed already
 }
 
 func concat(frames net.Buffers) []byte {
@@ -294,10 +294,10 @@ func concat(frames net.Buffers) []byte {
 	return out
 }
 
-// frameWaits reports whether the next frame was read from the kernel
+// frameBuffered reports whether the next frame was read from the kernel
 // completely, so that reading it cannot block. The reader uses it to find the
 // end of a burst.
-func (c *conn) frameWaits() bool {
+func (c *conn) frameBuffered() bool {
 	buffered, _ := c.br.Peek(c.br.Buffered())
 	have := len(buffered) + len(c.unread)
 	at := func(i int) byte {

@@ -35,7 +35,7 @@ func clientFrame(first byte, n int) []byte {
 	return append(f, make([]byte, 4+n)...)
 }
 
-func TestFrameWaits(t *testing.T) {
+func TestFrameBuffered(t *testing.T) {
 	const text, binaryFrame, fragment, ping, closing = 0x81, 0x82, 0x01, 0x89, 0x88
 	for _, n := range []int{0, 1, 125, 126, 1000, 0xFFFF, 0x10000} {
 		whole := clientFrame(text, n)
@@ -53,42 +53,42 @@ func TestFrameWaits(t *testing.T) {
 			{"fragment", clientFrame(fragment, n), false},
 		} {
 			for _, buffered := range []int{0, 1, 2, 3, 9, 16} {
-				if got := waits(c.data, buffered); got != c.want {
+				if got := hasBufferedFrame(c.data, buffered); got != c.want {
 					t.Errorf("%s of %d, %d of it buffered: %v", c.name, n, buffered, got)
 				}
 			}
 		}
 	}
 	for _, control := range []byte{ping, closing} {
-		if waits(clientFrame(control, 5), 0) {
+		if hasBufferedFrame(clientFrame(control, 5), 0) {
 			t.Errorf("a control frame %#x counts as one", control)
 		}
 	}
 	huge := binary.BigEndian.AppendUint64([]byte{text, 0x80 | 127}, 1<<63)
-	if waits(append(huge, make([]byte, 100)...), 0) {
+	if hasBufferedFrame(append(huge, make([]byte, 100)...), 0) {
 		t.Error("a length beyond all counts as there")
 	}
 }
 
-// waits calls frameWaits on a connection that has read data from the kernel,
+// hasBufferedFrame calls frameBuffered on a connection that has read data from the kernel,
 // with a part of it in the library's buffer.
-func waits(data []byte, buffered int) bool {
+func hasBufferedFrame(data []byte, buffered int) bool {
 	c := &conn{unread: data}
 	c.br = bufio.NewReaderSize(c, 16)
 	if n := min(buffered, len(data), 16); n > 0 {
 		_, _ = c.br.Peek(n) // all of it is available
 	}
-	return c.frameWaits()
+	return c.frameBuffered()
 }
 
-// FuzzFrameWaits checks that frameWaits returns true exactly if a whole data
+// FuzzFrameBuffered checks that frameBuffered returns true exactly if a whole data
 // frame is available, however the bytes are spread over the buffers.
-func FuzzFrameWaits(f *testing.F) {
+func FuzzFrameBuffered(f *testing.F) {
 	f.Add(clientFrame(0x81, 10), byte(3))
 	f.Add(clientFrame(0x82, 300), byte(16))
 	f.Add(clientFrame(0x89, 4), byte(0))
 	f.Fuzz(func(t *testing.T, data []byte, buffered byte) {
-		if got, want := waits(data, int(buffered%17)), wholeFrame(data); got != want {
+		if got, want := hasBufferedFrame(data, int(buffered%17)), wholeFrame(data); got != want {
 			t.Errorf("%x: %v, want %v", data, got, want)
 		}
 	})
@@ -117,7 +117,7 @@ func wholeFrame(data []byte) bool {
 
 // Bytes that the HTTP server had read come first, and blocks are borrowed only
 // while they hold data.
-func TestConnReadsWhatWasThere(t *testing.T) {
+func TestConn_ReadsBufferedBytes(t *testing.T) {
 	server, client := tcpPair(t)
 	c := newConn(server, []byte("before "))
 	if _, err := client.Write([]byte("behind")); err != nil {
@@ -147,7 +147,7 @@ func TestConnReadsWhatWasThere(t *testing.T) {
 
 // A write that blocks on a peer that does not read returns soon after the
 // connection starts to close.
-func TestHurriedWriteComesBack(t *testing.T) {
+func TestExpediteClose_WriteReturns(t *testing.T) {
 	server, _ := tcpPair(t)
 	c := newConn(server, nil)
 	written := make(chan error, 1)
@@ -160,7 +160,7 @@ func TestHurriedWriteComesBack(t *testing.T) {
 			}
 		}
 	}()
-	c.hurry()
+	c.expediteClose()
 	var timeout net.Error
 	if err := <-written; !errors.As(err, &timeout) || !timeout.Timeout() {
 		t.Errorf("write: %v", err)

@@ -30,7 +30,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 	s.joining.Add(1)
 	member, refused := s.handshake(context.WithoutCancel(r.Context()), wsConn, access.Address(r))
 	if refused != nil {
-		s.turnAway(wsConn, refused)
+		s.reject(wsConn, refused)
 	}
 	s.joining.Add(-1)
 	if member != nil {
@@ -42,7 +42,7 @@ func (s *Server) serveMEW(w http.ResponseWriter, r *http.Request) {
 // the client was already rejected.
 func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr netip.Addr) (*space.Member, *protocol.Error) {
 	read, turned := make(chan struct{}), make(chan bool, 1)
-	go func() { turned <- s.turnAwayUnless(read, wsConn) }() // ends when the join was read, or with the rejection
+	go func() { turned <- s.rejectOnTimeout(read, wsConn) }() // ends when the join was read, or with the rejection
 	frame, refused := readJoin(wsConn)
 	close(read)
 	if <-turned {
@@ -57,34 +57,34 @@ func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr net
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.HandshakeTimeout)
 	defer cancel()
-	room, identity, refused := s.options.Door.Enter(ctx, addr, join.space, join.token)
+	sp, identity, refused := s.options.Door.Enter(ctx, addr, join.space, join.token)
 	if refused != nil {
 		return nil, refused
 	}
 	if join.participant != "" && join.participant != identity.Participant {
 		return nil, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", identity.Participant)
 	}
-	return s.join(ctx, room, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.DialectMEW04}))
+	return s.join(ctx, sp, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.DialectMEW04}))
 }
 
-// turnAwayUnless rejects the client unless the join is read in time. It reports
+// rejectOnTimeout rejects the client unless the join is read in time. It reports
 // whether it has rejected it.
-func (s *Server) turnAwayUnless(read <-chan struct{}, wsConn *websocket.Conn) bool {
+func (s *Server) rejectOnTimeout(read <-chan struct{}, wsConn *websocket.Conn) bool {
 	late := time.NewTimer(s.options.HandshakeTimeout)
 	defer late.Stop()
 	select {
 	case <-read:
 		return false
 	case <-late.C:
-		s.turnAway(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
+		s.reject(wsConn, access.BadRequest("The first frame must be the join, and it did not come in time."))
 	case <-s.refusing:
-		s.turnAway(wsConn, protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment."))
+		s.reject(wsConn, protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; connect again in a moment."))
 	}
 	return true
 }
 
 func readJoin(wsConn *websocket.Conn) ([]byte, *protocol.Error) {
-	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer in turnAwayUnless
+	typ, r, err := wsConn.Reader(context.Background()) // bounded by the timer in rejectOnTimeout
 	if err != nil {
 		return nil, access.BadRequest("The connection ended before the join.")
 	}
@@ -188,8 +188,8 @@ func parseJoin(frame []byte) (joinFrame, *protocol.Error) {
 	return j, nil
 }
 
-// turnAway sends the reason for a rejected join, and closes.
-func (s *Server) turnAway(wsConn *websocket.Conn, refused *protocol.Error) {
+// reject sends the reason for a rejected join, and closes.
+func (s *Server) reject(wsConn *websocket.Conn, refused *protocol.Error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.HandshakeTimeout)
 	defer cancel()
 	e, err := protocol.FromGateway("join", protocol.KindSystemError, time.Now(), refused)
@@ -217,8 +217,8 @@ func closeCode(c protocol.Code) int {
 	return protocol.ClosePolicy
 }
 
-// dialed returns the URL that the client has dialed.
-func dialed(r *http.Request) string {
+// dialedURL returns the URL that the client has dialed.
+func dialedURL(r *http.Request) string {
 	scheme := "ws://"
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		scheme = "wss://"

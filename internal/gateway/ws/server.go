@@ -108,22 +108,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, err)
 		return
 	}
-	room, identity, err := s.options.Door.EnterRequest(r, r.URL.Query().Get("space"))
+	sp, identity, err := s.options.Door.EnterRequest(r, r.URL.Query().Get("space"))
 	if err != nil {
 		access.WriteError(w, err)
 		return
 	}
 	if !o.DialectNamed {
-		o.Join.Dialect = room.Dialect()
+		o.Join.Dialect = sp.Dialect()
 	}
-	member, err := s.join(r.Context(), room, s.options.Door.As(identity, o.Join))
+	member, err := s.join(r.Context(), sp, s.options.Door.As(identity, o.Join))
 	if err != nil {
 		access.WriteError(w, err)
 		return
 	}
 	c, wsConn, acceptErr := accept(w, r)
 	if acceptErr != nil {
-		room.Leave(member)
+		sp.Leave(member)
 		s.unreserve()
 		s.options.Logger.Debug("upgrade", "participant", identity.Participant, "error", acceptErr)
 		return
@@ -147,7 +147,7 @@ func (s *Server) admit(r *http.Request) *protocol.Error {
 
 // join makes a participant a member of its space, if the connection limit
 // allows. start takes over the reserved place, or unreserve releases it.
-func (s *Server) join(ctx context.Context, room *space.Space, o space.JoinOptions) (*space.Member, *protocol.Error) {
+func (s *Server) join(ctx context.Context, sp *space.Space, o space.JoinOptions) (*space.Member, *protocol.Error) {
 	s.mu.Lock()
 	limit := s.options.MaxConnections
 	full := limit > 0 && len(s.sessions)+s.reserved >= limit
@@ -160,7 +160,7 @@ func (s *Server) join(ctx context.Context, room *space.Space, o space.JoinOption
 		err.RetryAfterMS = 5000
 		return nil, err
 	}
-	member, err := room.Join(ctx, o)
+	member, err := sp.Join(ctx, o)
 	if err != nil {
 		s.unreserve()
 	}
@@ -178,7 +178,7 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 	wsConn, err := websocket.Accept(h, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // admit has checked the origin
 		Subprotocols:       []string{"meup.v0.1", "meup.v0.2", "mew.v0.4"},
-		OnPingReceived:     func(_ context.Context, payload []byte) bool { return h.conn.pinged(payload) },
+		OnPingReceived:     func(_ context.Context, payload []byte) bool { return h.conn.onPing(payload) },
 	})
 	if err != nil {
 		return nil, nil, err
@@ -193,13 +193,13 @@ func accept(w http.ResponseWriter, r *http.Request) (*conn, *websocket.Conn, err
 func (s *Server) start(wsConn *websocket.Conn, c *conn, member *space.Member, r *http.Request, maySwitch bool) {
 	x := &session{server: s, ws: wsConn, conn: c, member: member, sender: member.Sender()}
 	if x.maySwitch = maySwitch; maySwitch || member.CurrentDialect() == protocol.DialectMEW04 {
-		x.address = dialed(r)
+		x.address = dialedURL(r)
 	}
 	if s.options.NewViolations != nil {
 		x.violations = s.options.NewViolations()
 	}
 	c.pong = member.Pong
-	member.OnClose(c.hurry)
+	member.OnClose(c.expediteClose)
 	s.mu.Lock()
 	s.sessions[x] = struct{}{}
 	s.reserved--

@@ -182,35 +182,35 @@ func TestFragmentsAndPings(t *testing.T) {
 	}
 }
 
-// stranger is a TCP connection that has joined a space, for frames that no
+// tcpMember is a TCP connection that has joined a space, for frames that no
 // library would send.
-type stranger struct {
+type tcpMember struct {
 	net.Conn
 	t *testing.T
 }
 
-func joinRaw(t *testing.T, g *meuptest.Gateway) *stranger {
+func joinRaw(t *testing.T, g *meuptest.Gateway) *tcpMember {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", g.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	s := &stranger{conn, t}
+	s := &tcpMember{conn, t}
 	s.write("GET /ws?space=lab HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: Bearer bob-token\r\n\r\n")
 	s.readUntil("system.welcome")
 	return s
 }
 
-func (s *stranger) write(data string) {
+func (s *tcpMember) write(data string) {
 	s.t.Helper()
 	if _, err := io.WriteString(s.Conn, data); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-func (s *stranger) readUntil(text string) {
+func (s *tcpMember) readUntil(text string) {
 	s.t.Helper()
 	_ = s.SetReadDeadline(time.Now().Add(patience))
 	var got []byte
@@ -260,7 +260,7 @@ func TestBrokenFrames(t *testing.T) {
 
 // While the gateway waits for the last connections, new ones receive an error
 // that asks them to reconnect.
-func TestGoingDown(t *testing.T) {
+func TestDrain_NewConnections(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	last := joinRaw(t, g)
 	drained := make(chan struct{})
@@ -287,7 +287,7 @@ func TestGoingDown(t *testing.T) {
 
 // A request that is not an upgrade receives an error that explains the
 // endpoint.
-func TestPlainRequests(t *testing.T) {
+func TestPlainRequests_Rejected(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	transport := &http.Transport{TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()

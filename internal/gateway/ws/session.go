@@ -52,10 +52,10 @@ func (s *session) run() {
 	}()
 	err := s.readLoop(ctx)
 	if errors.Is(err, errTooLarge) || errors.Is(err, errViolations) || errors.Is(err, errOverhead) {
-		s.conn.linger()
+		s.conn.lingerClose()
 	}
 	s.member.Close(space.Closing{Code: protocol.CloseNormal, Now: true})
-	s.conn.hurry()
+	s.conn.expediteClose()
 	<-written
 	_ = s.ws.CloseNow()
 	s.conn.release()
@@ -76,7 +76,7 @@ func (s *session) readLoop(ctx context.Context) error {
 				_ = s.publish(ctx, attempts) // the connection ends anyway
 				return s.readFailed(err)
 			}
-			if len(frame) > heavyBytes && !s.takeSlot() {
+			if len(frame) > heavyBytes && !s.acquireSlot() {
 				return errors.Join(s.publish(ctx, attempts), s.endViolation(errViolations))
 			}
 			if joined, err := s.switchDialect(frame); err != nil {
@@ -99,7 +99,7 @@ func (s *session) readLoop(ctx context.Context) error {
 				attempts = append(attempts, a)
 			}
 			size += len(frame)
-			if len(attempts) >= burstFrames || size >= burstBytes || !s.conn.frameWaits() {
+			if len(attempts) >= burstFrames || size >= burstBytes || !s.conn.frameBuffered() {
 				break
 			}
 		}
@@ -198,11 +198,11 @@ func (s *session) readFailed(err error) error {
 }
 
 // end closes the connection after its queued frames. It waits until they are
-// written, at most for hurryTimeout.
+// written, at most for expediteTimeout.
 func (s *session) end(c space.Closing) {
-	s.conn.hurry()
+	s.conn.expediteClose()
 	s.member.Close(c)
-	t := time.NewTimer(hurryTimeout)
+	t := time.NewTimer(expediteTimeout)
 	defer t.Stop()
 	select {
 	case <-s.member.Closed():
@@ -210,11 +210,11 @@ func (s *session) end(c space.Closing) {
 	}
 }
 
-// takeSlot waits until a long frame may be decoded: a decoded frame uses many
+// acquireSlot waits until a long frame may be decoded: a decoded frame uses many
 // times its bytes in memory until it is published. It returns false if the
 // participant's rejected envelopes have used up its bytes; then none of its
 // connections decodes long frames.
-func (s *session) takeSlot() bool {
+func (s *session) acquireSlot() bool {
 	if s.sender.ChargeRefused(0) > 0 {
 		return false
 	}
@@ -225,8 +225,8 @@ func (s *session) takeSlot() bool {
 	return true
 }
 
-// giveSlot returns the slot. It is called before anything waits for the peer.
-func (s *session) giveSlot() {
+// releaseSlot returns the slot. It is called before anything waits for the peer.
+func (s *session) releaseSlot() {
 	if s.heavy {
 		<-s.server.options.Heavy
 		s.heavy = false
@@ -236,12 +236,12 @@ func (s *session) giveSlot() {
 // publish admits a burst and sends the acknowledgments and errors. The returned
 // error ends the connection.
 func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
-	defer s.giveSlot()
+	defer s.releaseSlot()
 	if len(attempts) == 0 || s.member.Ending() {
 		return nil // the connection is closing
 	}
 	outcomes := s.member.Space().Publish(ctx, s.sender, attempts)
-	s.giveSlot()
+	s.releaseSlot()
 	refused := false
 	for _, o := range outcomes {
 		if o.Err != nil {

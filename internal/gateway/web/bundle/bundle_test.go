@@ -93,7 +93,7 @@ func TestDeterministic(t *testing.T) {
 }
 
 // A change of a source changes a file name.
-func TestNamesFollowContent(t *testing.T) {
+func TestNames_DependOnContent(t *testing.T) {
 	before, dir := build(t, sources), copied(t)
 	file := filepath.Join(dir, "src", "lazy.ts")
 	text, err := os.ReadFile(file)
