@@ -62,7 +62,7 @@ func TestCodecRoundTrip(t *testing.T) {
 }
 
 // The decoder's input is a buffer that the store reuses.
-func TestDecodedEntrySharesNothing(t *testing.T) {
+func TestDecodeEntry_SharesNothing(t *testing.T) {
 	e := samples()["full"]
 	data := journal.AppendEntry(nil, e)
 	got, err := journal.DecodeEntry(data)
@@ -78,7 +78,7 @@ func TestDecodedEntrySharesNothing(t *testing.T) {
 	}
 }
 
-func TestDecodeRefusesDamage(t *testing.T) {
+func TestDecodeEntry_Damaged(t *testing.T) {
 	for name, e := range samples() {
 		data := journal.AppendEntry(nil, e)
 		for n := range min(len(data), 400) {

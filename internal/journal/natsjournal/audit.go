@@ -127,7 +127,7 @@ func (a *auditor) receive(m *nats.Msg) {
 }
 
 // send publishes the digests of changed and suspected streams, and every
-// auditAll rounds those of all streams.
+// auditAll rounds the digests of all streams.
 func (a *auditor) send() {
 	suspected := make(map[int]bool)
 	for k, s := range a.suspicions {

@@ -56,7 +56,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-func TestBlocksUnderWayAreBounded(t *testing.T) {
+func TestCommitter_Bounds(t *testing.T) {
 	c, launched := committerOf()
 	for i := range 3 * maxStreamBlocks {
 		c.submit(unitOf(fmt.Sprint(i), 1, 10, false))

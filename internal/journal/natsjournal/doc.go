@@ -53,7 +53,7 @@
 //
 // # Retention
 //
-// One gateway decides what to trim and all apply it: a control block "trim this
+// One gateway decides on trims and all apply them: a control block "trim this
 // space below that Seq" is applied like every other block. Then the messages
 // are purged from the stream. State entries have a subject of their own that is
 // never purged. See guard for the one hazard of purges.

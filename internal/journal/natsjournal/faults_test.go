@@ -156,7 +156,7 @@ func TestOpenWaitsForNATS(t *testing.T) {
 	mustAppend(t, j, "lab", chat("a", "alice"))
 }
 
-func TestAppendEndsWithItsContext(t *testing.T) {
+func TestAppend_Canceled(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)
 	n.stop()
@@ -185,7 +185,7 @@ func damage(t *testing.T, dir, pattern string) {
 	}
 }
 
-func TestReplicaIsMadeAgain(t *testing.T) {
+func TestReplica_Rebuilt(t *testing.T) {
 	n := startNATS(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }
@@ -249,7 +249,7 @@ func TestReplicaOfKilledGateway(t *testing.T) {
 	}
 }
 
-func TestReplicaOfAnotherProcessIsLeftAlone(t *testing.T) {
+func TestOpen_ReplicaInUse(t *testing.T) {
 	n := startNATS(t)
 	dir := t.TempDir()
 	j := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
@@ -339,7 +339,7 @@ func TestForeignMessages(t *testing.T) {
 	}
 }
 
-func TestForeignStreamIsRefused(t *testing.T) {
+func TestOpen_ForeignStream(t *testing.T) {
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)
 	c := j.streams[0].config(1)

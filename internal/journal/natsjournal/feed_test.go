@@ -62,7 +62,7 @@ func TestFeed_MissingMessages(t *testing.T) {
 }
 
 // The position never decreases, whichever sequences the consumer delivers.
-func TestStreamNeverGoesBack(t *testing.T) {
+func TestStream_PositionNeverDecreases(t *testing.T) {
 	s := &stream{pos: position{seq: 10}, first: 100}
 	for _, seqs := range [][]uint64{{10}, {9}, {11, 11}, {12, 11}} {
 		var items []item

@@ -59,7 +59,7 @@ func agree(t *testing.T, space string, n int, journals []*Journal, recorders ...
 	return want
 }
 
-func TestTwoGatewaysSeeOneOrder(t *testing.T) {
+func TestGateways_SameOrder(t *testing.T) {
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)

@@ -126,7 +126,7 @@ func upTo(n int) []int {
 
 // A decision is trimmed while a later, rejected one stays in the stream. A
 // rebuilt replica must reject the later one as well.
-func TestPurgeDoesNotReviveDecisions(t *testing.T) {
+func TestPurge_RejectedDecision(t *testing.T) {
 	n := startNATS(t)
 	a := openTest(t, n.url(), later)
 	decision := func(id, who string) journal.Draft {
@@ -154,7 +154,7 @@ func TestPurgeDoesNotReviveDecisions(t *testing.T) {
 
 // An id is trimmed while its rejected retry stays: the hazard that guards
 // prevent. A rebuilt replica must not accept the retry as an entry.
-func TestPurgeDoesNotReviveRetries(t *testing.T) {
+func TestPurge_RejectedRetry(t *testing.T) {
 	n := startNATS(t)
 	a := openTest(t, n.url(), later)
 	mustAppend(t, a, "lab", chat("first", "alice"))
