@@ -17,7 +17,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// payload makes an entry of about 400 bytes.
+// payload results in an entry of about 400 bytes.
 var payload = json.RawMessage(`{"message":"` + strings.Repeat("x", 256) + `"}`)
 
 func benchDraft(n int64) journal.Draft {
@@ -55,8 +55,8 @@ func concurrently(b *testing.B, n int, op func(worker int, i int64)) {
 	b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), "p99-µs")
 }
 
-// BenchmarkAppend is n callers with one draft each at a time, in one space and
-// in a space each.
+// BenchmarkAppend has n callers that append one draft each at a time, in one
+// space and in a space each.
 func BenchmarkAppend(b *testing.B) {
 	for _, spaces := range []int{1, 8} {
 		for _, callers := range []int{1, 8, 64} {
@@ -78,8 +78,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkRawPebble is the same load on Pebble alone, one row an entry and no
-// checks: what the disk gives.
+// BenchmarkRawPebble writes the same load directly to Pebble, one row per entry
+// and without checks, to measure the disk.
 func BenchmarkRawPebble(b *testing.B) {
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

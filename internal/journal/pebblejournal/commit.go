@@ -10,26 +10,27 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// groupEntries and groupBytes bound a batch; what is beyond goes into the next.
+// groupEntries and groupBytes bound a batch; further drafts go into the next
+// one.
 const (
 	groupEntries = 1024
 	groupBytes   = 4 << 20
 )
 
-// maxSpaceLogs bounds for how many spaces the end of the log is in memory.
+// maxSpaceLogs bounds the number of spaces whose log ends are in memory.
 const maxSpaceLogs = 4096
 
-// group is what one batch appends, and all who wait for it.
+// group holds the entries of one batch and the requests that wait for it.
 type group struct {
 	requests []*request
 	spaces   []*appended
 	bySpace  map[string]*appended
-	ids      map[idOfSpace]placed
-	settled  map[idOfSpace]placed // by the proposal
+	ids      map[idOfSpace]entryRef
+	settled  map[idOfSpace]entryRef // by the proposal
 	entries  int
 }
 
-// appended is what a group adds to a space.
+// appended holds the entries that a group adds to a space.
 type appended struct {
 	space   string
 	head    *head
@@ -41,19 +42,20 @@ type idOfSpace struct {
 	id    protocol.ID
 }
 
-type placed struct {
+type entryRef struct {
 	seq  protocol.Seq
 	from protocol.ParticipantID
 }
 
-// spaceLog is the end of a space's log as the committer has given it out.
+// spaceLog is the end of a space's log, including Seqs that the committer has
+// assigned but not committed.
 type spaceLog struct {
 	head      *head
 	last      protocol.Seq
 	lastState protocol.Seq
 }
 
-// commitAll is the committer.
+// commitAll is the committer goroutine.
 func (j *Journal) commitAll() {
 	for {
 		select {
@@ -62,20 +64,19 @@ func (j *Journal) commitAll() {
 				return
 			}
 			j.gather()
-			if err := j.commit(r); err != nil && !j.recover(err) {
+			if err := j.commit(r); err != nil && !j.reopenStore(err) {
 				return
 			}
 		case <-j.db.Failed():
-			if !j.recover(j.db.Err()) {
+			if !j.reopenStore(j.db.Err()) {
 				return
 			}
 		}
 	}
 }
 
-// gather gives callers that were answered a moment ago the chance to be in the
-// next batch, as long as more of them come: a few microseconds against a sync
-// of hundreds.
+// gather lets callers whose appends just returned join the next batch, while
+// more of them arrive. That takes a few microseconds; a sync takes hundreds.
 func (j *Journal) gather() {
 	for n := -1; len(j.queue) > n && n < groupEntries; {
 		n = len(j.queue)
@@ -83,8 +84,8 @@ func (j *Journal) gather() {
 	}
 }
 
-// commit appends r and whatever else is queued, and answers them all. It
-// returns why it could not.
+// commit appends r and all other queued requests, and completes them. It
+// returns the error of the store, if any.
 func (j *Journal) commit(r *request) error {
 	begun := time.Now()
 	g := j.collect(r)
@@ -104,12 +105,13 @@ func (j *Journal) commit(r *request) error {
 		close(r.done)
 	}
 	if len(j.logs) > maxSpaceLogs {
-		j.forgetSpaces()
+		j.dropSpaceLogs()
 	}
 	return nil
 }
 
-// publish makes entries that are durable visible, counts them and passes them to the sink.
+// publish makes durable entries visible, counts them and passes them to the
+// sink.
 func (j *Journal) publish(spaces []*appended) {
 	for _, a := range spaces {
 		j.appended += uint64(len(a.entries))
@@ -123,16 +125,16 @@ func (j *Journal) publish(spaces []*appended) {
 	}
 }
 
-// forgetSpaces drops the ends of all logs, which are read again from the store
-// when they are needed. Everything in the store must be durable.
-func (j *Journal) forgetSpaces() {
+// dropSpaceLogs drops the ends of all logs, which are read from the store again
+// when needed. Everything in the store must be durable.
+func (j *Journal) dropSpaceLogs() {
 	clear(j.logs)
 	j.heads.Clear()
 }
 
-// fail answers everything in the group: an entry of the batch may have been
-// appended or not, and so may the one that a retry has found. A draft that was
-// refused may have been refused because of such an entry.
+// fail completes all requests of the group with errors. An entry of the batch
+// may have been appended or not, and the same holds for an entry that a retry
+// has found. A draft may have been rejected because of such an entry.
 func (j *Journal) fail(g *group, err error) {
 	j.down.Store(&err)
 	j.failed = g.spaces
@@ -148,9 +150,9 @@ func (j *Journal) fail(g *group, err error) {
 	}
 }
 
-// collect places the drafts of r and of whatever else is queued.
+// collect decides the drafts of r and of all other queued requests.
 func (j *Journal) collect(r *request) *group {
-	g := &group{ids: map[idOfSpace]placed{}, settled: map[idOfSpace]placed{}, bySpace: map[string]*appended{}}
+	g := &group{ids: map[idOfSpace]entryRef{}, settled: map[idOfSpace]entryRef{}, bySpace: map[string]*appended{}}
 	for {
 		j.add(g, r)
 		if g.entries >= groupEntries || j.batch.Bytes() >= groupBytes {
@@ -159,7 +161,7 @@ func (j *Journal) collect(r *request) *group {
 		select {
 		case next, ok := <-j.queue:
 			if !ok {
-				return g // commitAll finds it closed as well
+				return g // commitAll finds it closed too
 			}
 			r = next
 		default:
@@ -168,10 +170,10 @@ func (j *Journal) collect(r *request) *group {
 	}
 }
 
-// add places the drafts of one call.
+// add decides the drafts of one call.
 func (j *Journal) add(g *group, r *request) {
 	if !r.claimed.CompareAndSwap(false, true) {
-		return // given up by its caller
+		return // withdrawn by its caller
 	}
 	g.requests = append(g.requests, r)
 	l, err := j.spaceLog(r.space)
@@ -180,9 +182,9 @@ func (j *Journal) add(g *group, r *request) {
 		return
 	}
 	for i := range r.drafts {
-		r.results[i] = j.place(g, l, r.space, &r.drafts[i])
-		if err := r.results[i].Err; stops(err) {
-			// What stands behind it was sent in the belief that it is there.
+		r.results[i] = j.decide(g, l, r.space, &r.drafts[i])
+		if err := r.results[i].Err; stopsCall(err) {
+			// The later drafts assume that this one was appended.
 			for k := i + 1; k < len(r.drafts); k++ {
 				r.results[k].Err = err
 			}
@@ -191,8 +193,8 @@ func (j *Journal) add(g *group, r *request) {
 	}
 }
 
-// spaceLog returns the end of a space's log, read from the store the first
-// time.
+// spaceLog returns the end of a space's log, which it reads from the store the
+// first time.
 func (j *Journal) spaceLog(space string) (*spaceLog, error) {
 	if l := j.logs[space]; l != nil {
 		return l, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// acked is what callers were told is in the log.
+// acked records the acknowledged calls.
 type acked struct {
 	mu   sync.Mutex
 	seqs map[protocol.ID]protocol.Seq
@@ -37,10 +37,10 @@ func (a *acked) copy() map[protocol.ID]protocol.Seq {
 	return m
 }
 
-// TestPowerCut cuts the power again and again while callers append. Of what
-// was not synced, the file system keeps nothing, everything, or any part of
-// it. What was acknowledged before the cut is there; a call is there as a
-// whole or not at all; and nothing is there that nobody sent.
+// TestPowerCut cuts the power repeatedly while callers append. Of the unsynced
+// data, the file system keeps nothing, everything, or any part. After each cut
+// the log has every acknowledged call, each call as a whole or not at all, and
+// no entry that was not sent.
 func TestPowerCut(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	j := open(t, Options{Dir: "log", FS: fs})
@@ -70,7 +70,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// append makes one call and notes what it was told.
+// append makes one call and records its result.
 func (a *acked) append(t *testing.T, j *Journal, drafts []journal.Draft) {
 	for k, r := range j.Append(context.Background(), "lab", drafts) {
 		if r.Err != nil {
@@ -80,8 +80,8 @@ func (a *acked) append(t *testing.T, j *Journal, drafts []journal.Draft) {
 	}
 }
 
-// callOf makes the drafts of a call, one to three. What is in an entry can be
-// told from its id.
+// callOf returns the drafts of a call, one to three. An entry's id determines
+// its content.
 func callOf(w, i int) []journal.Draft {
 	var drafts []journal.Draft
 	for k := range 1 + i%3 {

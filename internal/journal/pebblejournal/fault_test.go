@@ -21,7 +21,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// disk fails the operations that hit selects, while it is set.
+// disk fails the operations that hit selects, while hit is set.
 type disk struct {
 	hit atomic.Pointer[func(errorfs.Op) bool]
 }
@@ -64,13 +64,13 @@ func (r *records) all() []string {
 	return slices.Clone(r.text)
 }
 
-// sunk collects what a sink is given.
-type sunk struct {
+// sinkRecorder collects the entries that a sink receives.
+type sinkRecorder struct {
 	mu      sync.Mutex
 	entries map[string][]*journal.Entry
 }
 
-func (s *sunk) add(space string, entries []*journal.Entry) {
+func (s *sinkRecorder) add(space string, entries []*journal.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.entries == nil {
@@ -79,7 +79,7 @@ func (s *sunk) add(space string, entries []*journal.Entry) {
 	s.entries[space] = append(s.entries[space], entries...)
 }
 
-func (s *sunk) ids(space string) []protocol.ID {
+func (s *sinkRecorder) ids(space string) []protocol.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return idsOf(s.entries[space])
@@ -139,7 +139,7 @@ func wantIDs(t *testing.T, what string, got []protocol.ID, want ...protocol.ID) 
 
 func TestFullDisk(t *testing.T) {
 	var d disk
-	var s sunk
+	var s sinkRecorder
 	log := newRecords()
 	j := open(t, Options{
 		FS: errorfs.Wrap(vfs.NewMem(), &d), Logger: slog.New(log), RetryAfter: time.Millisecond,
@@ -153,7 +153,7 @@ func TestFullDisk(t *testing.T) {
 	d.fail(full)
 	for i := range 3 {
 		want := journal.ErrUnavailable
-		if i == 0 { // the one that met the error
+		if i == 0 { // the one that received the error
 			want = journal.ErrOutcomeUnknown
 		}
 		r := j.one("lab", fmt.Sprintf("refused-%d", i))
@@ -184,12 +184,12 @@ func TestFullDisk(t *testing.T) {
 }
 
 // TestAppend_FailedSyncOfWrittenBatch: the batch has reached the file, the sync
-// reports an error, and the batch is there when the store is opened again. The
+// returns an error, and the store has the batch when it is opened again. The
 // outcome was reported as unknown; the entries are delivered, and retries find
 // them.
 func TestAppend_FailedSyncOfWrittenBatch(t *testing.T) {
 	var d disk
-	var s sunk
+	var s sinkRecorder
 	fs := vfs.NewMem()
 	j := open(t, Options{FS: errorfs.Wrap(fs, &d), RetryAfter: time.Millisecond})
 	j.Follow(s.add, nil)
@@ -228,7 +228,7 @@ func TestAppend_FailedSyncOfWrittenBatch(t *testing.T) {
 	wantIDs(t, "log opened again", idsOf(read(t, j, "lab")), want...)
 }
 
-// A flush that fails in the background must show without anybody appending.
+// A flush that fails in the background must be detected without an append.
 func TestFailureBetweenAppends(t *testing.T) {
 	var d disk
 	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d), RetryAfter: time.Millisecond})
@@ -238,8 +238,8 @@ func TestFailureBetweenAppends(t *testing.T) {
 	big.Envelope.Payload = json.RawMessage(`{"message":"` + strings.Repeat("x", 1<<20) + `"}`)
 	n := 0
 	eventually(t, "not ready", func() bool {
-		// The append that rotates the log sets the flush off and is long done
-		// when that fails.
+		// The append that rotates the log starts the flush and has returned long
+		// before the flush fails.
 		big.Envelope.ID = protocol.ID(fmt.Sprintf("big-%d", n))
 		if n++; n < 40 {
 			j.Append(context.Background(), "lab", []journal.Draft{big})
@@ -253,18 +253,18 @@ func TestFailureBetweenAppends(t *testing.T) {
 	}
 }
 
-// TestDiskComesAndGoes lets a disk fail again and again under callers who send
-// again what was refused, as clients do. In the end everything is there once.
-func TestDiskComesAndGoes(t *testing.T) {
+// TestFlakyDisk makes a disk fail repeatedly while callers resend
+// rejected drafts, as clients do. In the end the log has every entry once.
+func TestFlakyDisk(t *testing.T) {
 	var d disk
-	var s sunk
+	var s sinkRecorder
 	fs := vfs.NewMem()
 	j := open(t, Options{FS: errorfs.Wrap(fs, &d), RetryAfter: time.Millisecond})
 	j.Follow(s.add, nil)
 	const callers, each = 4, 150
 	var writes, refused atomic.Int64
 	d.fail(func(op errorfs.Op) bool {
-		// Now and then a few writes in a row, whatever they are.
+		// At intervals, fail a few consecutive writes of any kind.
 		return full(op) && writes.Add(1)%97 > 93
 	})
 	var wg sync.WaitGroup
@@ -319,9 +319,9 @@ func TestCloseWhileDiskIsFull(t *testing.T) {
 	}
 }
 
-// Between the write and the end of its sync an entry is in the store and not
-// yet in the log.
-func TestReadersSeeOnlyWhatIsDurable(t *testing.T) {
+// Between its write and the end of its sync an entry is in the store, but not
+// yet visible.
+func TestRange_UnsyncedEntry(t *testing.T) {
 	var d disk
 	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d)})
 	defer j.Close()
@@ -352,7 +352,7 @@ func TestReadersSeeOnlyWhatIsDurable(t *testing.T) {
 	wantIDs(t, "log", idsOf(read(t, j, "lab")), "before", "after")
 }
 
-func TestSpaceOfAnUnsyncedEntryIsNotListed(t *testing.T) {
+func TestSpaces_UnsyncedEntry(t *testing.T) {
 	var d disk
 	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d)})
 	defer j.Close()
@@ -379,9 +379,9 @@ func TestSpaceOfAnUnsyncedEntryIsNotListed(t *testing.T) {
 	wg.Wait()
 }
 
-// A caller that gives up while its draft is still queued gets it back; one
-// whose draft is being written waits for the outcome.
-func TestAppendHonoursItsContext(t *testing.T) {
+// A caller that gives up while its draft is queued withdraws it; if the draft
+// is being written, the caller waits for the outcome.
+func TestAppend_Canceled(t *testing.T) {
 	var d disk
 	j := open(t, Options{FS: errorfs.Wrap(vfs.NewMem(), &d)})
 	defer j.Close()

@@ -12,11 +12,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// mark is a small file beside the store that holds how many entries were ever
-// acknowledged. It is written after each synced commit and before the commit's
-// callers are answered, so it never exceeds what the store holds, unless the
-// store lost a part of its end. It is synced in the background: after a power
-// cut it may be some seconds old, which makes it less sensitive, never wrong.
+// mark is a small file next to the store with the number of entries that were
+// ever acknowledged. It is written after each synced commit and before Append
+// returns, so it never exceeds the number in the store, unless the store lost a
+// part of its end. It is synced in the background: after a power failure it may
+// be some seconds old, which makes it less sensitive, never wrong.
 type mark struct {
 	file  vfs.File
 	dirty atomic.Bool
@@ -28,8 +28,8 @@ const (
 	markLength = len("meup acknowledged ") + 20 + len(" 00000000\n")
 )
 
-// openMark opens the mark in dir, and creates it if there is none. It returns
-// the number that the mark holds; ok is false for a new or unreadable mark.
+// openMark opens the mark in dir, and creates it if it does not exist. It
+// returns the number in the mark; ok is false for a new or unreadable mark.
 func openMark(fs vfs.FS, dir string) (m *mark, acknowledged uint64, ok bool, err error) {
 	name := fs.PathJoin(dir, markFile)
 	file, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
@@ -63,7 +63,7 @@ func parseMark(text []byte) (n uint64, ok bool) {
 	return n, bytes.Equal(text, formatMark(n))
 }
 
-// write stores the number; a power cut may undo it until sync.
+// write stores the number; until sync, a power failure may undo it.
 func (m *mark) write(n uint64) error {
 	m.dirty.Store(true)
 	_, err := m.file.WriteAt(formatMark(n), 0)

@@ -47,7 +47,7 @@ func newestWAL(t *testing.T, dir string) string {
 	return files[len(files)-1]
 }
 
-// content returns a file up to the end of what was written; Pebble allocates more.
+// content returns the written part of a file; Pebble allocates more.
 func content(t *testing.T, file string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -57,9 +57,9 @@ func content(t *testing.T, file string) []byte {
 	return []byte(strings.TrimRight(string(data), "\x00"))
 }
 
-// TestOpen_LostTail damages the end of the newest write-ahead log of a log that
-// was killed. What is left reads like the log of a crash; the mark shows that it
-// lacks acknowledged entries.
+// TestOpen_LostTail damages the end of the newest write-ahead log of a killed
+// log. The rest looks like the log of a crash; the mark shows that it lacks
+// acknowledged entries.
 func TestOpen_LostTail(t *testing.T) {
 	const n = 500 // more than a block of the write-ahead log
 	write := func(t *testing.T, file string, data []byte) {
@@ -162,8 +162,8 @@ func TestOpen_LostTail(t *testing.T) {
 	}
 }
 
-// acceptLoss opens a damaged log with AcceptLoss: it is a new log that takes
-// entries, and no loss is found afterwards.
+// acceptLoss opens a damaged log with AcceptLoss: it is a new log that accepts
+// entries, and later no loss is found.
 func acceptLoss(t *testing.T, dir string) {
 	t.Helper()
 	var ids []string
@@ -209,7 +209,7 @@ func TestLogID_ChangesWithAcceptedLoss(t *testing.T) {
 	}
 }
 
-// TestJournal_ManySpaces bounds what is remembered of spaces that were appended to.
+// TestJournal_ManySpaces bounds the state in memory for spaces with appends.
 func TestJournal_ManySpaces(t *testing.T) {
 	j := open(t, Options{})
 	defer j.Close()

@@ -17,15 +17,16 @@ const (
 	appendedKey = "appended" // entries ever appended, written with each batch
 )
 
-// remedies is what an operator can do about a log that has lost entries.
+// remedies lists an operator's options for a log that has lost entries.
 const remedies = "restore the folder from a backup, or accept the loss (--accept-loss)"
 
-// markSyncEvery is how old the mark can be after a power cut.
+// markSyncEvery bounds the age of the mark after a power failure.
 const markSyncEvery = time.Second
 
-// loadMeta reads the id of the log, and compares what the store holds with what
-// was acknowledged according to the mark. A store that holds less has lost its
-// end; it is refused unless Options.AcceptLoss, which makes it another log.
+// loadMeta reads the id of the log, and compares the number of entries in the
+// store with the number acknowledged according to the mark. A store with fewer
+// has lost its end. It is rejected unless Options.AcceptLoss is set, which
+// gives it another log id.
 func (j *Journal) loadMeta() error {
 	id, err := j.db.Meta(logIDKey)
 	if err != nil {
@@ -88,8 +89,8 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// writeMark stores how many entries were acknowledged. An old mark is valid, so
-// an error does not stop anything.
+// writeMark stores the number of acknowledged entries. An old mark is valid, so
+// an error does not stop appends.
 func (j *Journal) writeMark() {
 	err := j.mark.write(j.appended)
 	if err != nil && j.markErr == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestOnCommitSeesEveryEntry(t *testing.T) {
+func TestOnCommit_AllEntries(t *testing.T) {
 	entries, bytes := 0, 0
 	j := open(t, Options{OnCommit: func(e, b int, took time.Duration) {
 		entries += e
@@ -29,15 +29,14 @@ func TestOnCommitSeesEveryEntry(t *testing.T) {
 	}
 }
 
-// The number of a dropped entry is not given out again, whatever became of the
-// process in between.
-func TestNumbersGoOnAfterRetentionAndReopen(t *testing.T) {
+// The number of a dropped entry is not assigned again, even after a restart.
+func TestAppend_NumbersAfterRetention(t *testing.T) {
 	dir := t.TempDir()
 	clock := func() time.Time { return time.Unix(1e9, 0) }
 	o := Options{Dir: dir, Retention: journal.Retention{Age: time.Hour}, RetentionEvery: time.Millisecond, Clock: clock}
 	j := open(t, o)
 	for _, id := range []string{"a", "b", "c"} {
-		j.one("lab", id) // stamped 1970
+		j.one("lab", id) // timestamp in 1970
 	}
 	eventually(t, "all is dropped", func() bool { return len(read(t, j, "lab")) == 0 })
 	eventually(t, "its size is known", func() bool { n, err := j.db.Size(); return n == 0 && err == nil })

@@ -1,24 +1,23 @@
 // Package pebblejournal is the embedded journal: the log of all spaces of one
 // gateway, on its own disk.
 //
-// Every append is synced: what Append reported survives a power cut. Appends
-// that come at the same time, of whatever spaces, share one sync:
+// Every append is synced: an entry that Append reported survives a power
+// failure. Concurrent appends, also of different spaces, share one sync:
 //
-//	Append ─queue→ committer: place, write, sync, sink ─→ the callers
+//	Append ─queue→ committer: decide, write, sync, sink ─→ the callers
 //
-// One goroutine, the committer, does it all, one batch at a time. While the
-// disk is busy with a batch the next one gathers in the queue. To make it and
-// start it before the disk is free sounds faster and is slower: it parts those
-// who call one append after the other into two halves that wait for each
-// other's syncs.
+// One goroutine, the committer, does all of this, one batch at a time. While
+// the disk is busy with a batch the next one collects in the queue. Starting it
+// before the disk is free sounds faster but is slower: callers that append
+// repeatedly would split into two halves that wait for each other's syncs.
 //
-// Readers see an entry when it is durable, not before.
+// Readers see an entry only when it is durable.
 //
-// When the disk fails, the outcome of the batch under way is unknown: its
-// callers get [journal.ErrOutcomeUnknown], and every later append gets
-// [journal.ErrUnavailable] until the store could be opened again. The store
-// then has the batch as a whole or not at all. If it has it, its entries are
-// given to the sink, and a caller that retries finds them.
+// When the disk fails, the outcome of the current batch is unknown: its callers
+// receive [journal.ErrOutcomeUnknown], and later appends receive
+// [journal.ErrUnavailable] until the store has been opened again. The store
+// then has the batch as a whole or not at all. If it has the batch, the sink
+// receives its entries, and retries find them.
 package pebblejournal
 
 import (
@@ -37,32 +36,32 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Options configure a journal. All but Dir may be left out.
+// Options configures a journal. All fields except Dir are optional.
 type Options struct {
 	// Dir is the log's folder. Empty: in memory.
 	Dir string
-	// FS holds the folder; nil is the machine's file system.
+	// FS has the folder; nil is the machine's file system.
 	FS vfs.FS
 
-	// AcceptLoss opens a log that lacks entries it once acknowledged, which is
-	// an error otherwise.
+	// AcceptLoss opens a log that lacks entries which it once acknowledged. That
+	// is an error otherwise.
 	AcceptLoss bool
 
 	// Retention is applied every RetentionEvery, by default a minute.
 	Retention      journal.Retention
 	RetentionEvery time.Duration
-	// Clock is the wall clock by which retention decides; nil is time.Now. See
+	// Clock is the wall clock of retention; nil is time.Now. See
 	// [journal.RetentionClock].
 	Clock func() time.Time
 
-	// RetryAfter is how long to wait before a failed store is tried again the
-	// second time; it doubles with every attempt up to 50-fold. Default 100 ms.
+	// RetryAfter is the pause before the second attempt to open a failed store; it
+	// doubles with every attempt up to 50-fold. Default 100 ms.
 	RetryAfter time.Duration
 
-	// Logger is told what an operator must look at; nil: nobody.
+	// Logger receives warnings and errors for operators; nil: discarded.
 	Logger *slog.Logger
-	// OnCommit is called after every batch that became durable, with its size
-	// and the time from the first write to the end of the sync; nil: nobody.
+	// OnCommit is called after every batch that became durable, with its size and
+	// the time from the first write to the end of the sync. It may be nil.
 	OnCommit func(entries, bytes int, took time.Duration)
 }
 
@@ -70,7 +69,7 @@ const (
 	defaultRetentionEvery = time.Minute
 	defaultRetryAfter     = 100 * time.Millisecond
 
-	// queueLength bounds how many appends wait for the committer; more block.
+	// queueLength bounds the appends in the committer's queue; further ones block.
 	queueLength = 4096
 )
 
@@ -90,12 +89,12 @@ type Journal struct {
 	// Owned by the committer.
 	logs     map[string]*spaceLog
 	batch    *entrydb.Batch
-	failed   []*appended // of the last commit, if it failed
+	failed   []*appended // entries of the last commit, if it failed
 	appended uint64      // entries that were ever acknowledged
 	mark     *mark
-	markErr  error // of the last write of the mark
+	markErr  error // error of the last write of the mark
 
-	down atomic.Pointer[error] // why appends are refused, nil while they are not
+	down atomic.Pointer[error] // why appends are rejected; nil while they are not
 
 	running sync.WaitGroup
 	stop    context.CancelFunc // ends retention
@@ -107,8 +106,8 @@ type Journal struct {
 
 var _ journal.Journal = (*Journal)(nil)
 
-// Open opens the log in o.Dir, making it if there is none. The error says what
-// an operator can do something about: a damaged file by name, another process
+// Open opens the log in o.Dir, and creates it if it does not exist. The error
+// names the cause if an operator can fix it: a damaged file, or another process
 // that has the log open.
 func Open(o Options) (*Journal, error) {
 	if o.RetentionEvery <= 0 {
@@ -157,25 +156,24 @@ func (j *Journal) Follow(sink journal.Sink, _ journal.Replaced) { j.sink = sink 
 // LogID implements [journal.Journal].
 func (j *Journal) LogID(context.Context, string) (string, error) { return j.logID, nil }
 
-// request is one call of Append on its way.
+// request is one call of Append.
 type request struct {
 	space   string
 	drafts  []journal.Draft
 	results []journal.Result
-	claimed atomic.Bool   // by the committer, or by a caller that gives up
+	claimed atomic.Bool   // by the committer, or by a caller that withdraws the request
 	done    chan struct{} // closed when results are final
 }
 
-// refuse gives all drafts the same error.
+// refuse sets the same error for all drafts.
 func (r *request) refuse(err error) {
 	for i := range r.results {
 		r.results[i] = journal.Result{Err: err}
 	}
 }
 
-// Append implements [journal.Journal]. A context that ends takes the drafts
-// back while they are still queued; afterwards Append waits for what becomes
-// of them.
+// Append implements [journal.Journal]. If ctx ends while the drafts are queued,
+// they are withdrawn; afterwards Append waits for their outcome.
 func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Draft) []journal.Result {
 	r := &request{
 		space: space, drafts: drafts,
@@ -185,7 +183,7 @@ func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Dra
 	if len(drafts) == 0 {
 		return r.results
 	}
-	if !j.enter() {
+	if !j.startCall() {
 		r.refuse(unavailable(errClosed))
 		return r.results
 	}
@@ -208,8 +206,8 @@ func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Dra
 	return r.results
 }
 
-// enter counts a call of Append in, unless the journal is closed.
-func (j *Journal) enter() bool {
+// startCall registers a call of Append, unless the journal is closed.
+func (j *Journal) startCall() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
@@ -236,8 +234,7 @@ func (j *Journal) Ready() error {
 	return nil
 }
 
-// Close implements [journal.Journal]: every Append that was called before is
-// answered first.
+// Close implements [journal.Journal]. It first completes every earlier Append.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	again := j.closed
@@ -252,7 +249,7 @@ func (j *Journal) Close() error {
 	return errors.Join(j.closeMark(), j.db.Close())
 }
 
-// unavailable makes an error that wraps ErrUnavailable and gives the reason.
+// unavailable returns an error that wraps ErrUnavailable and the reason.
 func unavailable(reason error) error {
 	if errors.Is(reason, journal.ErrUnavailable) {
 		return reason
@@ -260,11 +257,11 @@ func unavailable(reason error) error {
 	return fmt.Errorf("%w: %w", journal.ErrUnavailable, reason)
 }
 
-// head is what readers know of a space that was appended to.
+// head is the part of a space's state that readers use.
 type head struct{ durable atomic.Uint64 }
 
 func (h *head) seq() protocol.Seq { return protocol.Seq(h.durable.Load()) }
 
-// Barrier implements [journal.Journal]. Append returns after the sink was
-// called, and this process alone appends: there is nothing to wait for.
+// Barrier implements [journal.Journal]. It returns at once: Append returns
+// after the sink was called, and only this process appends.
 func (j *Journal) Barrier(context.Context, string) error { return nil }

@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// newHead makes the head of a space that is about to be appended to; durable is
-// its newest entry. Only the committer makes and removes heads.
+// newHead creates the head of a space before an append; durable is its newest
+// entry. Only the committer creates and removes heads.
 func (j *Journal) newHead(space string, durable protocol.Seq) *head {
 	h := new(head)
 	h.durable.Store(uint64(durable))
@@ -20,22 +20,22 @@ func (j *Journal) newHead(space string, durable protocol.Seq) *head {
 }
 
 // visible returns the newest Seq of a space that readers may see. The store
-// shows entries before they are durable; one that was seen and then lost with
-// the power would leave its number to another entry.
+// shows entries before they are durable. If a reader saw an entry that a power
+// failure then removed, another entry would get its number.
 //
-// The committer makes a head before it writes and removes it only when
+// The committer creates a head before it writes and removes it only when
 // everything is durable. So a reader that finds no head after it has read the
-// store has seen durable entries only.
+// store has read only durable entries.
 func (j *Journal) visible(space string) (protocol.Seq, error) {
 	if h, ok := j.heads.Load(space); ok {
-		return h.(*head).seq(), nil //nolint:forcetypeassert // the map holds nothing else
+		return h.(*head).seq(), nil //nolint:forcetypeassert // the map has only heads
 	}
 	_, newest, err := j.db.Bounds(space)
 	if err != nil {
 		return 0, err
 	}
 	if h, ok := j.heads.Load(space); ok {
-		return h.(*head).seq(), nil //nolint:forcetypeassert // the map holds nothing else
+		return h.(*head).seq(), nil //nolint:forcetypeassert // the map has only heads
 	}
 	return newest, nil
 }
@@ -92,7 +92,7 @@ func (j *Journal) Spaces(context.Context) ([]string, error) {
 	}
 	spaces = slices.DeleteFunc(spaces, func(space string) bool {
 		h, ok := j.heads.Load(space)
-		return ok && h.(*head).seq() == 0 //nolint:forcetypeassert // the map holds nothing else
+		return ok && h.(*head).seq() == 0 //nolint:forcetypeassert // the map has only heads
 	})
 	slices.Sort(spaces)
 	return spaces, nil

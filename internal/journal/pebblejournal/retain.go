@@ -31,7 +31,7 @@ func (j *Journal) retain(ctx context.Context) {
 	}
 }
 
-// trim drops what retention no longer keeps.
+// trim drops the entries that exceed the retention limits.
 func (j *Journal) trim(ctx context.Context, now time.Time) error {
 	plan, err := j.db.TrimPlan(j.opt.Retention, now)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// place decides about one draft, and puts it into the group's batch if it is
-// to be appended.
-func (j *Journal) place(g *group, l *spaceLog, space string, d *journal.Draft) journal.Result {
+// decide decides one draft, and adds it to the group's batch if it is to be
+// appended.
+func (j *Journal) decide(g *group, l *spaceLog, space string, d *journal.Draft) journal.Result {
 	env := &d.Envelope
 	first, known, err := j.find(g, space, env.ID)
 	switch {
@@ -37,35 +37,35 @@ func (j *Journal) place(g *group, l *spaceLog, space string, d *journal.Draft) j
 	if d.State {
 		l.lastState = l.last
 	}
-	g.note(l, space, e)
+	g.record(l, space, e)
 	return journal.Result{Seq: l.last}
 }
 
-// find looks for an id in the group and in the store.
-func (j *Journal) find(g *group, space string, id protocol.ID) (placed, bool, error) {
+// find looks up an id in the group and in the store.
+func (j *Journal) find(g *group, space string, id protocol.ID) (entryRef, bool, error) {
 	if p, ok := g.ids[idOfSpace{space, id}]; ok {
 		return p, true, nil
 	}
 	seq, from, ok, err := j.db.LookupRef(space, id)
-	return placed{seq, from}, ok, err
+	return entryRef{seq, from}, ok, err
 }
 
-// settledBy looks for the entry that settles a proposal in the group and in the
-// store; there is none for "".
-func (j *Journal) settledBy(g *group, space string, proposal protocol.ID) (placed, bool, error) {
+// settledBy looks up the entry that settles a proposal in the group and in the
+// store; "" has none.
+func (j *Journal) settledBy(g *group, space string, proposal protocol.ID) (entryRef, bool, error) {
 	if proposal == "" {
-		return placed{}, false, nil
+		return entryRef{}, false, nil
 	}
 	if p, ok := g.settled[idOfSpace{space, proposal}]; ok {
 		return p, true, nil
 	}
 	seq, from, ok, err := j.db.SettledBy(space, proposal)
-	return placed{seq, from}, ok, err
+	return entryRef{seq, from}, ok, err
 }
 
-// note remembers a new entry.
-func (g *group) note(l *spaceLog, space string, e *journal.Entry) {
-	at := placed{e.Envelope.Seq, e.Envelope.From}
+// record adds a new entry to the group.
+func (g *group) record(l *spaceLog, space string, e *journal.Entry) {
+	at := entryRef{e.Envelope.Seq, e.Envelope.From}
 	g.ids[idOfSpace{space, e.Envelope.ID}] = at
 	if e.Settles != "" {
 		g.settled[idOfSpace{space, e.Settles}] = at
@@ -85,7 +85,8 @@ func entryOf(d *journal.Draft, seq protocol.Seq) *journal.Entry {
 		Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles,
 	}
 	e.Envelope.Seq = seq
-	// As it will be read back: the sink must not know more than the log.
+	// Truncate like the encoding does: the sink and readers must get equal
+	// entries.
 	e.Envelope.TS = d.Envelope.TS.UTC().Truncate(time.Microsecond)
 	return e
 }
@@ -94,8 +95,8 @@ func refused(id protocol.ID, err error) journal.Result {
 	return journal.Result{Err: fmt.Errorf("append envelope %s: %w", id, err)}
 }
 
-// stops reports whether a draft's error is one of those that everything behind
-// it in the same call shares.
-func stops(err error) bool {
+// stopsCall reports whether all later drafts of the same call get the same
+// error.
+func stopsCall(err error) bool {
 	return errors.Is(err, journal.ErrStale) || errors.Is(err, journal.ErrUnavailable)
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// maxBackoff is by how much the wait between two attempts grows at most.
+// maxBackoff is the maximum factor by which the pause between two attempts
+// grows.
 const maxBackoff = 50
 
-// recover refuses appends until the store could be opened again. It returns
-// false when the journal is closed before.
-func (j *Journal) recover(reason error) bool {
+// reopenStore rejects appends until the store has been opened again. It returns
+// false if the journal is closed first.
+func (j *Journal) reopenStore(reason error) bool {
 	j.down.Store(&reason)
 	j.log.Error("log takes no entries; it will be tried again", "reason", reason)
 	wait := j.opt.RetryAfter
@@ -51,8 +52,8 @@ func (j *Journal) restore() error {
 		return err
 	}
 	if len(j.failed) > 0 {
-		// A batch is in the store as a whole or not at all, so its first entry
-		// answers for the others.
+		// The store has a batch as a whole or not at all, so its first entry
+		// represents the others.
 		first := j.failed[0]
 		found, err := j.db.Has(first.space, first.entries[0].Envelope.Seq)
 		if err != nil {
@@ -63,6 +64,6 @@ func (j *Journal) restore() error {
 		}
 		j.failed = nil
 	}
-	j.forgetSpaces()
+	j.dropSpaceLogs()
 	return nil
 }
