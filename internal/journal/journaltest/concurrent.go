@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// testCallersAtTheSameTime: nothing is lost, doubled or overtaken.
-func testCallersAtTheSameTime(t *testing.T, s *subject) {
+// testConcurrentCallers: no entry is lost, duplicated or reordered.
+func testConcurrentCallers(t *testing.T, s *subject) {
 	const callers, calls = 8, 40
 	seqs := make([][]protocol.Seq, callers)
 	var wg sync.WaitGroup
@@ -46,8 +46,8 @@ func testCallersAtTheSameTime(t *testing.T, s *subject) {
 	}
 }
 
-// testReadersDuringAppends: whoever has seen an entry sees everything before
-// it, and sees it again.
+// testReadersDuringAppends: a reader that has seen an entry sees everything
+// before it, and sees it again.
 func testReadersDuringAppends(t *testing.T, s *subject) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -84,8 +84,8 @@ func testReadersDuringAppends(t *testing.T, s *subject) {
 	wg.Wait()
 }
 
-// testCancelledAppend: a caller that has gone may or may not have appended,
-// and finds out by sending again.
+// testCancelledAppend: a canceled caller may or may not have appended, and a
+// retry shows which.
 func testCancelledAppend(t *testing.T, s *subject) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

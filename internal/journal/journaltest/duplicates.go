@@ -56,9 +56,9 @@ func testDuplicateOfAnotherSender(t *testing.T, s *subject) {
 	s.want(t, "lab", journal.Query{}, seqs[0], r[1].Seq)
 }
 
-// testDuplicatesAtTheSameTime: of two senders that use one id at once, one
-// wins, and both are told the truth.
-func testDuplicatesAtTheSameTime(t *testing.T, s *subject) {
+// testConcurrentDuplicates: of two senders that use one id at once, one wins,
+// and both receive the correct result.
+func testConcurrentDuplicates(t *testing.T, s *subject) {
 	for i := range 30 {
 		id := protocol.ID(fmt.Sprintf("m-%d", i))
 		results := s.atOnce(draft(id), draft(id, from("bob")))
@@ -80,9 +80,9 @@ func testDuplicatesAtTheSameTime(t *testing.T, s *subject) {
 	}
 }
 
-// testRetriesAtTheSameTime: a sender that sends again before the first answer
-// gets the same number, and the entry is there once.
-func testRetriesAtTheSameTime(t *testing.T, s *subject) {
+// testConcurrentRetries: a sender that resends before the first result receives
+// the same number, and the log has the entry once.
+func testConcurrentRetries(t *testing.T, s *subject) {
 	for i := range 30 {
 		id := protocol.ID(fmt.Sprintf("m-%d", i))
 		results := s.atOnce(draft(id), draft(id), draft(id))
@@ -104,7 +104,7 @@ func testRetriesAtTheSameTime(t *testing.T, s *subject) {
 	}
 }
 
-// atOnce appends every draft to lab in a call of its own, all at the same time.
+// atOnce appends every draft to lab in a call of its own, all concurrently.
 func (s *subject) atOnce(drafts ...journal.Draft) []journal.Result {
 	results := make([]journal.Result, len(drafts))
 	var wg sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 func session(t *testing.T, open func(*testing.T, string) journal.Journal, dir string, f func(*subject)) {
 	t.Helper()
 	j := open(t, dir)
-	s := &subject{Journal: j, sunk: sunk{spaces: map[string][]*journal.Entry{}}}
+	s := &subject{Journal: j, sunk: sinkRecorder{spaces: map[string][]*journal.Entry{}}}
 	j.Follow(s.sunk.add, nil)
 	f(s)
 	if err := j.Close(); err != nil {
@@ -68,8 +68,8 @@ func testReopenKeepsTheRules(t *testing.T, open func(*testing.T, string) journal
 			t.Errorf("duplicate: %+v", r)
 		}
 		wantStale(t, "old basis", s.append("lab", draft("m-2"))[0])
-		wantSettled(t, "decided before", s.append("lab", draft("m-9", basis(seqs[1]), settles("p-1")))[0], "alice", seqs[0])
-		next := s.must(t, "lab", draft("m-2", basis(seqs[1])))
+		wantSettled(t, "decided before", s.append("lab", draft("m-9", checkedAt(seqs[1]), settles("p-1")))[0], "alice", seqs[0])
+		next := s.must(t, "lab", draft("m-2", checkedAt(seqs[1])))
 		s.want(t, "lab", journal.Query{}, seqs[0], seqs[1], next[0])
 		oldest, newest, err := s.Bounds(context.Background(), "lab")
 		if oldest != seqs[0] || newest != next[0] || err != nil {

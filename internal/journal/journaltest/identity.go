@@ -28,8 +28,8 @@ func logID(t *testing.T, s *subject, space string) string {
 	return id
 }
 
-// testBarrier: after a barrier the sink and the log have what Append has
-// returned to other callers.
+// testBarrier: after a barrier the sink and the log have all entries that
+// Append has returned to other callers.
 func testBarrier(t *testing.T, s *subject) {
 	var callers sync.WaitGroup
 	for w := range 4 {
@@ -55,8 +55,8 @@ func testBarrier(t *testing.T, s *subject) {
 	}
 }
 
-// testFailedAppendNamesItsOutcome: an append that was never begun is known not
-// to be in the log.
+// testFailedAppendNamesItsOutcome: an append that never started is known not to
+// be in the log.
 func testFailedAppendNamesItsOutcome(t *testing.T, s *subject) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

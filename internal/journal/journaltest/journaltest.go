@@ -1,8 +1,8 @@
-// Package journaltest is the suite that every journal passes: the contract of
-// package journal, executable.
+// Package journaltest is the conformance suite of package journal's contract,
+// which every journal passes.
 //
-// A journal's own tests call [Run], and whichever of the others fit what it
-// promises beyond.
+// A journal's own tests call [Run], and the other functions for further
+// guarantees of the journal.
 package journaltest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/meup-protocol/meup/internal/journal"
 )
 
-// Run tests what all journals have in common. open returns an empty journal
+// Run tests the common contract of all journals. open returns an empty journal
 // each time; the suite closes it.
 func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 	tests := []struct {
@@ -28,16 +28,16 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		{"RetryGetsTheFirstSeq", testRetryGetsTheFirstSeq},
 		{"RetryWithinOneCall", testRetryWithinOneCall},
 		{"DuplicateOfAnotherSender", testDuplicateOfAnotherSender},
-		{"DuplicatesAtTheSameTime", testDuplicatesAtTheSameTime},
-		{"RetriesAtTheSameTime", testRetriesAtTheSameTime},
+		{"DuplicatesAtTheSameTime", testConcurrentDuplicates},
+		{"RetriesAtTheSameTime", testConcurrentRetries},
 		{"BasisCoversLastState", testBasisCoversLastState},
 		{"StaleDraftStopsItsCall", testStaleDraftStopsItsCall},
 		{"StateMakesTheRestOfItsCallStale", testStateMakesTheRestOfItsCallStale},
 		{"BasisIsOfOneSpace", testBasisIsOfOneSpace},
-		{"StateAtTheSameTime", testStateAtTheSameTime},
+		{"StateAtTheSameTime", testConcurrentState},
 		{"FirstDecisionWins", testFirstDecisionWins},
 		{"FirstDecisionOfOneCallWins", testFirstDecisionOfOneCallWins},
-		{"DecisionsAtTheSameTime", testDecisionsAtTheSameTime},
+		{"DecisionsAtTheSameTime", testConcurrentDecisions},
 		{"SinkBeforeAppendReturns", testSinkBeforeAppendReturns},
 		{"SinkAndLogAgree", testSinkAndLogAgree},
 		{"RangeBothWays", testRangeBothWays},
@@ -46,7 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		{"RangeStopsEarly", testRangeStopsEarly},
 		{"RangeEndsWithItsContext", testRangeEndsWithItsContext},
 		{"Lookup", testLookup},
-		{"CallersAtTheSameTime", testCallersAtTheSameTime},
+		{"CallersAtTheSameTime", testConcurrentCallers},
 		{"ReadersDuringAppends", testReadersDuringAppends},
 		{"CancelledAppend", testCancelledAppend},
 		{"ClosedJournal", testClosedJournal},
@@ -61,22 +61,22 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 }
 
 // RunContiguous tests that the numbers of a space have no gaps, which journals
-// with a log of their own promise.
+// with a log of their own guarantee.
 func RunContiguous(t *testing.T, open func(t *testing.T) journal.Journal) {
 	t.Run("NoGaps", func(t *testing.T) { testNoGaps(t, follow(t, open(t))) })
 }
 
-// RunDurable tests that what was appended is there after the journal was
-// closed and opened again. open opens the journal that belongs to the folder
-// dir, which is empty the first time.
+// RunDurable tests that appended entries exist after the journal was closed and
+// opened again. open opens the journal of the folder dir, which is empty the
+// first time.
 func RunDurable(t *testing.T, open func(t *testing.T, dir string) journal.Journal) {
 	t.Run("ReopenKeepsEverything", func(t *testing.T) { testReopenKeepsEverything(t, open) })
 	t.Run("ReopenKeepsTheRules", func(t *testing.T) { testReopenKeepsTheRules(t, open) })
 }
 
-// RunRetention tests what retention drops and keeps. open returns an empty
-// journal that applies ret by the given clock, soon after each Append at the
-// latest.
+// RunRetention tests which entries retention drops and keeps. open returns an
+// empty journal that applies ret by the given clock, at the latest soon after
+// each Append.
 func RunRetention(t *testing.T, open func(*testing.T, journal.Retention, func() time.Time) journal.Journal) {
 	t.Run("Age", func(t *testing.T) { testRetentionByAge(t, open) })
 	t.Run("Bytes", func(t *testing.T) { testRetentionByBytes(t, open) })

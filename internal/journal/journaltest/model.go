@@ -14,8 +14,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// model is a journal as one would write it down: the numbers are learned from
-// the real one, everything else is decided here.
+// model is a reference implementation of a journal: it learns the numbers from
+// the real one and decides everything else itself.
 type model struct {
 	journal *subject
 	spaces  map[string][]*journal.Entry
@@ -29,7 +29,7 @@ var (
 )
 
 func testModel(t *testing.T, s *subject) {
-	// Every run has spaces of its own, so that one journal does for all.
+	// runs gives every run its own spaces, so that all runs can use one journal.
 	var runs atomic.Int64
 	rapid.Check(t, func(rt *rapid.T) {
 		run := runs.Add(1)
@@ -44,7 +44,8 @@ func testModel(t *testing.T, s *subject) {
 	})
 }
 
-// last returns the newest number of a space and that of its newest state entry.
+// last returns the newest number of a space and the number of its newest state
+// entry.
 func (m *model) last(space string) (newest, state protocol.Seq) {
 	for _, e := range m.spaces[space] {
 		newest = e.Envelope.Seq
@@ -88,14 +89,14 @@ func (m *model) append(rt *rapid.T, space string) {
 	}
 	stale := false
 	for i, d := range drafts {
-		if err := m.judge(space, d, results[i], &stale); err != nil {
+		if err := m.check(space, d, results[i], &stale); err != nil {
 			rt.Fatalf("draft %d of %s, %+v: %v; got %+v", i, space, d, err, results[i])
 		}
 	}
 }
 
-// judge compares the journal's decision about a draft with its own.
-func (m *model) judge(space string, d journal.Draft, r journal.Result, stale *bool) error {
+// check compares the journal's decision on a draft with the model's.
+func (m *model) check(space string, d journal.Draft, r journal.Result, stale *bool) error {
 	newest, lastState := m.last(space)
 	first := m.find(space, d.Envelope.ID)
 	var want error

@@ -53,7 +53,7 @@ func testNoGaps(t *testing.T, s *subject) {
 		if !slices.Equal(seqs, []protocol.Seq{2*i + 1, 2*i + 2}) {
 			t.Fatalf("call %d got %v", i, seqs)
 		}
-		s.append("lab", draft("m-0"), draft("m-1", from("bob"))) // a retry and a duplicate take no number
+		s.append("lab", draft("m-0"), draft("m-1", from("bob"))) // a retry and a duplicate use no number
 	}
 }
 
@@ -77,7 +77,8 @@ func testNoDrafts(t *testing.T, s *subject) {
 	testEmptyLog(t, s)
 }
 
-// testRoundTrip puts in everything that a careless encoding would change.
+// testRoundTrip appends entries with values that a careless encoding would
+// change.
 func testRoundTrip(t *testing.T, s *subject) {
 	odd := draft("odd", within("msg-1/a.b/c:d"))
 	odd.Envelope.Payload = json.RawMessage(`{"z":1e400,"a":-0.0,"big":123456789012345678901234567890.10,` +
@@ -95,7 +96,7 @@ func testRoundTrip(t *testing.T, s *subject) {
 	plain.Envelope.Payload = json.RawMessage(`{}`)
 	plain.State = true
 
-	many := draft("many", basis(1<<40))
+	many := draft("many", checkedAt(1<<40))
 	for i := range protocol.MaxCorrelations {
 		many.Envelope.Correlation.IDs = append(many.Envelope.Correlation.IDs, protocol.ID(fmt.Sprintf("c-%d", i)))
 	}
@@ -125,7 +126,7 @@ func testRoundTrip(t *testing.T, s *subject) {
 	}
 }
 
-// testDraftsMayBeReused: the slice of a call is its caller's again afterwards.
+// testDraftsMayBeReused: the caller may reuse the slice after the call.
 func testDraftsMayBeReused(t *testing.T, s *subject) {
 	drafts := []journal.Draft{draft("m-1")}
 	want := entryOf(drafts[0], s.must(t, "lab", drafts...)[0])

@@ -53,7 +53,7 @@ func testRangeByContext(t *testing.T, s *subject) {
 }
 
 func testRangeStateOnly(t *testing.T, s *subject) {
-	known := basis(1 << 40) // covers whatever comes
+	known := checkedAt(1 << 40) // covers all state entries to come
 	q := s.must(t, "lab",
 		draft("a", known), draft("b", known, state), draft("c", known, within("x")),
 		draft("d", known, state, within("x")), draft("e", known, state, within("x/y")))
@@ -70,7 +70,7 @@ func testRangeStopsEarly(t *testing.T, s *subject) {
 		if err != nil || e.Envelope.Seq != seqs[0] {
 			t.Errorf("got %v, %v", e, err)
 		}
-		// The log is free for others meanwhile.
+		// Other callers can use the log meanwhile.
 		seqs = append(seqs, s.must(t, "lab", draft("d"))...)
 		break
 	}

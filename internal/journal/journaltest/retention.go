@@ -16,7 +16,7 @@ type openRetaining = func(*testing.T, journal.Retention, func() time.Time) journ
 
 func startClock() time.Time { return start }
 
-// become waits until the space holds exactly these entries.
+// become waits until the space has exactly these entries.
 func (s *subject) become(t *testing.T, space string, want ...protocol.Seq) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%s holds %v", space, want), func() bool {
@@ -27,7 +27,7 @@ func (s *subject) become(t *testing.T, space string, want ...protocol.Seq) {
 func testRetentionByAge(t *testing.T, open openRetaining) {
 	s := follow(t, open(t, journal.Retention{Age: time.Hour}, startClock))
 	old, fresh := at(start.Add(-2*time.Hour)), at(start.Add(-time.Minute))
-	known := basis(1 << 40)
+	known := checkedAt(1 << 40)
 	q := s.must(t, "lab",
 		draft("a", old, within("x"), settles("p-1")), draft("b", old, state, within("x")), draft("c", old, known),
 		draft("d", fresh, known), draft("e", fresh, known, within("x")))
@@ -47,7 +47,7 @@ func testRetentionByAge(t *testing.T, open openRetaining) {
 	if _, err := s.Lookup(context.Background(), "lab", "b"); err != nil {
 		t.Errorf("Lookup of a state entry: %v", err)
 	}
-	s.must(t, "lab", draft("f", fresh, known, settles("p-1"))) // the decision was dropped with the rest
+	s.must(t, "lab", draft("f", fresh, known, settles("p-1"))) // the decision was dropped too
 }
 
 func testRetentionByBytes(t *testing.T, open openRetaining) {
@@ -61,7 +61,7 @@ func testRetentionByBytes(t *testing.T, open openRetaining) {
 	var last [2]protocol.Seq
 	for i := range 600 {
 		space := i % 2
-		d := draft(protocol.ID(fmt.Sprintf("m-%d", i)), basis(1<<40), at(start.Add(time.Duration(i)*time.Second)))
+		d := draft(protocol.ID(fmt.Sprintf("m-%d", i)), checkedAt(1<<40), at(start.Add(time.Duration(i)*time.Second)))
 		d.Envelope.Payload = []byte(`{"message":"` + string(kilobyte) + `"}`)
 		last[space] = s.must(t, []string{"lab", "other"}[space], d)[0]
 	}

@@ -28,16 +28,16 @@ func testFirstDecisionWins(t *testing.T, s *subject) {
 	if r := s.append("lab", draft("r-1", settles("p-1")))[0]; !r.Retry || r.Seq != first {
 		t.Errorf("retry of the decision: %+v", r)
 	}
-	// Other proposals, other spaces and what decides nothing are not concerned.
+	// Other proposals, other spaces and entries without a decision are unaffected.
 	s.must(t, "other", draft("r-1", settles("p-1")))
 	last := s.must(t, "lab", draft("r-4", settles("p-2")), draft("p-1"), draft("m-1"))
 	s.want(t, "lab", journal.Query{}, append([]protocol.Seq{first}, last...)...)
-	// A refused decision has used up no id.
+	// A rejected decision does not use up its id.
 	s.must(t, "lab", draft("r-2", settles("p-3")))
-	// An entry that is refused as stale settles nothing.
+	// An entry that is rejected as stale settles nothing.
 	now := s.must(t, "lab", draft("s-1", state))[0]
 	wantStale(t, "old basis", s.append("lab", draft("r-5", settles("p-4")))[0])
-	s.must(t, "lab", draft("r-6", from("bob"), basis(now), settles("p-4")))
+	s.must(t, "lab", draft("r-6", from("bob"), checkedAt(now), settles("p-4")))
 }
 
 func testFirstDecisionOfOneCallWins(t *testing.T, s *subject) {
@@ -52,9 +52,9 @@ func testFirstDecisionOfOneCallWins(t *testing.T, s *subject) {
 	s.want(t, "lab", journal.Query{}, r[0].Seq, r[3].Seq)
 }
 
-// testDecisionsAtTheSameTime: of several that decide at once one wins, and the
+// testConcurrentDecisions: of several concurrent decisions one wins, and the
 // others receive its sender and seq.
-func testDecisionsAtTheSameTime(t *testing.T, s *subject) {
+func testConcurrentDecisions(t *testing.T, s *subject) {
 	senders := []protocol.ParticipantID{"alice", "bob", "carol", "dave"}
 	for round := range 30 {
 		proposal := protocol.ID(fmt.Sprintf("p-%d", round))

@@ -16,45 +16,45 @@ import (
 
 var start = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// subject is a journal under test with a sink that remembers everything.
+// subject is a journal under test with a sink that records all entries.
 type subject struct {
 	journal.Journal
-	sunk  sunk
+	sunk  sinkRecorder
 	close sync.Once
 }
 
-// Close closes the journal, the first time.
+// Close closes the journal; later calls do nothing.
 func (s *subject) Close() (err error) {
 	s.close.Do(func() { err = s.Journal.Close() })
 	return err
 }
 
-// sunk is what a sink was given.
-type sunk struct {
+// sinkRecorder records the entries that a sink receives.
+type sinkRecorder struct {
 	mu     sync.Mutex
 	spaces map[string][]*journal.Entry
 }
 
-func (s *sunk) add(space string, entries []*journal.Entry) {
+func (s *sinkRecorder) add(space string, entries []*journal.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spaces[space] = append(s.spaces[space], entries...)
 }
 
-func (s *sunk) of(space string) []*journal.Entry {
+func (s *sinkRecorder) of(space string) []*journal.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.spaces[space])
 }
 
-func (s *sunk) has(space string, seq protocol.Seq) bool {
+func (s *sinkRecorder) has(space string, seq protocol.Seq) bool {
 	return slices.ContainsFunc(s.of(space), func(e *journal.Entry) bool { return e.Envelope.Seq == seq })
 }
 
 // follow sets the sink of a journal and closes it with the test.
 func follow(t *testing.T, j journal.Journal) *subject {
 	t.Helper()
-	s := &subject{Journal: j, sunk: sunk{spaces: map[string][]*journal.Entry{}}}
+	s := &subject{Journal: j, sunk: sinkRecorder{spaces: map[string][]*journal.Entry{}}}
 	j.Follow(s.sunk.add, nil)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -64,7 +64,7 @@ func follow(t *testing.T, j journal.Journal) *subject {
 	return s
 }
 
-// draft makes a draft of alice's; change it with the functions below.
+// draft returns a draft from alice; the functions below change it.
 func draft(id protocol.ID, change ...func(*journal.Draft)) journal.Draft {
 	d := journal.Draft{Envelope: protocol.Envelope{
 		ID: id, TS: start, From: "alice", Kind: protocol.KindChat,
@@ -84,7 +84,7 @@ func within(c protocol.ContextPath) func(*journal.Draft) {
 	return func(d *journal.Draft) { d.Envelope.Context = c }
 }
 
-func basis(seq protocol.Seq) func(*journal.Draft) {
+func checkedAt(seq protocol.Seq) func(*journal.Draft) {
 	return func(d *journal.Draft) { d.CheckedAtStateSeq = seq }
 }
 
@@ -98,12 +98,13 @@ func at(ts time.Time) func(*journal.Draft) {
 
 func state(d *journal.Draft) { d.State = true }
 
-// append appends in one call.
+// append appends the drafts in one call.
 func (s *subject) append(space string, drafts ...journal.Draft) []journal.Result {
 	return s.Append(context.Background(), space, drafts)
 }
 
-// must appends in one call, all of it, and returns the numbers.
+// must appends the drafts in one call, all successfully, and returns the
+// numbers.
 func (s *subject) must(t *testing.T, space string, drafts ...journal.Draft) []protocol.Seq {
 	t.Helper()
 	results := s.append(space, drafts...)
@@ -133,7 +134,7 @@ func (s *subject) read(t *testing.T, space string, q journal.Query) []*journal.E
 	return list
 }
 
-// want compares what a query finds with the given numbers.
+// want compares the results of a query with the given numbers.
 func (s *subject) want(t *testing.T, space string, q journal.Query, want ...protocol.Seq) {
 	t.Helper()
 	if got := seqsOf(s.read(t, space, q)); !slices.Equal(got, want) {
@@ -149,7 +150,7 @@ func seqsOf(entries []*journal.Entry) []protocol.Seq {
 	return seqs
 }
 
-// entryOf is what a draft becomes.
+// entryOf returns the entry that a draft becomes.
 func entryOf(d journal.Draft, seq protocol.Seq) *journal.Entry {
 	e := &journal.Entry{Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles}
 	e.Envelope.Seq = seq
@@ -157,14 +158,14 @@ func entryOf(d journal.Draft, seq protocol.Seq) *journal.Entry {
 	return e
 }
 
-// same reports whether two entries are equal to the last byte. Encodings tell
-// nil from empty, and leave out what a time remembers of its zone.
+// same reports whether the encodings of two entries are equal. Encodings
+// distinguish nil from empty, and omit the time zone.
 func same(a, b *journal.Entry) bool {
 	return bytes.Equal(journal.AppendEntry(nil, a), journal.AppendEntry(nil, b))
 }
 
-// eventually waits until a condition holds that a journal's own goroutine
-// brings about.
+// eventually waits until a condition holds that depends on a goroutine of the
+// journal.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

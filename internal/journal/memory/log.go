@@ -8,14 +8,14 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// log is one space's.
+// log is the log of one space.
 type log struct {
-	records   []*record // by Seq, without those that were dropped
+	records   []*record // by Seq, without dropped ones
 	ids       map[protocol.ID]*record
 	settled   map[protocol.ID]*record // by the proposal that the record settles
-	last      protocol.Seq            // given out
+	last      protocol.Seq            // last assigned Seq
 	lastState protocol.Seq
-	dropped   protocol.Seq // newest that retention dropped
+	dropped   protocol.Seq // newest Seq that retention dropped
 	oldest    int          // index of the first record that can be dropped
 }
 
@@ -24,8 +24,8 @@ type record struct {
 	bytes int64
 }
 
-// place decides about a draft and appends it if all is well.
-func (l *log) place(d *journal.Draft) journal.Result {
+// append decides a draft and appends it if it is accepted.
+func (l *log) append(d *journal.Draft) journal.Result {
 	env := &d.Envelope
 	if first := l.ids[env.ID]; first != nil {
 		if first.entry.Envelope.From != env.From {
@@ -52,8 +52,8 @@ func (l *log) place(d *journal.Draft) journal.Result {
 	return journal.Result{Seq: l.last}
 }
 
-// newRecord takes the draft through the codec: the log must not change when
-// its caller goes on using what the draft points to.
+// newRecord encodes and decodes the draft: the log must not change when the
+// caller reuses memory that the draft refers to.
 func newRecord(d *journal.Draft, seq protocol.Seq) *record {
 	e := &journal.Entry{
 		Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles,
@@ -62,7 +62,7 @@ func newRecord(d *journal.Draft, seq protocol.Seq) *record {
 	data := journal.AppendEntry(nil, e)
 	e, err := journal.DecodeEntry(data)
 	if err != nil {
-		panic(fmt.Sprintf("memory: entry cannot be read back: %v", err)) // the codec is broken
+		panic(fmt.Sprintf("memory: entry cannot be read back: %v", err)) // a bug in the codec
 	}
 	return &record{entry: e, bytes: int64(len(data))}
 }
@@ -71,7 +71,7 @@ func refused(id protocol.ID, err error) journal.Result {
 	return journal.Result{Err: fmt.Errorf("append envelope %s: %w", id, err)}
 }
 
-// first returns the oldest record that can be dropped; nil if there is none.
+// first returns the oldest record that can be dropped, or nil.
 func (l *log) first() *record {
 	for l.oldest < len(l.records) && l.records[l.oldest].entry.State {
 		l.oldest++
@@ -82,8 +82,8 @@ func (l *log) first() *record {
 	return l.records[l.oldest]
 }
 
-// dropFirst drops what first returned. What stands before it, state entries,
-// moves up, so that nothing behind it has to.
+// dropFirst drops the record that first returned. It moves the state entries
+// before it, so that later records keep their place.
 func (l *log) dropFirst() {
 	r := l.records[l.oldest]
 	copy(l.records[1:], l.records[:l.oldest])
@@ -120,7 +120,7 @@ func (j *Journal) outlived(r *record, now time.Time) bool {
 	return ret.Bytes > 0 && j.bytes > ret.Bytes
 }
 
-// oldestRecord finds the oldest record of all that can be dropped.
+// oldestRecord returns the oldest record of all spaces that can be dropped.
 func (j *Journal) oldestRecord() (*log, *record) {
 	var oldest *log
 	var found *record

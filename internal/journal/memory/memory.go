@@ -1,11 +1,11 @@
-// Package memory is a journal that keeps nothing: for tests, and for a gateway
-// that was told so. Otherwise it behaves like the durable ones, and passes the
-// same suite.
+// Package memory is a journal in memory only: for tests, and for gateways that
+// are configured so. Otherwise it behaves like the durable journals, and passes
+// the same suite.
 //
-// Appends take turns, and the sink is called by the one whose turn it is:
-// that is what keeps it in order, without a goroutine. Readers have a lock of
-// their own, which is not held then; a sink and a reader may wait for the same
-// lock of somebody else's.
+// Appends are serialized by a mutex, under which Append calls the sink. That
+// keeps the sink in order without a goroutine. Readers use a lock of their own,
+// which is not held during the call: a sink and a reader may wait for the same
+// lock of their callers.
 package memory
 
 import (
@@ -23,12 +23,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Options configure a journal; the zero value keeps everything.
+// Options configures a journal; the zero value keeps everything.
 type Options struct {
-	// Retention is applied by every Append, to keep memory bounded without
-	// anybody's help.
+	// Retention is applied by every Append, so that memory is always bounded.
 	Retention journal.Retention
-	// Clock tells how old entries are; nil: time.Now.
+	// Clock determines the age of entries; nil: time.Now.
 	Clock func() time.Time
 }
 
@@ -38,11 +37,11 @@ type Journal struct {
 	logID string
 	sink  journal.Sink // set before the first Append
 
-	turn sync.Mutex // held by an Append from the first draft to the sink
+	appendMu sync.Mutex // held by an Append from the first draft to the sink
 
-	mu     sync.RWMutex // taken within turn
+	mu     sync.RWMutex // locked while appendMu is held
 	spaces map[string]*log
-	bytes  int64 // of all entries, encoded
+	bytes  int64 // encoded size of all entries
 	closed bool
 }
 
@@ -66,14 +65,15 @@ var errClosed = errors.New("the log is closed")
 // Follow sets the sink. The log is never replaced while the process runs.
 func (j *Journal) Follow(sink journal.Sink, _ journal.Replaced) { j.sink = sink }
 
-// LogID implements [journal.Journal]: one id for the lifetime of the process.
+// LogID implements [journal.Journal]. The id is constant for the lifetime of
+// the process.
 func (j *Journal) LogID(context.Context, string) (string, error) { return j.logID, nil }
 
 // Append implements [journal.Journal].
 func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Draft) []journal.Result {
-	j.turn.Lock()
-	defer j.turn.Unlock()
-	results, added := j.place(ctx, space, drafts)
+	j.appendMu.Lock()
+	defer j.appendMu.Unlock()
+	results, added := j.appendAll(ctx, space, drafts)
 	if len(added) > 0 {
 		j.sink(space, added)
 		j.trim()
@@ -81,12 +81,12 @@ func (j *Journal) Append(ctx context.Context, space string, drafts []journal.Dra
 	return results
 }
 
-// place appends what can be appended and returns the new entries.
-func (j *Journal) place(ctx context.Context, space string, drafts []journal.Draft) ([]journal.Result, []*journal.Entry) {
+// appendAll appends the accepted drafts and returns the new entries.
+func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.Draft) ([]journal.Result, []*journal.Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	results := make([]journal.Result, len(drafts))
-	if err := j.refusal(ctx); err != nil {
+	if err := j.unavailable(ctx); err != nil {
 		refuseAll(results, err)
 		return results, nil
 	}
@@ -96,7 +96,7 @@ func (j *Journal) place(ctx context.Context, space string, drafts []journal.Draf
 	}
 	var added []*journal.Entry
 	for i := range drafts {
-		results[i] = l.place(&drafts[i])
+		results[i] = l.append(&drafts[i])
 		if errors.Is(results[i].Err, journal.ErrStale) {
 			refuseAll(results[i:], results[i].Err)
 			break
@@ -119,8 +119,8 @@ func refuseAll(results []journal.Result, err error) {
 	}
 }
 
-// refusal returns why nothing can be appended.
-func (j *Journal) refusal(ctx context.Context) error {
+// unavailable returns the reason why appends are rejected, or nil.
+func (j *Journal) unavailable(ctx context.Context) error {
 	if j.closed {
 		return fmt.Errorf("%w: %w", journal.ErrUnavailable, errClosed)
 	}
@@ -165,10 +165,10 @@ func (j *Journal) Spaces(context.Context) ([]string, error) {
 func (j *Journal) Ready() error {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
-	return j.refusal(context.Background())
+	return j.unavailable(context.Background())
 }
 
-// Close implements [journal.Journal]. What was appended can still be read.
+// Close implements [journal.Journal]. Entries can still be read afterwards.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -176,6 +176,6 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// Barrier implements [journal.Journal]. Append returns after the sink was
-// called, and this process alone appends: there is nothing to wait for.
+// Barrier implements [journal.Journal]. It returns at once: Append returns
+// after the sink was called, and only this process appends.
 func (j *Journal) Barrier(context.Context, string) error { return nil }

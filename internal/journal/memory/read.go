@@ -56,7 +56,7 @@ func (j *Journal) selectEntries(space string, q journal.Query) []*journal.Entry 
 	return found
 }
 
-// index returns where the first record with this Seq or a greater one is.
+// index returns the index of the first record with this Seq or a greater one.
 func (l *log) index(seq protocol.Seq) int {
 	i, _ := slices.BinarySearchFunc(l.records, seq, func(r *record, seq protocol.Seq) int {
 		switch s := r.entry.Envelope.Seq; {

@@ -19,13 +19,13 @@ func wantStale(t *testing.T, what string, r journal.Result) {
 func testBasisCoversLastState(t *testing.T, s *subject) {
 	first := s.must(t, "lab", draft("s-1", state))[0]
 	wantStale(t, "no basis", s.append("lab", draft("m-1"))[0])
-	second := s.must(t, "lab", draft("s-2", state, basis(first)))[0]
-	wantStale(t, "old basis", s.append("lab", draft("m-1", basis(first)))[0])
-	wantStale(t, "state entry with an old basis", s.append("lab", draft("s-3", state, basis(first)))[0])
-	last := s.must(t, "lab", draft("m-1", basis(second)), draft("m-2", basis(second+100)))
-	// Entries that change nothing make nothing stale.
-	s.must(t, "lab", draft("m-3", basis(second)))
-	// What is in the log already needs no check.
+	second := s.must(t, "lab", draft("s-2", state, checkedAt(first)))[0]
+	wantStale(t, "old basis", s.append("lab", draft("m-1", checkedAt(first)))[0])
+	wantStale(t, "state entry with an old basis", s.append("lab", draft("s-3", state, checkedAt(first)))[0])
+	last := s.must(t, "lab", draft("m-1", checkedAt(second)), draft("m-2", checkedAt(second+100)))
+	// Entries that are no state entries make no draft stale.
+	s.must(t, "lab", draft("m-3", checkedAt(second)))
+	// A retry needs no check.
 	if r := s.append("lab", draft("m-1"))[0]; !r.Retry || r.Seq != last[0] {
 		t.Errorf("retry with an old basis: %+v", r)
 	}
@@ -33,7 +33,7 @@ func testBasisCoversLastState(t *testing.T, s *subject) {
 
 func testStaleDraftStopsItsCall(t *testing.T, s *subject) {
 	now := s.must(t, "lab", draft("s-1", state))[0]
-	r := s.append("lab", draft("m-1", basis(now)), draft("m-2"), draft("m-3", basis(now)), draft("m-1", basis(now)))
+	r := s.append("lab", draft("m-1", checkedAt(now)), draft("m-2"), draft("m-3", checkedAt(now)), draft("m-1", checkedAt(now)))
 	if r[0].Err != nil {
 		t.Errorf("before the stale one: %+v", r[0])
 	}
@@ -41,8 +41,8 @@ func testStaleDraftStopsItsCall(t *testing.T, s *subject) {
 		wantStale(t, fmt.Sprintf("draft %d", i), r[i])
 	}
 	s.want(t, "lab", journal.Query{}, now, r[0].Seq)
-	// Checked again, they are admitted.
-	s.must(t, "lab", draft("m-2", basis(now)), draft("m-3", basis(now)))
+	// After another check they are admitted.
+	s.must(t, "lab", draft("m-2", checkedAt(now)), draft("m-3", checkedAt(now)))
 }
 
 func testStateMakesTheRestOfItsCallStale(t *testing.T, s *subject) {
@@ -60,14 +60,14 @@ func testBasisIsOfOneSpace(t *testing.T, s *subject) {
 	s.must(t, "other", draft("m-1"))
 }
 
-// testStateAtTheSameTime: of all drafts that were checked before a state
-// entry, those that come behind it are refused, whoever brings them.
-func testStateAtTheSameTime(t *testing.T, s *subject) {
+// testConcurrentState: of all drafts that were checked before a state entry,
+// the ones after it are rejected, regardless of the caller.
+func testConcurrentState(t *testing.T, s *subject) {
 	var last protocol.Seq
 	for round := range 20 {
 		var drafts []journal.Draft
 		for i := range 6 {
-			d := draft(protocol.ID(fmt.Sprintf("m-%d-%d", round, i)), basis(last))
+			d := draft(protocol.ID(fmt.Sprintf("m-%d-%d", round, i)), checkedAt(last))
 			d.State = i%3 == 0
 			drafts = append(drafts, d)
 		}
