@@ -1,5 +1,5 @@
-// Package natsconn holds what everything that talks to NATS has in common: how
-// a connection behaves, and how names become subject tokens.
+// Package natsconn has the common parts of all NATS clients: the settings of a
+// connection, and the encoding of names as subject tokens.
 package natsconn
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Connect makes a connection that several users can share. It returns at
-// once, connected or not, and never gives up: a NATS that comes later, or
-// comes back, is found. What is published while it is away is an error and not
-// kept for later, since the sender is told so too.
+// Connect creates a connection that several users can share. It returns at
+// once, connected or not, and reconnects forever, so NATS may start later or
+// restart. Publishing while disconnected is an error and is not buffered, since
+// the sender receives that error too.
 //
-// The options come last and win. Err: an option or address that cannot be.
+// The given options take precedence. Err: an invalid option or address.
 func Connect(url string, logger *slog.Logger, options ...nats.Option) (*nats.Conn, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
@@ -35,8 +35,9 @@ func Connect(url string, logger *slog.Logger, options ...nats.Option) (*nats.Con
 	return nc, nil
 }
 
-// CheckURLs reads addresses as nats.Connect does, which repeats one that cannot
-// be read, and the password in it. The error names its place in the list alone.
+// CheckURLs parses addresses like nats.Connect, whose error repeats an invalid
+// address with its password. The error of CheckURLs has only its index in the
+// list.
 func CheckURLs(urls string) error {
 	for i, address := range strings.Split(urls, ",") {
 		address = strings.TrimSpace(address)
@@ -59,7 +60,7 @@ func defaultOptions(logger *slog.Logger) []nats.Option {
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond),
 		nats.ReconnectBufSize(-1),
 		nats.Timeout(2 * time.Second),
-		// A network that swallows packets is noticed within 3 s.
+		// Detect a network that drops packets within 3 s.
 		nats.PingInterval(time.Second),
 		nats.MaxPingsOutstanding(2),
 		nats.ConnectHandler(func(nc *nats.Conn) {

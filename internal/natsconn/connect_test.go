@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The password of an address that cannot be read is not told.
-func TestPasswordIsNotTold(t *testing.T) {
+// The error of an invalid address does not contain its password.
+func TestCheckURLs_HidesPassword(t *testing.T) {
 	for _, url := range []string{
 		"nats://user:hush#hush@host:4222", "nats://user:hush%zz@host", "user:hush/x@host:hush", "nats://a:1,nats://u:hush[@b:2", "nats://h\x7fush:hush@host",
 	} {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// PlainByte reports whether a byte stands for itself in a subject token. A dot
-// separates tokens, and '*' and '>' are wildcards.
+// PlainByte reports whether a byte is written unchanged in a subject token. A
+// dot separates tokens, and '*' and '>' are wildcards.
 func PlainByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		c == '_' || c == '-'
 }
 
-// EncodeToken turns any name but the empty one into one subject token: other
-// bytes than plain ones are written as %XX.
+// EncodeToken encodes any name except the empty one as one subject token: bytes
+// that are not plain are written as %XX.
 func EncodeToken(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -27,7 +27,7 @@ func EncodeToken(name string) string {
 	return b.String()
 }
 
-// DecodeToken reads what EncodeToken wrote, and nothing else.
+// DecodeToken decodes a token that EncodeToken wrote. It rejects all others.
 func DecodeToken(token string) (string, bool) {
 	if token == "" {
 		return "", false

@@ -4,6 +4,6 @@ package natsembed
 
 import "os"
 
-// lockFile does nothing where there are no locks of this kind: the operator
-// must see to it that one process alone uses a folder.
+// lockFile does nothing on systems without these locks: the operator must
+// ensure that only one process uses a folder.
 func lockFile(*os.File) error { return nil }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock of a file, or says that somebody has it. It is let
-// go when the file is closed, by a killed process too.
+// lockFile locks a file, or returns an error if it is locked. The lock is
+// released when the file is closed, also when the process is killed.
 func lockFile(f *os.File) error {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }

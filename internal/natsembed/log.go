@@ -6,42 +6,42 @@ import (
 	"sync"
 )
 
-// logger hands what the server says to a slog.Logger. Its notices are about
-// itself and go to Debug.
+// logger forwards the server's log messages to a slog.Logger. Notices have
+// level Debug, since they only concern the server itself.
 type logger struct {
 	log *slog.Logger
 
-	mu  sync.Mutex
-	bad string // why it cannot run
+	mu      sync.Mutex
+	failure string // the fatal error
 }
 
-// Noticef is told of what the server does.
-func (l *logger) Noticef(format string, v ...any) { l.log.Debug(say(format, v)) }
+// Noticef logs information about the server.
+func (l *logger) Noticef(format string, v ...any) { l.log.Debug(message(format, v)) }
 
-// Warnf is told of what somebody should look at.
-func (l *logger) Warnf(format string, v ...any) { l.log.Warn(say(format, v)) }
+// Warnf logs a warning for operators.
+func (l *logger) Warnf(format string, v ...any) { l.log.Warn(message(format, v)) }
 
-// Errorf is told of what went wrong.
-func (l *logger) Errorf(format string, v ...any) { l.log.Error(say(format, v)) }
+// Errorf logs an error.
+func (l *logger) Errorf(format string, v ...any) { l.log.Error(message(format, v)) }
 
-// Fatalf is told why the server cannot run. It does not end the process; Start
-// returns what was said.
+// Fatalf records the error because of which the server cannot run. It does not
+// end the process; Start returns the error.
 func (l *logger) Fatalf(format string, v ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.bad = fmt.Sprintf(format, v...)
+	l.failure = fmt.Sprintf(format, v...)
 }
 
-// Debugf and Tracef show messages and are not used.
+// Debugf discards debug messages.
 func (l *logger) Debugf(string, ...any) {}
 
-// Tracef shows messages and is not used.
+// Tracef discards trace messages.
 func (l *logger) Tracef(string, ...any) {}
 
-func say(format string, v []any) string { return "NATS server: " + fmt.Sprintf(format, v...) }
+func message(format string, v []any) string { return "NATS server: " + fmt.Sprintf(format, v...) }
 
 func (l *logger) fatal() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.bad
+	return l.failure
 }

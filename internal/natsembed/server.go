@@ -17,45 +17,43 @@ import (
 	"github.com/meup-protocol/meup/internal/privatedir"
 )
 
-// DefaultListen is where a server listens that is not told.
+// DefaultListen is the default address of a server.
 const DefaultListen = "127.0.0.1:4222"
 
 const (
-	// startWait bounds the start: a large store is read first.
+	// startWait bounds the start: a large store is loaded first.
 	startWait = time.Minute
-	// startPoll is how often it is looked whether the start has failed.
+	// startPoll is the interval at which Start checks for a fatal error.
 	startPoll = 200 * time.Millisecond
 )
 
-// Options say where a server keeps its data and who may connect. Dir is
-// required.
+// Options configures a server. Dir is required.
 type Options struct {
-	// Dir is the folder of the store; no other process may use it. It is made
-	// if it is not there.
+	// Dir is the folder of the store; no other process may use it. It is created
+	// if it does not exist.
 	Dir string
-	// Listen is host:port; empty stands for DefaultListen, port 0 for one that
-	// is free.
+	// Listen is host:port; empty means DefaultListen, port 0 a free port.
 	Listen string
 
-	// Token, or User and Password, are asked of everybody who connects. None:
-	// whoever reaches the address is in.
+	// Token, or User and Password, are required from all clients. If all are
+	// empty, every client that reaches the address can connect.
 	Token, User, Password string
 
-	// MaxPayload bounds a message, in bytes; 0 stands for 1 MiB.
+	// MaxPayload bounds a message, in bytes; 0 means 1 MiB.
 	MaxPayload int
-	// Logger gets what the server says; nil discards it.
+	// Logger receives the server's log messages; nil discards them.
 	Logger *slog.Logger
 }
 
-// Server is a NATS server that runs.
+// Server is a running NATS server.
 type Server struct {
 	nats *server.Server
 	lock *os.File
 	opts Options
 }
 
-// Start starts a server and returns when it takes connections. It fails with a
-// sentence when the folder is in use, the address is taken, or ctx ends.
+// Start starts a server and returns when it accepts connections. It returns an
+// error if the folder is in use, the address is in use, or ctx ends.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -135,17 +133,17 @@ func (s *Server) start(ctx context.Context, config *server.Options) error {
 	return nil
 }
 
-// URL is where clients connect, without credentials.
+// URL returns the address for clients, without credentials.
 func (s *Server) URL() string { return "nats://" + s.nats.Addr().String() }
 
-// Loopback reports whether this machine alone reaches the server.
+// Loopback reports whether only this machine can reach the server.
 func (s *Server) Loopback() bool {
 	a, ok := s.nats.Addr().(*net.TCPAddr)
 	return ok && a.IP.IsLoopback()
 }
 
-// ClientOptions are for connections of this process: they need no network, and
-// bring the credentials.
+// ClientOptions returns the options for connections from this process: they use
+// no network, and include the credentials.
 func (s *Server) ClientOptions() []nats.Option {
 	list := []nats.Option{nats.InProcessServer(s.nats)}
 	if s.opts.Token != "" {
@@ -157,18 +155,19 @@ func (s *Server) ClientOptions() []nats.Option {
 	return list
 }
 
-// Close ends all connections and the server, and returns when it has ended.
+// Close closes all connections and stops the server, and returns when it has
+// stopped.
 func (s *Server) Close() {
 	if s.nats != nil {
 		s.nats.Shutdown()
 		s.nats.WaitForShutdown()
 	}
-	_ = s.lock.Close() // and with it the lock
+	_ = s.lock.Close() // releases the lock too
 }
 
 const lockName = "LOCK"
 
-// lockDir takes the lock of the folder.
+// lockDir locks the folder.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -38,9 +38,9 @@ func connect(t *testing.T, url string, options ...nats.Option) *nats.Conn {
 	return nc
 }
 
-// What was acknowledged is there after a restart, for whoever comes over the
-// network as for the process itself.
-func TestStoreOutlivesServer(t *testing.T) {
+// Acknowledged data exists after a restart, for clients over the network and in
+// the process.
+func TestStart_KeepsStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "queue")
 	s := mustStart(t, Options{Dir: dir})
 	if !s.Loopback() {
@@ -75,7 +75,7 @@ func TestStoreOutlivesServer(t *testing.T) {
 	}
 }
 
-// Every write is synced: that is what the embedded server is for.
+// The embedded server syncs every write; that is its purpose.
 func TestSyncsAlways(t *testing.T) {
 	s := mustStart(t, Options{Dir: t.TempDir()})
 	if c := s.nats.JetStreamConfig(); c == nil || !c.SyncAlways {
@@ -126,13 +126,13 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	// A start that failed lets go of the folder.
+	// A failed start releases the folder.
 	dir := t.TempDir()
 	_, _ = Start(t.Context(), Options{Dir: dir, Listen: taken})
 	mustStart(t, Options{Dir: dir})
 }
 
-// What the server says about itself is for whoever asks; what is wrong is for
+// Messages about the server itself have level Debug; failures have a level for
 // operators.
 func TestLogLevels(t *testing.T) {
 	var log lockedBuffer

@@ -1,5 +1,5 @@
-// Package privatedir keeps the folders that our programs write readable for
-// their owner alone: they hold everything that was sent, and keys.
+// Package privatedir makes the folders that the programs write accessible only
+// to their owner: they have all sent envelopes, and keys.
 package privatedir
 
 import (
@@ -14,15 +14,15 @@ import (
 
 const (
 	dirMode = 0o700
-	others  = 0o077 // permissions that others have
+	others  = 0o077 // permissions of group and others
 )
 
-// Secure makes dir, for its owner alone. Of a folder that exists it tightens the
-// given entries, which are the program's own, with all that is below them. The
-// folder itself is tightened if there is nothing else in it, and reported
-// otherwise. What cannot be tightened is reported, too.
+// Secure creates dir, accessible only to its owner. In an existing folder it
+// tightens the given entries, which are the program's own, and everything below
+// them. It tightens the folder itself if it has no other entries, and otherwise
+// logs a warning. It also logs failures to tighten.
 //
-// Files that are made later get the mode of the process; see Umask.
+// Files created later have the mode of the process; see Umask.
 func Secure(dir string, log *slog.Logger, own ...string) error {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return fmt.Errorf("make the data folder: %w", err)
@@ -58,8 +58,8 @@ func Secure(dir string, log *slog.Logger, own ...string) error {
 	return nil
 }
 
-// tightenAll takes the permissions of others from a file, or a folder and all
-// below it. It goes on after an error and returns the first.
+// tightenAll removes the permissions of others from a file, or a folder and
+// everything below it. It continues after an error and returns the first one.
 func tightenAll(root string) error {
 	var first error
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

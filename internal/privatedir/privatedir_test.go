@@ -21,8 +21,8 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// wide makes folders and files that everyone can read; a name that ends with a
-// slash is a folder.
+// wide creates folders and files that every user can read; a name that ends
+// with a slash is a folder.
 func wide(t *testing.T, root string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -48,7 +48,7 @@ func wide(t *testing.T, root string, names ...string) {
 func TestSecure(t *testing.T) {
 	for _, test := range []struct {
 		name    string
-		before  []string // in the folder; nil: there is none
+		before  []string // entries of the folder; nil: it does not exist
 		modes   map[string]fs.FileMode
 		warning string
 	}{

@@ -2,5 +2,5 @@
 
 package privatedir
 
-// Umask does nothing where there are no permissions of this kind.
+// Umask does nothing on systems without these permissions.
 func Umask() {}

@@ -5,5 +5,5 @@ package privatedir
 import "syscall"
 
 // Umask makes every file and folder that the process creates from now on
-// readable for its owner alone.
+// accessible only to its owner.
 func Umask() { syscall.Umask(others) }
