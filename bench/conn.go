@@ -187,13 +187,13 @@ func (p *poller) close() {
 	_ = syscall.Close(p.epoll)
 }
 
-// visitor handles a received frame: the content of a text frame, or nil if the
+// frameHandler handles a received frame: the content of a text frame, or nil if the
 // connection does not read the content of frames.
-type visitor func(c *conn, body []byte) error
+type frameHandler func(c *conn, body []byte) error
 
 // poll waits up to timeout for data and passes it to visit. It returns an error
 // when a connection has ended.
-func (p *poller) poll(timeout time.Duration, visit visitor) error {
+func (p *poller) poll(timeout time.Duration, visit frameHandler) error {
 	n, err := syscall.EpollWait(p.epoll, p.events, int((timeout + time.Millisecond - 1).Milliseconds()))
 	if err != nil && !errors.Is(err, syscall.EINTR) {
 		return fmt.Errorf("wait for data: %w", err)
@@ -207,7 +207,7 @@ func (p *poller) poll(timeout time.Duration, visit visitor) error {
 }
 
 // receive reads one block.
-func (p *poller) receive(c *conn, visit visitor) error {
+func (p *poller) receive(c *conn, visit frameHandler) error {
 	n, err := syscall.Read(c.fd, p.block)
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR) {
 		return nil
@@ -218,7 +218,7 @@ func (p *poller) receive(c *conn, visit visitor) error {
 	return c.received(p.block[:n], visit)
 }
 
-func (c *conn) received(block []byte, visit visitor) error {
+func (c *conn) received(block []byte, visit frameHandler) error {
 	var failed error
 	c.scan.feed(block, c.bodies, func(op byte, body []byte) {
 		switch {
@@ -234,7 +234,7 @@ func (c *conn) received(block []byte, visit visitor) error {
 }
 
 // takeRest passes on the data that followed the welcome immediately.
-func (c *conn) takeRest(visit visitor) error {
+func (c *conn) takeRest(visit frameHandler) error {
 	rest := c.rest
 	c.rest = nil
 	return c.received(rest, visit)

@@ -143,7 +143,7 @@ func (cr *crowd) talk(frames []byte, window int, stop func() bool) error {
 }
 
 // drain waits until all connections have received all frames.
-func (cr *crowd) drain(visit visitor) error {
+func (cr *crowd) drain(visit frameHandler) error {
 	end := time.Now().Add(time.Minute)
 	for cr.slowest < cr.sent {
 		if time.Now().After(end) {

@@ -95,8 +95,8 @@ func (f *bridgeFlags) check() error {
 	return nil
 }
 
-// shared converts the flags that bridge and run have in common.
-func (f *bridgeFlags) shared() *runFlags {
+// asRunFlags converts the flags that bridge and run have in common.
+func (f *bridgeFlags) asRunFlags() *runFlags {
 	return &runFlags{
 		tokenEnv: f.tokenEnv, tokenFile: f.tokenFile, mcp: f.mcp, mcpHTTP: f.mcpHTTP, mcpEnv: f.mcpEnv,
 		logLevel: f.logLevel, logFormat: f.logFormat,
@@ -107,7 +107,7 @@ func runBridge(ctx context.Context, f *bridgeFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	shared := f.shared()
+	shared := f.asRunFlags()
 	log, err := shared.logger()
 	if err != nil {
 		return err
@@ -159,5 +159,5 @@ func dialBridge(parent context.Context, f *bridgeFlags, token string, log *slog.
 		Filter:  protocol.Filter{Kinds: []string{"participant.*"}},
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
 	})
-	return c, whyNotJoined(parent, ctx, f.connectTimeout, err)
+	return c, joinError(parent, ctx, f.connectTimeout, err)
 }

@@ -32,7 +32,7 @@ type runFlags struct {
 	toolTimeout         time.Duration
 	proposalTimeout     time.Duration
 	connectTimeout      time.Duration
-	think               thinkFlags
+	think               deciderFlags
 	metricsListen       string
 	logLevel, logFormat string
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-// closing bounds the flush of telemetry at shutdown.
-const closing = 3 * time.Second
+// shutdownTimeout bounds the flush of telemetry at shutdown.
+const shutdownTimeout = 3 * time.Second
 
 // observe starts the agent's telemetry: traces, metrics, and the listener for
 // metrics. The returned function stops all of it.
@@ -28,7 +28,7 @@ func (f *runFlags) observe(ctx context.Context, token string, log *slog.Logger) 
 		return nil, nil, fmt.Errorf("start telemetry: %w", err)
 	}
 	end := func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
 		if err := tel.Close(ctx); err != nil {
 			log.Warn("the last traces were not exported", "err", err)

@@ -137,7 +137,7 @@ func dial(parent context.Context, f *runFlags, token string, log *slog.Logger) (
 		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true,
 		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
 	})
-	return c, whyNotJoined(parent, ctx, f.connectTimeout, err)
+	return c, joinError(parent, ctx, f.connectTimeout, err)
 }
 
 // openHistory returns a client of the gateway's HTTP API, which has the same
@@ -152,10 +152,10 @@ func openHistory(socket, token string) (*api.Client, error) {
 	return api.New(api.Options{URL: u.String(), Token: token})
 }
 
-// whyNotJoined returns the reason why waiting for a gateway ended, given the
+// joinError returns the reason why waiting for a gateway ended, given the
 // error of the last attempt: the program was terminated, the timeout expired,
 // or the gateway refused.
-func whyNotJoined(parent, waiting context.Context, patience time.Duration, err error) error {
+func joinError(parent, waiting context.Context, patience time.Duration, err error) error {
 	switch {
 	case err == nil:
 		return nil

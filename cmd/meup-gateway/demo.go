@@ -70,8 +70,8 @@ Node is missing, one written in Go takes its place.`,
 	return c
 }
 
-// stage is the environment of a demo.
-type stage struct {
+// demoEnv is the environment of a demo.
+type demoEnv struct {
 	flags   demoFlags
 	out     io.Writer
 	log     *slog.Logger
@@ -92,7 +92,7 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 		return fmt.Errorf("make a folder for the demo: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
-	s := &stage{flags: f, out: out, dir: dir, log: program.TextLogger(errOut, checked.Log.Level)}
+	s := &demoEnv{flags: f, out: out, dir: dir, log: program.TextLogger(errOut, checked.Log.Level)}
 	s.tokens = make(map[string]string)
 	for _, name := range []string{"DEMO_YOU", "DEMO_GUIDE", "DEMO_HELPER"} {
 		s.tokens[name], _ = auth.NewToken()
@@ -104,11 +104,11 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.play(ctx), stop())
+	return errors.Join(s.run(ctx), stop())
 }
 
-// play connects the agent and runs the demo.
-func (s *stage) play(ctx context.Context) error {
+// run connects the agent and runs the demo.
+func (s *demoEnv) run(ctx context.Context) error {
 	thinker, err := mind.Open(mind.Options{Model: s.flags.model, BaseURL: s.flags.baseURL, Getenv: os.Getenv, Logger: s.log})
 	if err != nil {
 		return &usageError{err}
@@ -145,7 +145,7 @@ func (s *stage) play(ctx context.Context) error {
 	return errors.Join(err, <-ended)
 }
 
-func (s *stage) dial(ctx context.Context, token string, since client.Position) (*client.Client, error) {
+func (s *demoEnv) dial(ctx context.Context, token string, since client.Position) (*client.Client, error) {
 	return client.Dial(ctx, client.Options{
 		URL: "ws://" + s.address + "/ws", Space: "demo", Token: s.tokens[token], Since: since, Logger: s.log,
 	})
@@ -172,7 +172,7 @@ spaces:
             payload: {method: tools/call, params: {name: ["list_*", "read_*", "search_*", "get_file_info", "directory_tree"]}}
 `
 
-func (s *stage) startGateway(ctx context.Context) (stop func() error, err error) {
+func (s *demoEnv) startGateway(ctx context.Context) (stop func() error, err error) {
 	cfg, faults := config.Parse("demo", []byte(demoConfig), func(name string) (string, bool) {
 		t, ok := s.tokens[name]
 		return t, ok
@@ -206,7 +206,7 @@ func (s *stage) startGateway(ctx context.Context) (stop func() error, err error)
 }
 
 // listen listens on the requested address, or on a free port if it is in use.
-func (s *stage) listen(ctx context.Context) (net.Listener, error) {
+func (s *demoEnv) listen(ctx context.Context) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", s.flags.listen)
 	if err == nil {
@@ -219,7 +219,7 @@ func (s *stage) listen(ctx context.Context) (net.Listener, error) {
 	return nil, fmt.Errorf("listen on %s: %w", s.flags.listen, err)
 }
 
-func (s *stage) printInstructions() {
+func (s *demoEnv) printInstructions() {
 	fmt.Fprintf(s.out, `
 The gateway is at http://%[1]s, the space is called demo.
 You are "you"; the agent "guide" reads %[4]s.
@@ -254,7 +254,7 @@ Ctrl-C ends the demo; nothing is kept.
 
 // pageInstructions describes how to open the space in a browser. The token is
 // not part of the link: browsers and terminals store addresses.
-func (s *stage) pageInstructions() string {
+func (s *demoEnv) pageInstructions() string {
 	if s.link == nil {
 		return ""
 	}
@@ -268,7 +268,7 @@ Later, sign in there with the token below.
 }
 
 // startTools starts the MCP server for the folder, and prints which one.
-func (s *stage) startTools(ctx context.Context) (*mcptools.Set, error) {
+func (s *demoEnv) startTools(ctx context.Context) (*mcptools.Set, error) {
 	npm, err := s.npmServer()
 	if err == nil && npm != nil {
 		fmt.Fprintf(s.out, "Starting the MCP server %s over %s …\n", npmPackage, s.docs)

@@ -102,7 +102,7 @@ func TestDemoAsk_HostileText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	s := &stage{out: &out}
+	s := &demoEnv{out: &out}
 	for _, e := range []protocol.Envelope{
 		{Kind: protocol.KindChat, From: "guide", Payload: fmt.Appendf(nil, `{"message":%s}`, text)},
 		{Kind: "x.kind", From: "guide", Payload: fmt.Appendf(nil, `{"a":"%s"}`, strings.ReplaceAll(hostile, "\x1b", ""))},

@@ -14,7 +14,7 @@ import (
 
 // askOnce sends the question, prints the envelopes as they arrive, and returns
 // after the answer.
-func (s *stage) askOnce(ctx context.Context) error {
+func (s *demoEnv) askOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.flags.timeout, errors.New("no answer came in time"))
 	defer cancel()
 	you, err := s.dial(ctx, "DEMO_YOU", client.Position{})
@@ -45,7 +45,7 @@ func (s *stage) askOnce(ctx context.Context) error {
 
 // print writes one envelope on one line; only the question and the answer are
 // not cut.
-func (s *stage) print(e *protocol.Envelope) {
+func (s *demoEnv) print(e *protocol.Envelope) {
 	if e.Kind == protocol.KindSystemPresence {
 		return
 	}

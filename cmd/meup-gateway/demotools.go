@@ -22,7 +22,7 @@ const npmPackage = "@modelcontextprotocol/server-filesystem"
 
 // findDocs returns the folder that the agent reads: the named one, the
 // repository's own, or a sample.
-func (s *stage) findDocs() (string, error) {
+func (s *demoEnv) findDocs() (string, error) {
 	dir := s.flags.docs
 	if dir == "" {
 		dir = "docs"
@@ -47,7 +47,7 @@ func (s *stage) findDocs() (string, error) {
 
 // npmServer returns how to start the npm registry's server; nil if it was not
 // requested, an error if it is unavailable.
-func (s *stage) npmServer() (*mcptools.Server, error) {
+func (s *demoEnv) npmServer() (*mcptools.Server, error) {
 	if s.flags.mcp == "go" {
 		return nil, nil //nolint:nilnil // not requested
 	}
@@ -57,11 +57,11 @@ func (s *stage) npmServer() (*mcptools.Server, error) {
 	return &mcptools.Server{Name: "files", Command: []string{"npx", "-y", npmPackage, s.docs}}, nil
 }
 
-func (s *stage) toolOptions() mcptools.Options {
+func (s *demoEnv) toolOptions() mcptools.Options {
 	return mcptools.Options{Version: version, Logger: s.log, StartTimeout: time.Minute}
 }
 
-func (s *stage) goTools(ctx context.Context) (*mcptools.Set, error) {
+func (s *demoEnv) goTools(ctx context.Context) (*mcptools.Set, error) {
 	server, closeDir, err := docserver.New(s.docs, version)
 	if err != nil {
 		return nil, err

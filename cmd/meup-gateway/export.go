@@ -140,7 +140,7 @@ type exporter struct {
 	flags    exportFlags
 	log      exportLog
 	out      *sink
-	progress *meter
+	progress *progress
 }
 
 func (x *exporter) run(ctx context.Context) error {

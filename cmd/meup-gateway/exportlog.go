@@ -56,7 +56,7 @@ func openFolder(ctx context.Context, f *exportFlags, warnings io.Writer) (export
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
-	if err := knows(ctx, j, data, f.space); err != nil {
+	if err := hasSpace(ctx, j, data, f.space); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return &folder{j, f.space, mask}, nil
@@ -84,9 +84,9 @@ func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Ma
 	return data, mask, err
 }
 
-// knows returns an error that lists the existing spaces if the space does not
+// hasSpace returns an error that lists the existing spaces if the space does not
 // exist.
-func knows(ctx context.Context, j journal.Journal, data, space string) error {
+func hasSpace(ctx context.Context, j journal.Journal, data, space string) error {
 	names, err := j.Spaces(ctx)
 	switch {
 	case err != nil:

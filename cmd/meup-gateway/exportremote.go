@@ -89,7 +89,7 @@ func (l *remote) turns(ctx context.Context, x *exporter) error {
 	}
 	for _, id := range list {
 		if err := write(ctx, x, id); err != nil {
-			return l.explain(ctx, id, err)
+			return l.notFound(ctx, id, err)
 		}
 	}
 	return nil
@@ -207,9 +207,9 @@ func each(list []api.Turn, yield func(*turns.TurnInfo, error) bool) bool {
 	return true
 }
 
-// explain turns a 404 for a thread into an error that names the thread's id if
+// notFound turns a 404 for a thread into an error that names the thread's id if
 // the given id is of a message in it.
-func (l *remote) explain(ctx context.Context, thread protocol.ID, err error) error {
+func (l *remote) notFound(ctx context.Context, thread protocol.ID, err error) error {
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.Status != http.StatusNotFound {
 		return err

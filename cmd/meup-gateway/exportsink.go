@@ -74,16 +74,16 @@ func (p pipe) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// meter reports the progress of an export periodically.
-type meter struct {
+// progress reports the progress of an export periodically.
+type progress struct {
 	to            io.Writer
 	what          string // the unit written
 	seen, written int
 	last          time.Time
 }
 
-func newMeter(to io.Writer, f *exportFlags) *meter {
-	m := &meter{to: to, what: "turns", last: time.Now()}
+func newMeter(to io.Writer, f *exportFlags) *progress {
+	m := &progress{to: to, what: "turns", last: time.Now()}
 	switch {
 	case f.format == formatLines:
 		m.what = "envelopes"
@@ -94,7 +94,7 @@ func newMeter(to io.Writer, f *exportFlags) *meter {
 }
 
 // read counts an entry of the log.
-func (m *meter) read() {
+func (m *progress) read() {
 	m.seen++
 	if m.seen%1000 == 0 {
 		m.say("%d envelopes read …\n", m.seen)
@@ -102,21 +102,21 @@ func (m *meter) read() {
 }
 
 // wrote counts a written unit.
-func (m *meter) wrote() {
+func (m *progress) wrote() {
 	m.written++
 	if m.written%1000 == 0 {
 		m.say("%d %s …\n", m.written, m.what)
 	}
 }
 
-func (m *meter) say(format string, args ...any) {
+func (m *progress) say(format string, args ...any) {
 	if time.Since(m.last) > 2*time.Second {
 		fmt.Fprintf(m.to, format, args...)
 		m.last = time.Now()
 	}
 }
 
-func (m *meter) done() {
+func (m *progress) done() {
 	if m.written == 1 {
 		fmt.Fprintf(m.to, "1 %s\n", strings.TrimSuffix(m.what, "s"))
 		return

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// atMost returns a listener that accepts a connection only when fewer than most
+// limitListener returns a listener that accepts a connection only when fewer than most
 // are open.
-func atMost(l net.Listener, most int) net.Listener {
+func limitListener(l net.Listener, most int) net.Listener {
 	return &limited{Listener: l, places: make(chan struct{}, most), closed: make(chan struct{})}
 }
 
@@ -30,7 +30,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		<-l.places
 		return nil, err
 	}
-	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+	return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
 }
 
 // Close ends Accept.
@@ -39,14 +39,14 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// placed is a connection that occupies a slot.
-type placed struct {
+// limitedConn is a connection that occupies a slot.
+type limitedConn struct {
 	net.Conn
 	leave func()
 }
 
 // Close frees the slot.
-func (c *placed) Close() error {
+func (c *limitedConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }

@@ -30,7 +30,7 @@ func (s *servers) add(ctx context.Context, address string, h http.Handler, most 
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	*s = append(*s, server{listener: atMost(l, most), Server: &http.Server{
+	*s = append(*s, server{listener: limitListener(l, most), Server: &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: reasoner.BodyTimeout, WriteTimeout: slowest, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}})

@@ -81,7 +81,7 @@ func TestFullListenerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := atMost(inner, 0)
+	l := limitListener(inner, 0)
 	accepted := make(chan error)
 	go func() { _, err := l.Accept(); accepted <- err }()
 	if err := l.Close(); err != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// joined serves the metrics of telemetry and of a registry as one text. The two
+// concatMetrics serves the metrics of telemetry and of a registry as one text. The two
 // have no series in common, so their concatenation is a valid exposition.
-func joined(telemetry http.Handler, reg *prometheus.Registry) http.Handler {
+func concatMetrics(telemetry http.Handler, reg *prometheus.Registry) http.Handler {
 	own := promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		plain := r.Clone(r.Context())
 		plain.Header = http.Header{"Accept": {"text/plain;version=0.0.4"}} // not compressed, and without an end marker
 		body := new(bytes.Buffer)
 		for _, h := range []http.Handler{telemetry, own} {
-			part := &page{header: make(http.Header), body: body, status: http.StatusOK}
+			part := &bufferedResponse{header: make(http.Header), body: body, status: http.StatusOK}
 			if h.ServeHTTP(part, plain); part.status != http.StatusOK {
 				http.Error(w, "the metrics cannot be collected at the moment", part.status)
 				return
@@ -28,18 +28,18 @@ func joined(telemetry http.Handler, reg *prometheus.Registry) http.Handler {
 	})
 }
 
-// page is a buffered response.
-type page struct {
+// bufferedResponse keeps a response in memory.
+type bufferedResponse struct {
 	header http.Header
 	body   *bytes.Buffer
 	status int
 }
 
 // Header returns the headers.
-func (p *page) Header() http.Header { return p.header }
+func (p *bufferedResponse) Header() http.Header { return p.header }
 
 // WriteHeader stores the status.
-func (p *page) WriteHeader(status int) { p.status = status }
+func (p *bufferedResponse) WriteHeader(status int) { p.status = status }
 
 // Write appends to the body.
-func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }
+func (p *bufferedResponse) Write(b []byte) (int, error) { return p.body.Write(b) }

@@ -37,7 +37,7 @@ type queueRuntime struct {
 }
 
 // start implements queueRunner.
-func (f *queueFlags) start(ctx context.Context, p *parts, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
+func (f *queueFlags) start(ctx context.Context, p *components, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
 	wanted := f.wanted()
 	if err := f.check(); err != nil || !wanted {
 		return nil, nil, err
@@ -84,7 +84,7 @@ func (r *queueRuntime) work(ctx context.Context, workers int) (opened <-chan err
 
 // connect starts NATS or connects to it, and creates the queue without opening
 // it. The result has to be closed even after an error.
-func (f *queueFlags) connect(ctx context.Context, p *parts) (r *queueRuntime, err error) {
+func (f *queueFlags) connect(ctx context.Context, p *components) (r *queueRuntime, err error) {
 	r = new(queueRuntime)
 	if err := f.connectNATS(ctx, r, p.log); err != nil {
 		return r, err
@@ -161,7 +161,7 @@ type queueJobs struct{ client reasonerclient.Client }
 func (q queueJobs) Submit(ctx context.Context, r *wire.AgentIntentRequest) (string, error) {
 	accepted, err := q.client.AgentIntentAsync(ctx, r)
 	if err != nil {
-		return "", faultOf(err)
+		return "", apiError(err)
 	}
 	return accepted.JobID, nil
 }
@@ -170,13 +170,13 @@ func (q queueJobs) Submit(ctx context.Context, r *wire.AgentIntentRequest) (stri
 func (q queueJobs) Cancel(ctx context.Context, correlationID string) (bool, error) {
 	found, err := q.client.Cancel(ctx, correlationID)
 	if err != nil {
-		return false, faultOf(err)
+		return false, apiError(err)
 	}
 	return found, nil
 }
 
-// faultOf converts an error of the queue for an HTTP client.
-func faultOf(err error) error {
+// apiError converts an error of the queue for an HTTP client.
+func apiError(err error) error {
 	var refused *reasonerclient.APIError
 	switch {
 	case errors.As(err, &refused):

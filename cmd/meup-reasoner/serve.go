@@ -24,7 +24,7 @@ type queueRunner interface {
 	// results are nil. If jobs is not nil, asynchronous requests go into the
 	// queue, which may not be open yet; fail is called if it cannot be opened
 	// later.
-	start(ctx context.Context, p *parts, fail func(error)) (jobs reasoner.Jobs, stop func(ctx context.Context) error, err error)
+	start(ctx context.Context, p *components, fail func(error)) (jobs reasoner.Jobs, stop func(ctx context.Context) error, err error)
 }
 
 func newServe(queue queueRunner) *cobra.Command {
@@ -105,7 +105,7 @@ func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bo
 
 // startJobs starts the asynchronous decisions: in the queue if there is one
 // that accepts them, otherwise in this process. stop ends both.
-func startJobs(ctx context.Context, p *parts, queue queueRunner, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
+func startJobs(ctx context.Context, p *components, queue queueRunner, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
 	stopQueue := func(context.Context) error { return nil }
 	if queue != nil {
 		jobs, stop, err := queue.start(ctx, p, fail)
@@ -133,13 +133,13 @@ const (
 )
 
 // serveHTTP serves until ctx ends or the listener fails.
-func serveHTTP(ctx context.Context, f *serveFlags, p *parts, jobs reasoner.Jobs, tokens []string) error {
+func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs reasoner.Jobs, tokens []string) error {
 	o := reasoner.HandlerOptions{
 		Service: p.service, Jobs: jobs, CheckCallback: p.callbacks.Check, Tokens: tokens,
 		MaxBody: f.maxBody, MaxConcurrent: f.maxConcurrency, Version: program.Version(version),
 		Observe: p.metrics.Request, Logger: p.log,
 	}
-	metrics := joined(p.telemetry.Metrics(), p.registry)
+	metrics := concatMetrics(p.telemetry.Metrics(), p.registry)
 	var listening servers
 	var aside error
 	if f.metricsListen == "" {

@@ -19,17 +19,17 @@ const (
 	exitUnconnected = 4 // no connection, or access refused
 )
 
-// shown is an error whose text is safe for a terminal: a gateway may quote
+// safeError is an error whose text is safe for a terminal: a gateway may quote
 // untrusted text.
-type shown struct{ error }
+type safeError struct{ error }
 
-func (e shown) Error() string { return termsafe.Words(e.error.Error()) }
+func (e safeError) Error() string { return termsafe.Words(e.error.Error()) }
 
-func (e shown) Unwrap() error { return e.error }
+func (e safeError) Unwrap() error { return e.error }
 
-// untilToldTo is finish for a command that runs until it is terminated:
+// finishStopped is finish for a command that runs until it is terminated:
 // termination is not an error then.
-func untilToldTo(ctx context.Context, err error) error {
+func finishStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -50,9 +50,9 @@ func finish(ctx context.Context, err error) error {
 	case errors.As(err, &usage), errors.As(err, &coded):
 		return err
 	case unconnected(err):
-		return &program.ExitError{Code: exitUnconnected, Err: shown{err}}
+		return &program.ExitError{Code: exitUnconnected, Err: safeError{err}}
 	}
-	return shown{err}
+	return safeError{err}
 }
 
 // unconnected reports whether the request itself was never handled: there is no
@@ -65,7 +65,7 @@ func unconnected(err error) bool {
 	}
 	var answer *api.StatusError
 	if errors.As(err, &answer) {
-		return answer.Refusal == nil || noEntry[answer.Refusal.Code]
+		return answer.Refusal == nil || accessCodes[answer.Refusal.Code]
 	}
 	var request *url.Error
 	var network *net.OpError
@@ -91,8 +91,8 @@ func dial(ctx context.Context, opts client.Options) (*client.Client, error) {
 	return c, nil
 }
 
-// noEntry are the codes that concern the caller and not the request.
-var noEntry = map[protocol.Code]bool{
+// accessCodes are the codes that concern the caller and not the request.
+var accessCodes = map[protocol.Code]bool{
 	protocol.CodeUnauthorized: true, protocol.CodeForbidden: true, protocol.CodeKicked: true,
 	protocol.CodeShuttingDown: true, protocol.CodeTooMany: true, protocol.CodeNotFound: true,
 }

@@ -61,14 +61,14 @@ func flagOf(path string) string {
 	return name
 }
 
-// sieve applies a filter to envelopes from history, by the same rules as the
+// historyFilter applies a filter to envelopes from history, by the same rules as the
 // gateway for delivery (section 6).
-type sieve struct {
+type historyFilter struct {
 	matcher *protocol.Matcher
 	observe bool
 	you     protocol.ParticipantID
 }
 
-func (s *sieve) passes(e *protocol.Envelope) bool {
+func (s *historyFilter) passes(e *protocol.Envelope) bool {
 	return s.matcher.Match(e) || !s.observe && (e.Kind.IsWork() || e.AddressedTo(s.you))
 }

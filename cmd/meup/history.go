@@ -73,7 +73,7 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	if f.threads {
 		return listThreads(c, t, f, style)
 	}
-	q, err := ask(c.Context(), t, f.thread)
+	q, err := openTurns(c.Context(), t, f.thread)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Sty
 		return err
 	}
 	defer asker.Close()
-	all, err := someThreads(c.Context(), asker, t.space, f.limit)
+	all, err := readThreads(c.Context(), asker, t.space, f.limit)
 	if err != nil {
 		return err
 	}
@@ -155,8 +155,8 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Sty
 	return out.Flush()
 }
 
-// someThreads reads pages until there are enough threads; 0: all.
-func someThreads(ctx context.Context, asker *api.Client, space string, most int) (*api.Threads, error) {
+// readThreads reads pages until there are enough threads; 0: all.
+func readThreads(ctx context.Context, asker *api.Client, space string, most int) (*api.Threads, error) {
 	all := &api.Threads{Threads: []api.Thread{}}
 	for {
 		limit := 100

@@ -23,7 +23,7 @@ readers, for pipes, and for terminals that cannot do more.`,
 		Example: "  meup join --space lab\n  meup join --plain",
 		Args:    program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return untilToldTo(c.Context(), runJoin(c, a, plain))
+			return finishStopped(c.Context(), runJoin(c, a, plain))
 		},
 	}
 	c.Flags().BoolVar(&plain, "plain", false, "write lines instead of drawing a screen")

@@ -106,10 +106,10 @@ func explanation(ctx context.Context, asker *api.Client, space string, id protoc
 	return t, nil, nil
 }
 
-// thoughtBehind returns the thought that a proposal names, or the agent's last
+// explainingThought returns the thought that a proposal names, or the agent's last
 // earlier thought in the context that names the same tool or none. It explains
 // a proposal that belongs to no turn.
-func thoughtBehind(ctx context.Context, asker *api.Client, space string, p *protocol.Envelope, tool string) (string, error) {
+func explainingThought(ctx context.Context, asker *api.Client, space string, p *protocol.Envelope, tool string) (string, error) {
 	if p.Context == "" {
 		return "", nil
 	}

@@ -184,17 +184,17 @@ func text(node ast.Node) (string, error) {
 	return "", errors.New("expected a text")
 }
 
-// faultAt is an error in the file, with its position.
-type faultAt struct{ error }
+// locatedError is an error in the file, with its position.
+type locatedError struct{ error }
 
-func (f faultAt) Unwrap() error { return f.error }
+func (f locatedError) Unwrap() error { return f.error }
 
 func (c *configuration) located(t *token.Token, err error) error {
-	var placed faultAt
+	var placed locatedError
 	if errors.As(err, &placed) {
 		return err
 	}
-	return faultAt{fmt.Errorf("%s: %w", position(c.path, t), err)}
+	return locatedError{fmt.Errorf("%s: %w", position(c.path, t), err)}
 }
 
 func position(path string, t *token.Token) string {

@@ -39,8 +39,8 @@ Exit codes: those of meup; nothing to list is 0.`,
 	return c
 }
 
-// told describes a proposal. Its fields are the output of --json.
-type told struct {
+// proposalInfo describes a proposal. Its fields are the output of --json.
+type proposalInfo struct {
 	ID         protocol.ID            `json:"id"`
 	From       protocol.ParticipantID `json:"from"`
 	TS         time.Time              `json:"ts"`
@@ -92,8 +92,8 @@ func runProposals(c *cobra.Command, a *app, asJSON bool) error {
 }
 
 // describe reads a proposal's envelope.
-func describe(e *protocol.Envelope, now time.Time) *told {
-	p := &told{
+func describe(e *protocol.Envelope, now time.Time) *proposalInfo {
+	p := &proposalInfo{
 		ID: e.ID, From: e.From, TS: e.TS, AgeSeconds: max(0, int64(now.Sub(e.TS).Seconds())), Context: e.Context,
 		Params: json.RawMessage("{}"),
 	}
@@ -115,7 +115,7 @@ func describe(e *protocol.Envelope, now time.Time) *told {
 }
 
 // explain adds the turn that the proposal belongs to, and its reason.
-func (p *told) explain(ctx context.Context, asker *api.Client, space string, e *protocol.Envelope) error {
+func (p *proposalInfo) explain(ctx context.Context, asker *api.Client, space string, e *protocol.Envelope) error {
 	t, d, err := explanation(ctx, asker, space, p.ID)
 	if err != nil {
 		return err
@@ -127,12 +127,12 @@ func (p *told) explain(ctx context.Context, asker *api.Client, space string, e *
 		p.Rationale = d.Rationale
 		return nil
 	}
-	p.Rationale, err = thoughtBehind(ctx, asker, space, e, p.Tool)
+	p.Rationale, err = explainingThought(ctx, asker, space, e, p.Tool)
 	return err
 }
 
 // write prints the description. Flushing w returns any write error.
-func (p *told) write(w *bufio.Writer, s blockrender.Style) {
+func (p *proposalInfo) write(w *bufio.Writer, s blockrender.Style) {
 	line := func(label, text string) {
 		if text != "" {
 			fmt.Fprintf(w, "  %s%s\n", s.Paint(s.Dim, label), text)

@@ -38,8 +38,8 @@ Exit codes: those of meup; 1 also when there is no such turn.`,
 	return c
 }
 
-// wanted parses the number of a turn: 0 the most recent completed one, -1 all.
-func wanted(args []string) (int, error) {
+// parseTurnNumber parses the number of a turn: 0 the most recent completed one, -1 all.
+func parseTurnNumber(args []string) (int, error) {
 	switch {
 	case len(args) > 1:
 		return 0, program.Usagef("unexpected argument %q", args[1])
@@ -56,7 +56,7 @@ func wanted(args []string) (int, error) {
 }
 
 func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON bool) error {
-	n, err := wanted(args)
+	n, err := parseTurnNumber(args)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 	if err != nil {
 		return err
 	}
-	q, err := ask(c.Context(), t, thread)
+	q, err := openTurns(c.Context(), t, thread)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 }
 
 // selected returns the selected turns.
-func (q *asking) selected(ctx context.Context, n int) ([]api.Turn, error) {
+func (q *turnReader) selected(ctx context.Context, n int) ([]api.Turn, error) {
 	var one *api.Turn
 	var err error
 	switch n {
@@ -126,7 +126,7 @@ func (q *asking) selected(ctx context.Context, n int) ([]api.Turn, error) {
 
 // nothing reports that there is no such turn: on standard output, or on
 // standard error if a program reads the output.
-func (q *asking) nothing(c *cobra.Command, n int, asJSON bool) error {
+func (q *turnReader) nothing(c *cobra.Command, n int, asJSON bool) error {
 	if n <= 0 {
 		return fmt.Errorf("thread %s has no completed turn", q.thread)
 	}

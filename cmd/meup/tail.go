@@ -47,7 +47,7 @@ terminal obeys, or that cannot be seen, are written as \\u escapes.`,
   meup tail --since all --no-follow --json > space.jsonl`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return untilToldTo(c.Context(), runTail(c, a, &f))
+			return finishStopped(c.Context(), runTail(c, a, &f))
 		},
 	}
 	fl := c.Flags()
@@ -65,7 +65,7 @@ type tailing struct {
 	api     *api.Client
 	flags   *tailFlags
 	filter  protocol.Filter
-	sieve   sieve
+	sieve   historyFilter
 	since   *protocol.Seq // nil: the last ones
 	printer *printer
 	note    func(format string, args ...any)
@@ -106,7 +106,7 @@ func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
 	}
 	return &tailing{
 		target: target, api: asker, flags: f, filter: filter, since: since,
-		sieve:   sieve{matcher: matcher, observe: f.filter.observe},
+		sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
 		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local},
 		note:    func(format string, args ...any) { warn(c.ErrOrStderr(), format, args...) },
 	}, nil
@@ -177,7 +177,7 @@ func (t *tailing) follow(c *cobra.Command) error {
 	}
 	opts.OnState = func(s client.State) {
 		if s.Phase == client.Waiting {
-			t.note("connection lost (%v); trying again in %s", shown{s.Err}, s.RetryIn.Round(time.Millisecond))
+			t.note("connection lost (%v); trying again in %s", safeError{s.Err}, s.RetryIn.Round(time.Millisecond))
 		}
 	}
 	member, err := dial(ctx, opts)

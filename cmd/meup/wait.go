@@ -51,7 +51,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 		return err
 	}
 	if err := explain(c.Context(), t, answer.ID, style, c.ErrOrStderr()); err != nil { // the answer was printed all the same
-		warn(c.ErrOrStderr(), "no reasoning: %v", shown{err})
+		warn(c.ErrOrStderr(), "no reasoning: %v", safeError{err})
 	}
 	return nil
 }

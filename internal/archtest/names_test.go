@@ -130,7 +130,7 @@ func TestNames_InArchitecture(t *testing.T) {
 			continue // names of the page
 		}
 		for line := range strings.Lines(block[1]) {
-			// The first column has the names, the second what they do.
+			// The first column has the names, the second their purpose.
 			first := strings.TrimLeft(strings.TrimRight(line, "\n"), " ")
 			if before, _, two := strings.Cut(first, "  "); two {
 				first = before

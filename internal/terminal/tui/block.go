@@ -14,13 +14,13 @@ const maxBlocks = 2000
 type kind int
 
 const (
-	chatBlock     kind = iota // a message
-	thoughtBlock              // reasoning of a participant
-	noticeBlock               // a notice of the terminal
-	errorBlock                // an error message of the terminal
-	textBlock                 // lines that are laid out and styled already
-	inputBlock                // a command that was typed
-	proposalBlock             // a proposed call
+	chatBlock      kind = iota // a message
+	reasoningBlock             // reasoning of a participant
+	noticeBlock                // a notice of the terminal
+	errorBlock                 // an error message of the terminal
+	textBlock                  // lines that are laid out and styled already
+	inputBlock                 // a command that was typed
+	proposalBlock              // a proposed call
 )
 
 // block is one item in the scrollback.
@@ -29,13 +29,13 @@ type block struct {
 	kind    kind
 	context protocol.ContextPath // for the filter
 
-	chat     *chat            // of a chatBlock
-	mind     *mind            // of a thoughtBlock
-	proposal *pendingProposal // of a proposalBlock
-	lines    lines            // of all others
+	chat      *chat            // of a chatBlock
+	reasoning *reasoning       // of a reasoningBlock
+	proposal  *pendingProposal // of a proposalBlock
+	lines     lines            // of all others
 
 	rev   int // incremented with every change
-	cache rendering
+	cache cachedLayout
 }
 
 // lines is the content of a notice block; a line may have a second column.
@@ -50,8 +50,8 @@ func (l *lines) rightOf(i int) string {
 	return ""
 }
 
-// rendering is the cached layout of a block.
-type rendering struct {
+// cachedLayout is the cached layout of a block.
+type cachedLayout struct {
 	rev, epoch, width int
 	done              bool
 	lines             []string
@@ -74,9 +74,9 @@ func (s *scrollback) add(b *block) {
 	s.note(b)
 }
 
-// addBehind inserts a block after another one, or appends it if that one is
+// insertAfter inserts a block after another one, or appends it if that one is
 // gone.
-func (s *scrollback) addBehind(before, b *block) {
+func (s *scrollback) insertAfter(before, b *block) {
 	for i := len(s.blocks) - 1; i >= 0 && before != nil; i-- {
 		if s.blocks[i] != before {
 			continue
@@ -126,7 +126,7 @@ const (
 // maxNews bounds the list of changes, which the screen does not read.
 const maxNews = 256
 
-func (m *model) tell(what newsKind, b *block) {
+func (m *model) addNews(what newsKind, b *block) {
 	if len(m.news) < maxNews {
 		m.news = append(m.news, news{what, b})
 	}
@@ -141,21 +141,21 @@ func (m *model) takeNews() []news {
 // show appends a block.
 func (m *model) show(b *block) *block {
 	m.scroll.add(b)
-	m.tell(appeared, b)
+	m.addNews(appeared, b)
 	return b
 }
 
 // changed records a change of a block's state and invalidates its layout.
 func (m *model) changed(b *block) {
 	b.change()
-	m.tell(settled, b)
+	m.addNews(settled, b)
 }
 
-// say appends lines of the terminal. They may contain untrusted text.
-func (m *model) say(k kind, text ...string) { m.sayPairs(k, text, nil) }
+// printLines appends lines of the terminal. They may contain untrusted text.
+func (m *model) printLines(k kind, text ...string) { m.printPairs(k, text, nil) }
 
-// sayPairs is say with a second column.
-func (m *model) sayPairs(k kind, left, right []string) {
+// printPairs is printLines with a second column.
+func (m *model) printPairs(k kind, left, right []string) {
 	clean := lines{left: make([]string, len(left)), right: right}
 	for i, l := range left {
 		clean.left[i] = termsafe.Line(l)
@@ -163,7 +163,7 @@ func (m *model) sayPairs(k kind, left, right []string) {
 	m.show(&block{kind: k, lines: clean, context: m.filter})
 }
 
-// sayText appends lines that are sanitized, laid out and styled already.
-func (m *model) sayText(text ...string) {
+// printStyled appends lines that are sanitized, laid out and styled already.
+func (m *model) printStyled(text ...string) {
 	m.show(&block{kind: textBlock, lines: lines{left: text}, context: m.filter})
 }

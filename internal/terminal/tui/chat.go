@@ -43,16 +43,16 @@ type chat struct {
 	markdown bool
 	at       time.Time // zero until it is acknowledged
 
-	thread   *thread
-	turn     int                    // 0: unknown
-	answers  protocol.ParticipantID // the author of the message that it answers
-	context  protocol.ContextPath
-	mine     bool // typed here
-	answered bool // by another participant
-	late     bool // the notice that it waits for the connection was shown
-	state    delivery
-	why      string // of a refusal, as text
-	undone   string // the participant that withdrew it
+	thread      *thread
+	turn        int                    // 0: unknown
+	answers     protocol.ParticipantID // the author of the message that it answers
+	context     protocol.ContextPath
+	mine        bool // typed here
+	answered    bool // by another participant
+	late        bool // the notice that it waits for the connection was shown
+	state       delivery
+	why         string // of a refusal, as text
+	withdrawnBy string // the participant that withdrew it
 }
 
 // outbox holds typed messages that are not acknowledged, oldest first. One
@@ -95,18 +95,18 @@ func (m *model) askAs(id protocol.ID, r request, env protocol.Envelope) {
 // unsent returns the number of messages that are not acknowledged.
 func (o *outbox) unsent() int { return len(o.queue) }
 
-// talk queues a typed message. With to, the message and the rest of its thread
+// queueMessage queues a typed message. With to, the message and the rest of its thread
 // are addressed to these participants only, so that a later message does not
 // become public by accident.
-func (m *model) talk(text string, to []protocol.ParticipantID) {
+func (m *model) queueMessage(text string, to []protocol.ParticipantID) {
 	switch {
 	case len(text) > maxTyped:
 		m.restore = text
-		m.say(errorBlock, fmt.Sprintf("That message is too long: %d bytes of %d.", len(text), maxTyped))
+		m.printLines(errorBlock, fmt.Sprintf("That message is too long: %d bytes of %d.", len(text), maxTyped))
 		return
 	case len(m.outbox.queue) >= maxWaiting:
 		m.restore = text
-		m.say(errorBlock, "Too many messages wait for the connection. Please wait until it is back.")
+		m.printLines(errorBlock, "Too many messages wait for the connection. Please wait until it is back.")
 		return
 	}
 	t := m.threads.active
@@ -170,7 +170,7 @@ func (m *model) askedFor(r request, err error) {
 		r.otherwise()
 		return
 	}
-	m.say(errorBlock, r.what+" did not work: "+inWords(err))
+	m.printLines(errorBlock, r.what+" did not work: "+errorText(err))
 }
 
 // admit marks a message of this participant as delivered, on its acknowledgment
@@ -193,14 +193,14 @@ func (m *model) admit(b *block) {
 // refuse marks a message as refused with its reason, and restores its text to
 // the prompt.
 func (m *model) refuse(b *block, err error) {
-	b.chat.state, b.chat.why = refused, inWords(err)
+	b.chat.state, b.chat.why = refused, errorText(err)
 	m.restore = b.chat.text
 	m.leaving = false // the person should see the refusal before leaving
 	m.changed(b)
 }
 
-// hear handles a message from the space.
-func (m *model) hear(env *protocol.Envelope) {
+// handleChat handles a message from the space.
+func (m *model) handleChat(env *protocol.Envelope) {
 	if b := m.scroll.chats[env.ID]; b != nil {
 		b.chat.at = env.TS
 		m.admit(b)
@@ -234,7 +234,7 @@ func (m *model) hear(env *protocol.Envelope) {
 		m.adopt(t, env)
 	}
 	b := m.show(&block{kind: chatBlock, chat: c, context: env.Context})
-	m.conclude(b, env)
+	m.endAnswered(b, env)
 }
 
 // adopt continues the thread in which this participant wrote last before it
@@ -254,14 +254,14 @@ func (m *model) withdrawn(env *protocol.Envelope) {
 	m.threads.note(env)
 	for _, id := range env.Correlation.IDs {
 		if b := m.scroll.chats[id]; b != nil {
-			b.chat.undone = string(env.From)
+			b.chat.withdrawnBy = string(env.From)
 			m.changed(b)
 		}
 	}
 }
 
-// inWords returns an error as text for a person.
-func inWords(err error) string {
+// errorText returns an error as text for a person.
+func errorText(err error) string {
 	var refusal *protocol.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Message != "":

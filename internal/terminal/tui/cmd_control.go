@@ -35,12 +35,12 @@ func (m *model) control(kind protocol.Kind, who string, p controlPayload) {
 	who = strings.TrimPrefix(who, "@")
 	_, verb := kind.Split()
 	if !protocol.ValidParticipantID(who) {
-		m.say(errorBlock, fmt.Sprintf("Name a participant: /%s WHO. /who lists them.", strings.TrimPrefix(verb, "request-")))
+		m.printLines(errorBlock, fmt.Sprintf("Name a participant: /%s WHO. /who lists them.", strings.TrimPrefix(verb, "request-")))
 		return
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
-		m.say(errorBlock, "Not sent: "+inWords(err))
+		m.printLines(errorBlock, "Not sent: "+errorText(err))
 		return
 	}
 	to := []protocol.ParticipantID{protocol.ParticipantID(who)}
@@ -70,7 +70,7 @@ func (m *model) forget(args string) {
 		case err == nil && n > 0:
 			p.Entries = n
 		default:
-			m.say(errorBlock, "Give a number of entries, and newest to begin with the newest: /forget WHO [newest] [N].")
+			m.printLines(errorBlock, "Give a number of entries, and newest to begin with the newest: /forget WHO [newest] [N].")
 			return
 		}
 	}
@@ -78,8 +78,8 @@ func (m *model) forget(args string) {
 	m.control(protocol.KindParticipantForget, who, p)
 }
 
-// controlsInWords holds the notices of requests to participants.
-var controlsInWords = map[protocol.Kind]string{
+// controlNotices holds the notices of requests to participants.
+var controlNotices = map[protocol.Kind]string{
 	protocol.KindParticipantPause:    "pauses %s",
 	protocol.KindParticipantResume:   "resumes %s",
 	protocol.KindParticipantForget:   "asks %s to forget a part of its memory",
@@ -97,9 +97,9 @@ func (m *model) showControl(env *protocol.Envelope) {
 		who = "everyone"
 	}
 	if p.Seconds > 0 && env.Kind == protocol.KindParticipantPause {
-		during = " for " + inTime(time.Duration(p.Seconds)*time.Second)
+		during = " for " + formatTTL(time.Duration(p.Seconds)*time.Second)
 	}
-	m.say(noticeBlock, string(env.From)+" "+fmt.Sprintf(controlsInWords[env.Kind], who)+during+because(p.Reason)+".")
+	m.printLines(noticeBlock, string(env.From)+" "+fmt.Sprintf(controlNotices[env.Kind], who)+during+because(p.Reason)+".")
 }
 
 // maxStatusFields bounds the fields of a status that are shown.
@@ -128,5 +128,5 @@ func (m *model) showStatus(env *protocol.Envelope) {
 	if len(list) == 0 {
 		list = []string{"no status"}
 	}
-	m.say(noticeBlock, string(env.From)+": "+strings.Join(list, "; ")+".")
+	m.printLines(noticeBlock, string(env.From)+": "+strings.Join(list, "; ")+".")
 }

@@ -20,21 +20,21 @@ func (m *model) listProposals(which string) {
 	if which != "" {
 		b, sentence := m.work.choose(which)
 		if b == nil {
-			m.say(errorBlock, sentence)
+			m.printLines(errorBlock, sentence)
 			return
 		}
-		m.say(noticeBlock, b.proposal.title(), "  "+b.proposal.call(0))
+		m.printLines(noticeBlock, b.proposal.title(), "  "+b.proposal.call(0))
 		return
 	}
 	if len(m.work.pending) == 0 {
-		m.say(noticeBlock, "No proposal waits for a decision.")
+		m.printLines(noticeBlock, "No proposal waits for a decision.")
 		return
 	}
 	lines := []string{"Waiting for a decision:"}
 	for _, b := range m.work.pending {
 		lines = append(lines, "  "+b.proposal.title(), "    "+b.proposal.call(maxListed))
 	}
-	m.say(noticeBlock, append(lines, "/approve N makes the call, /reject N REASON says no.")...)
+	m.printLines(noticeBlock, append(lines, "/approve N makes the call, /reject N REASON says no.")...)
 }
 
 // title names a proposal: its number, its author, and the host of the tool.
@@ -65,26 +65,26 @@ func (m *model) approve(args string) {
 	which, host, _ := strings.Cut(args, " ")
 	b, sentence := m.work.choose(which)
 	if b == nil {
-		m.say(errorBlock, sentence)
+		m.printLines(errorBlock, sentence)
 		return
 	}
 	p := b.proposal
 	if p.deciding {
-		m.say(errorBlock, "Your decision on proposal "+strconv.Itoa(p.number)+" is on its way.")
+		m.printLines(errorBlock, "Your decision on proposal "+strconv.Itoa(p.number)+" is on its way.")
 		return
 	}
 	id := m.newID()
 	env, err := proposal.Approval(&p.env, id, protocol.ParticipantID(strings.TrimSpace(host)))
 	if errors.Is(err, proposal.ErrNoHost) {
-		m.say(errorBlock, fmt.Sprintf("Proposal %d does not name the participant that runs the tool; name it: /approve %d HOST.", p.number, p.number))
+		m.printLines(errorBlock, fmt.Sprintf("Proposal %d does not name the participant that runs the tool; name it: /approve %d HOST.", p.number, p.number))
 		return
 	}
 	if err != nil {
-		m.say(errorBlock, fmt.Sprintf("Proposal %d cannot be approved: %s.", p.number, err))
+		m.printLines(errorBlock, fmt.Sprintf("Proposal %d cannot be approved: %s.", p.number, err))
 		return
 	}
 	p.deciding = true
-	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: m.undecided(b)}, env)
+	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.number), failed: m.decisionRefused(b)}, env)
 }
 
 // reject rejects a proposed call.
@@ -100,31 +100,31 @@ func (m *model) reject(args string) {
 	reason = strings.TrimSpace(reason)
 	switch {
 	case b == nil:
-		m.say(errorBlock, sentence)
+		m.printLines(errorBlock, sentence)
 		return
 	case reason == "":
-		m.say(errorBlock, "Say why: /reject N REASON, such as disagree, unsafe or no_longer_needed.")
+		m.printLines(errorBlock, "Say why: /reject N REASON, such as disagree, unsafe or no_longer_needed.")
 		return
 	case b.proposal.deciding:
-		m.say(errorBlock, "Your decision on proposal "+strconv.Itoa(b.proposal.number)+" is on its way.")
+		m.printLines(errorBlock, "Your decision on proposal "+strconv.Itoa(b.proposal.number)+" is on its way.")
 		return
 	}
 	p := b.proposal
 	p.deciding = true
-	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.number), failed: m.undecided(b)}, proposal.Rejection(&p.env, reason))
+	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.number), failed: m.decisionRefused(b)}, proposal.Rejection(&p.env, reason))
 }
 
-// undecided handles the refusal of a decision. If another participant has
+// decisionRefused handles the refusal of a decision. If another participant has
 // decided before and this one may not receive that decision, the proposal is
 // settled.
-func (m *model) undecided(b *block) func(error) bool {
+func (m *model) decisionRefused(b *block) func(error) bool {
 	return func(err error) bool {
 		b.proposal.deciding = false
 		if !errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
 			return false
 		}
 		if slices.Contains(m.work.pending, b) {
-			m.settleProposal(b, "too late: "+inWords(err))
+			m.settleProposal(b, "too late: "+errorText(err))
 		}
 		return true
 	}

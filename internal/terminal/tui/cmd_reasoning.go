@@ -24,7 +24,7 @@ func (m *model) askReasoning(args string) {
 	case args != "":
 		n, err := strconv.Atoi(args)
 		if err != nil || n < 1 || n > 1<<30 {
-			m.say(errorBlock, "Say which turn: /reasoning, /reasoning N with a number from 1, or /reasoning all.")
+			m.printLines(errorBlock, "Say which turn: /reasoning, /reasoning N with a number from 1, or /reasoning all.")
 			return
 		}
 		e.which, e.number = one, n
@@ -33,9 +33,9 @@ func (m *model) askReasoning(args string) {
 	case e.thread != "":
 		m.do(e)
 	case e.which == one:
-		m.sayLines(blockrender.NoTurn(e.number))
+		m.printText(blockrender.NoTurn(e.number))
 	default:
-		m.say(errorBlock, "Nothing was asked in this thread yet.")
+		m.printLines(errorBlock, "Nothing was asked in this thread yet.")
 	}
 }
 
@@ -46,14 +46,14 @@ func (m *model) showHistory(e historyRead) {
 		e.err, e.turns = nil, nil
 	}
 	if e.err != nil {
-		m.say(errorBlock, "The reasoning cannot be read: "+inWords(e.err))
+		m.printLines(errorBlock, "The reasoning cannot be read: "+errorText(e.err))
 		return
 	}
 	switch e.asked.which {
 	case one:
 		i := slices.IndexFunc(e.turns, func(t api.Turn) bool { return t.TurnNumber == e.asked.number })
 		if i < 0 {
-			m.sayLines(blockrender.NoTurn(e.asked.number))
+			m.printText(blockrender.NoTurn(e.asked.number))
 			return
 		}
 		m.showReasoning(e, &e.turns[i])
@@ -64,33 +64,33 @@ func (m *model) showHistory(e historyRead) {
 				return
 			}
 		}
-		m.say(errorBlock, "No turn of this thread is complete yet.")
+		m.printLines(errorBlock, "No turn of this thread is complete yet.")
 	case all:
 		m.showAll(e)
 	}
 }
 
 func (m *model) showReasoning(e historyRead, t *api.Turn) {
-	m.sayLines(blockrender.Query(t, e.asked.thread, m.style))
+	m.printText(blockrender.Query(t, e.asked.thread, m.style))
 }
 
 // showAll shows every turn, with an empty line between two.
 func (m *model) showAll(e historyRead) {
 	if len(e.turns) == 0 {
-		m.say(errorBlock, "Nothing was asked in this thread yet.")
+		m.printLines(errorBlock, "Nothing was asked in this thread yet.")
 		return
 	}
 	if e.more {
-		m.say(noticeBlock, fmt.Sprintf("The last %d turns; /export has all of them.", len(e.turns)))
+		m.printLines(noticeBlock, fmt.Sprintf("The last %d turns; /export has all of them.", len(e.turns)))
 	}
 	for i := range e.turns {
 		m.showReasoning(e, &e.turns[i])
 	}
 }
 
-// sayLines shows a text that is laid out already.
-func (m *model) sayLines(text string) {
-	m.sayText(strings.Split(strings.TrimRight(text, "\n"), "\n")...)
+// printText shows a text that is laid out already.
+func (m *model) printText(text string) {
+	m.printStyled(strings.Split(strings.TrimRight(text, "\n"), "\n")...)
 }
 
 // showTurn stores the turn number of a message, and shows the reasoning of an
@@ -98,7 +98,7 @@ func (m *model) sayLines(text string) {
 func (m *model) showTurn(e turnRead) {
 	if e.err != nil {
 		if e.asked.show && e.asked.mine { // another participant's may be private
-			m.say(errorBlock, "The reasoning of that answer cannot be read: "+inWords(e.err))
+			m.printLines(errorBlock, "The reasoning of that answer cannot be read: "+errorText(e.err))
 		}
 		return
 	}
@@ -118,8 +118,8 @@ func (m *model) showTurn(e turnRead) {
 		return
 	}
 	b := &block{kind: textBlock, lines: lines{left: strings.Split(strings.TrimRight(text, "\n"), "\n")}}
-	m.scroll.addBehind(m.scroll.chats[e.asked.envelope], b)
-	m.tell(appeared, b)
+	m.scroll.insertAfter(m.scroll.chats[e.asked.envelope], b)
+	m.addNews(appeared, b)
 }
 
 // number sets the turn number on the displayed messages of a turn.

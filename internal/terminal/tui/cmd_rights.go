@@ -21,14 +21,14 @@ func (m *model) grant(args string) {
 		}
 	}
 	if !protocol.ValidParticipantID(who) || capability == "" {
-		m.say(errorBlock, "Say whom and what: /grant WHO CAPABILITY [TTL], such as /grant guide mcp.request 10m.")
+		m.printLines(errorBlock, "Say whom and what: /grant WHO CAPABILITY [TTL], such as /grant guide mcp.request 10m.")
 		return
 	}
 	raw := json.RawMessage(protocol.AppendString(nil, capability))
 	if strings.HasPrefix(capability, "{") {
 		raw = json.RawMessage(capability)
 		if !json.Valid(raw) {
-			m.say(errorBlock, "That capability is not valid JSON.")
+			m.printLines(errorBlock, "That capability is not valid JSON.")
 			return
 		}
 	}
@@ -65,7 +65,7 @@ func lifetime(s string) (time.Duration, bool) {
 func (m *model) revoke(who string) {
 	who = strings.TrimPrefix(who, "@")
 	if who == "" || strings.Contains(who, " ") {
-		m.say(errorBlock, "Say whose grants, or which one: /revoke WHO or /revoke GRANT.")
+		m.printLines(errorBlock, "Say whose grants, or which one: /revoke WHO or /revoke GRANT.")
 		return
 	}
 	m.do(readGrants{protocol.ParticipantID(who)})
@@ -74,7 +74,7 @@ func (m *model) revoke(who string) {
 // revokeAll revokes the known grants that match the command.
 func (m *model) revokeAll(e grantsRead) {
 	if e.err != nil {
-		m.say(errorBlock, "The grants cannot be read: "+inWords(e.err))
+		m.printLines(errorBlock, "The grants cannot be read: "+errorText(e.err))
 		return
 	}
 	type grant struct {
@@ -101,7 +101,7 @@ func (m *model) revokeAll(e grantsRead) {
 		}, nil)
 	}
 	if found == 0 {
-		m.say(errorBlock, "No grant to "+termsafe.Exact(string(e.asked.who))+", or of that name, is in force.")
+		m.printLines(errorBlock, "No grant to "+termsafe.Exact(string(e.asked.who))+", or of that name, is in force.")
 	}
 }
 

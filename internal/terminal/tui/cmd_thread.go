@@ -14,15 +14,15 @@ import (
 // newThread makes the next message begin a thread.
 func (m *model) newThread(string) {
 	m.threads.active = nil
-	m.say(noticeBlock, "Your next message begins a new thread.")
+	m.printLines(noticeBlock, "Your next message begins a new thread.")
 }
 
-// talkTo sends a message to some participants only.
-func (m *model) talkTo(args string) {
+// sendTo sends a message to some participants only.
+func (m *model) sendTo(args string) {
 	who, text, _ := strings.Cut(args, " ")
 	text = strings.TrimSpace(text)
 	if text == "" {
-		m.say(errorBlock, "Say to whom and what: /to WHO[,WHO] MESSAGE.")
+		m.printLines(errorBlock, "Say to whom and what: /to WHO[,WHO] MESSAGE.")
 		return
 	}
 	var to []protocol.ParticipantID
@@ -30,12 +30,12 @@ func (m *model) talkTo(args string) {
 		id := protocol.ParticipantID(strings.TrimPrefix(name, "@"))
 		if !protocol.ValidParticipantID(string(id)) {
 			m.restore = "/to " + args
-			m.say(errorBlock, termsafe.Exact(name)+" is no name of a participant.")
+			m.printLines(errorBlock, termsafe.Exact(name)+" is no name of a participant.")
 			return
 		}
 		to = append(to, id)
 	}
-	m.talk(text, to)
+	m.queueMessage(text, to)
 }
 
 // lastQuestion returns this participant's last message that was not refused.
@@ -52,7 +52,7 @@ func (m *model) lastQuestion() *block {
 func (m *model) exportThread(file string) {
 	t := m.threads.active
 	if t == nil || t.root == "" {
-		m.say(errorBlock, "There is no thread to export yet.")
+		m.printLines(errorBlock, "There is no thread to export yet.")
 		return
 	}
 	if file == "" {
@@ -64,11 +64,11 @@ func (m *model) exportThread(file string) {
 func (m *model) showExport(e exported) {
 	switch {
 	case errors.Is(e.err, os.ErrExist):
-		m.say(errorBlock, "Not exported: there is a file "+e.file+" already.")
+		m.printLines(errorBlock, "Not exported: there is a file "+e.file+" already.")
 	case e.err != nil:
-		m.say(errorBlock, "Not exported: "+inWords(e.err))
+		m.printLines(errorBlock, "Not exported: "+errorText(e.err))
 	default:
-		m.say(noticeBlock, fmt.Sprintf("The thread is in %s (%d bytes).", e.file, e.size))
+		m.printLines(noticeBlock, fmt.Sprintf("The thread is in %s (%d bytes).", e.file, e.size))
 	}
 }
 
@@ -80,17 +80,17 @@ const maxContextDepth = 32
 func (m *model) filterContext(path string) {
 	if path == "" {
 		m.filter = ""
-		m.say(noticeBlock, "Everything is shown.")
+		m.printLines(noticeBlock, "Everything is shown.")
 		return
 	}
 	p, ok := protocol.ParseContextPath(path, maxContextDepth)
 	known := slices.ContainsFunc(m.contexts.list, func(c protocol.ContextPath) bool { return c.Within(p) })
 	if !ok || !known {
-		m.say(errorBlock, "No context "+termsafe.Exact(shorten(path, 300))+" is known here. Tab completes those that are.")
+		m.printLines(errorBlock, "No context "+termsafe.Exact(shorten(path, 300))+" is known here. Tab completes those that are.")
 		return
 	}
 	m.filter = p
-	m.say(noticeBlock, "Only the context "+string(p)+" is shown. /context shows everything again.")
+	m.printLines(noticeBlock, "Only the context "+string(p)+" is shown. /context shows everything again.")
 }
 
 // contexts holds the recently seen contexts, oldest first.

@@ -31,7 +31,7 @@ const (
 func commands() []command {
 	return []command{
 		{"/new", "", "begin a new thread with the next message", conversation, (*model).newThread},
-		{"/to", "WHO[,WHO] MESSAGE", "say something to some alone", conversation, (*model).talkTo},
+		{"/to", "WHO[,WHO] MESSAGE", "say something to some alone", conversation, (*model).sendTo},
 		{"/cancel", "", "stop what is reasoned for your last question", conversation, (*model).cancelQuestion},
 		{"/export", "[FILE]", "write the thread to a file, as Markdown", conversation, (*model).exportThread},
 		{"/reasoning", "[N|all]", "why tools were called: last turn, turn N, all", inspection, (*model).askReasoning},
@@ -63,10 +63,10 @@ func (m *model) enter(text string) {
 	case trimmed == "":
 		return
 	case strings.HasPrefix(trimmed, "//"):
-		m.talk(trimmed[1:], nil)
+		m.queueMessage(trimmed[1:], nil)
 		return
 	case !strings.HasPrefix(trimmed, "/"):
-		m.talk(text, nil)
+		m.queueMessage(text, nil)
 		return
 	}
 	name, args, _ := strings.Cut(trimmed, " ")
@@ -78,7 +78,7 @@ func (m *model) enter(text string) {
 		}
 	}
 	m.restore = text
-	m.say(errorBlock, fmt.Sprintf("There is no command %s.%s", termsafe.Line(shorten(name, 40)), suggest(name)))
+	m.printLines(errorBlock, fmt.Sprintf("There is no command %s.%s", termsafe.Line(shorten(name, 40)), suggest(name)))
 }
 
 // suggest names the closest command, or the command that lists all.
@@ -139,7 +139,7 @@ func (m *model) help() {
 	for _, k := range keyHelp {
 		put("  "+k[0], k[1])
 	}
-	m.sayPairs(noticeBlock, left, right)
+	m.printPairs(noticeBlock, left, right)
 }
 
 // keyHelp lists the keys of the screen.
@@ -163,7 +163,7 @@ func (m *model) quit() {
 	case n == 0 || m.warned || m.over:
 		m.do(leave{})
 	case m.link.lost:
-		m.say(errorBlock, plural(n, "message")+" not sent yet: without a connection. /quit again leaves all the same.")
+		m.printLines(errorBlock, plural(n, "message")+" not sent yet: without a connection. /quit again leaves all the same.")
 	default:
 		m.leaving = true
 	}

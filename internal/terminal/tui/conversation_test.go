@@ -66,7 +66,7 @@ func (s *stage) play(script string) {
 		for _, e := range s.model.takeEffects() {
 			fmt.Fprintln(&s.done, describeEffect(e))
 		}
-		s.lines.tell()
+		s.lines.printNews()
 	}
 }
 

@@ -19,15 +19,15 @@ type model struct {
 	newID func() protocol.ID
 	style blockrender.Style
 
-	people  people
-	threads threads
-	answers *answers.Tracker
-	minds   minds
-	work    proposals
-	scroll  scrollback
-	outbox  outbox
+	people     people
+	threads    threads
+	answers    *answers.Tracker
+	reasonings reasonings
+	work       proposals
+	scroll     scrollback
+	outbox     outbox
 
-	calledOff []calledOff // whose reasoning has not ended yet
+	pendingCancels []pendingCancel // whose reasoning has not ended yet
 
 	link     link
 	filter   protocol.ContextPath // what is shown; "": everything
@@ -53,14 +53,14 @@ type model struct {
 func newModel(w protocol.Welcome, opts Options) *model {
 	m := &model{
 		space: w.Space.Name, you: w.You.ID, now: opts.Now, newID: opts.NewID, head: w.Space.Seq,
-		threads: newThreads(), answers: answers.NewTracker(), minds: newMinds(), work: newProposals(), outbox: newOutbox(),
+		threads: newThreads(), answers: answers.NewTracker(), reasonings: newReasonings(), work: newProposals(), outbox: newOutbox(),
 	}
 	if !opts.NoColor {
 		m.style = blockrender.Colours()
 	}
 	m.link = link{phase: client.Connected}
 	m.people.welcome(w)
-	m.say(noticeBlock, "You are "+string(m.you)+" in "+m.space+". /help lists the commands.")
+	m.printLines(noticeBlock, "You are "+string(m.you)+" in "+m.space+". /help lists the commands.")
 	return m
 }
 
@@ -80,9 +80,9 @@ func (m *model) take(e event) {
 	case received:
 		m.receive(&e.env)
 	case missed:
-		m.say(noticeBlock, "Some of what was said is missing here: "+e.err.Error()+".")
+		m.printLines(noticeBlock, "Some of what was said is missing here: "+e.err.Error()+".")
 	case linked:
-		m.relink(e.state)
+		m.handleLink(e.state)
 	case ended:
 		m.finish(e.err)
 	case answered:
@@ -94,12 +94,12 @@ func (m *model) take(e event) {
 	case exported:
 		m.showExport(e)
 	case peopleRead:
-		m.who(e)
+		m.listParticipants(e)
 	case grantsRead:
 		m.revokeAll(e)
 	case ticked:
-		m.minds.tick(m)
-		m.insist()
+		m.reasonings.tick(m)
+		m.forceCancel()
 	}
 }
 
@@ -111,11 +111,11 @@ func (m *model) receive(env *protocol.Envelope) {
 	}
 	switch {
 	case env.Kind == protocol.KindSystemWelcome:
-		m.rewelcome(env)
+		m.handleWelcome(env)
 	case env.Kind == protocol.KindSystemPresence:
 		m.presence(env)
 	case env.Kind == protocol.KindChat:
-		m.hear(env)
+		m.handleChat(env)
 	case env.Kind == protocol.KindChatCancel:
 		m.withdrawn(env)
 	case env.Kind.IsReasoning(), env.Kind == protocol.KindMCPRequest, env.Kind == protocol.KindMCPResponse,
@@ -125,12 +125,12 @@ func (m *model) receive(env *protocol.Envelope) {
 		if path, opens := env.Opens(); opens {
 			m.contexts.note(path)
 		}
-		m.think(env)
+		m.handleReasoning(env)
 		m.decide(env)
 	case env.Kind == protocol.KindStreamOpen, env.Kind == protocol.KindStreamData, env.Kind == protocol.KindStreamClose:
-		m.grow(env)
+		m.handleStream(env)
 	default:
-		m.tellState(env)
+		m.showStateEntry(env)
 	}
 }
 
@@ -144,7 +144,7 @@ func (m *model) takeEffects() []effect {
 }
 
 // busy reports whether the model needs ticks: reasoning is in progress.
-func (m *model) busy() bool { return m.minds.running() > 0 }
+func (m *model) busy() bool { return m.reasonings.running() > 0 }
 
 // payload decodes a payload into a struct; a payload of another form leaves it
 // zero.

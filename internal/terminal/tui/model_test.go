@@ -45,8 +45,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	if n := len(m.threads.young) + len(m.threads.old); n > 2*maxKnown {
 		t.Errorf("%d envelopes are known", n)
 	}
-	if n := len(m.minds.byPath); n > maxMinds || n != len(m.minds.order) {
-		t.Errorf("%d minds, %d in order", n, len(m.minds.order))
+	if n := len(m.reasonings.byPath); n > maxReasonings || n != len(m.reasonings.order) {
+		t.Errorf("%d minds, %d in order", n, len(m.reasonings.order))
 	}
 	if n := len(m.work.pending); n > maxProposals {
 		t.Errorf("%d proposals", n)
@@ -71,7 +71,7 @@ func TestStepsAreBounded(t *testing.T) {
 	for range 200 {
 		s.step(fmt.Sprintf(`{"id":"d","from":"guide","kind":"stream.data","context":"s1","payload":{"stream_id":"x","data":"%s"}}`, strings.Repeat("y", 200)))
 	}
-	d := s.model.minds.byPath["s1"].mind
+	d := s.model.reasonings.byPath["s1"].reasoning
 	if len(d.steps) != maxSteps || d.dropped != 2*maxSteps+1 {
 		t.Errorf("%d steps, %d dropped", len(d.steps), d.dropped)
 	}
@@ -278,7 +278,7 @@ func FuzzModel(f *testing.F) {
 				env.Context = protocol.ContextPath(fmt.Sprintf("e%d", i/2))
 			}
 			s.model.apply(received{env})
-			s.lines.tell()
+			s.lines.printNews()
 		}
 		s.model.toggleAll()
 		v := newView(false)

@@ -96,8 +96,8 @@ func (p *page) put(v *view, m *model, blocks []*block, cells, at int) {
 // toggle opens or closes the lowest reasoning block on the screen.
 func (p *page) toggle() {
 	for _, b := range slices.Backward(p.seen) {
-		if b.mind != nil {
-			b.mind.open = !b.mind.open
+		if b.reasoning != nil {
+			b.reasoning.open = !b.reasoning.open
 			b.change()
 			return
 		}
@@ -106,10 +106,10 @@ func (p *page) toggle() {
 
 // toggleAll opens all reasoning blocks, or closes them if all are open.
 func (m *model) toggleAll() {
-	m.minds.all = !m.minds.all
+	m.reasonings.all = !m.reasonings.all
 	for _, b := range m.scroll.blocks {
-		if b.mind != nil {
-			b.mind.open = m.minds.all
+		if b.reasoning != nil {
+			b.reasoning.open = m.reasonings.all
 			b.change()
 		}
 	}

@@ -23,8 +23,8 @@ type plain struct {
 	err   error
 }
 
-// hungUp: the input has ended.
-type hungUp struct{}
+// inputEnded: the input has ended.
+type inputEnded struct{}
 
 // runPlain writes and reads lines until the person leaves, or until the input
 // ends and everything is sent.
@@ -40,12 +40,12 @@ func (s *session) runPlain() error {
 		s.read(in)
 	}()
 	p := &plain{model: s.model, out: s.opts.Out, echo: !isTerminal(s.opts.In)}
-	s.tellPlain(p)
+	s.servePlain(p)
 	s.cancel()
 	if in.Cancel() {
 		<-read
 	}
-	s.lastWords()
+	s.printUnsent()
 	return errors.Join(p.err, s.model.err)
 }
 
@@ -53,27 +53,27 @@ func (s *session) runPlain() error {
 // spinner to draw.
 const plainTick = time.Second
 
-// tellPlain handles events until the session ends.
-func (s *session) tellPlain(p *plain) {
+// servePlain handles events until the session ends.
+func (s *session) servePlain(p *plain) {
 	closing := false
 	tick := time.NewTicker(plainTick)
 	defer tick.Stop()
-	p.tell()
+	p.printNews()
 	for {
 		list := s.next(tick.C)
 		if list == nil {
 			return
 		}
 		for _, e := range list {
-			if _, ok := e.(hungUp); ok {
+			if _, ok := e.(inputEnded); ok {
 				closing = true
 				continue
 			}
 			s.take(e)
-			p.tell()
+			p.printNews()
 		}
-		left := s.carryOut()
-		p.tell()
+		left := s.startEffects()
+		p.printNews()
 		s.model.restore = "" // the plain output has no prompt to restore it to
 		if left || s.model.over || p.err != nil || closing && s.idle() {
 			return
@@ -89,7 +89,7 @@ func (s *session) read(in io.Reader) {
 	for {
 		part, more, err := r.ReadLine()
 		if err != nil {
-			s.post(hungUp{})
+			s.post(inputEnded{})
 			return
 		}
 		if len(line) <= maxTyped {
@@ -102,7 +102,7 @@ func (s *session) read(in io.Reader) {
 	}
 }
 
-func (p *plain) tell() {
+func (p *plain) printNews() {
 	for _, n := range p.model.takeNews() {
 		if n.what == appeared {
 			p.appear(n.block)
@@ -121,8 +121,8 @@ func (p *plain) write(text string) {
 	}
 }
 
-// note writes a notice of the terminal. No participant name begins with a star.
-func (p *plain) note(text string) { p.write("* " + termsafe.Line(text)) }
+// printNotice writes a notice of the terminal. No participant name begins with a star.
+func (p *plain) printNotice(text string) { p.write("* " + termsafe.Line(text)) }
 
 // list writes lines; two columns are separated by a colon.
 func (p *plain) list(l lines) {
@@ -131,7 +131,7 @@ func (p *plain) list(l lines) {
 			text += ": " + right
 		}
 		if i == 0 {
-			p.note(text)
+			p.printNotice(text)
 		} else {
 			p.write("  " + termsafe.Line(text))
 		}
@@ -145,15 +145,15 @@ func (p *plain) appear(b *block) {
 	}
 	switch b.kind {
 	case chatBlock:
-		p.hear(b.chat)
-	case thoughtBlock:
-		if b.mind.state == thinking {
-			p.note(shortName(b.mind.agent) + " is reasoning…")
+		p.printMessage(b.chat)
+	case reasoningBlock:
+		if b.reasoning.state == thinking {
+			p.printNotice(shortName(b.reasoning.agent) + " is reasoning…")
 		}
 	case proposalBlock:
 		q := b.proposal
-		p.note("Proposal " + q.title() + ": " + q.call(maxListed))
-		p.note(q.hint())
+		p.printNotice("Proposal " + q.title() + ": " + q.call(maxListed))
+		p.printNotice(q.hint())
 	case noticeBlock, errorBlock:
 		p.list(b.lines)
 	case textBlock:
@@ -162,12 +162,12 @@ func (p *plain) appear(b *block) {
 		}
 	case inputBlock:
 		if p.echo {
-			p.note(string(m.you) + ": " + b.lines.left[0])
+			p.printNotice(string(m.you) + ": " + b.lines.left[0])
 		}
 	}
 }
 
-func (p *plain) hear(c *chat) {
+func (p *plain) printMessage(c *chat) {
 	m := p.model
 	if !c.mine || p.echo {
 		name := shortName(c.from)
@@ -178,10 +178,10 @@ func (p *plain) hear(c *chat) {
 		p.write(name + words + ": " + termsafe.Text(c.text))
 	}
 	if c.cut {
-		p.note("The rest is not shown here; /export writes all of it.")
+		p.printNotice("The rest is not shown here; /export writes all of it.")
 	}
 	if c.state == waiting && m.link.lost {
-		p.note("Waiting for the connection; the message goes out when it is back.")
+		p.printNotice("Waiting for the connection; the message goes out when it is back.")
 		c.late = true
 	}
 }
@@ -190,21 +190,21 @@ func (p *plain) settle(b *block) {
 	m := p.model
 	switch {
 	case b.chat != nil && b.chat.state == refused:
-		p.note("Not sent: " + b.chat.why)
-	case b.chat != nil && b.chat.undone != "":
-		p.note("A message of " + shortName(b.chat.from) + " was withdrawn by " + b.chat.undone + ".")
+		p.printNotice("Not sent: " + b.chat.why)
+	case b.chat != nil && b.chat.withdrawnBy != "":
+		p.printNotice("A message of " + shortName(b.chat.from) + " was withdrawn by " + b.chat.withdrawnBy + ".")
 	case b.chat != nil && b.chat.late:
 		b.chat.late = false
-		p.note("Sent: " + shorten(b.chat.text, 60))
-	case b.mind != nil:
-		p.note(m.spoken(b.mind))
+		p.printNotice("Sent: " + shorten(b.chat.text, 60))
+	case b.reasoning != nil:
+		p.printNotice(m.endedText(b.reasoning))
 	case b.proposal != nil:
-		p.note(fmt.Sprintf("Proposal %d: %s", b.proposal.number, b.proposal.decided))
+		p.printNotice(fmt.Sprintf("Proposal %d: %s", b.proposal.number, b.proposal.decided))
 	}
 }
 
-// spoken describes, as a sentence, how a participant's reasoning ended.
-func (m *model) spoken(d *mind) string {
+// endedText describes, as a sentence, how a participant's reasoning ended.
+func (m *model) endedText(d *reasoning) string {
 	long, why := m.lasted(d, true), ""
 	if d.why != "" {
 		why = ": " + d.why

@@ -47,13 +47,13 @@ func (m *model) decide(env *protocol.Envelope) {
 	}
 	for _, b := range slices.Clone(m.work.pending) {
 		if how := proposal.Settles(&b.proposal.env, env); how != proposal.Pending {
-			m.settleProposal(b, settledInWords(how, env))
+			m.settleProposal(b, settledText(how, env))
 		}
 	}
 }
 
-// settledInWords describes how an envelope settled a proposal.
-func settledInWords(how proposal.Outcome, env *protocol.Envelope) string {
+// settledText describes how an envelope settled a proposal.
+func settledText(how proposal.Outcome, env *protocol.Envelope) string {
 	switch {
 	case how == proposal.Fulfilled:
 		return "approved by " + string(env.From)

@@ -10,11 +10,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// inRights describes capabilities as text.
-func inRights(list []json.RawMessage) []string {
+// describeCapabilities describes capabilities as text.
+func describeCapabilities(list []json.RawMessage) []string {
 	var out []string
 	for _, raw := range list {
-		out = append(out, inRight(raw))
+		out = append(out, describeCapability(raw))
 	}
 	if len(out) == 0 {
 		return []string{"nothing"}
@@ -25,10 +25,10 @@ func inRights(list []json.RawMessage) []string {
 // maxRight bounds the description of one capability, in bytes.
 const maxRight = 300
 
-func inRight(raw json.RawMessage) string {
+func describeCapability(raw json.RawMessage) string {
 	var kind string
 	if json.Unmarshal(raw, &kind) == nil {
-		return kindInWords(kind)
+		return describeKind(kind)
 	}
 	var object struct {
 		Kind    string          `json:"kind"`
@@ -40,7 +40,7 @@ func inRight(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &object) != nil {
 		return termsafe.Exact(shorten(string(raw), maxRight))
 	}
-	words := kindInWords(object.Kind)
+	words := describeKind(object.Kind)
 	if tool := toolPattern(object.Payload); tool != "" {
 		words = "call tools: " + tool
 	} else if len(object.Payload) > 0 {
@@ -58,8 +58,8 @@ func inRight(raw json.RawMessage) string {
 	return words
 }
 
-// kindsInWords holds the descriptions of common kind patterns.
-var kindsInWords = map[string]string{
+// kindDescriptions holds the descriptions of common kind patterns.
+var kindDescriptions = map[string]string{
 	"*":    "everything",
 	"chat": "talk", "chat/*": "acknowledge and cancel messages",
 	"reasoning/*": "reason", "reasoning/step": "think within contexts", "reasoning/cancel": "cancel reasoning",
@@ -73,8 +73,8 @@ var kindsInWords = map[string]string{
 	"participant/restart": "restart participants", "participant/shutdown": "shut participants down",
 }
 
-func kindInWords(kind string) string {
-	if words := kindsInWords[strings.Replace(kind, ".", "/", 1)]; words != "" {
+func describeKind(kind string) string {
+	if words := kindDescriptions[strings.Replace(kind, ".", "/", 1)]; words != "" {
 		return words
 	}
 	return "send " + termsafe.Exact(shorten(kind, maxRight))
@@ -113,8 +113,8 @@ func shorten(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// inTime formats a duration.
-func inTime(d time.Duration) string {
+// formatTTL formats a duration.
+func formatTTL(d time.Duration) string {
 	s := int((d + time.Second - 1) / time.Second)
 	switch {
 	case s < 60:
@@ -136,10 +136,10 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// who lists the connected participants and their capabilities.
-func (m *model) who(e peopleRead) {
+// listParticipants lists the connected participants and their capabilities.
+func (m *model) listParticipants(e peopleRead) {
 	if e.err != nil {
-		m.say(errorBlock, "The participants cannot be read: "+inWords(e.err))
+		m.printLines(errorBlock, "The participants cannot be read: "+errorText(e.err))
 		return
 	}
 	lines := []string{"Here are:"}
@@ -148,9 +148,9 @@ func (m *model) who(e peopleRead) {
 		if one.ID == m.you {
 			you = " (you)"
 		}
-		lines = append(lines, fmt.Sprintf("  %s%s may: %s", shortName(one.ID), you, strings.Join(inRights(one.Capabilities), "; ")))
+		lines = append(lines, fmt.Sprintf("  %s%s may: %s", shortName(one.ID), you, strings.Join(describeCapabilities(one.Capabilities), "; ")))
 	}
-	m.say(noticeBlock, lines...)
+	m.printLines(noticeBlock, lines...)
 }
 
 // maxName bounds a displayed name, in characters.

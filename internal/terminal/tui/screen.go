@@ -44,15 +44,15 @@ func (s *session) runScreen() error {
 		opts = append(opts, tea.WithColorProfile(colorprofile.Ascii))
 	}
 	p := tea.NewProgram(newScreen(s), opts...)
-	s.group.Go(func() { s.pump(p) })
+	s.group.Go(func() { s.forwardEvents(p) })
 	_, err := p.Run()
 	s.cancel()
-	s.lastWords()
+	s.printUnsent()
 	return errors.Join(err, s.model.err)
 }
 
-// pump passes events to the program until the session ends.
-func (s *session) pump(p *tea.Program) {
+// forwardEvents passes events to the program until the session ends.
+func (s *session) forwardEvents(p *tea.Program) {
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	for {
@@ -67,9 +67,9 @@ func (s *session) pump(p *tea.Program) {
 	}
 }
 
-// lastWords prints the typed messages that were never sent, since the screen
+// printUnsent prints the typed messages that were never sent, since the screen
 // that showed them is gone.
-func (s *session) lastWords() {
+func (s *session) printUnsent() {
 	if s.model.outbox.unsent() == 0 {
 		return
 	}
@@ -98,7 +98,7 @@ func (x *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		cmd = x.key(msg)
 	}
-	if x.session.carryOut() {
+	if x.session.startEffects() {
 		return x, tea.Quit
 	}
 	x.model.takeNews()

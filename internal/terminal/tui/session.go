@@ -39,17 +39,17 @@ type session struct {
 	sends, reads, turnReads int
 	busy                    atomic.Bool // the model needs ticks
 
-	mu     sync.Mutex
-	state  []client.State // the latest states that are not handled yet
-	roused chan struct{}
+	mu    sync.Mutex
+	state []client.State // the latest states that are not handled yet
+	wake  chan struct{}
 }
 
 // join connects and begins to receive.
 func join(ctx context.Context, opts Options) (*session, error) {
 	s := &session{
-		opts: opts, events: make(chan event, maxBatch), roused: make(chan struct{}, 1),
+		opts: opts, events: make(chan event, maxBatch), wake: make(chan struct{}, 1),
 	}
-	since, err := recall(ctx, opts)
+	since, err := startPosition(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +66,8 @@ func join(ctx context.Context, opts Options) (*session, error) {
 	return s, nil
 }
 
-// recall returns the position in the log at which to begin.
-func recall(ctx context.Context, opts Options) (client.Position, error) {
+// startPosition returns the position in the log at which to begin.
+func startPosition(ctx context.Context, opts Options) (client.Position, error) {
 	if opts.Recall < 0 {
 		return client.Position{}, nil
 	}
@@ -100,7 +100,7 @@ func (s *session) onState(state client.State) {
 	}
 	s.mu.Unlock()
 	select {
-	case s.roused <- struct{}{}:
+	case s.wake <- struct{}{}:
 	default:
 	}
 }
@@ -147,7 +147,7 @@ func (s *session) next(ticks <-chan time.Time) []event {
 	select {
 	case e := <-s.events:
 		return s.drain([]event{e})
-	case <-s.roused:
+	case <-s.wake:
 		return s.takeStates()
 	case <-ticks:
 		if s.busy.Load() {
@@ -171,9 +171,9 @@ func (s *session) drain(list []event) []event {
 	return list
 }
 
-// carryOut starts the effects of the model, and reports whether the person
+// startEffects starts the effects of the model, and reports whether the person
 // leaves. It does not block.
-func (s *session) carryOut() (left bool) {
+func (s *session) startEffects() (left bool) {
 	for {
 		list := s.model.takeEffects()
 		if len(list) == 0 {

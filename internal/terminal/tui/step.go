@@ -11,7 +11,7 @@ import (
 )
 
 // add adds the content of an envelope to the reasoning.
-func (d *mind) add(env *protocol.Envelope) {
+func (d *reasoning) add(env *protocol.Envelope) {
 	text, stream := d.describe(env)
 	if text == "" {
 		return
@@ -20,7 +20,7 @@ func (d *mind) add(env *protocol.Envelope) {
 		text = string(env.From) + ": " + text
 	}
 	if stream != "" {
-		if i := d.growing(stream); i >= 0 {
+		if i := d.streamStep(stream); i >= 0 {
 			d.steps[i] = step{text: text, context: env.Context}
 			return
 		}
@@ -28,7 +28,7 @@ func (d *mind) add(env *protocol.Envelope) {
 	d.push(step{text: text, context: env.Context})
 }
 
-func (d *mind) push(s step) {
+func (d *reasoning) push(s step) {
 	if len(s.text) > maxStep {
 		s.text = strings.ToValidUTF8(s.text[:maxStep], "") + "…"
 	}
@@ -39,21 +39,21 @@ func (d *mind) push(s step) {
 	}
 }
 
-// growing returns the index of the step that a stream extends, or -1.
-func (d *mind) growing(stream string) int {
+// streamStep returns the index of the step that a stream extends, or -1.
+func (d *reasoning) streamStep(stream string) int {
 	return slices.IndexFunc(d.steps, func(s step) bool { return s.stream == stream && stream != "" })
 }
 
 // drop removes the step of a stream: it is the answer.
-func (d *mind) drop(stream string) {
-	if i := d.growing(stream); i >= 0 {
+func (d *reasoning) drop(stream string) {
+	if i := d.streamStep(stream); i >= 0 {
 		d.steps = slices.Delete(d.steps, i, i+1)
 	}
 }
 
 // describe returns one line for the content of an envelope, and the stream that
 // sent it in pieces before; "" for none.
-func (d *mind) describe(env *protocol.Envelope) (text, stream string) {
+func (d *reasoning) describe(env *protocol.Envelope) (text, stream string) {
 	switch {
 	case env.Kind == protocol.KindMCPRequest:
 		return d.call(env, "calling %s…"), ""
@@ -68,13 +68,13 @@ func (d *mind) describe(env *protocol.Envelope) (text, stream string) {
 	case env.Kind.IsReasoning() && env.Context == d.path && env.Kind.ClosesContext():
 		return "", ""
 	case env.Kind.IsReasoning():
-		return wordsOf(env)
+		return stepText(env)
 	}
 	return "", ""
 }
 
-// wordsOf returns the text of a reasoning step, from any of its field names.
-func wordsOf(env *protocol.Envelope) (text, stream string) {
+// stepText returns the text of a reasoning step, from any of its field names.
+func stepText(env *protocol.Envelope) (text, stream string) {
 	p := payload[struct {
 		Message    string `json:"message"`
 		Content    string `json:"content"`
@@ -101,7 +101,7 @@ func wordsOf(env *protocol.Envelope) (text, stream string) {
 }
 
 // call records the tool that a request calls.
-func (d *mind) call(env *protocol.Envelope, form string) string {
+func (d *reasoning) call(env *protocol.Envelope, form string) string {
 	name := toolOf(env.Payload)
 	if name == "" {
 		return ""
@@ -132,7 +132,7 @@ func toolOf(raw json.RawMessage) string {
 }
 
 // result describes the outcome of a call.
-func (d *mind) result(env *protocol.Envelope) string {
+func (d *reasoning) result(env *protocol.Envelope) string {
 	c, known := d.calls[env.Correlation.First()]
 	if !known || !c.isAnswered(env.From) {
 		return ""
@@ -155,18 +155,18 @@ func (d *mind) result(env *protocol.Envelope) string {
 	return name + " has answered"
 }
 
-// grow appends a piece of a stream to its step.
-func (m *model) grow(env *protocol.Envelope) {
+// handleStream appends a piece of a stream to its step.
+func (m *model) handleStream(env *protocol.Envelope) {
 	p := payload[struct {
 		Stream string          `json:"stream_id"`
 		Data   json.RawMessage `json:"data"`
 	}](env)
-	b := m.minds.byPath[protocol.ContextPath(rootOf(env.Context))]
-	if b == nil || p.Stream == "" || b.mind.state != thinking {
+	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
+	if b == nil || p.Stream == "" || b.reasoning.state != thinking {
 		return
 	}
-	d := b.mind
-	i := d.growing(p.Stream)
+	d := b.reasoning
+	i := d.streamStep(p.Stream)
 	switch env.Kind {
 	case protocol.KindStreamClose:
 		return // the complete step follows, or the text stays as it is
@@ -184,7 +184,7 @@ func (m *model) grow(env *protocol.Envelope) {
 			d.steps[i].text = tail(d.steps[i].text+piece, maxStep)
 		}
 	}
-	d.goOn(env, true)
+	d.noteActivity(env, true)
 	b.change()
 }
 

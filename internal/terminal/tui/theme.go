@@ -100,7 +100,7 @@ func wrapHanging(line string, cells int) []string {
 	}
 	room := cells - width(indent) - width(more)
 	first := wrapPainted(line, cells)[:1]
-	rest := spaces.ReplaceAllString(behind(line, len(ansi.Strip(first[0]))), "$1")
+	rest := spaces.ReplaceAllString(dropVisible(line, len(ansi.Strip(first[0]))), "$1")
 	for _, l := range wrapPainted(rest, room) {
 		first = append(first, indent+more+l)
 	}

@@ -37,8 +37,8 @@ func (v *view) lines(m *model, b *block, cells int) []string {
 	switch b.kind {
 	case chatBlock:
 		out = v.chat(m, b.chat, cells)
-	case thoughtBlock:
-		out = v.mind(m, b.mind, cells)
+	case reasoningBlock:
+		out = v.reasoning(m, b.reasoning, cells)
 	case proposalBlock:
 		out = v.proposal(b.proposal, cells)
 	case noticeBlock:
@@ -53,7 +53,7 @@ func (v *view) lines(m *model, b *block, cells int) []string {
 			out = append(out, wrapHanging(painted(l), cells)...)
 		}
 	}
-	b.cache = rendering{rev: b.rev, epoch: m.epoch, width: cells, done: true, lines: out}
+	b.cache = cachedLayout{rev: b.rev, epoch: m.epoch, width: cells, done: true, lines: out}
 	return out
 }
 
@@ -118,8 +118,8 @@ func (v *view) chat(m *model, c *chat, cells int) []string {
 	case c.state == waiting:
 		note("○ ", "Sending…", v.theme.dim.Render)
 	}
-	if c.undone != "" {
-		note("· ", "Withdrawn by "+c.undone+".", v.theme.dim.Render)
+	if c.withdrawnBy != "" {
+		note("· ", "Withdrawn by "+c.withdrawnBy+".", v.theme.dim.Render)
 	}
 	if c.cut {
 		note("· ", "The rest is not shown here; /export writes all of it.", v.theme.dim.Render)
@@ -142,12 +142,12 @@ func (v *view) header(m *model, c *chat, cells int) []string {
 func (m *model) heading(c *chat) string {
 	var b strings.Builder
 	if c.answers != "" && c.answers != c.from {
-		b.WriteString(" answers " + m.called(c.answers))
+		b.WriteString(" answers " + m.displayName(c.answers))
 	}
 	if len(c.to) > 0 {
 		var list []string
 		for _, id := range c.to {
-			list = append(list, m.called(id))
+			list = append(list, m.displayName(id))
 		}
 		b.WriteString(", to " + strings.Join(list, " and ") + " alone")
 	}
@@ -166,8 +166,8 @@ func (m *model) heading(c *chat) string {
 	return b.String()
 }
 
-// called returns the display name of a participant: "you" for this one.
-func (m *model) called(id protocol.ParticipantID) string {
+// displayName returns the display name of a participant: "you" for this one.
+func (m *model) displayName(id protocol.ParticipantID) string {
 	if id == m.you {
 		return "you"
 	}
@@ -207,12 +207,12 @@ func (v *view) status(m *model, below int, cells int) string {
 	if m.filter != "" {
 		parts = append(parts, v.theme.bold.Render("context "+string(m.filter)))
 	}
-	parts = append(parts, v.theme.dim.Render(m.space), v.theme.dim.Render(m.where()), v.theme.dim.Render(m.present()))
+	parts = append(parts, v.theme.dim.Render(m.space), v.theme.dim.Render(m.threadStatus()), v.theme.dim.Render(m.otherParticipants()))
 	return fit(strings.Join(parts, v.theme.dim.Render(" · ")), cells)
 }
 
-// where names the active thread and its addressees.
-func (m *model) where() string {
+// threadStatus names the active thread and its addressees.
+func (m *model) threadStatus() string {
 	t := m.threads.active
 	if t == nil {
 		return "new thread"
@@ -227,8 +227,8 @@ func (m *model) where() string {
 	return words
 }
 
-// present names the other connected participants.
-func (m *model) present() string {
+// otherParticipants names the other connected participants.
+func (m *model) otherParticipants() string {
 	var list []string
 	for _, p := range m.people.here {
 		if p.ID != m.you {

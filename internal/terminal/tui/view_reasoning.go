@@ -15,10 +15,10 @@ const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 // shownSteps is the number of steps that are shown of reasoning in progress.
 const shownSteps = 2
 
-// mind lays out a participant's reasoning, in progress or ended.
-func (v *view) mind(m *model, d *mind, cells int) []string {
+// reasoning lays out a participant's reasoning, in progress or ended.
+func (v *view) reasoning(m *model, d *reasoning, cells int) []string {
 	out := []string{""}
-	sign, words, paint := "▸ ", m.thoughtFor(d), v.theme.dim.Render
+	sign, words, paint := "▸ ", m.reasoningTitle(d), v.theme.dim.Render
 	if d.open {
 		sign = "▾ "
 	}
@@ -78,7 +78,7 @@ func (v *view) step(s step, open bool, cells int) []string {
 }
 
 // within returns the steps that match the filter.
-func (d *mind) within(m *model) []step {
+func (d *reasoning) within(m *model) []step {
 	if m.filter == "" || d.path.Within(m.filter) {
 		return d.steps
 	}
@@ -92,19 +92,19 @@ func (d *mind) within(m *model) []step {
 }
 
 // lasted formats the duration of the reasoning; spoken: with full words.
-func (m *model) lasted(d *mind, spoken bool) string {
+func (m *model) lasted(d *reasoning, spoken bool) string {
 	took, known := d.elapsed(m.skew.gateway(m.now()))
 	switch {
 	case !known:
 		return "a few seconds"
 	case spoken:
-		return inTime(max(took, 1))
+		return formatTTL(max(took, 1))
 	}
 	return duration(max(took, 1), d.state != thinking)
 }
 
-// thoughtFor describes the state and the duration of the reasoning.
-func (m *model) thoughtFor(d *mind) string {
+// reasoningTitle describes the state and the duration of the reasoning.
+func (m *model) reasoningTitle(d *reasoning) string {
 	switch long := m.lasted(d, false); d.state {
 	case thinking:
 		if d.start.IsZero() {
@@ -121,7 +121,7 @@ func (m *model) thoughtFor(d *mind) string {
 }
 
 // reason describes why the reasoning ended.
-func (m *model) reason(d *mind) string {
+func (m *model) reason(d *reasoning) string {
 	switch {
 	case d.state == cancelled && d.why != "":
 		return ": " + d.why

@@ -61,9 +61,9 @@ func piece(line string, cells int) string {
 	return part
 }
 
-// behind drops the first n visible bytes of a line and keeps its escape
+// dropVisible drops the first n visible bytes of a line and keeps its escape
 // sequences.
-func behind(line string, n int) string {
+func dropVisible(line string, n int) string {
 	var b strings.Builder
 	for n > 0 && line != "" {
 		if k := termsafe.Sequence(line); k > 0 {

@@ -45,22 +45,22 @@ func (p *people) find(id protocol.ParticipantID) (int, bool) {
 	})
 }
 
-func (p *people) isHere(id protocol.ParticipantID) bool {
+func (p *people) isConnected(id protocol.ParticipantID) bool {
 	_, found := p.find(id)
 	return found
 }
 
-// rewelcome handles a welcome: the participants after a reconnect, or the new
+// handleWelcome handles a welcome: the participants after a reconnect, or the new
 // capabilities of this participant.
-func (m *model) rewelcome(env *protocol.Envelope) {
+func (m *model) handleWelcome(env *protocol.Envelope) {
 	var w protocol.Welcome
 	if json.Unmarshal(env.Payload, &w) != nil {
 		return
 	}
 	m.people.welcome(w)
-	for _, b := range m.minds.byPath {
-		if b.mind.state == thinking && !m.people.isHere(b.mind.agent) {
-			m.leaves(b.mind.agent)
+	for _, b := range m.reasonings.byPath {
+		if b.reasoning.state == thinking && !m.people.isConnected(b.reasoning.agent) {
+			m.stopReasoning(b.reasoning.agent)
 		}
 	}
 }
@@ -73,20 +73,20 @@ func (m *model) presence(env *protocol.Envelope) {
 	}
 	id := p.Participant.ID
 	switch {
-	case p.Event == protocol.PresenceJoin && !m.people.isHere(id):
+	case p.Event == protocol.PresenceJoin && !m.people.isConnected(id):
 		m.people.put(p.Participant)
-		m.say(noticeBlock, string(id)+" is here.")
+		m.printLines(noticeBlock, string(id)+" is here.")
 	case p.Event == protocol.PresenceJoin:
 		m.people.put(p.Participant)
-	case p.Event == protocol.PresenceLeave && m.people.isHere(id):
+	case p.Event == protocol.PresenceLeave && m.people.isConnected(id):
 		m.people.remove(id)
-		m.say(noticeBlock, string(id)+" has left.")
-		m.leaves(id)
+		m.printLines(noticeBlock, string(id)+" has left.")
+		m.stopReasoning(id)
 	}
 }
 
-// tellState shows a notice of an entry that changes rights.
-func (m *model) tellState(env *protocol.Envelope) {
+// showStateEntry shows a notice of an entry that changes rights.
+func (m *model) showStateEntry(env *protocol.Envelope) {
 	p := payload[struct {
 		Recipient    string            `json:"recipient"`
 		Participant  string            `json:"participant_id"`
@@ -99,15 +99,15 @@ func (m *model) tellState(env *protocol.Envelope) {
 	case protocol.KindCapabilityGrant:
 		until := ""
 		if p.TTL > 0 {
-			until = " for " + inTime(time.Duration(p.TTL*float64(time.Second)))
+			until = " for " + formatTTL(time.Duration(p.TTL*float64(time.Second)))
 		}
-		m.say(noticeBlock, fmt.Sprintf("%s gives %s: %s%s.", from, p.Recipient, strings.Join(inRights(p.Capabilities), "; "), until), "  grant "+string(env.ID))
+		m.printLines(noticeBlock, fmt.Sprintf("%s gives %s: %s%s.", from, p.Recipient, strings.Join(describeCapabilities(p.Capabilities), "; "), until), "  grant "+string(env.ID))
 	case protocol.KindCapabilityRevoke:
-		m.say(noticeBlock, from+" takes rights from "+p.Recipient+".")
+		m.printLines(noticeBlock, from+" takes rights from "+p.Recipient+".")
 	case protocol.KindSpaceInvite:
-		m.say(noticeBlock, from+" invites "+p.Participant+".")
+		m.printLines(noticeBlock, from+" invites "+p.Participant+".")
 	case protocol.KindSpaceKick:
-		m.say(noticeBlock, from+" removes "+p.Participant+because(p.Reason)+".")
+		m.printLines(noticeBlock, from+" removes "+p.Participant+because(p.Reason)+".")
 	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantForget, protocol.KindParticipantCompact,
 		protocol.KindParticipantClear, protocol.KindParticipantRestart, protocol.KindParticipantShutdown:
 		m.showControl(env)
@@ -139,19 +139,19 @@ type link struct {
 	tries int
 }
 
-// relink handles a new state of the connection.
-func (m *model) relink(s client.State) {
+// handleLink handles a new state of the connection.
+func (m *model) handleLink(s client.State) {
 	m.link.phase, m.link.retry, m.link.tries = s.Phase, s.RetryIn, s.Attempt
 	switch s.Phase {
 	case client.Connected:
 		if m.link.lost {
-			m.say(noticeBlock, "The connection is back.")
+			m.printLines(noticeBlock, "The connection is back.")
 		}
 		m.link.lost, m.skew = false, skew{}
 	case client.Waiting:
 		if !m.link.lost {
 			m.link.lost = true
-			m.say(noticeBlock, "The connection is lost. It is opened again by itself; what you type goes out then.")
+			m.printLines(noticeBlock, "The connection is lost. It is opened again by itself; what you type goes out then.")
 		}
 	case client.Closed: // the error is shown after everything that was received
 	}
@@ -162,5 +162,5 @@ func (m *model) relink(s client.State) {
 func (m *model) finish(err error) {
 	m.link.phase = client.Closed
 	m.over, m.err = true, err
-	m.say(errorBlock, "The connection is closed for good: "+inWords(err))
+	m.printLines(errorBlock, "The connection is closed for good: "+errorText(err))
 }

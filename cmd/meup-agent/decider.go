@@ -16,8 +16,8 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 )
 
-// thinkFlags select how the agent decides.
-type thinkFlags struct {
+// deciderFlags select how the agent decides.
+type deciderFlags struct {
 	model, baseURL   string
 	reasoner         string
 	reasonerTokenEnv string
@@ -32,7 +32,7 @@ type thinkFlags struct {
 	showThinking     bool
 }
 
-func (f *thinkFlags) register(fl *pflag.FlagSet) {
+func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
 	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "where the model's API is, if not at its provider, such as http://localhost:11434/v1")
 	fl.StringVar(&f.reasoner, "reasoner", os.Getenv("MEUP_REASONER"), "URL of a Reasoning API that decides instead")
@@ -48,7 +48,7 @@ func (f *thinkFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.showThinking, "show-thinking", false, "share the model's raw thinking in the space, not only its reasons")
 }
 
-func (f *thinkFlags) check() error {
+func (f *deciderFlags) check() error {
 	if _, err := contextwindow.ParseUtilization(f.utilisation); err != nil {
 		return program.Usagef("--utilisation: %w", err)
 	}
@@ -70,7 +70,7 @@ func (f *thinkFlags) check() error {
 }
 
 // text returns the instructions.
-func (f *thinkFlags) text() (string, error) {
+func (f *deciderFlags) text() (string, error) {
 	if f.instructionsFile == "" {
 		return f.instructions, nil
 	}
@@ -81,7 +81,7 @@ func (f *thinkFlags) text() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-func (f *thinkFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*mind.Mind, error) {
+func (f *deciderFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*mind.Mind, error) {
 	share, err := contextwindow.ParseUtilization(f.utilisation)
 	if err != nil {
 		return nil, err

@@ -9,31 +9,31 @@ import (
 
 // Bounds of the reasoning that is kept.
 const (
-	maxMinds = 512
-	maxSteps = 200     // of one mind; older ones are counted
-	maxStep  = 4 << 10 // bytes
+	maxReasonings = 512
+	maxSteps      = 200     // of one participant; older ones are counted
+	maxStep       = 4 << 10 // bytes
 )
 
-// mindState is the state of a participant's reasoning.
-type mindState int
+// reasoningState is the state of a participant's reasoning.
+type reasoningState int
 
 const (
-	thinking mindState = iota
+	thinking reasoningState = iota
 	thought
 	cancelled
 	stopped // the participant has left
 )
 
-// mind is the reasoning of one participant about one question, in a context and
+// reasoning is the reasoning of one participant about one question, in a context and
 // all contexts below it.
-type mind struct {
+type reasoning struct {
 	agent    protocol.ParticipantID
 	path     protocol.ContextPath
 	question protocol.ID
 	thread   *thread
 
 	start, last, end time.Time // by the gateway's clock; start is zero if it was missed
-	state            mindState
+	state            reasoningState
 	why              string // of a cancellation
 
 	steps   []step
@@ -67,19 +67,19 @@ func (c call) isAnswered(by protocol.ParticipantID) bool {
 	return !c.proposed && (by == c.from || len(c.to) == 0 || slices.Contains(c.to, by))
 }
 
-// minds holds the reasoning in progress and the reasoning that ended recently.
-type minds struct {
+// reasonings holds the reasoning in progress and the reasoning that ended recently.
+type reasonings struct {
 	byPath map[protocol.ContextPath]*block
 	order  []protocol.ContextPath
 	all    bool // every block is open
 }
 
-func newMinds() minds { return minds{byPath: make(map[protocol.ContextPath]*block)} }
+func newReasonings() reasonings { return reasonings{byPath: make(map[protocol.ContextPath]*block)} }
 
-func (s *minds) running() int {
+func (s *reasonings) running() int {
 	n := 0
 	for _, b := range s.byPath {
-		if b.mind.state == thinking {
+		if b.reasoning.state == thinking {
 			n++
 		}
 	}
@@ -87,54 +87,54 @@ func (s *minds) running() int {
 }
 
 // add stores a block, and evicts the oldest when there are too many.
-func (s *minds) add(b *block) {
-	s.byPath[b.mind.path] = b
-	s.order = append(s.order, b.mind.path)
-	if len(s.order) > maxMinds {
+func (s *reasonings) add(b *block) {
+	s.byPath[b.reasoning.path] = b
+	s.order = append(s.order, b.reasoning.path)
+	if len(s.order) > maxReasonings {
 		delete(s.byPath, s.order[0])
 		s.order = slices.Delete(s.order, 0, 1)
 	}
 }
 
 // tick advances the spinners of all reasoning in progress.
-func (s *minds) tick(*model) {
+func (s *reasonings) tick(*model) {
 	for _, b := range s.byPath {
-		if b.mind.state == thinking {
-			b.mind.beat++
+		if b.reasoning.state == thinking {
+			b.reasoning.beat++
 			b.change()
 		}
 	}
 }
 
-// think handles an envelope of reasoning.
-func (m *model) think(env *protocol.Envelope) {
+// handleReasoning handles an envelope of reasoning.
+func (m *model) handleReasoning(env *protocol.Envelope) {
 	if env.Kind == protocol.KindReasoningStart && env.Context == "" {
 		m.beginThinking(env)
 		return
 	}
 	if env.Kind == protocol.KindReasoningCancel && env.Context == "" {
 		for _, id := range env.Correlation.IDs {
-			m.endThinking(m.minds.byPath[protocol.ContextPath(id)], env)
+			m.endThinking(m.reasonings.byPath[protocol.ContextPath(id)], env)
 		}
 		return
 	}
 	if env.Context == "" {
 		return
 	}
-	b := m.minds.byPath[protocol.ContextPath(rootOf(env.Context))]
+	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
 	if b == nil {
 		if !env.Kind.IsReasoning() || env.Kind.ClosesContext() {
 			return
 		}
-		b = m.newMind(env, protocol.ContextPath(rootOf(env.Context)))
-		b.mind.question = env.Correlation.First()
+		b = m.newReasoning(env, protocol.ContextPath(rootOf(env.Context)))
+		b.reasoning.question = env.Correlation.First()
 		if env.Kind == protocol.KindReasoningStart { // a client that names its contexts itself
-			b.mind.start = env.TS
+			b.reasoning.start = env.TS
 		}
 	}
-	b.mind.goOn(env, m.people.isHere(b.mind.agent))
-	b.mind.add(env)
-	if env.Kind.ClosesContext() && env.Context == b.mind.path {
+	b.reasoning.noteActivity(env, m.people.isConnected(b.reasoning.agent))
+	b.reasoning.add(env)
+	if env.Kind.ClosesContext() && env.Context == b.reasoning.path {
 		m.endThinking(b, env)
 	}
 	b.change()
@@ -142,29 +142,29 @@ func (m *model) think(env *protocol.Envelope) {
 
 func (m *model) beginThinking(env *protocol.Envelope) {
 	path := protocol.ContextPath(env.ID)
-	b := m.minds.byPath[path]
+	b := m.reasonings.byPath[path]
 	if b == nil {
-		b = m.newMind(env, path)
+		b = m.newReasoning(env, path)
 	}
-	b.mind.agent, b.mind.start, b.mind.last = env.From, env.TS, env.TS
-	b.mind.question = env.Correlation.First()
-	b.mind.goOn(env, m.people.isHere(env.From))
+	b.reasoning.agent, b.reasoning.start, b.reasoning.last = env.From, env.TS, env.TS
+	b.reasoning.question = env.Correlation.First()
+	b.reasoning.noteActivity(env, m.people.isConnected(env.From))
 	b.change()
 }
 
-func (m *model) newMind(env *protocol.Envelope, path protocol.ContextPath) *block {
+func (m *model) newReasoning(env *protocol.Envelope, path protocol.ContextPath) *block {
 	p, _ := m.threads.at(env.ID)
-	b := &block{kind: thoughtBlock, context: path, mind: &mind{
-		agent: env.From, path: path, thread: p.thread, last: env.TS, open: m.minds.all, calls: make(map[protocol.ID]call),
+	b := &block{kind: reasoningBlock, context: path, reasoning: &reasoning{
+		agent: env.From, path: path, thread: p.thread, last: env.TS, open: m.reasonings.all, calls: make(map[protocol.ID]call),
 	}}
-	m.minds.add(b)
+	m.reasonings.add(b)
 	return m.show(b)
 }
 
-// goOn records activity in the reasoning. An envelope of the participant
+// noteActivity records activity in the reasoning. An envelope of the participant
 // resumes the reasoning only while the participant is connected, since replayed
 // envelopes may be older than its departure.
-func (d *mind) goOn(env *protocol.Envelope, here bool) {
+func (d *reasoning) noteActivity(env *protocol.Envelope, here bool) {
 	if env.TS.After(d.last) {
 		d.last = env.TS
 	}
@@ -179,10 +179,10 @@ func (d *mind) goOn(env *protocol.Envelope, here bool) {
 
 // endThinking closes a block.
 func (m *model) endThinking(b *block, env *protocol.Envelope) {
-	if b == nil || b.mind.state == thought || b.mind.state == cancelled {
+	if b == nil || b.reasoning.state == thought || b.reasoning.state == cancelled {
 		return
 	}
-	d := b.mind
+	d := b.reasoning
 	d.end, d.state = env.TS, thought
 	if env.Kind == protocol.KindReasoningCancel {
 		d.state, d.why = cancelled, reasonFor(env, d.agent)
@@ -194,15 +194,15 @@ func (m *model) endThinking(b *block, env *protocol.Envelope) {
 	}
 }
 
-// conclude ends the reasoning that a message answers, and reads its turn to
+// endAnswered ends the reasoning that a message answers, and reads its turn to
 // show it.
-func (m *model) conclude(answer *block, env *protocol.Envelope) {
+func (m *model) endAnswered(answer *block, env *protocol.Envelope) {
 	stream := payload[struct {
 		ID string `json:"stream_id"`
 	}](env).ID
 	ask := false
-	for _, b := range m.minds.byPath {
-		d := b.mind
+	for _, b := range m.reasonings.byPath {
+		d := b.reasoning
 		switch {
 		case d.agent != env.From || env.Context != "" || len(env.Correlation.IDs) == 0:
 		case d.question != "" && env.Correlation.Names(d.question):
@@ -222,10 +222,10 @@ func (m *model) conclude(answer *block, env *protocol.Envelope) {
 // isNew reports whether an envelope is new and not a replayed one.
 func (m *model) isNew(env *protocol.Envelope) bool { return env.Seq > m.head || env.Seq == 0 }
 
-// leaves marks the reasoning of a participant that left as stopped.
-func (m *model) leaves(who protocol.ParticipantID) {
-	for _, b := range m.minds.byPath {
-		if d := b.mind; d.agent == who && d.state == thinking {
+// stopReasoning marks the reasoning of a participant that left as stopped.
+func (m *model) stopReasoning(who protocol.ParticipantID) {
+	for _, b := range m.reasonings.byPath {
+		if d := b.reasoning; d.agent == who && d.state == thinking {
 			d.state, d.end = stopped, d.last
 			if now := m.skew.gateway(m.now()); now.After(d.end) {
 				d.end = now
@@ -236,7 +236,7 @@ func (m *model) leaves(who protocol.ParticipantID) {
 }
 
 // elapsed returns the duration of the reasoning; false if it is unknown.
-func (d *mind) elapsed(now time.Time) (time.Duration, bool) {
+func (d *reasoning) elapsed(now time.Time) (time.Duration, bool) {
 	if d.start.IsZero() {
 		return 0, false
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// parts are the components of serve and worker.
-type parts struct {
+// components are the parts that serve and worker share: models, metrics and
+// callbacks.
+type components struct {
 	service   *reasoner.Service
 	callbacks *reasoner.Callbacks
 	telemetry *telemetry.Telemetry
@@ -27,9 +28,9 @@ type parts struct {
 	log       *slog.Logger
 }
 
-// assemble creates the parts; close closes them. secrets are masked in all
+// assemble creates the components; close closes them. secrets are masked in all
 // telemetry.
-func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*parts, error) {
+func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*components, error) {
 	guard, err := reasoner.NewGuard(c.allow, nil)
 	if err != nil {
 		return nil, program.Usagef("--callback-allow: %w", err)
@@ -51,7 +52,7 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 	}
 	registry := prometheus.NewRegistry()
 	metrics := reasoner.NewMetrics(registry)
-	return &parts{
+	return &components{
 		registry: registry, metrics: metrics,
 		service: reasoner.New(reasoner.Options{
 			Model: model, ModelTimeout: m.timeout, Telemetry: tel, Logger: log,
@@ -97,7 +98,7 @@ func sameProvider(a, b string) bool {
 }
 
 // close closes the parts.
-func (p *parts) close(ctx context.Context) {
+func (p *components) close(ctx context.Context) {
 	p.callbacks.Close()
 	if err := p.telemetry.Close(ctx); err != nil {
 		p.log.Warn("not all spans were exported", "error", err)

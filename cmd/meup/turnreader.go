@@ -10,20 +10,20 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// asking is the shared part of the commands that read turns.
-type asking struct {
+// turnReader is the shared part of the commands that read turns.
+type turnReader struct {
 	api    *api.Client
 	space  string
 	thread protocol.ID
 }
 
-// ask selects the thread: the named one, or the newest.
-func ask(ctx context.Context, t *target, thread string) (*asking, error) {
+// openTurns selects the thread: the named one, or the newest.
+func openTurns(ctx context.Context, t *target, thread string) (*turnReader, error) {
 	asker, err := t.http()
 	if err != nil {
 		return nil, err
 	}
-	q := &asking{api: asker, space: t.space, thread: protocol.ID(thread)}
+	q := &turnReader{api: asker, space: t.space, thread: protocol.ID(thread)}
 	if thread != "" {
 		return q, nil
 	}
@@ -39,16 +39,16 @@ func ask(ctx context.Context, t *target, thread string) (*asking, error) {
 }
 
 // page reads turns of the thread. An unknown thread is not a connection error.
-func (q *asking) page(ctx context.Context, page api.Page) (*api.History, error) {
+func (q *turnReader) page(ctx context.Context, page api.Page) (*api.History, error) {
 	h, err := q.api.History(ctx, q.space, q.thread, page)
 	if notFound(err) {
-		return nil, &program.ExitError{Code: program.ExitFailed, Err: shown{err}}
+		return nil, &program.ExitError{Code: program.ExitFailed, Err: safeError{err}}
 	}
 	return h, err
 }
 
 // turn returns one turn; nil if there is none.
-func (q *asking) turn(ctx context.Context, n int) (*api.Turn, error) {
+func (q *turnReader) turn(ctx context.Context, n int) (*api.Turn, error) {
 	h, err := q.page(ctx, api.Page{Limit: 1, Before: n + 1})
 	if err != nil || len(h.Turns) == 0 || h.Turns[0].TurnNumber != n {
 		return nil, err
@@ -57,7 +57,7 @@ func (q *asking) turn(ctx context.Context, n int) (*api.Turn, error) {
 }
 
 // newestCompleted returns the last turn that is completed; nil if none is.
-func (q *asking) newestCompleted(ctx context.Context) (*api.Turn, error) {
+func (q *turnReader) newestCompleted(ctx context.Context) (*api.Turn, error) {
 	for page := (api.Page{Limit: 10}); ; {
 		h, err := q.page(ctx, page)
 		if err != nil {
@@ -76,7 +76,7 @@ func (q *asking) newestCompleted(ctx context.Context) (*api.Turn, error) {
 }
 
 // turns returns the newest turns (most of them, 0: all), oldest first.
-func (q *asking) turns(ctx context.Context, most, before int) (*api.History, error) {
+func (q *turnReader) turns(ctx context.Context, most, before int) (*api.History, error) {
 	var out *api.History
 	for {
 		limit := 100
