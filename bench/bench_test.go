@@ -25,9 +25,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestScenariosAgainstBare runs the loads, small and short. It checks the same
+// TestScenarios_Bare runs the loads, small and short. It checks the same
 // property as every run: each connection receives everything once.
-func TestScenariosAgainstBare(t *testing.T) {
+func TestScenarios_Bare(t *testing.T) {
 	o := &options{seconds: 50 * time.Millisecond, warmUp: 10 * time.Millisecond}
 	for name, run := range map[string]func(*server, *options) (figures, error){
 		"fanout": fanOut(20), "agents": agents, "spaces": manySpaces(5), "latency": latency,
@@ -56,9 +56,9 @@ func TestScenariosAgainstBare(t *testing.T) {
 	}
 }
 
-// TestLossIsNoticed checks that a receiver that gets more than was sent is an
+// TestCrowd_TooManyFrames checks that a receiver that gets more than was sent is an
 // error.
-func TestLossIsNoticed(t *testing.T) {
+func TestCrowd_TooManyFrames(t *testing.T) {
 	cr := &crowd{conns: make([]*conn, 2), sent: 1}
 	if err := cr.visit(&conn{frames: 1}, nil); err != nil {
 		t.Error(err)
@@ -175,8 +175,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestReadmeHasItsTable checks that -write finds the marks of the table.
-func TestReadmeHasItsTable(t *testing.T) {
+// TestReadme_Marks checks that -write finds the marks of the table.
+func TestReadme_Marks(t *testing.T) {
 	data, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func openReasonerStage(t *testing.T, r *deciderProc, more ...string) *agentStage
 
 const whichPort = "Which port does the gateway listen on?"
 
-func TestAgentAnswersByAReasoningService(t *testing.T) {
+func TestAgent_ReasoningService(t *testing.T) {
 	r := startDecider(t)
 	s := openReasonerStage(t, r)
 	if text := s.answer(s.ask(whichPort)); !strings.Contains(text, "port 8080") {
@@ -103,7 +103,7 @@ func hanging(t *testing.T) (server *llmtest.Server, flags []string) {
 	})
 }
 
-func TestKillTheReasoningServiceInTheMiddleOfADecision(t *testing.T) {
+func TestAgent_ReasoningServiceKilled(t *testing.T) {
 	server, flags := hanging(t)
 	r := startDecider(t, flags...)
 	s := openReasonerStage(t, r)
@@ -135,7 +135,7 @@ func TestKillTheReasoningServiceInTheMiddleOfADecision(t *testing.T) {
 	}
 }
 
-func TestRulesDecideWhileTheReasoningServiceIsAway(t *testing.T) {
+func TestAgent_ReasoningServiceDown(t *testing.T) {
 	server, flags := hanging(t)
 	r := startDecider(t, flags...)
 	s := openReasonerStage(t, r, "--rules-behind")

@@ -137,7 +137,7 @@ func (s *agentStage) toolCall(name string) *protocol.Envelope {
 	})
 }
 
-func TestAgentAnswersByRulesThroughTheServersOfTheRegistry(t *testing.T) {
+func TestAgent_Rules(t *testing.T) {
 	s := openAgentStage(t)
 	if text := s.answer(s.ask("Which port does the gateway listen on?")); !strings.Contains(text, "port 8080") {
 		t.Errorf("answer %q\n%s", text, s.script())
@@ -158,7 +158,7 @@ func call(name, arguments string) llm.ToolCall {
 	return llm.ToolCall{Name: name, Arguments: []byte(arguments)}
 }
 
-func TestAgentAnswersByAModel(t *testing.T) {
+func TestAgent_Model(t *testing.T) {
 	server, flags := model(t, llmtest.Turns(
 		llmtest.Turn{Thinking: "nobody's business", Text: "I add and I echo.", Calls: []llm.ToolCall{
 			call("get-sum", `{"a":2,"b":40,"rationale":"The sum is asked for."}`),
@@ -188,7 +188,7 @@ func TestAgentAnswersByAModel(t *testing.T) {
 	}
 }
 
-func TestLostModelEndsTheWork(t *testing.T) {
+func TestAgent_ModelLost(t *testing.T) {
 	_, flags := model(t, llmtest.Turns(
 		llmtest.Turn{Text: "I think about this for a long time.", CutAfter: 3},
 		llmtest.Turn{Text: "Here I am again."},
@@ -209,7 +209,7 @@ func TestLostModelEndsTheWork(t *testing.T) {
 	}
 }
 
-func TestKillTheAgentInTheMiddleOfAStep(t *testing.T) {
+func TestAgent_Killed(t *testing.T) {
 	hang := make(chan struct{})
 	server, flags := model(t, func(r llmtest.Request) llmtest.Turn {
 		switch r.N {
@@ -251,7 +251,7 @@ func TestKillTheAgentInTheMiddleOfAStep(t *testing.T) {
 	}
 }
 
-func TestKillTheGatewayInTheMiddleOfAStep(t *testing.T) {
+func TestAgent_GatewayKilled(t *testing.T) {
 	gate := make(chan struct{})
 	server, flags := model(t, func(r llmtest.Request) llmtest.Turn {
 		if r.N == 1 {
@@ -286,7 +286,7 @@ func TestKillTheGatewayInTheMiddleOfAStep(t *testing.T) {
 	}
 }
 
-func TestKillTheToolServerInTheMiddleOfACall(t *testing.T) {
+func TestAgent_ToolServerKilled(t *testing.T) {
 	_, flags := model(t, func(r llmtest.Request) llmtest.Turn {
 		switch {
 		case r.N == 1:

@@ -85,7 +85,7 @@ func TestBridge(t *testing.T) {
 }
 
 // The MCP server is killed in the middle of a call.
-func TestBridgeServerKilled(t *testing.T) {
+func TestBridge_ServerKilled(t *testing.T) {
 	g := startGateway(t, bridgeConfig)
 	alice := g.dial(t, "alice", client.Position{})
 	p := startBridge(t, g, alice)
@@ -148,7 +148,7 @@ func killChildren(t *testing.T, p *process) {
 
 // The gateway is killed and restarted while the bridge runs: requests in
 // progress are answered, later ones too, and none twice.
-func TestBridgeOutlivesTheGateway(t *testing.T) {
+func TestBridge_GatewayKilled(t *testing.T) {
 	g := startGateway(t, bridgeConfig)
 	alice := g.dial(t, "alice", client.Position{})
 	startBridge(t, g, alice)

@@ -247,8 +247,8 @@ func (w *world) write(ctx context.Context, who, name string, overHTTP bool) {
 	}
 }
 
-// use sends x.priv until ctx ends, granted or not.
-func (w *world) use(ctx context.Context, who string) {
+// usePrivileged sends x.priv until ctx ends, granted or not.
+func (w *world) usePrivileged(ctx context.Context, who string) {
 	s := &sender{who: who}
 	defer s.close()
 	for n := 0; wait(ctx, 2*time.Millisecond); n++ {
@@ -258,8 +258,8 @@ func (w *world) use(ctx context.Context, who string) {
 	}
 }
 
-// rule grants x.priv to who and revokes it until ctx ends, at any gateway.
-func (w *world) rule(ctx context.Context, who string) {
+// toggleGrant grants x.priv to who and revokes it until ctx ends, at any gateway.
+func (w *world) toggleGrant(ctx context.Context, who string) {
 	s := &sender{who: "admin"}
 	defer s.close()
 	for n := 0; ctx.Err() == nil; n++ {

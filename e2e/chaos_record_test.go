@@ -27,7 +27,7 @@ type sent struct {
 	sentAt   time.Duration // of the first attempt
 	ackedAt  time.Duration // when it was acknowledged; 0: never
 	seq      uint64        // in the acknowledgment
-	rejected bool          // every attempt was answered by a code that says "not admitted"
+	rejected bool          // every attempt was answered by a code that means "not admitted"
 }
 
 // record collects the observations of clients, for verify.

@@ -82,8 +82,8 @@ func (c *chaos) run(faults []fault) {
 	for i, who := range []string{"alice", "alice", "bob", "bob", "carol", "carol"} {
 		workers.Go(func() { c.w.write(working, who, fmt.Sprintf("%s-%d", who, i), i%3 == 2) })
 	}
-	workers.Go(func() { c.w.use(working, "victim") })
-	workers.Go(func() { c.w.rule(working, "victim") })
+	workers.Go(func() { c.w.usePrivileged(working, "victim") })
+	workers.Go(func() { c.w.toggleGrant(working, "victim") })
 
 	faulty, end := context.WithTimeout(t.Context(), *chaosTime)
 	defer end()

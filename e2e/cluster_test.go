@@ -62,14 +62,14 @@ func participants(t *testing.T, addr string) []protocol.ParticipantID {
 
 // Two gateways on one NATS are one space: one order, one set of ids, one
 // presence, one state of rights. One of them is killed under load, then NATS.
-func TestTwoGatewaysAreOneSpace(t *testing.T) {
+func TestCluster_TwoGateways(t *testing.T) {
 	port, store := freePort(t), t.TempDir()
 	nats := startNATS(t, port, store)
 	url := "nats://127.0.0.1:" + port
 	a, b := startGateway(t, labConfig, "--nats", url), startGateway(t, labConfig, "--nats", url)
 
 	readA, readB := collect(t, a.dial(t, "dave", client.After(0))), collect(t, b.dial(t, "dave", client.After(0)))
-	l := talk(t, a.dial(t, "alice", client.Position{}), b.dial(t, "bob", client.Position{}))
+	l := startLoad(t, a.dial(t, "alice", client.Position{}), b.dial(t, "bob", client.Position{}))
 	l.more(300)
 	for _, g := range []*gatewayProc{a, b} {
 		eventually(t, "everybody is present at both", func() bool {
@@ -133,7 +133,7 @@ func TestTwoGatewaysAreOneSpace(t *testing.T) {
 		eventually(t, "the gateways are ready again", func() bool { return get(g.addr, "/readyz", "") == http.StatusOK })
 	}
 	l.more(300)
-	l.silence()
+	l.finish()
 
 	logA := history(t, a.addr, "dave")
 	eventually(t, "both gateways have the same log", func() bool {

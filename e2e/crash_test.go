@@ -13,18 +13,18 @@ import (
 // The gateway is killed under load twenty times: nothing acknowledged is lost,
 // no entry is in the log twice, no order has changed, and a reader that stayed
 // connected has read exactly the log.
-func TestKillTwentyTimesUnderLoad(t *testing.T) {
+func TestCrash_UnderLoad(t *testing.T) {
 	g := startGateway(t, labConfig)
 	reader := g.dial(t, "dave", client.After(0))
 	read := collect(t, reader)
-	l := talk(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}), g.dial(t, "carol", client.Position{}))
+	l := startLoad(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}), g.dial(t, "carol", client.Position{}))
 	for range 20 {
 		l.more(50 + rand.IntN(300))
 		g.kill()
 		g.restart()
 	}
 	l.more(100)
-	l.silence()
+	l.finish()
 	log := history(t, g.addr, "dave")
 	l.verify(log)
 	read.verify(log)
@@ -74,12 +74,12 @@ func (r *collected) verify(log []line) {
 
 // A clean shutdown: no new connections, everything delivered, 1001, exit code 0
 // within 10 seconds.
-func TestTerminateDrains(t *testing.T) {
+func TestTerminate_Drains(t *testing.T) {
 	g := startGateway(t, labConfig)
 	reader := g.dial(t, "dave", client.After(0))
 	read := collect(t, reader)
 	alice := g.dial(t, "alice", client.Position{})
-	l := talk(t, alice)
+	l := startLoad(t, alice)
 	l.more(200)
 	begun := time.Now()
 	g.signal(syscallTerm)
@@ -88,18 +88,18 @@ func TestTerminateDrains(t *testing.T) {
 	}
 	t.Logf("ended after %v", time.Since(begun))
 	g.restart()
-	l.silence()
+	l.finish()
 	log := history(t, g.addr, "dave")
 	l.verify(log)
 	read.verify(log)
 }
 
 // A reload under load changes the settings and loses nothing.
-func TestReloadUnderLoad(t *testing.T) {
+func TestReload_UnderLoad(t *testing.T) {
 	g := startGateway(t, labConfig)
 	carol := g.dial(t, "carol", client.Position{})
 	collect(t, carol)
-	l := talk(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}))
+	l := startLoad(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}))
 	const without = `
 limits: {rate: 1000000, burst: 1000000}
 spaces:
@@ -122,6 +122,6 @@ spaces:
 	eventually(t, "the new capabilities hold", func() bool {
 		return post(t, g.addr, "bob", `{"kind":"x.y"}`) == string(protocol.CodeCapabilityViolation)
 	})
-	l.silence()
+	l.finish()
 	l.verify(history(t, g.addr, "dave"))
 }

@@ -22,7 +22,7 @@ func TestFullDisk(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 	g := startGateway(t, labConfig, "--data", filepath.Join(dir, "data"))
 	read := collect(t, g.dial(t, "dave", client.After(0)))
-	l := talk(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}))
+	l := startLoad(t, g.dial(t, "alice", client.Position{}), g.dial(t, "bob", client.Position{}))
 	l.more(200)
 
 	ballast := filepath.Join(dir, "ballast")
@@ -38,7 +38,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	eventually(t, "readiness is on", func() bool { return get(g.addr, "/readyz", "") == http.StatusOK })
 	l.more(200)
-	l.silence()
+	l.finish()
 	if text := g.log.String(); strings.Contains(text, ".go:") {
 		t.Errorf("the log has stack traces:\n%s", text)
 	}

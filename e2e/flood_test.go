@@ -26,7 +26,7 @@ spaces:
 // A participant sends faster than allowed, for a minute: no more is admitted
 // than its limits allow, it is closed with 1008 repeatedly, and other
 // participants are not affected.
-func TestFloodForAMinute(t *testing.T) {
+func TestFlood(t *testing.T) {
 	length := time.Minute
 	if testing.Short() {
 		length = 5 * time.Second

@@ -22,8 +22,8 @@ type load struct {
 	sent  map[protocol.ParticipantID]int
 }
 
-// talk makes the clients send until silence is called.
-func talk(t *testing.T, clients ...*client.Client) *load {
+// startLoad makes the clients send until finish is called.
+func startLoad(t *testing.T, clients ...*client.Client) *load {
 	ctx, stop := context.WithCancel(context.Background())
 	l := &load{t: t, stop: stop, acked: make(map[protocol.ID]protocol.Seq), sent: make(map[protocol.ParticipantID]int)}
 	for _, c := range clients {
@@ -87,8 +87,8 @@ func (l *load) more(n int) {
 	eventually(l.t, fmt.Sprintf("%d acknowledged", goal), func() bool { return l.count() >= goal })
 }
 
-// silence stops sending, and waits for envelopes in flight.
-func (l *load) silence() {
+// finish stops sending, and waits for envelopes in flight.
+func (l *load) finish() {
 	l.stop()
 	l.running.Wait()
 }

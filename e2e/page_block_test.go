@@ -54,16 +54,16 @@ func pageThoughtMarkdown(s *pageStage) {
 	scout.think(in, "**First** look at `a_b`:\n\n1. read it\n2. change it")
 	p := s.visit("alice")
 	b := block("scout")
-	p.sees(saying("listitem", like("First look at a_b")).in(b))
+	p.sees(withText("listitem", like("First look at a_b")).in(b))
 	p.until("no marks in the preview", `!eyes.text(`+b.find()+`).includes("**")`)
 	scout.think(in, "# Changed\n\n<b>not bold</b> and *done*")
 	scout.conclude(in, "It is **done**.")
 	scout.answer(protocol.ID(in), "Done.")
 	p.is(head(b, "Thought for "), "aria-expanded", "false")
 	p.click(head(b, "Thought for "))
-	p.sees(saying("listitem", "read it").in(b))
-	p.sees(saying("heading", "Changed").in(b))
-	p.sees(saying("listitem", like("<b>not bold</b> and done")).in(b))
+	p.sees(withText("listitem", "read it").in(b))
+	p.sees(withText("heading", "Changed").in(b))
+	p.sees(withText("listitem", like("<b>not bold</b> and done")).in(b))
 	p.until("strong words", `[...`+b.find()+`.querySelectorAll("strong")].map((x) => x.textContent).join() === "plan,First,done"`)
 	p.until("no marks", `!/[*`+"`"+`#]/.test(eyes.text(`+b.find()+`))`)
 }
@@ -76,22 +76,22 @@ func pageBlocksLive(s *pageStage) {
 	log := s.join("alice")
 	p := s.visit("alice")
 	p.before(skewed) // from the next reload on
-	p.says("Which port is it?")
+	p.post("Which port is it?")
 	b := block("guide")
 	p.sees(head(b, "Reasoning · "))
 	p.until("a spinner", spinning(b))
 	p.runsFor(b, 2)
-	start := log.hears("the start", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindReasoningStart })
+	start := log.await("the start", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindReasoningStart })
 
 	close(m.first)
 	for range 5 { // the role, and four words
 		m.words <- struct{}{}
 	}
-	p.sees(saying("listitem", "I look for*").in(b))
+	p.sees(withText("listitem", "I look for*").in(b))
 	p.until("not the whole of what grows", `!eyes.page().includes("all documents")`)
 	close(m.words)
-	p.sees(saying("listitem", like("Which documents are there?", "list_directory")).in(b))
-	p.sees(saying("listitem", like("One may be about networks.", "search_files")).in(b))
+	p.sees(withText("listitem", like("Which documents are there?", "list_directory")).in(b))
+	p.sees(withText("listitem", like("One may be about networks.", "search_files")).in(b))
 	p.counts(2, at("listitem", "*").in(b)) // the last two steps
 
 	p.reload()
@@ -103,12 +103,12 @@ func pageBlocksLive(s *pageStage) {
 	p.counts(2, at("listitem", "*").in(b))
 
 	close(m.second)
-	p.sees(saying("listitem", like("Safety has to be looked at.")).in(b))
+	p.sees(withText("listitem", like("Safety has to be looked at.")).in(b))
 	close(m.last)
-	p.sees(said("It listens on port 8080."))
+	p.sees(messageWith("It listens on port 8080."))
 	p.is(head(b, "Thought for "), "aria-expanded", "false")
 	p.until("no spinner", "!("+spinning(b)+")")
-	p.inOrder(said("Which port is it?"), b, said("It listens on port 8080."))
+	p.inOrder(messageWith("Which port is it?"), b, messageWith("It listens on port 8080."))
 	p.sees(head(b, fmt.Sprintf("Thought for %ds", log.thought(start))))
 
 	p.click(head(b, "Thought for "))
@@ -126,13 +126,13 @@ const skewed = `{ const now = Date.now; Date.now = () => now() + 5_400_000; }`
 
 var runs = regexp.MustCompile(`Reasoning · (\d+)s`)
 
-// runsFor waits until a block says that it has been reasoning for so long.
+// runsFor waits until a block shows at least this duration.
 func (p *webPage) runsFor(b spot, seconds int) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("reasoning for %ds", seconds), fmt.Sprintf(`Number(/Reasoning · (\d+)s/.exec(eyes.text(%s))?.[1]) >= %d`, b.find(), seconds))
 }
 
-// running reads for how many seconds a block says that it has been reasoning.
+// running returns the duration that a block shows, in seconds.
 func (p *webPage) running(b spot) (n int) {
 	p.t.Helper()
 	p.sees(head(b, "Reasoning · "))
@@ -147,7 +147,7 @@ func (p *webPage) running(b spot) (n int) {
 func (g *guest) thought(start *protocol.Envelope) int {
 	g.s.Helper()
 	var end time.Time
-	g.hears("the answer", func(env *protocol.Envelope) bool {
+	g.await("the answer", func(env *protocol.Envelope) bool {
 		if end.IsZero() && env.Kind == protocol.KindReasoningConclusion && env.Context == protocol.ContextPath(start.ID) {
 			end = env.TS
 		}
@@ -161,7 +161,7 @@ func (p *webPage) opensWhole(b spot) {
 	p.t.Helper()
 	p.is(head(b, "Thought for "), "aria-expanded", "true")
 	for _, words := range []string{"I look for the port in all documents.", "2 in parallel", "Now the rest.", "Conclusion"} {
-		p.sees(saying("group", like(words)).in(room))
+		p.sees(withText("group", like(words)).in(room))
 	}
 	p.sees(at("button", like("done", "list_directory")).in(b))
 	inner := at("group", "Reasoning of guide").in(b)

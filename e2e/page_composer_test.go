@@ -11,7 +11,7 @@ func pageComposer(s *pageStage) {
 	s.join("guide")
 	s.join("scout")
 	p := s.visit("alice")
-	p.sees(saying("button", "3 online"))
+	p.sees(withText("button", "3 online"))
 	p.focus(composer)
 	p.keys("one line")
 	p.enter(chromedp.KeyModifiers(chromedp.ModifierShift))
@@ -19,7 +19,7 @@ func pageComposer(s *pageStage) {
 	p.value(composer, "one line\nand another")
 	p.enter()
 	p.value(composer, "")
-	p.sees(said("one line", "and another"))
+	p.sees(messageWith("one line", "and another"))
 	p.keys(" ")
 	p.enter() // nothing is sent
 	p.fill(composer, "")
@@ -45,7 +45,7 @@ func pageComposer(s *pageStage) {
 	p.click(at("checkbox", "Only to scout"))
 	p.click(at("button", "Send"))
 	p.value(composer, "")
-	p.sees(saying("article", like("to scout", "hello @scout are you there?")).in(room))
+	p.sees(withText("article", like("to scout", "hello @scout are you there?")).in(room))
 	p.reload()
 	p.value(composer, "")
 	p.counts(2, at("article", "You, *").in(room))
@@ -60,11 +60,11 @@ func pageRefused(s *pageStage) {
 	p.enter()
 	refused := at("article", "Your message, rejected").in(room)
 	p.sees(refused)
-	p.sees(saying("alert", like("Not sent. You are not allowed to do this.")).in(refused))
-	p.sees(saying("article", like("forbidden words")).in(room))
-	p.says("allowed words") // later messages are not held up
+	p.sees(withText("alert", like("Not sent. You are not allowed to do this.")).in(refused))
+	p.sees(withText("article", like("forbidden words")).in(room))
+	p.post("allowed words") // later messages are not held up
 	p.reload()
-	p.sees(saying("alert", like("Not sent. You are not allowed to do this.")).in(refused))
+	p.sees(withText("alert", like("Not sent. You are not allowed to do this.")).in(refused))
 	p.click(at("button", "Edit").in(refused))
 	p.misses(refused)
 	p.value(composer, "forbidden words")
@@ -88,12 +88,12 @@ func pageTooFast(s *pageStage) {
 	p.fill(composer, "the second")
 	p.enter()
 	waiting := at("article", "Your message, not sent yet").in(room)
-	p.sees(saying("article", like("Rate limit exceeded.", "Try again in")).in(room))
+	p.sees(withText("article", like("Rate limit exceeded.", "Try again in")).in(room))
 	p.misses(waiting)
 	for _, words := range []string{"the first", "the second"} {
-		p.counts(1, said(words))
+		p.counts(1, messageWith(words))
 	}
-	p.inOrder(said("the first"), said("the second"))
+	p.inOrder(messageWith("the first"), messageWith("the second"))
 	n := 0
 	for _, l := range history(s.T, s.g.addr, "alice") {
 		if l.From == "slow" {

@@ -83,8 +83,8 @@ type spot struct{ role, name, text, within string }
 
 func at(role, name string) spot { return spot{role: role, name: name, text: "*", within: "null"} }
 
-// saying is the spot of a role with a matching text.
-func saying(role, text string) spot { return spot{role: role, name: "*", text: text, within: "null"} }
+// withText is the spot of a role with a matching text.
+func withText(role, text string) spot { return spot{role: role, name: "*", text: text, within: "null"} }
 
 func (s spot) in(outer spot) spot {
 	s.within = outer.js()

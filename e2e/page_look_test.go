@@ -20,7 +20,7 @@ func (s *pageStage) history() (ids map[string]protocol.ID) {
 	in := scout.reason(ids["question"], "Looking for the keys")
 	ids["context"] = protocol.ID(in)
 	ids["thought"] = scout.think(in, "They may be in the drawer.")
-	inner := in.Child(scout.tell(protocol.KindReasoningStart, in, "", fields{"message": "Opening the drawer"}))
+	inner := in.Child(scout.publish(protocol.KindReasoningStart, in, "", fields{"message": "Opening the drawer"}))
 	ids["inner"] = scout.think(inner, "It is full of pencils.")
 	scout.conclude(inner, "No keys in there.")
 	scout.conclude(in, "Not in the drawer.")
@@ -37,7 +37,7 @@ func (s *pageStage) history() (ids map[string]protocol.ID) {
 func pageFilters(s *pageStage) {
 	s.history()
 	p := s.visit("alice")
-	p.sees(said("Thank you both."))
+	p.sees(messageWith("Thank you both."))
 	p.sees(block("guide"))
 	everything := p.read(room)
 	p.panel("Contexts")
@@ -45,14 +45,14 @@ func pageFilters(s *pageStage) {
 	p.click(at("checkbox", "Main conversation only"))
 	p.misses(block("scout"))
 	p.misses(block("guide"))
-	p.sees(said("They are under the mat."))
-	p.sees(saying("log", like("Some messages are hidden.")))
+	p.sees(messageWith("They are under the mat."))
+	p.sees(withText("log", like("Some messages are hidden.")))
 	p.click(at("checkbox", "Main conversation only"))
 	p.sees(block("scout"))
 
 	p.click(at("button", "Only this").in(at("group", "Asking the neighbours")))
 	p.misses(block("scout"))
-	p.misses(said("Thank you both."))
+	p.misses(messageWith("Thank you both."))
 	p.sees(block("guide"))
 	p.is(at("button", "Only this").in(at("group", "Asking the neighbours")), "aria-pressed", "true")
 	p.click(at("button", "Show all").in(room))
@@ -66,20 +66,20 @@ func pageFilters(s *pageStage) {
 	p.until("everything is as it was", "eyes.text("+room.find()+") === "+quote(everything))
 
 	p.click(at("checkbox", "Starts and conclusions only"))
-	p.sees(said("Thank you both."))
+	p.sees(messageWith("Thank you both."))
 	p.click(head(block("guide"), "Thought for "))
-	p.sees(saying("group", like("Under the mat.")).in(room))
+	p.sees(withText("group", like("Under the mat.")).in(room))
 	p.until("the steps are left out", `!eyes.text(`+room.find()+`).includes("Somebody has seen them.")`)
 	p.click(at("button", "Show all").in(room))
-	p.sees(saying("listitem", "Somebody has seen them.*").in(room))
+	p.sees(withText("listitem", "Somebody has seen them.*").in(room))
 
 	p.panel("Participants")
 	p.click(at("button", "Show only messages of guide"))
 	p.misses(block("scout"))
-	p.misses(said("Thank you both."))
-	p.sees(said("They are under the mat."))
+	p.misses(messageWith("Thank you both."))
+	p.sees(messageWith("They are under the mat."))
 	p.click(at("button", "Show only messages of guide"))
-	p.sees(said("Thank you both."))
+	p.sees(messageWith("Thank you both."))
 }
 
 // Search finds messages and thoughts, and opens their positions.
@@ -92,17 +92,17 @@ func pageSearch(s *pageStage) {
 	words := at("searchbox", "Search for")
 	p.until("the field has the keyboard", words.find()+" === eyes.active()")
 	p.keys("pencils")
-	p.sees(saying("status", "1 result").in(panel))
+	p.sees(withText("status", "1 result").in(panel))
 	p.click(at("button", like("scout", "It is full of pencils.")).in(panel))
-	p.sees(saying("listitem", "It is full of pencils.*").in(room))
-	p.until("it is in view", inView(saying("listitem", "It is full of pencils.*").in(room)))
+	p.sees(withText("listitem", "It is full of pencils.*").in(room))
+	p.until("it is in view", inView(withText("listitem", "It is full of pencils.*").in(room)))
 	p.fill(words, "keys")
-	p.sees(saying("status", "* results").in(panel))
+	p.sees(withText("status", "* results").in(panel))
 	p.click(at("button", "Messages").in(panel))
-	p.sees(saying("status", "1 result").in(panel))
+	p.sees(withText("status", "1 result").in(panel))
 	p.sees(at("button", like("You", "Where are the keys?")).in(panel))
 	p.fill(words, "unicorns")
-	p.sees(saying("status", "No results").in(panel))
+	p.sees(withText("status", "No results").in(panel))
 }
 
 // inView is an expression: whether a spot is visible without scrolling.
@@ -114,11 +114,11 @@ func inView(of spot) string {
 func pageRaw(s *pageStage) {
 	ids := s.history()
 	p := s.visit("alice")
-	thanks := said("Thank you both.")
+	thanks := messageWith("Thank you both.")
 	p.focus(at("link", "*").in(thanks)) // the actions of a message appear
 	p.click(at("button", "Show envelope").in(thanks))
 	panel := at("tabpanel", "Envelope")
-	p.sees(saying("tabpanel", like("As stored by the gateway.")))
+	p.sees(withText("tabpanel", like("As stored by the gateway.")))
 	text := p.read(at("code", "The envelope as JSON").in(panel))
 	for _, want := range []string{`"id": "` + string(ids["thanks"]) + `"`, `"from": "alice"`, `"protocol": "meup/v0.1"`, `"correlationId": "` + string(ids["answer"]) + `"`, `"message": "Thank you both."`} {
 		if !strings.Contains(text, want) {
@@ -126,15 +126,15 @@ func pageRaw(s *pageStage) {
 		}
 	}
 	p.click(at("button", string(ids["answer"])).in(panel))
-	p.sees(saying("code", like("They are not in the drawer.")).in(panel))
+	p.sees(withText("code", like("They are not in the drawer.")).in(panel))
 	p.click(at("button", "Back").in(panel))
-	p.sees(saying("code", like("Thank you both.")).in(panel))
+	p.sees(withText("code", like("Thank you both.")).in(panel))
 	p.click(at("button", "Close panel").in(at("complementary", "Panels")))
 	p.misses(panel)
 
 	p.click(head(block("scout"), "Thought for "))
-	p.click(at("button", "Show envelope").in(saying("listitem", "They may be in the drawer.*").in(room)))
-	p.sees(saying("code", like(string(ids["thought"]), "reasoning.thought")))
+	p.click(at("button", "Show envelope").in(withText("listitem", "They may be in the drawer.*").in(room)))
+	p.sees(withText("code", like(string(ids["thought"]), "reasoning.thought")))
 }
 
 // A link to a message, a thought or a context opens its position, regardless of
@@ -149,21 +149,21 @@ func pageLinks(s *pageStage) {
 	}
 	bob.say("That was the weather.")
 	p := s.visit("alice")
-	p.sees(said("That was the weather."))
-	if p.has(said("Where are the keys?")) {
+	p.sees(messageWith("That was the weather."))
+	if p.has(messageWith("Where are the keys?")) {
 		s.Fatal("the question is loaded already: this shows nothing")
 	}
 	p.follow("m/" + string(ids["answer"]))
-	p.until("it is in view", inView(said("They are not in the drawer.")))
+	p.until("it is in view", inView(messageWith("They are not in the drawer.")))
 	p.follow("m/" + string(ids["inner"]))
-	thought := saying("listitem", "It is full of pencils.*").in(room)
+	thought := withText("listitem", "It is full of pencils.*").in(room)
 	p.until("it is in view", inView(thought))
 	p.reload() // the address is kept, and opens the position again
 	p.until("it is in view", inView(thought))
 	p.follow("c/" + string(ids["context"]))
 	p.until("it is in view", inView(block("scout")))
 	p.follow("m/nobody-has-said-that")
-	p.sees(saying("status", "Not found in this space"))
+	p.sees(withText("status", "Not found in this space"))
 	if at := webtest.Eval[string](p.Tab, "location.hash"); at != "#/space/lab/m/nobody-has-said-that" {
 		s.Errorf("the address is %s", at)
 	}

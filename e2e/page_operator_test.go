@@ -15,7 +15,7 @@ func pageObserver(s *pageStage) {
 	alice := s.join("alice")
 	alice.say("Look at this.")
 	p := s.visit("watcher")
-	p.sees(said("Look at this."))
+	p.sees(messageWith("Look at this."))
 	p.until("it is said", "eyes.page().includes("+quote(nothingToWrite)+")")
 	for _, not := range []spot{composer, at("button", "Send"), at("button", "Reply"), at("tab", "Operator")} {
 		if p.has(not) {
@@ -26,7 +26,7 @@ func pageObserver(s *pageStage) {
 	p.sees(head(block("scout"), "Reasoning · "))
 	p.misses(at("button", "Stop"))
 	p.panel("Participants")
-	p.sees(saying("listitem", like("watcher", "(you)", "May only read.")))
+	p.sees(withText("listitem", like("watcher", "(you)", "May only read.")))
 }
 
 // An operator grants a right for a time and revokes it; the change is in force
@@ -41,21 +41,21 @@ func pageGrants(s *pageStage) {
 	p.choose(at("combobox", "Duration"), "5 minutes")
 	p.fill(at("textbox", "Reason (visible to everyone)"), "for the meeting")
 	p.click(at("button", "Grant access").in(at("form", "*").in(panel)))
-	p.sees(saying("listitem", like("watcher", "by you", "May send chat messages.", "for the meeting", "ends in ")).in(panel))
+	p.sees(withText("listitem", like("watcher", "by you", "May send chat messages.", "for the meeting", "ends in ")).in(panel))
 	watcher.sees(composer)
-	watcher.says("I can speak.")
-	p.sees(said("I can speak."))
+	watcher.post("I can speak.")
+	p.sees(messageWith("I can speak."))
 
 	// A grant that depends on another is listed below it, and ends with it.
-	s.join("watcher").tell(protocol.KindCapabilityGrant, "", "", fields{"recipient": "slow", "capabilities": []string{"chat"}})
-	below := saying("listitem", like("watcher", "slow by watcher")).in(panel)
+	s.join("watcher").publish(protocol.KindCapabilityGrant, "", "", fields{"recipient": "slow", "capabilities": []string{"chat"}})
+	below := withText("listitem", like("watcher", "slow by watcher")).in(panel)
 	p.sees(below)
 	p.click(at("button", "Revoke the grant to watcher"))
-	p.sees(saying("group", like("1 grant that came from it may end with it.")))
+	p.sees(withText("group", like("1 grant that came from it may end with it.")))
 	p.click(at("button", "Revoke").in(at("group", "Revoke")))
 	watcher.until("nothing to write with", "eyes.page().includes("+quote(nothingToWrite)+")")
 	p.misses(below)
-	p.sees(saying("group", "2 grants no longer in force*").in(panel))
+	p.sees(withText("group", "2 grants no longer in force*").in(panel))
 
 	if s.visit("rich").has(at("tab", "Operator")) {
 		s.Error("who may give nothing has the operator's panel")
@@ -71,11 +71,11 @@ func pageCannotGive(s *pageStage) {
 	p.misses(at("button", "Invite a participant").in(panel))
 	p.unfold("Grant access")
 	p.click(at("button", "Grant access").in(at("form", "*").in(panel)))
-	p.sees(saying("alert", "Choose a participant.").in(panel))
+	p.sees(withText("alert", "Choose a participant.").in(panel))
 	p.choose(at("combobox", "Participant"), "watcher")
 	p.choose(at("combobox", "Access"), "Call all tools")
 	p.click(at("button", "Grant access").in(at("form", "*").in(panel)))
-	p.sees(saying("alert", like("You cannot grant access that you do not have.")).in(panel))
+	p.sees(withText("alert", like("You cannot grant access that you do not have.")).in(panel))
 	p.until("nothing came of it", `eyes.page().includes("No active grants.")`)
 }
 
@@ -86,12 +86,12 @@ func pageKickAndInvite(s *pageStage) {
 	panel := p.panel("Operator")
 	p.unfold("Pause or remove")
 	p.click(at("button", "Remove watcher").in(panel))
-	p.fill(at("textbox", "Reason (visible to everyone)").in(saying("form", like("All connections of watcher are closed"))), "enough")
+	p.fill(at("textbox", "Reason (visible to everyone)").in(withText("form", like("All connections of watcher are closed"))), "enough")
 	watcher.Expect("WebSocket connection to")
 	watcher.Expect("403")
-	p.click(at("button", "Remove watcher").in(saying("form", like("All connections of watcher are closed"))))
+	p.click(at("button", "Remove watcher").in(withText("form", like("All connections of watcher are closed"))))
 	watcher.until("it is said", `eyes.page().includes("You were removed from this space.") && eyes.page().includes("Removed")`)
-	p.sees(saying("note", like("alice removed “watcher”: enough")).in(room))
+	p.sees(withText("note", like("alice removed “watcher”: enough")).in(room))
 
 	p.unfold("Invite a participant")
 	p.fill(at("textbox", "Name").in(panel), "newcomer")
@@ -107,8 +107,8 @@ func pageKickAndInvite(s *pageStage) {
 	newcomer.fill(at("textbox", "Token"), token)
 	newcomer.click(at("button", "Sign in"))
 	newcomer.live()
-	newcomer.says("I am new here.")
-	p.sees(saying("article", like("newcomer", "I am new here.")).in(room))
+	newcomer.post("I am new here.")
+	p.sees(withText("article", like("newcomer", "I am new here.")).in(room))
 	for _, x := range []*webPage{p, newcomer} {
 		if kept := x.kept(); strings.Contains(kept, token) {
 			s.Errorf("the token is kept: %s", kept)

@@ -34,9 +34,9 @@ func pageProposals(s *pageStage) {
 	p, other := s.visit("alice"), s.visit("bob")
 	card := at("article", "guide proposes read_text_file")
 
-	p.says("Which port is it?")
+	p.post("Which port is it?")
 	b := block("guide")
-	p.sees(saying("button", like("1 awaiting approval")).in(b))
+	p.sees(withText("button", like("1 awaiting approval")).in(b))
 	p.sees(at("tab", "Proposals, 1 awaiting approval"))
 	other.sees(at("tab", "Proposals, 1 awaiting approval"))
 	p.panel("Proposals")
@@ -45,32 +45,32 @@ func pageProposals(s *pageStage) {
 		s.Errorf("the card says %q", text)
 	}
 	p.click(at("button", "Approve").in(card))
-	p.sees(saying("article", like("Approved by alice, done", "# Networking")).in(at("tabpanel", "Proposals")))
+	p.sees(withText("article", like("Approved by alice, done", "# Networking")).in(at("tabpanel", "Proposals")))
 	p.sees(at("tab", "Proposals"))
 	other.sees(at("tab", "Proposals"))
-	p.sees(said("It came to this:", "8080"))
-	p.misses(saying("button", like("awaiting approval")).in(b))
+	p.sees(messageWith("It came to this:", "8080"))
+	p.misses(withText("button", like("awaiting approval")).in(b))
 	p.is(head(b, "Thought for "), "aria-expanded", "false")
 	p.click(head(b, "Thought for "))
 	p.sees(at("button", like("approved and done", "read_text_file")).in(b))
 
-	p.says("And once more?")
-	second := saying("article", like("wants to call", "Approve Reject…"))
+	p.post("And once more?")
+	second := withText("article", like("wants to call", "Approve Reject…"))
 	p.sees(second)
 	p.click(at("button", "Reject…").in(second))
 	p.choose(at("combobox", "Reason"), "Unsafe")
 	p.fill(at("textbox", "Message to guide"), "the file is private")
 	p.click(at("button", "Reject"))
-	p.sees(saying("article", like("Rejected by alice", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
-	p.sees(said("It came to this:", "rejected by alice: unsafe"))
+	p.sees(withText("article", like("Rejected by alice", "unsafe: the file is private")).in(at("tabpanel", "Proposals")))
+	p.sees(messageWith("It came to this:", "rejected by alice: unsafe"))
 	p.sees(at("tab", "Proposals"))
 
 	p.reload()
 	p.panel("Proposals")
 	p.sees(at("heading", "No proposals awaiting approval"))
 	p.counts(2, card)
-	p.sees(saying("article", like("Rejected by alice", "unsafe: the file is private")))
-	p.sees(saying("article", like("Approved by alice, done")))
+	p.sees(withText("article", like("Rejected by alice", "unsafe: the file is private")))
+	p.sees(withText("article", like("Approved by alice, done")))
 }
 
 // Withdrawn, expired, approved with another result, decided invisibly: each is
@@ -78,18 +78,18 @@ func pageProposals(s *pageStage) {
 func pageFates(s *pageStage) {
 	scout, alice, files := s.join("scout"), s.join("alice"), s.join("guide")
 	propose := func(file string) protocol.ID {
-		return scout.tell(protocol.KindMCPProposal, "", "", fields{"method": "tools/call", "params": fields{"name": "delete_file", "arguments": fields{"path": file}}})
+		return scout.publish(protocol.KindMCPProposal, "", "", fields{"method": "tools/call", "params": fields{"name": "delete_file", "arguments": fields{"path": file}}})
 	}
 	p, watcher := s.visit("alice"), s.visit("watcher")
 	p.panel("Proposals")
-	scout.tell(protocol.KindMCPWithdraw, "", propose("taken.txt"), fields{"reason": "no_longer_needed"})
-	scout.tell(protocol.KindMCPWithdraw, "", propose("late.txt"), fields{"reason": "timeout"})
+	scout.publish(protocol.KindMCPWithdraw, "", propose("taken.txt"), fields{"reason": "no_longer_needed"})
+	scout.publish(protocol.KindMCPWithdraw, "", propose("late.txt"), fields{"reason": "timeout"})
 	failing := propose("failing.txt")
 	done := alice.send(protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"guide"}, Correlation: protocol.CorrelateTo(failing),
 		Payload: []byte(`{"id": 1, "method": "tools/call", "params": {"name": "delete_file", "arguments": {"path": "other.txt"}}, "edited": true}`),
 	})
-	files.tell(protocol.KindMCPResponse, "", done, fields{"id": 1, "error": fields{"code": -1, "message": "the disk is gone"}})
+	files.publish(protocol.KindMCPResponse, "", done, fields{"id": 1, "error": fields{"code": -1, "message": "the disk is gone"}})
 	propose("waits.txt")
 	panel := at("tabpanel", "Proposals")
 	for file, words := range map[string]string{
@@ -98,23 +98,23 @@ func pageFates(s *pageStage) {
 		"failing.txt": "Approved by alice, failed",
 		"waits.txt":   "Approve Reject…",
 	} {
-		p.sees(saying("article", like(file, words)).in(panel))
+		p.sees(withText("article", like(file, words)).in(panel))
 	}
-	p.sees(saying("article", like("Approved with different arguments", "other.txt", "the disk is gone")).in(panel))
+	p.sees(withText("article", like("Approved with different arguments", "other.txt", "the disk is gone")).in(panel))
 	for _, words := range []string{"withdrawn by scout", "expired", "approved by alice", "awaiting approval"} {
-		p.sees(saying("log", like("scout proposes delete_file", words)))
+		p.sees(withText("log", like("scout proposes delete_file", words)))
 	}
 	p.sees(at("tab", "Proposals, 1 awaiting approval"))
 	p.click(at("button", "Close panel"))
 	p.misses(panel)
 	p.click(at("button", "Review").in(room))
-	p.sees(saying("article", like("waits.txt", "Approve Reject…")).in(panel))
+	p.sees(withText("article", like("waits.txt", "Approve Reject…")).in(panel))
 
 	// It names no host: a person chooses one.
 	p.is(at("button", "Approve").in(panel), "disabled", "")
 	p.choose(at("combobox", like("does not name the participant")).in(panel), "guide")
 	p.click(at("button", "Approve").in(panel))
-	p.sees(saying("article", like("waits.txt", "Approved by alice, running")).in(panel))
+	p.sees(withText("article", like("waits.txt", "Approved by alice, running")).in(panel))
 	p.sees(at("tab", "Proposals"))
 
 	// The decision is not visible to bob: his own is refused with the gateway's
@@ -122,15 +122,15 @@ func pageFates(s *pageStage) {
 	late := s.visit("bob")
 	late.panel("Proposals")
 	bobs := at("tabpanel", "Proposals")
-	card := saying("article", like("waits.txt", "Approve Reject…")).in(bobs)
+	card := withText("article", like("waits.txt", "Approve Reject…")).in(bobs)
 	late.sees(card)
 	late.click(at("button", "Reject…").in(card))
 	late.click(at("button", "Reject").in(bobs))
-	late.sees(saying("article", like("waits.txt", "Already decided by alice")).in(bobs))
+	late.sees(withText("article", like("waits.txt", "Already decided by alice")).in(bobs))
 	late.sees(at("tab", "Proposals, 1 awaiting approval")) // failing.txt, whose approval is not visible either
 
 	watcher.panel("Proposals")
-	watcher.sees(saying("article", like("waits.txt", "You cannot decide this")))
+	watcher.sees(withText("article", like("waits.txt", "You cannot decide this")))
 	watcher.misses(at("button", "Approve"))
 	watcher.misses(at("button", "Reject…"))
 }
@@ -140,19 +140,19 @@ func pageFates(s *pageStage) {
 func pageDecisionCounts(s *pageStage) {
 	scout, host := s.join("scout"), s.join("guide")
 	in := scout.reason(s.join("alice").say("Which one?"), "Finding out")
-	scout.tell(protocol.KindMCPProposal, in, "", fields{
+	scout.publish(protocol.KindMCPProposal, in, "", fields{
 		"method": "tools/call", "participant_id": "guide", "params": fields{"name": "read_text_file", "arguments": fields{"path": "a.md"}},
 	})
 	p := s.visit("alice")
 	b := block("scout")
-	p.sees(saying("button", like("1 awaiting approval")).in(b))
+	p.sees(withText("button", like("1 awaiting approval")).in(b))
 	p.panel("Proposals")
 	p.click(at("button", "Approve").in(at("article", "scout proposes read_text_file")))
-	request := host.hears("the approved call", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
-	p.misses(saying("button", like("awaiting approval")).in(b))
-	p.sees(saying("listitem", like("read_text_file")).in(b))
+	request := host.await("the approved call", func(env *protocol.Envelope) bool { return env.Kind == protocol.KindMCPRequest })
+	p.misses(withText("button", like("awaiting approval")).in(b))
+	p.sees(withText("listitem", like("read_text_file")).in(b))
 	p.sees(at("tab", "Proposals"))
-	p.sees(saying("article", like("Approved by alice, running")))
-	host.tell(protocol.KindMCPResponse, in, request.ID, fields{"result": fields{"content": []any{}}})
-	p.sees(saying("article", like("Approved by alice, done")))
+	p.sees(withText("article", like("Approved by alice, running")))
+	host.publish(protocol.KindMCPResponse, in, request.ID, fields{"result": fields{"content": []any{}}})
+	p.sees(withText("article", like("Approved by alice, done")))
 }

@@ -36,17 +36,17 @@ func pageSignIn(s *pageStage) {
 	token := at("textbox", "Token")
 	p.fill(token, "nobodys-token-for-tests")
 	p.enter()
-	p.sees(saying("alert", like("Sign-in failed")))
+	p.sees(withText("alert", like("Sign-in failed")))
 	p.value(token, "")
 	p.signIn("alice")
-	p.says("I am here.")
+	p.post("I am here.")
 	for _, secret := range []string{"alice-token-for-tests", "nobodys-token-for-tests"} {
 		if kept := p.kept(); strings.Contains(kept, secret) {
 			s.Errorf("the token is kept: %s", kept)
 		}
 	}
 	p.reload() // the cookie is enough
-	p.sees(said("I am here."))
+	p.sees(messageWith("I am here."))
 	if got := webtest.Eval[int](p.Tab, `fetch("/api/session").then((r) => r.status)`); got != 200 {
 		s.Errorf("signed in: status %d", got)
 	}
@@ -95,30 +95,30 @@ func pageOtherSpace(s *pageStage) {
 	p.click(at("button", "Sign in"))
 	p.click(at("link", "lab*"))
 	p.live()
-	p.says("This is the lab.")
+	p.post("This is the lab.")
 	p.fill(composer, "a draft for the lab")
 	p.panel("Participants")
 
 	den := at("textbox", "Message to den")
 	p.address("#/space/den")
 	p.live()
-	p.misses(said("This is the lab."))
+	p.misses(messageWith("This is the lab."))
 	p.value(den, "")
 	p.fill(den, "This is the den.")
 	p.enter()
 	p.value(den, "")
-	p.sees(own("This is the den."))
+	p.sees(ownMessage("This is the den."))
 
 	p.Do(chromedp.NavigateBack())
 	p.live()
-	p.sees(own("This is the lab."))
-	p.misses(said("This is the den."))
+	p.sees(ownMessage("This is the lab."))
+	p.misses(messageWith("This is the den."))
 	p.value(composer, "a draft for the lab")
 	p.sees(at("tabpanel", "Participants"))
 	p.address("#/")
 	p.click(at("link", "den*"))
 	p.live()
-	p.sees(own("This is the den."))
+	p.sees(ownMessage("This is the den."))
 }
 
 // A link with a code signs one browser in, once, and does not stay in the
@@ -146,7 +146,7 @@ func pageCode(s *pageStage) {
 	again := s.newPage()
 	again.Expect("the server responded with a status of 401 (Unauthorized) http://" + addr + "/api/session")
 	again.Open(found[0])
-	again.sees(saying("alert", like("Sign-in failed", "the link was already used")))
+	again.sees(withText("alert", like("Sign-in failed", "the link was already used")))
 	again.until("the address has no code", `!location.href.includes("code")`)
 }
 
@@ -158,7 +158,7 @@ func pageReconnect(s *pageStage) {
 	p.Expect("net::ERR_CONNECTION_REFUSED")
 	p.Expect("net::ERR_EMPTY_RESPONSE")
 	p.Expect("net::ERR_CONNECTION_RESET")
-	p.says("Before.")
+	p.post("Before.")
 
 	// One message is in flight when the gateway dies: the gateway has not read
 	// it.
@@ -166,29 +166,29 @@ func pageReconnect(s *pageStage) {
 	p.fill(composer, "On its way.")
 	p.enter()
 	unsent := at("article", "Your message, not sent yet").in(room)
-	p.sees(saying("article", like("On its way.", "Sending…")).in(room))
+	p.sees(withText("article", like("On its way.", "Sending…")).in(room))
 	s.g.kill()
 	p.until("it says so", `/\b(Disconnected|Reconnecting)\b/.test(eyes.page()) && eyes.page().includes("Reconnect now")`)
 	p.fill(composer, "Typed meanwhile.")
 	p.enter()
-	p.sees(saying("article", like("Typed meanwhile.", "Waiting for the connection")).in(room))
+	p.sees(withText("article", like("Typed meanwhile.", "Waiting for the connection")).in(room))
 	p.counts(2, unsent)
 
 	s.g.restart()
 	bob.say("Back again.")
 	p.live()
 	p.misses(unsent)
-	p.sees(said("Back again."))
+	p.sees(messageWith("Back again."))
 	for _, words := range []string{"Before.", "On its way.", "Typed meanwhile.", "Back again."} {
-		p.counts(1, said(words))
+		p.counts(1, messageWith(words))
 	}
-	p.inOrder(said("Before."), said("On its way."), said("Typed meanwhile."))
+	p.inOrder(messageWith("Before."), messageWith("On its way."), messageWith("Typed meanwhile."))
 	if n := len(history(s.T, s.g.addr, "alice")); n != 4 {
 		s.Errorf("%d envelopes are in the log", n)
 	}
 	before := p.read(room)
 	p.reload()
-	p.sees(said("Back again."))
+	p.sees(messageWith("Back again."))
 	if after := p.read(room); after != before {
 		s.Errorf("after a reload\n%s\nbefore\n%s", after, before)
 	}

@@ -175,12 +175,12 @@ func (p *webPage) reload() {
 // room is the conversation.
 var room = at("log", "*")
 
-// said is a message that contains words.
-func said(words ...string) spot { return saying("article", like(words...)).in(room) }
+// messageWith is a message that contains words.
+func messageWith(words ...string) spot { return withText("article", like(words...)).in(room) }
 
-// own is a message of the signed-in participant that is in the log.
-func own(text string) spot {
-	m := said(text)
+// ownMessage is a message of the signed-in participant that is in the log.
+func ownMessage(text string) spot {
+	m := messageWith(text)
 	m.name = "You, *"
 	return m
 }
@@ -188,13 +188,13 @@ func own(text string) spot {
 // composer is the field for messages.
 var composer = at("textbox", "Message to lab")
 
-// says writes a message and sends it.
-func (p *webPage) says(text string) {
+// post writes a message and sends it.
+func (p *webPage) post(text string) {
 	p.t.Helper()
 	p.fill(composer, text)
 	p.enter()
 	p.value(composer, "")
-	p.sees(own(text))
+	p.sees(ownMessage(text))
 }
 
 // guest is a participant that the test controls completely.
@@ -234,8 +234,8 @@ func (g *guest) answer(to protocol.ID, text string) protocol.ID {
 // fields is a payload.
 type fields map[string]any
 
-// tell sends an envelope of a kind within a context, correlated to another one.
-func (g *guest) tell(kind protocol.Kind, context protocol.ContextPath, about protocol.ID, payload fields) protocol.ID {
+// publish sends an envelope of a kind within a context, correlated to another one.
+func (g *guest) publish(kind protocol.Kind, context protocol.ContextPath, about protocol.ID, payload fields) protocol.ID {
 	g.s.Helper()
 	raw, err := json.Marshal(payload)
 	if err != nil {
@@ -251,23 +251,23 @@ func (g *guest) tell(kind protocol.Kind, context protocol.ContextPath, about pro
 // reason opens a context about a question.
 func (g *guest) reason(about protocol.ID, words string) protocol.ContextPath {
 	g.s.Helper()
-	return protocol.ContextPath(g.tell(protocol.KindReasoningStart, "", about, fields{"message": words}))
+	return protocol.ContextPath(g.publish(protocol.KindReasoningStart, "", about, fields{"message": words}))
 }
 
 // think adds a thought.
 func (g *guest) think(in protocol.ContextPath, words string) protocol.ID {
 	g.s.Helper()
-	return g.tell(protocol.KindReasoningThought, in, "", fields{"message": words})
+	return g.publish(protocol.KindReasoningThought, in, "", fields{"message": words})
 }
 
 // conclude closes a context.
 func (g *guest) conclude(in protocol.ContextPath, words string) {
 	g.s.Helper()
-	g.tell(protocol.KindReasoningConclusion, in, "", fields{"message": words})
+	g.publish(protocol.KindReasoningConclusion, in, "", fields{"message": words})
 }
 
-// hears receives up to the first envelope that matches.
-func (g *guest) hears(what string, fits func(*protocol.Envelope) bool) *protocol.Envelope {
+// await receives up to the first envelope that matches.
+func (g *guest) await(what string, fits func(*protocol.Envelope) bool) *protocol.Envelope {
 	g.s.Helper()
 	for {
 		env, err := g.Receive(g.s.ctx)

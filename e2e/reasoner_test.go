@@ -128,7 +128,7 @@ func stateOf(t *testing.T, url, stream string) jetstream.StreamState {
 
 // A worker is killed in the middle of a job: another one completes it, and
 // there is one result.
-func TestReasonerWorkerKilled(t *testing.T) {
+func TestReasoner_WorkerKilled(t *testing.T) {
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
 	url := "nats://127.0.0.1:" + port
@@ -156,7 +156,7 @@ func TestReasonerWorkerKilled(t *testing.T) {
 
 // A terminated worker leaves unfinished jobs to another one immediately, and
 // exits cleanly.
-func TestReasonerWorkerStops(t *testing.T) {
+func TestReasoner_WorkerStopped(t *testing.T) {
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
 	url := "nats://127.0.0.1:" + port
@@ -179,7 +179,7 @@ func TestReasonerWorkerStops(t *testing.T) {
 }
 
 // Cancelling a job cancels the request to the model.
-func TestReasonerCancelsRunning(t *testing.T) {
+func TestReasoner_CancelRunning(t *testing.T) {
 	port := freePort(t)
 	startNATS(t, port, t.TempDir())
 	url := "nats://127.0.0.1:" + port
@@ -222,7 +222,7 @@ func postJSON(t *testing.T, url string, body, v any) int {
 
 // A service with its own store is killed: after a restart the accepted jobs are
 // completed, and their results posted.
-func TestReasonerServeKilled(t *testing.T) {
+func TestReasoner_ServeKilled(t *testing.T) {
 	dir, port, natsPort := t.TempDir(), freePort(t), freePort(t)
 	posted := make(chan wire.Callback, 64)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -290,7 +290,7 @@ func TestReasonerServeKilled(t *testing.T) {
 
 // A service with its own store is killed while it answers: a client that has an
 // answer gets the same one again.
-func TestReasonerServeKilled_ResultsStay(t *testing.T) {
+func TestReasoner_ServeKilledResults(t *testing.T) {
 	dir, port, natsPort := t.TempDir(), freePort(t), freePort(t)
 	args := []string{
 		"serve", "--listen", "127.0.0.1:" + port, "--data", dir, "--nats-listen", "127.0.0.1:" + natsPort, "--ack-wait", "1s",
@@ -338,7 +338,7 @@ func TestReasonerServeKilled_ResultsStay(t *testing.T) {
 // A folder belongs to one process; a second one fails with an error that
 // explains this. A worker of another process joins by the address, with the
 // token.
-func TestReasonerSharesQueue(t *testing.T) {
+func TestReasoner_SharedQueue(t *testing.T) {
 	t.Setenv("MEUP_NATS_TOKEN", "a-token-for-nats")
 	dir, port := t.TempDir(), freePort(t)
 	url := "nats://127.0.0.1:" + port

@@ -37,7 +37,7 @@ func TestStop_NATSHangs(t *testing.T) {
 
 // A gateway whose NATS does not answer from the start can be stopped
 // immediately.
-func TestStop_WhileNATSIsAway(t *testing.T) {
+func TestStop_NATSDown(t *testing.T) {
 	g := &gatewayProc{t: t, addr: "127.0.0.1:" + freePort(t), config: t.TempDir() + "/meup.yaml"}
 	g.configure(labConfig)
 	g.args = []string{"serve", "--config", g.config, "--listen", g.addr, "--data", t.TempDir(), "--nats", "nats://127.0.0.1:" + freePort(t)}

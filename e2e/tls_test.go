@@ -40,9 +40,9 @@ func TestTLS(t *testing.T) {
 		return c
 	}
 	read := collect(t, dial("dave"))
-	l := talk(t, dial("alice"), dial("bob"))
+	l := startLoad(t, dial("alice"), dial("bob"))
 	l.more(2000)
-	l.silence()
+	l.finish()
 	var log []line
 	for id, seq := range l.acked {
 		log = append(log, line{ID: id, Seq: seq})

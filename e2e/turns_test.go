@@ -36,7 +36,7 @@ func read(t *testing.T, addr, who, path string) string {
 
 // The turns of the real agent contain all its calls with their reasons, and are
 // the same after the gateway was killed and restarted.
-func TestTurnsOfTheAgent(t *testing.T) {
+func TestTurns_Agent(t *testing.T) {
 	s := openAgentStage(t)
 	first := s.ask("what is in networking.md?")
 	s.answer(first)
@@ -78,7 +78,7 @@ func TestTurnsOfTheAgent(t *testing.T) {
 
 // Turns have the same numbers and contents at every gateway of a cluster,
 // including one that reads the log again.
-func TestTurnsAreTheSameAtEveryGateway(t *testing.T) {
+func TestTurns_Cluster(t *testing.T) {
 	port, store := freePort(t), t.TempDir()
 	startNATS(t, port, store)
 	nats := "nats://127.0.0.1:" + port

@@ -37,9 +37,9 @@ func TestWellKnownRules(t *testing.T) {
 	}
 }
 
-// TestNothingThatGitleaksFindsIsMissed compares both on the secrets of the
+// TestRecall_Gitleaks compares both on the secrets of the
 // corpus.
-func TestNothingThatGitleaksFindsIsMissed(t *testing.T) {
+func TestRecall_Gitleaks(t *testing.T) {
 	us, them := both(t)
 	for s := range safetytest.Leaks(seed, 1) {
 		if rules := masking(them.find(&s), s.Secret()); len(rules) > 0 && len(masking(us.find(&s), s.Secret())) == 0 {

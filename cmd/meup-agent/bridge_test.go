@@ -17,7 +17,7 @@ import (
 
 // The program as a bridge to our own server of documents: it answers, and shuts
 // down cleanly on a signal.
-func TestBridgeAnswersAndEndsInGoodOrder(t *testing.T) {
+func TestBridge_CleanShutdown(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "deploy.md"), []byte("# How to deploy\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ context_tokens: 32_000
 	}
 }
 
-func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
+func TestConfigurationFile_Precedence(t *testing.T) {
 	const file = "space: file\nmodel: ollama:file\nname: file\nmcp: [file]\nbase_url: http://file\nmcp_http: http://file"
 	t.Setenv("MEUP_SPACE", "environment")
 	t.Setenv("MEUP_MODEL", "ollama:environment")
@@ -94,7 +94,7 @@ func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 	}
 }
 
-func TestConfigurationFilesThatSayNothing(t *testing.T) {
+func TestConfigurationFile_Empty(t *testing.T) {
 	for _, text := range []string{"", "\n\n", "# a remark\n", "---\n", "{}\n", "---\n# a remark\n---\n"} {
 		if f, err := configured(t, text); err != nil || f.maxSteps != 8 {
 			t.Errorf("%q: %v", text, err)
@@ -102,7 +102,7 @@ func TestConfigurationFilesThatSayNothing(t *testing.T) {
 	}
 }
 
-func TestConfigurationFilesThatCannotBeMeant(t *testing.T) {
+func TestConfigurationFile_Invalid(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"unknown key":            {"name: x\nmax_stepps: 3\n", `:2:1: unknown key "max_stepps"`},
 		"a key in a flag's form": {"max-steps: 3\n", `:1:1: unknown key "max-steps"`},
@@ -133,7 +133,7 @@ func TestConfigurationFilesThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-func TestConfigurationFilesThatCannotBeRead(t *testing.T) {
+func TestConfigurationFile_Unreadable(t *testing.T) {
 	fl := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	for path, want := range map[string]string{
 		filepath.Join(t.TempDir(), "none.yaml"):          "no such file",
@@ -146,7 +146,7 @@ func TestConfigurationFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestExitCodesOfConfigurations(t *testing.T) {
+func TestConfigurationFile_ExitCodes(t *testing.T) {
 	t.Setenv("MEUP_TOKEN", "secret-token")
 	good := write(t, "gateway: ws://127.0.0.1:1/ws\nspace: lab\nconnect_timeout: 1ms\nlog_level: error\n")
 	for _, test := range []struct {

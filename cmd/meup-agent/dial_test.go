@@ -56,7 +56,7 @@ func draining(t *testing.T) string {
 	return "ws" + strings.TrimPrefix(s.URL, "http") + "/ws"
 }
 
-func TestToldToEndWhileItWaitsForTheGateway(t *testing.T) {
+func TestRun_TerminatedWhileWaiting(t *testing.T) {
 	t.Run("run", func(t *testing.T) { endWhileWaiting(t, "run") })
 	t.Run("bridge", func(t *testing.T) { endWhileWaiting(t, "bridge", "--mcp-http", quietServer(t)) })
 }
@@ -97,7 +97,7 @@ func endWhileWaiting(t *testing.T, args ...string) {
 	}
 }
 
-func TestGivesUpWaitingForTheGateway(t *testing.T) {
+func TestRun_GatewayTimeout(t *testing.T) {
 	f := &runFlags{gateway: draining(t), space: "lab", catchUp: string(agent.CatchUpOff), connectTimeout: 50 * time.Millisecond}
 	_, err := dial(t.Context(), f, "helper-token", slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "gave up after 50ms") {

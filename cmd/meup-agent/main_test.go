@@ -74,7 +74,7 @@ func start(t *testing.T, g *meuptest.Gateway, token string, args ...string) *run
 	return p
 }
 
-func TestAnswersAndEndsInGoodOrder(t *testing.T) {
+func TestRun_CleanShutdown(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"deploy.md": "# How to deploy\n", "env.md": "x"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -127,7 +127,7 @@ func await(ctx context.Context, t *testing.T, c *client.Client, ok func(*protoco
 	}
 }
 
-func TestWrongTokenEndsIt(t *testing.T) {
+func TestRun_WrongToken(t *testing.T) {
 	g := meuptest.Start(t, config)
 	p := start(t, g, "wrong-token")
 	err := p.Wait()
@@ -152,7 +152,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestServersDoNotGetTheToken(t *testing.T) {
+func TestServers_NoToken(t *testing.T) {
 	t.Setenv("HELPER", "helper-token")
 	t.Setenv("FOR_THE_SERVER", "its-key")
 	f := runFlags{tokenEnv: "HELPER", mcp: []string{"some server"}, docs: ".", mcpEnv: []string{"FOR_THE_SERVER"}}

@@ -19,9 +19,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// TestHiddenEntriesStayHidden checks that internal entries of gateways are in
+// TestExport_HiddenEntries checks that internal entries of gateways are in
 // no format.
-func TestHiddenEntriesStayHidden(t *testing.T) {
+func TestExport_HiddenEntries(t *testing.T) {
 	dir := t.TempDir()
 	j, err := pebblejournal.Open(pebblejournal.Options{Dir: filepath.Join(dir, "log")})
 	if err != nil {
@@ -60,9 +60,9 @@ func mustExport(t *testing.T, f exportFlags) string {
 	return out.String()
 }
 
-// TestPagesOfAGateway checks that a log of several pages is complete and in
+// TestExport_RemotePages checks that a log of several pages is complete and in
 // order, each envelope once.
-func TestPagesOfAGateway(t *testing.T) {
+func TestExport_RemotePages(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	const n = 2*pageSize + 300
 	for first := 0; first < n; first += 100 {

@@ -24,8 +24,8 @@ const reasoned = `{"session_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","thread_i
 	`{"tool_name":"b","rationale":"","parameters":null,"outcome":"pending","parallel_group":null,"call_id":"r2",` +
 	`"started_at":"2026-11-20T09:00:02.100000Z","context":"c1"}]}`
 
-// TestTurnOfAnAnswer checks that no field of a gateway's turn is lost.
-func TestTurnOfAnAnswer(t *testing.T) {
+// TestExport_TurnFields checks that no field of a gateway's turn is lost.
+func TestExport_TurnFields(t *testing.T) {
 	for _, text := range []string{everything, `{"turn_number":1,"message_id":"q1","from":"alice","user_input":"","response":null,` +
 		`"state":"pending","started_at":"2026-11-20T09:00:01.000000Z","completed_at":null,"tool_calls":[]}`} {
 		var sent api.Turn
@@ -51,10 +51,10 @@ func TestTurnOfAnAnswer(t *testing.T) {
 	}
 }
 
-// TestTurnsOfAGateway checks that the turns of a thread of several pages are
+// TestExport_RemoteTurns checks that the turns of a thread of several pages are
 // returned once each and in order, with the gateway's numbers and without
 // invisible turns.
-func TestTurnsOfAGateway(t *testing.T) {
+func TestExport_RemoteTurns(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	const n = 3*turnPage + 7
 	for first := 1; first <= n; first += 50 {

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestFaultsInTheLog checks that a fault that does not stop the gateway is not
+// TestLogFaults checks that a fault that does not stop the gateway is not
 // logged as an error.
-func TestFaultsInTheLog(t *testing.T) {
+func TestLogFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"spaces: {lab: {}}\n": "level=WARN msg=\"configuration warning\"",
 		"spacex: {}\n":        "level=ERROR msg=\"configuration fault\"",

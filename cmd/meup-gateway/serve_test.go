@@ -238,7 +238,7 @@ func TestServe_LogOutOfReach(t *testing.T) {
 	}
 }
 
-func TestServe_StopWhileTheLogIsOutOfReach(t *testing.T) {
+func TestServe_StopLogOutOfReach(t *testing.T) {
 	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + freeAddress(t), "data": t.TempDir()})
 	if err := s.end(); err != nil {
 		t.Errorf("%v\n%s", err, s)
@@ -247,7 +247,7 @@ func TestServe_StopWhileTheLogIsOutOfReach(t *testing.T) {
 
 // A pipe without a writer blocks the process that opens it, like a disk that
 // does not answer.
-func TestServe_StopWhileTheDiskHangs(t *testing.T) {
+func TestServe_StopDiskHangs(t *testing.T) {
 	data := t.TempDir()
 	log := filepath.Join(data, "log")
 	s := startServe(t, serveConfig, map[string]string{"data": data})
@@ -277,7 +277,7 @@ func TestServe_StopWhileTheDiskHangs(t *testing.T) {
 	}
 }
 
-func TestServe_LogThatCannotBeOpened(t *testing.T) {
+func TestServe_LogUnopenable(t *testing.T) {
 	data := t.TempDir()
 	writeFile(t, filepath.Join(data, "log"), "no folder")
 	s := startServe(t, serveConfig, map[string]string{"data": data})

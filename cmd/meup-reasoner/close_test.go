@@ -12,9 +12,9 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// TestCloseHeedsContext checks that closing the queue need not wait for its
+// TestClose_Context checks that closing the queue need not wait for its
 // jobs.
-func TestCloseHeedsContext(t *testing.T) {
+func TestClose_Context(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	model := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server would not detect that the client is gone

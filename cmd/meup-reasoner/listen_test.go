@@ -16,9 +16,9 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner"
 )
 
-// TestConnectionsAreBounded checks that connections above the limit wait, and
+// TestListener_Limit checks that connections above the limit wait, and
 // are accepted later.
-func TestConnectionsAreBounded(t *testing.T) {
+func TestListener_Limit(t *testing.T) {
 	const most, all = 2, 10
 	var now, peak atomic.Int32
 	begun, release := make(chan struct{}, all), make(chan struct{})
@@ -75,8 +75,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	serving.Wait()
 }
 
-// TestFullListenerEnds checks that Close ends an Accept that waits for a slot.
-func TestFullListenerEnds(t *testing.T) {
+// TestListener_CloseWhileFull checks that Close ends an Accept that waits for a slot.
+func TestListener_CloseWhileFull(t *testing.T) {
 	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -174,7 +174,7 @@ func receive(t *testing.T, results chan<- [2]string) string {
 	return "http://" + l.Addr().String()
 }
 
-func TestMetricsElsewhere(t *testing.T) {
+func TestMetrics_OwnListener(t *testing.T) {
 	p := start(t, nil, "--metrics-listen", "127.0.0.1:0")
 	if status, _ := p.ask(t, "GET", "/metrics", "", ""); status != 404 {
 		t.Errorf("%d", status)
@@ -205,7 +205,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestKeysGoToTheirProviderAlone(t *testing.T) {
+func TestKeys_OwnProviderOnly(t *testing.T) {
 	t.Setenv("MEUP_MODEL_KEY", "any-key")
 	t.Setenv("OPENAI_API_KEY", "")
 	f := modelFlags{model: "anthropic:own", baseURL: "http://127.0.0.1:1"}
@@ -252,7 +252,7 @@ func TestLocalProviders(t *testing.T) {
 	}
 }
 
-func TestListenFromTheEnvironment(t *testing.T) {
+func TestListen_Environment(t *testing.T) {
 	t.Setenv("UVICORN_HOST", "::1")
 	t.Setenv("UVICORN_PORT", "9123")
 	if got := defaultListen(); got != "[::1]:9123" {

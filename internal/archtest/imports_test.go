@@ -112,9 +112,9 @@ var mayImport = map[string][]string{
 	"internal/archtest": {},
 }
 
-// seesEverybody reports whether a package may import any other; none may import
+// mayImportAll reports whether a package may import any other; none may import
 // it.
-func seesEverybody(name string) bool {
+func mayImportAll(name string) bool {
 	return strings.HasPrefix(name, "cmd/") || name == "bench" || strings.HasPrefix(name, "bench/") ||
 		name == "e2e" || strings.HasPrefix(name, "e2e/") || strings.HasPrefix(name, "scripts/")
 }
@@ -159,7 +159,7 @@ func own(importPath string) (string, bool) {
 func TestImports(t *testing.T) {
 	for _, p := range packages(t) {
 		name, _ := own(p.ImportPath)
-		if seesEverybody(name) {
+		if mayImportAll(name) {
 			continue
 		}
 		allowed, listed := mayImport[name]

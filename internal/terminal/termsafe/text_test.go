@@ -90,7 +90,7 @@ func TestLineWordsCut(t *testing.T) {
 	}
 }
 
-func TestExactShowsWhatIsHidden(t *testing.T) {
+func TestExact_HiddenCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"path":"a.txt"}`:     `{"path":"a.txt"}`,
 		"übung 你好 👩":           "übung 你好 👩",

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestDocsNameEverything checks that the tables of docs/terminal.md have every
+// TestDocs_Complete checks that the tables of docs/terminal.md have every
 // command and every key of the help.
-func TestDocsNameEverything(t *testing.T) {
+func TestDocs_Complete(t *testing.T) {
 	raw, err := os.ReadFile("../../../docs/terminal.md")
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestEditing(t *testing.T) {
 	}
 }
 
-func TestTheCursorIsWhereTheTextIs(t *testing.T) {
+func TestEditor_CursorPosition(t *testing.T) {
 	var e editor
 	e.set("日本語テキスト\nab")
 	lines, y, x := e.lines(6, 5)
@@ -104,9 +104,9 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestTypingPartsOfCharacters checks that marks and joiners can be typed
+// TestEditor_CombiningCharacters checks that marks and joiners can be typed
 // separately and combine with the preceding character.
-func TestTypingPartsOfCharacters(t *testing.T) {
+func TestEditor_CombiningCharacters(t *testing.T) {
 	for want, keys := range map[string][]string{
 		"می\u200cخواهم": {"می", "\u200c", "خواهم"},
 		"कु":            {"क", "\u0941"},

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestJoinedEmojiStayTogether checks every width: a break never splits a joined
+// TestWrap_JoinedEmoji checks every width: a break never splits a joined
 // emoji, and nothing is lost.
-func TestJoinedEmojiStayTogether(t *testing.T) {
+func TestWrap_JoinedEmoji(t *testing.T) {
 	const family, pilot = "👨\u200d👩\u200d👧\u200d👦", "👩🏽\u200d🚀"
 	for name, text := range map[string]string{
 		"words":   "one " + family + " two " + pilot + " three " + family + family + " four",
@@ -43,7 +43,7 @@ func letters(s string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(s), func(w string) bool { return w == "" }), "")
 }
 
-func TestJoinedEmojiAmongWords(t *testing.T) {
+func TestWrap_JoinedEmojiInWords(t *testing.T) {
 	const pilot = "👩\u200d🚀"
 	for _, c := range []struct {
 		text  string

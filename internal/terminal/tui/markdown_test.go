@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsNotRendered(t *testing.T) {
+func TestMarkdown_NotRendered(t *testing.T) {
 	for name, text := range map[string]string{
 		"too long":      strings.Repeat("x ", maxMarkdown),
 		"quotes":        strings.Repeat("> ", 1000) + "x",
@@ -27,7 +27,7 @@ func TestWhatIsNotRendered(t *testing.T) {
 	}
 }
 
-func TestEntitiesBringNothingBack(t *testing.T) {
+func TestMarkdown_Entities(t *testing.T) {
 	for in, want := range map[string]string{
 		"&amp; &lt;b&gt; &auml; &#228; &#xe4;": "&amp; &lt;b&gt; &auml; &#228; &#xe4;",
 		"&#27; &#x1B; &#155; &#8238; &#x200b;": "\ufffd \ufffd \ufffd \ufffd \ufffd",

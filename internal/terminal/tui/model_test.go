@@ -169,7 +169,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func TestScrollingStaysWhereItIs(t *testing.T) {
+func TestScroll_StaysInPlace(t *testing.T) {
 	s := newStage(t, false)
 	for i := range 50 {
 		s.model.apply(received{chatFrom(fmt.Sprintf("m%d", i), "bob", fmt.Sprintf("number %d", i))})
@@ -204,10 +204,10 @@ func TestScrollingStaysWhereItIs(t *testing.T) {
 	}
 }
 
-// TestTurnsOfOthers checks that reasoning is read for every new answer,
+// TestTurns_ReadForNewAnswers checks that reasoning is read for every new answer,
 // regardless of who asked, and for no replayed one; without a result nothing is
 // shown.
-func TestTurnsOfOthers(t *testing.T) {
+func TestTurns_ReadForNewAnswers(t *testing.T) {
 	const question = `{"id":"q","from":"bob","kind":"chat","payload":{"message":"?"},"seq":%d}`
 	const start = `{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":%d}`
 	const thought = `{"id":"t1","from":"guide","kind":"reasoning.thought","context":"s1","payload":{"message":"hm"},"seq":%d}`

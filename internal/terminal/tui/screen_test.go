@@ -21,7 +21,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestAskingAndAskingOn(t *testing.T) {
+func TestQuestions(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("There are **two** documents.",
 		call("list_directory", `{"path":"."}`, "see what there is"), call("read_text_file", `{"path":"deploy.md"}`, "and what one of them says"))})
@@ -59,7 +59,7 @@ func threadsOf(t *testing.T, g *meuptest.Gateway) []api.Thread {
 	return list.Threads
 }
 
-func TestThinkingIsSeenWhileItLasts(t *testing.T) {
+func TestReasoning_InProgress(t *testing.T) {
 	g := meuptest.Start(t, config)
 	first, second := make(chan struct{}), make(chan struct{})
 	docs := handbook(t)
@@ -106,7 +106,7 @@ func TestCancelling(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatLeaves(t *testing.T) {
+func TestReasoning_AgentLeaves(t *testing.T) {
 	g := meuptest.Start(t, config)
 	c := dial(t, g, "guide")
 	x := open(t, g, "alice", 80, 24, nil)
@@ -139,7 +139,7 @@ func question(t *testing.T, c interface {
 	}
 }
 
-func TestDecidingOnProposals(t *testing.T) {
+func TestProposals(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "scout", agent.Options{Tools: handbook(t), Planner: calling("I have looked.",
 		call("list_directory", `{"path":"."}`, "see what there is"), call("read_text_file", `{"path":"deploy.md"}`, "how one deploys"))})
@@ -214,7 +214,7 @@ func addressees(t *testing.T, g *meuptest.Gateway, kind protocol.Kind) []protoco
 	return page.Envelopes[0].To
 }
 
-func TestNothingTypedIsLost(t *testing.T) {
+func TestMessages_Offline(t *testing.T) {
 	g := meuptest.Start(t, config)
 	x := open(t, g, "alice", 80, 24, nil)
 	x.sees("● connected")
@@ -310,7 +310,7 @@ func TestScrolling(t *testing.T) {
 	golden(t, "narrow.screen", x.sees("and one more", "● connected"))
 }
 
-func TestWithoutColour(t *testing.T) {
+func TestScreen_NoColor(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("# Yes\n\n`it` *is*", call("list_directory", `{"path":"."}`, "see"))})
 	for name, adapt := range map[string]func(*tui.Options){
@@ -335,7 +335,7 @@ func (x *terminal) written() string {
 	return string(x.raw)
 }
 
-func TestComingBackGoesOn(t *testing.T) {
+func TestRecall(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
 	x := open(t, g, "alice", 80, 24, nil)
@@ -353,9 +353,9 @@ func TestComingBackGoesOn(t *testing.T) {
 	}
 }
 
-// TestWatchingOthers checks that the reasoning is shown below every new answer,
+// TestTurns_OtherParticipants checks that the reasoning is shown below every new answer,
 // and below no replayed one.
-func TestWatchingOthers(t *testing.T) {
+func TestTurns_OtherParticipants(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Two documents.", call("list_directory", `{"path":"."}`, "see"))})
 	x := open(t, g, "alice", 80, 50, nil)
@@ -388,7 +388,7 @@ func TestExporting(t *testing.T) {
 	x.sees("Not exported: ")
 }
 
-func TestSpeakingToOneAlone(t *testing.T) {
+func TestTo(t *testing.T) {
 	g := meuptest.Start(t, config)
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: calling("Between us.", call("list_directory", `{"path":"."}`, "see"))})
 	x := open(t, g, "alice", 80, 24, nil)
@@ -407,7 +407,7 @@ func TestSpeakingToOneAlone(t *testing.T) {
 	})
 }
 
-func TestLosingTheConnectionWhileSomebodyThinks(t *testing.T) {
+func TestConnectionLost_WhileReasoning(t *testing.T) {
 	g := meuptest.Start(t, config)
 	sign := make(chan struct{})
 	employ(t, g, "guide", agent.Options{Tools: handbook(t), Planner: held(sign, "At last.")})
@@ -421,7 +421,7 @@ func TestLosingTheConnectionWhileSomebodyThinks(t *testing.T) {
 	x.sees("At last.", "▸ Thought for", "Reasoning (turn 1)")
 }
 
-func TestBeingThrownOut(t *testing.T) {
+func TestKicked(t *testing.T) {
 	g := meuptest.Start(t, config)
 	x := open(t, g, "bob", 80, 24, nil)
 	x.sees("● connected")
@@ -436,7 +436,7 @@ func TestBeingThrownOut(t *testing.T) {
 	}
 }
 
-func TestEndingFromOutside(t *testing.T) {
+func TestTerminated(t *testing.T) {
 	g := meuptest.Start(t, config)
 	x := open(t, g, "alice", 80, 24, nil)
 	x.sees("● connected")
@@ -446,9 +446,9 @@ func TestEndingFromOutside(t *testing.T) {
 	}
 }
 
-// TestTheTerminalIsSafe checks that only escape sequences of the program itself
+// TestTerminalIsSafe checks that only escape sequences of the program itself
 // reach the terminal.
-func TestTheTerminalIsSafe(t *testing.T) {
+func TestTerminalIsSafe(t *testing.T) {
 	g := meuptest.Start(t, config)
 	c := dial(t, g, "bob")
 	x := open(t, g, "alice", 80, 24, nil)
@@ -476,7 +476,7 @@ func TestTheTerminalIsSafe(t *testing.T) {
 	}
 }
 
-func TestThoughtsGrow(t *testing.T) {
+func TestThoughts_Streamed(t *testing.T) {
 	g := meuptest.Start(t, config)
 	sign := make(chan struct{})
 	employ(t, g, "guide", agent.Options{Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
