@@ -18,13 +18,13 @@ import (
 // use.
 type Client struct {
 	// Set by Dial and not changed later.
-	opts   Options
-	target *url.URL // without the position
-	http   *http.Client
-	log    *slog.Logger
-	out    *outbox
-	in     *inbox
-	nudge  chan struct{} // wakes the reader that is waiting for space in the inbox
+	opts       Options
+	target     *url.URL // without the position
+	http       *http.Client
+	log        *slog.Logger
+	out        *outbox
+	in         *inbox
+	wakeReader chan struct{} // wakes the reader that is waiting for space in the inbox
 
 	cancel  context.CancelFunc // ends all goroutines immediately
 	closing chan struct{}      // Close was called
@@ -45,11 +45,11 @@ type Client struct {
 
 // cursor is the client's position in the log.
 type cursor struct {
-	pos    protocol.Seq // the last envelope that was kept
-	log    string       // id of the log that pos belongs to; "": unknown
-	known  bool         // pos is set; otherwise the client starts at the head
-	reset  bool         // a gap was reported for the new log; the gateway reports it too
-	behind int          // consecutive connects at which the gateway's log ended before pos
+	pos         protocol.Seq // the last envelope that was kept
+	log         string       // id of the log that pos belongs to; "": unknown
+	set         bool         // pos is set; otherwise the client starts at the head
+	reset       bool         // a gap was reported for the new log; the gateway reports it too
+	behindCount int          // consecutive connects at which the gateway's log ended before pos
 }
 
 // Dial joins a space and returns after the welcome. The context applies only to
@@ -90,16 +90,16 @@ func newClient(opts Options) (*Client, error) {
 		http:       opts.HTTPClient,
 		log:        opts.Logger.With("space", opts.Space),
 		in:         newInbox(opts.Buffer, opts.BufferBytes),
-		nudge:      make(chan struct{}, 1),
+		wakeReader: make(chan struct{}, 1),
 		closing:    make(chan struct{}),
 		done:       make(chan struct{}),
-		cursor:     cursor{pos: opts.Since.after, log: opts.Since.log, known: opts.Since.set},
+		cursor:     cursor{pos: opts.Since.after, log: opts.Since.log, set: opts.Since.set},
 		calls:      make(map[protocol.ID]*call),
 		subscribed: make(map[protocol.ID]*subscription),
 		filter:     opts.Filter,
 		matcher:    matcher,
 	}
-	c.out = newOutbox(opts.InFlight, func() { wake(c.nudge) })
+	c.out = newOutbox(opts.InFlight, func() { wake(c.wakeReader) })
 	c.target = joinURL(target, opts)
 	return c, nil
 }
@@ -127,7 +127,7 @@ func (c *Client) firstConnect(ctx context.Context) (*session, error) {
 	for attempt := 1; ; attempt++ {
 		s, err := c.connect(ctx)
 		if err == nil {
-			s.fresh = nil // Welcome returns it to the caller
+			s.pendingWelcome = nil // Welcome returns it to the caller
 		}
 		if err == nil || finalError(err) != nil || ctx.Err() != nil {
 			return s, err

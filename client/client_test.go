@@ -13,7 +13,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestDraftsOfWrongFormDoNotLeave(t *testing.T) {
+func TestSend_InvalidDrafts(t *testing.T) {
 	g := newFaultyGateway(t)
 	c := g.dial(t, nil)
 	for name, test := range map[string]struct {
@@ -38,7 +38,7 @@ func TestDraftsOfWrongFormDoNotLeave(t *testing.T) {
 	}
 }
 
-func TestPlacesInFlightAreBoundedAndGivenBack(t *testing.T) {
+func TestSend_InFlightBound(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.onFrame = func(*fakeConn, *protocol.Envelope) bool { return true } // never responds
 	c := g.dial(t, func(o *client.Options) { o.InFlight = 1 })
@@ -60,7 +60,7 @@ func TestPlacesInFlightAreBoundedAndGivenBack(t *testing.T) {
 	}
 }
 
-func TestRequestTakesTheResponseOfThoseItAsked(t *testing.T) {
+func TestRequest_IgnoresOtherResponders(t *testing.T) {
 	g := newFaultyGateway(t)
 	answers := map[string]string{
 		"ok":   `{"result":{"n":1}}`,
@@ -119,7 +119,7 @@ func TestRequest_WithoutAddressees(t *testing.T) {
 	}
 }
 
-func TestRequestGivenUpIsCancelled(t *testing.T) {
+func TestRequest_Canceled(t *testing.T) {
 	g := newFaultyGateway(t)
 	c := g.dial(t, nil)
 	ctx, cancel := context.WithCancel(deadline(t))
@@ -153,7 +153,7 @@ func TestRequestGivenUpIsCancelled(t *testing.T) {
 	}
 }
 
-func TestFilterHoldsFromTheFirstEnvelopeAfterAReconnect(t *testing.T) {
+func TestFilter_AfterReconnect(t *testing.T) {
 	g := newFaultyGateway(t)
 	var cut atomic.Bool
 	g.deliver = func(*fakeConn, *protocol.Envelope) bool { return !cut.CompareAndSwap(true, false) }
@@ -168,7 +168,7 @@ func TestFilterHoldsFromTheFirstEnvelopeAfterAReconnect(t *testing.T) {
 		g.append(env)
 	}
 	for _, want := range []protocol.ID{"e-1", "e-3"} {
-		if env, err := logged(deadline(t), c); err != nil || env.ID != want {
+		if env, err := nextEntry(deadline(t), c); err != nil || env.ID != want {
 			t.Errorf("received %s, %v; want %s", env.ID, err, want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestFilterHoldsFromTheFirstEnvelopeAfterAReconnect(t *testing.T) {
 	}
 }
 
-func TestDialSaysWhyItWasRefused(t *testing.T) {
+func TestDial_Refusal(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.upgrade = func(w http.ResponseWriter, _ int) bool {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -197,7 +197,7 @@ func TestDialSaysWhyItWasRefused(t *testing.T) {
 	}
 }
 
-func TestCloseWakesEverybody(t *testing.T) {
+func TestClose_WakesWaiters(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.onFrame = func(*fakeConn, *protocol.Envelope) bool { return true }
 	c := g.dial(t, nil)
@@ -223,7 +223,7 @@ func TestCloseWakesEverybody(t *testing.T) {
 	<-c.Done()
 }
 
-func TestCloseWhileTheGatewayIsAway(t *testing.T) {
+func TestClose_WhileDisconnected(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.deliver = func(*fakeConn, *protocol.Envelope) bool { return false }
 	waiting := make(chan struct{}, 1)

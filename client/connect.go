@@ -34,10 +34,10 @@ func (c *Client) connect(ctx context.Context) (*session, error) {
 	conn.SetReadLimit(maxFrame)
 	fresh, w, err := readWelcome(ctx, conn)
 	if err == nil {
-		err = c.place(w)
+		err = c.applyWelcome(w)
 	}
 	if err == nil {
-		err = c.refilter(ctx, conn)
+		err = c.sendFilter(ctx, conn)
 	}
 	if err != nil {
 		_ = conn.CloseNow()
@@ -51,7 +51,7 @@ func (c *Client) connect(ctx context.Context) (*session, error) {
 
 func (c *Client) upgrade(ctx context.Context) (*websocket.Conn, error) {
 	u := *c.target
-	if c.cursor.known {
+	if c.cursor.set {
 		q := u.Query()
 		q.Set("since", c.cursor.pos.String())
 		if c.cursor.log != "" {
@@ -111,27 +111,27 @@ func readWelcome(ctx context.Context, conn *websocket.Conn) (*item, protocol.Wel
 	return &item{env: env, size: int64(len(frame))}, w, err
 }
 
-// place compares the cursor with the log of the welcome. If a gateway sends no
-// log id, its log counts as lost when it ends before the cursor maxBehind times
-// in a row.
-func (c *Client) place(w protocol.Welcome) error {
+// applyWelcome compares the cursor with the log of the welcome. If a gateway
+// sends no log id, its log counts as lost when it ends before the cursor
+// maxBehind times in a row.
+func (c *Client) applyWelcome(w protocol.Welcome) error {
 	cur := &c.cursor
 	cur.reset = false
 	other := cur.log != "" && w.Space.Log != "" && w.Space.Log != cur.log
 	switch {
-	case !cur.known:
-		*cur = cursor{pos: w.Space.Seq, log: w.Space.Log, known: true}
+	case !cur.set:
+		*cur = cursor{pos: w.Space.Seq, log: w.Space.Log, set: true}
 	case other:
 		if err := c.resetCursor(w); err != nil {
 			return err
 		}
 		cur.reset = true // the gateway received the old log id and delivers from the oldest entry
 	case w.Space.Seq >= cur.pos:
-		cur.log, cur.behind = w.Space.Log, 0
+		cur.log, cur.behindCount = w.Space.Log, 0
 	case cur.log != "" && cur.log == w.Space.Log:
 		return errBehind
-	case cur.behind+1 < maxBehind:
-		cur.behind++
+	case cur.behindCount+1 < maxBehind:
+		cur.behindCount++
 		return errBehind
 	default:
 		if err := c.resetCursor(w); err != nil {
@@ -150,14 +150,14 @@ func (c *Client) resetCursor(w protocol.Welcome) error {
 	if !c.opts.Discard && !c.in.put(item{err: &GapError{After: c.cursor.pos, Reset: true}}) {
 		return errBehind // no space to report it; the next attempt will
 	}
-	c.cursor = cursor{log: w.Space.Log, known: true}
+	c.cursor = cursor{log: w.Space.Log, set: true}
 	return nil
 }
 
-// refilter sends the current filter on a new connection, before anything else.
-// Until the gateway applies it, the gateway delivers more than requested; the
-// client applies the filter itself as well.
-func (c *Client) refilter(ctx context.Context, conn *websocket.Conn) error {
+// sendFilter sends the current filter on a new connection, before anything
+// else. Until the gateway applies it, the gateway delivers more than requested;
+// the client applies the filter itself as well.
+func (c *Client) sendFilter(ctx context.Context, conn *websocket.Conn) error {
 	c.mu.Lock()
 	filter, plain := c.filter, c.matcher == nil
 	c.mu.Unlock()

@@ -11,36 +11,36 @@ func (s *session) dispatch(env *protocol.Envelope, size int64) {
 	c := s.c
 	switch env.Kind {
 	case protocol.KindSystemAck:
-		c.acked(env)
+		c.handleAck(env)
 		return
 	case protocol.KindSystemError:
-		c.refused(env)
+		c.handleError(env)
 		return
 	case protocol.KindSystemSubscribed:
-		c.filterSet(env.Correlation.First())
+		c.handleSubscribed(env.Correlation.First())
 		return
 	case protocol.KindSystemWelcome:
-		c.welcomedAgain(env)
-		s.fresh = &item{env: *env, size: size}
+		c.handleWelcome(env)
+		s.pendingWelcome = &item{env: *env, size: size}
 		return
 	case protocol.KindSystemPresence:
-		c.presence(env)
+		c.handlePresence(env)
 	case protocol.KindMCPResponse:
-		c.responded(env)
+		c.handleResponse(env)
 	}
-	c.keep(env, size)
+	c.enqueue(env, size)
 }
 
-// keep puts an envelope into the inbox if it is new and passes the filter. An
-// envelope that does not fit is requested again later, by reconnecting; one
+// enqueue puts an envelope into the inbox if it is new and passes the filter.
+// An envelope that does not fit is requested again later, by reconnecting; one
 // without a seq (presence, stream.data) is lost.
-func (c *Client) keep(env *protocol.Envelope, size int64) {
+func (c *Client) enqueue(env *protocol.Envelope, size int64) {
 	if c.opts.Discard {
 		c.cursor.pos = max(c.cursor.pos, env.Seq)
 		return
 	}
 	if env.Seq == 0 {
-		if !c.in.skipping.Load() && c.wanted(env) {
+		if !c.in.skipping.Load() && c.passesFilter(env) {
 			c.in.put(item{env: *env, size: size})
 		}
 		return
@@ -48,16 +48,16 @@ func (c *Client) keep(env *protocol.Envelope, size int64) {
 	if env.Seq <= c.cursor.pos || c.in.skipping.Load() {
 		return
 	}
-	if c.wanted(env) && !c.in.put(item{env: *env, size: size}) {
-		c.in.skip()
+	if c.passesFilter(env) && !c.in.put(item{env: *env, size: size}) {
+		c.in.markSkipped()
 		return
 	}
 	c.cursor.pos = env.Seq
 }
 
-// wanted applies the filter to an envelope as the gateway does (section 6):
-// work and envelopes addressed to this participant always pass.
-func (c *Client) wanted(env *protocol.Envelope) bool {
+// passesFilter applies the filter to an envelope as the gateway does (section
+// 6): work and envelopes addressed to this participant always pass.
+func (c *Client) passesFilter(env *protocol.Envelope) bool {
 	c.mu.Lock()
 	matcher, you := c.matcher, c.welcome.You.ID
 	c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Client) awaitsAnswer() bool {
 	return calls > 0 || c.out.waiting()
 }
 
-func (c *Client) acked(env *protocol.Envelope) {
+func (c *Client) handleAck(env *protocol.Envelope) {
 	ack, err := payload[protocol.Ack](env)
 	if err != nil {
 		c.log.Warn("ack not understood", "err", err)
@@ -84,7 +84,7 @@ func (c *Client) acked(env *protocol.Envelope) {
 	c.out.answer(env.Correlation.First(), ack.Seq, nil)
 }
 
-func (c *Client) refused(env *protocol.Envelope) {
+func (c *Client) handleError(env *protocol.Envelope) {
 	refusal, err := payload[protocol.Error](env)
 	if err != nil {
 		c.log.Warn("refusal not understood", "err", err)
@@ -93,10 +93,10 @@ func (c *Client) refused(env *protocol.Envelope) {
 	id := env.Correlation.First()
 	switch {
 	case refusal.Code == protocol.CodeCursorExpired:
-		c.expired(&refusal)
-	case id != "" && c.retries(&refusal) && c.out.postpone(id, c.patience(&refusal)):
+		c.handleCursorExpired(&refusal)
+	case id != "" && c.isRetryable(&refusal) && c.out.scheduleRetry(id, c.retryTime(&refusal)):
 		c.log.Debug("envelope refused for the moment", "id", id, "code", refusal.Code)
-	case id != "" && c.subscriptionRefused(id, &refusal):
+	case id != "" && c.rejectSubscription(id, &refusal):
 	case id != "" && c.out.answer(id, 0, &refusal):
 	case refusal.Code == protocol.CodeMessageTooLarge:
 		c.out.refuseLargest(&refusal)
@@ -105,18 +105,18 @@ func (c *Client) refused(env *protocol.Envelope) {
 	}
 }
 
-func (c *Client) expired(refusal *protocol.Error) {
+func (c *Client) handleCursorExpired(refusal *protocol.Error) {
 	reset := c.cursor.reset
 	c.cursor.reset = false
 	if c.opts.Discard || c.in.skipping.Load() || reset {
 		return // requested again soon, or already reported
 	}
 	if !c.in.put(item{err: &GapError{After: c.cursor.pos, Oldest: refusal.OldestSeq}}) {
-		c.in.skip()
+		c.in.markSkipped()
 	}
 }
 
-func (c *Client) retries(refusal *protocol.Error) bool {
+func (c *Client) isRetryable(refusal *protocol.Error) bool {
 	if c.opts.NoRetry {
 		return false
 	}
@@ -127,9 +127,9 @@ func (c *Client) retries(refusal *protocol.Error) bool {
 	return false
 }
 
-// patience returns the time of the next attempt: as the gateway requested, or
+// retryTime returns the time of the next attempt: as the gateway requested, or
 // with backoff.
-func (c *Client) patience(refusal *protocol.Error) func(attempt int) time.Time {
+func (c *Client) retryTime(refusal *protocol.Error) func(attempt int) time.Time {
 	return func(attempt int) time.Time {
 		wait := refusal.RetryAfter()
 		if wait <= 0 {
@@ -139,7 +139,7 @@ func (c *Client) patience(refusal *protocol.Error) func(attempt int) time.Time {
 	}
 }
 
-func (c *Client) welcomedAgain(env *protocol.Envelope) {
+func (c *Client) handleWelcome(env *protocol.Envelope) {
 	w, err := payload[protocol.Welcome](env)
 	if err != nil {
 		c.log.Warn("welcome not understood", "err", err)
@@ -150,7 +150,7 @@ func (c *Client) welcomedAgain(env *protocol.Envelope) {
 	c.mu.Unlock()
 }
 
-func (c *Client) presence(env *protocol.Envelope) {
+func (c *Client) handlePresence(env *protocol.Envelope) {
 	p, err := payload[protocol.Presence](env)
 	if err != nil {
 		c.log.Warn("presence not understood", "err", err)

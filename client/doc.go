@@ -41,5 +41,5 @@
 //
 //	supervise  one; owns the connection and the cursor, reads      ends with Close
 //	write      one per connection; sends from the outbox           ends with its connection
-//	tend       one per connection; pings, closes                   ends with its connection
+//	keepalive  one per connection; pings, closes                   ends with its connection
 package client

@@ -37,7 +37,7 @@ func next(t *testing.T, c *client.Client, kind protocol.Kind) protocol.Envelope 
 	}
 }
 
-func TestConversationOverTheGateway(t *testing.T) {
+func TestGateway_Conversation(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
 	if alice.You() != "alice" || alice.Welcome().Space.Name != "lab" {
@@ -61,7 +61,7 @@ func TestConversationOverTheGateway(t *testing.T) {
 	}
 }
 
-func TestSendOfATwinIsAcknowledgedOnce(t *testing.T) {
+func TestGateway_DuplicateSend(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
 	first, err := alice.Send(deadline(t), message(1))
@@ -76,7 +76,7 @@ func TestSendOfATwinIsAcknowledgedOnce(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfTheGateway(t *testing.T) {
+func TestGateway_Refusals(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	planner := join(t, g, "planner", nil)
 	_, err := planner.Send(deadline(t), protocol.Envelope{Kind: protocol.KindMCPRequest, Payload: []byte(`{"method":"tools/list"}`)})
@@ -98,7 +98,7 @@ func TestRefusalsOfTheGateway(t *testing.T) {
 	}
 }
 
-func TestStreamDataIsAcknowledgedAndNotKept(t *testing.T) {
+func TestGateway_StreamData(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
 	if _, err := alice.Send(deadline(t), protocol.Envelope{ID: "s-1", Kind: protocol.KindStreamOpen, Payload: []byte(`{"stream_id":"s-1"}`)}); err != nil {
@@ -113,7 +113,7 @@ func TestStreamDataIsAcknowledgedAndNotKept(t *testing.T) {
 	}
 }
 
-func TestResumeOverRestartsOfTheGateway(t *testing.T) {
+func TestGateway_ResumeAfterRestart(t *testing.T) {
 	const count = 60
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
@@ -140,7 +140,7 @@ func TestResumeOverRestartsOfTheGateway(t *testing.T) {
 	}
 }
 
-func TestKickIsFinal(t *testing.T) {
+func TestGateway_Kick(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
 	if _, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindSpaceKick, Payload: []byte(`{"participant_id":"bob","reason":"test"}`)}); err != nil {
@@ -153,7 +153,7 @@ func TestKickIsFinal(t *testing.T) {
 	}
 }
 
-func TestGrantRefreshesTheWelcome(t *testing.T) {
+func TestGateway_GrantRefreshesWelcome(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, planner := join(t, g, "alice", nil), join(t, g, "planner", nil)
 	if _, err := alice.Send(deadline(t), protocol.Envelope{Kind: protocol.KindCapabilityGrant, Payload: []byte(`{"recipient":"planner","capabilities":["mcp.request"]}`)}); err != nil {
@@ -168,7 +168,7 @@ func TestGrantRefreshesTheWelcome(t *testing.T) {
 	}
 }
 
-func TestFiltersOfTheGateway(t *testing.T) {
+func TestGateway_Filters(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice := join(t, g, "alice", nil)
 	bob := join(t, g, "bob", func(o *client.Options) { o.Filter = protocol.Filter{Contexts: []string{""}}; o.NoEcho = true })
@@ -197,7 +197,7 @@ func TestFiltersOfTheGateway(t *testing.T) {
 	}
 }
 
-func TestRequestBetweenParticipants(t *testing.T) {
+func TestGateway_Request(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice, bob := join(t, g, "alice", nil), join(t, g, "bob", nil)
 	served := make(chan error, 1)
@@ -224,7 +224,7 @@ func TestRequestBetweenParticipants(t *testing.T) {
 	}
 }
 
-func TestObserverSeesAndCannotSpeak(t *testing.T) {
+func TestGateway_Observer(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice := join(t, g, "alice", nil)
 	watcher := join(t, g, "watcher", func(o *client.Options) { o.Observe = true; o.Filter = protocol.Filter{Kinds: []string{"chat"}} })
@@ -253,7 +253,7 @@ func TestObserverSeesAndCannotSpeak(t *testing.T) {
 	}
 }
 
-func TestDiscardKeepsNothingAndStillGetsResponses(t *testing.T) {
+func TestGateway_Discard(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	alice := join(t, g, "alice", func(o *client.Options) { o.Discard, o.Buffer = true, 1 })
 	bob := join(t, g, "bob", nil)

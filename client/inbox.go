@@ -24,8 +24,8 @@ type inbox struct {
 	// The envelopes from there on must be requested again once the inbox is
 	// empty.
 	skipping atomic.Bool
-	// taken wakes the reader, drained wakes tend.
-	taken, drained chan struct{}
+	// freed wakes the reader, drained wakes keepalive.
+	freed, drained chan struct{}
 }
 
 type item struct {
@@ -40,7 +40,7 @@ func newInbox(count int, maxBytes int64) *inbox {
 		items:    make(chan item, count+1),
 		maxCount: count,
 		maxBytes: maxBytes,
-		taken:    make(chan struct{}, 1),
+		freed:    make(chan struct{}, 1),
 		drained:  make(chan struct{}, 1),
 	}
 }
@@ -75,8 +75,8 @@ func (b *inbox) hasRoom() bool {
 
 func (b *inbox) empty() bool { return len(b.items) == 0 }
 
-// skip records that an envelope was dropped.
-func (b *inbox) skip() {
+// markSkipped records that an envelope was dropped.
+func (b *inbox) markSkipped() {
 	b.skipping.Store(true)
 	if b.empty() { // the last item was removed before skipping was set
 		wake(b.drained)
@@ -87,13 +87,13 @@ func (b *inbox) skip() {
 // dropped.
 func (b *inbox) mustResume() bool { return b.skipping.Load() && b.empty() }
 
-// took is called for every item removed from items.
-func (b *inbox) took(it item) {
+// removed is called for every item removed from items.
+func (b *inbox) removed(it item) {
 	b.bytes.Add(-it.size)
 	if it.free {
 		b.welcomes.Store(0)
 	}
-	wake(b.taken)
+	wake(b.freed)
 	if b.mustResume() {
 		wake(b.drained)
 	}

@@ -14,42 +14,42 @@ import (
 type outbox struct {
 	slots chan struct{} // one token per queued envelope: the bound
 	ready chan struct{} // wakes the writer
-	grown func()        // called when an envelope was added and awaits an answer
+	onAdd func()        // called when an envelope was added and awaits an answer
 
-	mu     sync.Mutex
-	queue  []*Pending
-	hold   time.Time // the gateway requested a pause until then
-	closed error     // the reason for rejecting further envelopes
+	mu        sync.Mutex
+	queue     []*Pending
+	holdUntil time.Time // the gateway requested a pause until then
+	closeErr  error     // the reason for rejecting further envelopes
 }
 
 func newOutbox(size int, grown func()) *outbox {
 	return &outbox{
 		slots: make(chan struct{}, size),
 		ready: make(chan struct{}, 1),
-		grown: grown,
+		onAdd: grown,
 	}
 }
 
 // add queues p. It waits for space until ctx or the client ends.
 func (o *outbox) add(ctx context.Context, done <-chan struct{}, p *Pending) error {
-	if err := o.takeSlot(ctx, done); err != nil {
+	if err := o.acquireSlot(ctx, done); err != nil {
 		return err
 	}
 	o.mu.Lock()
-	if o.closed != nil {
+	if o.closeErr != nil {
 		defer o.mu.Unlock()
 		<-o.slots
-		return o.closed
+		return o.closeErr
 	}
 	o.queue = append(o.queue, p)
 	o.mu.Unlock()
 	wake(o.ready)
-	o.grown()
+	o.onAdd()
 	return nil
 }
 
-// takeSlot waits for a slot. It takes a free one even if ctx has ended.
-func (o *outbox) takeSlot(ctx context.Context, done <-chan struct{}) error {
+// acquireSlot waits for a slot. It takes a free one even if ctx has ended.
+func (o *outbox) acquireSlot(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case o.slots <- struct{}{}:
 		return nil
@@ -61,14 +61,14 @@ func (o *outbox) takeSlot(ctx context.Context, done <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-done:
-		return o.whyClosed()
+		return o.closeError()
 	}
 }
 
-func (o *outbox) whyClosed() error {
+func (o *outbox) closeError() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.closed
+	return o.closeErr
 }
 
 // waiting reports whether an envelope awaits an answer of the gateway.
@@ -88,7 +88,7 @@ func (o *outbox) next(now time.Time) (*Pending, time.Duration) {
 		if p.written {
 			continue
 		}
-		if wait := o.hold.Sub(now); wait > 0 {
+		if wait := o.holdUntil.Sub(now); wait > 0 {
 			return nil, wait
 		}
 		p.written = true
@@ -129,9 +129,9 @@ func (o *outbox) answer(id protocol.ID, seq protocol.Seq, err error) bool {
 	return true
 }
 
-// postpone schedules the envelope to be written again, and holds back later
-// ones until then, to preserve the order as far as possible.
-func (o *outbox) postpone(id protocol.ID, until func(attempt int) time.Time) bool {
+// scheduleRetry schedules the envelope to be written again, and holds back
+// later ones until then, to preserve the order as far as possible.
+func (o *outbox) scheduleRetry(id protocol.ID, until func(attempt int) time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	i := o.index(id)
@@ -141,8 +141,8 @@ func (o *outbox) postpone(id protocol.ID, until func(attempt int) time.Time) boo
 	p := o.queue[i]
 	p.attempts++
 	p.written = false
-	if t := until(p.attempts); t.After(o.hold) {
-		o.hold = t
+	if t := until(p.attempts); t.After(o.holdUntil) {
+		o.holdUntil = t
 	}
 	wake(o.ready)
 	return true
@@ -171,7 +171,7 @@ func (o *outbox) refuseLargest(err error) {
 func (o *outbox) close(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed = err
+	o.closeErr = err
 	for _, p := range o.queue {
 		o.settle(p, 0, err)
 	}

@@ -70,7 +70,7 @@ func (p *cuttingProxy) serve() {
 
 func (p *cuttingProxy) url() string { return "ws://" + p.Addr().String() + "/ws?space=lab" }
 
-func TestGatewayBehindALineThatBreaksAnywhere(t *testing.T) {
+func TestProxy_CutsAnywhere(t *testing.T) {
 	const count = 500
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestGatewayBehindALineThatBreaksAnywhere(t *testing.T) {
 
 // The buffer is far smaller than the backlog, and every envelope is answered
 // from within the receive loop.
-func TestAnsweringABacklogWithASmallBuffer(t *testing.T) {
+func TestProxy_AnswerBacklogSmallBuffer(t *testing.T) {
 	const backlog = 200
 	g := meuptest.Start(t, meuptest.Config)
 	alice := join(t, g, "alice", nil)

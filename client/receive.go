@@ -24,26 +24,26 @@ import (
 func (c *Client) Receive(ctx context.Context) (protocol.Envelope, error) {
 	select {
 	case it := <-c.in.items:
-		return c.take(it)
+		return c.unwrap(it)
 	default:
 	}
 	select {
 	case it := <-c.in.items:
-		return c.take(it)
+		return c.unwrap(it)
 	case <-ctx.Done():
 		return protocol.Envelope{}, fmt.Errorf("receive: %w", ctx.Err())
 	case <-c.done:
 	}
 	select {
 	case it := <-c.in.items: // received before the end
-		return c.take(it)
+		return c.unwrap(it)
 	default:
 		return protocol.Envelope{}, fmt.Errorf("receive: %w", c.final)
 	}
 }
 
-func (c *Client) take(it item) (protocol.Envelope, error) {
-	c.in.took(it)
+func (c *Client) unwrap(it item) (protocol.Envelope, error) {
+	c.in.removed(it)
 	return it.env, it.err
 }
 
@@ -57,12 +57,12 @@ func (c *Client) All(ctx context.Context) iter.Seq2[protocol.Envelope, error] {
 			if !yield(env, err) {
 				return
 			}
-			if ctx.Err() != nil || err != nil && c.over() {
+			if ctx.Err() != nil || err != nil && c.finished() {
 				return
 			}
 		}
 	}
 }
 
-// over reports whether the client has ended and the inbox is empty.
-func (c *Client) over() bool { return c.Err() != nil && c.in.empty() }
+// finished reports whether the client has ended and the inbox is empty.
+func (c *Client) finished() bool { return c.Err() != nil && c.in.empty() }

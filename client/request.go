@@ -56,7 +56,7 @@ func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, metho
 	c.mu.Lock()
 	c.calls[id] = w
 	c.mu.Unlock()
-	defer c.forget(id)
+	defer c.removeCall(id)
 	if err := c.Err(); err != nil { // failCalls may have run already
 		return nil, fmt.Errorf("request %s: %w", method, err)
 	}
@@ -112,15 +112,15 @@ func (c *Client) cancelRequest(request protocol.Envelope) {
 	})
 }
 
-func (c *Client) forget(id protocol.ID) {
+func (c *Client) removeCall(id protocol.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.calls, id)
 }
 
-// responded completes the call that the response names, if the sender is one of
-// its addressees.
-func (c *Client) responded(env *protocol.Envelope) {
+// handleResponse completes the call that the response names, if the sender is
+// one of its addressees.
+func (c *Client) handleResponse(env *protocol.Envelope) {
 	c.mu.Lock()
 	var w *call
 	for _, id := range env.Correlation.IDs {

@@ -32,7 +32,7 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestNoGapNoDuplicateFIFOWhenConnectionsAreCutAnywhere(t *testing.T) {
+func TestResume_NoGapNoDuplicate(t *testing.T) {
 	const count = 400
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestNoGapNoDuplicateFIFOWhenConnectionsAreCutAnywhere(t *testing.T) {
 				}
 			})
 			for i := range count {
-				env, err := logged(ctx, c)
+				env, err := nextEntry(ctx, c)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,7 +87,7 @@ func TestNoGapNoDuplicateFIFOWhenConnectionsAreCutAnywhere(t *testing.T) {
 	}
 }
 
-func TestSendSurvivesALostAck(t *testing.T) {
+func TestSend_LostAck(t *testing.T) {
 	g := newFaultyGateway(t)
 	var once sync.Once
 	g.loseAck = func(protocol.ID) (lost bool) {
@@ -104,7 +104,7 @@ func TestSendSurvivesALostAck(t *testing.T) {
 	}
 }
 
-func TestLiveEnvelopeIsNotSentTwice(t *testing.T) {
+func TestSend_LiveNotResent(t *testing.T) {
 	g := newFaultyGateway(t)
 	var mu sync.Mutex
 	arrived := 0
@@ -135,7 +135,7 @@ func TestLiveEnvelopeIsNotSentTwice(t *testing.T) {
 
 // A program that sends from within its receive loop, with a buffer far smaller
 // than the backlog, must neither lose nor duplicate envelopes nor hang.
-func TestSendInsideTheReceiveLoopOfASlowReceiver(t *testing.T) {
+func TestSlowReceiver_SendInLoop(t *testing.T) {
 	const backlog = 300
 	g := newFaultyGateway(t)
 	for i := range backlog {
@@ -147,7 +147,7 @@ func TestSendInsideTheReceiveLoopOfASlowReceiver(t *testing.T) {
 	ctx := deadline(t)
 	var last protocol.Seq
 	for n := 0; n < 2*backlog; {
-		env, err := logged(ctx, c)
+		env, err := nextEntry(ctx, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestSendInsideTheReceiveLoopOfASlowReceiver(t *testing.T) {
 
 // While no caller waits for an answer, a full buffer stops the reading: the
 // client does not drop envelopes that it would have to request again.
-func TestSlowReceiverWithoutSendsKeepsItsConnection(t *testing.T) {
+func TestSlowReceiver_KeepsConnection(t *testing.T) {
 	const backlog = 2000
 	g := newFaultyGateway(t)
 	for i := range backlog {
@@ -191,7 +191,7 @@ func TestSlowReceiverWithoutSendsKeepsItsConnection(t *testing.T) {
 
 // An envelope of any size is accepted into an empty buffer, and the next one
 // only when there is space: the gateway gets backpressure.
-func TestBufferIsBoundedInBytes(t *testing.T) {
+func TestBuffer_ByteBound(t *testing.T) {
 	const count, size = 400, 1 << 16 // far more than the socket buffers hold
 	g := newFaultyGateway(t)
 	var written atomic.Int64
@@ -214,7 +214,7 @@ func TestBufferIsBoundedInBytes(t *testing.T) {
 	}
 }
 
-func TestFinalCloseCodesEndTheClient(t *testing.T) {
+func TestReconnect_FinalCloseCodes(t *testing.T) {
 	for _, code := range []int{protocol.ClosePolicy, protocol.CloseTokenExpired, protocol.CloseKicked} {
 		g := newFaultyGateway(t)
 		g.onFrame = func(c *fakeConn, _ *protocol.Envelope) bool {
@@ -236,7 +236,7 @@ func TestFinalCloseCodesEndTheClient(t *testing.T) {
 	}
 }
 
-func TestRefusedReconnectEndsTheClient(t *testing.T) {
+func TestReconnect_FinalRefusal(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.upgrade = func(w http.ResponseWriter, dial int) bool {
 		if dial == 1 {
@@ -262,7 +262,7 @@ func TestRefusedReconnectEndsTheClient(t *testing.T) {
 	}
 }
 
-func TestTemporaryRefusalOfReconnectIsTriedAgain(t *testing.T) {
+func TestReconnect_TemporaryRefusal(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.upgrade = func(w http.ResponseWriter, dial int) bool {
 		if dial < 2 || dial > 4 {
@@ -297,7 +297,7 @@ func TestTemporaryRefusalOfReconnectIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestRetriesWhatIsRefusedForTheMoment(t *testing.T) {
+func TestSend_TemporaryRefusal(t *testing.T) {
 	for _, code := range []protocol.Code{protocol.CodeRateLimited, protocol.CodeUnavailable} {
 		g := newFaultyGateway(t)
 		var refusals atomic.Int64
@@ -321,7 +321,7 @@ func TestRetriesWhatIsRefusedForTheMoment(t *testing.T) {
 	}
 }
 
-func TestExpiredCursorIsToldInItsPlace(t *testing.T) {
+func TestCursorExpired(t *testing.T) {
 	g := newFaultyGateway(t)
 	for i := range 5 {
 		g.append(message(i))
@@ -360,7 +360,7 @@ func TestExpiredCursorIsToldInItsPlace(t *testing.T) {
 
 // A gateway that lags for a moment has not lost its log; one that lags
 // repeatedly has, and its log is read from the beginning.
-func TestLostLogIsNoticed(t *testing.T) {
+func TestLostLog(t *testing.T) {
 	g := newFaultyGateway(t)
 	for i := range 3 {
 		g.append(message(i))
@@ -379,7 +379,7 @@ func TestLostLogIsNoticed(t *testing.T) {
 
 // A replaced log is detected by its id, even if it is longer than the position
 // in the old one.
-func TestReplacedLog_ReadFromItsBeginning(t *testing.T) {
+func TestReplacedLog(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.logID = "a"
 	for i := range 3 {
@@ -403,7 +403,7 @@ func TestReplacedLog_ReadFromItsBeginning(t *testing.T) {
 	}
 	c := g.dial(t, func(o *client.Options) { o.Since = client.After(0) })
 	for i := range 3 {
-		if env, err := logged(deadline(t), c); err != nil || env.ID != message(i).ID {
+		if env, err := nextEntry(deadline(t), c); err != nil || env.ID != message(i).ID {
 			t.Fatalf("received %s, %v", env.ID, err)
 		}
 	}
@@ -411,17 +411,17 @@ func TestReplacedLog_ReadFromItsBeginning(t *testing.T) {
 	last.ID = "last of a"
 	g.append(last)
 	var gap *client.GapError
-	if env, err := logged(deadline(t), c); !errors.As(err, &gap) || !gap.Reset || gap.After != 3 {
+	if env, err := nextEntry(deadline(t), c); !errors.As(err, &gap) || !gap.Reset || gap.After != 3 {
 		t.Fatalf("received %s, %v", env.ID, err)
 	}
 	for i := range 6 {
-		if env, err := logged(deadline(t), c); err != nil || env.ID != message(i).ID {
+		if env, err := nextEntry(deadline(t), c); err != nil || env.ID != message(i).ID {
 			t.Fatalf("received %s, %v; want %s", env.ID, err, message(i).ID)
 		}
 	}
 }
 
-func TestOutcomeUnknown_IsSentAgain(t *testing.T) {
+func TestSend_OutcomeUnknown(t *testing.T) {
 	g := newFaultyGateway(t)
 	var once sync.Once
 	g.onFrame = func(c *fakeConn, env *protocol.Envelope) (refused bool) {
@@ -440,7 +440,7 @@ func TestOutcomeUnknown_IsSentAgain(t *testing.T) {
 	}
 }
 
-func TestGatewayThatIsBehindForAMoment(t *testing.T) {
+func TestLaggingGateway(t *testing.T) {
 	g := newFaultyGateway(t)
 	for i := range 3 {
 		g.append(message(i))
@@ -461,7 +461,7 @@ func TestGatewayThatIsBehindForAMoment(t *testing.T) {
 	}
 }
 
-func TestGarbageFromTheGatewayIsPassedOver(t *testing.T) {
+func TestInvalidFrames(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.deliver = func(c *fakeConn, _ *protocol.Envelope) bool {
 		for _, frame := range []string{`{`, `[]`, `{}`, `{"kind":5}`, `{"kind":"system.ack","payload":7}`, `{"kind":"system.error","payload":[]}`, "\xff"} {
@@ -480,7 +480,7 @@ func TestGarbageFromTheGatewayIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestTooLargeMessageIsRefusedOnce(t *testing.T) {
+func TestSend_TooLarge(t *testing.T) {
 	g := newFaultyGateway(t)
 	g.onFrame = func(c *fakeConn, env *protocol.Envelope) bool {
 		if len(env.Payload) < 1000 {

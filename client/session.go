@@ -18,15 +18,16 @@ var errResume = errors.New("reading on behind what was kept")
 type session struct {
 	c    *Client
 	conn *websocket.Conn
-	// stops counts how often the reader paused because the inbox was full, so
+	// pauses counts how often the reader paused because the inbox was full, so
 	// that an unread pong is not mistaken for a dead peer.
-	stops atomic.Int64
-	// fresh is a welcome that is not delivered yet. Owned by the reader.
-	fresh *item
+	pauses atomic.Int64
+	// pendingWelcome is a welcome that is not delivered yet. Owned by the
+	// reader.
+	pendingWelcome *item
 }
 
 func newSession(c *Client, conn *websocket.Conn, fresh *item) *session {
-	return &session{c: c, conn: conn, fresh: fresh}
+	return &session{c: c, conn: conn, pendingWelcome: fresh}
 }
 
 // run reads until the connection ends and returns the reason. The session's
@@ -37,7 +38,7 @@ func (s *session) run(ctx context.Context) error {
 	s.c.in.skipping.Store(false)
 	var group sync.WaitGroup
 	group.Go(func() { s.write(ctx) })
-	group.Go(func() { s.tend(ctx, cancel) })
+	group.Go(func() { s.keepalive(ctx, cancel) })
 	err := s.read(ctx)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = cause
@@ -53,7 +54,7 @@ func (s *session) read(ctx context.Context) error {
 		if err := s.awaitRoom(ctx); err != nil {
 			return err
 		}
-		if s.welcome() {
+		if s.deliverWelcome() {
 			continue
 		}
 		_, frame, err := s.conn.Read(ctx)
@@ -69,17 +70,17 @@ func (s *session) read(ctx context.Context) error {
 	}
 }
 
-// welcome delivers a fresh welcome and reports whether it did. Nothing is
-// dropped before it because of a full inbox: in that case there will be another
-// connection with its own welcome.
-func (s *session) welcome() bool {
-	if s.fresh == nil || s.c.in.skipping.Load() {
+// deliverWelcome delivers a fresh welcome and reports whether it did. Nothing
+// is dropped before it because of a full inbox: in that case there will be
+// another connection with its own welcome.
+func (s *session) deliverWelcome() bool {
+	if s.pendingWelcome == nil || s.c.in.skipping.Load() {
 		return false
 	}
-	if !s.c.opts.Discard && !s.c.in.putWelcome(*s.fresh) {
+	if !s.c.opts.Discard && !s.c.in.putWelcome(*s.pendingWelcome) {
 		return false
 	}
-	s.fresh = nil
+	s.pendingWelcome = nil
 	return true
 }
 
@@ -93,10 +94,10 @@ func (s *session) awaitRoom(ctx context.Context) error {
 		if s.c.in.hasRoom() && !s.c.in.skipping.Load() || s.c.awaitsAnswer() {
 			return nil
 		}
-		s.stops.Add(1)
+		s.pauses.Add(1)
 		select {
-		case <-s.c.in.taken:
-		case <-s.c.nudge:
+		case <-s.c.in.freed:
+		case <-s.c.wakeReader:
 		case <-s.c.closing:
 			return ErrClosed
 		case <-ctx.Done():
@@ -112,7 +113,7 @@ func (s *session) write(ctx context.Context) {
 	for {
 		p, wait := s.c.out.next(time.Now())
 		if p == nil {
-			if !s.idle(ctx, wait) {
+			if !s.waitForWork(ctx, wait) {
 				return
 			}
 			continue
@@ -126,7 +127,7 @@ func (s *session) write(ctx context.Context) {
 	}
 }
 
-func (s *session) idle(ctx context.Context, wait time.Duration) bool {
+func (s *session) waitForWork(ctx context.Context, wait time.Duration) bool {
 	var timer <-chan time.Time
 	if wait > 0 {
 		t := time.NewTimer(wait)
@@ -142,9 +143,9 @@ func (s *session) idle(ctx context.Context, wait time.Duration) bool {
 	return true
 }
 
-// tend pings, and ends the session on Close, on a dead connection, and to
+// keepalive pings, and ends the session on Close, on a dead connection, and to
 // resume.
-func (s *session) tend(ctx context.Context, cancel context.CancelCauseFunc) {
+func (s *session) keepalive(ctx context.Context, cancel context.CancelCauseFunc) {
 	ticker := time.NewTicker(pingEvery)
 	defer ticker.Stop()
 	for {
@@ -152,7 +153,7 @@ func (s *session) tend(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-s.c.closing:
-			s.leave(cancel)
+			s.closeGracefully(cancel)
 			return
 		case <-s.c.in.drained:
 			if s.c.in.mustResume() {
@@ -168,20 +169,20 @@ func (s *session) tend(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// leave closes the connection, and waits at most closeTimeout for the
+// closeGracefully closes the connection, and waits at most closeTimeout for the
 // handshake.
-func (s *session) leave(cancel context.CancelCauseFunc) {
+func (s *session) closeGracefully(cancel context.CancelCauseFunc) {
 	hard := time.AfterFunc(closeTimeout, func() { cancel(ErrClosed) })
 	defer hard.Stop()
 	_ = s.conn.Close(websocket.StatusNormalClosure, "")
 }
 
 func (s *session) ping(ctx context.Context) error {
-	before := s.stops.Load()
+	before := s.pauses.Load()
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	err := s.conn.Ping(ctx)
-	if err != nil && s.stops.Load() != before {
+	if err != nil && s.pauses.Load() != before {
 		return nil // the pong may be unread because the inbox is full
 	}
 	return err

@@ -53,8 +53,8 @@ func subscribeFrame(id protocol.ID, filter protocol.Filter) ([]byte, error) {
 	return append(append(frame, body...), '}'), nil
 }
 
-// filterSet handles the acknowledgement of a filter.
-func (c *Client) filterSet(id protocol.ID) {
+// handleSubscribed handles the acknowledgement of a filter.
+func (c *Client) handleSubscribed(id protocol.ID) {
 	c.mu.Lock()
 	sub := c.subscribed[id]
 	if sub != nil {
@@ -70,7 +70,7 @@ func (c *Client) filterSet(id protocol.ID) {
 	}
 }
 
-func (c *Client) subscriptionRefused(id protocol.ID, refusal *protocol.Error) bool {
+func (c *Client) rejectSubscription(id protocol.ID, refusal *protocol.Error) bool {
 	return c.dropSubscription(id) && c.out.answer(id, 0, refusal)
 }
 

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// steady is how long a connection must have lasted so that its loss restarts
-// the backoff.
-const steady = 10 * time.Second
+// stableAfter is how long a connection must have lasted so that its loss
+// restarts the backoff.
+const stableAfter = 10 * time.Second
 
 // supervise keeps the client connected: it runs sessions until Close or a final
 // refusal. Only this goroutine uses the cursor.
@@ -17,22 +17,22 @@ func (c *Client) supervise(ctx context.Context, s *session) {
 	for {
 		started := time.Now()
 		err := s.run(ctx)
-		if time.Since(started) > steady {
+		if time.Since(started) > stableAfter {
 			attempt = 0
 		}
-		if end := c.endOf(err); end != nil {
-			c.end(end)
+		if end := c.finalCause(err); end != nil {
+			c.shutdown(end)
 			return
 		}
 		if s, err = c.reconnect(ctx, err, &attempt); err != nil {
-			c.end(err)
+			c.shutdown(err)
 			return
 		}
 	}
 }
 
-// endOf returns the reason why the client ends with this session, or nil.
-func (c *Client) endOf(err error) error {
+// finalCause returns the reason why the client ends with this session, or nil.
+func (c *Client) finalCause(err error) error {
 	select {
 	case <-c.closing:
 		return ErrClosed
@@ -62,7 +62,7 @@ func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*ses
 			c.opts.OnState(State{Phase: Connected})
 			return s, nil
 		}
-		if end := c.endOf(err); end != nil {
+		if end := c.finalCause(err); end != nil {
 			return nil, end
 		}
 		cause = err
@@ -99,10 +99,10 @@ func (c *Client) pause(d time.Duration) bool {
 	}
 }
 
-// end completes all waiting calls with the reason. It closes done last: when
-// Close returns, no part of the client runs any more, including OnState and the
-// logger.
-func (c *Client) end(err error) {
+// shutdown completes all waiting calls with the reason. It closes done last:
+// when Close returns, no part of the client runs any more, including OnState
+// and the logger.
+func (c *Client) shutdown(err error) {
 	c.final = err
 	c.cancel()
 	c.out.close(err)

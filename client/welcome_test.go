@@ -12,8 +12,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// logged returns the next envelope of the log.
-func logged(ctx context.Context, c *client.Client) (protocol.Envelope, error) {
+// nextEntry returns the next envelope of the log.
+func nextEntry(ctx context.Context, c *client.Client) (protocol.Envelope, error) {
 	for {
 		if env, err := c.Receive(ctx); err != nil || env.Seq != 0 {
 			return env, err
@@ -23,7 +23,7 @@ func logged(ctx context.Context, c *client.Client) (protocol.Envelope, error) {
 
 // Participants that joined while a connection was lost are in the welcome of
 // the next one.
-func TestReconnectDeliversItsWelcome(t *testing.T) {
+func TestWelcome_AfterReconnect(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	lost, there := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -77,7 +77,7 @@ func TestReconnectDeliversItsWelcome(t *testing.T) {
 
 // A buffer for one envelope that fills again after each reconnect: the welcomes
 // do not block the envelopes of the log.
-func TestWelcomesDoNotFillASmallBuffer(t *testing.T) {
+func TestWelcome_SmallBuffer(t *testing.T) {
 	const backlog = 20
 	for name, small := range map[string]func(*client.Options){
 		"count": func(o *client.Options) { o.Buffer = 1 },
@@ -114,7 +114,7 @@ func TestWelcomesDoNotFillASmallBuffer(t *testing.T) {
 	}
 }
 
-func TestDiscardDeliversNoWelcome(t *testing.T) {
+func TestWelcome_Discard(t *testing.T) {
 	g := newFaultyGateway(t)
 	var once sync.Once
 	g.onFrame = func(c *fakeConn, _ *protocol.Envelope) (cut bool) {

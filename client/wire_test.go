@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDecodeSaysWhatItReads(t *testing.T) {
+func TestDecode_ErrorMessage(t *testing.T) {
 	env, err := decode([]byte(`{"id":"a","kind":"chat","payload":{},"seq":3}`))
 	if err != nil || env.ID != "a" || env.Seq != 3 {
 		t.Errorf("%+v, %v", env, err)

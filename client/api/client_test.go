@@ -16,7 +16,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestWhatCannotBeAsked(t *testing.T) {
+func TestNew_InvalidOptions(t *testing.T) {
 	for name, o := range map[string]api.Options{
 		"no URL":            {Token: "secret-token"},
 		"a socket":          {URL: "ws://host/ws", Token: "secret-token"},
@@ -33,19 +33,19 @@ func TestWhatCannotBeAsked(t *testing.T) {
 func TestSession(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
-	s, err := ask(t, g, "bob").Session(deadline(t))
+	s, err := newClient(t, g, "bob").Session(deadline(t))
 	if err != nil || s.Participant != "bob" || len(s.Spaces) != 1 || s.In("lab") != "bob" || s.In("other") != "" || s.Globs != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := ask(t, g, "nobody").Session(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
+	if _, err := newClient(t, g, "nobody").Session(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestLogOfAGateway(t *testing.T) {
+func TestEnvelopes(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	all, err := c.Envelopes(deadline(t), "lab", api.EnvelopeQuery{})
 	if err != nil || len(all.Envelopes) != 8 || all.HasMore {
 		t.Fatalf("%+v, %v", all, err)
@@ -81,10 +81,10 @@ func TestLogOfAGateway(t *testing.T) {
 	}
 }
 
-func TestWhoAndWhat(t *testing.T) {
+func TestParticipantsAndContexts(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	tree, err := c.Contexts(deadline(t), "lab", "")
 	if err != nil || len(tree) != 1 || tree[0].Path != "c1" || tree[0].State != api.ContextConcluded || tree[0].Opener != "bob" || tree[0].Counts.Requests != 1 {
 		t.Errorf("%+v, %v", tree, err)
@@ -106,7 +106,7 @@ func TestWhoAndWhat(t *testing.T) {
 
 func TestSend(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	e := envelope("", "chat", "", "", `{"message":"hello","n":1.00}`)
 	e.From, e.To, e.Extra = "somebody else", []protocol.ParticipantID{"bob"}, []byte(`"x":[1, 2]`)
 	e.Correlation = protocol.Correlation{IDs: []protocol.ID{"p", "q"}, Array: true}
@@ -134,7 +134,7 @@ func TestSend(t *testing.T) {
 // the space; the receipt of a retry contains none.
 func TestSend_Invitation(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	e := envelope("i1", "space.invite", "", "", `{"participant_id":"dora","initial_capabilities":["chat"],"ttl_seconds":600}`)
 	sent, err := c.Send(deadline(t), "lab", e)
 	if err != nil || sent.Token == "" || sent.ExpiresAt == "" {
@@ -156,25 +156,25 @@ func TestSend_Invitation(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	wrong := envelope("", "reasoning.conclusion", "", "", `[]`)
-	if _, err := ask(t, g, "alice").Send(deadline(t), "lab", wrong); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
+	if _, err := newClient(t, g, "alice").Send(deadline(t), "lab", wrong); !errors.Is(err, &protocol.Error{Code: protocol.CodeInvalidEnvelope}) {
 		t.Errorf("form: %v", err)
 	}
-	_, err := ask(t, g, "planner").Send(deadline(t), "lab", envelope("", "mcp.request", "", "", `{"method":"tools/list"}`))
+	_, err := newClient(t, g, "planner").Send(deadline(t), "lab", envelope("", "mcp.request", "", "", `{"method":"tools/list"}`))
 	var status *api.StatusError
 	var refusal *protocol.Error
 	if !errors.As(err, &status) || status.Status != 403 || !errors.As(err, &refusal) || refusal.AttemptedKind == "" || len(refusal.YourCapabilities) == 0 {
 		t.Errorf("right: %v", err)
 	}
-	if _, err := ask(t, g, "nobody").Spaces(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
+	if _, err := newClient(t, g, "nobody").Spaces(deadline(t)); !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
 		t.Errorf("token: %v", err)
 	}
-	if _, err := ask(t, g, "alice").Threads(deadline(t), "nowhere", 0, 0); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
+	if _, err := newClient(t, g, "alice").Threads(deadline(t), "nowhere", 0, 0); !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) {
 		t.Errorf("space: %v", err)
 	}
 }
 
-// strange starts a server that responds as no gateway would.
-func strange(t *testing.T, h http.HandlerFunc) *api.Client {
+// newTestServer starts a server that responds as no gateway would.
+func newTestServer(t *testing.T, h http.HandlerFunc) *api.Client {
 	t.Helper()
 	s := httptest.NewServer(h)
 	c, err := api.New(api.Options{URL: s.URL, Token: "secret-token"})
@@ -185,12 +185,12 @@ func strange(t *testing.T, h http.HandlerFunc) *api.Client {
 	return c
 }
 
-func TestNoRedirectGetsTheToken(t *testing.T) {
+func TestRedirect_NoToken(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the redirect was followed with %q", r.Header.Get("Authorization"))
 	}))
 	defer elsewhere.Close()
-	c := strange(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
+	c := newTestServer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) })
 	_, err := c.Spaces(deadline(t))
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.Status != http.StatusFound || status.Refusal != nil {
@@ -198,8 +198,8 @@ func TestNoRedirectGetsTheToken(t *testing.T) {
 	}
 }
 
-func TestStrangeAnswers(t *testing.T) {
-	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
+func TestInvalidResponses(t *testing.T) {
+	c := newTestServer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/spaces":
 			w.Header().Set("Retry-After", "7")
@@ -229,8 +229,8 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// endless writes a body without an end.
-func endless(w http.ResponseWriter, first string) {
+// writeEndless writes a body without an end.
+func writeEndless(w http.ResponseWriter, first string) {
 	_, _ = w.Write([]byte(first))
 	block := []byte(strings.Repeat("x", 1<<20))
 	for range 70 {
@@ -241,15 +241,15 @@ func endless(w http.ResponseWriter, first string) {
 }
 
 func TestBounds(t *testing.T) {
-	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newTestServer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/events"):
-			endless(w, "data: ")
+			writeEndless(w, "data: ")
 		case r.URL.Path == "/api/spaces":
 			w.WriteHeader(http.StatusBadRequest)
-			endless(w, `{"error":"bad_request","message":"`)
+			writeEndless(w, `{"error":"bad_request","message":"`)
 		default:
-			endless(w, `{"threads":"`)
+			writeEndless(w, `{"threads":"`)
 		}
 	})
 	if _, err := c.Threads(deadline(t), "lab", 0, 0); err == nil || !strings.Contains(err.Error(), "more than") {
@@ -266,13 +266,13 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestRetryAfterIsBounded: no header can delay a client indefinitely.
-func TestRetryAfterIsBounded(t *testing.T) {
+// TestRetryAfter_Bound: no header can delay a client indefinitely.
+func TestRetryAfter_Bound(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"7": 7 * time.Second, "3600": time.Hour, "3601": time.Hour, "9223372037": time.Hour, "99999999999999999999999": time.Hour,
 		"-1": 0, "-99999999999999999999999": 0, "0": 0, "soon": 0, "": 0,
 	} {
-		c := strange(t, func(w http.ResponseWriter, _ *http.Request) {
+		c := newTestServer(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", header)
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
@@ -284,7 +284,7 @@ func TestRetryAfterIsBounded(t *testing.T) {
 	}
 }
 
-func TestSend_OutcomeUnknownIsSentAgain(t *testing.T) {
+func TestSend_OutcomeUnknown(t *testing.T) {
 	var ids []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var e struct{ ID string }

@@ -103,7 +103,7 @@ func (q *EventQuery) values() url.Values {
 // disconnected.
 func (c *Client) Events(ctx context.Context, space string, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := &stream{c: c, space: space, query: q, after: q.After, placed: q.FromStart || q.After > 0, wait: retryFirst}
+		s := &stream{c: c, space: space, query: q, after: q.After, positioned: q.FromStart || q.After > 0, wait: firstRetryDelay}
 		if err := s.run(ctx, yield); err != nil {
 			yield(Event{}, fmt.Errorf("follow events of space %q: %w", space, err))
 		}
@@ -113,33 +113,33 @@ func (c *Client) Events(ctx context.Context, space string, q EventQuery) iter.Se
 // Delays before a lost stream is reopened, and the timeout for an idle stream:
 // a gateway sends something every 15 seconds.
 const (
-	retryFirst = 2 * time.Second
-	retryLeast = 100 * time.Millisecond
-	retryMost  = 30 * time.Second
-	silence    = time.Minute
+	firstRetryDelay = 2 * time.Second
+	minRetryDelay   = 100 * time.Millisecond
+	maxRetryDelay   = 30 * time.Second
+	idleTimeout     = time.Minute
 )
 
 // stream is one subscription across its connections.
 type stream struct {
-	c      *Client
-	space  string
-	query  EventQuery
-	after  protocol.Seq
-	log    string        // log of after; "": unknown
-	placed bool          // after is set; otherwise the stream starts at the head
-	heard  bool          // after is the Seq of a received event
-	told   protocol.Seq  // Seq of the last update
-	wait   time.Duration // requested by the gateway
-	failed int           // consecutive connections without an event
+	c          *Client
+	space      string
+	query      EventQuery
+	after      protocol.Seq
+	log        string        // log of after; "": unknown
+	positioned bool          // after is set; otherwise the stream starts at the head
+	received   bool          // after is the Seq of a received event
+	lastUpdate protocol.Seq  // Seq of the last update
+	wait       time.Duration // requested by the gateway
+	failed     int           // consecutive connections without an event
 }
 
-// errLeft means that the loop over the events has ended.
-var errLeft = errors.New("left")
+// errStopped means that the loop over the events has ended.
+var errStopped = errors.New("left")
 
 func (s *stream) run(ctx context.Context, yield func(Event, error) bool) error {
 	for {
 		err := s.once(ctx, yield)
-		if errors.Is(err, errLeft) {
+		if errors.Is(err, errStopped) {
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -163,7 +163,7 @@ func (s *stream) run(ctx context.Context, yield func(Event, error) bool) error {
 func (s *stream) pause(ctx context.Context, cause error, refused *StatusError) error {
 	in := s.wait << min(s.failed, 8)
 	s.failed++
-	in = min(in, retryMost)
+	in = min(in, maxRetryDelay)
 	if refused != nil {
 		in = max(in, refused.RetryAfter)
 	}
@@ -184,14 +184,14 @@ func (s *stream) pause(ctx context.Context, cause error, refused *StatusError) e
 func (s *stream) once(ctx context.Context, yield func(Event, error) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	quiet := time.AfterFunc(silence, cancel)
+	quiet := time.AfterFunc(idleTimeout, cancel)
 	defer quiet.Stop()
 	body, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer body.Close() //nolint:errcheck // given up
-	events := newEventReader(&heard{body, quiet})
+	events := newEventReader(&idleResetter{body, quiet})
 	for {
 		raw, err := events.next()
 		if err != nil {
@@ -199,23 +199,23 @@ func (s *stream) once(ctx context.Context, yield func(Event, error) bool) error 
 		}
 		s.failed = 0
 		if events.wait > 0 {
-			s.wait = max(events.wait, retryLeast)
+			s.wait = max(events.wait, minRetryDelay)
 		}
-		e := s.take(raw)
-		if s.again(&e) {
+		e := s.convert(raw)
+		if s.isRepeated(&e) {
 			continue
 		}
 		quiet.Stop() // the loop over the events may be slow
 		if !yield(e, nil) {
-			return errLeft
+			return errStopped
 		}
-		quiet.Reset(silence)
+		quiet.Reset(idleTimeout)
 	}
 }
 
 func (s *stream) open(ctx context.Context) (io.ReadCloser, error) {
 	q := s.query.values()
-	if s.placed {
+	if s.positioned {
 		q.Set("since", s.after.String())
 		if s.log != "" {
 			q.Set("log", s.log)
@@ -226,7 +226,7 @@ func (s *stream) open(ctx context.Context) (io.ReadCloser, error) {
 		return nil, err
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	if s.heard {
+	if s.received {
 		// The gateway then repeats the updates of this entry.
 		r.Header.Set("Last-Event-ID", s.after.String())
 	}
@@ -241,15 +241,15 @@ func (s *stream) open(ctx context.Context) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-// take converts a received event and updates the position. The welcome names
+// convert converts a received event and updates the position. The welcome names
 // the log: if the log has changed, the gateway starts at the oldest envelope.
 // Without a position, the head in the welcome becomes the position, so that
 // nothing is lost if the stream breaks before the first envelope.
-func (s *stream) take(raw rawEvent) Event {
+func (s *stream) convert(raw rawEvent) Event {
 	e := Event{Name: raw.name, Data: raw.data}
 	if seq, err := protocol.ParseSeq(raw.id); err == nil {
 		e.Seq = seq
-		s.after, s.placed, s.heard = max(s.after, seq), true, true
+		s.after, s.positioned, s.received = max(s.after, seq), true, true
 	}
 	if e.Name != EventSystem {
 		return e
@@ -260,36 +260,36 @@ func (s *stream) take(raw rawEvent) Event {
 		return e
 	}
 	switch {
-	case !s.placed:
-		s.after, s.placed = w.Space.Seq, true
+	case !s.positioned:
+		s.after, s.positioned = w.Space.Seq, true
 	case s.log != "" && w.Space.Log != s.log:
-		s.after, s.told, s.heard = 0, 0, false
+		s.after, s.lastUpdate, s.received = 0, 0, false
 	}
 	s.log = w.Space.Log
 	return e
 }
 
-// again reports whether an update has been yielded before. Updates arrive in
-// order of Seq, and each has its own.
-func (s *stream) again(e *Event) bool {
+// isRepeated reports whether an update has been yielded before. Updates arrive
+// in order of Seq, and each has its own.
+func (s *stream) isRepeated(e *Event) bool {
 	if e.Name != EventReasoningUpdate && e.Name != EventJobReasoning || e.Seq == 0 {
 		return false
 	}
-	if e.Seq <= s.told {
+	if e.Seq <= s.lastUpdate {
 		return true
 	}
-	s.told = e.Seq
+	s.lastUpdate = e.Seq
 	return false
 }
 
-// heard resets the idle timeout whenever data arrives.
-type heard struct {
+// idleResetter resets the idle timeout whenever data arrives.
+type idleResetter struct {
 	r     io.Reader
-	quiet *time.Timer
+	timer *time.Timer
 }
 
-func (h *heard) Read(p []byte) (int, error) {
+func (h *idleResetter) Read(p []byte) (int, error) {
 	n, err := h.r.Read(p)
-	h.quiet.Reset(silence)
+	h.timer.Reset(idleTimeout)
 	return n, err
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestEventsOfAGateway(t *testing.T) {
+func TestEvents(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	var ids []protocol.ID
 	var update *api.Update
 	for e, err := range c.Events(deadline(t), "lab", api.EventQuery{FromStart: true}) {
@@ -53,13 +53,13 @@ func TestEventsOfAGateway(t *testing.T) {
 	}
 }
 
-// TestEventsGoOnBehindARestart: an interrupted stream resumes at its position.
-func TestEventsGoOnBehindARestart(t *testing.T) {
+// TestEvents_ResumeAfterRestart: an interrupted stream resumes at its position.
+func TestEvents_ResumeAfterRestart(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	lost, n := 0, 0
 	query := api.EventQuery{Kinds: []string{"chat"}, Main: true, From: []protocol.ParticipantID{"bob"}, OnRetry: func(error, time.Duration) { lost++ }}
-	say(t, g, "bob", envelope("m0", "chat", "", "", `{"message":"before"}`))
+	publish(t, g, "bob", envelope("m0", "chat", "", "", `{"message":"before"}`))
 	for e, err := range c.Events(deadline(t), "lab", query) {
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestEventsGoOnBehindARestart(t *testing.T) {
 		switch {
 		case e.Name == api.EventSystem && lost == 0: // the welcome: no event was received yet
 			g.Restart()
-			say(t, g, "bob", envelope("m1", "chat", "", "", `{"message":"meanwhile"}`))
+			publish(t, g, "bob", envelope("m1", "chat", "", "", `{"message":"meanwhile"}`))
 		case e.Name == api.EventEnvelope:
 			env, err := e.Envelope()
 			if err != nil {
@@ -77,7 +77,7 @@ func TestEventsGoOnBehindARestart(t *testing.T) {
 				t.Fatalf("event %d is %s", n, env.ID)
 			}
 			if n == 1 {
-				say(t, g, "bob", envelope("m2", "chat", "", "", `{"message":"after"}`))
+				publish(t, g, "bob", envelope("m2", "chat", "", "", `{"message":"after"}`))
 			}
 		}
 		if n == 2 {
@@ -89,27 +89,27 @@ func TestEventsGoOnBehindARestart(t *testing.T) {
 	}
 }
 
-func TestEventsEndWhenRefused(t *testing.T) {
+func TestEvents_FinalRefusal(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	for _, err := range ask(t, g, "nobody").Events(deadline(t), "lab", api.EventQuery{}) {
+	for _, err := range newClient(t, g, "nobody").Events(deadline(t), "lab", api.EventQuery{}) {
 		if !errors.Is(err, &protocol.Error{Code: protocol.CodeUnauthorized}) || strings.Contains(err.Error(), "nobody-token") {
 			t.Errorf("%v", err)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range ask(t, g, "alice").Events(ended, "lab", api.EventQuery{}) {
+	for _, err := range newClient(t, g, "alice").Events(ended, "lab", api.EventQuery{}) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-// TestLastEventID: after an interruption, the stream resumes after the last
-// event, independently of the query.
-func TestLastEventID(t *testing.T) {
+// TestEvents_LastEventID: after an interruption, the stream resumes after the
+// last event, independently of the query.
+func TestEvents_LastEventID(t *testing.T) {
 	var calls atomic.Int32
-	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newTestServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if calls.Add(1) == 1 {
 			_, _ = w.Write([]byte("retry: 1\n\nevent: envelope\nid: 7\ndata: {}\n\nevent: envelope\nid: 8\ndata: half"))
@@ -133,11 +133,11 @@ func TestLastEventID(t *testing.T) {
 	}
 }
 
-// TestUpdatesOnce: after an interruption, a gateway repeats the updates of the
-// last entry; Events yields each update once.
-func TestUpdatesOnce(t *testing.T) {
+// TestEvents_UpdatesOnce: after an interruption, a gateway repeats the updates
+// of the last entry; Events yields each update once.
+func TestEvents_UpdatesOnce(t *testing.T) {
 	var calls atomic.Int32
-	c := strange(t, func(w http.ResponseWriter, r *http.Request) {
+	c := newTestServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		switch calls.Add(1) {
 		case 1: // interrupted before the update of 7
@@ -172,24 +172,24 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// silent is a body without data that blocks until its request ends.
-type silent struct{ ctx context.Context }
+// silentBody is a body without data that blocks until its request ends.
+type silentBody struct{ ctx context.Context }
 
-func (s silent) Read([]byte) (int, error) {
+func (s silentBody) Read([]byte) (int, error) {
 	<-s.ctx.Done()
 	return 0, s.ctx.Err()
 }
 
-func (silent) Close() error { return nil }
+func (silentBody) Close() error { return nil }
 
-// TestSilentStreamIsOpenedAgain: a gateway sends something every 15 seconds; a
+// TestEvents_IdleStream: a gateway sends something every 15 seconds; a
 // stream that stays idle is reopened.
-func TestSilentStreamIsOpenedAgain(t *testing.T) {
+func TestEvents_IdleStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		hc := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			if calls++; calls == 1 {
-				return &http.Response{StatusCode: http.StatusOK, Body: silent{r.Context()}}, nil
+				return &http.Response{StatusCode: http.StatusOK, Body: silentBody{r.Context()}}, nil
 			}
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("data: {}\n\n"))}, nil
 		})}
@@ -210,14 +210,14 @@ func TestSilentStreamIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// TestBusyListeners: a loop that handles an event for minutes does not lose the
-// stream, because the gateway is not idle.
-func TestBusyListeners(t *testing.T) {
+// TestEvents_SlowConsumer: a loop that handles an event for minutes does not
+// lose the stream, because the gateway is not idle.
+func TestEvents_SlowConsumer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		hc := &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
 			calls++
-			return &http.Response{StatusCode: http.StatusOK, Body: &spoken{ctx: r.Context(), left: 3}}, nil
+			return &http.Response{StatusCode: http.StatusOK, Body: &eventBody{ctx: r.Context(), left: 3}}, nil
 		})}
 		c, err := api.New(api.Options{URL: "http://gateway", Token: "x", HTTPClient: hc})
 		if err != nil {
@@ -239,13 +239,13 @@ func TestBusyListeners(t *testing.T) {
 	})
 }
 
-// spoken is a body that returns one event per read, until its request ends.
-type spoken struct {
+// eventBody is a body that returns one event per read, until its request ends.
+type eventBody struct {
 	ctx  context.Context
 	left int
 }
 
-func (s *spoken) Read(p []byte) (int, error) {
+func (s *eventBody) Read(p []byte) (int, error) {
 	if s.ctx.Err() != nil || s.left == 0 {
 		return 0, io.ErrUnexpectedEOF
 	}
@@ -253,11 +253,11 @@ func (s *spoken) Read(p []byte) (int, error) {
 	return copy(p, "data: {}\n\n"), nil
 }
 
-func (*spoken) Close() error { return nil }
+func (*eventBody) Close() error { return nil }
 
-// TestRetriesSpread: the delay between attempts increases while the gateway is
+// TestEvents_Backoff: the delay between attempts increases while the gateway is
 // unreachable.
-func TestRetriesSpread(t *testing.T) {
+func TestEvents_Backoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hc := &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody}, nil

@@ -23,8 +23,8 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
-// ask returns a client of a test gateway.
-func ask(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
+// newClient returns a client of a test gateway.
+func newClient(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
 	t.Helper()
 	hc := &http.Client{Transport: &http.Transport{}}
 	c, err := api.New(api.Options{URL: "http://" + g.Addr(), Token: who + "-token", HTTPClient: hc})
@@ -35,8 +35,8 @@ func ask(t *testing.T, g *meuptest.Gateway, who string) *api.Client {
 	return c
 }
 
-// say publishes envelopes as a participant.
-func say(t *testing.T, g *meuptest.Gateway, who string, list ...protocol.Envelope) {
+// publish publishes envelopes as a participant.
+func publish(t *testing.T, g *meuptest.Gateway, who string, list ...protocol.Envelope) {
 	t.Helper()
 	c, err := client.Dial(deadline(t), client.Options{URL: g.URL("lab"), Token: who + "-token", Discard: true})
 	if err != nil {
@@ -63,8 +63,8 @@ func envelope(id, kind, context, correlation, payload string) protocol.Envelope 
 // conversation publishes a question of alice that bob answers with a tool.
 func conversation(t *testing.T, g *meuptest.Gateway) {
 	t.Helper()
-	say(t, g, "alice", envelope("q1", "chat", "", "", `{"message":"what time is it?"}`))
-	say(t, g, "bob",
+	publish(t, g, "alice", envelope("q1", "chat", "", "", `{"message":"what time is it?"}`))
+	publish(t, g, "bob",
 		envelope("c1", "reasoning.start", "", "q1", `{"message":"looking"}`),
 		envelope("t0", "reasoning.thought", "c1", "", `{"message":"I will look at the clock."}`),
 		envelope("t1", "reasoning.thought", "c1", "", `{"message":"the clock knows","tool_name":"time"}`),

@@ -25,11 +25,11 @@ type rawEvent struct {
 // end with LF, CR or both, an empty line ends an event, and an incomplete event
 // is dropped.
 type eventReader struct {
-	r      *bufio.Reader
-	wait   time.Duration // the value of the last retry field; 0: none
-	first  bool          // nothing has been read yet
-	afterR bool          // the last line ended with CR: a following LF belongs to it
-	line   []byte
+	r       *bufio.Reader
+	wait    time.Duration // the value of the last retry field; 0: none
+	first   bool          // nothing has been read yet
+	afterCR bool          // the last line ended with CR: a following LF belongs to it
+	line    []byte
 }
 
 func newEventReader(r io.Reader) *eventReader {
@@ -87,12 +87,12 @@ func (s *eventReader) field(e *rawEvent, line []byte, more bool) bool {
 func (s *eventReader) readLine(most int) ([]byte, error) {
 	s.line = s.line[:0]
 	for {
-		some, err := s.some()
+		some, err := s.buffered()
 		if err != nil {
 			return nil, err
 		}
-		rest := s.afterR && some[0] == '\n'
-		s.afterR = false
+		rest := s.afterCR && some[0] == '\n'
+		s.afterCR = false
 		if rest {
 			_, _ = s.r.Discard(1) // it is in the buffer
 			continue
@@ -110,23 +110,23 @@ func (s *eventReader) readLine(most int) ([]byte, error) {
 			_, _ = s.r.Discard(n) // it is in the buffer
 			continue
 		}
-		s.afterR = some[end] == '\r'
+		s.afterCR = some[end] == '\r'
 		_, _ = s.r.Discard(n + 1) // it is in the buffer
-		return s.withoutMark(), nil
+		return s.trimBOM(), nil
 	}
 }
 
-// some blocks until there are bytes, and returns the buffered ones, at least
-// one.
-func (s *eventReader) some() ([]byte, error) {
+// buffered blocks until there are bytes, and returns the buffered ones, at
+// least one.
+func (s *eventReader) buffered() ([]byte, error) {
 	if _, err := s.r.Peek(1); err != nil {
 		return nil, err
 	}
 	return s.r.Peek(s.r.Buffered())
 }
 
-// withoutMark removes the byte order mark that a stream may begin with.
-func (s *eventReader) withoutMark() []byte {
+// trimBOM removes the byte order mark that a stream may begin with.
+func (s *eventReader) trimBOM() []byte {
 	line := s.line
 	if s.first {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))

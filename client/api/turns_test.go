@@ -66,9 +66,9 @@ func fill(v reflect.Value, n *int64) {
 	}
 }
 
-// TestNothingOfTurnsIsLost: the gateway's types for turns survive a round trip
+// TestTurns_RoundTrip: the gateway's types for turns survive a round trip
 // through the types of this package.
-func TestNothingOfTurnsIsLost(t *testing.T) {
+func TestTurns_RoundTrip(t *testing.T) {
 	for name, c := range map[string]struct{ theirs, ours, back any }{
 		"history": {&turns.History{}, &api.History{}, &turns.History{}},
 		"thread":  {&turns.ThreadInfo{}, &api.Thread{}, &turns.ThreadInfo{}},
@@ -93,8 +93,8 @@ func TestNothingOfTurnsIsLost(t *testing.T) {
 	}
 }
 
-// TestEmptyTurnIsTheSame: null and absent values survive a round trip.
-func TestEmptyTurnIsTheSame(t *testing.T) {
+// TestTurns_EmptyRoundTrip: null and absent values survive a round trip.
+func TestTurns_EmptyRoundTrip(t *testing.T) {
 	theirs := turns.TurnInfo{
 		StartedAt: turns.Time{Time: time.Unix(1, 5000).UTC()}, ToolCalls: []turns.ToolCallInfo{},
 		Reasoning: &turns.TurnReasoningInfo{ToolDecisions: []turns.ToolDecisionInfo{{Parameters: json.RawMessage("null")}}},
@@ -118,10 +118,10 @@ func TestEmptyTurnIsTheSame(t *testing.T) {
 	}
 }
 
-func TestTurnsOfAGateway(t *testing.T) {
+func TestTurns(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
 	conversation(t, g)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	h, err := c.History(deadline(t), "lab", "q1", api.Page{Limit: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -153,11 +153,11 @@ func TestTurnsOfAGateway(t *testing.T) {
 	}
 }
 
-// TestTranscriptThatIsHidden: the turns of a thread whose id ends in .md are
+// TestTranscript_NameCollision: the turns of a thread whose id ends in .md are
 // not mistaken for a transcript.
-func TestTranscriptThatIsHidden(t *testing.T) {
+func TestTranscript_NameCollision(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	for _, id := range []protocol.ID{"q1", "q1.md"} {
 		if _, err := c.Send(deadline(t), "lab", protocol.Envelope{ID: id, Kind: protocol.KindChat, Payload: []byte(`{"message":"x"}`)}); err != nil {
 			t.Fatal(err)
@@ -171,9 +171,9 @@ func TestTranscriptThatIsHidden(t *testing.T) {
 	}
 }
 
-func TestThreadThatIsNotThere(t *testing.T) {
+func TestHistory_UnknownThread(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	c := ask(t, g, "alice")
+	c := newClient(t, g, "alice")
 	_, err := c.History(deadline(t), "lab", "..", api.Page{})
 	var status *api.StatusError
 	if !errors.As(err, &status) || status.Status != 404 || !errors.Is(err, &protocol.Error{Code: protocol.CodeNotFound}) || status.Temporary() {

@@ -24,7 +24,7 @@ func (c *queueClient) Cancel(ctx context.Context, correlationID string) (bool, e
 	}
 	j := &job{id: correlationID, key: c.names.Key(correlationID)}
 	var found bool
-	err := c.attempts(ctx, "cancel job "+correlationID, func(ctx context.Context) error {
+	err := c.retry(ctx, "cancel job "+correlationID, func(ctx context.Context) error {
 		var err error
 		found, err = c.cancel(ctx, j)
 		return err
@@ -32,21 +32,21 @@ func (c *queueClient) Cancel(ctx context.Context, correlationID string) (bool, e
 	return found, err
 }
 
-// cancellations bounds the attempts to write a cancellation while the result of
-// the job changes.
-const cancellations = 3
+// maxCancelAttempts bounds the attempts to write a cancellation while the
+// result of the job changes.
+const maxCancelAttempts = 3
 
 func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 	s, err := c.open(ctx)
 	if err != nil {
 		return false, err
 	}
-	for range cancellations {
+	for range maxCancelAttempts {
 		// Read the job first: if it is settled after that, its result exists by
 		// then.
 		waiting, err := s.jobs.GetLastMsgForSubject(ctx, c.names.Job(j.key))
 		if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-			return false, c.explain(err)
+			return false, c.convertError(err)
 		}
 		r, seq, err := c.result(ctx, s, j)
 		switch {
@@ -92,7 +92,7 @@ func (c *queueClient) result(ctx context.Context, s *store, j *job) (*wire.Queue
 		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, 0, c.explain(err)
+		return nil, 0, c.convertError(err)
 	}
 	r := decodeResult(msg.Data, j)
 	if r == nil {
@@ -103,7 +103,7 @@ func (c *queueClient) result(ctx context.Context, s *store, j *job) (*wire.Queue
 
 func (c *queueClient) notify(j *job) error {
 	if err := c.nc.Publish(c.names.Canceled(j.key), nil); err != nil {
-		return c.explain(err)
+		return c.convertError(err)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (c *queueClient) replace(ctx context.Context, j *job, r *wire.QueueResult, 
 		return true, nil
 	}
 	if err != nil {
-		return false, c.explain(err)
+		return false, c.convertError(err)
 	}
 	return false, nil
 }

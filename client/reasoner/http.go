@@ -20,10 +20,10 @@ const maxBody = 8 << 20
 
 // httpClient is a Client over HTTP.
 type httpClient struct {
-	opts Options
-	base string
-	http *http.Client
-	own  bool
+	opts     Options
+	base     string
+	http     *http.Client
+	ownsHTTP bool
 }
 
 // New returns a client that uses HTTP.
@@ -37,7 +37,7 @@ func New(o Options) (Client, error) {
 		return nil, err
 	}
 	if c.http == nil {
-		c.own = true
+		c.ownsHTTP = true
 		c.http = &http.Client{
 			Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -49,7 +49,7 @@ func New(o Options) (Client, error) {
 // AgentIntent posts to /agent_intent.
 func (c *httpClient) AgentIntent(ctx context.Context, req *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	var resp wire.AgentIntentResponse
-	if err := c.ask(ctx, "/agent_intent", req, &resp); err != nil {
+	if err := c.call(ctx, "/agent_intent", req, &resp); err != nil {
 		return nil, err
 	}
 	return c.opts.validate(req, &resp)
@@ -62,7 +62,7 @@ func (c *httpClient) AgentIntentAsync(ctx context.Context, req *wire.AgentIntent
 		r.CorrelationID = c.opts.NewID() // otherwise each attempt is a separate job
 	}
 	var resp wire.Accepted
-	if err := c.ask(ctx, "/agent_intent_async", &r, &resp); err != nil {
+	if err := c.call(ctx, "/agent_intent_async", &r, &resp); err != nil {
 		return nil, err
 	}
 	return &resp, nil
@@ -71,14 +71,14 @@ func (c *httpClient) AgentIntentAsync(ctx context.Context, req *wire.AgentIntent
 // Cancel posts to /agent_intent_cancel.
 func (c *httpClient) Cancel(ctx context.Context, correlationID string) (bool, error) {
 	var resp wire.CancelResponse
-	err := c.ask(ctx, "/agent_intent_cancel", &wire.CancelRequest{CorrelationID: correlationID}, &resp)
+	err := c.call(ctx, "/agent_intent_cancel", &wire.CancelRequest{CorrelationID: correlationID}, &resp)
 	return err == nil && resp.OK, err
 }
 
 // Workflow posts to /workflow_intent.
 func (c *httpClient) Workflow(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
 	var resp wire.WorkflowIntentResponse
-	if err := c.ask(ctx, "/workflow_intent", req, &resp); err != nil {
+	if err := c.call(ctx, "/workflow_intent", req, &resp); err != nil {
 		return nil, err
 	}
 	return &resp, nil
@@ -86,14 +86,14 @@ func (c *httpClient) Workflow(ctx context.Context, req *wire.WorkflowIntentReque
 
 // Close closes idle connections, if they are the client's own.
 func (c *httpClient) Close() error {
-	if c.own {
+	if c.ownsHTTP {
 		c.http.CloseIdleConnections()
 	}
 	return nil
 }
 
-// ask posts a body and retries temporary errors.
-func (c *httpClient) ask(ctx context.Context, path string, body, into any) error {
+// call posts a body and retries temporary errors.
+func (c *httpClient) call(ctx context.Context, path string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("ask %s: %w", path, err)
@@ -103,7 +103,7 @@ func (c *httpClient) ask(ctx context.Context, path string, body, into any) error
 		if err == nil {
 			return nil
 		}
-		again := repeatable(err) && ctx.Err() == nil && attempt < c.opts.Retries
+		again := isRetryable(err) && ctx.Err() == nil && attempt < c.opts.Retries
 		switch {
 		case again && wait(ctx, c.opts.pause(attempt)) == nil:
 			continue
@@ -166,8 +166,8 @@ func refusal(resp *http.Response, body []byte) *APIError {
 	return e
 }
 
-// repeatable reports whether a retry may succeed.
-func repeatable(err error) bool {
+// isRetryable reports whether a retry may succeed.
+func isRetryable(err error) bool {
 	var refused *APIError
 	if errors.As(err, &refused) {
 		return refused.Status >= 500

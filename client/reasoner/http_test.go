@@ -177,7 +177,7 @@ func TestTimeout(t *testing.T) {
 }
 
 // A refused connection is reported immediately.
-func TestNobodyThere(t *testing.T) {
+func TestRefusedConnection(t *testing.T) {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestValidation(t *testing.T) {
 }
 
 // The size of responses is bounded, and they may come from other programs.
-func TestStrangeAnswers(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	for name, test := range map[string]struct {
 		h    http.HandlerFunc
 		want string

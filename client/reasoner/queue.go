@@ -18,17 +18,17 @@ import (
 
 // queueClient is a Client that submits jobs to a queue.
 type queueClient struct {
-	opts  Options
-	nc    *nats.Conn
-	own   bool
-	js    jetstream.JetStream
-	names wire.QueueNames
+	opts     Options
+	nc       *nats.Conn
+	ownsConn bool
+	js       jetstream.JetStream
+	names    wire.QueueNames
 
 	// back is closed and replaced whenever the connection has been restored.
-	mu     sync.Mutex
-	back   chan struct{}
-	store  *store // nil until the streams were found
-	closed bool
+	mu       sync.Mutex
+	restored chan struct{}
+	store    *store // nil until the streams were found
+	closed   bool
 
 	status  chan nats.Status
 	watcher sync.WaitGroup
@@ -44,12 +44,12 @@ func NewQueue(o Options) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &queueClient{opts: o, nc: o.Conn, back: make(chan struct{})}
+	c := &queueClient{opts: o, nc: o.Conn, restored: make(chan struct{})}
 	if c.names, err = wire.NewQueueNames(o.Queue); err != nil {
 		return nil, err
 	}
 	if c.nc == nil {
-		c.own = true
+		c.ownsConn = true
 		if c.nc, err = connect(o); err != nil {
 			return nil, err
 		}
@@ -85,8 +85,8 @@ func connect(o Options) (*nats.Conn, error) {
 func (c *queueClient) watch() {
 	for range c.status {
 		c.mu.Lock()
-		close(c.back)
-		c.back = make(chan struct{})
+		close(c.restored)
+		c.restored = make(chan struct{})
 		c.mu.Unlock()
 	}
 }
@@ -94,7 +94,7 @@ func (c *queueClient) watch() {
 func (c *queueClient) reconnected() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.back
+	return c.restored
 }
 
 // AgentIntent submits a job and waits for its result.
@@ -116,7 +116,7 @@ func (c *queueClient) AgentIntentAsync(ctx context.Context, req *wire.AgentInten
 	if err != nil {
 		return nil, err
 	}
-	if err := c.attempts(ctx, "submit job", func(ctx context.Context) error {
+	if err := c.retry(ctx, "submit job", func(ctx context.Context) error {
 		_, err := c.submit(ctx, j)
 		return err
 	}); err != nil {
@@ -145,8 +145,8 @@ func (c *queueClient) Close() error {
 	first := !c.closed
 	c.closed = true
 	if first {
-		close(c.back)
-		c.back = make(chan struct{})
+		close(c.restored)
+		c.restored = make(chan struct{})
 	}
 	c.mu.Unlock()
 	if !first {
@@ -156,7 +156,7 @@ func (c *queueClient) Close() error {
 		c.nc.RemoveStatusListener(c.status)
 	}
 	c.watcher.Wait()
-	if c.own {
+	if c.ownsConn {
 		c.nc.Close()
 	}
 	return nil
@@ -210,9 +210,9 @@ func (c *queueClient) job(kind, id string, payload any) (*job, error) {
 	return &job{id: id, key: c.names.Key(id), digest: wire.Digest(raw), data: data}, nil
 }
 
-// own returns the result, or a conflict if the result belongs to another
+// checkOwner returns the result, or a conflict if the result belongs to another
 // request with the same id.
-func (j *job) own(r *wire.QueueResult) (*wire.QueueResult, error) {
+func (j *job) checkOwner(r *wire.QueueResult) (*wire.QueueResult, error) {
 	if j.digest != "" && r.Request != "" && r.Request != j.digest {
 		return nil, conflict()
 	}
@@ -224,8 +224,8 @@ func conflict() *APIError {
 	return &APIError{Status: http.StatusConflict, Code: body.Error, Message: body.Message, Path: body.Path}
 }
 
-// read decodes a result into a response, or returns its error.
-func read(j *job, r *wire.QueueResult, into any) error {
+// decodeInto decodes a result into a response, or returns its error.
+func decodeInto(j *job, r *wire.QueueResult, into any) error {
 	switch r.State {
 	case wire.JobDone:
 		if err := json.Unmarshal(r.Result, into); err != nil {

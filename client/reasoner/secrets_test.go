@@ -12,7 +12,7 @@ import (
 )
 
 // Errors for an invalid address do not disclose its password.
-func TestPasswordIsNotTold(t *testing.T) {
+func TestNewQueue_PasswordNotDisclosed(t *testing.T) {
 	for _, url := range []string{"nats://user:hush#hush@host:4222", "nats://user:hush%zz@host", "nats://a:1,nats://u:hush[@b:2"} {
 		c, err := reasoner.NewQueue(reasoner.Options{NATSURL: url})
 		if err == nil {
@@ -26,7 +26,7 @@ func TestPasswordIsNotTold(t *testing.T) {
 
 // All attempts of an asynchronous request have the same id, so that a queue
 // treats them as one job; the caller's request is not modified.
-func TestAsyncAttemptsAreOneJob(t *testing.T) {
+func TestAsync_AttemptsShareID(t *testing.T) {
 	var first atomic.Value
 	url, calls := service(t, func(w http.ResponseWriter, r *http.Request) {
 		var got wire.AgentIntentRequest

@@ -20,24 +20,25 @@ const (
 	codeStoreFailed   jetstream.ErrorCode = 10077 // the stream is full
 )
 
-// askWait bounds the requests to JetStream of one submission.
-const askWait = 5 * time.Second
+// requestTimeout bounds the requests to JetStream of one submission.
+const requestTimeout = 5 * time.Second
 
-// announced is the capacity for announcements of one result. One is expected.
-const announced = 4
+// announcementBuffer is the capacity for announcements of one result. One is
+// expected.
+const announcementBuffer = 4
 
 // await submits a job and waits for its result.
 func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 	// Subscribe first, then look for a result, then submit: this order cannot
 	// miss a result.
-	done := make(chan *nats.Msg, announced)
+	done := make(chan *nats.Msg, announcementBuffer)
 	sub, err := c.nc.ChanSubscribe(c.names.Done(j.key), done)
 	if err != nil {
-		return c.explain(err)
+		return c.convertError(err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
 	var result *wire.QueueResult
-	err = c.attempts(ctx, "wait for job "+j.id, func(ctx context.Context) error {
+	err = c.retry(ctx, "wait for job "+j.id, func(ctx context.Context) error {
 		var err error
 		result, err = c.attempt(ctx, j, done)
 		return err
@@ -45,7 +46,7 @@ func (c *queueClient) await(ctx context.Context, j *job, into any) error {
 	if err != nil {
 		return err
 	}
-	return read(j, result, into)
+	return decodeInto(j, result, into)
 }
 
 // attempt ensures that the job is in the queue, unless it has a result, and
@@ -59,7 +60,7 @@ func (c *queueClient) attempt(ctx context.Context, j *job, done <-chan *nats.Msg
 		select {
 		case msg := <-done:
 			if r := decodeResult(msg.Data, j); r != nil {
-				return j.own(r)
+				return j.checkOwner(r)
 			}
 		case <-back:
 			if c.isClosed() {
@@ -83,7 +84,7 @@ func decodeResult(data []byte, j *job) *wire.QueueResult {
 // submit returns the job's result if it exists. Otherwise it adds the job to
 // the queue, unless the queue already has it.
 func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, askWait)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	s, err := c.open(ctx)
 	if err != nil {
@@ -95,9 +96,9 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 			Message: fmt.Sprintf("The job has %d bytes; a message of this NATS may have %d.", len(j.data), c.nc.MaxPayload()),
 		}
 	}
-	for range submissions {
+	for range maxSubmitAttempts {
 		if !j.fresh {
-			if r, err := c.look(ctx, s, j); r != nil || err != nil {
+			if r, err := c.lookupResult(ctx, s, j); r != nil || err != nil {
 				return r, err
 			}
 		}
@@ -106,7 +107,7 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 		if err != nil || !there {
 			return nil, err
 		}
-		if there, err = c.same(ctx, s, j); err != nil || there {
+		if there, err = c.isQueued(ctx, s, j); err != nil || there {
 			return nil, err
 		}
 		// It was settled meanwhile.
@@ -114,8 +115,9 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 	return nil, &APIError{Status: http.StatusServiceUnavailable, Message: "Other jobs of the same correlation_id come and go. Try again later."}
 }
 
-// submissions bounds the attempts to submit a job that turns out to be settled.
-const submissions = 3
+// maxSubmitAttempts bounds the attempts to submit a job that turns out to be
+// settled.
+const maxSubmitAttempts = 3
 
 // publish adds the job to the queue, or reports that there is a job with its
 // id.
@@ -132,18 +134,18 @@ func (c *queueClient) publish(ctx context.Context, j *job) (there bool, err erro
 	case errors.As(err, &api) && api.ErrorCode == codeStoreFailed:
 		return false, &APIError{Status: http.StatusServiceUnavailable, Code: CodeQueueFull, Message: "The queue has no room for more jobs. Try again later."}
 	}
-	return false, c.explain(err)
+	return false, c.convertError(err)
 }
 
-// same reports whether the job is in the queue. A different job in its place is
-// an error.
-func (c *queueClient) same(ctx context.Context, s *store, j *job) (bool, error) {
+// isQueued reports whether the job is in the queue. A different job in its
+// place is an error.
+func (c *queueClient) isQueued(ctx context.Context, s *store, j *job) (bool, error) {
 	msg, err := s.jobs.GetLastMsgForSubject(ctx, c.names.Job(j.key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
 	}
 	if err != nil {
-		return false, c.explain(err)
+		return false, c.convertError(err)
 	}
 	var was wire.QueueJob
 	if json.Unmarshal(msg.Data, &was) != nil || wire.Digest(was.Payload) != j.digest {
@@ -152,13 +154,13 @@ func (c *queueClient) same(ctx context.Context, s *store, j *job) (bool, error) 
 	return true, nil
 }
 
-// look returns the job's result, or nil if it does not exist.
-func (c *queueClient) look(ctx context.Context, s *store, j *job) (*wire.QueueResult, error) {
+// lookupResult returns the job's result, or nil if it does not exist.
+func (c *queueClient) lookupResult(ctx context.Context, s *store, j *job) (*wire.QueueResult, error) {
 	r, _, err := c.result(ctx, s, j)
 	if r == nil || err != nil {
 		return nil, err
 	}
-	return j.own(r)
+	return j.checkOwner(r)
 }
 
 // open finds the streams, once.
@@ -178,7 +180,7 @@ func (c *queueClient) open(ctx context.Context) (*store, error) {
 		s.results, err = c.js.Stream(ctx, c.names.ResultsStream())
 	}
 	if err != nil {
-		return nil, c.explain(err)
+		return nil, c.convertError(err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,8 +188,8 @@ func (c *queueClient) open(ctx context.Context) (*store, error) {
 	return s, nil
 }
 
-// explain converts an error of NATS to one of this package.
-func (c *queueClient) explain(err error) error {
+// convertError converts an error of NATS to one of this package.
+func (c *queueClient) convertError(err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
 		c.mu.Lock()
@@ -200,12 +202,12 @@ func (c *queueClient) explain(err error) error {
 	return err
 }
 
-// attempts calls try until it succeeds, bounded by Timeout each time. Temporary
+// retry calls try until it succeeds, bounded by Timeout each time. Temporary
 // errors of NATS are retried within the attempt.
-func (c *queueClient) attempts(ctx context.Context, what string, try func(context.Context) error) error {
+func (c *queueClient) retry(ctx context.Context, what string, try func(context.Context) error) error {
 	var err error
 	for attempt := range c.opts.Retries + 1 {
-		err = c.within(ctx, try)
+		err = c.tryOnce(ctx, try)
 		switch {
 		case err == nil:
 			return nil
@@ -213,21 +215,21 @@ func (c *queueClient) attempts(ctx context.Context, what string, try func(contex
 			return fmt.Errorf("%s: %w", what, err)
 		case ctx.Err() != nil || attempt == c.opts.Retries && isTimeout(err):
 			return timeoutError(ctx, what, c.opts.Timeout, attempt+1, err)
-		case !repeatable(err):
+		case !isRetryable(err):
 			return fmt.Errorf("%s: %w", what, err)
 		}
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// within makes one attempt. It retries while NATS is unreachable.
-func (c *queueClient) within(ctx context.Context, try func(context.Context) error) error {
+// tryOnce makes one attempt. It retries while NATS is unreachable.
+func (c *queueClient) tryOnce(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	for n := 0; ; n++ {
 		err := try(ctx)
 		unheard := isTimeout(err) && ctx.Err() == nil // a request was lost with its connection
-		if err == nil || !unheard && !away(err) && !isFull(err) {
+		if err == nil || !unheard && !isDisconnected(err) && !isFull(err) {
 			return err
 		}
 		if late := wait(ctx, c.opts.pause(n)); late != nil {
@@ -236,8 +238,8 @@ func (c *queueClient) within(ctx context.Context, try func(context.Context) erro
 	}
 }
 
-// away reports whether NATS is temporarily unreachable.
-func away(err error) bool {
+// isDisconnected reports whether NATS is temporarily unreachable.
+func isDisconnected(err error) bool {
 	return errors.Is(err, nats.ErrReconnectBufExceeded) || errors.Is(err, nats.ErrConnectionReconnecting) || errors.Is(err, nats.ErrDisconnected)
 }
 

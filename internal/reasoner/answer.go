@@ -22,7 +22,7 @@ func answer(d planner.Decision, trace []wire.TraceItem) *wire.AgentIntentRespons
 		call := d.Calls[0]
 		out.ToolName, out.ToolArgs = call.Tool, call.Arguments
 		out.Reasoning = sentences(d.Thought, call.Reason)
-		out.Trace = append(out.Trace, later(d.Calls[1:])...)
+		out.Trace = append(out.Trace, remainingCalls(d.Calls[1:])...)
 	}
 	if out.Trace == nil {
 		out.Trace = []wire.TraceItem{}
@@ -30,7 +30,7 @@ func answer(d planner.Decision, trace []wire.TraceItem) *wire.AgentIntentRespons
 	return out
 }
 
-func later(calls []contextwindow.Call) []wire.TraceItem {
+func remainingCalls(calls []contextwindow.Call) []wire.TraceItem {
 	if len(calls) == 0 {
 		return nil
 	}

@@ -30,11 +30,11 @@ type Jobs interface {
 
 // Defaults of BackgroundOptions.
 const (
-	DefaultJobs       = 1024
-	DefaultJobWorkers = 8
-	DefaultJobPosters = 64
-	DefaultJobTimeout = 2 * time.Minute
-	DefaultJobBytes   = 64 << 20
+	DefaultJobs               = 1024
+	DefaultJobWorkers         = 8
+	DefaultJobCallbackWorkers = 64
+	DefaultJobTimeout         = 2 * time.Minute
+	DefaultJobBytes           = 64 << 20
 )
 
 // BackgroundOptions configures a Background. Decide and Post are required.
@@ -42,11 +42,11 @@ type BackgroundOptions struct {
 	Decide func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 	Post   func(ctx context.Context, address string, result *wire.Callback) error
 
-	Most    int           // concurrent jobs, queued ones included; 0: DefaultJobs
-	Bytes   int64         // bound for the requests of undecided jobs; 0: DefaultJobBytes
-	Workers int           // concurrent decisions; 0: DefaultJobWorkers
-	Posters int           // concurrent callbacks; 0: DefaultJobPosters
-	Timeout time.Duration // of one decision; 0: DefaultJobTimeout
+	MaxJobs         int           // concurrent jobs, queued ones included; 0: DefaultJobs
+	Bytes           int64         // bound for the requests of undecided jobs; 0: DefaultJobBytes
+	Workers         int           // concurrent decisions; 0: DefaultJobWorkers
+	CallbackWorkers int           // concurrent callbacks; 0: DefaultJobCallbackWorkers
+	Timeout         time.Duration // of one decision; 0: DefaultJobTimeout
 
 	Logger *slog.Logger  // nil: none
 	NewID  func() string // returns the unique part of ids; nil: a UUID
@@ -55,11 +55,11 @@ type BackgroundOptions struct {
 // Background makes decisions in this process. They are lost when the process
 // ends; use a queue to keep them.
 type Background struct {
-	o       BackgroundOptions
-	slots   chan struct{} // one slot per job
-	bytes   *room         // budget for the requests of undecided jobs
-	workers chan struct{} // one slot per running decision
-	posters chan struct{} // one slot per callback being posted
+	o               BackgroundOptions
+	slots           chan struct{} // one slot per job
+	bytes           *byteBudget   // budget for the requests of undecided jobs
+	workers         chan struct{} // one slot per running decision
+	callbackWorkers chan struct{} // one slot per callback being posted
 
 	ctx  context.Context // canceled when Close stops waiting for jobs
 	stop context.CancelFunc
@@ -82,10 +82,10 @@ type job struct {
 
 // NewBackground returns a Background. Call Close to stop it.
 func NewBackground(o BackgroundOptions) *Background {
-	orDefault(&o.Most, DefaultJobs)
+	orDefault(&o.MaxJobs, DefaultJobs)
 	orDefault(&o.Bytes, DefaultJobBytes)
 	orDefault(&o.Workers, DefaultJobWorkers)
-	orDefault(&o.Posters, DefaultJobPosters)
+	orDefault(&o.CallbackWorkers, DefaultJobCallbackWorkers)
 	orDefault(&o.Timeout, DefaultJobTimeout)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -95,10 +95,10 @@ func NewBackground(o BackgroundOptions) *Background {
 	}
 	b := &Background{
 		o: o, jobs: make(map[string]map[*job]struct{}), canceled: make(map[string]struct{}),
-		slots:   make(chan struct{}, o.Most),
-		bytes:   newRoom(o.Bytes),
-		workers: make(chan struct{}, o.Workers),
-		posters: make(chan struct{}, o.Posters),
+		slots:           make(chan struct{}, o.MaxJobs),
+		bytes:           newByteBudget(o.Bytes),
+		workers:         make(chan struct{}, o.Workers),
+		callbackWorkers: make(chan struct{}, o.CallbackWorkers),
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
@@ -122,7 +122,7 @@ func (b *Background) Submit(_ context.Context, r *wire.AgentIntentRequest) (stri
 		return "", overloaded("There are too many jobs: ask again in a moment.")
 	}
 	bytes := size(r)
-	if !b.bytes.take(bytes) {
+	if !b.bytes.reserve(bytes) {
 		<-b.slots
 		return "", overloaded("The jobs that wait are too large together: ask again in a moment.")
 	}
@@ -130,7 +130,7 @@ func (b *Background) Submit(_ context.Context, r *wire.AgentIntentRequest) (stri
 	j := &job{id: "job-" + b.o.NewID(), correlation: r.CorrelationID, callback: r.CallbackURL, cancel: cancel}
 	if !b.add(j) {
 		cancel()
-		b.bytes.put(bytes)
+		b.bytes.release(bytes)
 		<-b.slots
 		return "", overloaded("The service is about to end: ask again in a moment.")
 	}
@@ -184,7 +184,7 @@ func (b *Background) Cancel(_ context.Context, id string) (bool, error) {
 	for j := range b.jobs[id] {
 		j.cancel()
 	}
-	if len(b.canceled) >= b.o.Most {
+	if len(b.canceled) >= b.o.MaxJobs {
 		b.canceled, b.canceledBefore = make(map[string]struct{}), b.canceled
 	}
 	b.canceled[id] = struct{}{}
@@ -195,12 +195,12 @@ func (b *Background) Cancel(_ context.Context, id string) (bool, error) {
 // request before it posts, because a receiver may be slow.
 func (b *Background) run(ctx context.Context, j *job, r *wire.AgentIntentRequest, bytes int64) {
 	result, ok := b.decide(ctx, j, r)
-	b.bytes.put(bytes)
-	if !ok || !take(ctx, b.posters) {
+	b.bytes.release(bytes)
+	if !ok || !acquire(ctx, b.callbackWorkers) {
 		b.o.Logger.LogAttrs(ctx, slog.LevelInfo, "job cancelled", slog.String("job", j.id))
 		return
 	}
-	defer func() { <-b.posters }()
+	defer func() { <-b.callbackWorkers }()
 	if err := b.o.Post(ctx, j.callback, result); err != nil {
 		b.o.Logger.LogAttrs(ctx, slog.LevelWarn, "callback not delivered", slog.String("job", j.id), slog.String("error", err.Error()))
 	}
@@ -208,7 +208,7 @@ func (b *Background) run(ctx context.Context, j *job, r *wire.AgentIntentRequest
 
 // decide returns the result to post; false if the job was canceled.
 func (b *Background) decide(ctx context.Context, j *job, r *wire.AgentIntentRequest) (*wire.Callback, bool) {
-	if !take(ctx, b.workers) {
+	if !acquire(ctx, b.workers) {
 		return nil, false
 	}
 	defer func() { <-b.workers }()
@@ -261,8 +261,8 @@ func failed(err error, id string) *wire.AgentIntentResponse {
 	}
 }
 
-// take acquires a slot. It returns false if ctx ends first.
-func take(ctx context.Context, places chan struct{}) bool {
+// acquire acquires a slot. It returns false if ctx ends first.
+func acquire(ctx context.Context, places chan struct{}) bool {
 	if ctx.Err() != nil {
 		return false
 	}

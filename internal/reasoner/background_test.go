@@ -47,7 +47,7 @@ func submit(t *testing.T, b *Background, correlation string) string {
 	return id
 }
 
-func TestBackgroundPostsResults(t *testing.T) {
+func TestBackground_PostsResults(t *testing.T) {
 	var p posts
 	b := NewBackground(BackgroundOptions{Decide: New(Options{}).Decide, Post: p.post})
 	id := submit(t, b, "c-1")
@@ -58,7 +58,7 @@ func TestBackgroundPostsResults(t *testing.T) {
 	if len(got) != 1 || got[0].JobID != id || got[0].CorrelationID != "c-1" || got[0].ToolName != SearchTool {
 		t.Fatalf("%+v", got)
 	}
-	conforms(t, "agent_intent.callback", got[0])
+	checkSchema(t, "agent_intent.callback", got[0])
 	if _, err := b.Submit(t.Context(), asyncRequest("")); FaultOf(err).Status != 503 {
 		t.Errorf("a closed one takes a job: %v", err)
 	}
@@ -100,9 +100,9 @@ func TestCancel(t *testing.T) {
 
 // The ids of canceled jobs are kept for repeated requests, but at most twice as
 // many as the bound on jobs.
-func TestCancel_RemembersTheLastJobs(t *testing.T) {
+func TestCancel_RecentIDs(t *testing.T) {
 	d := &blocking{begun: make(chan string, 100)}
-	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, Most: 4})
+	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, MaxJobs: 4})
 	id := func(i int) string { return "job " + strconv.Itoa(i) }
 	for i := range 50 {
 		for ok := false; !ok; { // the previous job releases its slot when it ends
@@ -126,9 +126,9 @@ func TestCancel_RemembersTheLastJobs(t *testing.T) {
 	}
 }
 
-func TestTooManyJobs(t *testing.T) {
+func TestBackground_TooManyJobs(t *testing.T) {
 	d := &blocking{begun: make(chan string, 10)}
-	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, Most: 2})
+	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, MaxJobs: 2})
 	submit(t, b, "a")
 	submit(t, b, "b")
 	if _, err := b.Submit(t.Context(), asyncRequest("c")); FaultOf(err).Status != 503 || FaultOf(err).Code != CodeOverloaded {
@@ -141,9 +141,9 @@ func TestTooManyJobs(t *testing.T) {
 	}
 }
 
-// TestJobsAreBoundedInBytes: the bound covers jobs that wait for a decision.
+// TestBackground_ByteBudget: the bound covers jobs that wait for a decision.
 // Jobs that wait for their receiver hold no request.
-func TestJobsAreBoundedInBytes(t *testing.T) {
+func TestBackground_ByteBudget(t *testing.T) {
 	large := func() *wire.AgentIntentRequest {
 		r := asyncRequest("c")
 		r.History = []wire.HistoryItem{[]byte(`"` + strings.Repeat("x", 10_000) + `"`)}
@@ -152,7 +152,7 @@ func TestJobsAreBoundedInBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		b := NewBackground(BackgroundOptions{
-			Bytes: 25_000, Posters: 1,
+			Bytes: 25_000, CallbackWorkers: 1,
 			Decide: func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 				<-release
 				return &wire.AgentIntentResponse{}, nil
@@ -166,8 +166,8 @@ func TestJobsAreBoundedInBytes(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		if b.bytes.left != 25_000 {
-			t.Errorf("%d bytes are left while callbacks are posted", b.bytes.left)
+		if b.bytes.available != 25_000 {
+			t.Errorf("%d bytes are left while callbacks are posted", b.bytes.available)
 		}
 		if _, err := b.Submit(t.Context(), large()); err != nil {
 			t.Error(err)
@@ -177,13 +177,13 @@ func TestJobsAreBoundedInBytes(t *testing.T) {
 		if err := b.Close(ctx); err == nil {
 			t.Error("nothing was lost")
 		}
-		if b.bytes.left != 25_000 {
-			t.Errorf("%d bytes are left", b.bytes.left)
+		if b.bytes.available != 25_000 {
+			t.Errorf("%d bytes are left", b.bytes.available)
 		}
 	})
 }
 
-func TestFailedJobsAreReported(t *testing.T) {
+func TestBackground_FailedJob(t *testing.T) {
 	log := new(buffer)
 	for name, test := range map[string]struct {
 		decide func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
@@ -214,7 +214,7 @@ func TestFailedJobsAreReported(t *testing.T) {
 			if len(got) != 1 || got[0].Status != "error" || got[0].Error != test.code || strings.Contains(got[0].Message, "fire") {
 				t.Fatalf("%+v", got)
 			}
-			conforms(t, "agent_intent.callback", got[0])
+			checkSchema(t, "agent_intent.callback", got[0])
 		})
 	}
 	if !strings.Contains(log.String(), "on fire") || !strings.Contains(log.String(), "panic: oh") || strings.Contains(log.String(), requestKey) {
@@ -222,7 +222,7 @@ func TestFailedJobsAreReported(t *testing.T) {
 	}
 }
 
-func TestSlowDecisionIsReported(t *testing.T) {
+func TestBackground_SlowDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p posts
 		d := &blocking{begun: make(chan string, 1)}
@@ -238,8 +238,8 @@ func TestSlowDecisionIsReported(t *testing.T) {
 	})
 }
 
-// TestSlowReceiversHoldUpNobody: decisions continue while callbacks hang.
-func TestSlowReceiversHoldUpNobody(t *testing.T) {
+// TestBackground_SlowReceivers: decisions continue while callbacks hang.
+func TestBackground_SlowReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var decided atomic.Int32
 		b := NewBackground(BackgroundOptions{
@@ -248,7 +248,7 @@ func TestSlowReceiversHoldUpNobody(t *testing.T) {
 				return &wire.AgentIntentResponse{}, nil
 			},
 			Post:    func(ctx context.Context, _ string, _ *wire.Callback) error { <-ctx.Done(); return ctx.Err() },
-			Workers: 1, Posters: 1,
+			Workers: 1, CallbackWorkers: 1,
 		})
 		for range 10 {
 			submit(t, b, "c")

@@ -12,17 +12,17 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 )
 
-// nowhere discards log output. Unlike slog.DiscardHandler, it does not avoid
-// the cost of formatting.
-type nowhere struct{}
+// discardWriter discards log output. Unlike slog.DiscardHandler, it does not
+// avoid the cost of formatting.
+type discardWriter struct{}
 
-func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
+func (discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 
 // BenchmarkAgentIntentHTTP sends requests to the service, configured as in
 // meup-reasoner, over persistent connections. Clients and service share the
 // machine.
 func BenchmarkAgentIntentHTTP(b *testing.B) {
-	log := slog.New(slog.NewTextHandler(nowhere{}, nil))
+	log := slog.New(slog.NewTextHandler(discardWriter{}, nil))
 	tel, err := telemetry.Start(b.Context(), telemetry.Options{Logger: log, Getenv: func(string) string { return "" }})
 	if err != nil {
 		b.Fatal(err)

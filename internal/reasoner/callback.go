@@ -19,12 +19,12 @@ import (
 
 // Bounds for the delivery of one callback.
 const (
-	callbackAttempts = 5
-	callbackTotal    = 2 * time.Minute
-	callbackOnce     = 10 * time.Second
-	callbackWait     = 500 * time.Millisecond // after the first attempt; doubles
-	callbackWaitMost = 30 * time.Second
-	maxDrained       = 64 << 10 // bytes of a response
+	callbackAttempts       = 5
+	callbackTimeout        = 2 * time.Minute
+	callbackAttemptTimeout = 10 * time.Second
+	minCallbackDelay       = 500 * time.Millisecond // after the first attempt; doubles
+	maxCallbackDelay       = 30 * time.Second
+	maxDrained             = 64 << 10 // bytes of a response
 )
 
 // CallbackOptions configures Callbacks. Guard is required.
@@ -66,7 +66,7 @@ func NewCallbacks(o CallbackOptions) *Callbacks {
 		// the target's.
 		Transport: &http.Transport{
 			DialContext: o.Guard.DialContext, ForceAttemptHTTP2: true,
-			TLSHandshakeTimeout: callbackOnce, ResponseHeaderTimeout: callbackOnce,
+			TLSHandshakeTimeout: callbackAttemptTimeout, ResponseHeaderTimeout: callbackAttemptTimeout,
 			MaxIdleConns: 64, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
 			MaxResponseHeaderBytes: maxDrained,
 		},
@@ -101,20 +101,20 @@ func (c *Callbacks) Check(ctx context.Context, address string) error {
 	return nil
 }
 
-// refusal is a response that does not permit another attempt.
-type refusal struct{ status int }
+// permanentError is a response that does not permit another attempt.
+type permanentError struct{ status int }
 
 // Error includes the status.
-func (r refusal) Error() string { return fmt.Sprintf("answered with status %d", r.status) }
+func (r permanentError) Error() string { return fmt.Sprintf("answered with status %d", r.status) }
 
-// busy is a response after which the request is retried.
-type busy struct {
+// temporaryError is a response after which the request is retried.
+type temporaryError struct {
 	status int
 	after  time.Duration // from Retry-After; 0 if absent
 }
 
 // Error includes the status.
-func (b busy) Error() string { return fmt.Sprintf("answered with status %d", b.status) }
+func (b temporaryError) Error() string { return fmt.Sprintf("answered with status %d", b.status) }
 
 // Post sends a result to its address: at most 5 attempts within 2 minutes. It
 // retries after network errors and the statuses 408, 429 and 5xx. It does not
@@ -132,19 +132,19 @@ func (c *Callbacks) post(ctx context.Context, address string, result *wire.Callb
 		return fmt.Errorf("post callback: %w", err)
 	}
 	host := hostOf(address)
-	ctx, cancel := context.WithTimeout(ctx, callbackTotal)
+	ctx, cancel := context.WithTimeout(ctx, callbackTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		err := c.once(ctx, address, body)
+		err := c.attempt(ctx, address, body)
 		if err == nil {
 			c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "callback delivered", slog.String("job", result.JobID), slog.String("host", host), slog.Int("attempt", attempt))
 			return nil
 		}
-		var refused refusal
+		var refused permanentError
 		if errors.As(err, &refused) || errors.Is(err, ErrForbidden) || ctx.Err() != nil || attempt == callbackAttempts {
 			return fmt.Errorf("post callback to %s, attempt %d: %w", host, attempt, err)
 		}
-		if waitErr := c.o.Sleep(ctx, pause(attempt, err)); waitErr != nil {
+		if waitErr := c.o.Sleep(ctx, retryDelay(attempt, err)); waitErr != nil {
 			return fmt.Errorf("post callback to %s, attempt %d: %w", host, attempt, err)
 		}
 	}
@@ -158,19 +158,19 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// pause returns the delay before the next attempt: exponential with jitter, or
-// the delay that the receiver requested.
-func pause(attempt int, err error) time.Duration {
-	var b busy
+// retryDelay returns the delay before the next attempt: exponential with
+// jitter, or the delay that the receiver requested.
+func retryDelay(attempt int, err error) time.Duration {
+	var b temporaryError
 	if errors.As(err, &b) && b.after > 0 {
-		return min(b.after, callbackWaitMost)
+		return min(b.after, maxCallbackDelay)
 	}
-	d := min(callbackWait<<(attempt-1), callbackWaitMost)
+	d := min(minCallbackDelay<<(attempt-1), maxCallbackDelay)
 	return d/2 + rand.N(d/2)
 }
 
-func (c *Callbacks) once(ctx context.Context, address string, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, callbackOnce)
+func (c *Callbacks) attempt(ctx context.Context, address string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, callbackAttemptTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -194,9 +194,9 @@ func (c *Callbacks) once(ctx context.Context, address string, body []byte) error
 		return nil
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is a date
-		return busy{status: status, after: time.Duration(max(0, min(seconds, 3600))) * time.Second}
+		return temporaryError{status: status, after: time.Duration(max(0, min(seconds, 3600))) * time.Second}
 	default:
-		return refusal{status: status}
+		return permanentError{status: status}
 	}
 }
 

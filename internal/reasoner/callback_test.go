@@ -60,11 +60,11 @@ func (r *receiver) all() []received {
 	return r.got
 }
 
-// posting returns Callbacks that may post to local receivers, and the delays
-// between their attempts.
-func posting(t *testing.T, secret string) (*Callbacks, *[]time.Duration, *buffer) {
+// newLocalCallbacks returns Callbacks that may post to local receivers, and the
+// delays between their attempts.
+func newLocalCallbacks(t *testing.T, secret string) (*Callbacks, *[]time.Duration, *buffer) {
 	t.Helper()
-	g, err := NewGuard([]string{"127.0.0.1"}, &names{})
+	g, err := NewGuard([]string{"127.0.0.1"}, &changingResolver{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,9 +85,9 @@ func someResult() *wire.Callback {
 	}
 }
 
-func TestCallbackIsSigned(t *testing.T) {
+func TestCallback_Signature(t *testing.T) {
 	r := receive(t, 204)
-	c, _, log := posting(t, "callback-secret")
+	c, _, log := newLocalCallbacks(t, "callback-secret")
 	if err := c.Post(t.Context(), r.URL+"/cb?token=in-the-address", someResult()); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestCallbackIsSigned(t *testing.T) {
 	if err := json.Unmarshal(got.body, &result); err != nil || result.JobID != "job-1" || result.CorrelationID != "c-1" || result.FinalText != "done" {
 		t.Errorf("%s: %v", got.body, err)
 	}
-	conforms(t, "agent_intent.callback", json.RawMessage(got.body))
+	checkSchema(t, "agent_intent.callback", json.RawMessage(got.body))
 	timestamp, signature := got.header.Get("X-Meup-Timestamp"), got.header.Get("X-Meup-Signature")
 	if timestamp != "1700000000" || !strings.HasPrefix(signature, "sha256=") || got.header.Get("Content-Type") != "application/json" ||
 		!wire.Signed([]byte("callback-secret"), timestamp, got.body, signature) {
@@ -118,13 +118,13 @@ func TestCallbackIsSigned(t *testing.T) {
 	if strings.Contains(log.String(), "callback-secret") || strings.Contains(log.String(), "in-the-address") {
 		t.Errorf("the log tells a secret: %s", log)
 	}
-	unsigned, _, _ := posting(t, "")
+	unsigned, _, _ := newLocalCallbacks(t, "")
 	if err := unsigned.Post(t.Context(), r.URL, someResult()); err != nil || r.all()[1].header.Get("X-Meup-Signature") != "" {
 		t.Errorf("%v %v", err, r.all()[1].header)
 	}
 }
 
-func TestCallbackIsRepeated(t *testing.T) {
+func TestCallback_Retries(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		statuses []int
@@ -140,7 +140,7 @@ func TestCallbackIsRepeated(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := receive(t, test.statuses...)
 			r.answer = func(w http.ResponseWriter) { w.Header().Set("Location", "http://169.254.169.254/") }
-			c, waited, _ := posting(t, "")
+			c, waited, _ := newLocalCallbacks(t, "")
 			observed := []bool{}
 			c.o.Observe = func(delivered bool) { observed = append(observed, delivered) }
 			err := c.Post(t.Context(), r.URL+"/?secret=1", someResult())
@@ -154,7 +154,7 @@ func TestCallbackIsRepeated(t *testing.T) {
 				t.Errorf("%d attempts, waited %v", len(r.all()), *waited)
 			}
 			for i, d := range *waited {
-				if most := callbackWait << i; d < most/2 || d > most {
+				if most := minCallbackDelay << i; d < most/2 || d > most {
 					t.Errorf("waited %v", *waited)
 				}
 			}
@@ -162,41 +162,41 @@ func TestCallbackIsRepeated(t *testing.T) {
 	}
 }
 
-func TestCallbackWaitsAsItIsAsked(t *testing.T) {
+func TestCallback_RetryAfter(t *testing.T) {
 	r := receive(t, 429, 200)
 	r.answer = func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7") }
-	c, waited, _ := posting(t, "")
+	c, waited, _ := newLocalCallbacks(t, "")
 	if err := c.Post(t.Context(), r.URL, someResult()); err != nil || len(*waited) != 1 || (*waited)[0] != 7*time.Second {
 		t.Errorf("%v, waited %v", err, *waited)
 	}
-	if d := pause(1, busy{after: time.Hour}); d != callbackWaitMost {
+	if d := retryDelay(1, temporaryError{after: time.Hour}); d != maxCallbackDelay {
 		t.Errorf("%v", d)
 	}
 }
 
-func TestCallbackIntoNothingIsRepeated(t *testing.T) {
+func TestCallback_RefusedConnection(t *testing.T) {
 	r := receive(t, 200)
 	r.Close()
-	c, waited, _ := posting(t, "")
+	c, waited, _ := newLocalCallbacks(t, "")
 	err := c.Post(t.Context(), r.URL+"/?secret=1", someResult())
 	if err == nil || len(*waited) != callbackAttempts-1 || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v, waited %v", err, *waited)
 	}
 }
 
-// TestForbiddenCallbackIsNotRepeated: an address that the guard rejects on
+// TestCallback_ForbiddenAddress: an address that the guard rejects on
 // dialing is not retried.
-func TestForbiddenCallbackIsNotRepeated(t *testing.T) {
+func TestCallback_ForbiddenAddress(t *testing.T) {
 	r := receive(t, 200)
-	c, waited, _ := posting(t, "")
+	c, waited, _ := newLocalCallbacks(t, "")
 	address := strings.Replace(r.URL, "127.0.0.1", "127.0.0.2", 1)
 	if err := c.Post(t.Context(), address, someResult()); !errors.Is(err, ErrForbidden) || len(*waited) != 0 || len(r.all()) != 0 {
 		t.Errorf("%v, waited %v", err, *waited)
 	}
 }
 
-func TestCallbackCheck(t *testing.T) {
-	c, _, _ := posting(t, "")
+func TestCallback_Check(t *testing.T) {
+	c, _, _ := newLocalCallbacks(t, "")
 	for address, code := range map[string]string{"": CodeInvalidRequest, "http://10.0.0.1/": CodeCallback, "http://127.0.0.1/": ""} {
 		err := c.Check(t.Context(), address)
 		var f *Fault

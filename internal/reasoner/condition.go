@@ -62,7 +62,7 @@ func holdsOne(text string, v *values) (bool, error) {
 	if root, _, _ := strings.Cut(path, "."); root != "outputs" && root != "params" && root != "memory" {
 		return false, errors.New("expected a path that begins with outputs, params or memory")
 	}
-	have, _ := v.at(path)
+	have, _ := v.lookup(path)
 	rest = strings.TrimSpace(rest)
 	if rest == "" {
 		return truthy(have) != negated, nil

@@ -39,12 +39,12 @@ func fill(t planner.Tool, goal string) (args json.RawMessage, missing []string) 
 		}
 	}
 	for _, name := range pathNames {
-		if file := pathInGoal.FindString(goal); file != "" && takesText(schema.Properties, name) {
+		if file := pathInGoal.FindString(goal); file != "" && acceptsText(schema.Properties, name) {
 			values[name] = file
 			break
 		}
 	}
-	if name := wordsFor(schema.Properties, schema.Required, values); name != "" {
+	if name := goalParameter(schema.Properties, schema.Required, values); name != "" {
 		values[name] = cut(strings.TrimSpace(goal), maxQuery)
 	}
 	for _, name := range schema.Required {
@@ -70,17 +70,17 @@ func fixed(p parameter) json.RawMessage {
 	return nil
 }
 
-// wordsFor returns the parameter that receives the goal: one with a known name,
-// or else the only required text parameter without a value.
-func wordsFor(properties map[string]parameter, required []string, values map[string]any) string {
+// goalParameter returns the parameter that receives the goal: one with a known
+// name, or else the only required text parameter without a value.
+func goalParameter(properties map[string]parameter, required []string, values map[string]any) string {
 	for _, name := range queryNames {
-		if _, taken := values[name]; !taken && takesText(properties, name) {
+		if _, taken := values[name]; !taken && acceptsText(properties, name) {
 			return name
 		}
 	}
 	var open []string
 	for _, name := range required {
-		if _, taken := values[name]; !taken && takesText(properties, name) && !slices.Contains(pathNames, name) {
+		if _, taken := values[name]; !taken && acceptsText(properties, name) && !slices.Contains(pathNames, name) {
 			open = append(open, name)
 		}
 	}
@@ -90,7 +90,7 @@ func wordsFor(properties map[string]parameter, required []string, values map[str
 	return open[0]
 }
 
-func takesText(properties map[string]parameter, name string) bool {
+func acceptsText(properties map[string]parameter, name string) bool {
 	p, ok := properties[name]
 	if !ok {
 		return false

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// names is a resolver whose answers change between lookups.
-type names struct {
+// changingResolver is a resolver whose answers change between lookups.
+type changingResolver struct {
 	mu      sync.Mutex
 	answers map[string][][]string // by host; the last repeats
 	asked   int
 }
 
-func (n *names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+func (n *changingResolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked++
@@ -67,8 +67,8 @@ func TestPublicAddresses(t *testing.T) {
 	}
 }
 
-func TestGuardChecksURLs(t *testing.T) {
-	dns := &names{answers: map[string][][]string{
+func TestGuard_URLs(t *testing.T) {
+	dns := &changingResolver{answers: map[string][][]string{
 		"public.example":  {{"8.8.8.8", "2606:4700::1"}},
 		"mixed.example":   {{"8.8.8.8", "10.0.0.1"}},
 		"local.example":   {{"127.0.0.1"}},
@@ -122,7 +122,7 @@ func TestGuardChecksURLs(t *testing.T) {
 	}
 }
 
-func TestGuardRefusesWhatItDoesNotUnderstand(t *testing.T) {
+func TestGuard_InvalidEntries(t *testing.T) {
 	for _, entry := range []string{"", "http://x", "a b", "*.internal", "x:80", "10.0.0.0/33", "a@b"} {
 		if _, err := NewGuard([]string{entry}, nil); err == nil {
 			t.Errorf("%q was taken", entry)
@@ -130,16 +130,16 @@ func TestGuardRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-// TestRebinding: a name that is public when the request is accepted and local
-// when it is dialed is not connected to.
-func TestRebinding(t *testing.T) {
+// TestGuard_Rebinding: a name that is public when the request is accepted and
+// local when it is dialed is not connected to.
+func TestGuard_Rebinding(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	dns := &names{answers: map[string][][]string{"rebind.example": {{"8.8.8.8"}, {"127.0.0.1"}}}}
+	dns := &changingResolver{answers: map[string][][]string{"rebind.example": {{"8.8.8.8"}, {"127.0.0.1"}}}}
 	g, err := NewGuard(nil, dns)
 	if err != nil {
 		t.Fatal(err)
@@ -163,16 +163,16 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestDialsNextAddress: if one address of a host is unreachable, the next one
-// is dialed.
-func TestDialsNextAddress(t *testing.T) {
+// TestGuard_DialsNextAddress: if one address of a host is unreachable, the next
+// one is dialed.
+func TestGuard_DialsNextAddress(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	g, err := NewGuard([]string{"two.example"}, &names{answers: map[string][][]string{"two.example": {{"127.99.99.99", "127.0.0.1"}}}})
+	g, err := NewGuard([]string{"two.example"}, &changingResolver{answers: map[string][][]string{"two.example": {{"127.99.99.99", "127.0.0.1"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

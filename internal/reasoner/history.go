@@ -14,18 +14,18 @@ import (
 // Bounds of the history that is read. Results are not shortened here: the code
 // that builds a model's prompt shortens and marks them.
 const (
-	maxSteps = 500      // the last ones
-	maxSaid  = 64 << 10 // bytes of one message
-	maxNotes = 50
-	maxNote  = 2000 // characters
+	maxSteps   = 500      // the last ones
+	maxMessage = 64 << 10 // bytes of one message
+	maxNotes   = 50
+	maxNote    = 2000 // characters
 )
 
 // past is a parsed history.
 type past struct {
-	steps []contextwindow.Record // with tools
-	said  []llm.Message          // by people and by the agent
-	notes []string               // sentences about past events
-	done  int                    // number of steps with tools, including those not in steps
+	steps     []contextwindow.Record // with tools
+	messages  []llm.Message          // by people and by the agent
+	notes     []string               // sentences about past events
+	stepCount int                    // number of steps with tools, including those not in steps
 }
 
 // readHistory converts the steps of a history to records. Each runtime writes
@@ -36,10 +36,10 @@ func readHistory(items []wire.HistoryItem) past {
 	for _, item := range items[len(older):] {
 		p.add(item)
 	}
-	p.done = len(p.steps)
+	p.stepCount = len(p.steps)
 	for _, item := range older {
 		if step := object(item); step != nil && toolOf(step, object(step["action"])) != "" {
-			p.done++
+			p.stepCount++
 		}
 	}
 	if len(p.notes) > maxNotes {
@@ -51,7 +51,7 @@ func readHistory(items []wire.HistoryItem) past {
 func (p *past) add(item wire.HistoryItem) {
 	var sentence string
 	if json.Unmarshal(item, &sentence) == nil {
-		p.note(sentence)
+		p.addNote(sentence)
 		return
 	}
 	var step map[string]json.RawMessage
@@ -61,7 +61,7 @@ func (p *past) add(item wire.HistoryItem) {
 	action := object(step["action"]) // some runtimes nest the decision within the step
 	tool := toolOf(step, action)
 	if tool == "" {
-		p.remark(step, action)
+		p.addMessage(step, action)
 		return
 	}
 	thought := first(text, step, action, "reasoning", "thought")
@@ -72,23 +72,23 @@ func (p *past) add(item wire.HistoryItem) {
 	})
 }
 
-func (p *past) note(sentence string) {
+func (p *past) addNote(sentence string) {
 	if sentence = strings.TrimSpace(sentence); sentence != "" {
 		p.notes = append(p.notes, cut(sentence, maxNote))
 	}
 }
 
-// remark records a step without a tool as a message or as a note.
-func (p *past) remark(step, action map[string]json.RawMessage) {
+// addMessage records a step without a tool as a message or as a note.
+func (p *past) addMessage(step, action map[string]json.RawMessage) {
 	words := first(text, step, action, "content", "text", "message", "final", "final_text", "reasoning", "thought", "result", "output", "error")
 	switch role := text(step["role"]); {
 	case words == "":
 	case role == "user":
-		p.said = append(p.said, llm.Message{Role: llm.User, Text: cut(words, maxSaid)})
+		p.messages = append(p.messages, llm.Message{Role: llm.User, Text: cut(words, maxMessage)})
 	case role == "assistant":
-		p.said = append(p.said, llm.Message{Role: llm.Assistant, Text: cut(words, maxSaid)})
+		p.messages = append(p.messages, llm.Message{Role: llm.Assistant, Text: cut(words, maxMessage)})
 	default:
-		p.note(words)
+		p.addNote(words)
 	}
 }
 

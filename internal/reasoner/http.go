@@ -54,9 +54,9 @@ type handler struct {
 	o       HandlerOptions
 	tokens  tokens
 	metrics http.Handler
-	reading chan struct{} // one slot per body being read
-	bytes   *room         // budget for bodies, held until the response
-	places  chan struct{} // one slot per running decision
+	readers chan struct{} // one slot per body being read
+	bytes   *byteBudget   // budget for bodies, held until the response
+	slots   chan struct{} // one slot per running decision
 	routes  map[string]route
 }
 
@@ -88,8 +88,8 @@ func NewHandler(o HandlerOptions) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, int, time.Duration) {}
 	}
-	h := &handler{o: o, tokens: newTokens(o.Tokens), places: make(chan struct{}, o.MaxConcurrent),
-		reading: make(chan struct{}, readersPerPlace*o.MaxConcurrent), bytes: newRoom(bodiesInFlight * o.MaxBody), metrics: o.Metrics}
+	h := &handler{o: o, tokens: newTokens(o.Tokens), slots: make(chan struct{}, o.MaxConcurrent),
+		readers: make(chan struct{}, readersPerSlot*o.MaxConcurrent), bytes: newByteBudget(bodiesInFlight * o.MaxBody), metrics: o.Metrics}
 	if len(h.tokens) == 0 && o.Metrics != nil {
 		h.metrics = Local(o.Metrics)
 	}
@@ -110,7 +110,7 @@ func NewHandler(o HandlerOptions) http.Handler {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	if r.URL.Path == "/metrics" && h.o.Metrics != nil && r.Method == http.MethodGet {
-		hangUp(w, r)
+		closeUnread(w, r)
 		h.metrics.ServeHTTP(w, r)
 		return
 	}
@@ -145,18 +145,18 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) (status int) {
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	raw, route, err := h.accept(w, r)
 	if err != nil {
-		hangUp(w, r)
+		closeUnread(w, r)
 		return 0, nil, err
 	}
 	if route.open {
-		hangUp(w, r)
+		closeUnread(w, r)
 		return route.serve(r, nil)
 	}
-	defer h.bytes.put(int64(len(raw)))
-	if !enter(r.Context(), h.places) {
+	defer h.bytes.release(int64(len(raw)))
+	if !acquireWithTimeout(r.Context(), h.slots) {
 		return 0, nil, overloaded("There are too many requests at the same time: ask again in a moment.")
 	}
-	defer func() { <-h.places }()
+	defer func() { <-h.slots }()
 	return route.serve(r, raw)
 }
 

@@ -114,7 +114,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%s: %d %s", test.name, resp.StatusCode, body)
 		}
 		if resp.StatusCode >= 400 {
-			conforms(t, "error", json.RawMessage(body))
+			checkSchema(t, "error", json.RawMessage(body))
 		}
 		if resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") != "POST" || resp.StatusCode == http.StatusUnauthorized && resp.Header.Get("WWW-Authenticate") == "" {
 			t.Errorf("%s: %v", test.name, resp.Header)
@@ -188,7 +188,7 @@ func (d decider) Workflow(context.Context, *wire.WorkflowIntentRequest) (*wire.W
 	panic("no workflows")
 }
 
-func TestPanicIsAnswered(t *testing.T) {
+func TestHandler_Panic(t *testing.T) {
 	a := serve(t, HandlerOptions{Service: decider(nil)})
 	for range 2 {
 		resp, body := a.ask(t, "POST", "/workflow_intent", `{"run_id":"r","workflow_name":"w","current_node":"a"}`)
@@ -201,8 +201,9 @@ func TestPanicIsAnswered(t *testing.T) {
 	}
 }
 
-// TestOverload: requests beyond the bound are rejected until a slot is free.
-func TestOverload(t *testing.T) {
+// TestHandler_Overload: requests beyond the bound are rejected until a slot is
+// free.
+func TestHandler_Overload(t *testing.T) {
 	begun, release := make(chan struct{}, 10), make(chan struct{})
 	a := serve(t, HandlerOptions{MaxConcurrent: 1, Service: decider(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
@@ -230,8 +231,8 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// TestGoneCaller: a decision is canceled when its client disconnects.
-func TestGoneCaller(t *testing.T) {
+// TestHandler_Disconnect: a decision is canceled when its client disconnects.
+func TestHandler_Disconnect(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	a := serve(t, HandlerOptions{Service: decider(func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		close(begun)
@@ -280,7 +281,7 @@ meup_reasoner_requests_total{endpoint="other",status="404"} 2
 // TestAsynchronous covers the path from the request to the callback, over real
 // connections.
 func TestAsynchronous(t *testing.T) {
-	c, _, _ := posting(t, "callback-secret")
+	c, _, _ := newLocalCallbacks(t, "callback-secret")
 	b := NewBackground(BackgroundOptions{Decide: New(Options{}).Decide, Post: c.Post})
 	defer func() {
 		if err := b.Close(context.Background()); err != nil {
@@ -294,7 +295,7 @@ func TestAsynchronous(t *testing.T) {
 	if err := json.Unmarshal([]byte(body), &accepted); err != nil || resp.StatusCode != http.StatusAccepted || accepted.Status != "accepted" || accepted.JobID == "" {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
-	conforms(t, "agent_intent.accepted", accepted)
+	checkSchema(t, "agent_intent.accepted", accepted)
 	<-r.arrived
 	<-r.arrived
 	got := r.all()
@@ -318,7 +319,7 @@ func TestAsynchronous(t *testing.T) {
 
 func TestCancelOverHTTP(t *testing.T) {
 	d := &blocking{begun: make(chan string, 1)}
-	c, _, _ := posting(t, "")
+	c, _, _ := newLocalCallbacks(t, "")
 	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: c.Post})
 	a := serve(t, HandlerOptions{Jobs: b, CheckCallback: c.Check})
 	r := receive(t, 200)

@@ -39,7 +39,7 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 			return &Fault{Status: http.StatusUnauthorized, Code: CodeUnauthorized, Message: "The request bears no token that is known here: send one as Authorization: Bearer TOKEN."}
 		}
 	}
-	if v := r.Header.Get("Accept-Version"); v != "" && !speaks(v) {
+	if v := r.Header.Get("Accept-Version"); v != "" && !acceptsVersion(v) {
 		return &Fault{Status: http.StatusNotAcceptable, Code: CodeVersion, Message: "The service speaks " + wire.Version + " alone: send Accept-Version: " + wire.Version + ", or no such header."}
 	}
 	// A browser sends a form or plain text to another site without a preflight
@@ -51,9 +51,9 @@ func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// speaks reports whether a list of accepted versions includes the version of
-// this service.
-func speaks(list string) bool {
+// acceptsVersion reports whether a list of accepted versions includes the
+// version of this service.
+func acceptsVersion(list string) bool {
 	for v := range strings.SplitSeq(list, ",") {
 		if v = strings.TrimSpace(v); v == wire.Version || v == "*" {
 			return true

@@ -33,9 +33,9 @@ func (a *api) dial(t *testing.T, path, headers string) (net.Conn, *bufio.Reader)
 	return c, bufio.NewReader(c)
 }
 
-// TestRefusedRequestsAreNotWaitedFor: a rejected request whose body is not sent
+// TestHandler_RejectedBody: a rejected request whose body is not sent
 // does not keep the connection open.
-func TestRefusedRequestsAreNotWaitedFor(t *testing.T) {
+func TestHandler_RejectedBody(t *testing.T) {
 	a := serve(t, HandlerOptions{Tokens: []string{"a-token"}, MaxBody: 50, Metrics: http.NotFoundHandler()})
 	for _, test := range []struct {
 		path, headers string
@@ -64,10 +64,10 @@ func TestRefusedRequestsAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSlowBodiesHoldNoPlace: decisions continue while bodies are read.
-func TestSlowBodiesHoldNoPlace(t *testing.T) {
+// TestHandler_SlowBodies: decisions continue while bodies are read.
+func TestHandler_SlowBodies(t *testing.T) {
 	a := serve(t, HandlerOptions{MaxConcurrent: 1})
-	for i := range readersPerPlace {
+	for i := range readersPerSlot {
 		c, from := a.dial(t, "/agent_intent", "Expect: 100-continue\r\n")
 		if line, err := from.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 			t.Fatalf("%q, %v", line, err) // the server sends 100 Continue when it begins to read
@@ -76,7 +76,7 @@ func TestSlowBodiesHoldNoPlace(t *testing.T) {
 			continue
 		}
 		resp, body := a.ask(t, "POST", "/agent_intent", example)
-		if want := i < readersPerPlace-1; (resp.StatusCode == http.StatusOK) != want {
+		if want := i < readersPerSlot-1; (resp.StatusCode == http.StatusOK) != want {
 			t.Errorf("beside %d: %d %s", i+1, resp.StatusCode, body)
 		}
 		_ = c
@@ -100,7 +100,7 @@ func TestBytesInFlight(t *testing.T) {
 	if !ok {
 		t.Fatalf("%T", h)
 	}
-	all := inner.bytes.left
+	all := inner.bytes.available
 	a := &api{Server: httptest.NewServer(h), log: new(buffer)}
 	t.Cleanup(a.Close)
 	var asking sync.WaitGroup
@@ -121,7 +121,7 @@ func TestBytesInFlight(t *testing.T) {
 	asking.Wait()
 	a.ask(t, "POST", "/agent_intent", large+" ") // too large
 	a.Close()                                    // waits for the handlers
-	if inner.bytes.left != all {
-		t.Errorf("%d bytes are left of %d", inner.bytes.left, all)
+	if inner.bytes.available != all {
+		t.Errorf("%d bytes are left of %d", inner.bytes.available, all)
 	}
 }

@@ -31,8 +31,8 @@ func (b *buffer) String() string {
 	return string(b.text)
 }
 
-// conforms validates a response against its schema.
-func conforms(t testing.TB, schema string, v any) {
+// checkSchema validates a response against its schema.
+func checkSchema(t testing.TB, schema string, v any) {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {

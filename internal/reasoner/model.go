@@ -28,7 +28,7 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 		if namesModel(r.LLM) {
 			observed = s.o.Telemetry.UntrustedModel(model)
 		}
-		decider = planner.WithFallback(s.asking(observed), s.o.Planner)
+		decider = planner.WithFallback(s.modelDecider(observed), s.o.Planner)
 	}
 	d, err := decider.Next(ctx, q.state)
 	if err != nil {
@@ -61,9 +61,9 @@ func (s *Service) logFallback(ctx context.Context, model string, r *wire.AgentIn
 		slog.String("error", mask(fault.Error(), r.LLM)))
 }
 
-// asking returns a decider that calls the model, bounded by ModelTimeout.
-func (s *Service) asking(m llm.Model) planner.Decider {
-	return timed{
+// modelDecider returns a decider that calls the model, bounded by ModelTimeout.
+func (s *Service) modelDecider(m llm.Model) planner.Decider {
+	return timeoutDecider{
 		within: s.o.ModelTimeout,
 		decider: planner.NewModel(planner.ModelOptions{
 			Model: m, Budget: s.o.Budget, Now: s.o.Now, Logger: s.o.Logger,
@@ -101,14 +101,14 @@ func nameOf(l *wire.LLM) string {
 	return modelName(strings.ToLower(strings.TrimSpace(l.Provider)), strings.TrimSpace(l.Model))
 }
 
-// timed bounds the time of a decider.
-type timed struct {
+// timeoutDecider bounds the time of a decider.
+type timeoutDecider struct {
 	decider planner.Decider
 	within  time.Duration
 }
 
 // Next returns the decision, or fails with context.DeadlineExceeded.
-func (t timed) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
+func (t timeoutDecider) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
 	return t.decider.Next(ctx, s)

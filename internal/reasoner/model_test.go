@@ -20,8 +20,9 @@ import (
 
 const requestKey = "sk-request-0123456789abcdef"
 
-// asks returns a service that uses the models of the server, and its log.
-func asks(t *testing.T, server *llmtest.Server, o Options) (*Service, *buffer) {
+// newModelService returns a service that uses the models of the server, and its
+// log.
+func newModelService(t *testing.T, server *llmtest.Server, o Options) (*Service, *buffer) {
 	t.Helper()
 	log := new(buffer)
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -48,7 +49,7 @@ func TestModelDecides(t *testing.T) {
 		Text:  "The words say little.",
 		Calls: append(args(`{"query":"authenticate"}`), args(`{"query":"login"}`)...),
 	}), func(s *llmtest.Server) { s.Key = requestKey })
-	s, log := asks(t, server, Options{})
+	s, log := newModelService(t, server, Options{})
 	out, err := decide(t, s, withModel+`,"history":["It rained.",{"tool":"grep","args":{"p":"auth"},"result":"none of it"}]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -66,10 +67,10 @@ func TestModelDecides(t *testing.T) {
 			t.Errorf("the model was not shown %q: %s", want, asked)
 		}
 	}
-	keyIsNowhere(t, log, out)
+	checkKeyAbsent(t, log, out)
 }
 
-func TestReasoning_NoSentenceTwice(t *testing.T) {
+func TestReasoning_NoRepetition(t *testing.T) {
 	long, err := json.Marshal(strings.Repeat("word ", 4000))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestReasoning_NoSentenceTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := llmtest.Start(t, llmtest.Turns(test.turns...))
-			s, _ := asks(t, server, Options{})
+			s, _ := newModelService(t, server, Options{})
 			out, err := decide(t, s, test.body)
 			if err != nil || out.Reasoning != test.want {
 				t.Errorf("%v, %+v", err, out)
@@ -106,9 +107,9 @@ func traceSteps(out *wire.AgentIntentResponse) string {
 	return strings.Join(steps, " ")
 }
 
-// keyIsNowhere checks that neither the log nor the response contains the key.
+// checkKeyAbsent checks that neither the log nor the response contains the key.
 // The log must not contain the text of the request either.
-func keyIsNowhere(t *testing.T, log *buffer, out *wire.AgentIntentResponse) {
+func checkKeyAbsent(t *testing.T, log *buffer, out *wire.AgentIntentResponse) {
 	t.Helper()
 	for _, secret := range []string{requestKey, requestKey[3:]} {
 		for _, item := range out.Trace {
@@ -125,7 +126,7 @@ func keyIsNowhere(t *testing.T, log *buffer, out *wire.AgentIntentResponse) {
 	}
 }
 
-func TestRulesDecideWhereTheModelDoesNot(t *testing.T) {
+func TestModel_Fallback(t *testing.T) {
 	hang := make(chan struct{})
 	for name, test := range map[string]struct {
 		turn   llmtest.Turn
@@ -150,7 +151,7 @@ func TestRulesDecideWhereTheModelDoesNot(t *testing.T) {
 			if test.turn.Hang != nil {
 				o.ModelTimeout = 50 * time.Millisecond
 			}
-			s, log := asks(t, server, o)
+			s, log := newModelService(t, server, o)
 			if test.open != nil {
 				s.o.Open = func(string, string) (llm.Model, error) { return nil, test.open }
 			}
@@ -162,14 +163,14 @@ func TestRulesDecideWhereTheModelDoesNot(t *testing.T) {
 				!strings.Contains(out.Trace[0].Detail, test.why) && name != "cut" {
 				t.Errorf("%+v", out)
 			}
-			keyIsNowhere(t, log, out)
+			checkKeyAbsent(t, log, out)
 		})
 	}
 }
 
-// TestModelMayNotRepeat: a search with results in the history is not repeated,
+// TestModel_RepeatedCall: a search with results in the history is not repeated,
 // and a stuck agent repeats no call.
-func TestModelMayNotRepeat(t *testing.T) {
+func TestModel_RepeatedCall(t *testing.T) {
 	for name, test := range map[string]struct{ more, answer string }{
 		"a search": {`,"history":[{"tool":"context.fts_search","args":{"query":"auth"},"result":[{"path":"a.rb","chunk":"def auth"}]}]`, "def auth"},
 		"stuck":    {`,"agent_state":{"stuck":true},"history":[{"tool":"context.fts_search","args":{"query":"auth"},"result":[]}]`, ""},
@@ -182,7 +183,7 @@ func TestModelMayNotRepeat(t *testing.T) {
 				}
 				return llmtest.Turn{Calls: args(`{"query": "auth"}`)}
 			})
-			s, _ := asks(t, server, Options{})
+			s, _ := newModelService(t, server, Options{})
 			out, err := decide(t, s, withModel+test.more+`}`)
 			if err != nil {
 				t.Fatal(err)
@@ -194,17 +195,18 @@ func TestModelMayNotRepeat(t *testing.T) {
 	}
 }
 
-func TestForcedToolAsksNoModel(t *testing.T) {
+func TestForcedTool_WithoutModel(t *testing.T) {
 	server := llmtest.Start(t, llmtest.Turns())
-	s, _ := asks(t, server, Options{})
+	s, _ := newModelService(t, server, Options{})
 	out, err := decide(t, s, withModel+`,"forced_tool":"context.fts_search"}`)
 	if err != nil || out.ToolName != SearchTool || len(server.Requests()) != 0 {
 		t.Errorf("%+v, %v, %d requests", out, err, len(server.Requests()))
 	}
 }
 
-// TestWhichModel: a request may omit the provider if the service has a model.
-func TestWhichModel(t *testing.T) {
+// TestModel_Selection: a request may omit the provider if the service has a
+// model.
+func TestModel_Selection(t *testing.T) {
 	var opened string
 	open := func(name, _ string) (llm.Model, error) {
 		opened = name

@@ -41,15 +41,15 @@ func outline(raw json.RawMessage) string {
 	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil {
 		return ""
 	}
-	o := outliner{room: maxSection}
+	o := outliner{limit: maxSection}
 	o.value(v, 0)
 	return o.b.String()
 }
 
-// outliner stops when its output exceeds room bytes.
+// outliner stops when its output exceeds limit bytes.
 type outliner struct {
-	b    strings.Builder
-	room int
+	b     strings.Builder
+	limit int
 }
 
 func (o *outliner) value(v any, depth int) {
@@ -68,7 +68,7 @@ func (o *outliner) value(v any, depth int) {
 }
 
 func (o *outliner) entry(key string, v any, depth int) {
-	if v == nil || o.b.Len() > o.room {
+	if v == nil || o.b.Len() > o.limit {
 		return
 	}
 	o.b.WriteString(strings.Repeat("  ", depth) + "-")

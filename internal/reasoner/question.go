@@ -15,9 +15,9 @@ import (
 
 // question is a request in the form of a planner's state.
 type question struct {
-	state     planner.State
-	given     bool // the request named tools
-	exhausted bool // the history has max_steps steps or more
+	state      planner.State
+	toolsGiven bool // the request named tools
+	exhausted  bool // the history has max_steps steps or more
 }
 
 // newQuestion converts a request. A forced tool that is not among the given
@@ -25,10 +25,10 @@ type question struct {
 func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 	past := readHistory(r.History)
 	q := &question{
-		given:     len(r.Tools) > 0,
-		exhausted: r.MaxSteps > 0 && past.done >= r.MaxSteps,
+		toolsGiven: len(r.Tools) > 0,
+		exhausted:  r.MaxSteps > 0 && past.stepCount >= r.MaxSteps,
 		state: planner.State{
-			Question: r.GoalText, History: past.said, Steps: past.steps, Tools: toolsOf(r.Tools),
+			Question: r.GoalText, History: past.messages, Steps: past.steps, Tools: toolsOf(r.Tools),
 			MaxSteps: r.MaxSteps, Instructions: instructions(r, past.notes), Forced: r.ForcedTool,
 			Stuck: r.AgentState != nil && r.AgentState.Stuck,
 		},
@@ -40,7 +40,7 @@ func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 		// The caller set no bound: each request permits one more step.
 		q.state.MaxSteps = max(planner.DefaultMaxSteps, len(past.steps)+1)
 	}
-	if q.given && q.state.Forced != "" && q.tool(q.state.Forced) == nil {
+	if q.toolsGiven && q.state.Forced != "" && q.tool(q.state.Forced) == nil {
 		return nil, &Fault{
 			Status: http.StatusUnprocessableEntity, Code: CodeUnknownTool, Path: "/forced_tool",
 			Message: "The forced tool is not among the tools of the request: force one of them, or leave forced_tool out.",
@@ -96,8 +96,9 @@ func (q *question) forced(ctx context.Context) (planner.Decision, []wire.TraceIt
 	return d, []wire.TraceItem{{Step: "forced_tool", Detail: detail}}, nil
 }
 
-// mustEnd reports whether a decision must be replaced by a final one, and why.
-func (q *question) mustEnd(d planner.Decision) (bool, string) {
+// mustFinish reports whether a decision must be replaced by a final one, and
+// why.
+func (q *question) mustFinish(d planner.Decision) (bool, string) {
 	switch {
 	case d.Action == contextwindow.Finish:
 		return false, ""
@@ -122,7 +123,7 @@ func (q *question) repeats(call contextwindow.Call, failed bool) bool {
 			if c.Tool != call.Tool || canonical(c.Arguments) != want {
 				continue
 			}
-			if failed || i < len(step.Results) && step.Results[i].Success && !saysNothing(step.Results[i].Text) {
+			if failed || i < len(step.Results) && step.Results[i].Success && !isEmptyResult(step.Results[i].Text) {
 				return true
 			}
 		}

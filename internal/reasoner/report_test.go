@@ -74,12 +74,12 @@ func metricsOf(t *testing.T, tel *telemetry.Telemetry) string {
 	return w.Body.String()
 }
 
-// TestDecisionsAreReported: decisions, also of workflows, are in the plan's
+// TestReport: decisions, also of workflows, are in the plan's
 // span, the log and the metrics.
-func TestDecisionsAreReported(t *testing.T) {
+func TestReport(t *testing.T) {
 	log := new(buffer)
 	tel, end := observed(t, log)
-	s := New(Options{Telemetry: tel, NewID: counted()})
+	s := New(Options{Telemetry: tel, NewID: sequentialIDs()})
 	if _, err := decide(t, s, example); err != nil {
 		t.Fatal(err)
 	}
@@ -116,16 +116,16 @@ func TestDecisionsAreReported(t *testing.T) {
 	}
 }
 
-// TestInventedNamesAreNoLabels: a caller cannot exhaust the label values of
+// TestReport_InventedNames: a caller cannot exhaust the label values of
 // metrics.
-func TestInventedNamesAreNoLabels(t *testing.T) {
+func TestReport_InventedNames(t *testing.T) {
 	server := llmtest.Start(t, func(r llmtest.Request) llmtest.Turn {
 		if strings.Contains(string(r.Body), "invented") {
 			return llmtest.Turn{Status: http.StatusNotFound, Message: "no such model"}
 		}
 		return llmtest.Turn{Calls: []llm.ToolCall{{Name: "context_fts_search", Arguments: []byte(`{"query":"x"}`)}}}
 	})
-	s, _ := asks(t, server, Options{})
+	s, _ := newModelService(t, server, Options{})
 	for i := range 70 {
 		for _, body := range []string{`"forced_tool":"invented-%d"`, `"llm":{"provider":"openai","model":"invented-%d","api_key":"k"}`} {
 			if _, err := decide(t, s, `{"session_id":"s","goal_text":"Find auth logic",`+fmt.Sprintf(body, i)+`}`); err != nil {

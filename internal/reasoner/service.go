@@ -102,7 +102,7 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 	if err != nil {
 		return planner.Decision{}, nil, err
 	}
-	if end, why := q.mustEnd(d); end {
+	if end, why := q.mustFinish(d); end {
 		final := conclude(q.state)
 		final.Model, final.Provider, final.Usage = d.Model, d.Provider, d.Usage
 		return final, append(trace, wire.TraceItem{Step: "rules", Detail: why}), nil

@@ -11,8 +11,8 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// counted returns a generator of predictable ids.
-func counted() func() string {
+// sequentialIDs returns a generator of predictable ids.
+func sequentialIDs() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprint(n) }
 }
@@ -25,14 +25,14 @@ func decide(t *testing.T, s *Service, body string) (*wire.AgentIntentResponse, e
 	}
 	out, err := s.Decide(t.Context(), r)
 	if err == nil {
-		conforms(t, "agent_intent.response", out)
+		checkSchema(t, "agent_intent.response", out)
 	}
 	return out, err
 }
 
 // TestPublishedExample checks the response to the example of the specification.
 func TestPublishedExample(t *testing.T) {
-	s := New(Options{NewID: counted(), Now: func() time.Time { return time.Unix(0, 0) }})
+	s := New(Options{NewID: sequentialIDs(), Now: func() time.Time { return time.Unix(0, 0) }})
 	out, err := decide(t, s, `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestForcedToolMustBeThere(t *testing.T) {
+func TestForcedTool_Unknown(t *testing.T) {
 	_, err := decide(t, New(Options{}), `{"session_id":"s","goal_text":"g","forced_tool":"fly",`+searchTools+`}`)
 	var f *Fault
 	if !errors.As(err, &f) || f.Status != 422 || f.Code != CodeUnknownTool || f.Path != "/forced_tool" {
@@ -154,7 +154,7 @@ func TestForcedToolMustBeThere(t *testing.T) {
 	}
 }
 
-func TestEndedContextIsNoDecision(t *testing.T) {
+func TestDecide_CanceledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	out, err := New(Options{}).Decide(ctx, &wire.AgentIntentRequest{SessionID: "s", GoalText: "find x"})
@@ -195,19 +195,19 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-func TestHistoryIsBounded(t *testing.T) {
+func TestHistory_Bounds(t *testing.T) {
 	items := make([]wire.HistoryItem, 2000)
 	for i := range items {
 		items[i] = []byte(`{"tool":"t","args":{"n":` + fmt.Sprint(i) + `},"result":"r"}`)
 	}
 	p := readHistory(items)
-	if len(p.steps) != maxSteps || p.done != len(items) || !strings.Contains(string(p.steps[maxSteps-1].Calls[0].Arguments), "1999") {
+	if len(p.steps) != maxSteps || p.stepCount != len(items) || !strings.Contains(string(p.steps[maxSteps-1].Calls[0].Arguments), "1999") {
 		t.Errorf("%d steps", len(p.steps))
 	}
 }
 
-// TestResultsAreWhole: readHistory does not shorten results.
-func TestResultsAreWhole(t *testing.T) {
+// TestHistory_WholeResults: readHistory does not shorten results.
+func TestHistory_WholeResults(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	p := readHistory([]wire.HistoryItem{
 		[]byte(`{"tool":"t","result":"` + long + `"}`),
@@ -219,12 +219,12 @@ func TestResultsAreWhole(t *testing.T) {
 	}
 }
 
-func TestSaysNothing(t *testing.T) {
+func TestIsEmptyResult(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": true, " \n": true, "[]": true, "null": true, "{}": true, `{"results":[],"total":0}`: true, `{"a":"","b":[]}`: true,
 		"No results for x": true, "[1]": false, "0": false, "x": false, `{"a":1}`: false, `{"hits":[{}]}`: false,
 	} {
-		if got := saysNothing(text); got != want {
+		if got := isEmptyResult(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -242,7 +242,7 @@ func FuzzDecide(f *testing.F) {
 		if err == nil {
 			var out *wire.AgentIntentResponse
 			if out, err = s.Decide(t.Context(), r); err == nil {
-				conforms(t, "agent_intent.response", out)
+				checkSchema(t, "agent_intent.response", out)
 				return
 			}
 		}
@@ -253,7 +253,7 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-func TestAFailedSearchIsNotAnEmptyOne(t *testing.T) {
+func TestSearch_Failed(t *testing.T) {
 	service := New(Options{})
 	for _, state := range []*wire.AgentState{nil, {Stuck: true}} {
 		resp, err := service.Decide(t.Context(), &wire.AgentIntentRequest{

@@ -38,9 +38,9 @@ func decoded(raw json.RawMessage) any {
 	return v
 }
 
-// at returns the value of a path such as outputs.test.files.0. ok is false if
-// it does not exist.
-func (v *values) at(path string) (value any, ok bool) {
+// lookup returns the value of a path such as outputs.test.files.0. ok is false
+// if it does not exist.
+func (v *values) lookup(path string) (value any, ok bool) {
 	var here any = v.all
 	for segment := range strings.SplitSeq(path, ".") {
 		switch box := here.(type) {
@@ -73,7 +73,7 @@ func fillTemplates(args json.RawMessage, v *values) (json.RawMessage, error) {
 	if len(args) == 0 || isNull(args) {
 		return json.RawMessage("{}"), nil
 	}
-	f := filler{values: v, room: maxFilled}
+	f := filler{values: v, remaining: maxFilled}
 	filled := f.fill(decoded(args))
 	if f.fault != nil {
 		return nil, f.fault
@@ -86,9 +86,9 @@ func fillTemplates(args json.RawMessage, v *values) (json.RawMessage, error) {
 }
 
 type filler struct {
-	values *values
-	room   int
-	fault  error
+	values    *values
+	remaining int
+	fault     error
 }
 
 func (f *filler) fill(v any) any {
@@ -114,7 +114,7 @@ func (f *filler) text(s string) any {
 	}
 	if m[0] == s {
 		v := f.value(m[1])
-		f.take(len(scalar(v)))
+		f.reserve(len(scalar(v)))
 		return v
 	}
 	return template.ReplaceAllStringFunc(s, func(found string) string {
@@ -122,13 +122,13 @@ func (f *filler) text(s string) any {
 			return ""
 		}
 		words := scalar(f.value(template.FindStringSubmatch(found)[1]))
-		f.take(len(words))
+		f.reserve(len(words))
 		return words
 	})
 }
 
 func (f *filler) value(path string) any {
-	v, ok := f.values.at(path)
+	v, ok := f.values.lookup(path)
 	if !ok && f.fault == nil {
 		f.fault = &Fault{
 			Status: http.StatusBadRequest, Code: CodeMissingValue, Path: "/" + strings.ReplaceAll(cut(path, 200), ".", "/"),
@@ -138,8 +138,8 @@ func (f *filler) value(path string) any {
 	return v
 }
 
-func (f *filler) take(n int) {
-	if f.room -= n; f.room < 0 && f.fault == nil {
+func (f *filler) reserve(n int) {
+	if f.remaining -= n; f.remaining < 0 && f.fault == nil {
 		f.fault = &Fault{Status: http.StatusBadRequest, Code: CodeTooLarge, Path: workflowPath, Message: "The node's args are too long when they are filled in: name shorter values."}
 	}
 }

@@ -186,7 +186,7 @@ func (w *workflow) follow(current string) (*wire.WorkflowIntentResponse, error) 
 		if enter {
 			return w.enter(next, why)
 		}
-		w.note("%s is passed over, since %s does not hold.", quoted(next.ID), held)
+		w.addTrace("%s is passed over, since %s does not hold.", quoted(next.ID), held)
 		if next, why, err = w.after(next); err != nil {
 			return nil, err
 		}
@@ -227,7 +227,7 @@ func (w *workflow) after(n *node) (*node, string, error) {
 			return w.byID[e.To], edgeReason(e, which), nil
 		}
 		unmet = true
-		w.note("The edge from %s to %s is not followed, since %s does not hold.", quoted(e.From), quoted(e.To), which)
+		w.addTrace("The edge from %s to %s is not followed, since %s does not hold.", quoted(e.From), quoted(e.To), which)
 	}
 	switch {
 	case n.Next != "":
@@ -267,7 +267,7 @@ func (w *workflow) enter(n *node, why string) (*wire.WorkflowIntentResponse, err
 // maxTrace bounds the trace items of a transition.
 const maxTrace = 100
 
-func (w *workflow) note(format string, args ...any) {
+func (w *workflow) addTrace(format string, args ...any) {
 	if len(w.trace) < maxTrace {
 		w.trace = append(w.trace, wire.TraceItem{Step: "workflow", Detail: fmt.Sprintf(format, args...)})
 	}

@@ -25,7 +25,7 @@ func ask(t *testing.T, current, outputs, params string) string {
 }
 
 func TestWorkflow(t *testing.T) {
-	s := New(Options{NewID: counted()})
+	s := New(Options{NewID: sequentialIDs()})
 	for _, test := range []struct {
 		name, current, outputs string
 		next, action, args     string
@@ -50,7 +50,7 @@ func TestWorkflow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			conforms(t, "workflow_intent.response", out)
+			checkSchema(t, "workflow_intent.response", out)
 			if out.NextNode != test.next || out.ActionType != test.action || string(out.ToolArgs) != test.args ||
 				(out.ToolName != "") != (test.action == "tool") || out.Finish != test.finish || !strings.Contains(out.Reasoning, test.reason) {
 				t.Errorf("%+v %s", out, out.ToolArgs)
@@ -59,7 +59,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-func TestWorkflowWithoutDefinition(t *testing.T) {
+func TestWorkflow_WithoutDefinition(t *testing.T) {
 	for params, want := range map[string]string{`{"next":"b"}`: "b", `{}`: "", `null`: "", `{"workflow":null,"next":null}`: ""} {
 		r, err := DecodeWorkflow([]byte(ask(t, "a", `{}`, params)))
 		if err != nil {
@@ -72,7 +72,7 @@ func TestWorkflowWithoutDefinition(t *testing.T) {
 	}
 }
 
-func TestWorkflowFaults(t *testing.T) {
+func TestWorkflow_Faults(t *testing.T) {
 	many := strings.Repeat(`{"from":"a","to":"a","when":"params.no"},`, maxChecks+1)
 	long := strings.Repeat("{{params.long}}", 1000)
 	for name, test := range map[string]struct{ current, workflow, code, path string }{
@@ -111,8 +111,8 @@ func TestWorkflowFaults(t *testing.T) {
 	}
 }
 
-// TestWorkflowOfExactNames: only the fields that the schema validated are read.
-func TestWorkflowOfExactNames(t *testing.T) {
+// TestWorkflow_ExactNames: only the fields that the schema validated are read.
+func TestWorkflow_ExactNames(t *testing.T) {
 	workflow := `{"nodes":[{"id":"a","ID":"b","Tool":"rm","When":"params.no"}],"Nodes":[],"Start":"z","Edges":[{"from":"z"}]}`
 	r, err := DecodeWorkflow([]byte(ask(t, "", `{}`, `{"workflow":`+workflow+`}`)))
 	if err != nil {
@@ -156,7 +156,7 @@ func FuzzWorkflow(f *testing.F) {
 		if err == nil {
 			out, err := s.Workflow(t.Context(), r)
 			if err == nil {
-				conforms(t, "workflow_intent.response", out)
+				checkSchema(t, "workflow_intent.response", out)
 				return
 			}
 		}

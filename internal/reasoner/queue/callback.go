@@ -11,42 +11,42 @@ import (
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
-// posters limits the callbacks that are posted at the same time. A host gets at
-// most a quarter of the slots, so that one unresponsive host does not block
-// others.
-type posters struct {
-	most int
+// callbackWorkers limits the callbacks that are posted at the same time. A host
+// gets at most a quarter of the slots, so that one unresponsive host does not
+// block others.
+type callbackWorkers struct {
+	limit int
 
 	mu    sync.Mutex
-	taken int
+	inUse int
 	hosts map[string]int
 
 	posting sync.WaitGroup
 }
 
 // run runs f in a goroutine. It returns false if there is no free slot.
-func (p *posters) run(host string, f func()) bool {
+func (p *callbackWorkers) run(host string, f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken >= p.most || p.hosts[host] >= max(1, p.most/4) {
+	if p.inUse >= p.limit || p.hosts[host] >= max(1, p.limit/4) {
 		return false
 	}
 	if p.hosts == nil {
 		p.hosts = make(map[string]int)
 	}
-	p.taken++
+	p.inUse++
 	p.hosts[host]++
 	p.posting.Go(func() { // ends with f; Run waits for it
-		defer p.leave(host)
+		defer p.release(host)
 		f()
 	})
 	return true
 }
 
-func (p *posters) leave(host string) {
+func (p *callbackWorkers) release(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.taken--
+	p.inUse--
 	if p.hosts[host]--; p.hosts[host] == 0 {
 		delete(p.hosts, host)
 	}
@@ -56,25 +56,25 @@ func (p *posters) leave(host string) {
 // is posted to the job's callback URL. The worker does not wait for the post;
 // the job stays in the queue until then, so that another process posts if this
 // one dies.
-func (q *Queue) finish(ctx context.Context, h *held, j *job, r *wire.QueueResult) {
+func (q *Queue) finish(ctx context.Context, h *lease, j *job, r *wire.QueueResult) {
 	address, body := q.callback(j, r)
 	if body == nil {
 		q.acknowledge(h, j.CorrelationID)
 		return
 	}
 	id, attempts := j.CorrelationID, j.attempts // do not keep the rest of the job, which may be large
-	q.running.post(h)
-	if !q.posters.run(hostOf(address), func() { q.post(ctx, h, id, address, body) }) {
-		q.postLater(h, id, attempts, r)
+	q.running.startCallback(h)
+	if !q.callbackWorkers.run(hostOf(address), func() { q.postCallback(ctx, h, id, address, body) }) {
+		q.postponeCallback(h, id, attempts, r)
 	}
 }
 
-// post posts a result and completes the job. If ctx ends, it leaves the
+// postCallback posts a result and completes the job. If ctx ends, it leaves the
 // callback to another process. A cancellation stops the post.
-func (q *Queue) post(ctx context.Context, h *held, id, address string, body *wire.Callback) {
+func (q *Queue) postCallback(ctx context.Context, h *lease, id, address string, body *wire.Callback) {
 	canceled, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	q.running.begin(h, cancel)
+	q.running.setCancel(h, cancel)
 	err := context.Cause(canceled)
 	if err == nil {
 		within, stop := context.WithTimeout(canceled, q.opts.JobTimeout)
@@ -96,12 +96,12 @@ func (q *Queue) post(ctx context.Context, h *held, id, address string, body *wir
 	q.acknowledge(h, id)
 }
 
-// postLater returns a job to the queue if there is no slot for its callback. It
-// is redelivered to any process, which finds its result: after a second, then
-// two, up to a minute. The callback is given up after half of ResultTTL, well
-// before its result expires; without the result, the job would be decided
-// again.
-func (q *Queue) postLater(h *held, id string, attempts int, r *wire.QueueResult) {
+// postponeCallback returns a job to the queue if there is no slot for its
+// callback. It is redelivered to any process, which finds its result: after a
+// second, then two, up to a minute. The callback is given up after half of
+// ResultTTL, well before its result expires; without the result, the job would
+// be decided again.
+func (q *Queue) postponeCallback(h *lease, id string, attempts int, r *wire.QueueResult) {
 	if q.opts.Now().Sub(r.Finished) > q.opts.ResultTTL/2 {
 		q.log.Warn("callback not delivered: there was no place for it for too long", "correlation_id", id)
 		q.acknowledge(h, id)

@@ -12,16 +12,16 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// calling returns a request whose result is posted to a host.
-func calling(id, host string) *wire.AgentIntentRequest {
+// callbackRequest returns a request whose result is posted to a host.
+func callbackRequest(id, host string) *wire.AgentIntentRequest {
 	r := request(id)
 	r.CallbackURL = "https://" + host + "/hook"
 	return r
 }
 
-// deaf is a Callback whose receiver never responds. It sends the id on begun,
-// and the cause of its end on ended.
-func deaf(begun chan<- string, ended chan<- error) func(*queue.Options) {
+// hangingCallback is a Callback whose receiver never responds. It sends the id
+// on begun, and the cause of its end on ended.
+func hangingCallback(begun chan<- string, ended chan<- error) func(*queue.Options) {
 	return func(o *queue.Options) {
 		o.Callback = func(ctx context.Context, _ string, body *wire.Callback) error {
 			begun <- body.JobID
@@ -43,11 +43,11 @@ func posts(posted chan<- *wire.Callback) func(*queue.Options) {
 
 // Hosts that do not respond block neither the workers nor other hosts. A job is
 // redelivered until there is a slot for its callback.
-func TestDeadCallbacks(t *testing.T) {
+func TestCallback_UnresponsiveHosts(t *testing.T) {
 	s := newSite(t)
 	begun, over, alive := make(chan string, 64), make(chan struct{}), make(chan string, 64)
 	s.worker(func(o *queue.Options) {
-		o.Workers, o.Posters = 1, 8
+		o.Workers, o.CallbackWorkers = 1, 8
 		o.Callback = func(_ context.Context, url string, body *wire.Callback) error {
 			if url == "https://alive/hook" {
 				alive <- body.JobID
@@ -60,11 +60,11 @@ func TestDeadCallbacks(t *testing.T) {
 	})
 	const dead = 5
 	for i := range dead {
-		s.put(jobOf(calling(fmt.Sprint("dead ", i), "dead")))
+		s.put(jobOf(callbackRequest(fmt.Sprint("dead ", i), "dead")))
 	}
 	receive(t, "a callback begins", begun)
 	receive(t, "another one begins", begun) // a quarter of 8 slots is in use
-	s.put(jobOf(calling("a", "alive")))
+	s.put(jobOf(callbackRequest("a", "alive")))
 	if id := receive(t, "the callback of a host that answers", alive); id != "a" {
 		t.Errorf("posted %s", id)
 	}
@@ -85,11 +85,11 @@ func TestDeadCallbacks(t *testing.T) {
 }
 
 // A worker that stops leaves a callback to the next one.
-func TestShutdownLeavesCallbacks(t *testing.T) {
+func TestShutdown_LeavesCallbacks(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan string, 1), make(chan error, 1)
-	w := s.worker(deaf(begun, ended), func(o *queue.Options) { o.Drain, o.AckWait = time.Millisecond, time.Hour })
-	s.put(jobOf(calling("a", "example.org")))
+	w := s.worker(hangingCallback(begun, ended), func(o *queue.Options) { o.Drain, o.AckWait = time.Millisecond, time.Hour })
+	s.put(jobOf(callbackRequest("a", "example.org")))
 	receive(t, "the callback begins", begun)
 	w.stop()
 	if err := receive(t, "the callback ends", ended); err == nil || err.Error() != "the worker stops" {
@@ -110,10 +110,10 @@ func TestShutdownLeavesCallbacks(t *testing.T) {
 func TestLeave(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
-	w := s.worker(decides(hang(begun, ended)), func(o *queue.Options) { o.Drain = time.Hour })
+	w := s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.Drain = time.Hour })
 	s.put(jobOf(request("a")))
 	receive(t, "the job is begun", begun)
-	w.end()
+	w.interrupt()
 	w.Leave()
 	_ = receive(t, "the decision ends", ended)
 	receive(t, "Run returns", w.done)
@@ -124,11 +124,11 @@ func TestLeave(t *testing.T) {
 
 // A callback that lasts longer than AckWait is posted once: its lease is
 // extended.
-func TestSlowCallback(t *testing.T) {
+func TestCallback_Slow(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan string, 8), make(chan error, 8)
-	s.worker(deaf(begun, ended), func(o *queue.Options) { o.JobTimeout = 2 * time.Second })
-	s.put(jobOf(calling("a", "example.org")))
+	s.worker(hangingCallback(begun, ended), func(o *queue.Options) { o.JobTimeout = 2 * time.Second })
+	s.put(jobOf(callbackRequest("a", "example.org")))
 	receive(t, "the callback begins", begun)
 	_ = receive(t, "the callback is given up", ended)
 	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
@@ -146,16 +146,16 @@ func TestSlowCallback(t *testing.T) {
 
 // A worker that was too late does not post the result of another worker, nor
 // does it acknowledge the job.
-func TestLateWorkerDoesNotPost(t *testing.T) {
+func TestCallback_LateWorker(t *testing.T) {
 	s := newSite(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	posted := make(chan *wire.Callback, 8)
 	late := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
 		<-release
-		return finish(ctx, r)
+		return decideNow(ctx, r)
 	}), posts(posted), func(o *queue.Options) { o.Workers = 1; o.AckWait = time.Hour; o.Drain = time.Minute })
-	s.put(jobOf(calling("a", "example.org")))
+	s.put(jobOf(callbackRequest("a", "example.org")))
 	receive(t, "it is begun", begun)
 	s.writeResult("a", `{"type":"agent_intent","correlation_id":"a","state":"done","finished":"2026-01-01T00:00:00Z","result":{"status":"ok","trace":[]}}`)
 	close(release)
@@ -184,7 +184,7 @@ func TestUnreadableResult(t *testing.T) {
 	s.writeResult("a", "no JSON")
 	posted := make(chan *wire.Callback, 8)
 	s.worker(posts(posted))
-	s.put(jobOf(calling("a", "example.org")))
+	s.put(jobOf(callbackRequest("a", "example.org")))
 	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != "internal" || got.JobID != "a" {
 		t.Errorf("posted %+v", got)
 	}
@@ -193,7 +193,7 @@ func TestUnreadableResult(t *testing.T) {
 
 // A correlation id belongs to one request: another request is rejected, whether
 // the first is queued, done or canceled.
-func TestOtherRequestOfSameID(t *testing.T) {
+func TestSameID_OtherRequest(t *testing.T) {
 	s := newSite(t)
 	s.open()
 	c := s.client()
@@ -205,7 +205,7 @@ func TestOtherRequestOfSameID(t *testing.T) {
 	cancelJob(t, c, "canceled", true)
 	refused := func(id string) {
 		t.Helper()
-		_, err := c.AgentIntentAsync(t.Context(), calling(id, "example.org"))
+		_, err := c.AgentIntentAsync(t.Context(), callbackRequest(id, "example.org"))
 		wantRefusal(t, err, http.StatusConflict, wire.CodeConflict)
 		other := request(id)
 		other.GoalText = "another"
@@ -222,7 +222,7 @@ func TestOtherRequestOfSameID(t *testing.T) {
 	refused("a")
 	eventually(t, "the job is gone", func() bool { return s.jobs() == 0 })
 	// A job that bypasses the client fails with a conflict, in its callback.
-	s.put(jobOf(calling("a", "example.org")))
+	s.put(jobOf(callbackRequest("a", "example.org")))
 	if got := receive(t, "a callback", posted); got.Status != wire.StatusError || got.Error != wire.CodeConflict {
 		t.Errorf("posted %+v", got)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// hang decides nothing until its ctx ends. It sends on begun when it starts,
-// and the cause of its end on ended.
-func hang(begun chan<- struct{}, ended chan<- error) queue.Decide {
+// hangingDecide decides nothing until its ctx ends. It sends on begun when it
+// starts, and the cause of its end on ended.
+func hangingDecide(begun chan<- struct{}, ended chan<- error) queue.Decide {
 	return func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
 		<-ctx.Done()
@@ -49,7 +49,7 @@ func TestCancelQueued(t *testing.T) {
 		t.Errorf("then %v", err)
 	}
 	var made atomic.Int32
-	s.worker(counted(&made, finish))
+	s.worker(counted(&made, decideNow))
 	s.put(jobOf(request("a")))
 	eventually(t, "the job is acknowledged", func() bool { return s.jobs() == 0 })
 	if made.Load() != 0 {
@@ -65,7 +65,7 @@ func TestCancelRunning(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
 	// Without heartbeats only the notice can end it.
-	w := s.worker(decides(hang(begun, ended)), func(o *queue.Options) { o.AckWait = time.Hour })
+	w := s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.AckWait = time.Hour })
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the job is begun", begun)
 	cancelJob(t, s.client(), "a", true)
@@ -85,7 +85,7 @@ func TestCancelRunning(t *testing.T) {
 func TestCancelNoticeLost(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
-	s.worker(decides(hang(begun, ended)))
+	s.worker(decides(hangingDecide(begun, ended)))
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the job is begun", begun)
 	data, err := json.Marshal(wire.QueueResult{CorrelationID: "a", State: wire.JobCanceled})

@@ -26,11 +26,11 @@
 // it; it is written, and seen by clients, once.
 //
 // A callback is posted at least once, or given up, before its job is
-// acknowledged. Workers do not wait for callbacks: up to Options.Posters are
-// posted at the same time, at most a quarter of them to one host, and their
-// jobs stay in the queue meanwhile. If there is no free slot, the job is
-// redelivered later and its result is found. If a process dies or stops during
-// a callback, another process posts it, possibly again.
+// acknowledged. Workers do not wait for callbacks: up to
+// Options.CallbackWorkers are posted at the same time, at most a quarter of
+// them to one host, and their jobs stay in the queue meanwhile. If there is no
+// free slot, the job is redelivered later and its result is found. If a process
+// dies or stops during a callback, another process posts it, possibly again.
 //
 // A cancellation can end a job at any time before it is acknowledged. If the
 // job has a result, the result is kept; the cancellation of its callback is
@@ -62,11 +62,11 @@
 //
 // # Goroutines
 //
-//	work     Options.Workers of them: receive a job, decide, write, acknowledge
-//	post     up to Options.Posters: post a callback, acknowledge
-//	beat     one: extends the leases of running jobs
-//	watch    one: checks whether jobs or their callbacks were canceled
-//	status   one: logs the status line
+//	work       Options.Workers of them: receive a job, decide, write, acknowledge
+//	post       up to Options.CallbackWorkers: post a callback, acknowledge
+//	heartbeat  one: extends the leases of running jobs
+//	watch      one: checks whether jobs or their callbacks were canceled
+//	status     one: logs the status line
 //
 // All of them end with [Queue.Run].
 package queue

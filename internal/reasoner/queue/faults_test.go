@@ -98,7 +98,7 @@ func withKey(id string) *wire.AgentIntentRequest {
 func TestAPIKeys(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
-	s.worker(counted(&made, finish))
+	s.worker(counted(&made, decideNow))
 	if _, err := s.client().AgentIntent(t.Context(), withKey("a")); !errors.Is(err, reasonerclient.ErrAPIKey) || strings.Contains(err.Error(), key) {
 		t.Errorf("got %v", err)
 	}
@@ -184,7 +184,7 @@ func TestCallback(t *testing.T) {
 			if r.GoalText == "fail" {
 				return nil, &reasoner.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool."}
 			}
-			return finish(ctx, r)
+			return decideNow(ctx, r)
 		}
 	})
 	r := request("a")
@@ -217,14 +217,14 @@ func TestOptions(t *testing.T) {
 	s := newSite(t)
 	nc := s.conn()
 	for want, o := range map[string]queue.Options{
-		"no connection":     {Decide: finish},
+		"no connection":     {Decide: decideNow},
 		"nobody decides":    {Conn: nc},
-		"queue name":        {Conn: nc, Decide: finish, Name: "a.b"},
-		"-1 workers":        {Conn: nc, Decide: finish, Workers: -1},
-		"at least 500ms":    {Conn: nc, Decide: finish, AckWait: time.Millisecond},
-		"6 replicas":        {Conn: nc, Decide: finish, Replicas: 6},
-		"below zero":        {Conn: nc, Decide: finish, StatusPoll: -1},
-		"room for 3 replic": {Conn: nc, Decide: finish, Replicas: 3, Name: "three"},
+		"queue name":        {Conn: nc, Decide: decideNow, Name: "a.b"},
+		"-1 workers":        {Conn: nc, Decide: decideNow, Workers: -1},
+		"at least 500ms":    {Conn: nc, Decide: decideNow, AckWait: time.Millisecond},
+		"6 replicas":        {Conn: nc, Decide: decideNow, Replicas: 6},
+		"below zero":        {Conn: nc, Decide: decideNow, StatusPoll: -1},
+		"room for 3 replic": {Conn: nc, Decide: decideNow, Replicas: 3, Name: "three"},
 	} {
 		q, err := queue.New(o)
 		if err == nil {

@@ -37,14 +37,14 @@ func (j *job) mask(text string) string {
 // context of all jobs.
 func (q *Queue) handle(ctx context.Context, msg jetstream.Msg) {
 	j, fault := readJob(msg)
-	if q.running.posts(j.key) {
+	if q.running.isPosting(j.key) {
 		return // redelivered although its lease was extended, which continues
 	}
-	h := &held{key: j.key, msg: msg}
+	h := &lease{key: j.key, msg: msg}
 	q.running.add(h)
 	r, err := q.result(ctx, h, j, fault)
 	switch {
-	case errors.Is(err, errThere):
+	case errors.Is(err, errResultExists):
 		// The other worker posts and acknowledges, or the job is redelivered.
 		q.running.remove(h)
 		q.log.Debug("job was settled by another worker", "correlation_id", j.CorrelationID)
@@ -60,7 +60,7 @@ func (q *Queue) handle(ctx context.Context, msg jetstream.Msg) {
 // acknowledge removes a job from the queue. It does not wait for confirmation:
 // if the acknowledgement is lost, the job is redelivered and its result is
 // found. Waiting costs a quarter of the throughput.
-func (q *Queue) acknowledge(h *held, id string) {
+func (q *Queue) acknowledge(h *lease, id string) {
 	q.running.remove(h)
 	if err := h.msg.Ack(); err != nil {
 		q.log.Warn("settled job is not acknowledged and comes again", "correlation_id", id, "error", err)
@@ -68,10 +68,11 @@ func (q *Queue) acknowledge(h *held, id string) {
 }
 
 // result returns the result of a job: an existing one, or a new one that it
-// computes and writes, or JobCanceled. The error errThere means that another
-// worker wrote a result meanwhile. fault is the error from decoding the job.
-func (q *Queue) result(ctx context.Context, h *held, j *job, fault error) (*wire.QueueResult, error) {
-	r, err := q.look(ctx, j.key)
+// computes and writes, or JobCanceled. The error errResultExists means that
+// another worker wrote a result meanwhile. fault is the error from decoding the
+// job.
+func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wire.QueueResult, error) {
+	r, err := q.lookupResult(ctx, j.key)
 	switch {
 	case err != nil:
 		return nil, err
@@ -82,13 +83,13 @@ func (q *Queue) result(ctx context.Context, h *held, j *job, fault error) (*wire
 	}
 	r, err = q.decide(ctx, h, j, fault)
 	if err == nil {
-		return q.write(ctx, j, r)
+		return q.writeResult(ctx, j, r)
 	}
 	if !errors.Is(err, errCanceled) {
 		return nil, err
 	}
-	if r, err = q.look(ctx, j.key); err == nil && (r == nil || r.State != wire.JobCanceled) {
-		err = errThere
+	if r, err = q.lookupResult(ctx, j.key); err == nil && (r == nil || r.State != wire.JobCanceled) {
+		err = errResultExists
 	}
 	return r, err
 }
@@ -105,10 +106,10 @@ func failed(j *job, fault error, now time.Time) *wire.QueueResult {
 
 // decide computes a result. An error means that the decision was interrupted:
 // the job was canceled, or this process stops.
-func (q *Queue) decide(ctx context.Context, h *held, j *job, fault error) (*wire.QueueResult, error) {
+func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wire.QueueResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	q.running.begin(h, cancel)
+	q.running.setCancel(h, cancel)
 	var answer any
 	switch {
 	case fault != nil:

@@ -10,9 +10,9 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// async is the asynchronous side of the service in one of its modes, with one
-// worker and four callback slots, of which each host gets one.
-type async struct {
+// asyncMode is the asynchronous side of the service in one of its modes, with
+// one worker and four callback slots, of which each host gets one.
+type asyncMode struct {
 	jobs   reasoner.Jobs
 	begun  chan string // ids of decisions
 	posted chan string // ids of callbacks
@@ -24,11 +24,11 @@ type async struct {
 }
 
 // decision blocks until the test releases it or its ctx ends.
-func (a *async) decision(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+func (a *asyncMode) decision(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	a.begun <- r.CorrelationID
 	select {
 	case <-a.decide:
-		return finish(ctx, r)
+		return decideNow(ctx, r)
 	case <-ctx.Done():
 		a.ended <- context.Cause(ctx)
 		return nil, ctx.Err()
@@ -36,7 +36,7 @@ func (a *async) decision(ctx context.Context, r *wire.AgentIntentRequest) (*wire
 }
 
 // callback blocks in the same way.
-func (a *async) callback(ctx context.Context, _ string, body *wire.Callback) error {
+func (a *asyncMode) callback(ctx context.Context, _ string, body *wire.Callback) error {
 	a.posted <- body.CorrelationID
 	select {
 	case err := <-a.post:
@@ -57,8 +57,8 @@ func (q queued) Submit(ctx context.Context, r *wire.AgentIntentRequest) (string,
 	return accepted.JobID, nil
 }
 
-func inProcess(t *testing.T, a *async) {
-	b := reasoner.NewBackground(reasoner.BackgroundOptions{Decide: a.decision, Post: a.callback, Workers: 1, Posters: 1})
+func inProcess(t *testing.T, a *asyncMode) {
+	b := reasoner.NewBackground(reasoner.BackgroundOptions{Decide: a.decision, Post: a.callback, Workers: 1, CallbackWorkers: 1})
 	a.jobs = b
 	a.settled = func(t *testing.T) {
 		t.Helper()
@@ -69,9 +69,9 @@ func inProcess(t *testing.T, a *async) {
 	t.Cleanup(func() { _ = b.Close(context.Background()) })
 }
 
-func inQueue(t *testing.T, a *async) {
+func inQueue(t *testing.T, a *asyncMode) {
 	s := newSite(t)
-	s.worker(decides(a.decision), func(o *queue.Options) { o.Workers, o.Posters, o.Callback = 1, 1, a.callback })
+	s.worker(decides(a.decision), func(o *queue.Options) { o.Workers, o.CallbackWorkers, o.Callback = 1, 1, a.callback })
 	a.jobs = queued{s.client()}
 	a.settled = func(t *testing.T) {
 		t.Helper()
@@ -87,21 +87,21 @@ func TestCancel_BothModes(t *testing.T) {
 	for _, phase := range []struct {
 		name string
 		// enter brings the job "a" into the phase.
-		enter func(t *testing.T, a *async)
+		enter func(t *testing.T, a *asyncMode)
 		found bool // by the cancellation, and by a later one
 		ended bool // it interrupts a decision or a callback
 	}{
-		{"unknown", func(*testing.T, *async) {}, false, false},
-		{"queued", func(t *testing.T, a *async) {
+		{"unknown", func(*testing.T, *asyncMode) {}, false, false},
+		{"queued", func(t *testing.T, a *asyncMode) {
 			a.submit(t, "first")
 			receive(t, "the first job begins", a.begun)
 			a.submit(t, "a")
 		}, true, false},
-		{"deciding", func(t *testing.T, a *async) {
+		{"deciding", func(t *testing.T, a *asyncMode) {
 			a.submit(t, "a")
 			receive(t, "the job begins", a.begun)
 		}, true, true},
-		{"decided, its callback waits for a place", func(t *testing.T, a *async) {
+		{"decided, its callback waits for a place", func(t *testing.T, a *asyncMode) {
 			for _, id := range []string{"first", "a"} {
 				a.submit(t, id)
 				receive(t, "the job begins", a.begun)
@@ -111,18 +111,18 @@ func TestCancel_BothModes(t *testing.T) {
 			a.submit(t, "last") // which starts when the worker has finished a
 			receive(t, "the last job begins", a.begun)
 		}, true, false},
-		{"callback under way", func(t *testing.T, a *async) {
+		{"callback under way", func(t *testing.T, a *asyncMode) {
 			a.submit(t, "a")
 			receive(t, "the job begins", a.begun)
 			a.decide <- struct{}{}
 			receive(t, "its callback begins", a.posted)
 		}, true, true},
-		{"callback delivered", func(t *testing.T, a *async) { a.posts(t, nil) }, false, false},
-		{"callback given up", func(t *testing.T, a *async) { a.posts(t, context.DeadlineExceeded) }, false, false},
+		{"callback delivered", func(t *testing.T, a *asyncMode) { a.posts(t, nil) }, false, false},
+		{"callback given up", func(t *testing.T, a *asyncMode) { a.posts(t, context.DeadlineExceeded) }, false, false},
 	} {
-		for mode, open := range map[string]func(*testing.T, *async){"in process": inProcess, "queue": inQueue} {
+		for mode, open := range map[string]func(*testing.T, *asyncMode){"in process": inProcess, "queue": inQueue} {
 			t.Run(phase.name+"/"+mode, func(t *testing.T) {
-				a := &async{begun: make(chan string, 8), posted: make(chan string, 8), ended: make(chan error, 8),
+				a := &asyncMode{begun: make(chan string, 8), posted: make(chan string, 8), ended: make(chan error, 8),
 					decide: make(chan struct{}), post: make(chan error)}
 				open(t, a)
 				phase.enter(t, a)
@@ -157,15 +157,15 @@ func TestCancel_BothModes(t *testing.T) {
 	}
 }
 
-func (a *async) submit(t *testing.T, id string) {
+func (a *asyncMode) submit(t *testing.T, id string) {
 	t.Helper()
-	if _, err := a.jobs.Submit(t.Context(), calling(id, "example.org")); err != nil {
+	if _, err := a.jobs.Submit(t.Context(), callbackRequest(id, "example.org")); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // posts makes the callback of a return err.
-func (a *async) posts(t *testing.T, err error) {
+func (a *asyncMode) posts(t *testing.T, err error) {
 	t.Helper()
 	a.submit(t, "a")
 	receive(t, "the job begins", a.begun)

@@ -14,22 +14,22 @@ import (
 
 // Defaults of [Options].
 const (
-	DefaultWorkers     = 4
-	DefaultPosters     = 64
-	DefaultAckWait     = 10 * time.Second
-	DefaultMaxDeliver  = 5
-	DefaultJobTimeout  = 5 * time.Minute
-	DefaultDrain       = 8 * time.Second
-	DefaultMaxJobs     = 100_000
-	DefaultMaxJobBytes = 1 << 30
-	DefaultResultTTL   = time.Hour
-	DefaultResultBytes = 256 << 20
-	DefaultStatusEvery = time.Minute
-	DefaultStatusPoll  = time.Second
+	DefaultWorkers         = 4
+	DefaultCallbackWorkers = 64
+	DefaultAckWait         = 10 * time.Second
+	DefaultMaxDeliver      = 5
+	DefaultJobTimeout      = 5 * time.Minute
+	DefaultDrain           = 8 * time.Second
+	DefaultMaxJobs         = 100_000
+	DefaultMaxJobBytes     = 1 << 30
+	DefaultResultTTL       = time.Hour
+	DefaultResultBytes     = 256 << 20
+	DefaultStatusEvery     = time.Minute
+	DefaultStatusPoll      = time.Second
 
-	maxWorkers = 1024
-	maxPosters = 1024
-	minAckWait = 500 * time.Millisecond
+	maxWorkers         = 1024
+	maxCallbackWorkers = 1024
+	minAckWait         = 500 * time.Millisecond
 )
 
 // Decide makes the decision of a job. Its ctx ends when the job is canceled,
@@ -57,12 +57,12 @@ type Options struct {
 	// then stored in the stream's files. Otherwise such jobs fail.
 	AllowAPIKeys bool
 
-	Workers    int           // concurrent jobs; 0: 4
-	Posters    int           // concurrent callbacks, at most a quarter of them to one host; 0: 64
-	AckWait    time.Duration // a job without a heartbeat for this time is redelivered
-	MaxDeliver int           // how often a job is started; 0: 5
-	JobTimeout time.Duration // for one decision
-	Drain      time.Duration // how long Run waits for running jobs after its ctx ends
+	Workers         int           // concurrent jobs; 0: 4
+	CallbackWorkers int           // concurrent callbacks, at most a quarter of them to one host; 0: 64
+	AckWait         time.Duration // a job without a heartbeat for this time is redelivered
+	MaxDeliver      int           // how often a job is started; 0: 5
+	JobTimeout      time.Duration // for one decision
+	Drain           time.Duration // how long Run waits for running jobs after its ctx ends
 
 	// For new streams; existing streams are not changed.
 	Replicas    int           // 0: 1
@@ -89,7 +89,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("open queue: nobody decides")
 	}
 	orDefault(&o.Workers, DefaultWorkers)
-	orDefault(&o.Posters, DefaultPosters)
+	orDefault(&o.CallbackWorkers, DefaultCallbackWorkers)
 	orDefault(&o.AckWait, DefaultAckWait)
 	orDefault(&o.MaxDeliver, DefaultMaxDeliver)
 	orDefault(&o.JobTimeout, DefaultJobTimeout)
@@ -117,8 +117,8 @@ func (o *Options) check() error {
 	switch {
 	case o.Workers < 0 || o.Workers > maxWorkers:
 		return fmt.Errorf("open queue: %d workers: from 1 to %d", o.Workers, maxWorkers)
-	case o.Posters < 0 || o.Posters > maxPosters:
-		return fmt.Errorf("open queue: %d callbacks at the same time: from 1 to %d", o.Posters, maxPosters)
+	case o.CallbackWorkers < 0 || o.CallbackWorkers > maxCallbackWorkers:
+		return fmt.Errorf("open queue: %d callbacks at the same time: from 1 to %d", o.CallbackWorkers, maxCallbackWorkers)
 	case o.AckWait < minAckWait:
 		return fmt.Errorf("open queue: a job is taken from its worker after %s: at least %s", o.AckWait, minAckWait)
 	case o.Replicas < 0 || o.Replicas > 5:

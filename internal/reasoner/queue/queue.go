@@ -15,11 +15,11 @@ import (
 const (
 	// retryWait is the delay before a retry.
 	retryWait = 250 * time.Millisecond
-	// askWait bounds one request to JetStream.
-	askWait = 5 * time.Second
-	// warnEvery is the interval between log lines about a queue that is not
+	// requestTimeout bounds one request to JetStream.
+	requestTimeout = 5 * time.Second
+	// warnInterval is the interval between log lines about a queue that is not
 	// ready.
-	warnEvery = 30 * time.Second
+	warnInterval = 30 * time.Second
 )
 
 // errStopping is the cause that interrupts jobs to be left to another worker,
@@ -36,9 +36,9 @@ type Queue struct {
 	js    jetstream.JetStream
 	log   *slog.Logger
 
-	running running
-	counts  counts
-	posters posters
+	running         running
+	counts          counts
+	callbackWorkers callbackWorkers
 
 	leaving   chan struct{} // closed by Leave
 	leaveOnce sync.Once
@@ -54,11 +54,11 @@ func New(opts Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{opts: opts, log: opts.Logger, posters: posters{most: opts.Posters}, leaving: make(chan struct{})}
+	q := &Queue{opts: opts, log: opts.Logger, callbackWorkers: callbackWorkers{limit: opts.CallbackWorkers}, leaving: make(chan struct{})}
 	if q.names, err = wire.NewQueueNames(opts.Name); err != nil {
 		return nil, err
 	}
-	if q.js, err = jetstream.New(opts.Conn, jetstream.WithDefaultTimeout(askWait)); err != nil {
+	if q.js, err = jetstream.New(opts.Conn, jetstream.WithDefaultTimeout(requestTimeout)); err != nil {
 		return nil, err
 	}
 	return q, nil
@@ -96,11 +96,11 @@ func (q *Queue) Run(ctx context.Context) error {
 		workers.Go(func() { q.work(ctx, jobs) })
 	}
 	ended, end := context.WithCancel(jobs)
-	others.Go(func() { q.beat(ended) })
+	others.Go(func() { q.heartbeat(ended) })
 	others.Go(func() { q.watch(ended) })
 	others.Go(func() { q.status(ended) })
 	workers.Wait()
-	q.posters.posting.Wait()
+	q.callbackWorkers.posting.Wait()
 	end()
 	leave(errStopping)
 	others.Wait()

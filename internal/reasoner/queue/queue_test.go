@@ -29,7 +29,7 @@ func counted(n *atomic.Int32, f queue.Decide) func(*queue.Options) {
 func TestResult(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
-	s.worker(counted(&made, finish))
+	s.worker(counted(&made, decideNow))
 	c := s.client()
 	for range 2 { // the second finds the existing result
 		resp, err := c.AgentIntent(t.Context(), request("a"))
@@ -94,13 +94,13 @@ func TestWorkflow(t *testing.T) {
 
 // Concurrent requests with the same id are one job; all waiting clients get its
 // result.
-func TestSameIDIsSameJob(t *testing.T) {
+func TestSameID_SameJob(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
 	release := make(chan struct{})
 	s.worker(counted(&made, func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		<-release
-		return finish(ctx, r)
+		return decideNow(ctx, r)
 	}))
 	var waiting []<-chan answer
 	for range 8 {
@@ -132,7 +132,7 @@ func TestRedelivery(t *testing.T) {
 	waiting := ask(t, s.client(), request("a"))
 	s.claim()
 	var made atomic.Int32
-	s.worker(counted(&made, finish))
+	s.worker(counted(&made, decideNow))
 	if a := receive(t, "an answer", waiting); a.err != nil || a.resp.IntentID != "i-a" {
 		t.Errorf("got %+v, %v", a.resp, a.err)
 	}
@@ -149,7 +149,7 @@ func TestWrittenOnce(t *testing.T) {
 	first := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
 		<-release
-		resp, err := finish(ctx, r)
+		resp, err := decideNow(ctx, r)
 		resp.FinalText = "by the first"
 		return resp, err
 	}), func(o *queue.Options) { o.Workers = 1; o.AckWait = time.Hour; o.Drain = time.Minute })
@@ -181,10 +181,10 @@ func TestWrittenOnce(t *testing.T) {
 }
 
 // A second delivery of a settled job is acknowledged without further action.
-func TestSettledJobComesAgain(t *testing.T) {
+func TestRedelivery_SettledJob(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
-	s.worker(counted(&made, finish))
+	s.worker(counted(&made, decideNow))
 	if _, err := s.client().AgentIntent(t.Context(), request("a")); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestMaxDeliver(t *testing.T) {
 		}
 	}
 	var made atomic.Int32
-	w := s.worker(counted(&made, finish), func(o *queue.Options) { o.MaxDeliver = 2 })
+	w := s.worker(counted(&made, decideNow), func(o *queue.Options) { o.MaxDeliver = 2 })
 	a := receive(t, "an answer", waiting)
 	var refused *reasoner.APIError
 	if !errors.As(a.err, &refused) || refused.Code != wire.CodeTooManyAttempts || refused.Status != 500 {
@@ -219,7 +219,7 @@ func TestMaxDeliver(t *testing.T) {
 	}
 }
 
-func TestWorkersAreBounded(t *testing.T) {
+func TestWorkers_Bound(t *testing.T) {
 	s := newSite(t)
 	var now, most atomic.Int32
 	entered, release := make(chan struct{}, 16), make(chan struct{})
@@ -232,7 +232,7 @@ func TestWorkersAreBounded(t *testing.T) {
 			defer now.Add(-1)
 			entered <- struct{}{}
 			<-release
-			return finish(ctx, r)
+			return decideNow(ctx, r)
 		}
 	})
 	var waiting []<-chan answer
@@ -254,7 +254,7 @@ func TestWorkersAreBounded(t *testing.T) {
 }
 
 // A worker that stops leaves unfinished jobs to the next one immediately.
-func TestShutdownLeavesJobs(t *testing.T) {
+func TestShutdown_LeavesJobs(t *testing.T) {
 	s := newSite(t)
 	begun, causes := make(chan struct{}, 1), make(chan error, 1)
 	w := s.worker(decides(func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
@@ -276,17 +276,17 @@ func TestShutdownLeavesJobs(t *testing.T) {
 }
 
 // A worker that stops finishes its jobs within Drain.
-func TestShutdownFinishesJobs(t *testing.T) {
+func TestShutdown_FinishesJobs(t *testing.T) {
 	s := newSite(t)
 	begun, release := make(chan struct{}, 1), make(chan struct{})
 	w := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
 		<-release
-		return finish(ctx, r)
+		return decideNow(ctx, r)
 	}), func(o *queue.Options) { o.Drain = time.Minute })
 	waiting := ask(t, s.client(), request("a"))
 	receive(t, "the job is begun", begun)
-	w.end()
+	w.interrupt()
 	close(release)
 	<-w.done
 	if a := receive(t, "an answer", waiting); a.err != nil {
@@ -297,7 +297,7 @@ func TestShutdownFinishesJobs(t *testing.T) {
 
 // Jobs survive a restart of the server, and a client that waits during the
 // restart gets its result.
-func TestServerRestarts(t *testing.T) {
+func TestServerRestart(t *testing.T) {
 	s := newSite(t)
 	s.open()
 	waiting := ask(t, s.client(), request("waited for"))
@@ -319,7 +319,7 @@ func TestServerRestarts(t *testing.T) {
 }
 
 // A worker continues after its server was down.
-func TestWorkerOutlivesServer(t *testing.T) {
+func TestServerRestart_Worker(t *testing.T) {
 	s := newSite(t)
 	s.worker()
 	c := s.client()
@@ -341,7 +341,7 @@ func TestOpen_WaitsForNATS(t *testing.T) {
 	conn, listen := s.conn(), strings.TrimPrefix(s.URL(), "nats://")
 	s.Close()
 	q, err := queue.New(queue.Options{
-		Conn: conn, Decide: finish, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
+		Conn: conn, Decide: decideNow, Logger: slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func TestOpen_WaitsForNATS(t *testing.T) {
 
 // A result is durable when it is acknowledged: the server flushes and syncs it
 // before.
-func TestResults_AreNotFlushedLate(t *testing.T) {
+func TestResults_Synced(t *testing.T) {
 	s := newSite(t)
 	late := jetstream.StreamConfig{ // as created by earlier versions
 		Name: names.ResultsStream(), Subjects: []string{names.Result("*")}, PersistMode: jetstream.AsyncPersistMode,
@@ -381,7 +381,7 @@ func TestResults_AreNotFlushedLate(t *testing.T) {
 }
 
 // Deleting the streams does not end the workers.
-func TestStreamsAreMadeAgain(t *testing.T) {
+func TestStreams_Recreated(t *testing.T) {
 	s := newSite(t)
 	s.worker()
 	c := s.client()
@@ -407,7 +407,7 @@ func TestMany(t *testing.T) {
 	s := newSite(t)
 	var made atomic.Int32
 	for range 3 {
-		s.worker(counted(&made, finish))
+		s.worker(counted(&made, decideNow))
 	}
 	var all sync.WaitGroup
 	for n := range 4 {

@@ -22,9 +22,9 @@ const headerRoom = 1 << 10
 // is not the one that the publisher expected.
 const codeWrongSequence jetstream.ErrorCode = 10071
 
-// look returns the result under a key; nil if it does not exist.
-func (q *Queue) look(ctx context.Context, key string) (*wire.QueueResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, askWait)
+// lookupResult returns the result under a key; nil if it does not exist.
+func (q *Queue) lookupResult(ctx context.Context, key string) (*wire.QueueResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_, results := q.handles()
 	msg, err := results.GetLastMsgForSubject(ctx, q.names.Result(key))
@@ -43,22 +43,22 @@ func (q *Queue) look(ctx context.Context, key string) (*wire.QueueResult, error)
 	return &r, nil
 }
 
-// write writes a job's result. It retries up to maxWrites times. On an error
-// the job must be left to other workers; errThere means that one of them has
-// written a result. If the job was canceled meanwhile, write returns the result
-// of the cancellation.
-func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
+// writeResult writes a job's result. It retries up to maxWrites times. On an
+// error the job must be left to other workers; errResultExists means that one
+// of them has written a result. If the job was canceled meanwhile, write
+// returns the result of the cancellation.
+func (q *Queue) writeResult(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
 	data, err := q.encode(r)
 	if err != nil {
 		return nil, err
 	}
 	for range maxWrites {
-		switch err = q.create(ctx, j.key, data); {
+		switch err = q.publishResult(ctx, j.key, data); {
 		case err == nil:
 			q.count(r.State)
 			return r, nil
-		case errors.Is(err, errThere):
-			return q.there(ctx, j, r)
+		case errors.Is(err, errResultExists):
+			return q.existingResult(ctx, j, r)
 		case errors.Is(err, jetstream.ErrNoStreamResponse):
 			_ = q.ensure(ctx) // the stream was deleted
 		}
@@ -70,10 +70,11 @@ func (q *Queue) write(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 	return nil, fmt.Errorf("write result: %w", err)
 }
 
-// there returns the stored result instead of r if it is r itself, because the
-// response to an earlier attempt was lost, or the result of a cancellation.
-func (q *Queue) there(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
-	was, err := q.look(ctx, j.key)
+// existingResult returns the stored result instead of r if it is r itself,
+// because the response to an earlier attempt was lost, or the result of a
+// cancellation.
+func (q *Queue) existingResult(ctx context.Context, j *job, r *wire.QueueResult) (*wire.QueueResult, error) {
+	was, err := q.lookupResult(ctx, j.key)
 	switch {
 	case err != nil:
 		return nil, err
@@ -83,24 +84,24 @@ func (q *Queue) there(ctx context.Context, j *job, r *wire.QueueResult) (*wire.Q
 		q.count(r.State)
 		return was, nil // its callback may have been canceled meanwhile
 	}
-	return nil, errThere
+	return nil, errResultExists
 }
 
 // maxWrites bounds the attempts to write a result.
 const maxWrites = 8
 
-// errThere means that another result was written before.
-var errThere = errors.New("there is a result already")
+// errResultExists means that another result was written before.
+var errResultExists = errors.New("there is a result already")
 
-func (q *Queue) create(ctx context.Context, key string, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, askWait)
+func (q *Queue) publishResult(ctx context.Context, key string, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_, err := q.js.PublishMsg(ctx, &nats.Msg{Subject: q.names.Result(key), Data: data},
 		jetstream.WithExpectStream(q.names.ResultsStream()),
 		jetstream.WithExpectLastSequencePerSubject(0), jetstream.WithRetryAttempts(0))
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == codeWrongSequence {
-		return errThere
+		return errResultExists
 	}
 	return err
 }

@@ -17,30 +17,30 @@ import (
 // process, and jobs whose callbacks are being posted.
 type running struct {
 	mu   sync.Mutex
-	jobs map[string]*held
+	jobs map[string]*lease
 }
 
-// held is one running job. running.mu guards its mutable fields.
-type held struct {
+// lease is one running job. running.mu guards its mutable fields.
+type lease struct {
 	key string
 	msg jetstream.Msg
 
 	cancel  context.CancelCauseFunc // cancels the decision or the callback; nil before both
-	ended   error                   // errCanceled or errThere; nil: not interrupted
+	cause   error                   // errCanceled or errResultExists; nil: not interrupted
 	posting bool                    // it has its result
 }
 
-func (r *running) add(h *held) {
+func (r *running) add(h *lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.jobs == nil {
-		r.jobs = make(map[string]*held)
+		r.jobs = make(map[string]*lease)
 	}
 	r.jobs[h.key] = h
 }
 
 // remove deletes a job, unless a later delivery has replaced it.
-func (r *running) remove(h *held) {
+func (r *running) remove(h *lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.jobs[h.key] == h {
@@ -48,44 +48,44 @@ func (r *running) remove(h *held) {
 	}
 }
 
-// begin sets the function that cancels the decision or callback that starts
+// setCancel sets the function that cancels the decision or callback that starts
 // now.
-func (r *running) begin(h *held, cancel context.CancelCauseFunc) {
+func (r *running) setCancel(h *lease, cancel context.CancelCauseFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.cancel = cancel; h.ended != nil {
-		cancel(h.ended)
+	if h.cancel = cancel; h.cause != nil {
+		cancel(h.cause)
 	}
 }
 
-// end interrupts a job: errCanceled its decision or callback, errThere only its
-// decision.
-func (r *running) end(key string, cause error) {
+// interrupt interrupts a job: errCanceled its decision or callback,
+// errResultExists only its decision.
+func (r *running) interrupt(key string, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.jobs[key]
 	if h == nil || h.posting && !errors.Is(cause, errCanceled) {
 		return
 	}
-	h.ended = cause
+	h.cause = cause
 	if h.cancel != nil {
 		h.cancel(cause)
 	}
 }
 
-// post marks a job as having its result, with its callback next. Of the earlier
-// causes, only a cancellation also applies to the callback.
-func (r *running) post(h *held) {
+// startCallback marks a job as having its result, with its callback next. Of
+// the earlier causes, only a cancellation also applies to the callback.
+func (r *running) startCallback(h *lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h.posting = true
-	if !errors.Is(h.ended, errCanceled) {
-		h.ended = nil
+	if !errors.Is(h.cause, errCanceled) {
+		h.cause = nil
 	}
 }
 
-// posts reports whether a job's callback is being posted.
-func (r *running) posts(key string) bool {
+// isPosting reports whether a job's callback is being posted.
+func (r *running) isPosting(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := r.jobs[key]
@@ -113,12 +113,12 @@ func (r *running) keys() []string {
 // onCanceled handles the notice that a job was canceled.
 func (q *Queue) onCanceled(msg *nats.Msg) {
 	q.counts.canceled.Add(1)
-	q.running.end(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:], errCanceled)
+	q.running.interrupt(msg.Subject[strings.LastIndexByte(msg.Subject, '.')+1:], errCanceled)
 }
 
-// beat extends the leases of the running jobs: JetStream does not redeliver
-// them.
-func (q *Queue) beat(ctx context.Context) {
+// heartbeat extends the leases of the running jobs: JetStream does not
+// redeliver them.
+func (q *Queue) heartbeat(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
 		for _, msg := range q.running.messages() {
 			if err := msg.InProgress(); err != nil {
@@ -129,18 +129,19 @@ func (q *Queue) beat(ctx context.Context) {
 }
 
 // watch checks for cancellations and for results of other workers, since a
-// notice can be lost. It is separate from beat, because it waits for responses.
+// notice can be lost. It is separate from heartbeat, because it waits for
+// responses.
 func (q *Queue) watch(ctx context.Context) {
 	every(ctx, q.opts.AckWait/3, func() {
 		ctx, cancel := context.WithTimeout(ctx, max(q.opts.AckWait/3, time.Second))
 		defer cancel()
 		for _, key := range q.running.keys() {
-			switch r, err := q.look(ctx, key); {
+			switch r, err := q.lookupResult(ctx, key); {
 			case err != nil || r == nil:
 			case r.Canceled():
-				q.running.end(key, errCanceled)
+				q.running.interrupt(key, errCanceled)
 			default:
-				q.running.end(key, errThere)
+				q.running.interrupt(key, errResultExists)
 			}
 		}
 	})

@@ -25,7 +25,7 @@ func (q *Queue) Counts(ctx context.Context) (Counts, error) {
 	if consumer == nil {
 		return c, errors.New("the queue is not open")
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWait)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	info, err := consumer.Info(ctx)
 	if err != nil {

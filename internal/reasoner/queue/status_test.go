@@ -10,13 +10,13 @@ import (
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
-// lines is a log handler that sends the status lines of a worker.
-type lines chan string
+// statusLines is a log handler that sends the status lines of a worker.
+type statusLines chan string
 
-func (lines) Enabled(context.Context, slog.Level) bool { return true }
-func (l lines) WithAttrs([]slog.Attr) slog.Handler     { return l }
-func (l lines) WithGroup(string) slog.Handler          { return l }
-func (l lines) Handle(_ context.Context, r slog.Record) error {
+func (statusLines) Enabled(context.Context, slog.Level) bool { return true }
+func (l statusLines) WithAttrs([]slog.Attr) slog.Handler     { return l }
+func (l statusLines) WithGroup(string) slog.Handler          { return l }
+func (l statusLines) Handle(_ context.Context, r slog.Record) error {
 	if r.Message != "queue" {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func (l lines) await(t *testing.T, want string) {
+func (l statusLines) await(t *testing.T, want string) {
 	t.Helper()
 	for {
 		if got := receive(t, want, l); got == want {
@@ -45,8 +45,8 @@ func (l lines) await(t *testing.T, want string) {
 func TestStatusLine(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 1), make(chan error, 1)
-	l := make(lines, 1024)
-	s.worker(decides(hang(begun, ended)), func(o *queue.Options) {
+	l := make(statusLines, 1024)
+	s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) {
 		o.Workers = 1
 		o.Logger = slog.New(l)
 		o.StatusPoll, o.StatusEvery = 5*time.Millisecond, time.Hour
@@ -70,7 +70,7 @@ func TestStatusLine(t *testing.T) {
 // It is also printed when nothing has changed for StatusEvery.
 func TestStatusLineRepeats(t *testing.T) {
 	s := newSite(t)
-	l := make(lines, 1024)
+	l := make(statusLines, 1024)
 	s.worker(func(o *queue.Options) {
 		o.Logger = slog.New(l)
 		o.StatusPoll, o.StatusEvery = 2*time.Millisecond, 20*time.Millisecond

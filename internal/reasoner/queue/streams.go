@@ -126,13 +126,13 @@ func (q *Queue) ensureSoon(ctx context.Context) error {
 	var warned time.Time
 	for {
 		err := q.ensure(ctx)
-		if err == nil || !passing(err) {
+		if err == nil || !isTemporary(err) {
 			return err
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
-		if now := time.Now(); now.Sub(warned) >= warnEvery {
+		if now := time.Now(); now.Sub(warned) >= warnInterval {
 			q.log.Warn("the queue is not ready; trying again", "error", err)
 			warned = now
 		}
@@ -140,9 +140,9 @@ func (q *Queue) ensureSoon(ctx context.Context) error {
 	}
 }
 
-// passing reports whether an error may be temporary: NATS is unreachable, or
-// its cluster has no leader yet.
-func passing(err error) bool {
+// isTemporary reports whether an error may be temporary: NATS is unreachable,
+// or its cluster has no leader yet.
+func isTemporary(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		return api.Code >= 500

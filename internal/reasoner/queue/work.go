@@ -12,7 +12,7 @@ import (
 // context of the jobs.
 func (q *Queue) work(taking, jobs context.Context) {
 	for taking.Err() == nil {
-		err := q.take(taking, jobs)
+		err := q.receive(taking, jobs)
 		if taking.Err() != nil {
 			return
 		}
@@ -24,10 +24,10 @@ func (q *Queue) work(taking, jobs context.Context) {
 	}
 }
 
-// take processes jobs until the consumer fails. It requests one job at a time,
-// and only when idle: a job in an idle worker's buffer would wait although
-// other workers are free.
-func (q *Queue) take(taking, jobs context.Context) error {
+// receive processes jobs until the consumer fails. It requests one job at a
+// time, and only when idle: a job in an idle worker's buffer would wait
+// although other workers are free.
+func (q *Queue) receive(taking, jobs context.Context) error {
 	consumer, _ := q.handles()
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(1))
 	if err != nil {
@@ -40,7 +40,7 @@ func (q *Queue) take(taking, jobs context.Context) error {
 		case err == nil:
 			q.handle(jobs, msg)
 		case taking.Err() != nil:
-			giveBack(messages)
+			returnPending(messages)
 			return taking.Err()
 		case errors.Is(err, jetstream.ErrNoHeartbeat):
 			// NATS is temporarily unreachable; the library retries.
@@ -50,8 +50,8 @@ func (q *Queue) take(taking, jobs context.Context) error {
 	}
 }
 
-// giveBack returns a job that was received while the worker stops.
-func giveBack(messages jetstream.MessagesContext) {
+// returnPending returns a job that was received while the worker stops.
+func returnPending(messages jetstream.MessagesContext) {
 	messages.Drain()
 	for {
 		msg, err := messages.Next(jetstream.NextMaxWait(time.Second))

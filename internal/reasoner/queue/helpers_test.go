@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds the wait for events that must occur.
-const patience = 30 * time.Second
+// waitTimeout bounds the wait for events that must occur.
+const waitTimeout = 30 * time.Second
 
 var names, _ = wire.NewQueueNames("")
 
@@ -33,12 +33,12 @@ type site struct {
 	t   testing.TB
 	dir string
 	*natsembed.Server
-	log *record
+	log *logBuffer
 }
 
 func newSite(t testing.TB) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir(), log: &record{}}
+	s := &site{t: t, dir: t.TempDir(), log: &logBuffer{}}
 	s.start("127.0.0.1:0")
 	t.Cleanup(func() { s.Close() })
 	return s
@@ -91,14 +91,14 @@ func (s *site) client(change ...func(*reasoner.Options)) reasoner.Client {
 // running is a running worker.
 type running struct {
 	*queue.Queue
-	conn *nats.Conn
-	end  context.CancelFunc
-	done chan struct{}
+	conn      *nats.Conn
+	interrupt context.CancelFunc
+	done      chan struct{}
 }
 
 // stop shuts the worker down gracefully.
 func (r *running) stop() {
-	r.end()
+	r.interrupt()
 	<-r.done
 }
 
@@ -106,7 +106,7 @@ func (r *running) stop() {
 func (s *site) open(change ...func(*queue.Options)) *running {
 	s.t.Helper()
 	o := queue.Options{
-		Conn: s.conn(), Decide: finish, AckWait: 600 * time.Millisecond, Drain: 5 * time.Second,
+		Conn: s.conn(), Decide: decideNow, AckWait: 600 * time.Millisecond, Drain: 5 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range change {
@@ -126,7 +126,7 @@ func (s *site) worker(change ...func(*queue.Options)) *running {
 	s.t.Helper()
 	r := s.open(change...)
 	ctx, cancel := context.WithCancel(context.Background())
-	r.end, r.done = cancel, make(chan struct{})
+	r.interrupt, r.done = cancel, make(chan struct{})
 	go func() {
 		defer close(r.done)
 		if err := r.Run(ctx); err != nil {
@@ -137,8 +137,8 @@ func (s *site) worker(change ...func(*queue.Options)) *running {
 	return r
 }
 
-// finish decides immediately.
-func finish(_ context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+// decideNow decides immediately.
+func decideNow(_ context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	return &wire.AgentIntentResponse{Status: wire.StatusOK, IntentID: "i-" + r.CorrelationID, Finish: true, FinalText: "done: " + r.GoalText, Trace: []wire.TraceItem{}}, nil
 }
 
@@ -171,7 +171,7 @@ func receive[T any](t testing.TB, what string, ch <-chan T) T {
 	select {
 	case v := <-ch:
 		return v
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatalf("never: %s", what)
 		panic("not reached")
 	}
@@ -182,7 +182,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	late := time.After(patience)
+	late := time.After(waitTimeout)
 	for !ok() {
 		select {
 		case <-tick.C:
@@ -258,26 +258,26 @@ func (s *site) claim() jetstream.Msg {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	msg, err := consumer.Next(jetstream.FetchMaxWait(patience))
+	msg, err := consumer.Next(jetstream.FetchMaxWait(waitTimeout))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return msg
 }
 
-// record is a log in memory.
-type record struct {
+// logBuffer is a log in memory.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (r *record) Write(p []byte) (int, error) {
+func (r *logBuffer) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.b.Write(p)
 }
 
-func (r *record) String() string {
+func (r *logBuffer) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.b.String()

@@ -21,7 +21,7 @@ func findings(steps []contextwindow.Record, is func(tool string) bool) []context
 	var list []contextwindow.Result
 	for _, step := range steps {
 		for _, r := range step.Results {
-			if r.Success && is(r.Tool) && !saysNothing(r.Text) {
+			if r.Success && is(r.Tool) && !isEmptyResult(r.Text) {
 				list = append(list, r)
 			}
 		}
@@ -41,9 +41,9 @@ func called(steps []contextwindow.Record, is func(tool string) bool) bool {
 	return false
 }
 
-// saysNothing reports whether a result is empty: no text, an empty list, or an
-// object that contains only empty values.
-func saysNothing(words string) bool {
+// isEmptyResult reports whether a result is empty: no text, an empty list, or
+// an object that contains only empty values.
+func isEmptyResult(words string) bool {
 	words = strings.TrimSpace(words)
 	if words == "" {
 		return true

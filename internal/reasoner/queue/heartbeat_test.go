@@ -13,10 +13,10 @@ import (
 )
 
 // Leases are extended while the stream of results does not respond.
-func TestKeptWhileResultsAreSlow(t *testing.T) {
+func TestLease_SlowResults(t *testing.T) {
 	s := newSite(t)
 	begun, ended := make(chan struct{}, 4), make(chan error, 4)
-	s.worker(decides(hang(begun, ended)), func(o *queue.Options) { o.Drain = time.Millisecond })
+	s.worker(decides(hangingDecide(begun, ended)), func(o *queue.Options) { o.Drain = time.Millisecond })
 	for _, id := range []string{"a", "b"} {
 		s.put(jobOf(request(id)))
 		receive(t, "the job is begun", begun)
@@ -50,7 +50,7 @@ func TestKeptWhileResultsAreSlow(t *testing.T) {
 // known counts.
 func TestStatusLineWithoutJetStream(t *testing.T) {
 	s := newSite(t)
-	l := make(lines, 1024)
+	l := make(statusLines, 1024)
 	w := s.worker(func(o *queue.Options) {
 		o.Logger = slog.New(l)
 		o.StatusPoll, o.StatusEvery = 5*time.Millisecond, time.Hour
