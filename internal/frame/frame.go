@@ -32,8 +32,8 @@ func AppendText(dst []byte, body func(dst []byte) []byte) []byte {
 	return dst
 }
 
-// Content returns what stands behind the header of a frame made by AppendText.
-func Content(f []byte) []byte {
+// Payload returns what stands behind the header of a frame made by AppendText.
+func Payload(f []byte) []byte {
 	switch {
 	case len(f) < 2:
 		return nil
@@ -45,9 +45,9 @@ func Content(f []byte) []byte {
 	return f[2:]
 }
 
-// All yields the content of text frames that lie behind one another, and
+// Split yields the content of text frames that lie behind one another, and
 // reports pings.
-func All(frames []byte) iter.Seq2[[]byte, bool] {
+func Split(frames []byte) iter.Seq2[[]byte, bool] {
 	return func(yield func(content []byte, ping bool) bool) {
 		for len(frames) >= 2 {
 			head, n := 2, uint64(frames[1])

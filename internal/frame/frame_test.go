@@ -28,7 +28,7 @@ func TestAppendText(t *testing.T) {
 		if want := append(slices.Clone(header), content...); !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: header % x, want % x; %d bytes in all", n, got[:min(len(got), MaxHeader)], header, len(got))
 		}
-		if string(Content(got)) != content {
+		if string(Payload(got)) != content {
 			t.Errorf("%d bytes: the content does not come back", n)
 		}
 	}
@@ -47,7 +47,7 @@ func TestAppendTextBehindOthers(t *testing.T) {
 
 func TestContentOfNothing(t *testing.T) {
 	for _, f := range [][]byte{nil, {0x81}} {
-		if c := Content(f); c != nil {
+		if c := Payload(f); c != nil {
 			t.Errorf("% x holds %q", f, c)
 		}
 	}
@@ -57,7 +57,7 @@ func TestAll(t *testing.T) {
 	long := strings.Repeat("l", 70_000)
 	frames := slices.Concat(text("one"), Ping, AppendPong(nil, []byte("ignored")), text(""), text(strings.Repeat("m", 200)), text(long))
 	var got []string
-	for content, ping := range All(frames) {
+	for content, ping := range Split(frames) {
 		if ping {
 			content = []byte("<ping>")
 		}
@@ -66,7 +66,7 @@ func TestAll(t *testing.T) {
 	if want := []string{"one", "<ping>", "", strings.Repeat("m", 200), long}; !slices.Equal(got, want) {
 		t.Errorf("%d frames, %.60q", len(got), got)
 	}
-	for content := range All(frames) {
+	for content := range Split(frames) {
 		if string(content) != "one" {
 			t.Error("it went on")
 		}
@@ -106,7 +106,7 @@ func FuzzAll(f *testing.F) {
 			frames = append(frames, text(string(content))...)
 		}
 		i := 0
-		for content, ping := range All(frames) {
+		for content, ping := range Split(frames) {
 			if ping || !bytes.Equal(content, want[i]) {
 				t.Fatalf("frame %d: %q, want %q", i, content, want[i])
 			}

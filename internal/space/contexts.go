@@ -308,16 +308,16 @@ func (t *contexts) openOf(id protocol.ParticipantID) int {
 // Contexts returns the tree below prefix ("": the whole tree) as far as the
 // participant may see it, oldest first.
 func (s *Space) Contexts(who Viewer, prefix protocol.ContextPath) []*Context {
-	sight, now := s.VisibilityOf(who), s.now()
+	visible, now := s.VisibilityOf(who), s.now()
 	t := s.contexts
 	t.mu.Lock()
 	copies := make(map[protocol.ContextPath]*Context)
 	var order []protocol.ContextPath
 	for _, path := range t.order {
-		if c := t.byPath[path]; path.Within(prefix) && c.start.visibleTo(sight) {
+		if c := t.byPath[path]; path.Within(prefix) && c.start.visibleTo(visible) {
 			copied := *c
 			copied.Children = []*Context{}
-			if sight.everyone || c.start.isAddressed() {
+			if visible.everyone || c.start.isAddressed() {
 				copied.Counts = c.Counts.plus(c.addressed)
 			}
 			copies[path] = &copied

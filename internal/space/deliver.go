@@ -181,8 +181,8 @@ func (s *Space) refreshRights(before, after *State, recipient protocol.Participa
 func (m *Member) refreshVisibility() {
 	for {
 		st := m.space.state.Load()
-		sight := st.visibility(m.Viewer(), m.space.now())
-		m.visibility.Store(&sight)
+		visible := st.visibility(m.Viewer(), m.space.now())
+		m.visibility.Store(&visible)
 		if m.space.state.Load() == st {
 			return
 		}

@@ -80,7 +80,7 @@ func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 }
 
 // JSON returns the entry as JSON in the dialect. The bytes are shared.
-func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Content(e.Frame(d)) }
+func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Payload(e.Frame(d)) }
 
 // size is the cost of the entry in the ring, in bytes.
 func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Extra)) + 512 }

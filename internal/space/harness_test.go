@@ -167,7 +167,7 @@ func (m *member) read(ctx context.Context) {
 			return
 		}
 		m.mu.Lock()
-		for content, ping := range frame.All(d.Control) {
+		for content, ping := range frame.Split(d.Control) {
 			var f ownFrame
 			if err := json.Unmarshal(content, &f); err != nil && !ping {
 				m.t.Errorf("frame %s: %v", content, err)

@@ -36,7 +36,7 @@ func (m *Member) advance(ctx context.Context, d *Delivery) bool {
 // entries without a Seq.
 func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 	matcher := m.matcher.Load()
-	sight := *m.visibility.Load()
+	visible := *m.visibility.Load()
 	out := entries[:0]
 	for i, e := range entries {
 		switch seq := e.Envelope.Seq; {
@@ -45,7 +45,7 @@ func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 		case seq != 0:
 			m.seq = seq
 		}
-		if m.isVisible(e, matcher, sight) {
+		if m.isVisible(e, matcher, visible) {
 			out = append(out, e)
 		}
 	}
@@ -55,8 +55,8 @@ func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 // isVisible reports whether the member receives the entry. Section 1 defines who
 // may see it, section 6 the entries that
 // no filter hides.
-func (m *Member) isVisible(e *Entry, matcher *protocol.Matcher, sight Visibility) bool {
-	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(sight) {
+func (m *Member) isVisible(e *Entry, matcher *protocol.Matcher, visible Visibility) bool {
+	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(visible) {
 		return false
 	}
 	if matcher == nil {

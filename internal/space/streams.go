@@ -210,10 +210,10 @@ func without(list []protocol.ParticipantID, id protocol.ParticipantID) []protoco
 }
 
 // activeStreams lists the streams that a viewer may see, for its welcome.
-func (s *Space) activeStreams(sight Visibility) *[]any {
+func (s *Space) activeStreams(visible Visibility) *[]any {
 	items := []any{}
 	for _, x := range s.streams.list(func(x *stream) bool {
-		return sight.Allows(&x.opened, nil) || slices.Contains(x.audience(), sight.ID)
+		return visible.Allows(&x.opened, nil) || slices.Contains(x.audience(), visible.ID)
 	}) {
 		if s.hub.services.Peers != nil && !s.IsPresent(x.owner) {
 			continue // it was lost with its gateway

@@ -44,7 +44,7 @@ func BenchmarkHistory(b *testing.B) {
 	// Whoever may not see something of every turn is read to anew.
 	p := NewTracker(Options{Space: "lab", Reader: log, CacheBytes: 64 << 20})
 	apply(p, log.entries)
-	v := Viewer{Sees: func(e *Entry) bool { return e.Envelope.Kind != protocol.KindReasoningConclusion }}
+	v := Viewer{Allows: func(e *Entry) bool { return e.Envelope.Kind != protocol.KindReasoningConclusion }}
 	b.Run("warm, for who sees a part", func(b *testing.B) {
 		for b.Loop() {
 			if _, err := p.History(b.Context(), "a-q0", 200, 0, v); err != nil {

@@ -22,7 +22,7 @@ type builder struct {
 	agents   []protocol.ParticipantID // who opened them, in that order
 	open     int                      // contexts that are not closed, and calls that have not ended
 
-	strands   map[strandKey]*strand
+	states    map[contextKey]*contextState
 	thoughts  map[protocol.ID]*thought
 	inOrder   []*thought
 	calls     []*call
@@ -30,14 +30,14 @@ type builder struct {
 	offers    map[protocol.ID]offer
 	numbering map[protocol.ParticipantID]*numbering
 
-	calledOff *item // the chat.cancel
+	cancel *item // the chat.cancel
 }
 
 func newBuilder() *builder {
 	return &builder{
 		byPath:    make(map[protocol.ContextPath]*span),
 		byStart:   make(map[string]*span),
-		strands:   make(map[strandKey]*strand),
+		states:    make(map[contextKey]*contextState),
 		thoughts:  make(map[protocol.ID]*thought),
 		byID:      make(map[protocol.ID]*call),
 		offers:    make(map[protocol.ID]offer),
@@ -66,28 +66,28 @@ type span struct {
 	concluded bool
 }
 
-// strandKey identifies a strand.
-type strandKey struct {
+// contextKey identifies a strand.
+type contextKey struct {
 	path protocol.ContextPath
 	from protocol.ParticipantID
 }
 
-// strand is the reasoning of one participant in one context.
-type strand struct {
-	strandKey
-	thoughts []*thought
-	calls    []*call // that have not ended
-	group    int     // that the last thoughts announced; -1: none
-	due      bool
-	awaited  int     // calls that the last thoughts announced and that have not begun
-	loose    []*call // open ones that overlap and that no thought gave a group
-	running  int     // of the loose ones
+// contextState is the reasoning of one participant in one context.
+type contextState struct {
+	contextKey
+	thoughts  []*thought
+	calls     []*call // that have not ended
+	group     int     // that the last thoughts announced; -1: none
+	due       bool
+	awaited   int     // calls that the last thoughts announced and that have not begun
+	ungrouped []*call // open ones that overlap and that no thought gave a group
+	running   int     // of the loose ones
 }
 
 // thought is a reasoning.thought.
 type thought struct {
 	it      *item
-	strand  *strand
+	state   *contextState
 	awaited bool // announced a call that has not begun
 	claimed bool // is the rationale of a call
 	divides bool // led to a context of its own
@@ -95,7 +95,7 @@ type thought struct {
 
 // add adds the next item. It returns the strand whose step it ends, if it ends
 // one.
-func (b *builder) add(it *item) (ended *strand) {
+func (b *builder) add(it *item) (ended *contextState) {
 	env := it.env()
 	if env.Context != "" {
 		b.enter(env.Context, it)
@@ -107,14 +107,14 @@ func (b *builder) add(it *item) (ended *strand) {
 	return ended
 }
 
-func (b *builder) dispatch(it *item) (ended *strand) {
+func (b *builder) dispatch(it *item) (ended *contextState) {
 	env := it.env()
 	switch env.Kind {
 	case protocol.KindChat:
 		return b.addChat(it)
 	case protocol.KindChatCancel:
-		if b.chat != nil && env.Correlation.Names(b.chat.env().ID) && b.calledOff == nil {
-			b.calledOff = it
+		if b.chat != nil && env.Correlation.Names(b.chat.env().ID) && b.cancel == nil {
+			b.cancel = it
 		}
 	case protocol.KindReasoningStart:
 		return b.openContext(it)
@@ -136,7 +136,7 @@ func (b *builder) dispatch(it *item) (ended *strand) {
 	return nil
 }
 
-func (b *builder) addChat(it *item) (ended *strand) {
+func (b *builder) addChat(it *item) (ended *contextState) {
 	switch {
 	case it.env().Context != "":
 		return nil
@@ -149,10 +149,10 @@ func (b *builder) addChat(it *item) (ended *strand) {
 		return nil
 	}
 	for _, c := range b.calls {
-		if c.strand.from != it.env().From || len(c.offers) == 0 {
+		if c.state.from != it.env().From || len(c.offers) == 0 {
 			continue
 		}
-		if s := b.continueStep(c.strand, -1); s != nil {
+		if s := b.continueStep(c.state, -1); s != nil {
 			ended = s
 		}
 	}
@@ -192,7 +192,7 @@ func (b *builder) isAgent(who protocol.ParticipantID) bool { return slices.Conta
 
 // openContext opens a context. A context for a thought that announced a call
 // takes the place of that call.
-func (b *builder) openContext(it *item) (ended *strand) {
+func (b *builder) openContext(it *item) (ended *contextState) {
 	env := it.env()
 	c := b.context(env.Context.Child(env.ID), it)
 	c.opener = env.From
@@ -208,7 +208,7 @@ func (b *builder) openContext(it *item) (ended *strand) {
 
 // closeContexts closes the context of an item, or those that a cancel outside of
 // all contexts names.
-func (b *builder) closeContexts(it *item) (ended *strand) {
+func (b *builder) closeContexts(it *item) (ended *contextState) {
 	env := it.env()
 	if env.Context != "" {
 		return b.closeContext(b.byPath[env.Context], it)
@@ -225,7 +225,7 @@ func (b *builder) closeContexts(it *item) (ended *strand) {
 }
 
 // closeContext closes a context, and those below it that its opener left open.
-func (b *builder) closeContext(c *span, it *item) (ended *strand) {
+func (b *builder) closeContext(c *span, it *item) (ended *contextState) {
 	if c == nil {
 		return nil
 	}
@@ -235,41 +235,41 @@ func (b *builder) closeContext(c *span, it *item) (ended *strand) {
 		}
 		b.open--
 		x.closed, x.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
-		if s := b.strands[strandKey{x.path, x.opener}]; s != nil {
+		if s := b.states[contextKey{x.path, x.opener}]; s != nil {
 			ended = cmp.Or(b.continueStep(s, -1), ended)
 		}
 	}
 	return ended
 }
 
-func (b *builder) strand(path protocol.ContextPath, from protocol.ParticipantID) *strand {
-	k := strandKey{path, from}
-	s := b.strands[k]
+func (b *builder) state(path protocol.ContextPath, from protocol.ParticipantID) *contextState {
+	k := contextKey{path, from}
+	s := b.states[k]
 	if s == nil {
-		s = &strand{strandKey: k, group: -1}
-		b.strands[k] = s
+		s = &contextState{contextKey: k, group: -1}
+		b.states[k] = s
 	}
 	return s
 }
 
 // addThought adds a thought. A thought outside the batch before it means that its
 // author continues without the missing calls.
-func (b *builder) addThought(it *item) (ended *strand) {
+func (b *builder) addThought(it *item) (ended *contextState) {
 	env := it.env()
 	if env.Context == "" {
 		return nil
 	}
-	s := b.strand(env.Context, env.From)
+	s := b.state(env.Context, env.From)
 	announces, group := it.tool.text != "" && it.group >= 0, -1
 	if announces {
 		group = it.group
-		b.acceptSilently(s, group)
+		b.assumeAccepted(s, group)
 	}
 	if !announces || it.group != s.group {
 		ended = b.continueStep(s, group)
 		s.group = -1
 	}
-	t := &thought{it: it, strand: s}
+	t := &thought{it: it, state: s}
 	if announces {
 		s.group, t.awaited = it.group, true
 		s.awaited++
@@ -282,13 +282,13 @@ func (b *builder) addThought(it *item) (ended *strand) {
 
 // addNote adds an observation, a hypothesis or a question. It explains only a call
 // that names it.
-func (b *builder) addNote(it *item) (ended *strand) {
+func (b *builder) addNote(it *item) (ended *contextState) {
 	env := it.env()
 	if env.Context == "" {
 		return nil
 	}
-	s := b.strand(env.Context, env.From)
-	t := &thought{it: it, strand: s}
+	s := b.state(env.Context, env.From)
+	t := &thought{it: it, state: s}
 	b.inOrder = append(b.inOrder, t)
 	b.thoughts[env.ID] = t
 	s.group = -1
@@ -299,14 +299,14 @@ func (b *builder) addNote(it *item) (ended *strand) {
 // continued, drops the announced calls that did not follow, and returns the strand
 // if its step waits for nothing else. group is that of the thought by which it
 // continues; -1: none.
-func (b *builder) continueStep(s *strand, group int) *strand {
-	b.acceptSilently(s, group)
+func (b *builder) continueStep(s *contextState, group int) *contextState {
+	b.assumeAccepted(s, group)
 	s.awaited = 0
 	return s.closeStep()
 }
 
 // closeStep returns the strand if its step is over, once.
-func (s *strand) closeStep() *strand {
+func (s *contextState) closeStep() *contextState {
 	if !s.due || len(s.calls) > 0 || s.awaited > 0 {
 		return nil
 	}
@@ -316,16 +316,16 @@ func (s *strand) closeStep() *strand {
 
 // callBegan records that the call which a thought announced has begun. It returns
 // the strand if its step waited for nothing else.
-func (t *thought) callBegan() *strand {
-	if t.awaited && t.strand.awaited > 0 {
-		t.strand.awaited--
+func (t *thought) callBegan() *contextState {
+	if t.awaited && t.state.awaited > 0 {
+		t.state.awaited--
 	}
 	t.awaited = false
-	return t.strand.closeStep()
+	return t.state.closeStep()
 }
 
 // explanation returns the last thought that may explain a call of a tool.
-func (s *strand) explanation(tool string) *thought {
+func (s *contextState) explanation(tool string) *thought {
 	const look = 64 // thoughts back
 	for i := len(s.thoughts) - 1; i >= max(0, len(s.thoughts)-look); i-- {
 		if t := s.thoughts[i]; !t.it.raw && t.it.text.text != "" && (t.it.tool.text == "" || t.it.tool.text == tool) {

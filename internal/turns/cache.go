@@ -7,11 +7,11 @@ import (
 
 // contents are the items of a turn, in memory.
 type contents struct {
-	turn  *turn
-	items []*item // grows at its end alone, so that prefixes can be shared
-	live  *builder
-	bytes int
-	place *list.Element // nil: no longer in the cache
+	turn    *turn
+	items   []*item // grows at its end alone, so that prefixes can be shared
+	live    *builder
+	bytes   int
+	element *list.Element // nil: no longer in the cache
 
 	// shown is the whole turn as shown to a viewer that sees all of its first
 	// shownItems items; nil until the first request.
@@ -39,7 +39,7 @@ func (c *cache) put(tu *turn, items []*item, live *builder) {
 		return
 	}
 	held := &contents{turn: tu, items: slices.Clip(items), live: live}
-	held.place = c.used.PushFront(held)
+	held.element = c.used.PushFront(held)
 	tu.contents = held
 	c.charge(held, contentsCost)
 	for _, it := range items {
@@ -48,7 +48,7 @@ func (c *cache) put(tu *turn, items []*item, live *builder) {
 }
 
 // add adds an item and returns the strand whose step it ends, if it ends one.
-func (c *cache) add(held *contents, it *item) *strand {
+func (c *cache) add(held *contents, it *item) *contextState {
 	held.items = append(held.items, it)
 	c.charge(held, it.weight)
 	c.touch(held)
@@ -74,17 +74,17 @@ func (c *cache) charge(held *contents, bytes int) {
 }
 
 func (c *cache) touch(held *contents) {
-	if held.place != nil {
-		c.used.MoveToFront(held.place)
+	if held.element != nil {
+		c.used.MoveToFront(held.element)
 	}
 }
 
 func (c *cache) remove(held *contents) {
-	if held.place == nil {
+	if held.element == nil {
 		return
 	}
-	c.used.Remove(held.place)
-	held.place, held.turn.contents = nil, nil
+	c.used.Remove(held.element)
+	held.element, held.turn.contents = nil, nil
 	c.bytes -= held.bytes
 }
 

@@ -21,22 +21,22 @@ const (
 
 // call is a decision for a tool: a request, or a proposal and its outcome.
 type call struct {
-	it       *item
-	strand   *strand
-	why      *thought
-	group    int // -1: none
-	grouped  bool
-	fulfils  *item  // the request that fulfills the proposal
-	outcome  string // "": none yet
-	end      *item
-	assumed  bool    // the asker did not name the answer
-	offers   []*item // answers that may be accepted, the first of each participant
-	proposal bool
+	it          *item
+	state       *contextState
+	explainedBy *thought
+	group       int // -1: none
+	grouped     bool
+	fulfillment *item  // the request that fulfills the proposal
+	outcome     string // "": none yet
+	end         *item
+	assumed     bool    // the asker did not name the answer
+	offers      []*item // answers that may be accepted, the first of each participant
+	proposal    bool
 }
 
 // request adds an mcp.request: a call, the fulfillment of a proposal, or the
 // cancellation of a call.
-func (b *builder) request(it *item) (ended *strand) {
+func (b *builder) request(it *item) (ended *contextState) {
 	for _, id := range it.env().Correlation.IDs {
 		c := b.byID[id]
 		switch {
@@ -46,8 +46,8 @@ func (b *builder) request(it *item) (ended *strand) {
 				return b.endCall(c, c.outcomeOf(it), it)
 			}
 		case c.it.env().ID == id && c.fulfills(it):
-			if c.fulfils == nil && c.outcome == "" {
-				c.fulfils = it
+			if c.fulfillment == nil && c.outcome == "" {
+				c.fulfillment = it
 				b.byID[it.env().ID] = c
 			}
 			return nil
@@ -58,15 +58,15 @@ func (b *builder) request(it *item) (ended *strand) {
 
 // begin adds a new call. A call that is in no context, correlates to no thought in
 // one, and answers no other participant's chat, belongs to no reasoning.
-func (b *builder) begin(it *item) (ended *strand) {
+func (b *builder) begin(it *item) (ended *contextState) {
 	env := it.env()
 	if !it.call || b.byID[env.ID] != nil {
 		return nil
 	}
-	c := &call{it: it, group: -1, proposal: env.Kind == protocol.KindMCPProposal, why: b.explained(env)}
+	c := &call{it: it, group: -1, proposal: env.Kind == protocol.KindMCPProposal, explainedBy: b.explained(env)}
 	path := env.Context
-	if path == "" && c.why != nil {
-		path = c.why.strand.path
+	if path == "" && c.explainedBy != nil {
+		path = c.explainedBy.state.path
 	}
 	if path == "" {
 		if !b.decides(env) {
@@ -74,15 +74,15 @@ func (b *builder) begin(it *item) (ended *strand) {
 		}
 		b.addAgent(env.From)
 	}
-	c.strand = b.strand(path, env.From)
-	if c.why == nil {
-		c.why = c.strand.explanation(it.tool.text)
+	c.state = b.state(path, env.From)
+	if c.explainedBy == nil {
+		c.explainedBy = c.state.explanation(it.tool.text)
 	}
-	c.strand.calls = append(c.strand.calls, c)
+	c.state.calls = append(c.state.calls, c)
 	b.open++
-	if c.why != nil {
-		c.why.claimed = true
-		ended = c.why.callBegan()
+	if c.explainedBy != nil {
+		c.explainedBy.claimed = true
+		ended = c.explainedBy.callBegan()
 	}
 	b.number(c)
 	b.calls = append(b.calls, c)
@@ -110,7 +110,7 @@ func (b *builder) explained(env *protocol.Envelope) *thought {
 }
 
 // The three functions below decide which envelopes count for a call: fulfills,
-// sourceOf and decide. The page has the same rules (web/src/core/reduce), held to
+// roleOf and decide. The page has the same rules (web/src/core/reduce), held to
 // the same cases in testdata.
 
 // fulfills reports whether a request fulfills the proposal of a call.
@@ -119,42 +119,42 @@ func (c *call) fulfills(request *item) bool {
 		proposal.Mismatch(c.it.env(), c.it.asks, request.env(), request.asks) == ""
 }
 
-// source is the standing of a participant that answers a call.
-type source uint8
+// answerRole is the standing of a participant that answers a call.
+type answerRole uint8
 
 const (
-	stranger source = iota // its answer does not count
-	offerer                // counts if the asker accepts it
-	answerer               // counts
+	ineligible answerRole = iota // its answer does not count
+	mayOffer                     // counts if the asker accepts it
+	mayAnswer                    // counts
 )
 
-// sourceOf returns the standing of a participant that answers a call: of a
+// roleOf returns the standing of a participant that answers a call: of a
 // request with addressees, they can answer; of one without, any participant can
 // offer an answer. The asker itself can always answer. The request that fulfills a
 // proposal is answered by its addressee alone.
-func (c *call) sourceOf(from protocol.ParticipantID) source {
+func (c *call) roleOf(from protocol.ParticipantID) answerRole {
 	asked := c.asked()
 	switch {
 	case c.proposal:
 		if asked.AddressedTo(from) {
-			return answerer
+			return mayAnswer
 		}
-		return stranger
-	case from == asked.From, from == c.strand.from, asked.AddressedTo(from):
-		return answerer
+		return ineligible
+	case from == asked.From, from == c.state.from, asked.AddressedTo(from):
+		return mayAnswer
 	case len(asked.To) == 0:
-		return offerer
+		return mayOffer
 	}
-	return stranger
+	return ineligible
 }
 
 // decide adds a rejection or a withdrawal. One after the fulfillment of the
 // proposal has no effect.
-func (b *builder) decide(it *item) (ended *strand) {
+func (b *builder) decide(it *item) (ended *contextState) {
 	env := it.env()
 	for _, id := range env.Correlation.IDs {
 		c := b.byID[id]
-		if c == nil || c.fulfils != nil || c.it.env().ID != id {
+		if c == nil || c.fulfillment != nil || c.it.env().ID != id {
 			continue
 		}
 		own := env.From == c.it.env().From
@@ -175,10 +175,10 @@ func (b *builder) decide(it *item) (ended *strand) {
 
 // respond adds an mcp.response to a call, or to the request that fulfills a
 // proposal.
-func (b *builder) respond(it *item) (ended *strand) {
+func (b *builder) respond(it *item) (ended *contextState) {
 	for _, id := range it.env().Correlation.IDs {
 		c := b.byID[id]
-		if c == nil || c.asked().ID != id || c.proposal && c.fulfils == nil || c.sourceOf(it.env().From) == stranger {
+		if c == nil || c.asked().ID != id || c.proposal && c.fulfillment == nil || c.roleOf(it.env().From) == ineligible {
 			continue
 		}
 		return b.answer(c, it)
@@ -189,11 +189,11 @@ func (b *builder) respond(it *item) (ended *strand) {
 // answer adds a response to a call, or the rejection of a request. An offer waits
 // until the asker accepts it: it correlates to the offer, or it continues after
 // one participant alone has offered an answer.
-func (b *builder) answer(c *call, it *item) (ended *strand) {
-	switch c.sourceOf(it.env().From) {
-	case answerer:
+func (b *builder) answer(c *call, it *item) (ended *contextState) {
+	switch c.roleOf(it.env().From) {
+	case mayAnswer:
 		return b.endCall(c, c.outcomeOf(it), it)
-	case offerer:
+	case mayOffer:
 		if c.outcome != "" && !c.assumed {
 			return nil
 		}
@@ -216,13 +216,13 @@ type offer struct {
 }
 
 // acceptNamed accepts the offers that an envelope of the asker correlates to.
-func (b *builder) acceptNamed(env *protocol.Envelope) (ended *strand) {
+func (b *builder) acceptNamed(env *protocol.Envelope) (ended *contextState) {
 	if len(b.offers) == 0 {
 		return nil
 	}
 	for _, id := range env.Correlation.IDs {
 		o, ok := b.offers[id]
-		if !ok || env.From != o.call.strand.from && env.From != o.call.asked().From {
+		if !ok || env.From != o.call.state.from && env.From != o.call.asked().From {
 			continue
 		}
 		delete(b.offers, id)
@@ -233,12 +233,12 @@ func (b *builder) acceptNamed(env *protocol.Envelope) (ended *strand) {
 	return ended
 }
 
-// acceptSilently ends the calls of a strand that have offers: its participant has
+// assumeAccepted ends the calls of a strand that have offers: its participant has
 // continued. If one participant alone has offered an answer, that answer is
 // assumed to be the accepted one, else the outcome stays pending. An answer that
 // counts by itself, or that the asker names later, replaces it. Calls in the
 // batch of the thought by which it continues (group; -1: none) still wait.
-func (b *builder) acceptSilently(s *strand, group int) {
+func (b *builder) assumeAccepted(s *contextState, group int) {
 	if len(b.offers) == 0 {
 		return
 	}
@@ -255,17 +255,17 @@ func (b *builder) acceptSilently(s *strand, group int) {
 
 // batch is the group that thoughts announced for a call; -1: none.
 func (c *call) batch() int {
-	if c.why == nil || c.why.it.tool.text == "" {
+	if c.explainedBy == nil || c.explainedBy.it.tool.text == "" {
 		return -1
 	}
-	return c.why.it.group
+	return c.explainedBy.it.group
 }
 
 // asked is the request to be answered; of a proposal that is not fulfilled, the
 // proposal.
 func (c *call) asked() *protocol.Envelope {
-	if c.fulfils != nil {
-		return c.fulfils.env()
+	if c.fulfillment != nil {
+		return c.fulfillment.env()
 	}
 	return c.it.env()
 }
@@ -285,11 +285,11 @@ func (c *call) outcomeOf(it *item) string {
 
 // endCall ends a call; later envelopes do not change it. It returns the strand
 // whose step is over by it.
-func (b *builder) endCall(c *call, outcome string, it *item) *strand {
+func (b *builder) endCall(c *call, outcome string, it *item) *contextState {
 	if !b.end(c, outcome, it, false) {
 		return nil
 	}
-	return c.strand.closeStep()
+	return c.state.closeStep()
 }
 
 // end ends a call and reports whether it was open. An assumed end may be replaced
@@ -303,13 +303,13 @@ func (b *builder) end(c *call, outcome string, it *item, assumed bool) bool {
 	if !wasOpen {
 		return false
 	}
-	s := c.strand
+	s := c.state
 	s.calls = slices.DeleteFunc(s.calls, func(other *call) bool { return other == c })
 	b.open--
 	s.due = true
 	if !c.grouped {
 		if s.running--; s.running == 0 {
-			s.loose = nil
+			s.ungrouped = nil
 		}
 	}
 	return true
@@ -331,31 +331,31 @@ type givenGroup struct {
 // number gives a call its group: that of its thought, or that of the calls
 // that it overlaps with.
 func (b *builder) number(c *call) {
-	n := b.numbering[c.strand.from]
+	n := b.numbering[c.state.from]
 	if n == nil {
 		n = &numbering{used: make(map[int]bool), given: make(map[givenGroup]int)}
-		b.numbering[c.strand.from] = n
+		b.numbering[c.state.from] = n
 	}
-	if c.why != nil && c.why.it.group >= 0 {
+	if c.explainedBy != nil && c.explainedBy.it.group >= 0 {
 		c.grouped = true
-		c.group = n.take(givenGroup{root(c.strand.path), c.why.it.group})
+		c.group = n.assign(givenGroup{root(c.state.path), c.explainedBy.it.group})
 		return
 	}
-	s := c.strand
-	s.loose = append(s.loose, c)
+	s := c.state
+	s.ungrouped = append(s.ungrouped, c)
 	s.running++
-	if len(s.loose) < 2 {
+	if len(s.ungrouped) < 2 {
 		return
 	}
-	group := s.loose[0].group
+	group := s.ungrouped[0].group
 	if group < 0 {
 		group = n.free()
-		s.loose[0].group = group
+		s.ungrouped[0].group = group
 	}
 	c.group = group
 }
 
-func (n *numbering) take(g givenGroup) int {
+func (n *numbering) assign(g givenGroup) int {
 	if number, ok := n.given[g]; ok {
 		return number
 	}

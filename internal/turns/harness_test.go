@@ -76,7 +76,7 @@ func (l *memoryLog) Range(ctx context.Context, first, last protocol.Seq) iter.Se
 
 // as is the viewer that a participant is.
 func as(who protocol.ParticipantID) Viewer {
-	return Viewer{Sees: func(e *Entry) bool {
+	return Viewer{Allows: func(e *Entry) bool {
 		env := e.Envelope
 		return len(env.To) == 0 || env.From == who || env.AddressedTo(who) || slices.Contains(e.Thread, who)
 	}}

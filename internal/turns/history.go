@@ -89,7 +89,7 @@ func (t *Tracker) fill(refs []*turnRef) []*turnRef {
 func (t *Tracker) refsBelow(id protocol.ID, limit, before int, v *Viewer) (refs []*turnRef, more bool, err error) {
 	bytes := 0
 	for {
-		some, known := t.someBelow(id, before, min(limit+1, 64))
+		some, known := t.outlinesBelow(id, before, min(limit+1, 64))
 		if !known {
 			return nil, false, fmt.Errorf("thread %s: %w", id, ErrUnknown)
 		}
@@ -110,7 +110,7 @@ func (t *Tracker) refsBelow(id protocol.ID, limit, before int, v *Viewer) (refs 
 	}
 }
 
-func (t *Tracker) someBelow(id protocol.ID, before, most int) (some []*turnRef, known bool) {
+func (t *Tracker) outlinesBelow(id protocol.ID, before, most int) (some []*turnRef, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	th := t.index.byID[id]
@@ -127,8 +127,8 @@ func (t *Tracker) someBelow(id protocol.ID, before, most int) (some []*turnRef, 
 	return some, true
 }
 
-// someAbove outlines the turns of a thread after a number, the lowest first.
-func (t *Tracker) someAbove(id protocol.ID, after, most int) (some []*turnRef) {
+// outlinesAbove outlines the turns of a thread after a number, the lowest first.
+func (t *Tracker) outlinesAbove(id protocol.ID, after, most int) (some []*turnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	th := t.index.byID[id]
@@ -185,7 +185,7 @@ func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Se
 	return func(yield func(*TurnInfo, error) bool) {
 		yielded := false
 		for after := 0; ; {
-			some := t.someAbove(thread, after, step)
+			some := t.outlinesAbove(thread, after, step)
 			if len(some) == 0 {
 				break
 			}
@@ -220,7 +220,7 @@ func (t *Tracker) anyVisible(id protocol.ID, v *Viewer) bool {
 // Turn returns one turn of a thread. The error wraps [ErrUnknown], or is the
 // log's.
 func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (TurnInfo, error) {
-	some := t.someAbove(thread, number-1, 1)
+	some := t.outlinesAbove(thread, number-1, 1)
 	if len(some) == 1 && some[0].at.turn == number {
 		if info, visible, err := t.show(ctx, some[0], &v); visible || err != nil {
 			return info, err
@@ -277,7 +277,7 @@ func (t *Tracker) keepView(r *turnRef, v *view) {
 // filterVisible returns the items that a viewer may see: the same slice, if it
 // is all.
 func filterVisible(items []*item, v *Viewer) []*item {
-	if v.Sees == nil {
+	if v.Allows == nil {
 		return items
 	}
 	for i, it := range items {

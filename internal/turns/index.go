@@ -15,11 +15,11 @@ type index struct {
 	threads   map[protocol.Seq]*thread
 	byID      map[protocol.ID]*thread
 	order     []protocol.Seq // of threads by their beginning, without jobs; dropped ones may be among them
-	quiet     *list.List     // of *thread, the quietest at the back
+	lru       *list.List     // of *thread, the quietest at the back
 }
 
 func newIndex(most int) index {
-	return index{max: most, threads: make(map[protocol.Seq]*thread), byID: make(map[protocol.ID]*thread), quiet: list.New()}
+	return index{max: most, threads: make(map[protocol.Seq]*thread), byID: make(map[protocol.ID]*thread), lru: list.New()}
 }
 
 // role is the part of a participant in a thread.
@@ -40,14 +40,14 @@ const (
 
 // thread is a thread, or a job: then it has one turn, number 0, without a chat.
 type thread struct {
-	seq   protocol.Seq
-	id    protocol.ID
-	title title
-	roles map[protocol.ParticipantID]role
-	first int     // number of the oldest turn that is kept
-	turns []*turn // from that one on
-	place *list.Element
-	cost  int
+	seq     protocol.Seq
+	id      protocol.ID
+	title   title
+	roles   map[protocol.ParticipantID]role
+	first   int     // number of the oldest turn that is kept
+	turns   []*turn // from that one on
+	element *list.Element
+	cost    int
 }
 
 // title is the beginning of the first chat of a thread. The masked form is
@@ -153,7 +153,7 @@ func (x *index) beginJob(id protocol.ID, seq protocol.Seq) *thread {
 func (x *index) add(th *thread) *thread {
 	th.roles = make(map[protocol.ParticipantID]role)
 	x.threads[th.seq] = th
-	th.place = x.quiet.PushFront(th)
+	th.element = x.lru.PushFront(th)
 	x.charge(th, threadCost)
 	return th
 }
@@ -170,8 +170,8 @@ func (x *index) beginTurn(th *thread, e *Entry) *turn {
 	return tu
 }
 
-// cast records the role of a participant in a thread.
-func (x *index) cast(th *thread, who protocol.ParticipantID, as role) {
+// setRole records the role of a participant in a thread.
+func (x *index) setRole(th *thread, who protocol.ParticipantID, as role) {
 	if th.roles[who] == noRole {
 		if len(th.roles) >= maxRoles {
 			return
@@ -183,7 +183,7 @@ func (x *index) cast(th *thread, who protocol.ParticipantID, as role) {
 
 // extend records that an entry belongs to a turn.
 func (x *index) extend(th *thread, tu *turn, e *Entry) {
-	x.quiet.MoveToFront(th.place)
+	x.lru.MoveToFront(th.element)
 	tu.add(e)
 	if e.Envelope.Seq == tu.chat {
 		return
@@ -221,7 +221,7 @@ func (t *turn) entry() *Entry {
 // drop removes the quietest thread, or the older half of the turns of the only
 // one, and returns their cached contents.
 func (x *index) drop() []*contents {
-	th, ok := x.quiet.Back().Value.(*thread)
+	th, ok := x.lru.Back().Value.(*thread)
 	if !ok {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (t *turn) cost() int {
 
 func (x *index) forget(th *thread) {
 	x.cost -= th.cost
-	x.quiet.Remove(th.place)
+	x.lru.Remove(th.element)
 	delete(x.threads, th.seq)
 	if x.byID[th.id] == th {
 		delete(x.byID, th.id)

@@ -84,7 +84,7 @@ func (l *Listener) await(ctx context.Context, seq protocol.Seq) protocol.Seq {
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxLag)
 	defer cancel()
-	l.behind = l.tailer.applied(ctx, seq) != nil
+	l.behind = l.tailer.waitApplied(ctx, seq) != nil
 	read, _ = l.tailer.progress()
 	return read
 }

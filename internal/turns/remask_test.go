@@ -91,7 +91,7 @@ func TestAll(t *testing.T) {
 	workday(log, "a", 60, 1)
 	p := NewTracker(Options{Space: "lab", Reader: log, CacheBytes: 1})
 	apply(p, log.entries)
-	for _, v := range []Viewer{{}, {Sees: func(e *Entry) bool { return e.Envelope.Seq%3 != 0 || e.Envelope.Kind != protocol.KindChat }}} {
+	for _, v := range []Viewer{{}, {Allows: func(e *Entry) bool { return e.Envelope.Seq%3 != 0 || e.Envelope.Kind != protocol.KindChat }}} {
 		h, err := p.History(t.Context(), "a-q0", MaxPage, 0, v)
 		if err != nil {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func (b *builder) renderState(v *view) {
 	case len(v.waiting) > 0:
 		v.info.State = TurnProcessing
 		return
-	case b.calledOff != nil && !concluded:
+	case b.cancel != nil && !concluded:
 		v.info.State = TurnInterrupted
 	case stopped && !concluded:
 		v.info.State = TurnInterrupted
@@ -134,8 +134,8 @@ func (b *builder) renderState(v *view) {
 		return
 	}
 	closers = append(closers, b.answers...)
-	if b.calledOff != nil {
-		closers = append(closers, b.calledOff)
+	if b.cancel != nil {
+		closers = append(closers, b.cancel)
 	}
 	last := slices.MaxFunc(closers, func(a, b *item) int { return a.env().TS.Compare(b.env().TS) })
 	v.info.CompletedAt = &Time{last.env().TS}
@@ -152,12 +152,12 @@ func (b *builder) beganAnew(who protocol.ParticipantID, later []*span) bool {
 
 func (b *builder) renderCalls(info *TurnInfo, several bool, d *display) {
 	for _, c := range b.calls {
-		if !b.isAgent(c.strand.from) {
+		if !b.isAgent(c.state.from) {
 			continue
 		}
 		t := ToolCallInfo{Name: d.of(c.it).tool, HasResult: c.hasResult(), HasError: c.hasError()}
 		if several {
-			t.Agent = c.strand.from
+			t.Agent = c.state.from
 		}
 		info.ToolCalls = append(info.ToolCalls, t)
 	}
@@ -215,7 +215,7 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Ti
 	var last time.Time
 	for _, c := range b.calls {
 		switch {
-		case c.strand.from != agent:
+		case c.state.from != agent:
 			continue
 		case c.end == nil && !b.hasAnswered(agent):
 			last = time.Time{}
@@ -277,14 +277,14 @@ func later(a, b time.Time) time.Time {
 }
 
 func (b *builder) callsOf(agent protocol.ParticipantID) []*call {
-	return slices.DeleteFunc(slices.Clone(b.calls), func(c *call) bool { return c.strand.from != agent })
+	return slices.DeleteFunc(slices.Clone(b.calls), func(c *call) bool { return c.state.from != agent })
 }
 
 func (b *builder) decisions(calls []*call, d *display) []ToolDecisionInfo {
 	var list []ToolDecisionInfo
 	spent := 0
 	for _, c := range calls {
-		info := c.info(b.isClosed(c.strand.path), d)
+		info := c.info(b.isClosed(c.state.path), d)
 		if spent += len(info.Rationale); spent > maxRationales {
 			info.Rationale = cut(info.Rationale, shortRationale)
 		}
@@ -298,11 +298,11 @@ func (c *call) info(closed bool, d *display) ToolDecisionInfo {
 	shown := d.of(c.it)
 	info := ToolDecisionInfo{
 		ToolName: shown.tool, Rationale: c.rationale(d), Parameters: shown.params, Outcome: c.outcome,
-		CallID: c.it.env().ID, StartedAt: Time{c.it.env().TS}, Context: c.strand.path,
+		CallID: c.it.env().ID, StartedAt: Time{c.it.env().TS}, Context: c.state.path,
 	}
 	switch {
 	case info.Outcome != "":
-	case c.proposal && c.fulfils == nil && closed:
+	case c.proposal && c.fulfillment == nil && closed:
 		info.Outcome = Expired
 	default:
 		info.Outcome = Pending
@@ -314,10 +314,10 @@ func (c *call) info(closed bool, d *display) ToolDecisionInfo {
 		info.ParallelGroup = &c.group
 	}
 	switch {
-	case c.fulfils != nil:
-		info.DecidedBy = c.fulfils.env().From
-		if !bytes.Equal(c.fulfils.params, c.it.params) {
-			info.FulfilledWith = d.of(c.fulfils).params
+	case c.fulfillment != nil:
+		info.DecidedBy = c.fulfillment.env().From
+		if !bytes.Equal(c.fulfillment.params, c.it.params) {
+			info.FulfilledWith = d.of(c.fulfillment).params
 		}
 	case c.outcome == Rejected:
 		info.DecidedBy = c.end.env().From
@@ -327,7 +327,7 @@ func (c *call) info(closed bool, d *display) ToolDecisionInfo {
 		info.DurationMS = &ms
 		if c.end.env().Kind == protocol.KindMCPResponse {
 			info.ResultBytes = &c.end.bytes
-			if from := c.end.env().From; from != c.strand.from {
+			if from := c.end.env().From; from != c.state.from {
 				info.AnsweredBy = from
 			}
 		}
@@ -336,17 +336,17 @@ func (c *call) info(closed bool, d *display) ToolDecisionInfo {
 }
 
 func (c *call) rationale(d *display) string {
-	if c.why == nil || c.why.it.text.text == "" {
+	if c.explainedBy == nil || c.explainedBy.it.text.text == "" {
 		return DefaultRationale
 	}
-	return cut(d.of(c.why.it).text, maxRationale)
+	return cut(d.of(c.explainedBy.it).text, maxRationale)
 }
 
 // narrative is the text of an agent's thoughts that are no rationales.
 func (b *builder) narrative(agent protocol.ParticipantID, d *display) string {
 	var out strings.Builder
 	for _, t := range b.inOrder {
-		if t.strand.from != agent || !b.isNarrative(t) {
+		if t.state.from != agent || !b.isNarrative(t) {
 			continue
 		}
 		if out.Len() > maxNarrative {
@@ -365,7 +365,7 @@ func (b *builder) isNarrative(t *thought) bool {
 	if t.claimed || t.it.raw || t.it.text.text == "" {
 		return false
 	}
-	return t.it.tool.text == "" || t.divides || b.byPath[t.strand.path].closed != nil
+	return t.it.tool.text == "" || t.divides || b.byPath[t.state.path].closed != nil
 }
 
 // weigh is the size of a turn as JSON, in bytes, about.

@@ -224,21 +224,21 @@ func (t *tailer) wakeLocked() {
 	}
 }
 
-// reach waits until everything up to seq has been applied. The Store does not
+// waitFor waits until everything up to seq has been applied. The Store does not
 // drop the tailer meanwhile.
-func (t *tailer) reach(ctx context.Context, s *Store, seq protocol.Seq) error {
+func (t *tailer) waitFor(ctx context.Context, s *Store, seq protocol.Seq) error {
 	t.addWaiting(1)
 	defer t.addWaiting(-1)
-	err := t.applied(ctx, seq)
+	err := t.waitApplied(ctx, seq)
 	if errors.Is(err, space.ErrRetired) && s.ctx.Err() != nil {
 		return ErrClosed
 	}
 	return err
 }
 
-// applied waits until everything up to seq has been applied, or the following
+// waitApplied waits until everything up to seq has been applied, or the following
 // ends.
-func (t *tailer) applied(ctx context.Context, seq protocol.Seq) error {
+func (t *tailer) waitApplied(ctx context.Context, seq protocol.Seq) error {
 	for {
 		t.mu.Lock()
 		done, ended, dropped, advanced := t.built && t.read >= seq, t.cancel == nil, t.dropped, t.advanced

@@ -7,9 +7,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// maxLooked is how many threads are looked at for one page; a page that ends
+// maxScanned is how many threads are looked at for one page; a page that ends
 // there may be shorter than was asked for.
-const maxLooked = 2000
+const maxScanned = 2000
 
 // Threads returns the threads of which the viewer may see a turn, youngest
 // first, limit of them at most (0: DefaultPage, at most MaxPage) and only such
@@ -19,7 +19,7 @@ func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []Thre
 	list = []ThreadInfo{}
 	limit = pageSize(limit)
 	d := t.display()
-	for range maxLooked {
+	for range maxScanned {
 		th := t.threadBefore(before)
 		if th == nil {
 			return list, 0
@@ -63,7 +63,7 @@ func (t *Tracker) describe(th *thread, v *Viewer, d *display) (ThreadInfo, bool)
 		ThreadID: th.id, SessionID: SessionID(t.opts.Space, th.id), Seq: th.seq,
 		LastTurn: newest[0].at.turn, UpdatedAt: micros(newest[0].started), StartedAt: micros(newest[0].started),
 	}
-	first, ok := t.someBelow(th.id, 2, 1)
+	first, ok := t.outlinesBelow(th.id, 2, 1)
 	if ok && len(first) > 0 && v.isVisible(first[0].entry) {
 		info.Title, info.StartedAt = t.titleOf(th, d), micros(first[0].started)
 	}

@@ -32,14 +32,14 @@ type Reader interface {
 
 // Viewer is the participant for which an answer is made.
 type Viewer struct {
-	// Sees reports whether the viewer may see an entry; nil: it sees all.
-	Sees func(*Entry) bool
+	// Allows reports whether the viewer may see an entry; nil: it sees all.
+	Allows func(*Entry) bool
 	// Present reports whether a participant is connected: a turn whose agents
 	// have all left without ending it is interrupted. nil: all are connected.
 	Present func(protocol.ParticipantID) bool
 }
 
-func (v *Viewer) isVisible(e *Entry) bool { return v.Sees == nil || v.Sees(e) }
+func (v *Viewer) isVisible(e *Entry) bool { return v.Allows == nil || v.Allows(e) }
 
 // Options configures a Tracker.
 type Options struct {
@@ -137,7 +137,7 @@ func (t *Tracker) Apply(ctx context.Context, e Entry) (Event, bool) {
 		return Event{}, false
 	}
 	t.head = env.Seq
-	at, ok := t.place(&e, it)
+	at, ok := t.locate(&e, it)
 	if !ok {
 		return Event{}, false
 	}

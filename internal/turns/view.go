@@ -23,7 +23,7 @@ func (s *Store) View(ctx context.Context, sp *space.Space, who space.Viewer) (*V
 		if err != nil {
 			return nil, err
 		}
-		err = t.reach(ctx, s, sp.Head())
+		err = t.waitFor(ctx, s, sp.Head())
 		if err == nil {
 			return &View{t.tracker, viewerOf(sp, who)}, nil
 		}
@@ -34,9 +34,9 @@ func (s *Store) View(ctx context.Context, sp *space.Space, who space.Viewer) (*V
 }
 
 func viewerOf(sp *space.Space, who space.Viewer) Viewer {
-	sight := sp.VisibilityOf(who)
+	visibility := sp.VisibilityOf(who)
 	return Viewer{
-		Sees:    func(e *Entry) bool { return sight.Allows(e.Envelope, e.Thread) },
+		Allows:  func(e *Entry) bool { return visibility.Allows(e.Envelope, e.Thread) },
 		Present: sp.IsPresent,
 	}
 }

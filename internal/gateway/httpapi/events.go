@@ -152,7 +152,7 @@ func (s *eventStream) run(ctx context.Context, m *space.Member) {
 // control writes the control frames: the welcome, errors, and a comment in
 // place of a ping.
 func (s *eventStream) control(frames []byte) {
-	for content, ping := range frame.All(frames) {
+	for content, ping := range frame.Split(frames) {
 		if ping {
 			s.buf = append(s.buf, ": \n\n"...)
 			continue

@@ -7,16 +7,16 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// place returns where an entry belongs, and begins the thread, the turn or the
+// locate returns where an entry belongs, and begins the thread, the turn or the
 // job that begins with it.
-func (t *Tracker) place(e *Entry, it *item) (ref, bool) {
+func (t *Tracker) locate(e *Entry, it *item) (ref, bool) {
 	env := e.Envelope
 	if env.From == protocol.GatewayID {
 		return ref{}, false
 	}
 	question, taken := t.question(env)
 	if env.Context != "" {
-		return t.placeInside(e, question, taken)
+		return t.locateInContext(e, question, taken)
 	}
 	if taken && env.Kind == protocol.KindChat {
 		return question, true
@@ -24,7 +24,7 @@ func (t *Tracker) place(e *Entry, it *item) (ref, bool) {
 	found, ok := t.answered(env)
 	switch env.Kind {
 	case protocol.KindChat:
-		return t.placeChat(e, it, found, ok), true
+		return t.locateChat(e, it, found, ok), true
 	case protocol.KindReasoningStart:
 		if !ok {
 			found, ok = question, taken
@@ -33,11 +33,11 @@ func (t *Tracker) place(e *Entry, it *item) (ref, bool) {
 			found = t.beginJob(env.ID, e)
 		}
 		t.contexts.put(string(env.ID), found)
-		t.reasons(env.From, found)
+		t.recordAgent(env.From, found)
 		return found, true
 	case protocol.KindMCPRequest, protocol.KindMCPProposal:
 		if ok && it != nil && it.call && t.decides(env, found) {
-			t.reasons(env.From, found)
+			t.recordAgent(env.From, found)
 		}
 	}
 	return found, ok
@@ -51,16 +51,16 @@ func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
 		return ref{}, false
 	}
 	at, known := t.chats.get(string(id))
-	return at, known && t.alive(at)
+	return at, known && t.isIndexed(at)
 }
 
-// placeInside places an entry in a context. An unknown context belongs where the
+// locateInContext places an entry in a context. An unknown context belongs where the
 // first entry in it correlates to, else to the question that it is opened for.
-func (t *Tracker) placeInside(e *Entry, question ref, taken bool) (ref, bool) {
+func (t *Tracker) locateInContext(e *Entry, question ref, taken bool) (ref, bool) {
 	env := e.Envelope
 	root, _, _ := strings.Cut(string(env.Context), "/")
 	at, known := t.contexts.get(root)
-	if known && !t.alive(at) {
+	if known && !t.isIndexed(at) {
 		return ref{}, false
 	}
 	if !known {
@@ -75,14 +75,14 @@ func (t *Tracker) placeInside(e *Entry, question ref, taken bool) (ref, bool) {
 		}
 		t.contexts.put(root, at)
 		if answers.Opens(env.Kind) {
-			t.reasons(env.From, at)
+			t.recordAgent(env.From, at)
 		}
 	}
 	if env.Context.Depth() > 1 {
 		t.contexts.put(nestedName(env.Context.Last()), at)
 	}
 	if env.Kind == protocol.KindReasoningStart {
-		t.reasons(env.From, at)
+		t.recordAgent(env.From, at)
 	}
 	return at, true
 }
@@ -99,7 +99,7 @@ func (t *Tracker) answered(env *protocol.Envelope) (found ref, ok bool) {
 			break
 		}
 		at, known := t.find(id)
-		if !known || !t.alive(at) {
+		if !known || !t.isIndexed(at) {
 			continue
 		}
 		if !at.isJob() {
@@ -144,20 +144,20 @@ func (t *Tracker) decides(env *protocol.Envelope, at ref) bool {
 	return false
 }
 
-// alive reports whether the thread or job of a reference is still in the index.
-func (t *Tracker) alive(at ref) bool { return t.index.threads[at.root] != nil }
+// isIndexed reports whether the thread or job of a reference is still in the index.
+func (t *Tracker) isIndexed(at ref) bool { return t.index.threads[at.root] != nil }
 
-// reasons records that a participant opened a context.
-func (t *Tracker) reasons(who protocol.ParticipantID, at ref) {
+// recordAgent records that a participant opened a context.
+func (t *Tracker) recordAgent(who protocol.ParticipantID, at ref) {
 	t.agents.put(string(who), ref{})
 	if th := t.index.threads[at.root]; th != nil && !at.isJob() {
-		t.index.cast(th, who, agent)
+		t.index.setRole(th, who, agent)
 	}
 }
 
-// placeChat begins a thread or a turn with a chat of the main conversation,
+// locateChat begins a thread or a turn with a chat of the main conversation,
 // unless an agent sent it.
-func (t *Tracker) placeChat(e *Entry, it *item, found ref, ok bool) ref {
+func (t *Tracker) locateChat(e *Entry, it *item, found ref, ok bool) ref {
 	env := e.Envelope
 	if !ok || found.isJob() {
 		th := t.index.begin(env.ID, env.Seq, it.text)
@@ -176,7 +176,7 @@ func (t *Tracker) placeChat(e *Entry, it *item, found ref, ok bool) ref {
 }
 
 func (t *Tracker) beginTurn(th *thread, e *Entry) ref {
-	t.index.cast(th, e.Envelope.From, asker)
+	t.index.setRole(th, e.Envelope.From, asker)
 	t.cache.put(t.index.beginTurn(th, e), nil, newBuilder())
 	return ref{root: th.seq, turn: th.last()}
 }
