@@ -95,7 +95,7 @@ func BenchmarkFirstLoad(b *testing.B) {
 // messages.
 func BenchmarkFirstContent(b *testing.B) {
 	s, browser := stage(b), webtest.Start(b)
-	s.Say("bot", talk(messages)...)
+	s.Send("bot", talk(messages)...)
 	last := fmt.Sprintf(`document.querySelector('[data-id="m-%d"]') !== null && window.watched.first > 0`, messages-1)
 	b.Run("page", func(b *testing.B) {
 		for range b.N {
@@ -137,7 +137,7 @@ func BenchmarkBurst(b *testing.B) {
 			tab := newTab(b, browser)
 			s.Enter(tab, viewer)
 			reset(tab)
-			s.Pour("bot", total, rate, beat, traffic)
+			s.SendAtRate("bot", total, rate, beat, traffic)
 			tab.Await(fmt.Sprintf(`document.querySelector("meup-space-page").desk.state.head >= %d`, s.Head("bot")))
 			w := webtest.Eval[watched](tab, `window.watched`)
 			noteBurst(b, note, w, total-webtest.Eval[int](tab, held))
@@ -151,7 +151,7 @@ func BenchmarkBurst(b *testing.B) {
 			tab := newTab(b, browser)
 			tab.Open(x.URL + "/")
 			reset(tab)
-			s.Pour("bot", total, rate, beat, traffic)
+			s.SendAtRate("bot", total, rate, beat, traffic)
 			tab.Await(fmt.Sprintf(`window.got >= %d`, total))
 			noteBurst(b, noteBare, webtest.Eval[watched](tab, `window.watched`), total-webtest.Eval[int](tab, `window.got`))
 			x.end()
@@ -183,7 +183,7 @@ func BenchmarkHour(b *testing.B) {
 			note(b, "heap of an empty space", "MB", less, heap(b, tab))
 			reset(tab)
 			for n, name := range []string{"an hour", "two hours"} {
-				s.Pour("bot", hour, hourRate, beat, func(i int) pagetest.Envelope { return traffic(n*hour + i) })
+				s.SendAtRate("bot", hour, hourRate, beat, func(i int) pagetest.Envelope { return traffic(n*hour + i) })
 				tab.Await(fmt.Sprintf(`document.querySelector("meup-space-page").desk.state.head >= %d`, s.Head("bot")))
 				note(b, "heap after "+name, "MB", less, heap(b, tab))
 				note(b, "elements after "+name, "", less, webtest.Eval[float64](tab, `document.querySelectorAll("*").length`))
@@ -199,7 +199,7 @@ func BenchmarkHour(b *testing.B) {
 			tab := newTab(b, browser)
 			tab.Open(x.URL + "/")
 			noteBare(b, "heap of an empty space", "MB", less, heap(b, tab))
-			s.Pour("bot", hour, hourRate, beat, traffic)
+			s.SendAtRate("bot", hour, hourRate, beat, traffic)
 			tab.Await(fmt.Sprintf(`window.got >= %d`, hour))
 			noteBare(b, "heap after an hour", "MB", less, heap(b, tab))
 			noteBare(b, "elements after an hour", "", less, webtest.Eval[float64](tab, `document.querySelectorAll("*").length`))

@@ -70,7 +70,7 @@ exit code 0.`,
 
 // load reads the configuration, applies the environment and the flags, and
 // reports every fault.
-func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
+func (f serveFlags) load(report func(config.Diagnostic)) (*config.Config, error) {
 	if f.config == "" {
 		return nil, &usageError{errors.New("--config FILE is missing; meup-gateway demo needs none")}
 	}
@@ -82,7 +82,7 @@ func (f serveFlags) load(report func(config.Fault)) (*config.Config, error) {
 		if err := f.override(cfg); err != nil {
 			return nil, err
 		}
-		faults = append(faults, cfg.ListenerFaults(faults)...)
+		faults = append(faults, cfg.ListenerDiagnostics(faults)...)
 	}
 	for _, fault := range faults {
 		report(fault)
@@ -197,14 +197,14 @@ func logPlace(cfg *config.Config) string {
 }
 
 // printFaults prints faults like compilers do, one per line.
-func printFaults(w io.Writer) func(config.Fault) {
-	return func(f config.Fault) { fmt.Fprintln(w, f) }
+func printFaults(w io.Writer) func(config.Diagnostic) {
+	return func(f config.Diagnostic) { fmt.Fprintln(w, f) }
 }
 
 // logFaults logs faults: an error if the fault stops the gateway, otherwise a
 // warning.
-func logFaults(log *slog.Logger) func(config.Fault) {
-	return func(f config.Fault) {
+func logFaults(log *slog.Logger) func(config.Diagnostic) {
+	return func(f config.Diagnostic) {
 		level, message := slog.LevelError, "configuration fault"
 		if f.Severity == config.Warning {
 			level, message = slog.LevelWarn, "configuration warning"

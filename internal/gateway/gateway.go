@@ -156,20 +156,20 @@ func (g *Gateway) assemble(cfg *config.Config) {
 
 // serveParts creates the WebSocket server and the HTTP API.
 func (g *Gateway) serveParts(cfg *config.Config) {
-	door := &access.Door{
+	admission := &access.Admission{
 		Hub: g.hub, Auth: g.auth, Ready: g.readable, Logger: g.log, LoginFailed: g.metrics.LoginFailed, Codes: &g.codes,
 		Attempts: limit.NewAttempts(limit.AttemptLimits{Failures: cfg.LoginFailures.Burst, Refill: cfg.LoginFailures.Refill}),
 	}
 	heavy := make(chan struct{}, heavySlots)
 	g.ws = ws.NewServer(ws.Options{
-		Door: door, Heavy: heavy, Origins: cfg.Origins, NewViolations: g.newViolations,
+		Admission: admission, Heavy: heavy, Origins: cfg.Origins, NewViolations: g.newViolations,
 		PingInterval: zeroMeansNoLimit(cfg.PingInterval), IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), HandshakeTimeout: cfg.HandshakeTimeout,
 		MaxConnections: cfg.MaxConnections, Observer: g.metrics, Logger: g.log,
 	})
 	g.turns = turns.NewStore(turns.StoreOptions{Mask: g.safety, Logger: g.log})
 	options := httpapi.Options{
 		Turns: g.turns, Has: g.has,
-		Door: door, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
+		Admission: admission, Heavy: heavy, Journal: g.journal, Origins: cfg.Origins, Ready: g.publicReady, WS: g.ws, Page: g.page,
 		Version: g.options.Version, IdleTimeout: zeroMeansNoLimit(cfg.IdleTimeout), Logger: g.log,
 		Spaces: func(ctx context.Context, token string) ([]string, error) {
 			return g.spacesOf(ctx, token, time.Now())

@@ -35,8 +35,8 @@ type Attempts interface {
 	Failed(now time.Time, addr netip.Addr)
 }
 
-// Door decides which identity may enter which space.
-type Door struct {
+// Admission decides which identity may enter which space.
+type Admission struct {
 	Hub      *space.Hub
 	Auth     Authenticator
 	Attempts Attempts // nil: unlimited
@@ -49,18 +49,18 @@ type Door struct {
 	Logger      *slog.Logger
 }
 
-// EnterRequest authorizes a request for a space by its token, or by the token
+// AuthorizeRequest authorizes a request for a space by its token, or by the token
 // in its session cookie.
-func (d *Door) EnterRequest(r *http.Request, name string) (*space.Space, auth.Identity, *protocol.Error) {
+func (d *Admission) AuthorizeRequest(r *http.Request, name string) (*space.Space, auth.Identity, *protocol.Error) {
 	token, _, err := Token(r)
 	if err != nil {
 		return nil, auth.Identity{}, unauthorized("Send a token: Authorization: Bearer TOKEN.")
 	}
-	return d.Enter(r.Context(), Address(r), name, token)
+	return d.Authorize(r.Context(), Address(r), name, token)
 }
 
-// Enter authorizes the bearer of a token for a space.
-func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, *protocol.Error) {
+// Authorize authorizes the bearer of a token for a space.
+func (d *Admission) Authorize(ctx context.Context, addr netip.Addr, name, token string) (*space.Space, auth.Identity, *protocol.Error) {
 	identity, refused := d.identify(ctx, addr, name, token)
 	if refused == nil {
 		refused = Admit(ctx)
@@ -91,14 +91,14 @@ func (d *Door) Enter(ctx context.Context, addr netip.Addr, name, token string) (
 	return room, identity, nil
 }
 
-// As sets the join options that follow from an identity.
-func (d *Door) As(id auth.Identity, o space.JoinOptions) space.JoinOptions {
+// WithIdentity sets the join options that follow from an identity.
+func (d *Admission) WithIdentity(id auth.Identity, o space.JoinOptions) space.JoinOptions {
 	o.ID, o.Expires, o.VisibleAfter = id.Participant, id.Expires, id.InvitedAt
 	o.Recheck = func() error { return d.Auth.Recheck(id, time.Now()) }
 	return o
 }
 
-func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, *protocol.Error) {
+func (d *Admission) identify(ctx context.Context, addr netip.Addr, name, token string) (auth.Identity, *protocol.Error) {
 	now := time.Now()
 	identity, err := d.Auth.Authenticate(ctx, name, token, now)
 	switch {
@@ -126,7 +126,7 @@ func (d *Door) identify(ctx context.Context, addr netip.Addr, name, token string
 
 // SpacesOf lists the spaces that a token is valid for. It bounds failed logins
 // as Enter does.
-func (d *Door) SpacesOf(ctx context.Context, addr netip.Addr, token string,
+func (d *Admission) SpacesOf(ctx context.Context, addr netip.Addr, token string,
 	spaces func(ctx context.Context, token string) ([]string, error)) ([]string, *protocol.Error) {
 	now := time.Now()
 	list, err := spaces(ctx, token)
@@ -146,7 +146,7 @@ func (d *Door) SpacesOf(ctx context.Context, addr netip.Addr, token string,
 	return list, nil
 }
 
-func (d *Door) tooMany(now time.Time, addr netip.Addr) *protocol.Error {
+func (d *Admission) tooMany(now time.Time, addr netip.Addr) *protocol.Error {
 	if d.Attempts == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (d *Door) tooMany(now time.Time, addr netip.Addr) *protocol.Error {
 	return err
 }
 
-func (d *Door) failed(now time.Time, addr netip.Addr) {
+func (d *Admission) failed(now time.Time, addr netip.Addr) {
 	if d.Attempts != nil {
 		d.Attempts.Failed(now, addr)
 	}

@@ -27,9 +27,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newDoor returns a Door for the spaces lab and other, each with a participant
+// newAdmission returns an Admission for the spaces lab and other, each with a participant
 // alice, whose tokens are "lab-alice" and "other-alice".
-func newDoor(t *testing.T) *access.Door {
+func newAdmission(t *testing.T) *access.Admission {
 	t.Helper()
 	everything, err := capability.ParseString("*")
 	if err != nil {
@@ -54,13 +54,13 @@ func newDoor(t *testing.T) *access.Door {
 	}
 	authenticator := auth.New(table, auth.Options{})
 	t.Cleanup(authenticator.Close)
-	return &access.Door{Hub: hub, Auth: authenticator, Logger: slog.New(slog.DiscardHandler)}
+	return &access.Admission{Hub: hub, Auth: authenticator, Logger: slog.New(slog.DiscardHandler)}
 }
 
 var here = netip.MustParseAddr("192.0.2.1")
 
-func TestDoor(t *testing.T) {
-	d := newDoor(t)
+func TestAdmission(t *testing.T) {
+	d := newAdmission(t)
 	for _, c := range []struct {
 		space, token string
 		want         protocol.Code // "": admitted
@@ -73,7 +73,7 @@ func TestDoor(t *testing.T) {
 		{"lab", "", protocol.CodeUnauthorized},
 		{"nowhere", "guessed", protocol.CodeUnauthorized}, // guessing reveals nothing about spaces
 	} {
-		room, identity, refused := d.Enter(t.Context(), here, c.space, c.token)
+		room, identity, refused := d.Authorize(t.Context(), here, c.space, c.token)
 		switch {
 		case refused != nil && refused.Code != c.want, refused == nil && c.want != "":
 			t.Errorf("%s with %q: %v, want %q", c.space, c.token, refused, c.want)
@@ -83,20 +83,20 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-func TestDoorWhileTheLogIsAway(t *testing.T) {
-	d := newDoor(t)
+func TestAdmission_LogUnavailable(t *testing.T) {
+	d := newAdmission(t)
 	d.Ready = func() error { return errors.New("the log is away") }
-	if _, _, refused := d.Enter(t.Context(), here, "lab", "lab-alice"); refused == nil || refused.Code != protocol.CodeUnavailable {
+	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-alice"); refused == nil || refused.Code != protocol.CodeUnavailable {
 		t.Errorf("a good token: %v", refused)
 	}
-	if _, _, refused := d.Enter(t.Context(), here, "lab", "guessed"); refused == nil || refused.Code != protocol.CodeUnauthorized {
+	if _, _, refused := d.Authorize(t.Context(), here, "lab", "guessed"); refused == nil || refused.Code != protocol.CodeUnauthorized {
 		t.Errorf("a bad one: %v", refused)
 	}
 }
 
-func TestDoorAfterAKick(t *testing.T) {
-	d := newDoor(t)
-	room, _, refused := d.Enter(t.Context(), here, "lab", "lab-alice")
+func TestAdmission_AfterKick(t *testing.T) {
+	d := newAdmission(t)
+	room, _, refused := d.Authorize(t.Context(), here, "lab", "lab-alice")
 	if refused != nil {
 		t.Fatal(refused)
 	}
@@ -108,23 +108,23 @@ func TestDoorAfterAKick(t *testing.T) {
 	if o := room.Publish(t.Context(), sender, []space.Attempt{{In: in, Err: refused}})[0]; o.Err != nil {
 		t.Fatal(o.Err)
 	}
-	if _, _, refused := d.Enter(t.Context(), here, "lab", "lab-bob"); refused == nil || refused.Code != protocol.CodeKicked {
+	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-bob"); refused == nil || refused.Code != protocol.CodeKicked {
 		t.Errorf("the one who was kicked: %v", refused)
 	}
-	if _, _, refused := d.Enter(t.Context(), here, "other", "other-bob"); refused != nil {
+	if _, _, refused := d.Authorize(t.Context(), here, "other", "other-bob"); refused != nil {
 		t.Errorf("in another space: %v", refused)
 	}
 }
 
 // Guessing is bounded by address; a valid token never waits because of other
 // clients at its address.
-func TestDoorAgainstGuessing(t *testing.T) {
-	d := newDoor(t)
+func TestAdmission_Guessing(t *testing.T) {
+	d := newAdmission(t)
 	d.Attempts = limit.NewAttempts(limit.AttemptLimits{Failures: 2, Refill: time.Hour})
 	failures := 0
 	d.LoginFailed = func() { failures++ }
 	guess := func(addr netip.Addr) protocol.Code {
-		_, _, refused := d.Enter(t.Context(), addr, "lab", "guessed")
+		_, _, refused := d.Authorize(t.Context(), addr, "lab", "guessed")
 		if refused == nil {
 			t.Fatal("let in")
 		}
@@ -145,7 +145,7 @@ func TestDoorAgainstGuessing(t *testing.T) {
 	if got := guess(netip.MustParseAddr("192.0.2.2")); got != protocol.CodeUnauthorized {
 		t.Errorf("from elsewhere: %s", got)
 	}
-	if _, _, refused := d.Enter(t.Context(), here, "lab", "lab-alice"); refused != nil {
+	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-alice"); refused != nil {
 		t.Errorf("a good token: %v", refused)
 	}
 	if failures != 3 {
@@ -153,14 +153,14 @@ func TestDoorAgainstGuessing(t *testing.T) {
 	}
 }
 
-func TestEnterRequest(t *testing.T) {
-	d := newDoor(t)
+func TestAuthorizeRequest(t *testing.T) {
+	d := newAdmission(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ws?space=lab", http.NoBody)
-	if _, _, refused := d.EnterRequest(r, "lab"); refused == nil || refused.Code != protocol.CodeUnauthorized {
+	if _, _, refused := d.AuthorizeRequest(r, "lab"); refused == nil || refused.Code != protocol.CodeUnauthorized {
 		t.Errorf("without a token: %v", refused)
 	}
 	r.Header.Set("Authorization", "Bearer lab-alice")
-	if _, identity, refused := d.EnterRequest(r, "lab"); refused != nil || identity.Participant != "alice" {
+	if _, identity, refused := d.AuthorizeRequest(r, "lab"); refused != nil || identity.Participant != "alice" {
 		t.Errorf("with one: %v, %v", identity, refused)
 	}
 }

@@ -74,7 +74,7 @@ func (c *LoginCodes) forget(now time.Time) {
 
 // Redeem exchanges a login code for its token. An unknown code counts as a
 // failed login.
-func (d *Door) Redeem(addr netip.Addr, code string, now time.Time) (token string, refused *protocol.Error) {
+func (d *Admission) Redeem(addr netip.Addr, code string, now time.Time) (token string, refused *protocol.Error) {
 	if d.Codes != nil {
 		if token, ok := d.Codes.Redeem(code, now); ok {
 			return token, nil

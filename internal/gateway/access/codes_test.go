@@ -73,8 +73,8 @@ func TestLoginCodes_Bounded(t *testing.T) {
 	}
 }
 
-func TestDoorRedeems(t *testing.T) {
-	d := newDoor(t)
+func TestAdmission_Redeem(t *testing.T) {
+	d := newAdmission(t)
 	if _, refused := d.Redeem(here, "code", noon); refused == nil || refused.Code != protocol.CodeUnauthorized {
 		t.Errorf("a door without codes: %v", refused)
 	}

@@ -20,7 +20,7 @@ type builder struct {
 func (b *builder) build(n ast.Node, depth int) *node {
 	at := placeOf(n)
 	if depth > maxDepth {
-		return b.broken(at, fmt.Sprintf("nested deeper than %d levels", maxDepth))
+		return b.invalid(at, fmt.Sprintf("nested deeper than %d levels", maxDepth))
 	}
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -36,19 +36,19 @@ func (b *builder) build(n ast.Node, depth int) *node {
 	case *ast.TagNode:
 		// Names after ! * & are never quoted in a message: an unquoted token
 		// may start with one of these characters.
-		return b.broken(at, "a tag has no meaning here; quote a text that begins with an exclamation mark")
+		return b.invalid(at, "a tag has no meaning here; quote a text that begins with an exclamation mark")
 	}
 	return b.scalar(at, n)
 }
 
-// broken reports an invalid value, and returns a node in its place.
-func (b *builder) broken(at place, message string) *node {
+// invalid reports an invalid value, and returns a node in its place.
+func (b *builder) invalid(at place, message string) *node {
 	b.errorf(at, "%s", message)
-	return &node{place: at, weight: 1, broken: true}
+	return &node{place: at, expandedSize: 1, invalid: true}
 }
 
 func (b *builder) scalar(at place, n ast.Node) *node {
-	s := &node{place: at, weight: 1}
+	s := &node{place: at, expandedSize: 1}
 	if t := n.GetToken(); t != nil {
 		s.text = t.Value
 	}
@@ -69,7 +69,7 @@ func (b *builder) scalar(at place, n ast.Node) *node {
 	case *ast.LiteralNode:
 		s.kind, s.text = text, n.Value.Value
 	default:
-		return b.broken(at, fmt.Sprintf("a %s cannot stand here", n.Type()))
+		return b.invalid(at, fmt.Sprintf("a %s cannot stand here", n.Type()))
 	}
 	return s
 }
@@ -90,30 +90,30 @@ func (b *builder) integer(s *node, n *ast.IntegerNode) {
 }
 
 func (b *builder) sequence(at place, n *ast.SequenceNode, depth int) *node {
-	s := &node{place: at, kind: list, weight: 1}
+	s := &node{place: at, kind: list, expandedSize: 1}
 	for _, v := range n.Values {
 		item := b.build(v, depth+1)
 		s.items = append(s.items, item)
-		b.addWeight(s, item)
+		b.addExpandedSize(s, item)
 	}
 	return s
 }
 
-// addWeight adds the expanded size of below to n. Nested aliases, such as ten
+// addExpandedSize adds the expanded size of below to n. Nested aliases, such as ten
 // aliases of ten aliases, expand exponentially. Therefore the size of the walk
 // is checked before the walk starts.
-func (b *builder) addWeight(n, below *node) {
-	n.weight = min(n.weight+below.weight, maxWeight+1)
-	if n.weight > maxWeight && !b.overweight {
+func (b *builder) addExpandedSize(n, below *node) {
+	n.expandedSize = min(n.expandedSize+below.expandedSize, maxExpandedSize+1)
+	if n.expandedSize > maxExpandedSize && !b.overweight {
 		b.overweight = true
-		b.errorf(n.place, "with its aliases written out the file has more than %d values", maxWeight)
+		b.errorf(n.place, "with its aliases written out the file has more than %d values", maxExpandedSize)
 	}
 }
 
 func (b *builder) anchor(n *ast.AnchorNode, depth int) *node {
 	name := n.Name.String()
 	if n.Value == nil {
-		return &node{place: placeOf(n), weight: 1}
+		return &node{place: placeOf(n), expandedSize: 1}
 	}
 	b.anchors[name] = nil
 	v := b.build(n.Value, depth)
@@ -128,13 +128,13 @@ func (b *builder) alias(at place, n *ast.AliasNode) *node {
 	case v != nil:
 		return v
 	case known:
-		return b.broken(at, "the alias stands inside the value that it names")
+		return b.invalid(at, "the alias stands inside the value that it names")
 	}
-	return b.broken(at, "no anchor for this alias stands before it; quote a text that begins with a star")
+	return b.invalid(at, "no anchor for this alias stands before it; quote a text that begins with a star")
 }
 
 func (b *builder) mapping(at place, values []*ast.MappingValueNode, depth int) *node {
-	m := &node{place: at, kind: mapping, weight: 1}
+	m := &node{place: at, kind: mapping, expandedSize: 1}
 	seen := make(map[string]place, len(values))
 	var merges []*node
 	for _, v := range values {
@@ -162,8 +162,8 @@ func (b *builder) mapping(at place, values []*ast.MappingValueNode, depth int) *
 
 func (b *builder) addMember(m *node, e member) {
 	m.members = append(m.members, e)
-	m.weight++
-	b.addWeight(m, e.value)
+	m.expandedSize++
+	b.addExpandedSize(m, e.value)
 }
 
 // key reads the key of an entry. Every scalar is read as text, as written in

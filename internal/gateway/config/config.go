@@ -148,23 +148,23 @@ func Default() *Config {
 }
 
 // Load reads a local file, with the environment of this process. The Config is
-// nil if one of the faults is an error.
-func Load(path string) (*Config, []Fault) {
+// nil if one of the diagnostics is an error.
+func Load(path string) (*Config, []Diagnostic) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, []Fault{{Source: path, Message: "cannot be read: " + reason(err)}}
+		return nil, []Diagnostic{{Source: path, Message: "cannot be read: " + reason(err)}}
 	}
 	return Parse(path, data, os.LookupEnv, os.ReadFile)
 }
 
-// Parse reads the text of a file. Faults contain name, and relative paths in
+// Parse reads the text of a file. Diagnostics contain name, and relative paths in
 // the configuration are resolved in its folder. env and readFile look up the
 // values of token_env, token_file and tls. The Config is nil if one of the
-// faults is an error.
+// diagnostics is an error.
 func Parse(name string, data []byte,
 	env func(string) (string, bool), readFile func(string) ([]byte, error),
-) (*Config, []Fault) {
-	r := &resolver{report: report{source: name, broken: make(map[place]bool)}, env: env, readFile: readFile}
+) (*Config, []Diagnostic) {
+	r := &resolver{report: report{source: name, invalidAt: make(map[place]bool)}, env: env, readFile: readFile}
 	cfg := r.resolve(data)
 	faults := r.sorted()
 	if HasErrors(faults) {

@@ -253,7 +253,7 @@ func TestParse_InvalidUTF8(t *testing.T) {
 	}
 }
 
-func TestManyFaultsAreCutOff(t *testing.T) {
+func TestDiagnostics_Truncated(t *testing.T) {
 	cfg, faults := parse("a: &x\n" + strings.Repeat("b: 1\n", 1000))
 	if cfg != nil || len(faults) != 201 || faults[200].String() != "meup.yaml: 801 more faults" {
 		t.Errorf("%d faults, the last %v", len(faults), faults[len(faults)-1])
@@ -317,7 +317,7 @@ func TestEnvironmentAndFlags(t *testing.T) {
 	}
 }
 
-func TestEnvironmentFaultsNameTheVariable(t *testing.T) {
+func TestApplyEnv_DiagnosticNamesVariable(t *testing.T) {
 	cfg := config.Default()
 	faults := cfg.ApplyEnv(func(name string) (string, bool) { return "s3cret", true })
 	got := lines(faults)

@@ -13,9 +13,9 @@ type decoder interface {
 // decoder. An empty value (also ~ or null) counts as absent, except that a
 // mapping keeps its place: "alice:" names a participant.
 func decodeInto(r *report, n *node, target any) {
-	before := r.mistakes
-	if n.broken {
-		r.mistakes++
+	before := r.invalidValues
+	if n.invalid {
+		r.invalidValues++
 	}
 	if d, ok := target.(decoder); ok {
 		if n.kind != null {
@@ -27,8 +27,8 @@ func decodeInto(r *report, n *node, target any) {
 	if n.kind != null {
 		decodeMapping(r, n, target)
 	}
-	if r.mistakes > before {
-		r.broken[n.place] = true
+	if r.invalidValues > before {
+		r.invalidAt[n.place] = true
 	}
 }
 
@@ -42,16 +42,16 @@ func decodeMapping(r *report, n *node, target any) {
 	for _, m := range n.members {
 		i := indexOf(keys, m.key.text)
 		if i < 0 {
-			r.mistake(m.key.place, "unknown key %q; %s", shorten(m.key.text), suggest(m.key.text, names(keys)))
+			r.invalidValue(m.key.place, "unknown key %q; %s", shorten(m.key.text), suggest(m.key.text, names(keys)))
 			continue
 		}
 		decodeInto(r, m.value, shape.Field(keys[i].field).Addr().Interface())
 	}
 }
 
-// mistake reports a value that could not be decoded.
-func (r *report) mistake(at place, format string, args ...any) {
-	r.mistakes++
+// invalidValue reports a value that could not be decoded.
+func (r *report) invalidValue(at place, format string, args ...any) {
+	r.invalidValues++
 	r.errorf(at, format, args...)
 }
 
@@ -62,7 +62,7 @@ func (r *report) wrongKind(n *node, want string) {
 	if want == text.String() && n.kind < text {
 		hint = "; put it in quotes"
 	}
-	r.mistake(n.place, "this is %s where %s is wanted%s", n.kind, want, hint)
+	r.invalidValue(n.place, "this is %s where %s is wanted%s", n.kind, want, hint)
 }
 
 // shapeKey is a valid key of a mapping, and its field's index.

@@ -47,16 +47,16 @@ func (c *Config) Set(flag, value string) error {
 // ApplyEnv overrides the file with the environment: MEUP_LISTEN,
 // MEUP_METRICS_LISTEN, MEUP_PPROF_LISTEN, MEUP_DATA, MEUP_NATS, MEUP_REPLICAS,
 // MEUP_LOG_LEVEL and MEUP_LOG_FORMAT. An empty variable counts as not set. The
-// Source of a fault is the variable. Do not use the Config after a fault.
-func (c *Config) ApplyEnv(lookup func(string) (string, bool)) []Fault {
-	var faults []Fault
+// Source of a diagnostic is the variable. Do not use the Config after a diagnostic.
+func (c *Config) ApplyEnv(lookup func(string) (string, bool)) []Diagnostic {
+	var faults []Diagnostic
 	for _, o := range overrides {
 		value, _ := lookup(o.variable)
 		if value == "" {
 			continue
 		}
 		if err := o.set(c, value); err != nil {
-			faults = append(faults, Fault{Source: o.variable, Message: err.Error()})
+			faults = append(faults, Diagnostic{Source: o.variable, Message: err.Error()})
 		}
 	}
 	return faults

@@ -27,7 +27,7 @@ func (r *resolver) capabilities(name textValue, holder place, f listValue[rawVal
 		}
 	}
 	switch {
-	case len(h.list) < len(f.items) || r.broken[holder]:
+	case len(h.list) < len(f.items) || r.invalidAt[holder]:
 		// The remaining capabilities may not show the intention.
 	case len(h.list) == 0:
 		at := name.place

@@ -8,54 +8,54 @@ import (
 	"strings"
 )
 
-// listenerFault is a fault of the listen addresses, with the key of the file
+// listenerDiagnostic is a diagnostic of the listen addresses, with the key of the file
 // that it is about.
-type listenerFault struct {
+type listenerDiagnostic struct {
 	key      string
 	severity Severity
 	message  string
 }
 
-// listenerFaults checks the addresses for conflicts with each other and with
+// listenerDiagnostics checks the addresses for conflicts with each other and with
 // the TLS setting.
-func (c *Config) listenerFaults() []listenerFault {
-	var faults []listenerFault
+func (c *Config) listenerDiagnostics() []listenerDiagnostic {
+	var faults []listenerDiagnostic
 	if isPublic(c.Listen) && !c.TLS.Enabled() {
-		faults = append(faults, listenerFault{"listen", Warning, fmt.Sprintf(
+		faults = append(faults, listenerDiagnostic{"listen", Warning, fmt.Sprintf(
 			"other machines reach %s, and tokens pass in the clear without tls; let a proxy on this machine do TLS, or listen on 127.0.0.1", c.Listen)})
 	}
 	if c.MetricsListen != "" && sameListener(c.MetricsListen, c.Listen) {
-		faults = append(faults, listenerFault{"metrics_listen", Error, "this is the address of listen; leave it out to serve /metrics there"})
+		faults = append(faults, listenerDiagnostic{"metrics_listen", Error, "this is the address of listen; leave it out to serve /metrics there"})
 	}
 	if c.PprofListen == "" {
 		return faults
 	}
 	if sameListener(c.PprofListen, c.Listen) || c.MetricsListen != "" && sameListener(c.PprofListen, c.MetricsListen) {
-		faults = append(faults, listenerFault{"pprof_listen", Error, "this is the address of another listener; the profiler needs one of its own"})
+		faults = append(faults, listenerDiagnostic{"pprof_listen", Error, "this is the address of another listener; the profiler needs one of its own"})
 	}
 	if isPublic(c.PprofListen) {
-		faults = append(faults, listenerFault{"pprof_listen", Warning, fmt.Sprintf(
+		faults = append(faults, listenerDiagnostic{"pprof_listen", Warning, fmt.Sprintf(
 			"other machines reach the profiler on %s, which shows memory with tokens in it; listen on 127.0.0.1", c.PprofListen)})
 	}
 	return faults
 }
 
-// ListenerFaults returns the faults of the addresses that ApplyEnv and Set have
-// introduced: faults that the file does not have already.
-func (c *Config) ListenerFaults(file []Fault) []Fault {
-	var faults []Fault
-	for _, f := range c.listenerFaults() {
-		if !slices.ContainsFunc(file, func(known Fault) bool { return known.Message == f.message }) {
-			faults = append(faults, Fault{Source: "flags and environment", Severity: f.severity, Message: f.key + ": " + f.message})
+// ListenerDiagnostics returns the diagnostics of the addresses that ApplyEnv and Set have
+// introduced: diagnostics that the file does not have already.
+func (c *Config) ListenerDiagnostics(file []Diagnostic) []Diagnostic {
+	var faults []Diagnostic
+	for _, f := range c.listenerDiagnostics() {
+		if !slices.ContainsFunc(file, func(known Diagnostic) bool { return known.Message == f.message }) {
+			faults = append(faults, Diagnostic{Source: "flags and environment", Severity: f.severity, Message: f.key + ": " + f.message})
 		}
 	}
 	return faults
 }
 
-// listeners reports the faults of the addresses of the file.
+// listeners reports the diagnostics of the addresses of the file.
 func (r *resolver) listeners(cfg *Config, f *fileShape) {
 	places := map[string]place{"listen": f.Listen.place, "metrics_listen": f.MetricsListen.place, "pprof_listen": f.PprofListen.place}
-	for _, fault := range cfg.listenerFaults() {
+	for _, fault := range cfg.listenerDiagnostics() {
 		r.add(places[fault.key], fault.severity, "%s", []any{fault.message})
 	}
 }

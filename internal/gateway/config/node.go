@@ -22,15 +22,15 @@ func (k kind) String() string {
 // value with aliases is one node with several parents.
 type node struct {
 	place
-	kind    kind
-	text    string  // a scalar as written in the file, without quotes
-	whole   int64   // integer
-	number  float64 // integer, float
-	truth   bool    // boolean
-	items   []*node // list
-	members []member
-	broken  bool // invalid, and reported
-	weight  int  // number of nodes in a walk of the subtree, with aliases expanded
+	kind         kind
+	text         string  // a scalar as written in the file, without quotes
+	whole        int64   // integer
+	number       float64 // integer, float
+	truth        bool    // boolean
+	items        []*node // list
+	members      []member
+	invalid      bool // an error in the value was reported
+	expandedSize int  // number of nodes in a walk of the subtree, with aliases expanded
 }
 
 // member is one entry of a mapping; the key is a scalar.

@@ -14,9 +14,9 @@ import (
 // Bounds of a file. The operator writes the configuration, but a reload may
 // read a partial file, and the YAML parser takes quadratic time in the nesting.
 const (
-	maxFileBytes = 4 << 20
-	maxDepth     = 64
-	maxWeight    = 1 << 20 // values, with all aliases expanded
+	maxFileBytes    = 4 << 20
+	maxDepth        = 64
+	maxExpandedSize = 1 << 20 // values, with all aliases expanded
 )
 
 const minimal = `a minimal one is spaces: {lab: {participants: {alice: {token_env: ALICE_TOKEN, capabilities: ["*"]}}}}`
@@ -85,7 +85,7 @@ func parseDocument(r *report, data []byte) (body ast.Node) {
 			r.errorf(at, `quote the star: "*"`)
 			return nil
 		}
-		syntaxFault(r, err)
+		reportSyntaxError(r, err)
 		return nil
 	}
 	for _, doc := range file.Docs {
@@ -144,9 +144,9 @@ func bareStar(tokens token.Tokens) place {
 	return place{}
 }
 
-// syntaxFault reports the parser's error, without its excerpt of the file: the
+// reportSyntaxError reports the parser's error, without its excerpt of the file: the
 // line may contain a token.
-func syntaxFault(r *report, err error) {
+func reportSyntaxError(r *report, err error) {
 	var located interface {
 		GetToken() *token.Token
 		GetMessage() string

@@ -47,7 +47,7 @@ func (r *resolver) contextDepth(target *int, v wholeValue) {
 }
 
 func (r *resolver) kindLimit(f kindLimitShape) (limit.KindLimit, bool) {
-	if r.broken[f.place] {
+	if r.invalidAt[f.place] {
 		return limit.KindLimit{}, false
 	}
 	if !f.Kind.isSet() || !f.Rate.isSet() {

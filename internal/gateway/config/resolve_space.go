@@ -8,7 +8,7 @@ import (
 )
 
 func (r *resolver) spaces(cfg *Config, f *fileShape) {
-	if len(f.Spaces.entries) == 0 && !r.broken[f.place] {
+	if len(f.Spaces.entries) == 0 && !r.invalidAt[f.place] {
 		at := f.Spaces.place
 		if !at.isSet() {
 			at = f.place
@@ -48,7 +48,7 @@ func (r *resolver) space(cfg *Config, name textValue, f *spaceShape) Space {
 	if f.JWT.isSet() {
 		s.JWT = r.jwt(&s, &f.JWT)
 	}
-	if len(s.Participants) == 0 && s.JWT == nil && !r.broken[f.place] {
+	if len(s.Participants) == 0 && s.JWT == nil && !r.invalidAt[f.place] {
 		r.warnf(name.place, "nobody can join %s; give it participants or jwt", shorten(s.Name))
 	}
 	r.lint(&s)
@@ -112,11 +112,11 @@ func (r *resolver) jwt(s *Space, f *jwtShape) *JWT {
 	if j.ParticipantClaim == "" {
 		j.ParticipantClaim = "sub"
 	}
-	if j.Audience == "" && !r.broken[f.place] {
+	if j.Audience == "" && !r.invalidAt[f.place] {
 		r.errorf(f.place, "jwt needs an audience, or tokens that the issuer made for others would do here")
 	}
 	if j.Issuer == "" {
-		if !r.broken[f.place] {
+		if !r.invalidAt[f.place] {
 			r.errorf(f.place, "jwt needs an issuer, such as https://id.example.org")
 		}
 		return j

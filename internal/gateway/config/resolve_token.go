@@ -15,7 +15,7 @@ const (
 	longestToken = 16 << 10
 )
 
-// token returns the digest of a participant's token. No fault quotes the value.
+// token returns the digest of a participant's token. No diagnostic quotes the value.
 func (r *resolver) token(name textValue, f *participantShape) (hash [32]byte, ok bool) {
 	given := 0
 	for _, v := range []textValue{f.Token, f.TokenEnv, f.TokenFile, f.TokenSHA256} {
@@ -24,7 +24,7 @@ func (r *resolver) token(name textValue, f *participantShape) (hash [32]byte, ok
 		}
 	}
 	if given != 1 {
-		if !r.broken[f.place] {
+		if !r.invalidAt[f.place] {
 			r.errorf(name.place, "%s has %s; give exactly one of token, token_env, token_file, token_sha256",
 				shorten(name.value), [...]string{"no token", "", "two tokens", "three tokens", "four tokens"}[given])
 		}

@@ -112,7 +112,7 @@ func (r *resolver) policy(s *Safety, f *policyShape) {
 	}
 }
 
-// ruleFile reads a file of the operator's rules. Its faults have the file's
+// ruleFile reads a file of the operator's rules. Its diagnostics have the file's
 // name, and a line if known.
 func (r *resolver) ruleFile(s *Safety, v textValue) {
 	if !v.isSet() {
@@ -132,7 +132,7 @@ func (r *resolver) ruleFile(s *Safety, v textValue) {
 		if f.Warning {
 			severity = Warning
 		}
-		r.faults = append(r.faults, Fault{Source: path, Line: f.Line, Column: min(f.Line, 1), Severity: severity, Message: f.Message})
+		r.diagnostics = append(r.diagnostics, Diagnostic{Source: path, Line: f.Line, Column: min(f.Line, 1), Severity: severity, Message: f.Message})
 	}
 	if file == nil {
 		r.unread = true

@@ -128,7 +128,7 @@ func compileSchema(t *testing.T) *jsonschema.Schema {
 // validate checks a file's text against the schema.
 func validate(t *testing.T, schema *jsonschema.Schema, text []byte) error {
 	t.Helper()
-	tree := readTree(&report{broken: map[place]bool{}}, text)
+	tree := readTree(&report{invalidAt: map[place]bool{}}, text)
 	if tree == nil {
 		t.Fatal("not YAML")
 	}
@@ -172,7 +172,7 @@ func TestFullExample_EveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := readTree(&report{broken: map[place]bool{}}, text)
+	tree := readTree(&report{invalidAt: map[place]bool{}}, text)
 	for _, key := range keysOf(reflect.TypeFor[fileShape]()) {
 		if tree.get(key.name) == nil {
 			t.Errorf("%s is missing", key.name)

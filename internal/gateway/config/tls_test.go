@@ -38,7 +38,7 @@ func TestCertificate_MatchesKey(t *testing.T) {
 	_, other := keyPair(t)
 	files := map[string][]byte{"/etc/meup/cert.pem": cert, "/etc/meup/key.pem": key, "/etc/meup/other.pem": other}
 	read := func(path string) ([]byte, error) { return files[path], nil }
-	parse := func(tls string) (*config.Config, []config.Fault) {
+	parse := func(tls string) (*config.Config, []config.Diagnostic) {
 		return config.Parse("/etc/meup/meup.yaml", []byte("tls: "+tls+"\nspaces: {lab: }"), lookup, read)
 	}
 	cfg, faults := parse("{cert: cert.pem, key: /etc/meup/key.pem}")

@@ -36,11 +36,11 @@ func (v *wholeValue) decode(r *report, n *node) {
 		return
 	}
 	if n.whole < 0 {
-		r.mistake(n.place, "%d is negative", n.whole)
+		r.invalidValue(n.place, "%d is negative", n.whole)
 		return
 	}
 	if n.whole > math.MaxInt32 {
-		r.mistake(n.place, "%d is more than %d", n.whole, math.MaxInt32)
+		r.invalidValue(n.place, "%d is more than %d", n.whole, math.MaxInt32)
 		return
 	}
 	v.place, v.value = n.place, int(n.whole)
@@ -58,11 +58,11 @@ func (v *numberValue) decode(r *report, n *node) {
 		return
 	}
 	if n.number < 0 {
-		r.mistake(n.place, "%s is negative", n.text)
+		r.invalidValue(n.place, "%s is negative", n.text)
 		return
 	}
 	if math.IsNaN(n.number) || n.number > math.MaxInt32 {
-		r.mistake(n.place, "%s is not a number up to %d", n.text, math.MaxInt32)
+		r.invalidValue(n.place, "%s is not a number up to %d", n.text, math.MaxInt32)
 		return
 	}
 	v.place, v.value = n.place, n.number
@@ -80,7 +80,7 @@ func (v *durationValue) decode(r *report, n *node) {
 		return
 	}
 	if n.kind == integer || n.kind == float {
-		r.mistake(n.place, "a duration needs a unit, such as 90s, 15m, 720h or 30d")
+		r.invalidValue(n.place, "a duration needs a unit, such as 90s, 15m, 720h or 30d")
 		return
 	}
 	if n.kind != text {
@@ -89,11 +89,11 @@ func (v *durationValue) decode(r *report, n *node) {
 	}
 	d, ok := parseDuration(n.text)
 	if !ok {
-		r.mistake(n.place, "%q is not a duration such as 90s, 15m, 720h or 30d", shorten(n.text))
+		r.invalidValue(n.place, "%q is not a duration such as 90s, 15m, 720h or 30d", shorten(n.text))
 		return
 	}
 	if d < 0 {
-		r.mistake(n.place, "%s is negative", n.text)
+		r.invalidValue(n.place, "%s is negative", n.text)
 		return
 	}
 	v.place, v.value = n.place, d
@@ -138,11 +138,11 @@ func (v *sizeValue) decode(r *report, n *node) {
 		size, ok = parseSize(n.text)
 	}
 	if !ok {
-		r.mistake(n.place, "%q is not a size such as 65536, 1MiB or 10GiB", shorten(n.text))
+		r.invalidValue(n.place, "%q is not a size such as 65536, 1MiB or 10GiB", shorten(n.text))
 		return
 	}
 	if size < 0 {
-		r.mistake(n.place, "%s is negative", n.text)
+		r.invalidValue(n.place, "%s is negative", n.text)
 		return
 	}
 	v.place, v.value = n.place, size
@@ -179,8 +179,8 @@ func (v *listValue[T]) decode(r *report, n *node) {
 	}
 	v.place = n.place
 	for _, item := range n.items {
-		if item.kind == null && !item.broken {
-			r.mistake(item.place, "an empty item; remove it")
+		if item.kind == null && !item.invalid {
+			r.invalidValue(item.place, "an empty item; remove it")
 			continue
 		}
 		var t T

@@ -30,7 +30,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, v caller) {
 	if r.Method == http.MethodHead {
 		return // a response without a body joins no member
 	}
-	member, refused := v.space.Join(r.Context(), s.options.Door.As(v.as, o))
+	member, refused := v.space.Join(r.Context(), s.options.Admission.WithIdentity(v.identity, o))
 	if refused != nil {
 		access.WriteError(w, refused)
 		return

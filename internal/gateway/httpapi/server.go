@@ -35,8 +35,8 @@ type Version struct {
 
 // Options configures the API.
 type Options struct {
-	Door    *access.Door
-	Journal Journal
+	Admission *access.Admission
+	Journal   Journal
 	// Spaces lists the names and globs of the spaces that a token is valid for.
 	Spaces  func(ctx context.Context, token string) ([]string, error)
 	Origins []string
@@ -181,14 +181,14 @@ func (s *Server) allowed(r *http.Request) string {
 
 // caller is an authenticated participant and the space that its request names.
 type caller struct {
-	space *space.Space
-	id    protocol.ParticipantID
-	as    auth.Identity
-	hold  *limit.Hold // the memory reserved for the request
+	space    *space.Space
+	id       protocol.ParticipantID
+	identity auth.Identity
+	hold     *limit.Hold // the memory reserved for the request
 }
 
 func (v caller) viewer() space.Viewer {
-	return space.Viewer{ID: v.id, VisibleAfter: v.as.InvitedAt}
+	return space.Viewer{ID: v.id, VisibleAfter: v.identity.InvitedAt}
 }
 
 type spaceHandler func(w http.ResponseWriter, r *http.Request, v caller)
@@ -196,18 +196,18 @@ type spaceHandler func(w http.ResponseWriter, r *http.Request, v caller)
 // inSpace authorizes the sender of a request for the space in its path.
 func (s *Server) inSpace(next spaceHandler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		room, identity, err := s.options.Door.EnterRequest(r, r.PathValue("space"))
+		sp, identity, err := s.options.Admission.AuthorizeRequest(r, r.PathValue("space"))
 		if err != nil {
 			access.WriteError(w, err)
 			return
 		}
-		s.serve(w, r, caller{space: room, id: identity.Participant, as: identity}, next)
+		s.serve(w, r, caller{space: sp, id: identity.Participant, identity: identity}, next)
 	}
 }
 
 // serve charges a request to its participant before it does any work.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, v caller, next spaceHandler) {
-	hold, ok := s.budget.Take(v.as.Holder(), requestBytes)
+	hold, ok := s.budget.Take(v.identity.Holder(), requestBytes)
 	defer hold.Release()
 	refused := busy()
 	if ok {

@@ -51,7 +51,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if in.code != "" {
-		if in.token, refused = s.options.Door.Redeem(access.Address(r), in.code, time.Now()); refused != nil {
+		if in.token, refused = s.options.Admission.Redeem(access.Address(r), in.code, time.Now()); refused != nil {
 			access.WriteError(w, refused)
 			return
 		}
@@ -169,11 +169,11 @@ func parseSignIn(body []byte) (signInRequest, *protocol.Error) {
 func (s *Server) sessionOf(r *http.Request, token, space string) (*session, *protocol.Error) {
 	ctx, addr, found := r.Context(), access.Address(r), &session{Spaces: []sessionSpace{}}
 	if space != "" {
-		if _, _, refused := s.options.Door.Enter(ctx, addr, space, token); refused != nil {
+		if _, _, refused := s.options.Admission.Authorize(ctx, addr, space, token); refused != nil {
 			return nil, refused
 		}
 	}
-	patterns, refused := s.options.Door.SpacesOf(ctx, addr, token, s.options.Spaces)
+	patterns, refused := s.options.Admission.SpacesOf(ctx, addr, token, s.options.Spaces)
 	if refused != nil {
 		return nil, refused
 	}
@@ -194,7 +194,7 @@ func (s *Server) sessionOf(r *http.Request, token, space string) (*session, *pro
 		if len(found.Spaces) == maxNamed {
 			break
 		}
-		identity, err := s.options.Door.Auth.Authenticate(ctx, name, token, now)
+		identity, err := s.options.Admission.Auth.Authenticate(ctx, name, token, now)
 		if err != nil {
 			continue // revoked meanwhile, or another pattern configures the space
 		}

@@ -203,7 +203,7 @@ func (s *Server) spacesOfRequest(r *http.Request) ([]string, *protocol.Error) {
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeUnauthorized, "Send a token: Authorization: Bearer TOKEN.")
 	}
-	patterns, refused := s.options.Door.SpacesOf(r.Context(), access.Address(r), token, s.options.Spaces)
+	patterns, refused := s.options.Admission.SpacesOf(r.Context(), access.Address(r), token, s.options.Spaces)
 	if refused != nil {
 		return nil, refused
 	}
@@ -228,15 +228,15 @@ func (s *Server) findThread(r *http.Request, names []string, thread protocol.ID)
 				continue
 			}
 		}
-		room, identity, err := s.options.Door.EnterRequest(r, name)
+		sp, identity, err := s.options.Admission.AuthorizeRequest(r, name)
 		if err != nil {
 			if len(names) == 1 {
 				return nil, err
 			}
 			continue // the participant was kicked there, for example
 		}
-		v := caller{space: room, id: identity.Participant, as: identity}
-		view, turnsErr := s.options.Turns.View(r.Context(), room, v.viewer())
+		v := caller{space: sp, id: identity.Participant, identity: identity}
+		view, turnsErr := s.options.Turns.View(r.Context(), sp, v.viewer())
 		if turnsErr == nil {
 			_, turnsErr = view.History(r.Context(), thread, 1, 0, view.Viewer)
 		}

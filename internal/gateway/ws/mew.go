@@ -57,14 +57,14 @@ func (s *Server) handshake(ctx context.Context, wsConn *websocket.Conn, addr net
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.HandshakeTimeout)
 	defer cancel()
-	sp, identity, refused := s.options.Door.Enter(ctx, addr, join.space, join.token)
+	sp, identity, refused := s.options.Admission.Authorize(ctx, addr, join.space, join.token)
 	if refused != nil {
 		return nil, refused
 	}
 	if join.participant != "" && join.participant != identity.Participant {
 		return nil, protocol.Errorf(protocol.CodeIdentityMismatch, "The token is %s's; join under that id.", identity.Participant)
 	}
-	return s.join(ctx, sp, s.options.Door.As(identity, space.JoinOptions{Dialect: protocol.DialectMEW04}))
+	return s.join(ctx, sp, s.options.Admission.WithIdentity(identity, space.JoinOptions{Dialect: protocol.DialectMEW04}))
 }
 
 // rejectOnTimeout rejects the client unless the join is read in time. It reports

@@ -32,7 +32,7 @@ type Observer interface {
 // Options configures a server. The zero value of a duration or bound selects
 // the default in its comment.
 type Options struct {
-	Door *access.Door
+	Admission *access.Admission
 	// Origins are allowed in addition to the gateway's own:
 	// scheme://host[:port].
 	Origins []string
@@ -108,7 +108,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.WriteError(w, err)
 		return
 	}
-	sp, identity, err := s.options.Door.EnterRequest(r, r.URL.Query().Get("space"))
+	sp, identity, err := s.options.Admission.AuthorizeRequest(r, r.URL.Query().Get("space"))
 	if err != nil {
 		access.WriteError(w, err)
 		return
@@ -116,7 +116,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !o.DialectNamed {
 		o.Join.Dialect = sp.Dialect()
 	}
-	member, err := s.join(r.Context(), sp, s.options.Door.As(identity, o.Join))
+	member, err := s.join(r.Context(), sp, s.options.Admission.WithIdentity(identity, o.Join))
 	if err != nil {
 		access.WriteError(w, err)
 		return

@@ -131,9 +131,9 @@ func missing(from, in []string) []string {
 	return list
 }
 
-// writes types a message into the composer and waits until it is in the
+// sendMessage types a message into the composer and waits until it is in the
 // conversation.
-func writes(tab *webtest.Tab, text string) {
+func sendMessage(tab *webtest.Tab, text string) {
 	tab.Await(`(() => { const f = document.querySelector("meup-composer textarea"); if (!f || f.disabled) return false; f.focus(); return document.activeElement === f; })()`)
 	typeText(tab, text)
 	enter(tab)

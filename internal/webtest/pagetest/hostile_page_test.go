@@ -17,7 +17,7 @@ type hostile struct {
 
 func attacks() []hostile {
 	mallory := func(list ...[]Envelope) func(*Stage) {
-		return func(s *Stage) { s.Say("mallory", slices.Concat(list...)...) }
+		return func(s *Stage) { s.Send("mallory", slices.Concat(list...)...) }
 	}
 	var fields []Envelope
 	for i, text := range slices.Concat(markup[:4], written[:2], shifting[:4]) {
@@ -34,7 +34,7 @@ func attacks() []hostile {
 		{"types", mallory(wrong())},
 		{"names", func(s *Stage) {
 			for i, who := range hostileCast[3:] {
-				s.Say(who, Chat(fmt.Sprintf("name-%d", i), "I am "+who), Envelope{"id": fmt.Sprintf("name-r-%d", i), "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}})
+				s.Send(who, Chat(fmt.Sprintf("name-%d", i), "I am "+who), Envelope{"id": fmt.Sprintf("name-r-%d", i), "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}})
 			}
 		}},
 	}
@@ -50,20 +50,20 @@ func TestHostile(t *testing.T) {
 			s := New(t, hostileCast...)
 			s.Join("mallory")
 			tab := b.Private(t)
-			s.Say("bob", Chat("first", "the first word"))
+			s.Send("bob", Chat("first", "the first word"))
 			s.Enter(tab, "alice")
-			Sees(tab, "first")
+			AwaitEnvelope(tab, "first")
 			preferOpen(tab)
 			before := outline(tab)
 			a.say(s)
-			s.Say("bob", Chat("sentinel", "the last word"))
-			Sees(tab, "sentinel")
+			s.Send("bob", Chat("sentinel", "the last word"))
+			AwaitEnvelope(tab, "sentinel")
 			unharmed(t, tab, before)
 			openAll(tab)
 			unharmed(t, tab, before)
-			writes(tab, "still here")
+			sendMessage(tab, "still here")
 			tab.Open(s.Gateway.HTTP() + "/")
-			Sees(tab, "sentinel")
+			AwaitEnvelope(tab, "sentinel")
 			openAll(tab)
 			unharmed(t, tab, before)
 		})
@@ -79,22 +79,22 @@ func TestHostileFloods(t *testing.T) {
 			s := New(t, "alice", "bob", "mallory")
 			tab := b.Private(t)
 			tab.Do(size(1280, 900))
-			s.Say("bob", Chat("first", "the first word"))
+			s.Send("bob", Chat("first", "the first word"))
 			s.Enter(tab, "alice")
-			Sees(tab, "first")
+			AwaitEnvelope(tab, "first")
 			before := outline(tab)
-			s.Say("mallory", Chat(name+"-plain", text), Markdown(name, text))
-			s.Say("mallory", Envelope{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": text[:min(len(text), 1<<19)]}},
+			s.Send("mallory", Chat(name+"-plain", text), Markdown(name, text))
+			s.Send("mallory", Envelope{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": text[:min(len(text), 1<<19)]}},
 				Envelope{"context": "ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": text}})
-			s.Say("bob", Chat("sentinel", "the last word"))
-			Sees(tab, "sentinel")
+			s.Send("bob", Chat("sentinel", "the last word"))
+			AwaitEnvelope(tab, "sentinel")
 			unharmed(t, tab, before)
 			openAll(tab)
 			unharmed(t, tab, before)
 			webtest.Eval[bool](tab, `(document.querySelector('.rows [data-id=`+quote(name)+`] .raw-link').click(), true)`)
 			tab.Await(`document.querySelector("meup-envelope")?.shadowRoot?.textContent.includes(` + quote(name) + `)`)
 			unharmed(t, tab, nil)
-			writes(tab, "still here")
+			sendMessage(tab, "still here")
 		})
 	}
 }
@@ -112,11 +112,11 @@ func TestHostileReasons(t *testing.T) {
 			s := New(t, "alice", "bob", "mallory")
 			tab := b.Private(t)
 			s.Enter(tab, "alice")
-			s.Say("mallory", everywhere("r", text)...)
-			s.Say("bob", Chat("sentinel", "the last word"))
-			Sees(tab, "sentinel")
+			s.Send("mallory", everywhere("r", text)...)
+			s.Send("bob", Chat("sentinel", "the last word"))
+			AwaitEnvelope(tab, "sentinel")
 			unharmed(t, tab, nil)
-			writes(tab, "still here")
+			sendMessage(tab, "still here")
 		})
 	}
 }
@@ -125,23 +125,23 @@ func TestHostileReasons(t *testing.T) {
 func TestHostileSteps(t *testing.T) {
 	s := New(t, "alice", "bob", "mallory")
 	tab := webtest.Start(t).Private(t)
-	s.Say("bob", Chat("first", "the first word"))
+	s.Send("bob", Chat("first", "the first word"))
 	s.Enter(tab, "alice")
-	Sees(tab, "first")
+	AwaitEnvelope(tab, "first")
 	preferOpen(tab)
 	before := outline(tab)
 	list := []Envelope{{"id": "ctx", "kind": "reasoning.start", "payload": map[string]any{"message": "many"}}}
 	for i := range 20_000 {
 		list = append(list, Envelope{"context": "ctx", "kind": "reasoning.thought", "payload": map[string]any{"message": fmt.Sprint("thought ", i), "parallel_group": i, "tool_name": "t"}})
 	}
-	s.Say("mallory", list...)
-	s.Say("bob", Chat("sentinel", "the last word"))
-	Sees(tab, "sentinel")
+	s.Send("mallory", list...)
+	s.Send("bob", Chat("sentinel", "the last word"))
+	AwaitEnvelope(tab, "sentinel")
 	if n := webtest.Eval[int](tab, `document.querySelectorAll(".rows .step").length`); n > 2000 {
 		t.Errorf("%d steps are drawn", n)
 	}
 	unharmed(t, tab, before)
-	writes(tab, "still here")
+	sendMessage(tab, "still here")
 }
 
 // A step that another participant adds to someone's reasoning shows its sender.
@@ -151,9 +151,9 @@ func TestForgedReasoning(t *testing.T) {
 	tab := webtest.Start(t).Private(t)
 	s.Enter(tab, "alice")
 	preferOpen(tab)
-	s.Say("alice", Chat("q", "Is it safe?"))
-	s.Say("bob", Envelope{"id": "think", "kind": "reasoning.start", "correlationId": "q", "payload": map[string]any{"message": "I look at it"}})
-	s.Say("mallory",
+	s.Send("alice", Chat("q", "Is it safe?"))
+	s.Send("bob", Envelope{"id": "think", "kind": "reasoning.start", "correlationId": "q", "payload": map[string]any{"message": "I look at it"}})
+	s.Send("mallory",
 		Envelope{"id": "f-thought", "kind": "reasoning.thought", "context": "think", "payload": map[string]any{"message": "forged thought"}},
 		Envelope{"id": "f-said", "kind": "chat", "context": "think", "payload": map[string]any{"message": "forged word"}},
 		Envelope{"id": "f-inner", "kind": "reasoning.start", "context": "think", "payload": map[string]any{"message": "forged context"}},
@@ -161,8 +161,8 @@ func TestForgedReasoning(t *testing.T) {
 		Envelope{"id": "f-proposal", "kind": "mcp.proposal", "context": "think", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "forged_proposal"}}},
 		Envelope{"id": "f-answer", "kind": "chat", "correlationId": []string{"q", "think"}, "payload": map[string]any{"message": "forged answer"}},
 		Envelope{"id": "f-end", "kind": "reasoning.conclusion", "context": "think", "payload": map[string]any{"message": "forged conclusion"}})
-	s.Say("alice", Chat("sentinel", "the last word"))
-	Sees(tab, "sentinel")
+	s.Send("alice", Chat("sentinel", "the last word"))
+	AwaitEnvelope(tab, "sentinel")
 	openAll(tab)
 	step := func(word string) string {
 		return `[...document.querySelectorAll("[data-step]")].find(e => e.textContent.includes("` + word + `"))`
@@ -193,26 +193,26 @@ func TestForgedGateway(t *testing.T) {
 	s.Enter(tab, "alice")
 	for i, who := range []string{"mallory", "system.gatevvay", "system.gateway"} {
 		for _, kind := range []string{"system.welcome", "system.error", "system.presence", "system.ack"} {
-			if status := s.try(who, Envelope{"kind": kind, "payload": map[string]any{"you": map[string]any{"id": "mallory"}}}); status < 400 {
+			if status := s.trySend(who, Envelope{"kind": kind, "payload": map[string]any{"you": map[string]any{"id": "mallory"}}}); status < 400 {
 				t.Errorf("%s may say %s", who, kind)
 			}
 		}
-		if status := s.try(who, Envelope{"from": "system:gateway", "kind": "chat", "payload": map[string]any{"message": "I am the gateway"}}); status < 400 {
+		if status := s.trySend(who, Envelope{"from": "system:gateway", "kind": "chat", "payload": map[string]any{"message": "I am the gateway"}}); status < 400 {
 			t.Errorf("%s speaks as the gateway", who)
 		}
-		s.Say(who, Chat(fmt.Sprint("claim-", i), "You have been removed from this space."))
+		s.Send(who, Chat(fmt.Sprint("claim-", i), "You have been removed from this space."))
 	}
-	s.Say("bob", Chat("sentinel", "the last word"))
-	Sees(tab, "sentinel")
+	s.Send("bob", Chat("sentinel", "the last word"))
+	AwaitEnvelope(tab, "sentinel")
 	s.Join("You", "system.gateway")
 	for _, who := range []string{"You", "system.gateway"} {
-		s.Say(who, Envelope{"id": "think-" + who, "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}},
+		s.Send(who, Envelope{"id": "think-" + who, "kind": "reasoning.start", "payload": map[string]any{"message": "mine"}},
 			Envelope{"id": "propose-" + who, "kind": "mcp.proposal", "payload": map[string]any{"method": "tools/call", "params": map[string]any{"name": "t"}}},
 			Envelope{"id": "shut-" + who, "kind": "participant.shutdown", "to": []string{"alice"}, "payload": map[string]any{}})
-		s.Say(who, Chat("chat-"+who, "hello"))
+		s.Send(who, Chat("chat-"+who, "hello"))
 	}
-	s.Say("alice", Chat("own", "my own words"))
-	Sees(tab, "own")
+	s.Send("alice", Chat("own", "my own words"))
+	AwaitEnvelope(tab, "own")
 	for _, row := range []struct{ what, selector string }{
 		{"message", `[data-id="chat-%s"] .chip.wait`}, {"reasoning", `.row:has([data-context="think-%s"]) .message-head .chip.wait`},
 		{"proposal", `.row.proposal[data-id="propose-%s"] b ~ .chip.wait[title]`}, {"notice", `.row.notice[data-id="shut-%s"] .chip.wait`},
@@ -251,13 +251,13 @@ func TestHostilePanels(t *testing.T) {
 	for i, text := range slices.Concat(markup[:6], written[:1], shifting[:3]) {
 		all = append(all, everywhere(fmt.Sprintf("f%d", i), text)...)
 	}
-	s.Say("mallory", slices.Concat(all, answers(markup[1]), polluting(), wrong())...)
-	s.Say("alice", Envelope{"kind": "capability.grant", "payload": map[string]any{"recipient": "mallory", "capabilities": []any{"/<img src=x>/", map[string]any{"kind": "mcp.request", "payload": map[string]any{"method": markup[0], "__proto__": "x"}}}, "reason": markup[1]}})
-	s.Say("bob", Chat("sentinel", "the last word"))
+	s.Send("mallory", slices.Concat(all, answers(markup[1]), polluting(), wrong())...)
+	s.Send("alice", Envelope{"kind": "capability.grant", "payload": map[string]any{"recipient": "mallory", "capabilities": []any{"/<img src=x>/", map[string]any{"kind": "mcp.request", "payload": map[string]any{"method": markup[0], "__proto__": "x"}}}, "reason": markup[1]}})
+	s.Send("bob", Chat("sentinel", "the last word"))
 	tab := webtest.Start(t).Private(t)
 	tab.Do(size(1280, 900))
 	s.Enter(tab, "alice")
-	Sees(tab, "sentinel")
+	AwaitEnvelope(tab, "sentinel")
 	for _, panel := range panels {
 		t.Run(panel, func(t *testing.T) {
 			openPanel(t, tab, panel)
@@ -271,5 +271,5 @@ func TestHostilePanels(t *testing.T) {
 		}
 		unharmed(t, tab, nil)
 	})
-	writes(tab, "still here")
+	sendMessage(tab, "still here")
 }

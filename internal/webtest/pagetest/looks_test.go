@@ -20,8 +20,8 @@ import (
 
 var forReadme = flag.Bool("screenshots", false, "write the two screenshots of the README into docs/images")
 
-// artefacts is the folder for screenshots.
-var artefacts = filepath.Join(root, "artifacts", "page")
+// screenshotDir is the folder for screenshots.
+var screenshotDir = filepath.Join(root, "artifacts", "page")
 
 // look is a display configuration of the page.
 type look struct {
@@ -81,7 +81,7 @@ func TestLooks(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			picture := func(tab *webtest.Tab, name string) {
 				t.Helper()
-				shoot(t, tab, filepath.Join(artefacts, l.name+"-"+name+".png"))
+				shoot(t, tab, filepath.Join(screenshotDir, l.name+"-"+name+".png"))
 				for _, v := range slices.Concat(violations(tab, axe), misfits(tab)) {
 					seen[v] = append(seen[v], l.name+" "+name)
 				}
@@ -108,13 +108,13 @@ func TestLooks(t *testing.T) {
 			l.with(watcher, 1)
 			s.Enter(watcher, "guest")
 			watcher.Text(".composer-none")
-			Sees(watcher, "q-rollout")
+			AwaitEnvelope(watcher, "q-rollout")
 			picture(watcher, "observer")
 
 			tab := b.Private(t)
 			l.with(tab, 1)
 			s.Enter(tab, "ada")
-			Sees(tab, "q-rollout")
+			AwaitEnvelope(tab, "q-rollout")
 			picture(tab, "conversation")
 			openBlock(tab, Open)
 			picture(tab, "block")
@@ -204,14 +204,14 @@ func TestScreenshots(t *testing.T) {
 	light := b.Private(t)
 	look{"light", "light", 1120, 1120}.with(light, 2)
 	s.Enter(light, "ada")
-	Sees(light, "q-rollout")
+	AwaitEnvelope(light, "q-rollout")
 	openBlock(light, Open)
 	shoot(t, light, filepath.Join(images, "conversation.png"))
 
 	dark := b.Private(t)
 	look{"dark", "dark", 1280, 900}.with(dark, 2)
 	s.Enter(dark, "ada")
-	Sees(dark, "q-rollout")
+	AwaitEnvelope(dark, "q-rollout")
 	openPanel(t, dark, "proposals")
 	dark.Await(`document.querySelector("meup-proposals").shadowRoot.querySelector("meup-proposal-card")?.shadowRoot.childElementCount > 0`)
 	shoot(t, dark, filepath.Join(images, "proposals.png"))

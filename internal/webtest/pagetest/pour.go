@@ -8,9 +8,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Pour lets a participant send n envelopes, perSecond on average, in a batch
+// SendAtRate lets a participant send n envelopes, perSecond on average, in a batch
 // per beat. A late batch contains the envelopes of the missed beats.
-func (s *Stage) Pour(who string, n, perSecond int, beat time.Duration, what func(int) Envelope) {
+func (s *Stage) SendAtRate(who string, n, perSecond int, beat time.Duration, what func(int) Envelope) {
 	s.t.Helper()
 	begun := time.Now()
 	ticker := time.NewTicker(beat)
@@ -22,7 +22,7 @@ func (s *Stage) Pour(who string, n, perSecond int, beat time.Duration, what func
 		for ; said < due; said++ {
 			list = append(list, what(said))
 		}
-		s.Say(who, list...)
+		s.Send(who, list...)
 	}
 }
 

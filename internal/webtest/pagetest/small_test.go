@@ -21,8 +21,8 @@ func size(width, height int64) chromedp.Action[chromedp.Void] {
 	return chromedp.EmulateViewport(width, height)
 }
 
-// try sends an envelope that may be rejected, and returns the status.
-func (s *Stage) try(who string, what Envelope) int {
+// trySend sends an envelope that may be rejected, and returns the status.
+func (s *Stage) trySend(who string, what Envelope) int {
 	s.t.Helper()
 	body, err := json.Marshal(what)
 	if err != nil {

@@ -71,8 +71,8 @@ func NewWith(t testing.TB, cast []string, others map[string][]string) *Stage {
 	return s
 }
 
-// Say sends a participant's envelopes in order. Each must be admitted.
-func (s *Stage) Say(who string, what ...Envelope) {
+// Send sends a participant's envelopes in order. Each must be admitted.
+func (s *Stage) Send(who string, what ...Envelope) {
 	s.t.Helper()
 	for len(what) > 0 {
 		n := min(batch, len(what))
@@ -128,8 +128,8 @@ func (s *Stage) Enter(tab *webtest.Tab, who string) {
 // the space and the page shows it.
 const Entered = `document.querySelector("[data-phase=live]") !== null && document.querySelector("meup-composer textarea:not([disabled]), .composer-none") !== null`
 
-// Sees waits until the page shows a row with this envelope.
-func Sees(tab *webtest.Tab, id protocol.ID) {
+// AwaitEnvelope waits until the page shows a row with this envelope.
+func AwaitEnvelope(tab *webtest.Tab, id protocol.ID) {
 	tab.Await(fmt.Sprintf("document.querySelector('.rows [data-id=%q]') !== null", id))
 }
 

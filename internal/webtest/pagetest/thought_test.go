@@ -14,13 +14,13 @@ func TestSharedThought(t *testing.T) {
 	s := NewWith(t, []string{"planner", "files"}, map[string][]string{"ada": {"*", "observe"}})
 	s.Join("planner", "files")
 	const in, why = "r-both", "Both files at once."
-	s.Say("planner",
+	s.Send("planner",
 		Envelope{"id": in, "kind": "reasoning.start", "payload": map[string]any{"message": "Look at both"}},
 		reasons("t-both", "thought", in, map[string]any{"message": why}),
 		toolCall("b-1", in, "t-both", "read_file", map[string]any{"path": "a"}),
 		toolCall("b-2", in, "t-both", "read_file", map[string]any{"path": "b"}))
-	s.Say("files", toolResult("b-1", in, "A"), toolResult("b-2", in, "B"))
-	s.Say("planner", reasons("b-end", "conclusion", in, map[string]any{"message": "They agree."}))
+	s.Send("files", toolResult("b-1", in, "A"), toolResult("b-2", in, "B"))
+	s.Send("planner", reasons("b-end", "conclusion", in, map[string]any{"message": "They agree."}))
 
 	tab := b.Private(t)
 	look{"narrow", "light", 360, 740}.with(tab, 1)

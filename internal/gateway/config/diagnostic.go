@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Severity is the severity of a fault: only errors prevent the start.
+// Severity is the severity of a diagnostic. Only errors prevent the start.
 type Severity uint8
 
 // The severities.
@@ -15,9 +15,9 @@ const (
 	Warning                 // valid, and probably not intended
 )
 
-// Fault is one error or warning about a configuration. It never contains a
+// Diagnostic is one error or warning about a configuration. It never contains a
 // token or the content of a file of secrets.
-type Fault struct {
+type Diagnostic struct {
 	Source   string // the name of the file, or of a file of rules; or the environment variable
 	Line     int    // from 1; 0: no line
 	Column   int    // in characters, from 1
@@ -25,9 +25,9 @@ type Fault struct {
 	Message  string // the problem and the remedy, lower case, no full stop
 }
 
-// String returns the fault in the format of compilers, which editors can parse:
+// String returns the diagnostic in the format of compilers, which editors can parse:
 // "meup.yaml:12:9: unknown key …".
-func (f Fault) String() string {
+func (f Diagnostic) String() string {
 	place := f.Source
 	if f.Line > 0 {
 		place = fmt.Sprintf("%s:%d:%d", f.Source, f.Line, f.Column)
@@ -38,9 +38,9 @@ func (f Fault) String() string {
 	return place + ": " + f.Message
 }
 
-// HasErrors reports whether one of the faults is an error.
-func HasErrors(faults []Fault) bool {
-	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Severity == Error })
+// HasErrors reports whether one of the diagnostics is an error.
+func HasErrors(faults []Diagnostic) bool {
+	return slices.ContainsFunc(faults, func(f Diagnostic) bool { return f.Severity == Error })
 }
 
 // place is the position of a value in the file; zero if the file does not have
@@ -52,18 +52,18 @@ func (p place) isSet() bool { return p.line > 0 }
 
 func (p *place) setPlace(at place) { *p = at }
 
-// report collects the faults of one file.
+// report collects the diagnostics of one file.
 type report struct {
-	source string
-	others []string // files of rules, in the order of the configuration
-	faults []Fault
+	source      string
+	others      []string // files of rules, in the order of the configuration
+	diagnostics []Diagnostic
 
-	// broken contains the places of mappings with an invalid key or value. A
+	// invalidAt contains the places of mappings with an invalid key or value. A
 	// key that is missing there may be misspelled, which has been reported; it
 	// is not reported again. mistakes counts the values that could not be
 	// decoded.
-	broken   map[place]bool
-	mistakes int
+	invalidAt     map[place]bool
+	invalidValues int
 }
 
 func (r *report) errorf(at place, format string, args ...any) {
@@ -75,18 +75,18 @@ func (r *report) warnf(at place, format string, args ...any) {
 }
 
 func (r *report) add(at place, s Severity, format string, args []any) {
-	r.faults = append(r.faults, Fault{r.source, at.line, at.column, s, fmt.Sprintf(format, args...)})
+	r.diagnostics = append(r.diagnostics, Diagnostic{r.source, at.line, at.column, s, fmt.Sprintf(format, args...)})
 }
 
-// maxFaults bounds the report about one file. A file that is not a
-// configuration may have one fault per line.
-const maxFaults = 200
+// maxDiagnostics bounds the report about one file. A file that is not a
+// configuration may have one diagnostic per line.
+const maxDiagnostics = 200
 
-// sorted returns the faults in the order of the file, followed by the faults of
+// sorted returns the diagnostics in the order of the file, followed by the diagnostics of
 // other files. It removes duplicates, which arise from values with several
 // aliases.
-func (r *report) sorted() []Fault {
-	slices.SortStableFunc(r.faults, func(a, b Fault) int {
+func (r *report) sorted() []Diagnostic {
+	slices.SortStableFunc(r.diagnostics, func(a, b Diagnostic) int {
 		if a.Source != b.Source {
 			return r.rank(a.Source) - r.rank(b.Source)
 		}
@@ -98,16 +98,16 @@ func (r *report) sorted() []Fault {
 		}
 		return strings.Compare(a.Message, b.Message)
 	})
-	all := slices.Compact(r.faults)
-	if len(all) <= maxFaults {
+	all := slices.Compact(r.diagnostics)
+	if len(all) <= maxDiagnostics {
 		return all
 	}
-	// If an omitted fault is an error, the last line must be an error too.
-	rest := Fault{Source: r.source, Message: fmt.Sprintf("%d more faults", len(all)-maxFaults)}
-	if !HasErrors(all[maxFaults:]) {
+	// If an omitted diagnostic is an error, the last line must be an error too.
+	rest := Diagnostic{Source: r.source, Message: fmt.Sprintf("%d more faults", len(all)-maxDiagnostics)}
+	if !HasErrors(all[maxDiagnostics:]) {
 		rest.Severity = Warning
 	}
-	return append(slices.Clip(all[:maxFaults]), rest)
+	return append(slices.Clip(all[:maxDiagnostics]), rest)
 }
 
 // rank returns the sort position of a source.

@@ -43,11 +43,11 @@ func readSecret(path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-func parse(text string) (*config.Config, []config.Fault) {
+func parse(text string) (*config.Config, []config.Diagnostic) {
 	return config.Parse("meup.yaml", []byte(text), lookup, readSecret)
 }
 
-func lines(faults []config.Fault) string {
+func lines(faults []config.Diagnostic) string {
 	var b strings.Builder
 	for _, f := range faults {
 		b.WriteString(f.String() + "\n")
@@ -65,7 +65,7 @@ func mustParse(t *testing.T, text string) *config.Config {
 	return cfg
 }
 
-func TestFaults(t *testing.T) {
+func TestDiagnostics(t *testing.T) {
 	const path = "testdata/faults.txtar"
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
