@@ -112,8 +112,8 @@ func (s *Server) start(ctx context.Context, config *server.Options) error {
 	if err != nil {
 		return err
 	}
-	said := &logger{log: s.opts.Logger}
-	ns.SetLoggerV2(said, false, false, false)
+	l := &logger{log: s.opts.Logger}
+	ns.SetLoggerV2(l, false, false, false)
 	s.nats = ns
 	ns.Start()
 	deadline := time.Now().Add(startWait)
@@ -121,14 +121,14 @@ func (s *Server) start(ctx context.Context, config *server.Options) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case said.fatal() != "":
-			return errors.New(said.fatal())
+		case l.fatal() != "":
+			return errors.New(l.fatal())
 		case time.Now().After(deadline):
 			return fmt.Errorf("it is not ready after %s", startWait)
 		}
 	}
 	if !ns.JetStreamEnabled() {
-		return fmt.Errorf("the store in %s cannot be used: %s", s.opts.Dir, said.fatal())
+		return fmt.Errorf("the store in %s cannot be used: %s", s.opts.Dir, l.fatal())
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return info.Mode().Perm()
 }
 
-// wide creates folders and files that every user can read; a name that ends
+// createReadable creates folders and files that every user can read; a name that ends
 // with a slash is a folder.
-func wide(t *testing.T, root string, names ...string) {
+func createReadable(t *testing.T, root string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		path := filepath.Join(root, name)
@@ -69,7 +69,7 @@ func TestSecure(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
-			wide(t, dir, test.before...)
+			createReadable(t, dir, test.before...)
 			var log bytes.Buffer
 			if err := Secure(dir, slog.New(slog.NewTextHandler(&log, nil)), "log", "LOCK"); err != nil {
 				t.Fatal(err)

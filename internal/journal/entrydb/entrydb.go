@@ -105,7 +105,7 @@ func (d *DB) openStore() (s *store, err error) {
 	}()
 	pdb, err := openPebble(d.dir, pebbleOptions(g, compactions, d.log))
 	if err != nil {
-		return nil, explain(first(g.failure(), err), g)
+		return nil, describeOpenError(first(g.failure(), err), g)
 	}
 	if failure := g.failure(); failure != nil {
 		_ = pdb.Close() // nothing of it is on disk
@@ -129,10 +129,10 @@ func openPebble(dir string, o *pebble.Options) (pdb *pebble.DB, err error) {
 // ErrInUse means that the store is open already, usually in a running gateway.
 var ErrInUse = errors.New("another process has it open")
 
-// explain turns errors that an operator can act on into descriptive ones.
+// describeOpenError turns errors that an operator can act on into descriptive ones.
 // Pebble does not always name the file that it read; while it opens, it reads
 // one file after the other, so the last one opened is the cause.
-func explain(err error, g *failStopFS) error {
+func describeOpenError(err error, g *failStopFS) error {
 	switch {
 	case pebble.IsCorruptionError(err):
 		if _, ok := isWAL(g, g.lastRead()); ok {

@@ -14,12 +14,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// hangs bounds the duration of an operation that never waits, on a busy
+// hangTimeout bounds the duration of an operation that never waits, on a busy
 // machine.
-const hangs = time.Minute
+const hangTimeout = time.Minute
 
-// returns fails the test with all stacks if f does not return.
-func returns(t *testing.T, what string, f func()) {
+// mustReturn fails the test with all stacks if f does not return.
+func mustReturn(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -28,7 +28,7 @@ func returns(t *testing.T, what string, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(hangs):
+	case <-time.After(hangTimeout):
 		panic(what + " hangs")
 	}
 }
@@ -92,21 +92,21 @@ func openFailing(t *testing.T, fs vfs.FS, f *faults, h history) bool {
 	t.Helper()
 	var d *DB
 	var err error
-	returns(t, "Open", func() { d, err = Open(Options{FS: fs}) })
+	mustReturn(t, "Open", func() { d, err = Open(Options{FS: fs}) })
 	if err != nil {
 		failed := f.count() > 0
 		f.fail(nil)
-		returns(t, "Open after a failed Open", func() { d, err = Open(Options{FS: fs}) })
+		mustReturn(t, "Open after a failed Open", func() { d, err = Open(Options{FS: fs}) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		finish(t, d, h)
 		return failed
 	}
-	returns(t, "Reopen on the failing disk", func() { _ = d.Reopen() })
+	mustReturn(t, "Reopen on the failing disk", func() { _ = d.Reopen() })
 	failed := f.count() > 0
 	f.fail(nil)
-	returns(t, "Reopen", func() { err = d.Reopen() })
+	mustReturn(t, "Reopen", func() { err = d.Reopen() })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func finish(t *testing.T, d *DB, h history) {
 	t.Helper()
 	h.check(t, d)
 	var err error
-	returns(t, "Close", func() { err = d.Close() })
+	mustReturn(t, "Close", func() { err = d.Close() })
 	if err != nil {
 		t.Error(err)
 	}
@@ -145,12 +145,12 @@ func TestReopen_FlickeringDisk(t *testing.T) {
 				return writes(op) && random.IntN(40) == 0
 			})
 			for range 20 {
-				returns(t, "commit", func() { _ = h.commit(d) }) // h records the result
-				returns(t, "flush", func() { flush(d) })
-				returns(t, "Reopen on the flickering disk", func() { _ = d.Reopen() })
+				mustReturn(t, "commit", func() { _ = h.commit(d) }) // h records the result
+				mustReturn(t, "flush", func() { flush(d) })
+				mustReturn(t, "Reopen on the flickering disk", func() { _ = d.Reopen() })
 			}
 			f.fail(nil)
-			returns(t, "Reopen", func() { err = d.Reopen() })
+			mustReturn(t, "Reopen", func() { err = d.Reopen() })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,8 +41,8 @@ func testConcurrentCallers(t *testing.T, s *subject) {
 	}
 	all := slices.Sorted(slices.Values(slices.Concat(seqs...)))
 	s.want(t, "lab", journal.Query{}, all...)
-	if n := len(slices.Compact(all)); n != len(s.sunk.of("lab")) {
-		t.Errorf("%d numbers for %d entries", n, len(s.sunk.of("lab")))
+	if n := len(slices.Compact(all)); n != len(s.sink.of("lab")) {
+		t.Errorf("%d numbers for %d entries", n, len(s.sink.of("lab")))
 	}
 }
 
@@ -84,9 +84,9 @@ func testReadersDuringAppends(t *testing.T, s *subject) {
 	wg.Wait()
 }
 
-// testCancelledAppend: a canceled caller may or may not have appended, and a
+// testCanceledAppend: a canceled caller may or may not have appended, and a
 // retry shows which.
-func testCancelledAppend(t *testing.T, s *subject) {
+func testCanceledAppend(t *testing.T, s *subject) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	first := s.Append(ctx, "lab", []journal.Draft{draft("m-1")})[0]

@@ -22,7 +22,7 @@ func testRetryGetsTheFirstSeq(t *testing.T, s *subject) {
 		t.Errorf("behind the retry: %+v", r[1])
 	}
 	s.want(t, "lab", journal.Query{}, seqs[0], seqs[1], r[1].Seq)
-	if n := len(s.sunk.of("lab")); n != 3 {
+	if n := len(s.sink.of("lab")); n != 3 {
 		t.Errorf("the sink was given %d entries", n)
 	}
 }
@@ -99,7 +99,7 @@ func testConcurrentRetries(t *testing.T, s *subject) {
 			t.Errorf("%d of three were the first", fresh)
 		}
 	}
-	if n := len(s.sunk.of("lab")); n != 30 {
+	if n := len(s.sink.of("lab")); n != 30 {
 		t.Errorf("the sink was given %d entries", n)
 	}
 }

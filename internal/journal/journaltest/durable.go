@@ -15,8 +15,8 @@ import (
 func session(t *testing.T, open func(*testing.T, string) journal.Journal, dir string, f func(*subject)) {
 	t.Helper()
 	j := open(t, dir)
-	s := &subject{Journal: j, sunk: sinkRecorder{spaces: map[string][]*journal.Entry{}}}
-	j.Follow(s.sunk.add, nil)
+	s := &subject{Journal: j, sink: sinkRecorder{spaces: map[string][]*journal.Entry{}}}
+	j.Follow(s.sink.add, nil)
 	f(s)
 	if err := j.Close(); err != nil {
 		t.Fatalf("close: %v", err)
@@ -47,7 +47,7 @@ func testReopenKeepsEverything(t *testing.T, open func(*testing.T, string) journ
 				t.Fatalf("round %d: numbers went back: %v", round, seqs)
 			}
 			s.want(t, "lab", journal.Query{Context: "a"}, seqs...)
-			if n := len(s.sunk.of("lab")); n != 50 {
+			if n := len(s.sink.of("lab")); n != 50 {
 				t.Errorf("the sink was given %d entries; those of before are none of its business", n)
 			}
 		})

@@ -40,7 +40,7 @@ func testBarrier(t *testing.T, s *subject) {
 				if err := s.Barrier(context.Background(), "lab"); err != nil {
 					t.Errorf("Barrier: %v", err)
 				}
-				if !s.sunk.has("lab", seq) {
+				if !s.sink.has("lab", seq) {
 					t.Errorf("the sink lacks %s after a barrier", id)
 				}
 				if _, err := s.Lookup(context.Background(), "lab", id); err != nil {

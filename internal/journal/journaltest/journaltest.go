@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) journal.Journal) {
 		{"Lookup", testLookup},
 		{"CallersAtTheSameTime", testConcurrentCallers},
 		{"ReadersDuringAppends", testReadersDuringAppends},
-		{"CancelledAppend", testCancelledAppend},
+		{"CancelledAppend", testCanceledAppend},
 		{"ClosedJournal", testClosedJournal},
 		{"LogID", testLogID},
 		{"Barrier", testBarrier},

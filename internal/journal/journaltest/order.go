@@ -110,7 +110,7 @@ func testRoundTrip(t *testing.T, s *subject) {
 	drafts := []journal.Draft{odd, plain, many}
 	seqs := s.must(t, "lab", drafts...)
 	read := s.read(t, "lab", journal.Query{})
-	sunk := s.sunk.of("lab")
+	sunk := s.sink.of("lab")
 	for i, d := range drafts {
 		want := entryOf(d, seqs[i])
 		found, err := s.Lookup(context.Background(), "lab", d.Envelope.ID)
@@ -132,7 +132,7 @@ func testDraftsMayBeReused(t *testing.T, s *subject) {
 	want := entryOf(drafts[0], s.must(t, "lab", drafts...)[0])
 	drafts[0] = draft("m-2", from("bob"))
 	s.must(t, "lab", drafts...)
-	if got := s.sunk.of("lab")[0]; !same(got, want) {
+	if got := s.sink.of("lab")[0]; !same(got, want) {
 		t.Errorf("the first entry became %+v", got)
 	}
 }

@@ -82,7 +82,7 @@ func testConcurrentDecisions(t *testing.T, s *subject) {
 			}
 		}
 	}
-	if n := len(s.sunk.of("lab")); n != 30 {
+	if n := len(s.sink.of("lab")); n != 30 {
 		t.Errorf("the sink was given %d entries", n)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func testSinkBeforeAppendReturns(t *testing.T, s *subject) {
 	for i := range 50 {
 		seq := s.must(t, "lab", draft(protocol.ID(fmt.Sprintf("m-%d", i))))[0]
-		if !s.sunk.has("lab", seq) {
+		if !s.sink.has("lab", seq) {
 			t.Fatalf("entry %d was appended and is not in the sink", seq)
 		}
 	}
@@ -30,7 +30,7 @@ func testSinkAndLogAgree(t *testing.T, s *subject) {
 	}
 	wg.Wait()
 	for _, space := range []string{"lab-0", "lab-1"} {
-		log, sink := s.read(t, space, journal.Query{}), s.sunk.of(space)
+		log, sink := s.read(t, space, journal.Query{}), s.sink.of(space)
 		if len(log) != 120 || !slices.EqualFunc(log, sink, same) {
 			t.Errorf("%s: %d entries in the log, %d in the sink, or they differ", space, len(log), len(sink))
 		}

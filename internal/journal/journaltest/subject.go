@@ -19,7 +19,7 @@ var start = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 // subject is a journal under test with a sink that records all entries.
 type subject struct {
 	journal.Journal
-	sunk  sinkRecorder
+	sink  sinkRecorder
 	close sync.Once
 }
 
@@ -54,8 +54,8 @@ func (s *sinkRecorder) has(space string, seq protocol.Seq) bool {
 // follow sets the sink of a journal and closes it with the test.
 func follow(t *testing.T, j journal.Journal) *subject {
 	t.Helper()
-	s := &subject{Journal: j, sunk: sinkRecorder{spaces: map[string][]*journal.Entry{}}}
-	j.Follow(s.sunk.add, nil)
+	s := &subject{Journal: j, sink: sinkRecorder{spaces: map[string][]*journal.Entry{}}}
+	j.Follow(s.sink.add, nil)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)

@@ -118,13 +118,13 @@ func idResult(seq protocol.Seq, first, second protocol.ParticipantID) journal.Re
 func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.Draft, todo []int, results []journal.Result) {
 	s := j.streams[j.names.bucket(space)]
 	for len(todo) > 0 {
-		u, n := j.cutRequest(space, drafts, todo)
-		if u == nil { // a single draft that is too large
+		req, n := j.cutRequest(space, drafts, todo)
+		if req == nil { // a single draft that is too large
 			results[todo[0]].Err = fmt.Errorf("append entry %s: %w: %d bytes at most", drafts[todo[0]].Envelope.ID, journal.ErrTooLarge, j.MaxDraftBytes())
 			todo = todo[1:]
 			continue
 		}
-		for i, r := range j.await(ctx, s, u) {
+		for i, r := range j.await(ctx, s, req) {
 			results[todo[i]] = r
 		}
 		last := results[todo[n-1]].Err
@@ -145,40 +145,40 @@ func (j *Journal) appendAll(ctx context.Context, space string, drafts []journal.
 // nil if the first one is too large. A state draft has a block of its own,
 // because it has another subject.
 func (j *Journal) cutRequest(space string, drafts []journal.Draft, todo []int) (*request, int) {
-	u := &request{space: space, state: drafts[todo[0]].State, answer: make(chan []journal.Result, 1)}
+	req := &request{space: space, state: drafts[todo[0]].State, answer: make(chan []journal.Result, 1)}
 	var body, scratch []byte
 	target := j.blockTarget()
 	for _, i := range todo {
-		if u.count == seqsPerBlock || u.count > 0 && (u.state || drafts[i].State) {
+		if req.count == seqsPerBlock || req.count > 0 && (req.state || drafts[i].State) {
 			break
 		}
 		before := len(body)
 		body, scratch = appendDraft(body, scratch, &drafts[i])
-		if u.count > 0 && len(body) > target {
+		if req.count > 0 && len(body) > target {
 			body = body[:before]
 			break
 		}
-		u.count++
+		req.count++
 	}
-	u.data = append(binary.AppendUvarint(make([]byte, 0, len(body)+2), uint64(u.count)), body...)
-	if limit := j.blockLimit(); blockHeader+len(u.data) > limit {
-		u.block = encodeDrafts([][]byte{u.data}, limit)
-		u.data = nil
-		if len(u.block) > limit {
+	req.data = append(binary.AppendUvarint(make([]byte, 0, len(body)+2), uint64(req.count)), body...)
+	if limit := j.blockLimit(); blockHeader+len(req.data) > limit {
+		req.block = encodeDrafts([][]byte{req.data}, limit)
+		req.data = nil
+		if len(req.block) > limit {
 			return nil, 1
 		}
 	}
-	return u, u.count
+	return req, req.count
 }
 
 // await submits a request and waits for its results, at most until ctx ends.
-func (j *Journal) await(ctx context.Context, s *stream, u *request) []journal.Result {
+func (j *Journal) await(ctx context.Context, s *stream, req *request) []journal.Result {
 	timer := time.NewTimer(j.opts.AppendTimeout)
 	defer timer.Stop()
-	s.commit.submit(u)
+	s.commit.submit(req)
 	reason := errNoAnswer
 	select {
-	case results := <-u.answer:
+	case results := <-req.answer:
 		return results
 	case <-timer.C:
 		if !j.nc.IsConnected() {
@@ -187,10 +187,10 @@ func (j *Journal) await(ctx context.Context, s *stream, u *request) []journal.Re
 	case <-ctx.Done():
 		reason = ctx.Err()
 	}
-	results := make([]journal.Result, u.count)
-	switch s.commit.abandon(u) {
+	results := make([]journal.Result, req.count)
+	switch s.commit.abandon(req) {
 	case answered:
-		return <-u.answer
+		return <-req.answer
 	case maybePublished:
 		refuseFrom(results, 0, outcomeUnknown(reason))
 	case withdrawn:

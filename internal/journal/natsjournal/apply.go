@@ -184,7 +184,7 @@ func (p *pass) decide(it item, d draft, seq protocol.Seq, stale bool) (journal.R
 		return journal.Result{}, err
 	}
 	if known { // no check is needed
-		p.guards.add(it.space, uint64(first.seq/seqsPerBlock), it.seq, d.entry.State)
+		p.guards.record(it.space, uint64(first.seq/seqsPerBlock), it.seq, d.entry.State)
 		return idResult(first.seq, first.from, env.From), nil
 	}
 	last, err := p.lastState(it.space)
@@ -197,7 +197,7 @@ func (p *pass) decide(it item, d draft, seq protocol.Seq, stale bool) (journal.R
 	if by, settled, err := p.settledBy(it.space, d.entry.Settles); err != nil {
 		return journal.Result{}, err
 	} else if settled {
-		p.guards.add(it.space, uint64(by.seq/seqsPerBlock), it.seq, d.entry.State)
+		p.guards.record(it.space, uint64(by.seq/seqsPerBlock), it.seq, d.entry.State)
 		return journal.Result{Err: &journal.SettledError{By: by.from, Seq: by.seq}}, nil
 	}
 	env.Seq = seq

@@ -158,7 +158,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)
 			mustAppend(t, a, "lab", chat("a", "alice"))
 			mustAppend(t, a, "x", chat("a", "alice")) // of the other stream
-			agree(t, "lab", 1, []*Journal{a, b})
+			waitForAgreement(t, "lab", 1, []*Journal{a, b})
 			closeTest(t, b)
 			mustAppend(t, a, "lab", chat("b", "alice"))
 			tamper(t, a, dir)
@@ -183,8 +183,8 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 				return replaced.Load() == 1
 			})
 			mustAppend(t, b, "lab", chat("d", "alice"))
-			agree(t, "lab", 4, []*Journal{a, b})
-			want := agree(t, "x", 1+sent, []*Journal{a, b})
+			waitForAgreement(t, "lab", 4, []*Journal{a, b})
+			want := waitForAgreement(t, "x", 1+sent, []*Journal{a, b})
 			eventually(t, "all of the other stream is delivered", func() bool { return len(r.got("x")) >= sent })
 			if got := r.got("x"); !slices.Equal(got, want[1:]) || other.Load() > 0 {
 				t.Errorf("delivered %d of %d, or in another order; %d notifications", len(got), sent, other.Load())
@@ -219,7 +219,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	a, b, c := openTest(t, urls(nodes), three), openTest(t, urls(nodes), three), openTest(t, urls(nodes), keep)
 	mustAppend(t, a, "lab", chat("a", "alice"))
 	mustAppend(t, a, "x", chat("a", "alice")) // of the other stream
-	agree(t, "lab", 1, []*Journal{a, b, c})
+	waitForAgreement(t, "lab", 1, []*Journal{a, b, c})
 	closeTest(t, c)
 	mustAppend(t, a, "lab", chat("b", "alice"))
 	skipMessage(t, a, dir, "lab")
@@ -242,7 +242,7 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 		n = len(content(t, a, "lab"))
 		return n >= 3+len(l.acked) && slices.Equal(content(t, a, "lab"), content(t, b, "lab")) && slices.Equal(content(t, a, "lab"), content(t, c, "lab"))
 	})
-	agree(t, "lab", n, []*Journal{a, b, c})
+	waitForAgreement(t, "lab", n, []*Journal{a, b, c})
 	sameDigest(t, "lab", a, b, c)
 	for i, j := range []*Journal{a, b, c} {
 		compared := j.auditor.compared.Load()
@@ -284,7 +284,7 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 	keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
 	a, b := openTest(t, n.url(), audited), openTest(t, n.url(), keep)
 	mustAppend(t, a, "lab", chat("a", "alice"))
-	agree(t, "lab", 1, []*Journal{a, b})
+	waitForAgreement(t, "lab", 1, []*Journal{a, b})
 	closeTest(t, b)
 	mustAppend(t, a, "lab", chat("b", "alice"))
 	skipMessage(t, a, dir, "lab")
@@ -304,7 +304,7 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 	}
 	mustAppend(t, a, "lab", chat("d", "alice"))
 	eventually(t, "the copy is replaced", func() bool { return ready(b, "lab") && len(content(t, b, "lab")) == 4 })
-	agree(t, "lab", 4, []*Journal{a, b})
+	waitForAgreement(t, "lab", 4, []*Journal{a, b})
 	sameDigest(t, "lab", a, b)
 	eventually(t, "the second copy is gone", func() bool {
 		left, _ := filepath.Glob(filepath.Join(dir, "second"))

@@ -106,9 +106,9 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 		return len(list) >= len(l.acked) && slices.Equal(content(t, b, "lab"), list)
 	})
 	l.check(t, list)
-	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
+	waitForAgreement(t, "lab", len(list), []*Journal{a, b}, ra, rb)
 	c := openTest(t, urls(nodes), three)
-	agree(t, "lab", len(list), []*Journal{a, b, c})
+	waitForAgreement(t, "lab", len(list), []*Journal{a, b, c})
 }
 
 // Without a majority nothing is acknowledged, and Ready returns an error.
@@ -139,7 +139,7 @@ func TestFewerReplicasThanAsked(t *testing.T) {
 	r := replicas{n: 5}
 	for _, want := range []int{3, 1, 1} {
 		r.tried = time.Now().Add(-peersWait)
-		r.lower(r.get(), &jetstream.APIError{ErrorCode: codeNoPeers})
+		r.reduce(r.get(), &jetstream.APIError{ErrorCode: codeNoPeers})
 		if r.get() != want {
 			t.Errorf("%d replicas, want %d", r.get(), want)
 		}

@@ -35,14 +35,14 @@ type request struct {
 }
 
 // merges reports whether the request can share a block with others.
-func (u *request) merges() bool { return !u.state && u.block == nil }
+func (req *request) merges() bool { return !req.state && req.block == nil }
 
-func (u *request) refuse(err error) {
-	results := make([]journal.Result, u.count)
+func (req *request) refuse(err error) {
+	results := make([]journal.Result, req.count)
 	for i := range results {
 		results[i].Err = err
 	}
-	u.answer <- results
+	req.answer <- results
 }
 
 // inflight is a block in flight.
@@ -54,12 +54,12 @@ type inflight struct {
 	done  chan struct{} // closed when the committer has removed it
 
 	// Guarded by committer.mu.
-	units   []*request
-	drafts  int
-	bytes   int
-	data    []byte // the block; nil until it is encoded
-	sending bool   // an attempt to publish is in progress
-	unknown bool   // a failed attempt may have reached the stream
+	requests []*request
+	drafts   int
+	bytes    int
+	data     []byte // the block; nil until it is encoded
+	sending  bool   // an attempt to publish is in progress
+	unknown  bool   // a failed attempt may have reached the stream
 }
 
 // committer packs requests into blocks and tracks the blocks in flight.
@@ -82,7 +82,7 @@ type committer struct {
 // requests or blocks in flight.
 type queue struct {
 	space    string
-	units    []*request
+	requests []*request
 	inFlight int
 	ready    bool // it is in committer.ready
 }
@@ -95,15 +95,15 @@ func newCommitter(publish func(*inflight), nextID func() string, target func() i
 }
 
 // submit queues a request; its results arrive on request.answer.
-func (c *committer) submit(u *request) {
+func (c *committer) submit(req *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	q := c.queues[u.space]
+	q := c.queues[req.space]
 	if q == nil {
-		q = &queue{space: u.space}
-		c.queues[u.space] = q
+		q = &queue{space: req.space}
+		c.queues[req.space] = q
 	}
-	q.units = append(q.units, u)
+	q.requests = append(q.requests, req)
 	c.offer(q)
 	c.start()
 }
@@ -123,7 +123,7 @@ func (c *committer) onPublished(f *inflight) {
 
 // release deletes a queue without requests and blocks in flight.
 func (c *committer) release(q *queue) {
-	if q.inFlight == 0 && len(q.units) == 0 && !q.ready {
+	if q.inFlight == 0 && len(q.requests) == 0 && !q.ready {
 		delete(c.queues, q.space)
 	}
 }
@@ -138,13 +138,13 @@ const (
 )
 
 // abandon withdraws a request whose caller has given up, if possible.
-func (c *committer) abandon(u *request) abandonResult {
+func (c *committer) abandon(req *request) abandonResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f := u.inflight
+	f := req.inflight
 	if f == nil {
-		if q := c.queues[u.space]; q != nil {
-			q.units = slices.DeleteFunc(q.units, func(o *request) bool { return o == u })
+		if q := c.queues[req.space]; q != nil {
+			q.requests = slices.DeleteFunc(q.requests, func(o *request) bool { return o == req })
 			c.release(q)
 		}
 		return withdrawn
@@ -155,9 +155,9 @@ func (c *committer) abandon(u *request) abandonResult {
 	if f.sending || f.unknown {
 		return maybePublished
 	}
-	f.units = slices.DeleteFunc(f.units, func(o *request) bool { return o == u })
-	f.drafts -= u.count
-	f.bytes -= len(u.data) + len(u.block)
+	f.requests = slices.DeleteFunc(f.requests, func(o *request) bool { return o == req })
+	f.drafts -= req.count
+	f.bytes -= len(req.data) + len(req.block)
 	f.data = nil
 	return withdrawn
 }
@@ -167,7 +167,7 @@ func (c *committer) abandon(u *request) abandonResult {
 func (c *committer) beginSend(f *inflight, limit int) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(f.units) == 0 {
+	if len(f.requests) == 0 {
 		return nil
 	}
 	f.sending = true
@@ -187,7 +187,7 @@ func (c *committer) endSend(f *inflight, maybe bool) {
 
 // offer adds a queue to the ready list if it may start a block.
 func (c *committer) offer(q *queue) {
-	if q.ready || len(q.units) == 0 || q.inFlight >= maxSpaceBlocks {
+	if q.ready || len(q.requests) == 0 || q.inFlight >= maxSpaceBlocks {
 		return
 	}
 	q.ready = true
@@ -217,36 +217,36 @@ func (c *committer) start() {
 // cut removes the next block's requests from the queue; nil if it is empty.
 func (q *queue) cut(target int) *inflight {
 	f := &inflight{space: q.space, since: time.Now(), done: make(chan struct{})}
-	for len(q.units) > 0 {
-		u := q.units[0]
-		full := f.drafts+u.count > seqsPerBlock || f.bytes+len(u.data) > target
-		if f.drafts > 0 && (full || !u.merges()) {
+	for len(q.requests) > 0 {
+		req := q.requests[0]
+		full := f.drafts+req.count > seqsPerBlock || f.bytes+len(req.data) > target
+		if f.drafts > 0 && (full || !req.merges()) {
 			break
 		}
-		u.inflight = f
-		f.units = append(f.units, u)
-		f.drafts += u.count
-		f.bytes += len(u.data) + len(u.block)
-		q.units = q.units[1:]
-		if !u.merges() {
+		req.inflight = f
+		f.requests = append(f.requests, req)
+		f.drafts += req.count
+		f.bytes += len(req.data) + len(req.block)
+		q.requests = q.requests[1:]
+		if !req.merges() {
 			break
 		}
 	}
 	if f.drafts == 0 {
 		return nil
 	}
-	f.state = f.units[0].state
+	f.state = f.requests[0].state
 	return f
 }
 
 // encode encodes the block.
 func (f *inflight) encode(limit int) []byte {
-	if f.units[0].block != nil {
-		return f.units[0].block
+	if f.requests[0].block != nil {
+		return f.requests[0].block
 	}
-	sections := make([][]byte, len(f.units))
-	for i, u := range f.units {
-		sections[i] = u.data
+	sections := make([][]byte, len(f.requests))
+	for i, req := range f.requests {
+		sections[i] = req.data
 	}
 	return encodeDrafts(sections, limit)
 }
@@ -266,16 +266,16 @@ func (c *committer) remove(id string) *inflight {
 
 // answer sends each request its part of the results of the block.
 func (f *inflight) answer(results []journal.Result) {
-	for _, u := range f.units {
-		n := min(u.count, len(results))
-		u.answer <- results[:n:n]
+	for _, req := range f.requests {
+		n := min(req.count, len(results))
+		req.answer <- results[:n:n]
 		results = results[n:]
 	}
 }
 
 // refuse answers all requests with the error.
 func (f *inflight) refuse(err error) {
-	for _, u := range f.units {
-		u.refuse(err)
+	for _, req := range f.requests {
+		req.refuse(err)
 	}
 }

@@ -16,23 +16,23 @@ func committerOf() (*committer, *[]*inflight) {
 	return c, &launched
 }
 
-func unitOf(space string, drafts, bytes int, state bool) *request {
+func requestOf(space string, drafts, bytes int, state bool) *request {
 	return &request{space: space, count: drafts, data: make([]byte, bytes), state: state, answer: make(chan []journal.Result, 1)}
 }
 
 func TestGroupCommit(t *testing.T) {
 	c, launched := committerOf()
 	for range maxSpaceBlocks {
-		c.submit(unitOf("a", 1, 10, false))
+		c.submit(requestOf("a", 1, 10, false))
 	}
 	// These requests wait and share a block, up to the bounds.
 	for range 3 {
-		c.submit(unitOf("a", 1, 400, false))
+		c.submit(requestOf("a", 1, 400, false))
 	}
-	c.submit(unitOf("a", 1, 10, true)) // alone
-	c.submit(unitOf("a", seqsPerBlock, 10, false))
-	c.submit(unitOf("a", 1, 10, false)) // does not fit into the block
-	c.submit(unitOf("b", 1, 10, false)) // another space does not wait
+	c.submit(requestOf("a", 1, 10, true)) // alone
+	c.submit(requestOf("a", seqsPerBlock, 10, false))
+	c.submit(requestOf("a", 1, 10, false)) // does not fit into the block
+	c.submit(requestOf("b", 1, 10, false)) // another space does not wait
 	if n := len(*launched); n != maxSpaceBlocks+1 {
 		t.Fatalf("%d blocks under way", n)
 	}
@@ -59,7 +59,7 @@ func TestGroupCommit(t *testing.T) {
 func TestCommitter_Bounds(t *testing.T) {
 	c, launched := committerOf()
 	for i := range 3 * maxStreamBlocks {
-		c.submit(unitOf(fmt.Sprint(i), 1, 10, false))
+		c.submit(requestOf(fmt.Sprint(i), 1, 10, false))
 	}
 	if n := len(*launched); n != maxStreamBlocks {
 		t.Errorf("%d blocks under way", n)
@@ -78,9 +78,9 @@ func TestCommitter_Abandon(t *testing.T) {
 	t.Run("queued", func(t *testing.T) {
 		c, launched := committerOf()
 		for range maxSpaceBlocks {
-			c.submit(unitOf("a", 1, 10, false))
+			c.submit(requestOf("a", 1, 10, false))
 		}
-		gone, kept := unitOf("a", 1, 10, false), unitOf("a", 1, 10, false)
+		gone, kept := requestOf("a", 1, 10, false), requestOf("a", 1, 10, false)
 		c.submit(gone)
 		c.submit(kept)
 		if c.abandon(gone) != withdrawn {
@@ -90,8 +90,8 @@ func TestCommitter_Abandon(t *testing.T) {
 			c.onPublished((*launched)[i])
 		}
 		last := (*launched)[len(*launched)-1]
-		if len(*launched) != maxSpaceBlocks+1 || len(last.units) != 1 || last.units[0] != kept {
-			t.Errorf("published: %+v", last.units)
+		if len(*launched) != maxSpaceBlocks+1 || len(last.requests) != 1 || last.requests[0] != kept {
+			t.Errorf("published: %+v", last.requests)
 		}
 		if len(c.queues) > 0 {
 			t.Error("a queue is left behind")
@@ -99,21 +99,21 @@ func TestCommitter_Abandon(t *testing.T) {
 	})
 	t.Run("queues of many spaces", func(t *testing.T) {
 		c, launched := committerOf()
-		var units []*request
+		var requests []*request
 		for i := range 1000 {
-			u := unitOf(fmt.Sprint(i), 1, 10, false)
-			units = append(units, u)
-			c.submit(u)
+			req := requestOf(fmt.Sprint(i), 1, 10, false)
+			requests = append(requests, req)
+			c.submit(req)
 		}
-		for _, u := range units {
-			c.abandon(u)
+		for _, req := range requests {
+			c.abandon(req)
 		}
 		for i := 0; i < len(*launched); i++ {
 			c.remove((*launched)[i].id)
 			c.onPublished((*launched)[i])
 		}
 		if len(*launched) != maxStreamBlocks {
-			t.Errorf("%d blocks for units that were given up", len(*launched)-maxStreamBlocks)
+			t.Errorf("%d blocks for requests that were given up", len(*launched)-maxStreamBlocks)
 		}
 		if len(c.queues)+len(c.ready)+len(c.inflights)+c.inFlight > 0 {
 			t.Errorf("%d queues, %d ready, %d flights are left", len(c.queues), len(c.ready), len(c.inflights))
@@ -122,14 +122,14 @@ func TestCommitter_Abandon(t *testing.T) {
 	t.Run("under way", func(t *testing.T) {
 		c, launched := committerOf()
 		for range maxSpaceBlocks {
-			c.submit(unitOf("a", 1, 10, false))
+			c.submit(requestOf("a", 1, 10, false))
 		}
-		a, b := unitOf("a", 1, 10, false), unitOf("a", 1, 10, false)
+		a, b := requestOf("a", 1, 10, false), requestOf("a", 1, 10, false)
 		c.submit(a)
 		c.submit(b)
 		c.onPublished((*launched)[0])
 		f := (*launched)[maxSpaceBlocks]
-		if c.abandon(a) != withdrawn || len(f.units) != 1 || f.drafts != 1 {
+		if c.abandon(a) != withdrawn || len(f.requests) != 1 || f.drafts != 1 {
 			t.Errorf("before anything is sent, a unit is withdrawn: %+v", f)
 		}
 		if c.beginSend(f, 1<<20) == nil || c.abandon(b) != maybePublished {
@@ -140,7 +140,7 @@ func TestCommitter_Abandon(t *testing.T) {
 			t.Error("after a refusal, it is not in the stream")
 		}
 		if c.beginSend(f, 1<<20) != nil {
-			t.Error("a block without units is sent")
+			t.Error("a block without requests is sent")
 		}
 	})
 }

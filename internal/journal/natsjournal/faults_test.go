@@ -128,11 +128,11 @@ func TestRestartOfNATSUnderLoad(t *testing.T) {
 		return len(list) >= len(l.acked) && slices.Equal(content(t, b, "lab"), list)
 	})
 	l.check(t, list)
-	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
+	waitForAgreement(t, "lab", len(list), []*Journal{a, b}, ra, rb)
 
 	// A gateway that reads the whole log again gets the same entries.
 	c := openTest(t, n.url(), nil)
-	agree(t, "lab", len(list), []*Journal{a, b, c})
+	waitForAgreement(t, "lab", len(list), []*Journal{a, b, c})
 }
 
 func TestOpenWaitsForNATS(t *testing.T) {
@@ -245,7 +245,7 @@ func TestReplicaOfKilledGateway(t *testing.T) {
 	list := content(t, a, "lab")
 	for _, left := range copies {
 		b := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = left })
-		agree(t, "lab", len(list), []*Journal{a, b}, ra)
+		waitForAgreement(t, "lab", len(list), []*Journal{a, b}, ra)
 	}
 }
 
@@ -282,7 +282,7 @@ func TestLostConsumer(t *testing.T) {
 	if l.failed.Load() > 0 {
 		t.Errorf("%d appends failed", l.failed.Load())
 	}
-	l.check(t, agree(t, "lab", len(l.acked), []*Journal{a, b}, ra, rb))
+	l.check(t, waitForAgreement(t, "lab", len(l.acked), []*Journal{a, b}, ra, rb))
 }
 
 // The replica is wiped and rebuilt while the gateway runs. The sink receives
@@ -305,7 +305,7 @@ func TestRepairUnderLoad(t *testing.T) {
 	}
 	list := content(t, b, "lab")
 	l.check(t, list)
-	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
+	waitForAgreement(t, "lab", len(list), []*Journal{a, b}, ra, rb)
 }
 
 // All gateways skip garbage on a stream; none skips a block of a later version.

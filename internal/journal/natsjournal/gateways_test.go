@@ -35,9 +35,9 @@ func (r *recorder) got(space string) []string {
 	return slices.Clone(r.spaces[space])
 }
 
-// agree waits until the journals and the recorders have the same entries of a
+// waitForAgreement waits until the journals and the recorders have the same entries of a
 // space, and returns them.
-func agree(t *testing.T, space string, n int, journals []*Journal, recorders ...*recorder) []string {
+func waitForAgreement(t *testing.T, space string, n int, journals []*Journal, recorders ...*recorder) []string {
 	t.Helper()
 	var want []string
 	eventually(t, fmt.Sprintf("%s has %d entries everywhere", space, n), func() bool {
@@ -79,7 +79,7 @@ func TestGateways_SameOrder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	agree(t, "lab", 360, []*Journal{a, b}, ra, rb)
+	waitForAgreement(t, "lab", 360, []*Journal{a, b}, ra, rb)
 }
 
 // Two senders append the same id concurrently through two gateways: one wins,
@@ -122,7 +122,7 @@ func TestDuplicatesAcrossGateways(t *testing.T) {
 			t.Fatalf("%s: %+v", id, results)
 		}
 	}
-	agree(t, "lab", rounds, journals)
+	waitForAgreement(t, "lab", rounds, journals)
 }
 
 func TestStaleAcrossGateways(t *testing.T) {
@@ -155,7 +155,7 @@ func TestStaleAcrossGateways(t *testing.T) {
 		if (errs[0] == nil) == (errs[1] == nil) || !errors.Is(errors.Join(errs[:]...), journal.ErrStale) {
 			t.Fatalf("round %d: %v", i, errs)
 		}
-		agree(t, "lab", i+3, []*Journal{a, b})
+		waitForAgreement(t, "lab", i+3, []*Journal{a, b})
 	}
 }
 
@@ -172,5 +172,5 @@ func TestLongCall(t *testing.T) {
 	if !slices.IsSorted(seqs) {
 		t.Error("the order of the call is lost")
 	}
-	agree(t, "lab", len(drafts), []*Journal{a, b})
+	waitForAgreement(t, "lab", len(drafts), []*Journal{a, b})
 }

@@ -66,9 +66,9 @@ type guardRows struct {
 	entries, states map[string][]guard
 }
 
-// add records that message to has a draft which was rejected because of an
+// record records that message to has a draft which was rejected because of an
 // entry in message from.
-func (r *guardRows) add(space string, from, to uint64, state bool) {
+func (r *guardRows) record(space string, from, to uint64, state bool) {
 	if from >= to {
 		return // one message is removed as a whole or not at all
 	}

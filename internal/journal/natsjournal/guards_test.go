@@ -31,7 +31,7 @@ func TestGuards_Cut(t *testing.T) {
 	} {
 		var rows guardRows
 		for _, g := range pass {
-			rows.add(g.space, g.from, g.to, g.state)
+			rows.record(g.space, g.from, g.to, g.state)
 		}
 		b := db.NewBatch()
 		if err := rows.write(db, b); err != nil {

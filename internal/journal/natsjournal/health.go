@@ -94,7 +94,7 @@ func (s *stream) assess(a checkResult, f *feed, c *checks, live bool) error {
 	// fail only if the next check finds the same.
 	if s.stalled == s.pos.seq+1 {
 		s.stalled = 0
-		return errStuck
+		return errStalled
 	}
 	s.stalled = s.pos.seq + 1
 	c.ticker.Reset(checkAgain)

@@ -74,7 +74,7 @@ func TestFollowerLags_NothingIsSkipped(t *testing.T) {
 	}
 	list := content(t, a, "lab")
 	l.check(t, list)
-	agree(t, "lab", len(list), []*Journal{a, b}, ra, rb)
+	waitForAgreement(t, "lab", len(list), []*Journal{a, b}, ra, rb)
 }
 
 // leadStreamApart moves the leader of the journal's first stream until one of

@@ -34,8 +34,8 @@ func logIDOf(t *testing.T, j *Journal, space string) string {
 	return id
 }
 
-// kept returns the copies that were set aside in a replica's folder.
-func kept(t *testing.T, dir string) []string {
+// keptCopies returns the copies that were set aside in a replica's folder.
+func keptCopies(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "db.replaced-*"))
 	if err != nil {
@@ -44,8 +44,8 @@ func kept(t *testing.T, dir string) []string {
 	return names
 }
 
-// remake deletes the stream of a space and recreates it with an entry.
-func remake(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
+// recreateStream deletes the stream of a space and recreates it with an entry.
+func recreateStream(t *testing.T, j *Journal, space string, drafts ...journal.Draft) {
 	t.Helper()
 	s := j.streams[j.names.bucket(space)]
 	if err := j.js.DeleteStream(t.Context(), s.name); err != nil {
@@ -79,7 +79,7 @@ func TestStreamReplaced(t *testing.T) {
 			if !running {
 				closeTest(t, j)
 			}
-			remake(t, tool, "lab", chat("z", "alice"))
+			recreateStream(t, tool, "lab", chat("z", "alice"))
 			if !running {
 				j = openTest(t, n.url(), keep)
 			} else {
@@ -97,8 +97,8 @@ func TestStreamReplaced(t *testing.T) {
 			if after := logIDOf(t, j, "x"); after != other || untouched.Load() > 0 {
 				t.Errorf("the other log's id is %q, was %q; %d notifications", after, other, untouched.Load())
 			}
-			if len(kept(t, dir)) != 1 {
-				t.Errorf("copies kept: %q", kept(t, dir))
+			if len(keptCopies(t, dir)) != 1 {
+				t.Errorf("copies kept: %q", keptCopies(t, dir))
 			}
 			mustAppend(t, j, "lab", chat("a", "alice"))
 			eventually(t, "all gateways agree", func() bool {
@@ -121,13 +121,13 @@ func TestStreamLostItsTail(t *testing.T) {
 			b := openTest(t, n.url(), one)
 			mustAppend(t, b, "lab", chat("a", "alice"))
 			mustAppend(t, b, "lab", chat("b", "alice"))
-			agree(t, "lab", 2, []*Journal{a, b})
+			waitForAgreement(t, "lab", 2, []*Journal{a, b})
 			before := logIDOf(t, a, "lab")
 			old := backup(t, n)
 			eventually(t, "c is appended", func() bool {
 				return b.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0].Err == nil
 			})
-			agree(t, "lab", 3, []*Journal{a, b})
+			waitForAgreement(t, "lab", 3, []*Journal{a, b})
 			closeTest(t, b)
 			replacedA := watchReplaced(a, "lab")
 			line.down.Store(true)
@@ -147,13 +147,13 @@ func TestStreamLostItsTail(t *testing.T) {
 			if overwritten {
 				want = 4 // a, b, d, e
 			}
-			agree(t, "lab", want, []*Journal{a, b})
+			waitForAgreement(t, "lab", want, []*Journal{a, b})
 			late := openTest(t, n.url(), one)
 			if id := logIDOf(t, a, "lab"); id == before || id != logIDOf(t, b, "lab") || id != logIDOf(t, late, "lab") {
 				t.Errorf("log ids %q, %q and %q, before %q", id, logIDOf(t, b, "lab"), logIDOf(t, late, "lab"), before)
 			}
-			if len(kept(t, dir)) != 1 {
-				t.Errorf("copies kept: %q", kept(t, dir))
+			if len(keptCopies(t, dir)) != 1 {
+				t.Errorf("copies kept: %q", keptCopies(t, dir))
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"empty": func(t *testing.T, j *Journal, _ *stream) { remake(t, j, "lab") },
+		"empty": func(t *testing.T, j *Journal, _ *stream) { recreateStream(t, j, "lab") },
 		"purged": func(t *testing.T, j *Journal, s *stream) {
 			handle, err := s.open(t.Context())
 			if err == nil {
@@ -201,7 +201,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			j := openTest(t, n.url(), keep)
 			b := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dirB })
 			mustAppend(t, j, "lab", chat("a", "alice"))
-			agree(t, "lab", 1, []*Journal{j, b})
+			waitForAgreement(t, "lab", 1, []*Journal{j, b})
 			before := logIDOf(t, j, "lab")
 			s := j.streams[j.names.bucket("lab")]
 			lose(t, j, s)
@@ -209,19 +209,19 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			if r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
 				t.Errorf("append: %+v", r)
 			}
-			if got := content(t, j, "lab"); len(got) != 1 || len(kept(t, dir)) > 0 {
-				t.Errorf("the copy has %q; kept %q", got, kept(t, dir))
+			if got := content(t, j, "lab"); len(got) != 1 || len(keptCopies(t, dir)) > 0 {
+				t.Errorf("the copy has %q; kept %q", got, keptCopies(t, dir))
 			}
 			closeTest(t, j)
 			replaced := watchReplaced(b, "lab")
 			j = openTest(t, n.url(), func(o *Options) { keep(o); o.AcceptLoss = true })
 			mustAppend(t, j, "lab", chat("c", "alice"))
-			if got := content(t, j, "lab"); len(got) != 1 || len(kept(t, dir)) != 1 {
-				t.Errorf("after the loss was accepted: %q, kept %q", got, kept(t, dir))
+			if got := content(t, j, "lab"); len(got) != 1 || len(keptCopies(t, dir)) != 1 {
+				t.Errorf("after the loss was accepted: %q, kept %q", got, keptCopies(t, dir))
 			}
 			// The decision at one gateway also applies to the others.
 			eventually(t, "the other gateway follows", func() bool { return replaced.Load() == 1 && b.Ready() == nil })
-			agree(t, "lab", 1, []*Journal{j, b})
+			waitForAgreement(t, "lab", 1, []*Journal{j, b})
 			if id := logIDOf(t, j, "lab"); id == before || id != logIDOf(t, b, "lab") {
 				t.Errorf("log ids %q and %q, before %q", id, logIDOf(t, b, "lab"), before)
 			}
@@ -246,12 +246,12 @@ func TestForeignReplica(t *testing.T) {
 		t.Errorf("another log's folder: %v", err)
 	}
 	j = openTest(t, n.url(), keep)
-	if got := content(t, j, "lab"); len(got) != 1 || len(kept(t, dir)) > 0 {
-		t.Errorf("the copy has %q; kept %q", got, kept(t, dir))
+	if got := content(t, j, "lab"); len(got) != 1 || len(keptCopies(t, dir)) > 0 {
+		t.Errorf("the copy has %q; kept %q", got, keptCopies(t, dir))
 	}
 	closeTest(t, j)
 	j = openTest(t, m.url(), func(o *Options) { keep(o); o.AcceptLoss = true })
-	if got := content(t, j, "lab"); !slices.Equal(got, content(t, k, "lab")) || len(kept(t, dir)) != 1 {
-		t.Errorf("after the loss was accepted: %q; kept %q", got, kept(t, dir))
+	if got := content(t, j, "lab"); !slices.Equal(got, content(t, k, "lab")) || len(keptCopies(t, dir)) != 1 {
+		t.Errorf("after the loss was accepted: %q; kept %q", got, keptCopies(t, dir))
 	}
 }

@@ -28,7 +28,7 @@ var (
 	errDisconnected = errors.New("not connected to NATS")
 	errClosed       = errors.New("the log is closed")
 	errNoAnswer     = errors.New("no answer from NATS in time")
-	errBehind       = errors.New("this gateway is behind the log")
+	errLagging      = errors.New("this gateway is behind the log")
 	errAbandoned    = errors.New("no caller waits for it")
 )
 
@@ -87,7 +87,7 @@ func (s *stream) send(ctx context.Context, f *inflight, data []byte) error {
 	}
 	if !s.following.Load() {
 		// No result would arrive, because this gateway lags; another one may not.
-		return errBehind
+		return errLagging
 	}
 	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
@@ -108,7 +108,7 @@ func (s *stream) send(ctx context.Context, f *inflight, data []byte) error {
 // store the block and will not.
 func isRefused(err error) bool {
 	for _, refusal := range []error{
-		errDisconnected, errBehind,
+		errDisconnected, errLagging,
 		nats.ErrReconnectBufExceeded, nats.ErrMaxPayload, nats.ErrNoResponders, jetstream.ErrNoStreamResponse,
 	} {
 		if errors.Is(err, refusal) {

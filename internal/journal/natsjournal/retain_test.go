@@ -22,8 +22,8 @@ func later(o *Options) {
 	o.Now = func() time.Time { return laterTime }
 }
 
-// young changes a draft so that it has not expired for later.
-func young(d journal.Draft) journal.Draft {
+// recent changes a draft so that it has not expired for later.
+func recent(d journal.Draft) journal.Draft {
 	d.Envelope.TS = time.Date(2026, 11, 22, 11, 59, 0, 0, time.UTC)
 	return d
 }
@@ -64,16 +64,16 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	for i := range 20 {
 		mustAppend(t, b, "lab", chat(fmt.Sprintf("old-%d", i), "alice"))
 	}
-	fresh := mustAppend(t, a, "lab", young(chat("new-1", "alice")), young(chat("new-2", "alice")))
+	fresh := mustAppend(t, a, "lab", recent(chat("new-1", "alice")), recent(chat("new-2", "alice")))
 	mustAppend(t, a, "gone", chat("m", "alice"))
-	agree(t, "lab", 24, []*Journal{a, b})
+	waitForAgreement(t, "lab", 24, []*Journal{a, b})
 	for _, j := range []*Journal{a, b} { // both at the same time
 		if err := j.propose(t.Context(), laterTime); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list := agree(t, "lab", 3, []*Journal{a, b})
-	agree(t, "gone", 0, []*Journal{a, b})
+	list := waitForAgreement(t, "lab", 3, []*Journal{a, b})
+	waitForAgreement(t, "gone", 0, []*Journal{a, b})
 	if list[1] != fmt.Sprintf("%d new-1", fresh[0]) {
 		t.Errorf("left: %q", list)
 	}
@@ -83,7 +83,7 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	})
 
 	c := openTest(t, n.url(), later)
-	agree(t, "lab", 3, []*Journal{a, b, c})
+	waitForAgreement(t, "lab", 3, []*Journal{a, b, c})
 	for _, space := range []string{"lab", "gone"} {
 		want := boundsOf(t, a, space)
 		for _, j := range []*Journal{b, c} {
@@ -98,8 +98,8 @@ func TestRetentionAcrossGateways(t *testing.T) {
 	if _, err := c.Lookup(t.Context(), "lab", "old-3"); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("lookup of a dropped entry: %v", err)
 	}
-	mustAppend(t, c, "lab", young(chat("m-0", "bob"))) // the id is free again
-	agree(t, "lab", 4, []*Journal{a, b, c})
+	mustAppend(t, c, "lab", recent(chat("m-0", "bob"))) // the id is free again
+	waitForAgreement(t, "lab", 4, []*Journal{a, b, c})
 }
 
 // publishRaw publishes a block without the checks of a gateway, like a gateway
@@ -136,13 +136,13 @@ func TestPurge_RejectedDecision(t *testing.T) {
 	}
 	mustAppend(t, a, "lab", chat("first", "alice"))
 	mustAppend(t, a, "lab", decision("r-1", "alice"))
-	publishRaw(t, a, "lab", decision("r-2", "bob"), young(chat("stays", "alice")))
-	mustAppend(t, a, "lab", young(chat("last", "alice")))
-	agree(t, "lab", 4, []*Journal{a})
+	publishRaw(t, a, "lab", decision("r-2", "bob"), recent(chat("stays", "alice")))
+	mustAppend(t, a, "lab", recent(chat("last", "alice")))
+	waitForAgreement(t, "lab", 4, []*Journal{a})
 	if err := a.propose(t.Context(), laterTime); err != nil {
 		t.Fatal(err)
 	}
-	want := agree(t, "lab", 2, []*Journal{a})
+	want := waitForAgreement(t, "lab", 2, []*Journal{a})
 	eventually(t, "the stream is purged up to the decision", func() bool {
 		return messages(t, a, "lab", false) == 4 // r-1, the mixed block, last, trim
 	})
@@ -161,16 +161,16 @@ func TestPurge_RejectedRetry(t *testing.T) {
 	mustAppend(t, a, "lab", chat("x", "alice"))
 	mustAppend(t, a, "lab", chat("y", "alice"))
 	// The retry shares a block with an entry that stays, so it stays as well.
-	publishRaw(t, a, "lab", chat("x", "alice"), young(chat("stays", "alice")))
+	publishRaw(t, a, "lab", chat("x", "alice"), recent(chat("stays", "alice")))
 	// A state draft, on the subject that is never purged.
 	late := grant("y", 1<<52)
 	publishRaw(t, a, "lab", late)
-	seqs := mustAppend(t, a, "lab", young(chat("last", "alice")))
-	agree(t, "lab", 5, []*Journal{a})
+	seqs := mustAppend(t, a, "lab", recent(chat("last", "alice")))
+	waitForAgreement(t, "lab", 5, []*Journal{a})
 	if err := a.propose(t.Context(), laterTime); err != nil {
 		t.Fatal(err)
 	}
-	want := agree(t, "lab", 2, []*Journal{a})
+	want := waitForAgreement(t, "lab", 2, []*Journal{a})
 	eventually(t, "the stream is purged up to x", func() bool {
 		// x, y, the mixed block, last, trim
 		return messages(t, a, "lab", false) == 5
@@ -184,7 +184,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 	if err := a.publishTrim(t.Context(), "lab", seqs[0]); err != nil {
 		t.Fatal(err)
 	}
-	want = agree(t, "lab", 1, []*Journal{a, b})
+	want = waitForAgreement(t, "lab", 1, []*Journal{a, b})
 	eventually(t, "everything old is purged", func() bool {
 		return messages(t, a, "lab", false) == 3 && messages(t, a, "lab", true) == 0
 	})

@@ -30,7 +30,7 @@ const (
 var (
 	errCatchingUp = errors.New("the stream is being read")
 	errNoLeader   = errors.New("the stream has no leader")
-	errStuck      = errors.New("the stream goes on but nothing is delivered")
+	errStalled    = errors.New("the stream goes on but nothing is delivered")
 	errAgain      = errors.New("connection was made anew")
 )
 

@@ -57,9 +57,9 @@ func (r *replicas) get() int {
 	return r.n
 }
 
-// lower handles an error from creating a stream with from replicas, and reports
+// reduce handles an error from creating a stream with from replicas, and reports
 // whether to retry with fewer.
-func (r *replicas) lower(from int, err error) bool {
+func (r *replicas) reduce(from int, err error) bool {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) || api.ErrorCode != codeNoPeers && api.ErrorCode != codeNotClustered {
 		return false
@@ -98,10 +98,10 @@ func (s *stream) ensure(ctx context.Context) (*jetstream.StreamInfo, error) {
 	}
 	info := handle.CachedInfo()
 	s.handle, s.first = handle, info.State.FirstSeq
-	if err := s.unsuitable(info.Config); err != nil {
+	if err := s.checkConfig(info.Config); err != nil {
 		return nil, err
 	}
-	s.adapt(ctx, info)
+	s.addReplicas(ctx, info)
 	return info, nil
 }
 
@@ -125,7 +125,7 @@ func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse):
 		return s.open(ctx)
-	case err != nil && s.j.replicas.lower(n, err):
+	case err != nil && s.j.replicas.reduce(n, err):
 		s.j.warnReplicas(s.j.replicas.get(), err)
 		return nil, errAgain
 	case err != nil:
@@ -148,8 +148,8 @@ func (s *stream) config(replicas int) jetstream.StreamConfig {
 	}
 }
 
-// unsuitable returns an error if an existing stream cannot hold a log.
-func (s *stream) unsuitable(c jetstream.StreamConfig) error {
+// checkConfig returns an error if an existing stream cannot hold a log.
+func (s *stream) checkConfig(c jetstream.StreamConfig) error {
 	var fault string
 	switch {
 	case len(c.Subjects) != 1 || c.Subjects[0] != s.j.names.all(s.index):
@@ -166,9 +166,9 @@ func (s *stream) unsuitable(c jetstream.StreamConfig) error {
 	return fmt.Errorf("%w: %s", errUnsuitable, fault)
 }
 
-// adapt adds replicas to a stream that has fewer than configured, once per
+// addReplicas adds replicas to a stream that has fewer than configured, once per
 // process. Having too few is no reason to reject it.
-func (s *stream) adapt(ctx context.Context, info *jetstream.StreamInfo) {
+func (s *stream) addReplicas(ctx context.Context, info *jetstream.StreamInfo) {
 	want := s.j.opts.Replicas
 	if s.adapted || info.Config.Replicas >= want || s.j.replicas.get() < want {
 		return
@@ -179,7 +179,7 @@ func (s *stream) adapt(ctx context.Context, info *jetstream.StreamInfo) {
 	c := info.Config
 	c.Replicas = want
 	if _, err := s.j.js.UpdateStream(ctx, c); err != nil {
-		s.j.replicas.lower(want, err)
+		s.j.replicas.reduce(want, err)
 		s.j.warnReplicas(info.Config.Replicas, err)
 		return
 	}

@@ -17,8 +17,8 @@ const (
 	appendedKey = "appended" // entries ever appended, written with each batch
 )
 
-// remedies lists an operator's options for a log that has lost entries.
-const remedies = "restore the folder from a backup, or accept the loss (--accept-loss)"
+// lossRemedies lists an operator's options for a log that has lost entries.
+const lossRemedies = "restore the folder from a backup, or accept the loss (--accept-loss)"
 
 // markSyncEvery bounds the age of the mark after a power failure.
 const markSyncEvery = time.Second
@@ -56,7 +56,7 @@ func (j *Journal) loadMeta() error {
 		loss = fmt.Errorf("the file %s is missing or damaged, so that it is unknown whether the log, which holds %d entries, is complete", markFile, j.appended)
 	}
 	if loss != nil && !j.opt.AcceptLoss {
-		return errors.Join(fmt.Errorf("%w; %s", loss, remedies), m.file.Close())
+		return errors.Join(fmt.Errorf("%w; %s", loss, lossRemedies), m.file.Close())
 	}
 	lost := loss != nil
 	if lost {

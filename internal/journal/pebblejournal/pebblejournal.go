@@ -124,7 +124,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	db, err := entrydb.Open(entrydb.Options{Dir: o.Dir, FS: o.FS, CutDamage: o.AcceptLoss, Logger: o.Logger})
 	if errors.Is(err, entrydb.ErrDamagedWAL) {
-		return nil, fmt.Errorf("%w; %s", err, remedies)
+		return nil, fmt.Errorf("%w; %s", err, lossRemedies)
 	}
 	if err != nil {
 		return nil, err

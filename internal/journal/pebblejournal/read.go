@@ -19,14 +19,14 @@ func (j *Journal) newHead(space string, durable protocol.Seq) *head {
 	return h
 }
 
-// visible returns the newest Seq of a space that readers may see. The store
+// visibleSeq returns the newest Seq of a space that readers may see. The store
 // shows entries before they are durable. If a reader saw an entry that a power
 // failure then removed, another entry would get its number.
 //
 // The committer creates a head before it writes and removes it only when
 // everything is durable. So a reader that finds no head after it has read the
 // store has read only durable entries.
-func (j *Journal) visible(space string) (protocol.Seq, error) {
+func (j *Journal) visibleSeq(space string) (protocol.Seq, error) {
 	if h, ok := j.heads.Load(space); ok {
 		return h.(*head).seq(), nil //nolint:forcetypeassert // the map has only heads
 	}
@@ -43,7 +43,7 @@ func (j *Journal) visible(space string) (protocol.Seq, error) {
 // Range implements [journal.Journal].
 func (j *Journal) Range(ctx context.Context, space string, q journal.Query) iter.Seq2[*journal.Entry, error] {
 	return func(yield func(*journal.Entry, error) bool) {
-		newest, err := j.visible(space)
+		newest, err := j.visibleSeq(space)
 		if err != nil {
 			yield(nil, fmt.Errorf("read log of %s: %w", space, err))
 			return
@@ -57,7 +57,7 @@ func (j *Journal) Range(ctx context.Context, space string, q journal.Query) iter
 
 // Lookup implements [journal.Journal].
 func (j *Journal) Lookup(_ context.Context, space string, id protocol.ID) (*journal.Entry, error) {
-	newest, err := j.visible(space)
+	newest, err := j.visibleSeq(space)
 	if err != nil {
 		return nil, fmt.Errorf("look up %s in %s: %w", id, space, err)
 	}
@@ -73,7 +73,7 @@ func (j *Journal) Lookup(_ context.Context, space string, id protocol.ID) (*jour
 
 // Bounds implements [journal.Journal].
 func (j *Journal) Bounds(_ context.Context, space string) (oldest, newest protocol.Seq, err error) {
-	visible, err := j.visible(space)
+	visible, err := j.visibleSeq(space)
 	if err != nil || visible == 0 {
 		return 0, 0, err
 	}
