@@ -216,9 +216,9 @@ func TestFoldedNames(t *testing.T) {
 	}
 }
 
-// TestCostOfStrangersKeys: the cost of many or long names is linear in their
+// TestDecode_KeyCost: the cost of many or long names is linear in their
 // length, not quadratic. The test would otherwise run for minutes.
-func TestCostOfStrangersKeys(t *testing.T) {
+func TestDecode_KeyCost(t *testing.T) {
 	begun := make([]string, 100_000)
 	for i := range begun {
 		begun[i] = fmt.Sprintf(`"p%d"`, i)

@@ -41,7 +41,7 @@ func explain(root *jsonschema.Schema, payload protocol.Value, failed *jsonschema
 	found := false
 	for _, leaf := range leaves(nil, failed) {
 		f := explainLeaf(root, payload, leaf)
-		if !found || more(f, best) {
+		if !found || moreInformative(f, best) {
 			best, found = f, true
 		}
 	}
@@ -51,7 +51,7 @@ func explain(root *jsonschema.Schema, payload protocol.Value, failed *jsonschema
 	return best
 }
 
-func more(a, b fault) bool {
+func moreInformative(a, b fault) bool {
 	if (a.missing == "") != (b.missing == "") {
 		return a.missing == ""
 	}

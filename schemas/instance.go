@@ -28,26 +28,26 @@ func instance(v protocol.Value) any {
 		}
 		return a
 	case protocol.TypeNumber:
-		return tame(string(v.Raw()))
+		return boundNumber(string(v.Raw()))
 	}
 	return v.Any()
 }
 
-// Numbers of at most tameBytes bytes and two exponent digits are cheap.
+// Numbers of at most maxNumberBytes bytes and two exponent digits are cheap.
 const (
-	tameBytes    = 40
-	tameExponent = 99
+	maxNumberBytes    = 40
+	maxNumberExponent = 99
 )
 
-// tame returns a number with the same sign and integrality, on the same side of
-// every number between 1e-99 and 1e99 with up to tameBytes digits.
-func tame(s string) json.Number {
+// boundNumber returns a number with the same sign and integrality, on the same side of
+// every number between 1e-99 and 1e99 with up to maxNumberBytes digits.
+func boundNumber(s string) json.Number {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	e, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))
 	if exponent == "" {
 		e, err = 0, nil
 	}
-	if err == nil && len(s) <= tameBytes && -tameExponent <= e && e <= tameExponent {
+	if err == nil && len(s) <= maxNumberBytes && -maxNumberExponent <= e && e <= maxNumberExponent {
 		return json.Number(s)
 	}
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
@@ -74,16 +74,16 @@ func decimal(digits string, e int) string {
 	switch {
 	case trimmed == "":
 		return "0"
-	case magnitude > tameExponent && e >= 0:
+	case magnitude > maxNumberExponent && e >= 0:
 		return "1e100"
-	case magnitude > tameExponent:
-		return "1" + strings.Repeat("0", tameExponent) + ".5"
-	case magnitude < -tameExponent:
+	case magnitude > maxNumberExponent:
+		return "1" + strings.Repeat("0", maxNumberExponent) + ".5"
+	case magnitude < -maxNumberExponent:
 		return "1e-100"
-	case len(trimmed) > 2*tameExponent:
+	case len(trimmed) > 2*maxNumberExponent:
 		// With this many digits some are after the point: the removed part is
 		// not zero.
-		trimmed = trimmed[:2*tameExponent] + "1"
+		trimmed = trimmed[:2*maxNumberExponent] + "1"
 	}
 	return "0." + trimmed + "e" + strconv.Itoa(magnitude)
 }

@@ -135,8 +135,8 @@ func TestInvalidPayloads(t *testing.T) {
 	}
 }
 
-// TestFaultIsChosenAlike: of several faults the same one is always reported.
-func TestFaultIsChosenAlike(t *testing.T) {
+// TestFault_Deterministic: of several faults the same one is always reported.
+func TestFault_Deterministic(t *testing.T) {
 	payload := parse(t, `{"recipient":5,"capabilities":{},"ttl_seconds":"x","reason":5}`)
 	first := Payload(protocol.KindCapabilityGrant, payload)
 	for range 50 {
@@ -146,7 +146,7 @@ func TestFaultIsChosenAlike(t *testing.T) {
 	}
 }
 
-func TestTame(t *testing.T) {
+func TestBoundNumber(t *testing.T) {
 	cases := map[string]string{
 		"0e999999999": "0", "-0.0e-999999999999999999999": "-0",
 		"1e5": "1e5", "0.25": "0.25",
@@ -158,7 +158,7 @@ func TestTame(t *testing.T) {
 		"1e99999999999999999999999999999999999999": "1e100",
 	}
 	for in, want := range cases {
-		if got := tame(in); string(got) != want {
+		if got := boundNumber(in); string(got) != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}

@@ -108,7 +108,7 @@ func reasonerDocument(name string, raw []byte) error {
 	if !errors.As(err, &failed) {
 		return &Fault{Message: "The request could not be checked: " + err.Error() + "."}
 	}
-	return worded(explain(schema, doc.Root(), failed))
+	return describeFault(explain(schema, doc.Root(), failed))
 }
 
 func syntaxFault(err error) error {
@@ -120,8 +120,8 @@ func syntaxFault(err error) error {
 	return f
 }
 
-// worded converts a fault into a sentence for the sender.
-func worded(f fault) *Fault {
+// describeFault converts a fault into a sentence for the sender.
+func describeFault(f fault) *Fault {
 	place := "at " + f.path
 	if f.path == "" {
 		place = "as a whole"

@@ -96,8 +96,8 @@ func TestEveryKindHasASchema(t *testing.T) {
 	}
 }
 
-// TestNothingIsLoaded: a reference never opens a file or a connection.
-func TestNothingIsLoaded(t *testing.T) {
+// TestReferences_NotLoaded: a reference never opens a file or a connection.
+func TestReferences_NotLoaded(t *testing.T) {
 	for _, ref := range []string{"file:///etc/hostname", "http://127.0.0.1:1/x.json", "https://example.org/x.json", base + "absent.json"} {
 		c := newCompiler()
 		if err := c.AddResource("mem:///s", strings.NewReader(`{"$ref":"`+ref+`"}`)); err != nil {

@@ -45,7 +45,7 @@ func tooLong(schema *jsonschema.Schema, doc protocol.Value) *Fault {
 			continue
 		}
 		if n := value.Len(); n > property.MaxItems {
-			return worded(fault{
+			return describeFault(fault{
 				path: join([]string{name.Text()}), advice: property.Description,
 				detail: fmt.Sprintf("expected at most %d elements, got %d", property.MaxItems, n),
 			})

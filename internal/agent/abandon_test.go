@@ -72,7 +72,7 @@ func until(t *testing.T, c *client.Client, fits func(*protocol.Envelope) bool) [
 	}
 }
 
-func TestAModelIsCutShort(t *testing.T) {
+func TestCancelReasoning_StopsModel(t *testing.T) {
 	for name, end := range map[string]func(question protocol.ID, context protocol.ContextPath) protocol.Envelope{
 		"chat.cancel": func(question protocol.ID, _ protocol.ContextPath) protocol.Envelope {
 			return protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question), Payload: []byte(`{"reason":"found it"}`)}
@@ -114,7 +114,7 @@ func TestAModelIsCutShort(t *testing.T) {
 	}
 }
 
-func TestAProposalIsTakenBackWhenItsContextIsClosed(t *testing.T) {
+func TestProposal_WithdrawnWithContext(t *testing.T) {
 	alice, question, proposal := proposed(t, agent.Options{OwnToolsOnly: true})
 	send(t, alice, protocol.Envelope{Kind: protocol.KindReasoningCancel, Context: proposal.Context, Payload: []byte(`{"reason":"never mind"}`)})
 	all := conversation(t, alice, answerTo(question))
@@ -135,7 +135,7 @@ func TestAProposalIsTakenBackWhenItsContextIsClosed(t *testing.T) {
 	}
 }
 
-func TestAWithdrawnQuestionEndsTheToolOfItsPart(t *testing.T) {
+func TestWithdrawnQuestion_CancelsTool(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	slow, hanging, stopped := slowTools(t)
@@ -170,7 +170,7 @@ func TestAWithdrawnQuestionEndsTheToolOfItsPart(t *testing.T) {
 	}
 }
 
-func TestAPauseInTheMiddleOfAStep(t *testing.T) {
+func TestPause_DuringStep(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	running, goOn := make(chan struct{}), make(chan struct{})

@@ -33,10 +33,10 @@ func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, aloud []
 	for i := range actions {
 		aloud = append(aloud, actions[i].thought)
 	}
-	if err := a.say(p.ctx, aloud...); err != nil {
+	if err := a.publish(p.ctx, aloud...); err != nil {
 		return nil, fmt.Errorf("share reasons: %w", err)
 	}
-	if err := a.request(p, actions); err != nil {
+	if err := a.publishRequests(p, actions); err != nil {
 		return nil, fmt.Errorf("ask for the calls: %w", err)
 	}
 	results := make([]contextwindow.Result, len(actions))
@@ -101,9 +101,9 @@ func (x *action) params() map[string]any {
 	return map[string]any{"name": x.tool.name, "arguments": x.call.Arguments}
 }
 
-// request publishes the requests. A refusal by the capabilities is not an
+// publishRequests publishes the requests. A refusal by the capabilities is not an
 // error, because the call can still be proposed to other participants.
-func (a *Agent) request(p *problem, actions []action) error {
+func (a *Agent) publishRequests(p *problem, actions []action) error {
 	var envs []protocol.Envelope
 	var asked []*action
 	for i := range actions {
@@ -118,12 +118,12 @@ func (a *Agent) request(p *problem, actions []action) error {
 	}
 	var fatal error
 	var admitted []*action
-	for i, err := range a.ask(p.ctx, envs...) {
+	for i, err := range a.publishEach(p.ctx, envs...) {
 		refusal, bad := refusalOf(err)
 		if bad != nil && fatal == nil {
 			fatal = bad
 		}
-		if maybeSaid(err) {
+		if maybePublished(err) {
 			admitted = append(admitted, asked[i])
 		}
 		asked[i].refusal = refusal
@@ -132,19 +132,19 @@ func (a *Agent) request(p *problem, actions []action) error {
 		for _, x := range asked {
 			a.inbox.release(x.request.ID)
 		}
-		a.callOff(p, admitted)
+		a.closeRequests(p, admitted)
 	}
 	return fatal
 }
 
-// callOff closes admitted requests that will not be carried out.
-func (a *Agent) callOff(p *problem, admitted []*action) {
+// closeRequests closes admitted requests that will not be carried out.
+func (a *Agent) closeRequests(p *problem, admitted []*action) {
 	for _, x := range admitted {
 		if x.tool.owner != "" {
-			a.sayStill(p.ctx, "cancellation", x.cancellation())
+			a.publishFinal(p.ctx, "cancellation", x.cancellation())
 			continue
 		}
-		a.sayStill(p.ctx, "response", x.response(field{"error", rpcFault{rpcCancelled, "cancelled"}}))
+		a.publishFinal(p.ctx, "response", x.response(field{"error", rpcFault{rpcCancelled, "cancelled"}}))
 	}
 }
 
@@ -166,11 +166,11 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 	var out contextwindow.Result
 	switch {
 	case x.call.Tool == planner.Subproblem:
-		out = a.divide(ctx, x)
+		out = a.solvePart(ctx, x)
 	case x.refusal != nil:
 		out = a.propose(ctx, x)
 	case x.tool.owner != "":
-		out = a.callNeighbour(ctx, x)
+		out = a.callPeer(ctx, x)
 	default:
 		out = a.callOwn(ctx, x)
 	}
@@ -183,8 +183,8 @@ func (a *Agent) perform(x *action) contextwindow.Result {
 	return out
 }
 
-// divide solves a part of the problem in a context of its own.
-func (a *Agent) divide(ctx context.Context, x *action) contextwindow.Result {
+// solvePart solves a part of the problem in a context of its own.
+func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 	var args struct {
 		Question string `json:"question"`
 	}
@@ -223,11 +223,11 @@ func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (con
 // meantime, because every admitted request must have a response.
 func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
 	response.ID = a.opts.NewID() // a second attempt repeats the id of the first
-	err := a.say(ctx, response)
+	err := a.publish(ctx, response)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		a.sayStill(ctx, "response", response)
+		a.publishFinal(ctx, "response", response)
 	default:
 		a.log.Warn("response not shared", "context", response.Context, "err", err)
 	}

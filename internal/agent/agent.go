@@ -1,7 +1,7 @@
 // Package agent is the reference agent. It joins a space as a participant,
 // answers questions with the help of tools, and publishes its reasoning.
 //
-// The loop is perceive, plan, act, conclude. For every question the log contains
+// The loop is dispatch, plan, act, conclude. For every question the log contains
 //
 //	reasoning.start       at top level, correlates to the question; its id is the context
 //	  reasoning.thought     why a tool is called (tool_name; parallel_group if several)
@@ -101,10 +101,10 @@ type Options struct {
 	ShowThinking bool
 	// OwnToolsOnly ignores the tools of other participants.
 	OwnToolsOnly bool
-	// PrivateToNeighbours also offers the tools of other participants for
+	// PrivateToPeers also offers the tools of other participants for
 	// private questions. The content of such a question may then reach them in
 	// the arguments of a call.
-	PrivateToNeighbours bool
+	PrivateToPeers bool
 	// NoProposals reports calls that the capabilities do not allow as refused,
 	// instead of proposing them to the other participants.
 	NoProposals bool
@@ -200,22 +200,22 @@ type Agent struct {
 	mask  func(string) string
 
 	// Owned by the goroutine of Run.
-	attention *attention
-	talk      talk
+	addressing   *addressing
+	conversation conversation
 
-	life    context.Context           // ends with Run
-	endBy   atomic.Pointer[time.Time] // deadline for all final envelopes; set when Run ends
-	group   sync.WaitGroup            // the goroutines that Run waits for
-	turns   chan struct{}             // one token per question being answered
-	freed   chan struct{}             // signals that a question has ended
-	replies chan protocol.Envelope    // queue of short replies, sent in order
-	own     own
-	gate    gate
-	inbox   inbox
-	mute    atomic.Bool // the capabilities do not allow streams
-	unasked atomic.Bool // the capabilities do not allow tools/list requests
+	lifetime      context.Context           // ends with Run
+	finalDeadline atomic.Pointer[time.Time] // deadline for all final envelopes; set when Run ends
+	group         sync.WaitGroup            // the goroutines that Run waits for
+	turns         chan struct{}             // one token per question being answered
+	freed         chan struct{}             // signals that a question has ended
+	replies       chan protocol.Envelope    // queue of short replies, sent in order
+	sentIDs       sentIDs
+	gate          gate
+	inbox         inbox
+	streamsOff    atomic.Bool // the capabilities do not allow streams
+	queriesOff    atomic.Bool // the capabilities do not allow tools/list requests
 
-	neighbours neighbours
+	peers peers
 
 	mu      sync.Mutex
 	running map[protocol.ID]*question // by the id of the chat
@@ -231,18 +231,18 @@ func New(opts Options) *Agent {
 	you := welcome.You.ID
 	a := &Agent{
 		opts: opts, you: you, space: welcome.Space.Name, head: welcome.Space.Seq, logID: welcome.Space.Log,
-		log:       opts.Logger.With("participant", you),
-		attention: newAttention(you, opts),
-		talk:      talk{you: you},
-		turns:     make(chan struct{}, opts.MaxQuestions),
-		freed:     make(chan struct{}, 1),
-		replies:   make(chan protocol.Envelope, maxReplies),
-		running:   make(map[protocol.ID]*question),
+		log:          opts.Logger.With("participant", you),
+		addressing:   newAddressing(you, opts),
+		conversation: conversation{you: you},
+		turns:        make(chan struct{}, opts.MaxQuestions),
+		freed:        make(chan struct{}, 1),
+		replies:      make(chan protocol.Envelope, maxReplies),
+		running:      make(map[protocol.ID]*question),
 	}
 	leaks, err := redact.Default()
 	if err != nil { // the rules are built in
 		a.log.Error("thoughts are not streamed, since secrets in them could not be masked", "err", err)
-		a.mute.Store(true)
+		a.streamsOff.Store(true)
 		return a
 	}
 	a.mask = leaks.Mask
@@ -257,15 +257,15 @@ var errShutdown = errors.New("the agent is shutting down")
 // cancelled, if the gateway can still be reached.
 func (a *Agent) Run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	a.life = work
+	a.lifetime = work
 	defer a.group.Wait()
 	defer func() {
 		end := time.Now().Add(closingTime)
-		a.endBy.Store(&end)
+		a.finalDeadline.Store(&end)
 		stop(errShutdown)
 	}()
 	a.group.Go(func() { a.sendReplies(work) })
-	a.meet(work)
+	a.onJoin(work)
 	if a.opts.CatchUp != CatchUpOff && a.opts.History != nil {
 		a.catchUp(ctx, work)
 	}
@@ -283,7 +283,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		default:
 			return fmt.Errorf("read space: %w", err)
 		}
-		if a.perceive(work, &env) == shutdown {
+		if a.dispatch(work, &env) == shutdown {
 			a.log.Info("shut down", "by", env.From)
 			return nil
 		}

@@ -279,7 +279,7 @@ func checkShape(t *testing.T, question protocol.ID, all []protocol.Envelope) {
 	}
 }
 
-func TestReasonsInTheOpen(t *testing.T) {
+func TestReasoning_IsPublished(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook)})
@@ -387,7 +387,7 @@ func TestConcurrentQuestionsHaveContextsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestNoToolsIsSaid(t *testing.T) {
+func TestNoTools(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{})
@@ -407,7 +407,7 @@ func TestSurvivesARestartOfTheGateway(t *testing.T) {
 	checkShape(t, q, all)
 }
 
-func TestEndsWhenItIsThrownOut(t *testing.T) {
+func TestAgent_EndsWhenKicked(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, c := join(t, g, "alice"), join(t, g, "planner")
 	done := make(chan error, 1)
@@ -421,7 +421,7 @@ func TestEndsWhenItIsThrownOut(t *testing.T) {
 	}
 }
 
-func TestRequestsOfOthersAreDeclined(t *testing.T) {
+func TestForeignRequests_Declined(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{})

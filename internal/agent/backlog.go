@@ -92,14 +92,14 @@ func newBacklog(how CatchUp, now time.Time) *backlog {
 }
 
 // note records one entry of the log.
-func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *attention) {
+func (b *backlog) note(env *protocol.Envelope, you protocol.ParticipantID, t *addressing) {
 	if env.From == you {
 		b.spoken = true
 		b.noteOwn(env, you)
 	}
 	switch env.Kind {
 	case protocol.KindChat:
-		if env.From != you && t.wants(env) {
+		if env.From != you && t.isQuestion(env) {
 			b.chats = append(b.chats, oldChat{*env, b.spoken})
 			b.chats = b.chats[max(0, len(b.chats)-maxBacklog):]
 		}
@@ -268,9 +268,9 @@ func (a *Agent) readEntries(ctx context.Context, b *backlog, since, upTo protoco
 		}
 		for i := range page.Envelopes {
 			env := &page.Envelopes[i]
-			a.attention.note(env, a.opts.Space.Welcome)
-			a.talk.note(env)
-			b.note(env, a.you, a.attention)
+			a.addressing.observe(env, a.opts.Space.Welcome)
+			a.conversation.note(env)
+			b.note(env, a.you, a.addressing)
 		}
 		if !page.HasMore {
 			return nil
@@ -294,7 +294,7 @@ func (a *Agent) catchUp(ctx, work context.Context) {
 	rest, wanted := b.leftovers(), b.wanted()
 	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
 	for _, env := range b.waiting {
-		a.hear(work, &env, false)
+		a.handleMCP(work, &env, false)
 	}
 	var questions []*question
 	for _, chat := range wanted {
@@ -303,26 +303,26 @@ func (a *Agent) catchUp(ctx, work context.Context) {
 	a.group.Go(func() {
 		for i := range rest {
 			rest[i].Seq = 0
-			if err := a.say(work, rest[i]); err != nil {
+			if err := a.publish(work, rest[i]); err != nil {
 				a.log.Warn("left open", "context", rest[i].Context, "kind", rest[i].Kind, "err", err)
 			}
 		}
 		for _, q := range questions {
-			a.beginWhenFree(work, q)
+			a.startWhenFree(work, q)
 		}
 	})
 }
 
-// beginWhenFree starts to answer a question as soon as a slot is free.
-func (a *Agent) beginWhenFree(work context.Context, q *question) {
+// startWhenFree starts to answer a question as soon as a slot is free.
+func (a *Agent) startWhenFree(work context.Context, q *question) {
 	for {
-		switch a.begin(q) {
-		case begun:
+		switch a.start(q) {
+		case accepted:
 			return
-		case twice:
+		case duplicate:
 			q.leave(q.root)
 			return
-		case busy:
+		case overloaded:
 		}
 		select {
 		case <-a.freed:

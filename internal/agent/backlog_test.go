@@ -29,7 +29,7 @@ func leave(t *testing.T, g *meuptest.Gateway, said ...protocol.Envelope) {
 	_ = ghost.Close()
 }
 
-func TestWhatWasLeftOpenIsEnded(t *testing.T) {
+func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	question := ask(t, alice, "shall we deploy?")
@@ -104,7 +104,7 @@ func answersTo(questions ...protocol.ID) func(*protocol.Envelope) bool {
 	}
 }
 
-func TestWhichOldQuestionsAreAnswered(t *testing.T) {
+func TestCatchUp_Questions(t *testing.T) {
 	for _, test := range []struct {
 		how   agent.CatchUp
 		later time.Duration // until the agent returns

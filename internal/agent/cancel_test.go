@@ -77,7 +77,7 @@ func TestCancelledByAPerson(t *testing.T) {
 }
 
 // A cancel at top level closes the contexts whose start it correlates to.
-func TestCancelledByTheIDOfTheStart(t *testing.T) {
+func TestCancel_ByStartID(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	tools, hanging, cancelled := slowTools(t)
@@ -108,7 +108,7 @@ func TestQuestionWithdrawn(t *testing.T) {
 	}
 }
 
-func TestShutdownClosesWhatIsOpen(t *testing.T) {
+func TestShutdown_ClosesContexts(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	tools, hanging, _ := slowTools(t)
@@ -173,7 +173,7 @@ func TestFailingToolIsAnOutcome(t *testing.T) {
 	}
 }
 
-func TestPausedAgentGoesOnWhenItIsResumed(t *testing.T) {
+func TestPause_Resume(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook)})
@@ -192,7 +192,7 @@ func TestPausedAgentGoesOnWhenItIsResumed(t *testing.T) {
 	checkShape(t, q, all)
 }
 
-func TestTellsItsStatus(t *testing.T) {
+func TestStatus(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	tools, hanging, _ := slowTools(t)

@@ -11,8 +11,8 @@ import (
 // errRestarted is the cause that ends questions when the agent is restarted.
 var errRestarted = errors.New("the agent was restarted")
 
-// obey handles a control envelope addressed to the agent.
-func (a *Agent) obey(env *protocol.Envelope) verdict {
+// handleControl handles a control envelope addressed to the agent.
+func (a *Agent) handleControl(env *protocol.Envelope) dispatchResult {
 	switch env.Kind {
 	case protocol.KindParticipantShutdown:
 		return shutdown
@@ -28,13 +28,13 @@ func (a *Agent) obey(env *protocol.Envelope) verdict {
 	case protocol.KindParticipantCompact:
 		a.answerControl(env, protocol.KindParticipantCompactDone, a.compact(env))
 	case protocol.KindParticipantClear:
-		a.talk.said = nil
+		a.conversation.chats = nil
 		a.answerControl(env, protocol.KindParticipantStatus, a.status("cleared"))
 	case protocol.KindParticipantRestart:
 		a.restart()
 		a.answerControl(env, protocol.KindParticipantStatus, a.status("restarted"))
 	}
-	return goOn
+	return proceed
 }
 
 func (a *Agent) answerControl(env *protocol.Envelope, kind protocol.Kind, payload json.RawMessage) {
@@ -60,15 +60,15 @@ func (a *Agent) forget(env *protocol.Envelope) {
 		Entries   float64 `json:"entries"`
 	}
 	_ = json.Unmarshal(env.Payload, &p) // without these fields the defaults apply
-	n := (len(a.talk.said) + 1) / 2
+	n := (len(a.conversation.chats) + 1) / 2
 	if p.Entries >= 1 {
-		n = int(min(p.Entries, float64(len(a.talk.said))))
+		n = int(min(p.Entries, float64(len(a.conversation.chats))))
 	}
 	if p.Direction == "newest" {
-		a.talk.said = a.talk.said[:len(a.talk.said)-n]
+		a.conversation.chats = a.conversation.chats[:len(a.conversation.chats)-n]
 		return
 	}
-	a.talk.drop(n)
+	a.conversation.drop(n)
 }
 
 // compact removes the oldest messages of the conversation until target_tokens
@@ -78,25 +78,25 @@ func (a *Agent) compact(env *protocol.Envelope) json.RawMessage {
 		Target *float64 `json:"target_tokens"`
 	}
 	_ = json.Unmarshal(env.Payload, &p) // without a target the default applies
-	before, messages := a.talk.tokens(), len(a.talk.said)
+	before, messages := a.conversation.tokens(), len(a.conversation.chats)
 	target := float64(before / 2)
 	if p.Target != nil {
 		target = max(0, *p.Target)
 	}
-	for float64(a.talk.tokens()) > target {
-		a.talk.drop(1)
+	for float64(a.conversation.tokens()) > target {
+		a.conversation.drop(1)
 	}
-	freed := messages - len(a.talk.said)
+	freed := messages - len(a.conversation.chats)
 	if freed == 0 {
 		return object(field{"status", "skipped"}, field{"reason", "the conversation is short enough"})
 	}
-	return object(field{"status", "compacted"}, field{"freed_messages", freed}, field{"freed_tokens", before - a.talk.tokens()})
+	return object(field{"status", "compacted"}, field{"freed_messages", freed}, field{"freed_tokens", before - a.conversation.tokens()})
 }
 
 // restart cancels all questions and clears the conversation. The process, its
 // connection and its tool servers remain.
 func (a *Agent) restart() {
-	a.talk.said = nil
+	a.conversation.chats = nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, q := range a.running {
@@ -122,7 +122,7 @@ func (a *Agent) status(state string) json.RawMessage {
 	}
 	fields := []field{
 		{"status", state}, {"contexts", contexts}, {"paused", a.gate.closed()},
-		{"messages_in_context", len(a.talk.said)}, {"tokens", a.talk.tokens()},
+		{"messages_in_context", len(a.conversation.chats)}, {"tokens", a.conversation.tokens()},
 	}
 	if a.opts.ContextTokens > 0 {
 		fields = append(fields, field{"max_tokens", a.opts.ContextTokens})

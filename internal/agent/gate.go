@@ -51,9 +51,9 @@ func (g *gate) closed() bool {
 	return g.shut != nil && (g.until.IsZero() || time.Now().Before(g.until))
 }
 
-// mark returns the generation of the gate. It must be read before a send that
+// generation returns the generation of the gate. It must be read before a send that
 // may be refused.
-func (g *gate) mark() int {
+func (g *gate) generation() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.opened

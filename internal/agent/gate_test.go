@@ -18,26 +18,26 @@ func TestGate(t *testing.T) {
 		want time.Duration // of the wait
 		shut bool          // afterwards
 	}{
-		"a refusal, and nothing else is heard": {(*gate).mark, nil, recheck, false},
+		"a refusal, and nothing else is heard": {(*gate).generation, nil, recheck, false},
 		"a resume that comes later": {func(g *gate) int {
 			g.close(0)
 			time.AfterFunc(time.Second, g.open)
-			return g.mark()
+			return g.generation()
 		}, nil, time.Second, false},
 		"a resume that came before the refusal": {func(g *gate) int {
-			mark := g.mark()
+			mark := g.generation()
 			g.close(0)
 			g.open()
 			return mark
 		}, nil, 0, false},
 		"another pause behind that": {func(g *gate) int {
-			mark := g.mark()
+			mark := g.generation()
 			g.open()
 			g.close(0)
 			return mark
 		}, nil, 0, true},
-		"a pause that ends by itself": {func(g *gate) int { g.close(2 * time.Second); return g.mark() }, nil, 2 * time.Second, false},
-		"nobody waits any more":       {(*gate).mark, errShutdown, 0, true},
+		"a pause that ends by itself": {func(g *gate) int { g.close(2 * time.Second); return g.generation() }, nil, 2 * time.Second, false},
+		"nobody waits any more":       {(*gate).generation, errShutdown, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-func TestAPauseThatHasEndedIsNone(t *testing.T) {
+func TestPause_Expired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g gate
 		g.close(time.Second)
@@ -72,7 +72,7 @@ func TestAPauseThatHasEndedIsNone(t *testing.T) {
 			t.Error("shut behind it")
 		}
 		begun := time.Now()
-		if err := g.wait(t.Context(), g.mark()); err != nil || time.Since(begun) != 0 {
+		if err := g.wait(t.Context(), g.generation()); err != nil || time.Since(begun) != 0 {
 			t.Errorf("waited %s behind it, %v", time.Since(begun), err)
 		}
 		g.close(time.Second)
@@ -84,24 +84,24 @@ func TestAPauseThatHasEndedIsNone(t *testing.T) {
 	})
 }
 
-// TestOwn_Bounded: beyond maxOwn ids the oldest are evicted, not the pending
+// TestOwn_Bounded: beyond maxSentIDs ids the oldest are evicted, not the pending
 // ones.
 func TestOwn_Bounded(t *testing.T) {
-	var o own
+	var o sentIDs
 	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }
-	const n = maxOwn + 10
+	const n = maxSentIDs + 10
 	for i := range n {
-		o.note(id(i))
+		o.add(id(i))
 	}
-	if len(o.ids) != maxOwn || len(o.order) != maxOwn {
+	if len(o.ids) != maxSentIDs || len(o.order) != maxSentIDs {
 		t.Errorf("%d ids in %d places", len(o.ids), len(o.order))
 	}
 	for i, want := range map[int]bool{0: false, 9: false, 10: true, n - 1: true} {
-		if o.heard(id(i)) != want {
+		if o.remove(id(i)) != want {
 			t.Errorf("%d is own: %v", i, !want)
 		}
 	}
-	if o.heard(id(n - 1)) {
+	if o.remove(id(n - 1)) {
 		t.Error("own twice")
 	}
 }

@@ -46,7 +46,7 @@ func (r *remembering) before(question string) string {
 
 func lines(list ...string) string { return strings.Join(list, "\n") }
 
-func TestHistoryIsWhatTheAskerHasHeard(t *testing.T) {
+func TestHistory_OnlySharedChats(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, carol := join(t, g, "alice"), join(t, g, "carol")
 	memory := &remembering{}

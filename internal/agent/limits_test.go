@@ -61,7 +61,7 @@ func responses(t *testing.T, all []protocol.Envelope) []map[string]any {
 	return list
 }
 
-func TestTenMegabytesAreAResultLikeAnyOther(t *testing.T) {
+func TestToolResult_TenMegabytes(t *testing.T) {
 	const size = 10 << 20
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
@@ -142,7 +142,7 @@ func bounded(t *testing.T) agent.Tools {
 	return set
 }
 
-func TestWhatGoesWrongWithAToolIsItsResult(t *testing.T) {
+func TestToolErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		tools        agent.Tools
 		call, with   string
@@ -186,7 +186,7 @@ func TestWhatGoesWrongWithAToolIsItsResult(t *testing.T) {
 	}
 }
 
-func TestAServerThatCrashedIsThereAgain(t *testing.T) {
+func TestToolServer_Restart(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	calls := []contextwindow.Call{callOf("search_crash", `{"query":"x"}`), callOf("search_well", `{"query":"x"}`)}
@@ -212,7 +212,7 @@ func naming(other string) deciding {
 	}
 }
 
-func TestTwoAgentsThatNameEachOtherComeToAnEnd(t *testing.T) {
+func TestTwoAgents_Mentions(t *testing.T) {
 	for _, hops := range []int{1, 2, 5} {
 		g := meuptest.Start(t, strings.Replace(config, `critic-token, capabilities: [`, `critic-token, capabilities: [participant.status, `, 1))
 		alice := join(t, g, "alice")
@@ -240,7 +240,7 @@ func TestTwoAgentsThatNameEachOtherComeToAnEnd(t *testing.T) {
 
 // The questions of an agent whose chats correlate to nothing cannot be counted
 // by correlation.
-func TestAnAgentThatAsksForEverIsLeftAlone(t *testing.T) {
+func TestAgentQuestions_Bounded(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, critic := join(t, g, "alice"), join(t, g, "critic")
 	employ(t, g, "planner", agent.Options{MaxQuestions: 1, OwnToolsOnly: true})

@@ -116,7 +116,7 @@ func TestCancellingTheWholeClosesTheParts(t *testing.T) {
 	}
 }
 
-func TestThoughtsGrowInTheOpen(t *testing.T) {
+func TestThoughts_Streamed(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(config, `"participant/*"`, `"participant/*", "stream/*"`, 1))
 	alice := join(t, g, "alice")
 	const secret = "AKIA" + "Z7QWERTYUIOPASDF"
@@ -171,7 +171,7 @@ func TestThoughtsGrowInTheOpen(t *testing.T) {
 	}
 }
 
-func TestRawThinkingIsSharedOnlyIfTheOperatorWantsIt(t *testing.T) {
+func TestRawThinking_OptIn(t *testing.T) {
 	for _, show := range []bool{false, true} {
 		g := meuptest.Start(t, config)
 		alice := join(t, g, "alice")

@@ -39,7 +39,7 @@ func refusalOf(err error) (refusal *protocol.Error, fatal error) {
 	if err == nil {
 		return nil, nil
 	}
-	var u *unsettled
+	var u *unknownOutcome
 	if errors.As(err, &u) {
 		return nil, err
 	}

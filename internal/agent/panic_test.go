@@ -14,7 +14,7 @@ import (
 )
 
 // A planner that panics fails one question; the agent continues.
-func TestAPlannerThatPanics(t *testing.T) {
+func TestPlanner_Panic(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, space := join(t, g, "alice"), join(t, g, "planner")
 	var log bytes.Buffer // the logger writes one line at a time; it is read after the agent has ended

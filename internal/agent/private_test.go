@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-func TestPrivateQuestionsDoNotReachTheToolsOfOthers(t *testing.T) {
+func TestPrivateQuestion_NoPeerTools(t *testing.T) {
 	for _, test := range []struct {
 		allowed bool
 		want    string
@@ -20,7 +20,7 @@ func TestPrivateQuestionsDoNotReachTheToolsOfOthers(t *testing.T) {
 		g := meuptest.Start(t, config)
 		k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 		alice := join(t, g, "alice")
-		employ(t, g, "planner", agent.Options{Planner: deciding(counting), PrivateToNeighbours: test.allowed})
+		employ(t, g, "planner", agent.Options{Planner: deciding(counting), PrivateToPeers: test.allowed})
 		<-k.listed
 		public := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
 		if text := decode(t, last(public))["message"]; text != "success | 42 sheep\n" {
@@ -33,7 +33,7 @@ func TestPrivateQuestionsDoNotReachTheToolsOfOthers(t *testing.T) {
 	}
 }
 
-func TestQuestionToTwoIsAnsweredBeforeBoth(t *testing.T) {
+func TestPrivateQuestion_TwoRecipients(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, carol, critic := join(t, g, "alice"), join(t, g, "carol"), join(t, g, "critic")
 	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook)})

@@ -20,12 +20,12 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 	}
 	proposed := a.newProposal(x)
 	box := a.inbox.expect(proposed.ID)
-	defer a.tooLate(ctx, x, proposed.ID, box)
-	if err := a.say(ctx, proposed); err != nil {
+	defer a.closeProposal(ctx, x, proposed.ID, box)
+	if err := a.publish(ctx, proposed); err != nil {
 		if refusal, fatal := refusalOf(err); fatal == nil {
 			return refused(refusal)
 		}
-		if maybeSaid(err) {
+		if maybePublished(err) {
 			a.withdraw(ctx, proposed, "no_longer_needed")
 		}
 		return failed("not proposed: " + explain(err))
@@ -65,9 +65,9 @@ func (a *Agent) newProposal(x *action) protocol.Envelope {
 	return proposed
 }
 
-// tooLate closes the box of a decided proposal, and responds to fulfilling
+// closeProposal closes the box of a decided proposal, and responds to fulfilling
 // requests that arrived later: every request to the agent has a response.
-func (a *Agent) tooLate(ctx context.Context, x *action, proposal protocol.ID, box <-chan protocol.Envelope) {
+func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.ID, box <-chan protocol.Envelope) {
 	a.inbox.release(proposal)
 	for {
 		select {
@@ -162,7 +162,7 @@ func answerTo(x *action, request *protocol.Envelope, answer field) protocol.Enve
 
 // withdraw withdraws a proposal.
 func (a *Agent) withdraw(ctx context.Context, proposal protocol.Envelope, reason string) {
-	a.sayStill(ctx, "withdrawal", protocol.Envelope{
+	a.publishFinal(ctx, "withdrawal", protocol.Envelope{
 		Kind: protocol.KindMCPWithdraw, To: proposal.To, Context: proposal.Context,
 		Correlation: protocol.CorrelateTo(proposal.ID), Payload: object(field{"reason", reason}),
 	})

@@ -59,7 +59,7 @@ func proposed(t *testing.T, opts agent.Options) (alice *client.Client, question 
 	return alice, question, *last(all)
 }
 
-func TestProposesWhatIsNotAllowed(t *testing.T) {
+func TestProposal_Fulfilled(t *testing.T) {
 	alice, question, proposal := proposed(t, agent.Options{})
 	if proposal.Context == "" || len(proposal.Correlation.IDs) != 1 {
 		t.Errorf("proposal in %q answers %v", proposal.Context, proposal.Correlation.IDs)
@@ -115,7 +115,7 @@ func TestProposalExpires(t *testing.T) {
 	}
 }
 
-func TestProposalWithdrawnByTheAgentsOtherHand(t *testing.T) {
+func TestProposal_WithdrawnByOtherProcess(t *testing.T) {
 	g := meuptest.Start(t, mayOnlyPropose)
 	alice, hand := join(t, g, "alice"), join(t, g, "planner")
 	employ(t, g, "planner", agent.Options{Tools: tools(t, handbook), Planner: once(callOf("read_text_file", `{"path":"deploy.md"}`))})
@@ -128,7 +128,7 @@ func TestProposalWithdrawnByTheAgentsOtherHand(t *testing.T) {
 	}
 }
 
-func TestProposalOfAnAbandonedQuestionIsTakenBack(t *testing.T) {
+func TestProposal_WithdrawnWithQuestion(t *testing.T) {
 	alice, question, proposal := proposed(t, agent.Options{})
 	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question)})
 	all := conversation(t, alice, isKind(protocol.KindReasoningCancel))

@@ -51,7 +51,7 @@ type problem struct {
 
 func (a *Agent) newQuestion(work context.Context, chat protocol.Envelope) *question {
 	q := &question{
-		chat: chat, text: chatText(&chat), history: a.talk.before(&chat),
+		chat: chat, text: chatText(&chat), history: a.conversation.before(&chat),
 		problems: make(map[protocol.ContextPath]*problem),
 	}
 	q.private = audience(&chat, a.you)

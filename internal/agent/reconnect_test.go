@@ -10,7 +10,7 @@ import (
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
-func TestMeetsWhoCameWhileItsConnectionWasLost(t *testing.T) {
+func TestReconnect_NewParticipants(t *testing.T) {
 	g := meuptest.Start(t, config)
 	lost, there := make(chan struct{}), make(chan struct{})
 	var once sync.Once

@@ -43,11 +43,11 @@ func (a *Agent) toolbox(p *problem) toolbox {
 	for _, t := range a.opts.Tools.Tools() {
 		b.add(t.Name, tool{name: t.Name}, t)
 	}
-	if a.opts.OwnToolsOnly || len(p.q.private) > 0 && !a.opts.PrivateToNeighbours {
+	if a.opts.OwnToolsOnly || len(p.q.private) > 0 && !a.opts.PrivateToPeers {
 		return b
 	}
-	a.neighbours.wait(p.ctx, a.opts.Now())
-	b.addOffered(a.neighbours.offered())
+	a.peers.wait(p.ctx, a.opts.Now())
+	b.addOffered(a.peers.offered())
 	return b
 }
 

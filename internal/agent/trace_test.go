@@ -61,7 +61,7 @@ func requestOf(t *testing.T, all []protocol.Envelope, text string) protocol.ID {
 	return ""
 }
 
-func TestAQuestionIsOneTreeOfSpans(t *testing.T) {
+func TestTrace_OneTree(t *testing.T) {
 	w := watch(t)
 	brain := thinking(t, w,
 		llmtest.Turn{Text: "I look at both.", Calls: []llm.ToolCall{{Name: "read_text_file", Arguments: json.RawMessage(`{"path":"deploy.md"}`)}}},
@@ -105,7 +105,7 @@ func TestAQuestionIsOneTreeOfSpans(t *testing.T) {
 	}
 }
 
-func TestASubProblemIsWithinItsCall(t *testing.T) {
+func TestTrace_SubProblem(t *testing.T) {
 	w := watch(t)
 	asked(t, w, agent.Options{Planner: deciding(func(ctx context.Context, s planner.State) (planner.Decision, error) {
 		if s.Depth == 0 {
@@ -140,7 +140,7 @@ func (w *watched) decisions(t *testing.T) []map[string]any {
 	return list
 }
 
-func TestEachDecisionIsLoggedAndCountedOnce(t *testing.T) {
+func TestTrace_Decisions(t *testing.T) {
 	w := watch(t)
 	all := asked(t, w, agent.Options{Tools: tools(t, handbook)}, "what is in the docs folder?")
 	events := w.decisions(t)
@@ -177,7 +177,7 @@ func TestEachDecisionIsLoggedAndCountedOnce(t *testing.T) {
 	}
 }
 
-func TestADecisionThatFails(t *testing.T) {
+func TestTrace_FailedDecision(t *testing.T) {
 	w := watch(t)
 	asked(t, w, agent.Options{Planner: thinking(t, w, llmtest.Turn{Status: 403, Code: "no_credit", Message: "no credit"})}, "well?")
 	root := w.tree(t)
@@ -202,7 +202,7 @@ func TestADecisionThatFails(t *testing.T) {
 // Concatenated, so that no secret scanner reports it.
 const secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
-func TestSecretsAreMaskedOnTheirWayToOperators(t *testing.T) {
+func TestTrace_SecretsMasked(t *testing.T) {
 	for name, planner := range map[string]agent.Planner{
 		"a tool's name and its error": once(callOf("search_"+secret, `{"query":"x"}`)),
 		"a decision's error": deciding(func(context.Context, planner.State) (planner.Decision, error) {
@@ -234,7 +234,7 @@ func (quoting) Call(context.Context, string, json.RawMessage) (mcptools.Result, 
 	return mcptools.Result{}, errors.New("cannot connect with " + secret)
 }
 
-func TestTheAgentsLogQuotesNoSecrets(t *testing.T) {
+func TestLog_SecretsMasked(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, space := join(t, g, "alice"), join(t, g, "planner")
 	log := &watched{}

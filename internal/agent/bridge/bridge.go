@@ -100,13 +100,13 @@ type Bridge struct {
 	newLog bool         // the log was replaced since the last envelope
 	old    protocol.Seq // head of the replaced log when the bridge joined it
 
-	group   sync.WaitGroup
-	turns   chan struct{} // one token for each call being carried out
-	errands chan struct{} // one token for each short reply in progress
-	gate    gate
+	group      sync.WaitGroup
+	turns      chan struct{} // one token for each call being carried out
+	asyncSlots chan struct{} // one token for each short reply in progress
+	gate       gate
 
-	listeners *listeners
-	lane      chan struct{} // serializes subscribe and unsubscribe
+	listeners     *listeners
+	subscribeLock chan struct{} // serializes subscribe and unsubscribe
 
 	mu    sync.Mutex
 	calls map[protocol.ID]*call // by the id of the envelope
@@ -114,8 +114,8 @@ type Bridge struct {
 	token int64                 // the last progress token that was assigned
 }
 
-// maxErrands bounds the short replies in progress.
-const maxErrands = 256
+// maxAsync bounds the short replies in progress.
+const maxAsync = 256
 
 // New returns a bridge for a client that has joined and a running server.
 func New(opts Options) *Bridge {
@@ -123,12 +123,12 @@ func New(opts Options) *Bridge {
 	you := opts.Space.Welcome().You.ID
 	return &Bridge{
 		opts: opts, you: you,
-		log:       opts.Logger.With("participant", you),
-		turns:     make(chan struct{}, opts.MaxCalls),
-		errands:   make(chan struct{}, maxErrands),
-		listeners: newListeners(),
-		lane:      make(chan struct{}, 1),
-		calls:     make(map[protocol.ID]*call),
+		log:           opts.Logger.With("participant", you),
+		turns:         make(chan struct{}, opts.MaxCalls),
+		asyncSlots:    make(chan struct{}, maxAsync),
+		listeners:     newListeners(),
+		subscribeLock: make(chan struct{}, 1),
+		calls:         make(map[protocol.ID]*call),
 	}
 }
 
@@ -163,7 +163,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 		if b.isOld(&env) {
 			continue
 		}
-		if b.perceive(work, &env) == shutdown {
+		if b.dispatch(work, &env) == shutdown {
 			b.log.Info("shut down", "by", env.From)
 			return nil
 		}

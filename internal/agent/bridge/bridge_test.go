@@ -121,7 +121,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // The gateway checks the capabilities.
-func TestCapabilitiesAreTheGateways(t *testing.T) {
+func TestCapabilities_CheckedByGateway(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
 	employ(t, g, server, setup{})
@@ -247,7 +247,7 @@ func TestBridge_BusyAsker(t *testing.T) {
 	m, server := inProcess()
 	employ(t, g, server, setup{bridge: bridge.Options{MaxCalls: 2, MaxWaiting: 14}})
 	alice := join(t, g, "alice", nil)
-	const requests = 400 // more than maxErrands
+	const requests = 400 // more than maxAsync
 	for i := range requests {
 		begin(t, alice, callOf(i, "wait"))
 	}

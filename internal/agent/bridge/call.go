@@ -15,19 +15,19 @@ import (
 
 // call is one accepted request.
 type call struct {
-	asker    protocol.ParticipantID
-	envelope protocol.ID
-	place    protocol.ContextPath
-	id       json.RawMessage // of JSON-RPC, as written
-	method   string
-	params   protocol.Value
+	asker       protocol.ParticipantID
+	envelope    protocol.ID
+	contextPath protocol.ContextPath
+	id          json.RawMessage // of JSON-RPC, as written
+	method      string
+	params      protocol.Value
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
 
-// carryOut carries out a request on the server and logs it.
-func (b *Bridge) carryOut(c *call, run method) outcome {
+// execute carries out a request on the server and logs it.
+func (b *Bridge) execute(c *call, run method) outcome {
 	begun := time.Now()
 	out := b.inTurn(c, run)
 	attrs := []any{"envelope", c.envelope, "from", c.asker, "method", c.method, "took", time.Since(begun)}

@@ -77,7 +77,7 @@ func TestSubscriptions(t *testing.T) {
 }
 
 // Status, pause and shutdown work as for any participant of this project.
-func TestOrders(t *testing.T) {
+func TestControlRequests(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
 	e := employ(t, g, server, setup{})

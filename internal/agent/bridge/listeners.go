@@ -33,10 +33,10 @@ type subscription struct {
 
 // progress identifies a requester of progress notifications for a call.
 type progress struct {
-	asker    protocol.ParticipantID
-	envelope protocol.ID
-	place    protocol.ContextPath
-	token    json.RawMessage // as written by the requester
+	asker       protocol.ParticipantID
+	envelope    protocol.ID
+	contextPath protocol.ContextPath
+	token       json.RawMessage // as written by the requester
 }
 
 func newListeners() *listeners {

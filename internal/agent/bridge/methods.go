@@ -60,7 +60,7 @@ func pass[T any, P interface {
 		if err != nil {
 			return outcome{}, err
 		}
-		done := b.mark(c, P(params))
+		done := b.forwardMeta(c, P(params))
 		defer done()
 		raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (mcp.Result, error) {
 			return ask(session, ctx, params)
@@ -88,7 +88,7 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 	if args := c.params.Get("arguments"); args.Exists() {
 		params.Arguments = json.RawMessage(args.Raw()) // preserves numbers
 	}
-	done := b.mark(c, params)
+	done := b.forwardMeta(c, params)
 	defer done()
 	var res *mcp.CallToolResult
 	raw, err := b.opts.Server.Do(c.ctx, func(ctx context.Context, session *mcp.ClientSession) (_ mcp.Result, err error) {

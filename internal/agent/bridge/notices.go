@@ -82,8 +82,8 @@ func (n *Notices) wake() {
 	}
 }
 
-// take empties the queue and returns its content.
-func (n *Notices) take() (list []notice, restarted bool, dropped int) {
+// drain empties the queue and returns its content.
+func (n *Notices) drain() (list []notice, restarted bool, dropped int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	list, restarted, dropped = n.list, n.restarted, n.dropped

@@ -18,12 +18,12 @@ func (b *Bridge) notify(ctx context.Context) {
 			return
 		case <-b.opts.Notices.ready:
 		}
-		list, restarted, dropped := b.opts.Notices.take()
+		list, restarted, dropped := b.opts.Notices.drain()
 		if dropped > 0 {
 			b.log.Warn("notifications of the server dropped: it says more than can be passed on", "dropped", dropped)
 		}
 		for _, n := range list {
-			b.passOn(ctx, n)
+			b.forward(ctx, n)
 		}
 		if restarted {
 			b.restore(ctx)
@@ -31,11 +31,11 @@ func (b *Bridge) notify(ctx context.Context) {
 	}
 }
 
-func (b *Bridge) passOn(ctx context.Context, n notice) {
+func (b *Bridge) forward(ctx context.Context, n notice) {
 	switch p := n.params.(type) {
 	case *mcp.ResourceUpdatedNotificationParams:
 		for _, s := range b.listeners.subscribers(p.URI) {
-			b.tell(ctx, n.method, paramsOf(p), s.asker, s.envelope, "")
+			b.sendNotification(ctx, n.method, paramsOf(p), s.asker, s.envelope, "")
 		}
 	case *mcp.ProgressNotificationParams:
 		token, _ := p.ProgressToken.(string)
@@ -45,25 +45,25 @@ func (b *Bridge) passOn(ctx context.Context, n notice) {
 		}
 		theirs := *p
 		theirs.ProgressToken = x.token
-		b.tell(ctx, n.method, paramsOf(&theirs), x.asker, x.envelope, x.place)
+		b.sendNotification(ctx, n.method, paramsOf(&theirs), x.asker, x.envelope, x.contextPath)
 	default:
 		var params json.RawMessage
 		if n.method == logMessage {
 			params = paramsOf(p)
 		}
-		b.tellListeners(ctx, n.method, params)
+		b.notifyListeners(ctx, n.method, params)
 	}
 }
 
-func (b *Bridge) tellListeners(ctx context.Context, method string, params json.RawMessage) {
+func (b *Bridge) notifyListeners(ctx context.Context, method string, params json.RawMessage) {
 	for _, who := range b.listeners.of(method) {
-		b.tell(ctx, method, params, who, "", "")
+		b.sendNotification(ctx, method, params, who, "", "")
 	}
 }
 
-// tell sends one notification. A participant unknown to the space is removed
+// sendNotification sends one notification. A participant unknown to the space is removed
 // from the listeners.
-func (b *Bridge) tell(ctx context.Context, method string, params json.RawMessage, who protocol.ParticipantID, about protocol.ID, place protocol.ContextPath) {
+func (b *Bridge) sendNotification(ctx context.Context, method string, params json.RawMessage, who protocol.ParticipantID, about protocol.ID, place protocol.ContextPath) {
 	env := protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{who}, Context: place,
 		Payload: mustMarshal(struct {

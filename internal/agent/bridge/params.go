@@ -25,14 +25,14 @@ func decode[P any](params protocol.Value, s shape) (*P, error) {
 	default:
 		return nil, &fault{Code: codeInvalidParams, Message: "params must be an object"}
 	}
-	if err := json.Unmarshal(s.keep(params), p); err != nil {
+	if err := json.Unmarshal(s.filter(params), p); err != nil {
 		return nil, &fault{Code: codeInvalidParams, Message: "invalid params: " + cut(err.Error(), maxMessage)}
 	}
 	return p, nil
 }
 
-// keep returns the object reduced to the forwarded fields.
-func (s shape) keep(v protocol.Value) []byte {
+// filter returns the object reduced to the forwarded fields.
+func (s shape) filter(v protocol.Value) []byte {
 	out := []byte{'{'}
 	for name, inner := range s {
 		field := v.Get(name)
@@ -41,7 +41,7 @@ func (s shape) keep(v protocol.Value) []byte {
 		}
 		raw := field.Raw()
 		if inner != nil && field.Type() == protocol.TypeObject {
-			raw = inner.keep(field)
+			raw = inner.filter(field)
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
@@ -61,10 +61,10 @@ var hopKeys = map[string]bool{
 
 const progressToken = "progressToken"
 
-// mark copies the requester's _meta to the server's params. A progress token is
+// forwardMeta copies the requester's _meta to the server's params. A progress token is
 // replaced by one of the bridge's own, because two requesters may use the same
 // token; done removes it.
-func (b *Bridge) mark(c *call, params mcp.Params) (done func()) {
+func (b *Bridge) forwardMeta(c *call, params mcp.Params) (done func()) {
 	meta := make(map[string]any)
 	for key, value := range c.params.Get("_meta").Members {
 		if name := key.Text(); !hopKeys[name] {
@@ -78,7 +78,7 @@ func (b *Bridge) mark(c *call, params mcp.Params) (done func()) {
 		mine := strconv.FormatInt(b.token, 10)
 		b.mu.Unlock()
 		meta[progressToken] = mine
-		b.listeners.expect(mine, &progress{asker: c.asker, envelope: c.envelope, place: c.place, token: token})
+		b.listeners.expect(mine, &progress{asker: c.asker, envelope: c.envelope, contextPath: c.contextPath, token: token})
 		done = func() { b.listeners.expectNoMore(mine) }
 	} else {
 		done = func() {}

@@ -14,11 +14,11 @@ import (
 const closingTime = 3 * time.Second
 
 const (
-	// around bounds the bytes of an envelope outside its payload: participants,
+	// envelopeOverhead bounds the bytes of an envelope outside its payload: participants,
 	// ids, a context and the field names.
-	around = 2 << 10
-	// wrapping is the nesting depth of a result in an envelope.
-	wrapping = 4
+	envelopeOverhead = 2 << 10
+	// envelopeDepth is the nesting depth of a result in an envelope.
+	envelopeDepth = 4
 )
 
 // respond sends the only response of a call. If the gateway rejects the result,
@@ -44,7 +44,7 @@ func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
 		payload = append(payload, out.result...)
 	}
 	return protocol.Envelope{
-		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.place,
+		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.contextPath,
 		Correlation: protocol.CorrelateTo(c.envelope), Payload: append(payload, '}'),
 	}
 }
@@ -53,12 +53,12 @@ func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
 func (b *Bridge) fit(c *call, out outcome) outcome {
 	room := int(^uint(0) >> 1)
 	if most := b.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
-		room = max(0, int(most)-around-len(c.id))
+		room = max(0, int(most)-envelopeOverhead-len(c.id))
 	}
 	if out.fault != nil {
 		return outcome{fault: fitFault(out.fault, room)}
 	}
-	f := objection(out.result, room)
+	f := checkResult(out.result, room)
 	if f == nil {
 		return out
 	}
@@ -70,13 +70,13 @@ func (b *Bridge) fit(c *call, out outcome) outcome {
 	return outcome{fault: f}
 }
 
-// objection returns a fault if a result is not valid in an envelope, otherwise
+// checkResult returns a fault if a result is not valid in an envelope, otherwise
 // nil.
-func objection(result json.RawMessage, room int) *fault {
+func checkResult(result json.RawMessage, room int) *fault {
 	if len(result) > room {
 		return tooLarge(len(result), room)
 	}
-	if _, err := protocol.ParseJSON(result, protocol.MaxDepth-wrapping); err != nil {
+	if _, err := protocol.ParseJSON(result, protocol.MaxDepth-envelopeDepth); err != nil {
 		return faultOf(codeFailed, Unusable, "the server's result cannot be put into an envelope: %v", err)
 	}
 	return nil
@@ -86,7 +86,7 @@ func objection(result json.RawMessage, room int) *fault {
 // the gateway, and truncates the message.
 func fitFault(f *fault, room int) *fault {
 	fitting := *f
-	if _, err := protocol.ParseJSON(fitting.Data, protocol.MaxDepth-wrapping); err != nil {
+	if _, err := protocol.ParseJSON(fitting.Data, protocol.MaxDepth-envelopeDepth); err != nil {
 		fitting.Data = nil
 	}
 	if len(mustMarshal(fitting)) > room {

@@ -10,7 +10,7 @@ import (
 
 // Requests sent while the bridge is not connected are answered when it returns,
 // and earlier requests are not answered again.
-func TestAsksWhileTheBridgeIsAway(t *testing.T) {
+func TestRequests_WhileDisconnected(t *testing.T) {
 	g := meuptest.Start(t, config)
 	_, server := inProcess()
 	var line switchboard

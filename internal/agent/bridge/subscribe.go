@@ -18,10 +18,10 @@ func (b *Bridge) subscribe(c *call) (outcome, error) {
 	if len(params.URI) > maxURI {
 		return outcome{}, &fault{Code: codeInvalidParams, Message: "the uri is too long"}
 	}
-	if err := b.enterLane(c.ctx); err != nil {
+	if err := b.lockSubscribe(c.ctx); err != nil {
 		return outcome{}, err
 	}
-	defer b.leaveLane()
+	defer b.unlockSubscribe()
 	// Store it first: an update may arrive before the response.
 	if !b.listeners.subscribe(subscription{params.URI, c.asker, c.envelope}) {
 		return outcome{}, faultOf(codeFailed, Busy, "busy: there are %d subscriptions", maxSubscriptions)
@@ -40,10 +40,10 @@ func (b *Bridge) unsubscribe(c *call) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if err := b.enterLane(c.ctx); err != nil {
+	if err := b.lockSubscribe(c.ctx); err != nil {
 		return outcome{}, err
 	}
-	defer b.leaveLane()
+	defer b.unlockSubscribe()
 	if !b.listeners.unsubscribe(params.URI, c.asker) {
 		return outcome{result: []byte(`{}`)}, nil // other subscribers remain
 	}
@@ -53,13 +53,13 @@ func (b *Bridge) unsubscribe(c *call) (outcome, error) {
 	return outcome{result: raw}, err
 }
 
-func (b *Bridge) enterLane(ctx context.Context) error {
+func (b *Bridge) lockSubscribe(ctx context.Context) error {
 	select {
-	case b.lane <- struct{}{}:
+	case b.subscribeLock <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (b *Bridge) leaveLane() { <-b.lane }
+func (b *Bridge) unlockSubscribe() { <-b.subscribeLock }

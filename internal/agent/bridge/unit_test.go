@@ -28,7 +28,7 @@ func parsed(t testing.TB, text string) protocol.Value {
 
 // Only fields spelled as the gateway reads them reach a decoder that folds
 // case.
-func TestParamsAreReadAsSpelt(t *testing.T) {
+func TestParams_ExactNames(t *testing.T) {
 	c := parsed(t, `{"REF":{"type":"ref/prompt","name":"b"},"ref":{"TYPE":"x","type":"ref/prompt","name":"a"},"argument":{"name":"n","VALUE":"w","value":"v"}}`)
 	got, err := decode[mcp.CompleteParams](c, shape{"ref": {"type": nil, "name": nil, "uri": nil}, "argument": {"name": nil, "value": nil}})
 	if err != nil || got.Ref.Name != "a" || got.Ref.Type != "ref/prompt" || got.Argument.Value != "v" {
@@ -48,7 +48,7 @@ func TestMeta(t *testing.T) {
 	tokens := make(map[any]bool)
 	for _, asker := range []protocol.ParticipantID{"alice", "carol"} {
 		var params mcp.ReadResourceParams
-		done := b.mark(&call{asker: asker, params: parsed(t, meta)}, &params)
+		done := b.forwardMeta(&call{asker: asker, params: parsed(t, meta)}, &params)
 		if len(params.Meta) != 2 || string(params.Meta["traceparent"].(json.RawMessage)) != `"00-1"` {
 			t.Errorf("_meta %v", params.Meta)
 		}
@@ -74,11 +74,11 @@ func TestNoticesAreBounded(t *testing.T) {
 		n.Put(toolsChanged, nil)
 		n.Put(resourceUpdated, &mcp.ResourceUpdatedNotificationParams{URI: "a"})
 	}
-	list, restarted, dropped := n.take()
+	list, restarted, dropped := n.drain()
 	if len(list) != maxNotices || restarted || dropped == 0 {
 		t.Errorf("%d wait, %d dropped", len(list), dropped)
 	}
-	if list, _, dropped = n.take(); len(list) != 0 || dropped != 0 {
+	if list, _, dropped = n.drain(); len(list) != 0 || dropped != 0 {
 		t.Errorf("%d wait, %d dropped", len(list), dropped)
 	}
 	for range 3 {
@@ -86,7 +86,7 @@ func TestNoticesAreBounded(t *testing.T) {
 		n.Put(resourceUpdated, &mcp.ResourceUpdatedNotificationParams{URI: "a"})
 		n.Put(resourceUpdated, &mcp.ResourceUpdatedNotificationParams{URI: "b"})
 	}
-	if list, _, _ = n.take(); len(list) != 3 {
+	if list, _, _ = n.drain(); len(list) != 3 {
 		t.Errorf("%d wait", len(list))
 	}
 }

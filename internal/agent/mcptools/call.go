@@ -109,7 +109,7 @@ func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (json.RawMes
 	res, err := op(ctx, session)
 	if err != nil {
 		if keep.raw() != nil {
-			err = &unclear{err}
+			err = &badResponse{err}
 		}
 		return nil, err
 	}
@@ -126,16 +126,16 @@ func doOnce(ctx context.Context, session *mcp.ClientSession, op Op) (json.RawMes
 	return raw, nil
 }
 
-// unclear is a response of the server that cannot be decoded.
-type unclear struct{ error }
+// badResponse is a response of the server that cannot be decoded.
+type badResponse struct{ error }
 
 // Error describes the fault.
-func (e *unclear) Error() string { return "answer not understood: " + e.error.Error() }
+func (e *badResponse) Error() string { return "answer not understood: " + e.error.Error() }
 
 // callError separates a server that is gone from a server that refuses.
 func callError(ctx context.Context, err error) error {
 	var refusal *jsonrpc.Error
-	var answer *unclear
+	var answer *badResponse
 	switch {
 	case ctx.Err() != nil, errors.Is(err, ErrServerGone), errors.As(err, &answer):
 		return err

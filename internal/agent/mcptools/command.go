@@ -27,7 +27,7 @@ type command struct {
 	grace  time.Duration
 	log    *slog.Logger
 
-	words lastWords
+	stderr stderrTail
 }
 
 // Connect starts the program.
@@ -45,7 +45,7 @@ func (c *command) Connect(context.Context) (mcp.Connection, error) {
 	// A file, not a pipe of exec: Wait would close the pipe before the last
 	// output is read.
 	cmd.Stdout = theirOut
-	cmd.Stderr = &lineWriter{emit: c.said}
+	cmd.Stderr = &lineWriter{emit: c.logLine}
 	cmd.WaitDelay = c.grace // for stderr, which a child may keep open
 	stdin, err := cmd.StdinPipe()
 	if err == nil {
@@ -65,8 +65,8 @@ func (c *command) Connect(context.Context) (mcp.Connection, error) {
 	return (&mcp.IOTransport{Reader: io.NopCloser(stdout), Writer: p, MaxLineLength: maxLine}).Connect(context.Background())
 }
 
-func (c *command) said(line string) {
-	c.words.add(line)
+func (c *command) logLine(line string) {
+	c.stderr.add(line)
 	c.log.Debug("tool server says", "line", line)
 }
 
@@ -132,27 +132,27 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lastWords keeps the last lines that a program wrote to its standard error,
+// stderrTail keeps the last lines that a program wrote to its standard error,
 // for the error of a failed start.
-type lastWords struct {
+type stderrTail struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-const keptWords = 5
+const maxStderrLines = 5
 
-func (w *lastWords) add(line string) {
+func (w *stderrTail) add(line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines = append(w.lines, line)
-	if len(w.lines) > keptWords {
+	if len(w.lines) > maxStderrLines {
 		w.lines = w.lines[1:]
 	}
 }
 
-// withLastWords adds the last lines of a command's standard error to the error
+// withStderrTail adds the last lines of a command's standard error to the error
 // of its start.
-func withLastWords(err error, transport mcp.Transport) error {
+func withStderrTail(err error, transport mcp.Transport) error {
 	if t, ok := transport.(tapped); ok {
 		transport = t.Transport
 	}
@@ -160,10 +160,10 @@ func withLastWords(err error, transport mcp.Transport) error {
 	if !ok {
 		return err
 	}
-	c.words.mu.Lock()
-	defer c.words.mu.Unlock()
-	if len(c.words.lines) == 0 {
+	c.stderr.mu.Lock()
+	defer c.stderr.mu.Unlock()
+	if len(c.stderr.lines) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; it said: %s", err, strings.Join(c.words.lines, " / "))
+	return fmt.Errorf("%w; it said: %s", err, strings.Join(c.stderr.lines, " / "))
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// passedOn are the environment variables passed to a server's command:
+// defaultEnv are the environment variables passed to a server's command:
 // variables that programs need to run, none likely to hold a secret. A name
 // that ends with * is a prefix. Names are compared without case, for Windows.
-var passedOn = []string{
+var defaultEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TZ", "LANG", "LANGUAGE", "LC_*", "TMPDIR", "XDG_*",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	// Windows.
@@ -20,7 +20,7 @@ var passedOn = []string{
 // Environment returns the variables of this process to pass to a server's
 // command: a fixed list of harmless ones, and those named by the caller.
 func Environment(names ...string) []string {
-	allowed := slices.Concat(passedOn, names)
+	allowed := slices.Concat(defaultEnv, names)
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		key, _, _ := strings.Cut(variable, "=")
 		return !slices.ContainsFunc(allowed, func(name string) bool {

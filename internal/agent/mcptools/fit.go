@@ -9,8 +9,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// wrapping is the maximum nesting that an envelope adds to a result.
-const wrapping = 8
+// envelopeDepth is the maximum nesting that an envelope adds to a result.
+const envelopeDepth = 8
 
 // Fit returns a tool's result unchanged if it has at most limit bytes and is
 // not nested too deeply for an envelope. Otherwise it returns only the result's
@@ -18,7 +18,7 @@ const wrapping = 8
 // result is longer than limit.
 func Fit(res Result, limit int) json.RawMessage {
 	if len(res.JSON) <= limit {
-		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-wrapping); err == nil {
+		if _, err := protocol.ParseJSON(res.JSON, protocol.MaxDepth-envelopeDepth); err == nil {
 			return res.JSON
 		}
 	}

@@ -20,22 +20,22 @@ func (s *server) overHTTP() (mcp.Transport, <-chan struct{}, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("parse URL of the tool server: %w", err)
 	}
-	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, deaf: make(chan struct{}, 1)}
+	t := &httpTransport{header: s.config.Header, user: u.User, query: u.RawQuery, base: s.http, noticesEnded: make(chan struct{}, 1)}
 	u.User, u.RawQuery = nil, ""
 	return &mcp.StreamableClientTransport{
 		Endpoint:     u.String(),
 		HTTPClient:   &http.Client{Transport: t},
 		MaxEventSize: maxLine,
-	}, t.deaf, nil
+	}, t.noticesEnded, nil
 }
 
 // httpTransport completes every request and captures results.
 type httpTransport struct {
-	header http.Header
-	user   *url.Userinfo
-	query  string
-	base   http.RoundTripper
-	deaf   chan struct{} // receives a token when a stream of notifications ends
+	header       http.Header
+	user         *url.Userinfo
+	query        string
+	base         http.RoundTripper
+	noticesEnded chan struct{} // receives a token when a stream of notifications ends
 }
 
 // RoundTrip sends one request.
@@ -57,33 +57,33 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	captureBody(req.Context(), resp)
 	if req.Header.Get("Mcp-Method") == "subscriptions/listen" {
-		resp.Body = &listening{ReadCloser: resp.Body, ctx: req.Context(), ended: t.deaf}
+		resp.Body = &notificationStream{ReadCloser: resp.Body, ctx: req.Context(), ended: t.noticesEnded}
 	}
 	return resp, nil
 }
 
-// listening is the body of a response that carries a server's notifications,
+// notificationStream is the body of a response that carries a server's notifications,
 // from revision 2026-07-28 on. The SDK does not notice its end, because nothing
 // waits for that call.
-type listening struct {
+type notificationStream struct {
 	io.ReadCloser
-	ctx   context.Context // of the request; ends when the subscription is no longer needed
-	ended chan<- struct{}
-	begun []byte // the first bytes, until the server has acknowledged
-	heard bool
+	ctx          context.Context // of the request; ends when the subscription is no longer needed
+	ended        chan<- struct{}
+	begun        []byte // the first bytes, until the server has acknowledged
+	acknowledged bool
 }
 
 // maxBegin bounds the part of the body that must contain the acknowledgment.
 const maxBegin = 4096
 
 // Read reads from the body. It is called by one goroutine.
-func (l *listening) Read(p []byte) (int, error) {
+func (l *notificationStream) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
-	if !l.heard && len(l.begun) < maxBegin {
+	if !l.acknowledged && len(l.begun) < maxBegin {
 		l.begun = append(l.begun, p[:n]...)
-		l.heard = bytes.Contains(l.begun, []byte("notifications/subscriptions/acknowledged"))
+		l.acknowledged = bytes.Contains(l.begun, []byte("notifications/subscriptions/acknowledged"))
 	}
-	if err != nil && l.heard && l.ctx.Err() == nil {
+	if err != nil && l.acknowledged && l.ctx.Err() == nil {
 		select {
 		case l.ended <- struct{}{}:
 		default:

@@ -202,7 +202,7 @@ func TestNamesThatCollideAreQualified(t *testing.T) {
 	call(t, set, "pid", `{}`) // not ambiguous
 }
 
-func TestStartsADeadServerAgain(t *testing.T) {
+func TestServer_Restart(t *testing.T) {
 	set := start(t, mcptools.Options{}, self(t, "moody"))
 	before := call(t, set, "pid", `{}`)
 	if _, err := set.Call(t.Context(), "die", nil); !errors.Is(err, mcptools.ErrServerGone) {
@@ -246,7 +246,7 @@ func TestToolErrorIsAResult(t *testing.T) {
 	}
 }
 
-func TestCloseEndsWhatTheServerStarted(t *testing.T) {
+func TestClose_EndsChildren(t *testing.T) {
 	set := start(t, mcptools.Options{Grace: 50 * time.Millisecond}, self(t, "moody"))
 	child, err := strconv.Atoi(call(t, set, "child", `{}`))
 	if err != nil {

@@ -25,8 +25,8 @@ type server struct {
 
 	// Owned by the keeper: the session started last, and the channel that
 	// reports the end of its notifications (nil if that cannot be detected).
-	live *mcp.ClientSession
-	deaf <-chan struct{}
+	live         *mcp.ClientSession
+	noticesEnded <-chan struct{}
 
 	retired sync.WaitGroup // replaced sessions that are still in use
 
@@ -58,14 +58,14 @@ func (s *server) start(ctx context.Context) error {
 	client := mcp.NewClient(&mcp.Implementation{Name: "meup", Version: s.opts.Version}, s.clientOptions())
 	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: s.opts.Protocol})
 	if err != nil {
-		return withLastWords(err, transport)
+		return withStderrTail(err, transport)
 	}
 	tools, err := listTools(ctx, session)
 	if err != nil {
 		_ = session.Close()
-		return withLastWords(err, transport)
+		return withStderrTail(err, transport)
 	}
-	s.live, s.deaf = session, deaf
+	s.live, s.noticesEnded = session, deaf
 	s.mu.Lock()
 	away := s.session == nil
 	s.session, s.tools = session, tools

@@ -41,7 +41,7 @@ func Start(ctx context.Context, servers []Server, opts Options) (*Set, error) {
 				errs[i] = fmt.Errorf("start tool server %s: %w", srv.name, err)
 				return
 			}
-			s.keepers.Go(func() { srv.keep(s.ctx) })
+			s.keepers.Go(func() { srv.supervise(s.ctx) })
 		})
 	}
 	starting.Wait()

@@ -46,7 +46,7 @@ func open(t *testing.T, o mind.Options) *mind.Mind {
 	return m
 }
 
-func TestWhichPlannerForWhichOptions(t *testing.T) {
+func TestOpen_Planner(t *testing.T) {
 	for name, test := range map[string]struct {
 		options           mind.Options
 		planner, approach string
@@ -74,7 +74,7 @@ func TestWhichPlannerForWhichOptions(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBe(t *testing.T) {
+func TestOpen_InvalidOptions(t *testing.T) {
 	for name, test := range map[string]struct {
 		options mind.Options
 		want    string

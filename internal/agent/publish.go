@@ -10,11 +10,11 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// say publishes envelopes in order, without waiting for one before sending the
+// publish publishes envelopes in order, without waiting for one before sending the
 // next. It returns when each is admitted or refused, with the error of the
 // first that was not admitted.
-func (a *Agent) say(ctx context.Context, envs ...protocol.Envelope) error {
-	for _, err := range a.ask(ctx, envs...) {
+func (a *Agent) publish(ctx context.Context, envs ...protocol.Envelope) error {
+	for _, err := range a.publishEach(ctx, envs...) {
 		if err != nil {
 			return err
 		}
@@ -22,20 +22,20 @@ func (a *Agent) say(ctx context.Context, envs ...protocol.Envelope) error {
 	return nil
 }
 
-// ask is say with an error for each envelope; a refusal by the gateway is a
+// publishEach is publish with an error for each envelope; a refusal by the gateway is a
 // *protocol.Error. Envelopes refused because the agent is paused are sent again
-// when the pause ends. If ctx ends, ask waits a little longer for the envelopes
+// when the pause ends. If ctx ends, publishEach waits a little longer for the envelopes
 // already sent, because only those that were not sent or were refused count as
 // not published. If the result remains unknown, the error is an *unsettled.
-func (a *Agent) ask(ctx context.Context, envs ...protocol.Envelope) []error {
+func (a *Agent) publishEach(ctx context.Context, envs ...protocol.Envelope) []error {
 	errs := make([]error, len(envs))
 	waiting := make([]*client.Pending, len(envs))
-	mark := a.gate.mark()
+	mark := a.gate.generation()
 	for i := range envs {
 		if envs[i].ID == "" {
 			envs[i].ID = a.opts.NewID()
 		}
-		a.own.note(envs[i].ID)
+		a.sentIDs.add(envs[i].ID)
 		waiting[i], errs[i] = a.opts.Space.SendAsync(ctx, envs[i])
 	}
 	for i, p := range waiting {
@@ -43,50 +43,50 @@ func (a *Agent) ask(ctx context.Context, envs ...protocol.Envelope) []error {
 			errs[i] = causeOf(ctx, errs[i])
 			continue
 		}
-		errs[i] = a.again(ctx, envs[i], mark, a.settled(ctx, p))
+		errs[i] = a.resend(ctx, envs[i], mark, a.awaitReceipt(ctx, p))
 	}
 	return errs
 }
 
-// settled waits for the gateway's answer to an envelope.
-func (a *Agent) settled(ctx context.Context, p *client.Pending) error {
+// awaitReceipt waits for the gateway's answer to an envelope.
+func (a *Agent) awaitReceipt(ctx context.Context, p *client.Pending) error {
 	_, err := p.Wait(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	late, cancel := a.lastWords(ctx)
+	late, cancel := a.shutdownContext(ctx)
 	defer cancel()
 	if _, err = p.Wait(late); err != nil && late.Err() != nil {
-		return &unsettled{context.Cause(ctx)}
+		return &unknownOutcome{context.Cause(ctx)}
 	}
 	return err
 }
 
-// unsettled is the error of an envelope that may or may not be in the log.
-type unsettled struct{ cause error }
+// unknownOutcome is the error of an envelope that may or may not be in the log.
+type unknownOutcome struct{ cause error }
 
 // Error returns the text of the cause.
-func (u *unsettled) Error() string { return u.cause.Error() }
+func (u *unknownOutcome) Error() string { return u.cause.Error() }
 
 // Unwrap returns the cause, for errors.As.
-func (u *unsettled) Unwrap() error { return u.cause }
+func (u *unknownOutcome) Unwrap() error { return u.cause }
 
-// maybeSaid reports whether an envelope is or may be in the log.
-func maybeSaid(err error) bool {
-	var u *unsettled
+// maybePublished reports whether an envelope is or may be in the log.
+func maybePublished(err error) bool {
+	var u *unknownOutcome
 	return err == nil || errors.As(err, &u)
 }
 
-// again resends an envelope while it is refused because of a pause.
-func (a *Agent) again(ctx context.Context, env protocol.Envelope, mark int, err error) error {
+// resend resends an envelope while it is refused because of a pause.
+func (a *Agent) resend(ctx context.Context, env protocol.Envelope, mark int, err error) error {
 	for isPaused(err) && ctx.Err() == nil {
 		if err := a.gate.wait(ctx, mark); err != nil {
 			return err
 		}
-		mark = a.gate.mark()
+		mark = a.gate.generation()
 		_, err = a.opts.Space.Send(ctx, env)
 	}
-	if !maybeSaid(err) {
+	if !maybePublished(err) {
 		return causeOf(ctx, err)
 	}
 	return err
@@ -102,18 +102,18 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// sayStill publishes an envelope after the work has ended, so that every
+// publishFinal publishes an envelope after the work has ended, so that every
 // request has a response and no context remains open, if the gateway allows it.
 // During a pause it waits and resends.
-func (a *Agent) sayStill(ctx context.Context, what string, env protocol.Envelope) {
+func (a *Agent) publishFinal(ctx context.Context, what string, env protocol.Envelope) {
 	if env.ID == "" {
 		env.ID = a.opts.NewID()
 	}
-	a.own.note(env.ID)
+	a.sentIDs.add(env.ID)
 	for {
-		mark := a.gate.mark()
-		err := a.sayOnce(ctx, env)
-		if isPaused(err) && a.gate.wait(a.life, mark) == nil {
+		mark := a.gate.generation()
+		err := a.sendFinal(ctx, env)
+		if isPaused(err) && a.gate.wait(a.lifetime, mark) == nil {
 			continue
 		}
 		if err != nil {
@@ -123,51 +123,51 @@ func (a *Agent) sayStill(ctx context.Context, what string, env protocol.Envelope
 	}
 }
 
-func (a *Agent) sayOnce(ctx context.Context, env protocol.Envelope) error {
-	ctx, cancel := a.lastWords(ctx)
+func (a *Agent) sendFinal(ctx context.Context, env protocol.Envelope) error {
+	ctx, cancel := a.shutdownContext(ctx)
 	defer cancel()
 	_, err := a.opts.Space.Send(ctx, env)
 	return err
 }
 
-// lastWords returns a context for the envelopes that are published after the
+// shutdownContext returns a context for the envelopes that are published after the
 // work has ended. When the agent shuts down, all of them share one deadline of
 // closingTime.
-func (a *Agent) lastWords(ctx context.Context) (context.Context, context.CancelFunc) {
+func (a *Agent) shutdownContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	by := time.Now().Add(closingTime)
-	if end := a.endBy.Load(); end != nil && end.Before(by) {
+	if end := a.finalDeadline.Load(); end != nil && end.Before(by) {
 		by = *end
 	}
 	return context.WithDeadline(context.WithoutCancel(ctx), by)
 }
 
-// own stores the ids of envelopes that this process sent and has not received
+// sentIDs stores the ids of envelopes that this process sent and has not received
 // back. Other envelopes of the same participant come from a person with its
 // token, or from another process that takes over.
-type own struct {
+type sentIDs struct {
 	mu    sync.Mutex
 	ids   map[protocol.ID]bool
 	order []protocol.ID // oldest first
 }
 
-// maxOwn bounds the stored ids; the oldest are evicted.
-const maxOwn = 100_000
+// maxSentIDs bounds the stored ids; the oldest are evicted.
+const maxSentIDs = 100_000
 
-func (o *own) note(id protocol.ID) {
+func (o *sentIDs) add(id protocol.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ids == nil {
 		o.ids = make(map[protocol.ID]bool)
 	}
 	o.ids[id] = true
-	if o.order = append(o.order, id); len(o.order) > maxOwn {
+	if o.order = append(o.order, id); len(o.order) > maxSentIDs {
 		delete(o.ids, o.order[0])
 		o.order = o.order[1:]
 	}
 }
 
-// heard reports whether this process sent the envelope, and removes the id.
-func (o *own) heard(id protocol.ID) bool {
+// remove reports whether this process sent the envelope, and removes the id.
+func (o *sentIDs) remove(id protocol.ID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	mine := o.ids[id]

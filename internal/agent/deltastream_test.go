@@ -82,7 +82,7 @@ func growingIn(t *testing.T, config string, pieces ...string) (o *overheard, ans
 	}
 }
 
-func TestRefusedStreamIsNotGoneOnWith(t *testing.T) {
+func TestStream_Refused(t *testing.T) {
 	o, answer, _ := growingIn(t, config, "one two three ", "four five ")
 	if id, ok := decode(t, answer)["stream_id"]; ok {
 		t.Errorf("the answer names the stream %v, which nobody saw", id)
@@ -94,7 +94,7 @@ func TestRefusedStreamIsNotGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestAnswerNamesTheStreamOnWhichItGrew(t *testing.T) {
+func TestStream_AnswerHasID(t *testing.T) {
 	_, answer, grown := growingIn(t, mayStream, "one two three ", "four five ")
 	if id, ok := decode(t, answer)["stream_id"]; !ok || grown != "one two three four five " {
 		t.Errorf("the answer names %v, and %q grew", id, grown)
@@ -103,7 +103,7 @@ func TestAnswerNamesTheStreamOnWhichItGrew(t *testing.T) {
 
 // A chunk after one that was dropped would produce a text that the model never
 // generated.
-func TestStreamThatIsFullStaysFull(t *testing.T) {
+func TestStream_Full(t *testing.T) {
 	_, _, grown := growingIn(t, mayStream, "begin ", strings.Repeat("long ", 14_000), "END ")
 	if grown != "begin " {
 		t.Errorf("streamed %d bytes, %.40q", len(grown), grown)

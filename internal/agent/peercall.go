@@ -11,18 +11,18 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// callNeighbour waits for the response of the participant that owns the tool.
+// callPeer waits for the response of the participant that owns the tool.
 // The request is already in the log.
-func (a *Agent) callNeighbour(ctx context.Context, x *action) contextwindow.Result {
+func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
 	env, why := a.await(ctx, x.request.ID, x.request.To)
 	if env != nil {
 		return resultIn(env)
 	}
 	if ctx.Err() != nil {
-		a.sayStill(ctx, "cancellation", x.cancellation())
+		a.publishFinal(ctx, "cancellation", x.cancellation())
 		return failed("cancelled")
 	}
-	if err := a.say(ctx, x.cancellation()); err != nil {
+	if err := a.publish(ctx, x.cancellation()); err != nil {
 		a.log.Debug("cancellation not shared", "err", err)
 	}
 	return failed(why.Error())
@@ -43,7 +43,7 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 			case env.Kind == protocol.KindMCPResponse && (len(asked) == 0 || slices.Contains(asked, env.From)):
 				return &env, nil
 			case env.Kind == protocol.KindSystemPresence && len(asked) == 1:
-				gone = a.absence(gone, &env, asked[0])
+				gone = a.awayTimer(gone, &env, asked[0])
 			}
 		case <-gone:
 			return nil, fmt.Errorf("%s left the space", asked[0])
@@ -55,9 +55,9 @@ func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol
 	}
 }
 
-// absence starts or stops the timer for a participant that left: a lost
+// awayTimer starts or stops the timer for a participant that left: a lost
 // connection may be restored.
-func (*Agent) absence(gone <-chan time.Time, env *protocol.Envelope, who protocol.ParticipantID) <-chan time.Time {
+func (*Agent) awayTimer(gone <-chan time.Time, env *protocol.Envelope, who protocol.ParticipantID) <-chan time.Time {
 	var p protocol.Presence
 	if json.Unmarshal(env.Payload, &p) != nil || p.Participant.ID != who {
 		return gone
@@ -66,7 +66,7 @@ func (*Agent) absence(gone <-chan time.Time, env *protocol.Envelope, who protoco
 		return nil
 	}
 	if gone == nil {
-		return time.After(absence)
+		return time.After(awayTimeout)
 	}
 	return gone
 }

@@ -23,25 +23,25 @@ func (a *Agent) answer(q *question) {
 	case a.turns <- struct{}{}:
 		defer func() { <-a.turns }()
 	case <-ctx.Done():
-		a.apologise(q, context.Cause(ctx))
+		a.replyError(q, context.Cause(ctx))
 		return
 	}
 	log := a.log.With("question", q.chat.ID, "context", q.root.path)
 	log.Info("question taken", "from", q.chat.From)
 	spanCtx, span := a.opts.Telemetry.Span(ctx, telemetry.InvokeAgent, string(a.you), a.describe(q.root)...)
 	q.root.ctx = spanCtx
-	err := a.settle(q)
+	err := a.solveAndReply(q)
 	span.End(err)
 	if err != nil {
 		log.Info("question given up", "err", a.forLog(err))
-		a.apologise(q, err)
+		a.replyError(q, err)
 		return
 	}
 	log.Info("question answered")
 }
 
-// settle solves the question and publishes the answer.
-func (a *Agent) settle(q *question) error {
+// solveAndReply solves the question and publishes the answer.
+func (a *Agent) solveAndReply(q *question) error {
 	d, stream, err := a.solve(q.root)
 	if err != nil {
 		return err
@@ -52,10 +52,10 @@ func (a *Agent) settle(q *question) error {
 	}
 	reply := q.reply(d.Answer, more...)
 	if q.root.ctx.Err() != nil { // too late: the context is concluded already
-		a.sayStill(q.root.ctx, "answer", reply)
+		a.publishFinal(q.root.ctx, "answer", reply)
 		return nil
 	}
-	if err := a.say(q.root.ctx, reply); err != nil && !maybeSaid(err) {
+	if err := a.publish(q.root.ctx, reply); err != nil && !maybePublished(err) {
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil
@@ -66,8 +66,8 @@ func (a *Agent) settle(q *question) error {
 // id of the stream that carried its text, if any.
 func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error) {
 	defer func() { a.close(p, err) }()
-	err = a.say(p.ctx, p.start(a.opts.Approach))
-	p.open = maybeSaid(err)
+	err = a.publish(p.ctx, p.start(a.opts.Approach))
+	p.open = maybePublished(err)
 	if err != nil {
 		return d, "", fmt.Errorf("open context: %w", err)
 	}
@@ -81,13 +81,13 @@ func (a *Agent) solve(p *problem) (d planner.Decision, stream string, err error)
 		}
 		if d.Action == contextwindow.Finish || len(d.Calls) == 0 || len(state.Steps) >= state.MaxSteps {
 			d, err := a.conclude(p, d, went)
-			return d, went.said, err
+			return d, went.text, err
 		}
 		record := contextwindow.Record{
 			Index: len(state.Steps), Thought: d.Thought, Action: d.Action, Calls: d.Calls,
 			Concurrent: len(d.Calls) > 1, Time: a.opts.Now(), Turn: d.Turn,
 		}
-		if record.Results, err = a.act(p, box, record, a.aloud(p, d, went)); err != nil {
+		if record.Results, err = a.act(p, box, record, a.thoughts(p, d, went)); err != nil {
 			return d, "", err
 		}
 		state.Steps = append(state.Steps, record)
@@ -113,7 +113,7 @@ func (a *Agent) newState(p *problem) planner.State {
 // meanwhile.
 func (a *Agent) plan(p *problem, state *planner.State) (planner.Decision, streams, error) {
 	ctx, span := a.opts.Telemetry.Span(p.ctx, telemetry.Plan, string(a.you), a.describe(p)...)
-	live := a.newAloud(p)
+	live := a.newDecisionStreams(p)
 	state.Watch, state.Asking = live.add, live.begin
 	began := a.opts.Now()
 	d, err := a.next(ctx, *state)
@@ -152,16 +152,16 @@ func (a *Agent) next(ctx context.Context, state planner.State) (d planner.Decisi
 	return a.opts.Planner.Next(ctx, state)
 }
 
-// aloud returns the thoughts to publish before the calls of a decision: the
+// thoughts returns the thoughts to publish before the calls of a decision: the
 // model's own thinking, if the operator wants it shown, and the decision's
 // thought.
-func (a *Agent) aloud(p *problem, d planner.Decision, went streams) []protocol.Envelope {
+func (a *Agent) thoughts(p *problem, d planner.Decision, went streams) []protocol.Envelope {
 	var out []protocol.Envelope
 	if a.opts.ShowThinking && d.Thinking != "" {
-		out = append(out, p.thought(d.Thinking, went.thought, field{"raw", true}))
+		out = append(out, p.thought(d.Thinking, went.thinking, field{"raw", true}))
 	}
 	if d.Thought != "" {
-		out = append(out, p.thought(d.Thought, went.said))
+		out = append(out, p.thought(d.Thought, went.text))
 	}
 	return out
 }
@@ -185,12 +185,12 @@ func (a *Agent) conclude(p *problem, d planner.Decision, went streams) (planner.
 	if d.Confidence > 0 {
 		fields = append(fields, field{"confidence", math.Round(100*min(d.Confidence, 1)) / 100})
 	}
-	went.said = ""                                               // the stream carried the answer
-	if err := a.say(p.ctx, a.aloud(p, d, went)...); err != nil { // complete before the conclusion, even if a pause delays one
+	went.text = ""                                                      // the stream carried the answer
+	if err := a.publish(p.ctx, a.thoughts(p, d, went)...); err != nil { // complete before the conclusion, even if a pause delays one
 		return d, fmt.Errorf("share thoughts: %w", err)
 	}
-	err := a.say(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
-	p.open = !maybeSaid(err)
+	err := a.publish(p.ctx, p.inside(protocol.KindReasoningConclusion, fields...))
+	p.open = !maybePublished(err)
 	if p.open {
 		return d, fmt.Errorf("conclude: %w", err)
 	}
@@ -205,18 +205,18 @@ func (a *Agent) close(p *problem, err error) {
 		return
 	}
 	p.open = false
-	a.sayStill(p.ctx, "end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", cut(explain(err), 500)}))
+	a.publishFinal(p.ctx, "end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", cut(explain(err), 500)}))
 }
 
-// apologise sends a chat that explains why the question was not answered, if
+// replyError sends a chat that explains why the question was not answered, if
 // the agent may still send.
-func (a *Agent) apologise(q *question, cause error) {
+func (a *Agent) replyError(q *question, cause error) {
 	var stopped *cancelled
 	withdrawn := errors.As(cause, &stopped) && (stopped.context == "" || stopped.takenOver)
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time
 	}
-	a.sayStill(q.root.ctx, "answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
+	a.publishFinal(q.root.ctx, "answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
 }
 
 func namesOf(calls []contextwindow.Call) []string {

@@ -14,25 +14,25 @@ import (
 
 // Bounds for listing the tools of other participants.
 const (
-	maxNeighbours = 64               // participants that are queried
-	maxListPages  = 10               // of one participant's tools
-	maxOffered    = 256              // tools of one participant
-	maxToolBytes  = 1 << 20          // of their names, descriptions and schemas
-	listTime      = 10 * time.Second // for one participant to list its tools
-	// listPatience bounds how long a question waits for the lists of
+	maxPeers     = 64               // participants that are queried
+	maxListPages = 10               // of one participant's tools
+	maxOffered   = 256              // tools of one participant
+	maxToolBytes = 1 << 20          // of their names, descriptions and schemas
+	listTime     = 10 * time.Second // for one participant to list its tools
+	// listWait bounds how long a question waits for the lists of
 	// participants known to serve tools. It does not wait for other
 	// participants, most of which are people and never respond.
-	listPatience = time.Second
+	listWait = time.Second
 	// relistPause is the minimum interval between two queries of one
 	// participant, no matter how often it announces changes.
 	relistPause = 5 * time.Second
-	// absence is how long a participant may be disconnected before a pending
+	// awayTimeout is how long a participant may be disconnected before a pending
 	// request to it fails.
-	absence = 2 * time.Second
+	awayTimeout = 2 * time.Second
 )
 
-// neighbours stores the tools that the other participants offer.
-type neighbours struct {
+// peers stores the tools that the other participants offer.
+type peers struct {
 	mu     sync.Mutex
 	offers map[protocol.ParticipantID]*offer
 }
@@ -40,23 +40,23 @@ type neighbours struct {
 // offer is the list of tools of one participant, with the state of the query
 // for it.
 type offer struct {
-	since   time.Time // start of the last query
-	settled chan struct{}
-	tools   []mcptools.Tool // of the previous query until settled
-	here    bool
-	serves  bool // it declared that it serves tools
-	asking  bool // a goroutine queries it, or pauses before the next query
-	changed bool // it joined or announced a change while asking
-	silent  int  // consecutive queries without a response
+	since      time.Time // start of the last query
+	settled    chan struct{}
+	tools      []mcptools.Tool // of the previous query until settled
+	present    bool
+	serves     bool // it declared that it serves tools
+	querying   bool // a goroutine queries it, or pauses before the next query
+	changed    bool // it joined or announced a change while asking
+	unanswered int  // consecutive queries without a response
 }
 
-// maxSilent bounds the queries without a response. A participant at the bound
+// maxUnanswered bounds the queries without a response. A participant at the bound
 // is not queried when it joins again, because it is probably a person.
-const maxSilent = 2
+const maxUnanswered = 2
 
-// meet records the present participants and returns those to query:
+// update records the present participants and returns those to query:
 // participants that have just joined and may respond.
-func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
+func (n *peers) update(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	present, serves := make(map[protocol.ParticipantID]bool, len(here)), make(map[protocol.ParticipantID]bool)
@@ -65,10 +65,10 @@ func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participan
 	}
 	before := make(map[protocol.ParticipantID]bool, len(n.offers))
 	for id, o := range n.offers {
-		before[id], o.here, o.serves = o.here, present[id], serves[id]
+		before[id], o.present, o.serves = o.present, present[id], serves[id]
 	}
 	var ask []protocol.ParticipantID
-	for _, declared := range []bool{true, false} { // declared hosts first, because maxNeighbours bounds the table
+	for _, declared := range []bool{true, false} { // declared hosts first, because maxPeers bounds the table
 		for _, p := range here {
 			if p.ID == you || before[p.ID] || serves[p.ID] != declared || !declared && !mayAnswer(p.Capabilities) {
 				continue
@@ -84,45 +84,45 @@ func (n *neighbours) meet(you protocol.ParticipantID, here []protocol.Participan
 func servesTools(p protocol.Participant) bool { return slices.Contains(p.Serves, protocol.ServesTools) }
 
 // renew reports whether to query a participant that announced a change.
-func (n *neighbours) renew(id protocol.ParticipantID, now time.Time) bool {
+func (n *peers) renew(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	serves := false
 	if o := n.offers[id]; o != nil {
-		o.silent, serves = 0, o.serves
+		o.unanswered, serves = 0, o.serves
 	}
 	return n.beginLocked(id, serves, now)
 }
 
 // beginLocked starts a query, unless one is in progress or the participant does
 // not respond. It reports whether the caller must send it.
-func (n *neighbours) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
+func (n *peers) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
 	o := n.offers[id]
 	switch {
-	case o == nil && len(n.offers) >= maxNeighbours && !n.evictLocked(serves):
+	case o == nil && len(n.offers) >= maxPeers && !n.evictLocked(serves):
 		return false
 	case o == nil:
-		o = &offer{here: true}
-	case o.asking:
+		o = &offer{present: true}
+	case o.querying:
 		o.changed = true
 		return false
-	case !serves && o.silent >= maxSilent:
+	case !serves && o.unanswered >= maxUnanswered:
 		return false
 	}
 	if n.offers == nil {
 		n.offers = make(map[protocol.ParticipantID]*offer)
 	}
-	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, here: o.here, serves: serves, asking: true, silent: o.silent}
+	n.offers[id] = &offer{since: now, settled: make(chan struct{}), tools: o.tools, present: o.present, serves: serves, querying: true, unanswered: o.unanswered}
 	return true
 }
 
 // evictLocked evicts the absent participant with the oldest query. A
 // participant that serves tools also evicts a present one that is not known to
 // serve any. It reports whether an entry was evicted.
-func (n *neighbours) evictLocked(serves bool) bool {
+func (n *peers) evictLocked(serves bool) bool {
 	var oldest protocol.ParticipantID
 	for id, o := range n.offers {
-		if (!o.here || serves && !o.known()) && !o.asking && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
+		if (!o.present || serves && !o.known()) && !o.querying && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
 			oldest = id
 		}
 	}
@@ -143,20 +143,20 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// again ends the query of a participant, unless a new query is required: the
+// finish ends the query of a participant, unless a new query is required: the
 // participant is present, and joined or announced a change in the meantime. It
 // reports whether to query again.
-func (n *neighbours) again(id protocol.ParticipantID, now time.Time) bool {
+func (n *peers) finish(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
-	o.asking = false
-	return o.here && o.changed && n.beginLocked(id, o.serves, now)
+	o.querying = false
+	return o.present && o.changed && n.beginLocked(id, o.serves, now)
 }
 
-// settle stores the result of a query. silent means that the participant did
+// store stores the result of a query. silent means that the participant did
 // not respond.
-func (n *neighbours) settle(id protocol.ParticipantID, tools []mcptools.Tool, silent bool) {
+func (n *peers) store(id protocol.ParticipantID, tools []mcptools.Tool, silent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
@@ -165,9 +165,9 @@ func (n *neighbours) settle(id protocol.ParticipantID, tools []mcptools.Tool, si
 	}
 	o.tools = tools
 	if silent {
-		o.silent++
+		o.unanswered++
 	} else {
-		o.silent = 0
+		o.unanswered = 0
 	}
 	close(o.settled)
 }
@@ -184,24 +184,24 @@ func bounded(tools []mcptools.Tool) []mcptools.Tool {
 	return tools
 }
 
-// forget marks a participant as absent, so that it counts as new when it is
+// markAbsent marks a participant as absent, so that it counts as new when it is
 // next seen.
-func (n *neighbours) forget(id protocol.ParticipantID) {
+func (n *peers) markAbsent(id protocol.ParticipantID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if o := n.offers[id]; o != nil {
-		o.here = false
+		o.present = false
 	}
 }
 
 // wait returns when every present participant known to serve tools, and queried
-// less than listPatience ago, has responded, or when listPatience has passed.
-func (n *neighbours) wait(ctx context.Context, now time.Time) {
+// less than listWait ago, has responded, or when listWait has passed.
+func (n *peers) wait(ctx context.Context, now time.Time) {
 	n.mu.Lock()
 	var open []chan struct{}
 	patience := time.Duration(0)
 	for _, o := range n.offers {
-		if left := listPatience - now.Sub(o.since); left > 0 && o.here && o.known() {
+		if left := listWait - now.Sub(o.since); left > 0 && o.present && o.known() {
 			open, patience = append(open, o.settled), max(patience, left)
 		}
 	}
@@ -224,12 +224,12 @@ func (n *neighbours) wait(ctx context.Context, now time.Time) {
 
 // offered returns the tools of the present participants, ordered by owner. If
 // an owner lists a name twice, the first tool is used.
-func (n *neighbours) offered() []offeredTool {
+func (n *peers) offered() []offeredTool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var owners []protocol.ParticipantID
 	for id, o := range n.offers {
-		if o.here && len(o.tools) > 0 {
+		if o.present && len(o.tools) > 0 {
 			owners = append(owners, id)
 		}
 	}
@@ -267,22 +267,22 @@ func kindPattern(capability json.RawMessage) (protocol.KindPattern, bool) {
 	return pattern, err == nil
 }
 
-// meet queries the participants that have joined for their tools.
-func (a *Agent) meet(work context.Context) {
-	if a.opts.OwnToolsOnly || a.unasked.Load() {
+// onJoin queries the participants that have joined for their tools.
+func (a *Agent) onJoin(work context.Context) {
+	if a.opts.OwnToolsOnly || a.queriesOff.Load() {
 		return
 	}
-	for _, id := range a.neighbours.meet(a.you, a.opts.Space.Welcome().Participants, a.opts.Now()) {
-		a.group.Go(func() { a.interview(work, id) })
+	for _, id := range a.peers.update(a.you, a.opts.Space.Welcome().Participants, a.opts.Now()) {
+		a.group.Go(func() { a.pollTools(work, id) })
 	}
 }
 
-// interview queries a participant for its tools, and repeats the query after
+// pollTools queries a participant for its tools, and repeats the query after
 // relistPause if the participant announced a change in the meantime.
-func (a *Agent) interview(work context.Context, id protocol.ParticipantID) {
+func (a *Agent) pollTools(work context.Context, id protocol.ParticipantID) {
 	for {
 		a.listTools(work, id)
-		if !waitFor(work, relistPause) || !a.neighbours.again(id, a.opts.Now()) {
+		if !waitFor(work, relistPause) || !a.peers.finish(id, a.opts.Now()) {
 			return
 		}
 	}
@@ -311,7 +311,7 @@ func (a *Agent) listTools(work context.Context, id protocol.ParticipantID) {
 			a.log.Debug("no tools listed", "by", id, "err", err)
 			silent = ctx.Err() != nil
 			if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
-				a.notAsking(id, err)
+				a.stopQueries(id, err)
 				return
 			}
 			break
@@ -329,16 +329,16 @@ func (a *Agent) listTools(work context.Context, id protocol.ParticipantID) {
 	if len(tools) > 0 {
 		a.log.Info("tools found in the space", "participant", id, "tools", len(tools))
 	}
-	a.neighbours.settle(id, tools, silent)
+	a.peers.store(id, tools, silent)
 }
 
-// notAsking stops the queries until the rights change.
-func (a *Agent) notAsking(id protocol.ParticipantID, err error) {
-	if a.unasked.CompareAndSwap(false, true) {
+// stopQueries stops the queries until the rights change.
+func (a *Agent) stopQueries(id protocol.ParticipantID, err error) {
+	if a.queriesOff.CompareAndSwap(false, true) {
 		a.log.Info("the others are not asked for their tools", "err", err)
 	}
-	a.neighbours.settle(id, nil, false)
-	a.neighbours.forget(id)
+	a.peers.store(id, nil, false)
+	a.peers.markAbsent(id)
 }
 
 func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor string) ([]mcptools.Tool, string, error) {
@@ -350,7 +350,7 @@ func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor 
 	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
 	answer := a.inbox.expect(request.ID)
 	defer a.inbox.release(request.ID)
-	if err := a.say(ctx, request); err != nil {
+	if err := a.publish(ctx, request); err != nil {
 		return nil, "", err
 	}
 	for {

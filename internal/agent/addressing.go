@@ -37,15 +37,15 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q: there are %s, %s, %s and %s", s, Auto, Any, Mentioned, Addressed)
 }
 
-// maxStreak bounds the questions of one agent that are answered before a
+// maxAgentQuestions bounds the questions of one agent that are answered before a
 // participant other than an agent sends a chat. It ends loops of agents whose
 // chats do not correlate to one another.
-const maxStreak = 16
+const maxAgentQuestions = 16
 
 // maxAgents bounds the set of participants detected as agents.
 const maxAgents = 10_000
 
-// attention decides which chats are questions. It is used by one goroutine.
+// addressing decides which chats are questions. It is used by one goroutine.
 //
 // The protocol does not mark agents. A participant is treated as an agent if
 // its capabilities name reasoning (a capability for all kinds does not count),
@@ -53,25 +53,25 @@ const maxAgents = 10_000
 // participant's chat: people contribute to the reasoning of others, but do not
 // open a context for every answer. A chat of its own does not reset this,
 // because two agents that send such chats would never stop.
-type attention struct {
+type addressing struct {
 	you   protocol.ParticipantID
 	names []string // for mentions, lower case
 	mode  Mode
 	hops  int
 
-	agents map[protocol.ParticipantID]bool // seen to start reasoning about a chat
-	here   []protocol.Participant
-	depth  hopTable
-	streak map[protocol.ParticipantID]int
+	agents       map[protocol.ParticipantID]bool // seen to start reasoning about a chat
+	participants []protocol.Participant
+	depth        hopTable
+	rateGuard    map[protocol.ParticipantID]int
 }
 
-func newAttention(you protocol.ParticipantID, opts Options) *attention {
-	t := &attention{
+func newAddressing(you protocol.ParticipantID, opts Options) *addressing {
+	t := &addressing{
 		you: you, mode: opts.Answer, hops: opts.MaxHops,
-		names:  []string{strings.ToLower(string(you))},
-		agents: make(map[protocol.ParticipantID]bool),
-		streak: make(map[protocol.ParticipantID]int),
-		here:   opts.Space.Welcome().Participants,
+		names:        []string{strings.ToLower(string(you))},
+		agents:       make(map[protocol.ParticipantID]bool),
+		rateGuard:    make(map[protocol.ParticipantID]int),
+		participants: opts.Space.Welcome().Participants,
 	}
 	if opts.Name != "" {
 		t.names = append(t.names, strings.ToLower(strings.TrimPrefix(opts.Name, "@")))
@@ -79,15 +79,15 @@ func newAttention(you protocol.ParticipantID, opts Options) *attention {
 	return t
 }
 
-// note records the facts in an envelope about which participants are agents and
+// observe records the facts in an envelope about which participants are agents and
 // which chat answers which.
-func (t *attention) note(env *protocol.Envelope, welcome func() protocol.Welcome) {
+func (t *addressing) observe(env *protocol.Envelope, welcome func() protocol.Welcome) {
 	switch {
 	case env.Kind == protocol.KindSystemPresence:
-		t.here = welcome().Participants
+		t.participants = welcome().Participants
 		t.forget(env)
 	case env.Kind == protocol.KindSystemWelcome:
-		t.here = welcome().Participants
+		t.participants = welcome().Participants
 	case env.Kind == protocol.KindReasoningStart:
 		if env.From != t.you && len(t.agents) < maxAgents && t.answersAChat(env) {
 			t.agents[env.From] = true
@@ -95,14 +95,14 @@ func (t *attention) note(env *protocol.Envelope, welcome func() protocol.Welcome
 	case env.Kind == protocol.KindChat:
 		t.depth.note(env, t.isAgent(env.From) || env.From == t.you)
 		if env.From != t.you && !t.isAgent(env.From) {
-			clear(t.streak)
+			clear(t.rateGuard)
 		}
 	}
 }
 
 // answersAChat reports whether an envelope correlates to a recent chat of
 // another participant.
-func (t *attention) answersAChat(env *protocol.Envelope) bool {
+func (t *addressing) answersAChat(env *protocol.Envelope) bool {
 	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
 		from := t.depth.at(id).from
 		return from != "" && from != env.From
@@ -110,15 +110,15 @@ func (t *attention) answersAChat(env *protocol.Envelope) bool {
 }
 
 // forget drops the state of a participant that left.
-func (t *attention) forget(env *protocol.Envelope) {
+func (t *addressing) forget(env *protocol.Envelope) {
 	var p protocol.Presence
 	if json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceLeave {
 		delete(t.agents, p.Participant.ID)
 	}
 }
 
-// wants reports whether a chat is a question for this agent.
-func (t *attention) wants(env *protocol.Envelope) bool {
+// isQuestion reports whether a chat is a question for this agent.
+func (t *addressing) isQuestion(env *protocol.Envelope) bool {
 	text := chatText(env)
 	if env.From == t.you || env.From == protocol.GatewayID || strings.TrimSpace(text) == "" {
 		return false
@@ -128,35 +128,35 @@ func (t *attention) wants(env *protocol.Envelope) bool {
 		return false // addressed to another participant
 	}
 	if addressed || t.mode != Addressed && t.mentioned(text) {
-		return !t.isAgent(env.From) || t.patient(env)
+		return !t.isAgent(env.From) || t.allowsAgent(env)
 	}
 	if env.Context != "" || t.isAgent(env.From) {
 		return false // a remark in a context, or an agent's answer
 	}
-	return t.mode == Any || t.mode == Auto && !t.others()
+	return t.mode == Any || t.mode == Auto && !t.hasOtherAgent()
 }
 
-// patient reports whether to answer another question of an agent, and counts
+// allowsAgent reports whether to answer another question of an agent, and counts
 // it.
-func (t *attention) patient(env *protocol.Envelope) bool {
-	if t.depth.of(env.ID) >= t.hops || t.streak[env.From] >= maxStreak {
+func (t *addressing) allowsAgent(env *protocol.Envelope) bool {
+	if t.depth.of(env.ID) >= t.hops || t.rateGuard[env.From] >= maxAgentQuestions {
 		return false
 	}
-	t.streak[env.From]++
+	t.rateGuard[env.From]++
 	return true
 }
 
-// others reports whether another agent is connected.
-func (t *attention) others() bool {
-	return slices.ContainsFunc(t.here, func(p protocol.Participant) bool { return p.ID != t.you && t.isAgent(p.ID) })
+// hasOtherAgent reports whether another agent is connected.
+func (t *addressing) hasOtherAgent() bool {
+	return slices.ContainsFunc(t.participants, func(p protocol.Participant) bool { return p.ID != t.you && t.isAgent(p.ID) })
 }
 
-func (t *attention) isAgent(id protocol.ParticipantID) bool {
+func (t *addressing) isAgent(id protocol.ParticipantID) bool {
 	if t.agents[id] {
 		return true
 	}
-	i := slices.IndexFunc(t.here, func(p protocol.Participant) bool { return p.ID == id })
-	return i >= 0 && slices.ContainsFunc(t.here[i].Capabilities, namesReasoning)
+	i := slices.IndexFunc(t.participants, func(p protocol.Participant) bool { return p.ID == id })
+	return i >= 0 && slices.ContainsFunc(t.participants[i].Capabilities, namesReasoning)
 }
 
 // namesReasoning reports whether a capability names the reasoning kinds
@@ -187,7 +187,7 @@ func kindOf(capability json.RawMessage) string {
 }
 
 // mentioned reports whether a text contains @ and one of the names, as a word.
-func (t *attention) mentioned(text string) bool {
+func (t *addressing) mentioned(text string) bool {
 	text = strings.ToLower(text)
 	for _, name := range t.names {
 		for rest := text; ; {
@@ -196,7 +196,7 @@ func (t *attention) mentioned(text string) bool {
 				break
 			}
 			last, _ := utf8.DecodeLastRuneInString(before)
-			if !partOfName(last) && !goesOn(after) {
+			if !partOfName(last) && !continuesName(after) {
 				return true
 			}
 			rest = after
@@ -205,10 +205,10 @@ func (t *attention) mentioned(text string) bool {
 	return false
 }
 
-// goesOn reports whether rest continues the name before it. The characters . :
+// continuesName reports whether rest continues the name before it. The characters . :
 // + | can be part of a name, but can also end a sentence or separate names.
 // They are part of the name only if another character of a name follows.
-func goesOn(rest string) bool {
+func continuesName(rest string) bool {
 	r, size := utf8.DecodeRuneInString(rest)
 	if !strings.ContainsRune(".:+|", r) {
 		return partOfName(r)

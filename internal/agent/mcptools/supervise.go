@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// steady is the uptime after which the backoff of a server is reset.
-const steady = 30 * time.Second
+// stableUptime is the uptime after which the backoff of a server is reset.
+const stableUptime = 30 * time.Second
 
-// keep restarts the server whenever it ends, until ctx ends.
-func (s *server) keep(ctx context.Context) {
+// supervise restarts the server whenever it ends, until ctx ends.
+func (s *server) supervise(ctx context.Context) {
 	defer s.retired.Wait()
 	pause := s.opts.MinBackoff
 	for {
@@ -20,10 +20,10 @@ func (s *server) keep(ctx context.Context) {
 			rest()
 			return
 		}
-		if time.Since(started) > steady {
+		if time.Since(started) > stableUptime {
 			pause = s.opts.MinBackoff
 		}
-		again := s.again(ctx, &pause)
+		again := s.restart(ctx, &pause)
 		s.retired.Go(rest)
 		if !again {
 			return
@@ -37,8 +37,8 @@ func (s *server) keep(ctx context.Context) {
 	}
 }
 
-// again starts the server until it runs, and reports whether it does.
-func (s *server) again(ctx context.Context, pause *time.Duration) bool {
+// restart starts the server until it runs, and reports whether it does.
+func (s *server) restart(ctx context.Context, pause *time.Duration) bool {
 	for {
 		s.log.Warn("tool server lost; starting it again", "in", *pause)
 		if !sleep(ctx, jitter(*pause)) {
@@ -76,7 +76,7 @@ func (s *server) watch(ctx context.Context) (rest func(), ended bool) {
 			s.gone(session)
 			rest()
 			return func() {}, true
-		case <-s.deaf:
+		case <-s.noticesEnded:
 			s.log.Info("tool server's notifications have ended")
 			return rest, false
 		case b := <-s.broken:

@@ -9,52 +9,52 @@ import (
 
 // Bounds of the stored conversation.
 const (
-	maxTalk    = 40   // messages
-	maxHistory = 16   // messages for one question
-	maxSaying  = 4000 // characters per message
+	maxChats     = 40   // messages
+	maxHistory   = 16   // messages for one question
+	maxChatChars = 4000 // characters per message
 )
 
-// talk stores the recent chats of the main conversation, oldest first. Only the
+// conversation stores the recent chats of the main conversation, oldest first. Only the
 // goroutine of Run uses it.
-type talk struct {
-	you  protocol.ParticipantID
-	said []protocol.Envelope
+type conversation struct {
+	you   protocol.ParticipantID
+	chats []protocol.Envelope
 }
 
 // note stores a chat of the main conversation.
-func (t *talk) note(env *protocol.Envelope) {
+func (t *conversation) note(env *protocol.Envelope) {
 	if env.Kind != protocol.KindChat || env.Context != "" {
 		return
 	}
-	t.said = append(t.said, *env)
-	t.drop(len(t.said) - maxTalk)
+	t.chats = append(t.chats, *env)
+	t.drop(len(t.chats) - maxChats)
 }
 
 // drop removes the n oldest messages.
-func (t *talk) drop(n int) { t.said = slices.Delete(t.said, 0, max(0, n)) }
+func (t *conversation) drop(n int) { t.chats = slices.Delete(t.chats, 0, max(0, n)) }
 
 // bytesPerToken approximates the bytes per token of English text.
 const bytesPerToken = 4
 
 // tokens estimates the tokens of the conversation.
-func (t *talk) tokens() int {
+func (t *conversation) tokens() int {
 	bytes := 0
-	for i := range t.said {
-		bytes += min(len(chatText(&t.said[i])), maxSaying)
+	for i := range t.chats {
+		bytes += min(len(chatText(&t.chats[i])), maxChatChars)
 	}
 	return (bytes + bytesPerToken - 1) / bytesPerToken
 }
 
 // before returns the chats before a question that every recipient of the answer
 // has received: a private chat of two participants is not disclosed to a third.
-func (t *talk) before(question *protocol.Envelope) []llm.Message {
+func (t *conversation) before(question *protocol.Envelope) []llm.Message {
 	var list []llm.Message
-	for i := range t.said {
-		env := &t.said[i]
+	for i := range t.chats {
+		env := &t.chats[i]
 		if env.ID == question.ID || env.Seq >= question.Seq && question.Seq != 0 || !t.shared(env, question) {
 			continue
 		}
-		text := cut(chatText(env), maxSaying)
+		text := cut(chatText(env), maxChatChars)
 		if text == "" {
 			continue
 		}
@@ -70,7 +70,7 @@ func (t *talk) before(question *protocol.Envelope) []llm.Message {
 // shared reports whether a chat may be used to answer a question: a chat to
 // all, and, for a private question, a chat sent or received by the agent that
 // every recipient of the answer also sent or received.
-func (t *talk) shared(env, question *protocol.Envelope) bool {
+func (t *conversation) shared(env, question *protocol.Envelope) bool {
 	if len(env.To) == 0 {
 		return true
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-type verdict bool
+type dispatchResult bool
 
 const (
-	goOn     verdict = false
-	shutdown verdict = true
+	proceed  dispatchResult = false
+	shutdown dispatchResult = true
 )
 
-// perceive dispatches one received envelope.
-func (b *Bridge) perceive(work context.Context, env *protocol.Envelope) verdict {
+// dispatch handles one received envelope.
+func (b *Bridge) dispatch(work context.Context, env *protocol.Envelope) dispatchResult {
 	if !env.AddressedTo(b.you) || env.From == b.you {
-		return goOn
+		return proceed
 	}
 	switch env.Kind {
 	case protocol.KindMCPRequest:
-		b.take(work, env)
+		b.admit(work, env)
 	case protocol.KindParticipantShutdown:
 		return shutdown
 	case protocol.KindParticipantPause:
@@ -32,12 +32,12 @@ func (b *Bridge) perceive(work context.Context, env *protocol.Envelope) verdict 
 	case protocol.KindParticipantResume:
 		b.gate.open()
 	case protocol.KindParticipantRequestStatus:
-		b.errand(work, protocol.Envelope{
+		b.sendAsync(work, protocol.Envelope{
 			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{env.From},
 			Correlation: protocol.CorrelateTo(env.ID), Payload: b.status(),
 		})
 	}
-	return goOn
+	return proceed
 }
 
 // pauseOf returns the duration of a pause; 0: until it is resumed.
@@ -65,8 +65,8 @@ func (b *Bridge) status() json.RawMessage {
 	return mustMarshal(s)
 }
 
-// take accepts a request, or rejects it at once.
-func (b *Bridge) take(work context.Context, env *protocol.Envelope) {
+// admit accepts a request, or rejects it at once.
+func (b *Bridge) admit(work context.Context, env *protocol.Envelope) {
 	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
 	if err != nil {
 		b.log.Warn("request not understood", "envelope", env.ID, "err", err)
@@ -84,21 +84,21 @@ func (b *Bridge) take(work context.Context, env *protocol.Envelope) {
 	if !id.Exists() { // MEW clients omit the id
 		callID = protocol.AppendString(nil, string(env.ID))
 	}
-	c := &call{asker: env.From, envelope: env.ID, place: env.Context, id: callID, method: method, params: params}
+	c := &call{asker: env.From, envelope: env.ID, contextPath: env.Context, id: callID, method: method, params: params}
 	run, known := methods[method]
 	switch {
 	case method == "ping":
-		b.errand(work, b.response(c, outcome{result: json.RawMessage(`{}`)}))
+		b.sendAsync(work, b.response(c, outcome{result: json.RawMessage(`{}`)}))
 	case !known:
-		b.errand(work, b.response(c, outcome{fault: &fault{Code: codeNoSuchMethod, Message: "Method not found: " + cut(method, 200)}}))
+		b.sendAsync(work, b.response(c, outcome{fault: &fault{Code: codeNoSuchMethod, Message: "Method not found: " + cut(method, 200)}}))
 	case b.accept(work, c):
 		b.group.Go(func() {
 			defer b.drop(c)
-			b.respond(work, c, b.carryOut(c, run))
+			b.respond(work, c, b.execute(c, run))
 		})
 	default:
 		b.log.Warn("request refused: too many are waiting", "envelope", env.ID, "from", env.From)
-		b.errand(work, b.response(c, outcome{fault: b.busy()}))
+		b.sendAsync(work, b.response(c, outcome{fault: b.busy()}))
 	}
 }
 
@@ -164,15 +164,15 @@ func sameID(raw []byte, id protocol.Value) bool {
 	return json.Unmarshal(raw, &text) == nil && text == id.Text()
 }
 
-// errand sends one short envelope on its own goroutine.
-func (b *Bridge) errand(work context.Context, env protocol.Envelope) {
+// sendAsync sends one short envelope on its own goroutine.
+func (b *Bridge) sendAsync(work context.Context, env protocol.Envelope) {
 	select {
-	case b.errands <- struct{}{}:
+	case b.asyncSlots <- struct{}{}:
 	case <-work.Done():
 		return
 	}
 	b.group.Go(func() {
-		defer func() { <-b.errands }()
+		defer func() { <-b.asyncSlots }()
 		_ = b.send(work, env) // send logs the error
 	})
 }

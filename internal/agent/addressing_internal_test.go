@@ -11,19 +11,19 @@ import (
 
 // room is the welcome that an attention reads.
 type room struct {
-	t *attention
+	t *addressing
 	w protocol.Welcome
 }
 
 func newRoom(mode Mode) *room {
-	return &room{t: &attention{
+	return &room{t: &addressing{
 		you: "planner", mode: mode, hops: 4, names: []string{"planner"},
-		agents: make(map[protocol.ParticipantID]bool), streak: make(map[protocol.ParticipantID]int),
+		agents: make(map[protocol.ParticipantID]bool), rateGuard: make(map[protocol.ParticipantID]int),
 	}}
 }
 
 func (r *room) sees(env protocol.Envelope) {
-	r.t.note(&env, func() protocol.Welcome { return r.w })
+	r.t.observe(&env, func() protocol.Welcome { return r.w })
 }
 
 // presence is a participant that joins or leaves.
@@ -44,7 +44,7 @@ func chatOf(who protocol.ParticipantID, id protocol.ID, text string) protocol.En
 	return env
 }
 
-func TestWhoIsTakenForAnAgent(t *testing.T) {
+func TestIsAgent(t *testing.T) {
 	start := func(about protocol.ID) protocol.Envelope {
 		return protocol.Envelope{ID: "c-1", From: "bob", Kind: protocol.KindReasoningStart, Correlation: protocol.CorrelateTo(about)}
 	}
@@ -82,7 +82,7 @@ func TestWhoIsTakenForAnAgent(t *testing.T) {
 		test.does(r)
 		question := chatOf("bob", "q", "and what do you think?")
 		r.sees(question)
-		if got := !r.t.wants(&question); got != test.want {
+		if got := !r.t.isQuestion(&question); got != test.want {
 			t.Errorf("%s: taken for an agent: %t", name, got)
 		}
 	}

@@ -21,44 +21,44 @@ func guests(from, to int) []protocol.Participant {
 	return list
 }
 
-func TestThoseWhoLeftMakeRoomForThoseWhoCome(t *testing.T) {
+func TestPeers_Evict(t *testing.T) {
 	now := time.Unix(0, 0)
-	var n neighbours
+	var n peers
 	meet := func(here []protocol.Participant) []protocol.ParticipantID {
 		now = now.Add(time.Second)
-		asked := n.meet("planner", here, now)
+		asked := n.update("planner", here, now)
 		for _, id := range asked {
-			n.settle(id, []mcptools.Tool{{Name: "of " + string(id)}}, false)
-			n.again(id, now)
+			n.store(id, []mcptools.Tool{{Name: "of " + string(id)}}, false)
+			n.finish(id, now)
 		}
-		if len(n.offers) > maxNeighbours {
+		if len(n.offers) > maxPeers {
 			t.Fatalf("%d offers are kept", len(n.offers))
 		}
 		return asked
 	}
-	if asked := meet(guests(0, maxNeighbours+1)); len(asked) != maxNeighbours {
+	if asked := meet(guests(0, maxPeers+1)); len(asked) != maxPeers {
 		t.Errorf("%d were asked", len(asked))
 	}
-	if asked := meet(guests(0, maxNeighbours+2)); len(asked) != 0 {
+	if asked := meet(guests(0, maxPeers+2)); len(asked) != 0 {
 		t.Errorf("asked %v, although nobody has left", asked)
 	}
 	// One leaves: one of the new participants is queried, and no present
 	// participant is evicted, wherever it is in the list.
-	first := guests(maxNeighbours+2, maxNeighbours+3)
-	if asked := meet(append(first, guests(1, maxNeighbours)...)); fmt.Sprint(asked) != fmt.Sprintf("[guest%d]", maxNeighbours+2) {
+	first := guests(maxPeers+2, maxPeers+3)
+	if asked := meet(append(first, guests(1, maxPeers)...)); fmt.Sprint(asked) != fmt.Sprintf("[guest%d]", maxPeers+2) {
 		t.Errorf("asked %v", asked)
 	}
 	kept := len(n.offered())
-	if kept != maxNeighbours || n.offers["guest0"] != nil {
+	if kept != maxPeers || n.offers["guest0"] != nil {
 		t.Errorf("the tools of %d are known", kept)
 	}
 	// All leave, and as many others join.
-	if asked := meet(guests(100, 100+maxNeighbours)); len(asked) != maxNeighbours {
+	if asked := meet(guests(100, 100+maxPeers)); len(asked) != maxPeers {
 		t.Errorf("%d were asked", len(asked))
 	}
 }
 
-func TestWhatOneNeighbourOffersIsBounded(t *testing.T) {
+func TestPeers_ToolsBounded(t *testing.T) {
 	list := func(n, size int) []mcptools.Tool {
 		tools := make([]mcptools.Tool, n)
 		for i := range tools {
@@ -79,12 +79,12 @@ func TestWhatOneNeighbourOffersIsBounded(t *testing.T) {
 	}
 }
 
-// TestNeighbours_ChangeStorm: a participant that announces many changes is
+// TestPeers_ChangeStorm: a participant that announces many changes is
 // queried once at a time, and once at the end.
-func TestNeighbours_ChangeStorm(t *testing.T) {
+func TestPeers_ChangeStorm(t *testing.T) {
 	now := time.Unix(0, 0)
-	var n neighbours
-	if asked := n.meet("planner", guests(0, 1), now); len(asked) != 1 {
+	var n peers
+	if asked := n.update("planner", guests(0, 1), now); len(asked) != 1 {
 		t.Fatalf("asked %v", asked)
 	}
 	begun := 0
@@ -96,16 +96,16 @@ func TestNeighbours_ChangeStorm(t *testing.T) {
 		}
 	}
 	storm()
-	n.settle("guest0", []mcptools.Tool{{Name: "old"}}, false)
+	n.store("guest0", []mcptools.Tool{{Name: "old"}}, false)
 	storm() // before the pause is over
 	if begun != 0 {
 		t.Fatalf("%d requests beside the one under way", begun)
 	}
-	if !n.again("guest0", now) {
+	if !n.finish("guest0", now) {
 		t.Fatal("not asked for the changes")
 	}
-	n.settle("guest0", []mcptools.Tool{{Name: "new"}}, false)
-	if n.again("guest0", now) {
+	n.store("guest0", []mcptools.Tool{{Name: "new"}}, false)
+	if n.finish("guest0", now) {
 		t.Error("asked again without a change")
 	}
 	if offered := n.offered(); len(offered) != 1 || offered[0].Name != "new" {
@@ -171,38 +171,38 @@ func host(id protocol.ParticipantID) protocol.Participant {
 }
 
 // A question waits for the lists of participants known to serve tools, for at
-// most listPatience, and not for those of other participants.
-func TestNeighbours_WaitForHostsOnly(t *testing.T) {
+// most listWait, and not for those of other participants.
+func TestPeers_WaitForHostsOnly(t *testing.T) {
 	some := []mcptools.Tool{{Name: "read"}}
 	tests := []struct {
 		name   string
 		here   []protocol.Participant
-		before func(*neighbours)
+		before func(*peers)
 		want   time.Duration
 	}{
 		{"nobody", nil, nil, 0},
 		{"people", guests(0, 3), nil, 0},
-		{"a silent host", append(guests(0, 3), host("files")), nil, listPatience},
-		{"a host that answers", append(guests(0, 3), host("files")), func(n *neighbours) {
-			time.AfterFunc(listPatience/4, func() { n.settle("files", some, false) })
-		}, listPatience / 4},
-		{"one that has listed tools before and announces a change", guests(0, 1), func(n *neighbours) {
-			n.settle("guest0", some, false)
-			n.again("guest0", time.Now())
+		{"a silent host", append(guests(0, 3), host("files")), nil, listWait},
+		{"a host that answers", append(guests(0, 3), host("files")), func(n *peers) {
+			time.AfterFunc(listWait/4, func() { n.store("files", some, false) })
+		}, listWait / 4},
+		{"one that has listed tools before and announces a change", guests(0, 1), func(n *peers) {
+			n.store("guest0", some, false)
+			n.finish("guest0", time.Now())
 			n.renew("guest0", time.Now())
-		}, listPatience},
-		{"one that never listed tools and announces a change", guests(0, 1), func(n *neighbours) {
-			n.settle("guest0", nil, false)
-			n.again("guest0", time.Now())
+		}, listWait},
+		{"one that never listed tools and announces a change", guests(0, 1), func(n *peers) {
+			n.store("guest0", nil, false)
+			n.finish("guest0", time.Now())
 			n.renew("guest0", time.Now())
 		}, 0},
-		{"a host that has left", []protocol.Participant{host("files")}, func(n *neighbours) { n.meet("planner", nil, time.Now()) }, 0},
+		{"a host that has left", []protocol.Participant{host("files")}, func(n *peers) { n.update("planner", nil, time.Now()) }, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var n neighbours
-				n.meet("planner", test.here, time.Now())
+				var n peers
+				n.update("planner", test.here, time.Now())
 				if test.before != nil {
 					test.before(&n)
 				}
@@ -217,18 +217,18 @@ func TestNeighbours_WaitForHostsOnly(t *testing.T) {
 	}
 }
 
-func TestNeighbours_HostsComeFirst(t *testing.T) {
-	var n neighbours
-	asked := n.meet("planner", append(guests(0, maxNeighbours), host("early")), time.Unix(0, 0))
-	if len(asked) != maxNeighbours || asked[0] != "early" {
+func TestPeers_HostsFirst(t *testing.T) {
+	var n peers
+	asked := n.update("planner", append(guests(0, maxPeers), host("early")), time.Unix(0, 0))
+	if len(asked) != maxPeers || asked[0] != "early" {
 		t.Fatalf("asked %d, the first is %s", len(asked), asked[0])
 	}
 	for _, id := range asked {
-		n.settle(id, nil, true)
-		n.again(id, time.Unix(0, 0))
+		n.store(id, nil, true)
+		n.finish(id, time.Unix(0, 0))
 	}
-	asked = n.meet("planner", append(guests(0, maxNeighbours), host("early"), host("late")), time.Unix(1, 0))
-	if !slices.Contains(asked, "late") || n.offers["early"] == nil || len(n.offers) > maxNeighbours {
+	asked = n.update("planner", append(guests(0, maxPeers), host("early"), host("late")), time.Unix(1, 0))
+	if !slices.Contains(asked, "late") || n.offers["early"] == nil || len(n.offers) > maxPeers {
 		t.Errorf("asked %v, %d are kept", asked, len(n.offers))
 	}
 }

@@ -20,13 +20,13 @@ const (
 	streamBytes = 64 << 10               // per stream; the complete thought contains the rest
 )
 
-// growing streams a thought as stream.data while the model generates it. The
+// deltaStream streams a thought as stream.data while the model generates it. The
 // gateway masks only logged envelopes, so the agent masks streamed text: the
 // text so far passes the masking pipeline, and only the part that can no longer
 // change is sent, up to the last space.
 //
 // One goroutine runs from the first chunk to the end.
-type growing struct {
+type deltaStream struct {
 	a    *Agent
 	p    *problem
 	kind llm.DeltaKind
@@ -44,41 +44,41 @@ type growing struct {
 	refused bool   // the stream was refused or its state is unknown; nothing is sent
 }
 
-// aloud holds the two streams of a decision in progress: the model's text, and
+// decisionStreams holds the two streams of a decision in progress: the model's text, and
 // its thinking, which is streamed only with ShowThinking.
-type aloud struct{ said, thought *growing }
+type decisionStreams struct{ text, thinking *deltaStream }
 
-func (a *Agent) newAloud(p *problem) *aloud {
-	return &aloud{said: &growing{a: a, p: p, kind: llm.TextDelta}, thought: &growing{a: a, p: p, kind: llm.ThinkingDelta}}
+func (a *Agent) newDecisionStreams(p *problem) *decisionStreams {
+	return &decisionStreams{text: &deltaStream{a: a, p: p, kind: llm.TextDelta}, thinking: &deltaStream{a: a, p: p, kind: llm.ThinkingDelta}}
 }
 
-func (l *aloud) add(d llm.Delta) {
-	if d.Text == "" || l.said.a.mute.Load() {
+func (l *decisionStreams) add(d llm.Delta) {
+	if d.Text == "" || l.text.a.streamsOff.Load() {
 		return
 	}
 	if d.Kind == llm.TextDelta {
-		l.said.add(d)
-	} else if l.said.a.opts.ShowThinking {
-		l.thought.add(d)
+		l.text.add(d)
+	} else if l.text.a.opts.ShowThinking {
+		l.thinking.add(d)
 	}
 }
 
 // begin is called when a model is queried. It ends the streams, because earlier
 // text belongs to another thought.
-func (l *aloud) begin(contextwindow.Goal) { l.end() }
+func (l *decisionStreams) begin(contextwindow.Goal) { l.end() }
 
 // end closes both streams and returns their ids.
-func (l *aloud) end() (s streams) {
-	s.said, s.thought = l.said.end(), l.thought.end()
+func (l *decisionStreams) end() (s streams) {
+	s.text, s.thinking = l.text.end(), l.thinking.end()
 	return s
 }
 
 // streams are the ids of the streams that carried a decision; "" for none.
-type streams struct{ said, thought string }
+type streams struct{ text, thinking string }
 
 // add appends a chunk of the model's output. Add, begin and end are called by
 // one goroutine.
-func (g *growing) add(d llm.Delta) {
+func (g *deltaStream) add(d llm.Delta) {
 	g.mu.Lock()
 	g.full = g.full || g.text.Len()+len(d.Text) > streamBytes
 	if !g.full {
@@ -91,7 +91,7 @@ func (g *growing) add(d llm.Delta) {
 	}
 }
 
-func (g *growing) run(ended, done chan struct{}) {
+func (g *deltaStream) run(ended, done chan struct{}) {
 	defer close(done)
 	tick := time.NewTicker(streamPause)
 	defer tick.Stop()
@@ -108,7 +108,7 @@ func (g *growing) run(ended, done chan struct{}) {
 // end sends the rest and closes the stream. It returns the stream's id, or ""
 // if the decision was complete before the first chunk was sent or the stream
 // was not admitted.
-func (g *growing) end() string {
+func (g *deltaStream) end() string {
 	if g.ended == nil {
 		return ""
 	}
@@ -117,7 +117,7 @@ func (g *growing) end() string {
 	stream := g.stream
 	if stream != "" {
 		g.flush(true)
-		_, _ = g.tell(protocol.KindStreamClose, field{"stream_id", stream})
+		_, _ = g.send(protocol.KindStreamClose, field{"stream_id", stream})
 	}
 	if g.refused {
 		stream = ""
@@ -128,7 +128,7 @@ func (g *growing) end() string {
 }
 
 // flush sends the text added since the last flush.
-func (g *growing) flush(last bool) {
+func (g *deltaStream) flush(last bool) {
 	if g.refused {
 		return
 	}
@@ -147,13 +147,13 @@ func (g *growing) flush(last bool) {
 		return
 	}
 	g.sent = masked
-	_, _ = g.tell(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", fresh})
+	_, _ = g.send(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", fresh})
 }
 
 // open opens the stream and reports whether it was admitted.
-func (g *growing) open() bool {
+func (g *deltaStream) open() bool {
 	g.stream = string(g.a.opts.NewID())
-	pending, err := g.tell(protocol.KindStreamOpen, field{"stream_id", g.stream}, field{"content_type", "text/markdown"}, field{"description", descriptions[g.kind]})
+	pending, err := g.send(protocol.KindStreamOpen, field{"stream_id", g.stream}, field{"content_type", "text/markdown"}, field{"description", descriptions[g.kind]})
 	if err == nil {
 		_, err = pending.Wait(g.p.ctx)
 	}
@@ -165,14 +165,14 @@ func (g *growing) open() bool {
 	if errors.As(err, &refusal) || pending == nil {
 		g.stream = "" // never opened, so there is nothing to close
 	}
-	if _, fatal := refusalOf(err); fatal == nil && g.a.mute.CompareAndSwap(false, true) {
+	if _, fatal := refusalOf(err); fatal == nil && g.a.streamsOff.CompareAndSwap(false, true) {
 		g.a.log.Info("thoughts are not streamed", "err", err)
 	}
 	return false
 }
 
-// tell sends without waiting. The result of a send may be ignored, because
+// send sends without waiting. The result of a send may be ignored, because
 // streams are optional.
-func (g *growing) tell(kind protocol.Kind, fields ...field) (*client.Pending, error) {
+func (g *deltaStream) send(kind protocol.Kind, fields ...field) (*client.Pending, error) {
 	return g.a.opts.Space.SendAsync(g.p.ctx, g.p.inside(kind, fields...))
 }

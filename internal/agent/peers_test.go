@@ -94,7 +94,7 @@ func counting(ctx context.Context, s planner.State) (planner.Decision, error) {
 	return planner.Decision{Action: contextwindow.Finish, Answer: "no sheep", Conclusion: "none"}, nil
 }
 
-func TestCallsTheToolsOfOthers(t *testing.T) {
+func TestPeerTools(t *testing.T) {
 	g := meuptest.Start(t, config)
 	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 	alice := join(t, g, "alice")
@@ -121,7 +121,7 @@ func TestCallsTheToolsOfOthers(t *testing.T) {
 	}
 }
 
-func TestToolsThatCameLater(t *testing.T) {
+func TestPeerTools_AddedLater(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
@@ -158,7 +158,7 @@ func TestOwnToolsOnly(t *testing.T) {
 	}
 }
 
-func TestNeighbourThatHangs(t *testing.T) {
+func TestPeer_Timeout(t *testing.T) {
 	g := meuptest.Start(t, config)
 	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
@@ -174,7 +174,7 @@ func TestNeighbourThatHangs(t *testing.T) {
 	}
 }
 
-func TestNeighbourThatLeaves(t *testing.T) {
+func TestPeer_Leaves(t *testing.T) {
 	g := meuptest.Start(t, config)
 	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
@@ -189,7 +189,7 @@ func TestNeighbourThatLeaves(t *testing.T) {
 	}
 }
 
-func TestNeighbourIsToldOfACancellation(t *testing.T) {
+func TestPeer_Cancellation(t *testing.T) {
 	g := meuptest.Start(t, config)
 	silent := keep(t, joinHost(t, g, "carol"), func(json.RawMessage) string { return "" })
 	alice := join(t, g, "alice")
@@ -204,7 +204,7 @@ func TestNeighbourIsToldOfACancellation(t *testing.T) {
 	}
 }
 
-func TestAsksForToolsOnceItMay(t *testing.T) {
+func TestPeerTools_AfterGrant(t *testing.T) {
 	g := meuptest.Start(t, strings.Replace(config, `[chat, "reasoning/*", "mcp/*", "participant/*"]`, `[chat, "reasoning/*"]`, 1))
 	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
 	alice := join(t, g, "alice")

@@ -11,75 +11,75 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-type verdict bool
+type dispatchResult bool
 
 const (
-	goOn     verdict = false
-	shutdown verdict = true
+	proceed  dispatchResult = false
+	shutdown dispatchResult = true
 )
 
-// perceive dispatches one received envelope. It does not block.
-func (a *Agent) perceive(work context.Context, env *protocol.Envelope) verdict {
-	mine := env.From == a.you && a.own.heard(env.ID)
-	a.attention.note(env, a.opts.Space.Welcome)
-	a.talk.note(env)
+// dispatch handles one received envelope. It does not block.
+func (a *Agent) dispatch(work context.Context, env *protocol.Envelope) dispatchResult {
+	mine := env.From == a.you && a.sentIDs.remove(env.ID)
+	a.addressing.observe(env, a.opts.Space.Welcome)
+	a.conversation.note(env)
 	taken := !mine && a.inbox.deliver(env)
 	switch env.Kind {
 	case protocol.KindSystemWelcome: // the rights may have changed
-		a.mute.Store(a.mask == nil)
-		a.unasked.Store(false)
-		a.meet(work)
+		a.streamsOff.Store(a.mask == nil)
+		a.queriesOff.Store(false)
+		a.onJoin(work)
 	case protocol.KindSystemPresence:
-		a.meet(work)
+		a.onJoin(work)
 	case protocol.KindChat:
 		if env.From == a.you && !mine {
-			a.yield(env)
-		} else if a.attention.wants(env) {
-			a.take(work, *env)
+			a.onTakeover(env)
+		} else if a.addressing.isQuestion(env) {
+			a.admit(work, *env)
 		}
 	case protocol.KindChatCancel, protocol.KindReasoningCancel:
 		if !mine {
 			a.stop(env)
 		}
 	case protocol.KindMCPRequest, protocol.KindParticipantStatus:
-		a.hear(work, env, taken)
+		a.handleMCP(work, env, taken)
 	default:
 		if env.AddressedTo(a.you) && env.From != a.you {
-			return a.obey(env)
+			return a.handleControl(env)
 		}
 	}
-	return goOn
+	return proceed
 }
 
-// take starts to answer a question, or replies that too many are queued.
-func (a *Agent) take(work context.Context, chat protocol.Envelope) {
+// admit starts to answer a question, or replies that too many are queued.
+func (a *Agent) admit(work context.Context, chat protocol.Envelope) {
 	q := a.newQuestion(work, chat)
-	switch a.begin(q) {
-	case twice:
+	switch a.start(q) {
+	case duplicate:
 		q.leave(q.root)
-	case busy:
+	case overloaded:
 		q.leave(q.root)
 		a.log.Warn("question refused: too many are waiting", "question", chat.ID, "from", chat.From)
 		a.reply(q.reply("I have too many questions before me. Please ask again in a moment."))
-	case begun:
+	case accepted:
 	}
 }
 
-// beginning is the result of an attempt to start a question.
-type beginning int
+// admission is the result of an attempt to start a question.
+type admission int
 
 const (
-	begun beginning = iota
-	twice           // already in progress
-	busy            // no free slot
+	accepted   admission = iota
+	duplicate            // already in progress
+	overloaded           // no free slot
 )
 
-// begin starts a goroutine that answers the question, if a slot is free.
-func (a *Agent) begin(q *question) beginning {
+// start starts a goroutine that answers the question, if a slot is free.
+func (a *Agent) start(q *question) admission {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, there := a.running[q.chat.ID]; there {
-		return twice
+		return duplicate
 	}
 	ofAsker := 0
 	for _, other := range a.running {
@@ -89,14 +89,14 @@ func (a *Agent) begin(q *question) beginning {
 	}
 	places := a.opts.MaxQuestions + a.opts.MaxWaiting
 	if len(a.running) >= places || ofAsker >= share(places) {
-		return busy
+		return overloaded
 	}
 	a.running[q.chat.ID] = q
 	a.group.Go(func() {
 		defer a.drop(q)
 		a.answer(q)
 	})
-	return begun
+	return accepted
 }
 
 // share returns the maximum number of slots for one asker, so that slots remain
@@ -113,9 +113,9 @@ func (a *Agent) drop(q *question) {
 	}
 }
 
-// yield cancels a question that another process of the same participant has
+// onTakeover cancels a question that another process of the same participant has
 // answered.
-func (a *Agent) yield(env *protocol.Envelope) {
+func (a *Agent) onTakeover(env *protocol.Envelope) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, id := range env.Correlation.IDs {
@@ -172,10 +172,10 @@ func reasonOf(env *protocol.Envelope) string {
 	return cut(p.Reason, 500)
 }
 
-// hear handles the tool announcements of other participants and their requests
+// handleMCP handles the tool announcements of other participants and their requests
 // to the agent. taken means that the envelope was delivered as an answer to a
 // proposal.
-func (a *Agent) hear(work context.Context, env *protocol.Envelope, taken bool) {
+func (a *Agent) handleMCP(work context.Context, env *protocol.Envelope, taken bool) {
 	if env.From == a.you {
 		return
 	}
@@ -189,8 +189,8 @@ func (a *Agent) hear(work context.Context, env *protocol.Envelope, taken bool) {
 	}
 	switch {
 	case p.Method == "notifications/tools/list_changed", env.Kind == protocol.KindParticipantStatus && slices.Contains(p.Offers, "tools"):
-		if !a.opts.OwnToolsOnly && a.neighbours.renew(env.From, a.opts.Now()) {
-			a.group.Go(func() { a.interview(work, env.From) })
+		if !a.opts.OwnToolsOnly && a.peers.renew(env.From, a.opts.Now()) {
+			a.group.Go(func() { a.pollTools(work, env.From) })
 		}
 	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && p.Method != "" && !strings.HasPrefix(p.Method, "notifications/") && !taken:
 		if len(p.ID) == 0 { // MEW clients omit the id
@@ -228,7 +228,7 @@ func (a *Agent) sendReplies(work context.Context) {
 	for {
 		select {
 		case env := <-a.replies:
-			if err := a.say(work, env); err != nil {
+			if err := a.publish(work, env); err != nil {
 				a.log.Warn("reply not sent", "kind", env.Kind, "err", err)
 			}
 		case <-work.Done():

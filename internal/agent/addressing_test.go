@@ -51,7 +51,7 @@ func answered(t *testing.T, g *meuptest.Gateway, c *client.Client, chats []proto
 	return strings.Join(list, " ")
 }
 
-func TestWhatIsAQuestion(t *testing.T) {
+func TestIsQuestion(t *testing.T) {
 	chat := func(text string, change ...func(*protocol.Envelope)) protocol.Envelope {
 		env := client.Chat(text)
 		for _, c := range change {
@@ -94,7 +94,7 @@ func TestWhatIsAQuestion(t *testing.T) {
 	}
 }
 
-func TestAutoLeavesTheFloorToOthersWhenThereAreOtherAgents(t *testing.T) {
+func TestAuto_OtherAgents(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice := join(t, g, "alice")
 	join(t, g, "critic")
@@ -104,7 +104,7 @@ func TestAutoLeavesTheFloorToOthersWhenThereAreOtherAgents(t *testing.T) {
 	}
 }
 
-func TestTwoAgentsDoNotTalkForEver(t *testing.T) {
+func TestTwoAgents_Bounded(t *testing.T) {
 	g := meuptest.Start(t, config)
 	alice, critic := join(t, g, "alice"), join(t, g, "critic")
 	employ(t, g, "planner", agent.Options{MaxHops: 4})
