@@ -7,7 +7,8 @@ import (
 )
 
 // Code is a stable name for an error in an envelope or a request. Section 5
-// lists the codes of system.error, section 4 the codes of a rejected connection.
+// lists the codes of system.error, section 4 the codes of a rejected
+// connection.
 type Code string
 
 // The codes of section 5.

@@ -39,8 +39,8 @@ const (
 	maxNumberExponent = 99
 )
 
-// boundNumber returns a number with the same sign and integrality, on the same side of
-// every number between 1e-99 and 1e99 with up to maxNumberBytes digits.
+// boundNumber returns a number with the same sign and integrality, on the same
+// side of every number between 1e-99 and 1e99 with up to maxNumberBytes digits.
 func boundNumber(s string) json.Number {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	e, err := strconv.Atoi(strings.TrimPrefix(exponent, "+"))

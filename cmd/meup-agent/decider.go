@@ -88,7 +88,7 @@ func (f *deciderFlags) open(session string, tel *telemetry.Telemetry, log *slog.
 	}
 	m, err := mind.Open(mind.Options{
 		Model: f.model, BaseURL: f.baseURL, Reasoner: f.reasoner, ReasonerToken: os.Getenv(f.reasonerTokenEnv),
-		RulesBehind: f.rulesBehind, ContextTokens: f.contextTokens, Utilization: share, Summarise: f.summarise,
+		RulesFallback: f.rulesBehind, ContextTokens: f.contextTokens, Utilization: share, Summarise: f.summarise,
 		Effort: f.effort, MaxTokens: f.maxTokens, Session: session, Getenv: os.Getenv, Telemetry: tel, Logger: log,
 	})
 	if err != nil {

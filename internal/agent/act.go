@@ -101,8 +101,8 @@ func (x *action) params() map[string]any {
 	return map[string]any{"name": x.tool.name, "arguments": x.call.Arguments}
 }
 
-// publishRequests publishes the requests. A refusal by the capabilities is not an
-// error, because the call can still be proposed to other participants.
+// publishRequests publishes the requests. A refusal by the capabilities is not
+// an error, because the call can still be proposed to other participants.
 func (a *Agent) publishRequests(p *problem, actions []action) error {
 	var envs []protocol.Envelope
 	var asked []*action

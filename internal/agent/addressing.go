@@ -37,8 +37,8 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("unknown mode %q: there are %s, %s, %s and %s", s, Auto, Any, Mentioned, Addressed)
 }
 
-// maxAgentQuestions bounds the questions of one agent that are answered before a
-// participant other than an agent sends a chat. It ends loops of agents whose
+// maxAgentQuestions bounds the questions of one agent that are answered before
+// a participant other than an agent sends a chat. It ends loops of agents whose
 // chats do not correlate to one another.
 const maxAgentQuestions = 16
 
@@ -79,8 +79,8 @@ func newAddressing(you protocol.ParticipantID, opts Options) *addressing {
 	return t
 }
 
-// observe records the facts in an envelope about which participants are agents and
-// which chat answers which.
+// observe records the facts in an envelope about which participants are agents
+// and which chat answers which.
 func (t *addressing) observe(env *protocol.Envelope, welcome func() protocol.Welcome) {
 	switch {
 	case env.Kind == protocol.KindSystemPresence:
@@ -136,8 +136,8 @@ func (t *addressing) isQuestion(env *protocol.Envelope) bool {
 	return t.mode == Any || t.mode == Auto && !t.hasOtherAgent()
 }
 
-// allowsAgent reports whether to answer another question of an agent, and counts
-// it.
+// allowsAgent reports whether to answer another question of an agent, and
+// counts it.
 func (t *addressing) allowsAgent(env *protocol.Envelope) bool {
 	if t.depth.of(env.ID) >= t.hops || t.rateGuard[env.From] >= maxAgentQuestions {
 		return false
@@ -205,9 +205,10 @@ func (t *addressing) mentioned(text string) bool {
 	return false
 }
 
-// continuesName reports whether rest continues the name before it. The characters . :
-// + | can be part of a name, but can also end a sentence or separate names.
-// They are part of the name only if another character of a name follows.
+// continuesName reports whether rest continues the name before it. The
+// characters . : + | can be part of a name, but can also end a sentence or
+// separate names. They are part of the name only if another character of a name
+// follows.
 func continuesName(rest string) bool {
 	r, size := utf8.DecodeRuneInString(rest)
 	if !strings.ContainsRune(".:+|", r) {

@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// room is the welcome that an attention reads.
+// room is the welcome that addressing reads.
 type room struct {
 	t *addressing
 	w protocol.Welcome

@@ -14,8 +14,8 @@ const (
 	maxChatChars = 4000 // characters per message
 )
 
-// conversation stores the recent chats of the main conversation, oldest first. Only the
-// goroutine of Run uses it.
+// conversation stores the recent chats of the main conversation, oldest first.
+// Only the goroutine of Run uses it.
 type conversation struct {
 	you   protocol.ParticipantID
 	chats []protocol.Envelope

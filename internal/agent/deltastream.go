@@ -20,10 +20,10 @@ const (
 	streamBytes = 64 << 10               // per stream; the complete thought contains the rest
 )
 
-// deltaStream streams a thought as stream.data while the model generates it. The
-// gateway masks only logged envelopes, so the agent masks streamed text: the
-// text so far passes the masking pipeline, and only the part that can no longer
-// change is sent, up to the last space.
+// deltaStream streams a thought as stream.data while the model generates it.
+// The gateway masks only logged envelopes, so the agent masks streamed text:
+// the text so far passes the masking pipeline, and only the part that can no
+// longer change is sent, up to the last space.
 //
 // One goroutine runs from the first chunk to the end.
 type deltaStream struct {
@@ -44,8 +44,8 @@ type deltaStream struct {
 	refused bool   // the stream was refused or its state is unknown; nothing is sent
 }
 
-// decisionStreams holds the two streams of a decision in progress: the model's text, and
-// its thinking, which is streamed only with ShowThinking.
+// decisionStreams holds the two streams of a decision in progress: the model's
+// text, and its thinking, which is streamed only with ShowThinking.
 type decisionStreams struct{ text, thinking *deltaStream }
 
 func (a *Agent) newDecisionStreams(p *problem) *decisionStreams {

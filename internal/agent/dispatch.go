@@ -113,8 +113,8 @@ func (a *Agent) drop(q *question) {
 	}
 }
 
-// onTakeover cancels a question that another process of the same participant has
-// answered.
+// onTakeover cancels a question that another process of the same participant
+// has answered.
 func (a *Agent) onTakeover(env *protocol.Envelope) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -172,9 +172,9 @@ func reasonOf(env *protocol.Envelope) string {
 	return cut(p.Reason, 500)
 }
 
-// handleMCP handles the tool announcements of other participants and their requests
-// to the agent. taken means that the envelope was delivered as an answer to a
-// proposal.
+// handleMCP handles the tool announcements of other participants and their
+// requests to the agent. taken means that the envelope was delivered as an
+// answer to a proposal.
 func (a *Agent) handleMCP(work context.Context, env *protocol.Envelope, taken bool) {
 	if env.From == a.you {
 		return

@@ -51,8 +51,8 @@ func (g *gate) closed() bool {
 	return g.shut != nil && (g.until.IsZero() || time.Now().Before(g.until))
 }
 
-// generation returns the generation of the gate. It must be read before a send that
-// may be refused.
+// generation returns the generation of the gate. It must be read before a send
+// that may be refused.
 func (g *gate) generation() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

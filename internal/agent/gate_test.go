@@ -84,8 +84,8 @@ func TestPause_Expired(t *testing.T) {
 	})
 }
 
-// TestOwn_Bounded: beyond maxSentIDs ids the oldest are evicted, not the pending
-// ones.
+// TestOwn_Bounded: beyond maxSentIDs ids the oldest are evicted, not the
+// pending ones.
 func TestOwn_Bounded(t *testing.T) {
 	var o sentIDs
 	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }

@@ -17,8 +17,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Codes of the JSON-RPC errors that the agent returns for calls. Codes from tool
-// servers are passed through.
+// Codes of the JSON-RPC errors that the agent returns for calls. Codes from
+// tool servers are passed through.
 const (
 	rpcNoSuchMethod = -32601
 	rpcNoSuchTool   = -32602

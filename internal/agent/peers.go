@@ -26,8 +26,8 @@ const (
 	// relistPause is the minimum interval between two queries of one
 	// participant, no matter how often it announces changes.
 	relistPause = 5 * time.Second
-	// awayTimeout is how long a participant may be disconnected before a pending
-	// request to it fails.
+	// awayTimeout is how long a participant may be disconnected before a
+	// pending request to it fails.
 	awayTimeout = 2 * time.Second
 )
 
@@ -46,12 +46,12 @@ type offer struct {
 	present    bool
 	serves     bool // it declared that it serves tools
 	querying   bool // a goroutine queries it, or pauses before the next query
-	changed    bool // it joined or announced a change while asking
+	changed    bool // it joined or announced a change during the query
 	unanswered int  // consecutive queries without a response
 }
 
-// maxUnanswered bounds the queries without a response. A participant at the bound
-// is not queried when it joins again, because it is probably a person.
+// maxUnanswered bounds the queries without a response. A participant at the
+// bound is not queried when it joins again, because it is probably a person.
 const maxUnanswered = 2
 
 // update records the present participants and returns those to query:

@@ -171,7 +171,7 @@ func host(id protocol.ParticipantID) protocol.Participant {
 }
 
 // A question waits for the lists of participants known to serve tools, for at
-// most listWait, and not for those of other participants.
+// most listWait, and not for the lists of other participants.
 func TestPeers_WaitForHostsOnly(t *testing.T) {
 	some := []mcptools.Tool{{Name: "read"}}
 	tests := []struct {

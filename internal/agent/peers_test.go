@@ -131,7 +131,8 @@ func TestPeerTools_AddedLater(t *testing.T) {
 	}
 	k := keep(t, joinHost(t, g, "carol"), text("7"))
 	<-k.listed
-	// Ask as soon as the agent has received the presence of the new participant.
+	// Ask as soon as the agent has received the presence of the new
+	// participant.
 	for {
 		env, err := alice.Receive(deadline(t))
 		if err != nil {

@@ -65,8 +65,9 @@ func (a *Agent) newProposal(x *action) protocol.Envelope {
 	return proposed
 }
 
-// closeProposal closes the box of a decided proposal, and responds to fulfilling
-// requests that arrived later: every request to the agent has a response.
+// closeProposal closes the box of a decided proposal, and responds to
+// fulfilling requests that arrived later: every request to the agent has a
+// response.
 func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.ID, box <-chan protocol.Envelope) {
 	a.inbox.release(proposal)
 	for {

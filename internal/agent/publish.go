@@ -10,8 +10,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// publish publishes envelopes in order, without waiting for one before sending the
-// next. It returns when each is admitted or refused, with the error of the
+// publish publishes envelopes in order, without waiting for one before sending
+// the next. It returns when each is admitted or refused, with the error of the
 // first that was not admitted.
 func (a *Agent) publish(ctx context.Context, envs ...protocol.Envelope) error {
 	for _, err := range a.publishEach(ctx, envs...) {
@@ -22,11 +22,12 @@ func (a *Agent) publish(ctx context.Context, envs ...protocol.Envelope) error {
 	return nil
 }
 
-// publishEach is publish with an error for each envelope; a refusal by the gateway is a
-// *protocol.Error. Envelopes refused because the agent is paused are sent again
-// when the pause ends. If ctx ends, publishEach waits a little longer for the envelopes
-// already sent, because only those that were not sent or were refused count as
-// not published. If the result remains unknown, the error is an *unsettled.
+// publishEach is publish with an error for each envelope; a refusal by the
+// gateway is a *protocol.Error. Envelopes refused because the agent is paused
+// are sent again when the pause ends. If ctx ends, publishEach waits a little
+// longer for the envelopes already sent, because only unsent and refused envelopes
+// count as not published. If the result remains unknown, the
+// error is an *unknownOutcome.
 func (a *Agent) publishEach(ctx context.Context, envs ...protocol.Envelope) []error {
 	errs := make([]error, len(envs))
 	waiting := make([]*client.Pending, len(envs))
@@ -130,9 +131,9 @@ func (a *Agent) sendFinal(ctx context.Context, env protocol.Envelope) error {
 	return err
 }
 
-// shutdownContext returns a context for the envelopes that are published after the
-// work has ended. When the agent shuts down, all of them share one deadline of
-// closingTime.
+// shutdownContext returns a context for the envelopes that are published after
+// the work has ended. When the agent shuts down, all of them share one deadline
+// of closingTime.
 func (a *Agent) shutdownContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	by := time.Now().Add(closingTime)
 	if end := a.finalDeadline.Load(); end != nil && end.Before(by) {
@@ -141,9 +142,9 @@ func (a *Agent) shutdownContext(ctx context.Context) (context.Context, context.C
 	return context.WithDeadline(context.WithoutCancel(ctx), by)
 }
 
-// sentIDs stores the ids of envelopes that this process sent and has not received
-// back. Other envelopes of the same participant come from a person with its
-// token, or from another process that takes over.
+// sentIDs stores the ids of envelopes that this process sent and has not
+// received back. Other envelopes of the same participant come from a person
+// with its token, or from another process that takes over.
 type sentIDs struct {
 	mu    sync.Mutex
 	ids   map[protocol.ID]bool

@@ -111,8 +111,8 @@ const (
 	Failed    Reason = "failed"    // anything else
 )
 
-// JSON-RPC codes of the bridge's own errors. Servers may also use the codes from
-// -32000 on, so data.reason identifies the bridge's own errors.
+// JSON-RPC codes of the bridge's own errors. Servers may also use the codes
+// from -32000 on, so data.reason identifies the bridge's own errors.
 const (
 	codeNoSuchMethod  = -32601
 	codeInvalidParams = -32602

@@ -61,8 +61,8 @@ func (b *Bridge) notifyListeners(ctx context.Context, method string, params json
 	}
 }
 
-// sendNotification sends one notification. A participant unknown to the space is removed
-// from the listeners.
+// sendNotification sends one notification. A participant unknown to the space
+// is removed from the listeners.
 func (b *Bridge) sendNotification(ctx context.Context, method string, params json.RawMessage, who protocol.ParticipantID, about protocol.ID, place protocol.ContextPath) {
 	env := protocol.Envelope{
 		Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{who}, Context: place,

@@ -61,9 +61,9 @@ var hopKeys = map[string]bool{
 
 const progressToken = "progressToken"
 
-// forwardMeta copies the requester's _meta to the server's params. A progress token is
-// replaced by one of the bridge's own, because two requesters may use the same
-// token; done removes it.
+// forwardMeta copies the requester's _meta to the server's params. A progress
+// token is replaced by one of the bridge's own, because two requesters may use
+// the same token; done removes it.
 func (b *Bridge) forwardMeta(c *call, params mcp.Params) (done func()) {
 	meta := make(map[string]any)
 	for key, value := range c.params.Get("_meta").Members {

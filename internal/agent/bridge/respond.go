@@ -14,8 +14,8 @@ import (
 const closingTime = 3 * time.Second
 
 const (
-	// envelopeOverhead bounds the bytes of an envelope outside its payload: participants,
-	// ids, a context and the field names.
+	// envelopeOverhead bounds the bytes of an envelope outside its payload:
+	// participants, ids, a context and the field names.
 	envelopeOverhead = 2 << 10
 	// envelopeDepth is the nesting depth of a result in an envelope.
 	envelopeDepth = 4
@@ -70,8 +70,8 @@ func (b *Bridge) fit(c *call, out outcome) outcome {
 	return outcome{fault: f}
 }
 
-// checkResult returns a fault if a result is not valid in an envelope, otherwise
-// nil.
+// checkResult returns a fault if a result is not valid in an envelope,
+// otherwise nil.
 func checkResult(result json.RawMessage, room int) *fault {
 	if len(result) > room {
 		return tooLarge(len(result), room)

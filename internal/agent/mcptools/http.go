@@ -62,9 +62,9 @@ func (t *httpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// notificationStream is the body of a response that carries a server's notifications,
-// from revision 2026-07-28 on. The SDK does not notice its end, because nothing
-// waits for that call.
+// notificationStream is the body of a response that carries a server's
+// notifications, from revision 2026-07-28 on. The SDK does not notice its end,
+// because nothing waits for that call.
 type notificationStream struct {
 	io.ReadCloser
 	ctx          context.Context // of the request; ends when the subscription is no longer needed

@@ -77,7 +77,7 @@ func (s *server) start(ctx context.Context) error {
 	return nil
 }
 
-// transport returns a transport to the server; see the field deaf for the
+// transport returns a transport to the server; see noticesEnded for the
 // channel.
 func (s *server) transport() (mcp.Transport, <-chan struct{}, error) {
 	switch {

@@ -27,8 +27,8 @@ type Options struct {
 	Reasoner      string
 	ReasonerToken string
 
-	// RulesBehind uses the rules when the model does not decide.
-	RulesBehind bool
+	// RulesFallback uses the rules when the model does not decide.
+	RulesFallback bool
 
 	ContextTokens int // the model's context window; 0: the planner's default
 	Utilization   contextwindow.Utilization
@@ -97,7 +97,7 @@ func (o Options) byModel(model llm.Model) planner.Decider {
 	if o.Summarise {
 		opts.Summarizer = &contextwindow.ModelSummarizer{Model: model}
 	}
-	if o.RulesBehind {
+	if o.RulesFallback {
 		return planner.WithFallback(planner.NewModel(opts), planner.Rules{})
 	}
 	return planner.NewModel(opts)
@@ -109,7 +109,7 @@ func (o Options) remote() (*Mind, error) {
 		return nil, fmt.Errorf("open reasoning service: %w", err)
 	}
 	m := &Mind{Planner: &planner.Remote{Client: c, Session: o.Session}, Approach: "reasoner", close: c.Close}
-	if o.RulesBehind {
+	if o.RulesFallback {
 		m.Planner = planner.WithFallback(m.Planner, planner.Rules{})
 	}
 	return m, nil

@@ -56,14 +56,14 @@ func TestOpen_Planner(t *testing.T) {
 		"a key in the environment":      {mind.Options{Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Model", "openai:gpt-5.2"},
 		"two keys":                      {mind.Options{Getenv: environment("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k")}, "*planner.Model", "anthropic:claude-sonnet-5-5"},
 		"rules, whatever the key":       {mind.Options{Model: "rules", Getenv: environment("OPENAI_API_KEY", "k")}, "planner.Rules", "rules"},
-		"rules behind rules":            {mind.Options{RulesBehind: true}, "planner.Rules", "rules"},
+		"rules behind rules":            {mind.Options{RulesFallback: true}, "planner.Rules", "rules"},
 		"a model without a key":         {mind.Options{Model: "ollama:qwen3"}, "*planner.Model", "ollama:qwen3"},
 		"a model elsewhere":             {mind.Options{Model: "openai:x", BaseURL: "http://127.0.0.1:1"}, "*planner.Model", "openai:x"},
-		"a model, rules behind":         {mind.Options{Model: "ollama:qwen3", RulesBehind: true}, "*planner.fallback", "ollama:qwen3"},
-		"a key, rules behind":           {mind.Options{RulesBehind: true, Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.fallback", "openai:gpt-5.2"},
+		"a model, rules behind":         {mind.Options{Model: "ollama:qwen3", RulesFallback: true}, "*planner.fallback", "ollama:qwen3"},
+		"a key, rules behind":           {mind.Options{RulesFallback: true, Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.fallback", "openai:gpt-5.2"},
 		"a service":                     {mind.Options{Reasoner: "http://127.0.0.1:1"}, "*planner.Remote", "reasoner"},
 		"a service, whatever the key":   {mind.Options{Reasoner: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Remote", "reasoner"},
-		"a service, rules behind":       {mind.Options{Reasoner: "http://127.0.0.1:1", RulesBehind: true}, "*planner.fallback", "reasoner"},
+		"a service, rules behind":       {mind.Options{Reasoner: "http://127.0.0.1:1", RulesFallback: true}, "*planner.fallback", "reasoner"},
 		"a model that others pay for":   {mind.Options{Model: "openrouter:a/b", Getenv: environment("OPENROUTER_API_KEY", "k")}, "*planner.Model", "openrouter:a/b"},
 		"a key for whichever is chosen": {mind.Options{Model: "deepseek:x", Getenv: environment("MEUP_MODEL_KEY", "k")}, "*planner.Model", "deepseek:x"},
 	} {
@@ -173,7 +173,7 @@ func TestUtilisation(t *testing.T) {
 func TestRulesDecideBehindAModelThatDoesNot(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Status: http.StatusForbidden, Message: "no credit"}))
-		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), RulesBehind: behind})
+		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), RulesFallback: behind})
 		d, err := m.Planner.Next(t.Context(), result("two lines"))
 		var refused *llm.Error
 		switch {
@@ -215,7 +215,7 @@ func service(t *testing.T, status int) (url string, asked func() (wire.AgentInte
 
 func TestAServiceDecides(t *testing.T) {
 	url, asked := service(t, 0)
-	m := open(t, mind.Options{Reasoner: url, ReasonerToken: "reasoner-token", Session: "meup-agent/lab/guide", RulesBehind: true})
+	m := open(t, mind.Options{Reasoner: url, ReasonerToken: "reasoner-token", Session: "meup-agent/lab/guide", RulesFallback: true})
 	d, err := m.Planner.Next(t.Context(), result("two lines"))
 	if err != nil || d.Answer != "Two lines." || d.Source != planner.ByRemote {
 		t.Fatalf("%+v, %v", d, err)
@@ -232,7 +232,7 @@ func TestRulesDecideBehindAServiceThatDoesNot(t *testing.T) {
 	if d, err := m.Planner.Next(t.Context(), result("two lines")); err == nil || strings.Contains(err.Error(), "reasoner-token") {
 		t.Errorf("without rules: %+v, %v", d, err)
 	}
-	m = open(t, mind.Options{Reasoner: url, RulesBehind: true})
+	m = open(t, mind.Options{Reasoner: url, RulesFallback: true})
 	if d, err := m.Planner.Next(context.Background(), result("two lines")); err != nil || d.Source != planner.Fallback || d.Fault == nil {
 		t.Errorf("with rules behind: %+v, %v", d, err)
 	}
