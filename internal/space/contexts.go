@@ -223,22 +223,6 @@ func (t *contexts) closeOne(c *Context, e *protocol.Envelope) {
 	t.closed(c)
 }
 
-// named returns the opener of the context with a name and the thread of the
-// envelope that opened it. An outermost context has precedence over nested ones,
-// and the newest nested one over older ones.
-func (t *contexts) named(name protocol.ID) (opener protocol.ParticipantID, thread []protocol.ParticipantID, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := t.byPath[protocol.ContextPath(name)]
-	if c == nil {
-		c = t.byPath[t.byLast[string(name)]]
-	}
-	if c == nil {
-		return "", nil, false
-	}
-	return c.Opener, c.start.thread, true
-}
-
 // cancelByCorrelation applies a cancel from outside, which names the context by
 // the id of its start.
 func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {

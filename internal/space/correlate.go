@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -18,7 +17,8 @@ type parent struct {
 }
 
 // parents finds the envelopes that e correlates to, each once. It skips unknown
-// ids, unless they are names of contexts.
+// ids. Names of contexts do not count: anybody can open a context by any name,
+// and would see private answers to it.
 func (p *publishBatch) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
 	var found []*parent
 	for i, id := range e.Correlation.IDs {
@@ -26,35 +26,15 @@ func (p *publishBatch) parents(ctx context.Context, e *protocol.Envelope) ([]*pa
 			continue
 		}
 		x, err := p.parent(ctx, id)
-		known := err == nil
 		if errors.Is(err, journal.ErrNotFound) {
-			x, known = p.namedContext(id)
-			err = nil
+			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		if known {
-			found = append(found, &x)
-		}
+		found = append(found, &x)
 	}
 	return found, nil
-}
-
-// namedContext finds the context with a name, in the space and in the pending
-// envelopes. It returns only the sender and the thread of the envelope that
-// opened it: a name extends the audience and decides nothing.
-func (p *publishBatch) namedContext(name protocol.ID) (parent, bool) {
-	if opener, thread, ok := p.space.contexts.named(name); ok {
-		return parent{envelope: &protocol.Envelope{From: opener}, thread: thread}, true
-	}
-	for _, c := range p.waiting {
-		root, _, _ := strings.Cut(string(c.draft.Envelope.Context), "/")
-		if root == string(name) || c.draft.Envelope.Context.Last() == string(name) {
-			return parent{envelope: &protocol.Envelope{From: p.from.ID}, thread: c.draft.Audience}, true
-		}
-	}
-	return parent{}, false
 }
 
 // threadOf returns the senders of the parents and of their threads.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -181,18 +182,79 @@ func (p *publishBatch) reassignID(ctx context.Context, c *pendingEnvelope) (bool
 	return true, nil
 }
 
-// latest returns the id under which the newest envelope with an id is stored.
-func (p *publishBatch) latest(ctx context.Context, id protocol.ID) (protocol.ID, error) {
+// usesOf returns the envelopes with an id as their senders wrote it: the pending
+// ones, the newest maxReuseChecks of the log and the first, newest first.
+func (p *publishBatch) usesOf(ctx context.Context, id protocol.ID) ([]parent, error) {
+	var list []parent
 	for i := len(p.waiting) - 1; i >= 0; i-- {
 		if c := p.waiting[i]; c.in.Envelope.ID == id {
-			return c.draft.Envelope.ID, nil
+			list = append(list, parent{&c.draft.Envelope, c.draft.Audience, c.spelling})
 		}
 	}
 	uses, err := p.space.countUses(ctx, id)
 	if err != nil {
+		return nil, err
+	}
+	for n := uses; n > 0; n-- {
+		if n <= uses-maxReuseChecks {
+			n = 1
+		}
+		x, err := p.space.find(ctx, reusedID(id, n))
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// referenced returns the stored id of the envelope that e refers to by an id that
+// several envelopes may have. Another participant may have used the id in order
+// to receive an answer, so the choice prefers, in this order: envelopes that the
+// sender of e can see; of a kind that e can refer to; of a recipient of e; of
+// the sender of e; of the participant that used the id first; the newest.
+func (p *publishBatch) referenced(ctx context.Context, e *protocol.Envelope, id protocol.ID, kinds ...protocol.Kind) (protocol.ID, error) {
+	list, err := p.usesOf(ctx, id)
+	if err != nil || len(list) == 0 {
 		return id, err
 	}
-	return reusedID(id, uses), nil
+	first := list[len(list)-1].envelope.From
+	sees := p.space.VisibilityOf(p.from.viewer())
+	for _, prefer := range []func(*parent) bool{
+		func(x *parent) bool { return sees.Allows(x.envelope, x.thread) },
+		func(x *parent) bool { return slices.Contains(kinds, x.envelope.Kind) },
+		func(x *parent) bool { return slices.Contains(e.To, x.envelope.From) },
+		func(x *parent) bool { return x.envelope.From == p.from.ID },
+		func(x *parent) bool { return x.envelope.From == first },
+	} {
+		var preferred []parent
+		for i := range list {
+			if prefer(&list[i]) {
+				preferred = append(preferred, list[i])
+			}
+		}
+		if len(preferred) > 0 {
+			list = preferred
+		}
+	}
+	return list[0].envelope.ID, nil
+}
+
+// referredKinds returns the kinds that an envelope of a kind correlates to by
+// section 2; nil: any.
+func referredKinds(k protocol.Kind) []protocol.Kind {
+	switch {
+	case k == protocol.KindMCPResponse:
+		return []protocol.Kind{protocol.KindMCPRequest}
+	case decides(k):
+		return []protocol.Kind{protocol.KindMCPProposal}
+	case k == protocol.KindChat || k == protocol.KindChatAcknowledge || k == protocol.KindChatCancel:
+		return []protocol.Kind{protocol.KindChat}
+	}
+	return nil
 }
 
 // references resolves the ids of an envelope and returns the envelopes that it
@@ -218,16 +280,16 @@ func (p *publishBatch) references(ctx context.Context, c *pendingEnvelope) ([]*p
 }
 
 // resolve replaces the ids in an envelope of those dialects by the stored ids of
-// the newest envelopes that have them.
+// the envelopes that they refer to.
 func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
 	e := &c.draft.Envelope
 	ids := make([]protocol.ID, len(e.Correlation.IDs))
 	for i, id := range e.Correlation.IDs {
-		latest, err := p.latest(ctx, id)
+		stored, err := p.referenced(ctx, e, id, referredKinds(e.Kind)...)
 		if err != nil {
 			return err
 		}
-		ids[i] = latest
+		ids[i] = stored
 	}
 	if len(ids) > 0 {
 		e.Correlation.IDs = ids
@@ -235,11 +297,11 @@ func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
 	if e.Context != "" {
 		segments := strings.Split(string(e.Context), "/")
 		for i, segment := range segments {
-			latest, err := p.latest(ctx, protocol.ID(segment))
+			stored, err := p.referenced(ctx, &protocol.Envelope{}, protocol.ID(segment), protocol.KindReasoningStart)
 			if err != nil {
 				return err
 			}
-			segments[i] = string(latest)
+			segments[i] = string(stored)
 		}
 		e.Context = protocol.ContextPath(strings.Join(segments, "/"))
 	}
