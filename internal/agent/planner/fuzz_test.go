@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func FuzzOffer(f *testing.F) {
 			{Name: one, Description: about, InputSchema: json.RawMessage(schema)}, {Name: two},
 			{Name: one + "." + two}, {Name: one + "_" + two}, {Name: one + "/" + two},
 		}
-		o := newOffer(&State{Tools: tools, MaxDepth: 1}, slog.New(slog.DiscardHandler))
+		o := newOffer(&State{Tools: tools, MaxDepth: 1}, math.MaxInt, slog.New(slog.DiscardHandler))
 		seen := make(map[string]bool)
 		for _, x := range o.tools {
 			if !legalName.MatchString(x.Name) || seen[x.Name] || len([]rune(x.Description)) > maxDescription || !json.Valid(x.InputSchema) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +55,8 @@ const (
 	answerReserve = 4_096 // tokens reserved for the answer if MaxTokens is 0
 	maxRepairs    = 1     // requests in one decision to correct a turn
 	maxCalls      = 16    // calls in one step, which run concurrently
+	toolShare     = 0.5   // of the window without the answer, for the definitions of tools
+	maxLeftOut    = 64    // sets of tools whose omission is remembered
 )
 
 // Model decides by asking a language model. It is safe for concurrent use.
@@ -62,6 +66,8 @@ type Model struct {
 
 	mu    sync.Mutex
 	ratio float64 // the provider's latest count of input tokens divided by the estimate
+	// leftOut holds hashes of the sets of tools whose omission was logged.
+	leftOut map[uint64]bool
 }
 
 // NewModel returns a Model with the given options.
@@ -101,16 +107,60 @@ func (m *Model) build(ctx context.Context, mem *Memory, o *offer, in contextwind
 	return mem.builder.Build(ctx, in)
 }
 
-// budget returns the estimated tokens that the answer and the offered tools,
-// which may change from step to step, leave for the context.
-func (m *Model) budget(o *offer) int {
+// window returns the model's window without the answer, in the provider's
+// tokens.
+func (m *Model) window() float64 {
 	answer := m.opts.MaxTokens
 	if answer <= 0 {
 		answer = answerReserve
 	}
+	return float64(m.opts.Budget - answer)
+}
+
+// budget returns the estimated tokens that the answer and the offered tools,
+// which may change from step to step, leave for the context.
+func (m *Model) budget(o *offer) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return max(min(minBudget, m.opts.Budget), int(float64(m.opts.Budget-answer)/m.ratio)-estimateTools(o.tools))
+	return max(min(minBudget, m.opts.Budget), int(m.window()/m.ratio)-estimateTools(o.tools))
+}
+
+// toolBudget returns the estimated tokens that the definitions of all tools may
+// have together. It rounds the ratio up to a quarter, so that the offered tools
+// seldom change from step to step.
+func (m *Model) toolBudget() int {
+	m.mu.Lock()
+	ratio := math.Ceil(m.ratio*4) / 4
+	m.mu.Unlock()
+	return int(toolShare * max(float64(min(minBudget, m.opts.Budget)), m.window()/ratio))
+}
+
+// offer returns the tools that fit the budget. It logs each set of tools that
+// do not fit once.
+func (m *Model) offer(s *State) *offer {
+	room := m.toolBudget()
+	o := newOffer(s, room, m.log)
+	if len(o.leftOut) == 0 {
+		return o
+	}
+	h := fnv.New64a()
+	for _, name := range slices.Sorted(slices.Values(o.leftOut)) {
+		fmt.Fprintf(h, "%q", name)
+	}
+	m.mu.Lock()
+	logged := m.leftOut[h.Sum64()]
+	if !logged {
+		if m.leftOut == nil || len(m.leftOut) == maxLeftOut {
+			m.leftOut = make(map[uint64]bool)
+		}
+		m.leftOut[h.Sum64()] = true
+	}
+	m.mu.Unlock()
+	if !logged {
+		m.log.Warn("tools left out: a request to the model has no room for them",
+			"left_out", len(o.leftOut), "offered", len(o.tools), "max_tools", maxOffered, "max_tokens", room)
+	}
+	return o
 }
 
 // Bounds of the ratio of counted to estimated tokens, and its growth when the
@@ -167,7 +217,7 @@ func (m *Model) newBuilder() *contextwindow.Builder {
 //
 // A forced tool is called regardless of the records, and also beyond MaxSteps.
 func (m *Model) Next(ctx context.Context, s State) (Decision, error) {
-	t := &turn{m: m, s: &s, offer: newOffer(&s, m.log)}
+	t := &turn{m: m, s: &s, offer: m.offer(&s)}
 	t.d = Decision{Source: ByModel, Model: m.opts.Model.Name(), Provider: m.opts.Model.Provider()}
 	var err error
 	switch {
@@ -195,8 +245,8 @@ type turn struct {
 // force requires the model to call the forced tool.
 func (t *turn) force(ctx context.Context) error {
 	wire := t.offer.names[t.s.Forced]
-	if wire == "" {
-		return fmt.Errorf("%w: there is no tool %q with a schema that can be read", ErrForced, t.s.Forced)
+	if t.offer.wire[wire] == nil {
+		return fmt.Errorf("%w: there is no tool %q with a schema that can be read and fits the model's window", ErrForced, t.s.Forced)
 	}
 	t.d.Source = ByForce
 	return t.decide(ctx, llm.ToolChoice(wire))
@@ -349,7 +399,18 @@ func (t *turn) request(ctx context.Context, goal contextwindow.Goal, system stri
 		}
 		t.m.log.Warn("the request was too long; sending a smaller context", "error", err)
 		t.m.shrink()
+		t.shrinkOffer(req)
 	}
+}
+
+// shrinkOffer offers the tools that fit the present budget, unless that would
+// remove the tool that the request forces, or all tools.
+func (t *turn) shrinkOffer(req *llm.Request) {
+	o := t.m.offer(t.s)
+	if req.Tools == nil || len(o.tools) == 0 || t.s.Forced != "" && o.wire[o.names[t.s.Forced]] == nil {
+		return
+	}
+	t.offer, req.Tools = o, o.tools
 }
 
 // ask sends one request to the model and adds its usage to the decision.

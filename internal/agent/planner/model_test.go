@@ -641,7 +641,7 @@ func TestModel_Budget(t *testing.T) {
 	if !errors.Is(err, contextwindow.ErrTooLarge) {
 		t.Errorf("error %v", err)
 	}
-	heavy := tool("heavy", `{"type":"object","description":"`+strings.Repeat("x", 16_000)+`"}`)
+	heavy := tool("heavy", `{"type":"object","description":"`+strings.Repeat("x", 10_000)+`"}`)
 	model.says = append(model.says, text("So."))
 	s := planner.State{Question: strings.Repeat("word ", 3000)}
 	if _, err := m.Next(t.Context(), s); err != nil {

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
@@ -18,6 +19,8 @@ const (
 	maxOffered     = 128  // tools; the providers accept no more
 	maxDescription = 1024 // characters of one description
 	maxToolName    = 64
+
+	shortDescription = 300 // characters of one description, if the tools do not fit otherwise
 )
 
 // subproblemTool is the tool that every planner has.
@@ -32,9 +35,10 @@ var subproblemTool = Tool{
 // offer holds the tools that a model may call, under names that are legal on
 // the wire.
 type offer struct {
-	tools []llm.Tool
-	wire  map[string]*offered // by wire name
-	names map[string]string   // from a tool's own name to its wire name
+	tools   []llm.Tool
+	wire    map[string]*offered // by wire name
+	names   map[string]string   // from a tool's own name to its wire name, also for tools that are not offered
+	leftOut []string            // own names of the tools that do not fit
 }
 
 // offered is one tool of an offer.
@@ -44,48 +48,115 @@ type offered struct {
 }
 
 // newOffer offers the state's tools and, below the maximum depth, the tool for
-// sub-problems. It leaves out duplicates of a name, tools with an unreadable
-// schema, since no call of them would ever be valid, and tools beyond
-// maxOffered.
-func newOffer(s *State, log *slog.Logger) *offer {
+// sub-problems, in definitions of at most room estimated tokens. It leaves out
+// duplicates of a name, tools with an unreadable schema, since no call of them
+// would ever be valid, tools beyond maxOffered, and tools that do not fit into
+// room. If the tools do not fit, their descriptions are shortened first.
+//
+// The forced tool and tools that were called before come first; the others keep
+// the order of the state, in which the agent's own tools precede those of other
+// participants.
+func newOffer(s *State, room int, log *slog.Logger) *offer {
 	tools := s.Tools
 	if s.Depth < s.MaxDepth {
 		tools = append([]Tool{subproblemTool}, tools...)
 	}
-	o := &offer{wire: make(map[string]*offered), names: make(map[string]string)}
-	var taken []Tool
+	tools = withoutDuplicates(tools)
+	o := &offer{names: make(map[string]string, len(tools))}
+	o.name(tools) // all of them, so that the names do not depend on the fit
+	order := priority(s, tools)
+	if o.fit(tools, order, room, maxDescription-1, log); len(o.leftOut) > 0 {
+		o.fit(tools, order, room, shortDescription, log)
+	}
+	return o
+}
+
+// withoutDuplicates returns the tools with a name, without duplicates of a name.
+func withoutDuplicates(tools []Tool) []Tool {
+	seen := make(map[string]bool, len(tools))
+	var out []Tool
 	for i := range tools {
-		t := tools[i]
-		if _, twice := o.names[t.Name]; twice || t.Name == "" {
+		if name := tools[i].Name; name != "" && !seen[name] {
+			seen[name] = true
+			out = append(out, tools[i])
+		}
+	}
+	return out
+}
+
+// priority returns the indexes of the tools in the order in which they get
+// room: the forced tool, the tools of earlier steps, the others.
+func priority(s *State, tools []Tool) []int {
+	rank := make(map[string]int) // by name; 0 is the last rank
+	for i := range s.Steps {
+		for j := range s.Steps[i].Calls {
+			rank[s.Steps[i].Calls[j].Tool] = 1
+		}
+	}
+	rank[s.Forced] = 2
+	order := make([]int, len(tools))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return rank[tools[b].Name] - rank[tools[a].Name] })
+	return order
+}
+
+// fit offers the tools that fit into room, with descriptions of at most limit
+// characters. A tool that does not fit is skipped, since a later one may be
+// smaller. The offered tools keep their own order, so that providers find them
+// in their caches.
+func (o *offer) fit(tools []Tool, order []int, room, limit int, log *slog.Logger) {
+	o.tools, o.leftOut, o.wire = nil, nil, make(map[string]*offered)
+	definitions := make([]*llm.Tool, len(tools))
+	for _, i := range order {
+		t := &tools[i]
+		if len(o.wire) == maxOffered || exceeds(t.InputSchema, room) {
+			o.leftOut = append(o.leftOut, t.Name)
 			continue
 		}
 		if _, err := readSchema(t.InputSchema); err != nil {
 			log.Debug("tool not offered", "tool", t.Name, "err", err)
 			continue
 		}
-		if len(taken) == maxOffered {
-			log.Warn("more tools than a model may be offered", "offered", maxOffered, "tools", len(tools))
-			break
+		definition, rationale := o.define(t, limit)
+		tokens := estimateTool(&definition)
+		if tokens > room {
+			o.leftOut = append(o.leftOut, t.Name)
+			continue
 		}
-		taken = append(taken, t)
-		o.names[t.Name] = ""
+		room -= tokens
+		definitions[i] = &definition
+		o.wire[definition.Name] = &offered{tool: *t, rationale: rationale}
 	}
-	o.name(taken)
-	for i := range taken {
-		o.add(&taken[i])
+	for _, d := range definitions {
+		if d != nil {
+			o.tools = append(o.tools, *d)
+		}
 	}
-	return o
 }
 
-func (o *offer) add(t *Tool) {
-	schema, rationale, rest := withRationale(t.InputSchema)
-	description := strings.TrimSpace(t.Description)
-	if rest != "" {
-		description = cut(description, maxDescription/2) + " The arguments besides " + rationale + " must also match this JSON Schema: " + rest
+// exceeds reports that a schema alone does not fit into room. It does not
+// compile the schema, which costs more for the many tools that a peer may serve.
+func exceeds(schema json.RawMessage, room int) bool {
+	if len(schema)/4 <= room { // a byte is at least a quarter of a token
+		return false
 	}
-	wire := o.names[t.Name]
-	o.wire[wire] = &offered{tool: *t, rationale: rationale}
-	o.tools = append(o.tools, llm.Tool{Name: wire, Description: cut(description, maxDescription-1), InputSchema: schema})
+	var compact bytes.Buffer // as it is sent
+	return json.Compact(&compact, schema) == nil && compact.Len()/4 > room
+}
+
+// define returns the definition of a tool, with a description of at most limit
+// characters, and the parameter for the reason of a call. Keywords that were
+// removed from the schema follow the description; they are not shortened to
+// limit, since a part of them would be misleading.
+func (o *offer) define(t *Tool, limit int) (definition llm.Tool, rationale string) {
+	schema, rationale, rest := withRationale(t.InputSchema)
+	description := cut(strings.TrimSpace(t.Description), limit)
+	if rest != "" {
+		description = cut(description, min(limit, maxDescription/2)) + " The arguments besides " + rationale + " must also match this JSON Schema: " + rest
+	}
+	return llm.Tool{Name: o.names[t.Name], Description: cut(description, maxDescription-1), InputSchema: schema}, rationale
 }
 
 var legalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -168,10 +239,14 @@ func (o *offer) withWireNames(messages []llm.Message) []llm.Message {
 // estimateTools returns an estimate of the tokens of tool definitions.
 func estimateTools(tools []llm.Tool) int {
 	n := 0
-	for _, t := range tools {
-		n += contextwindow.EstimateTokens(t.Name) + contextwindow.EstimateTokens(t.Description) + contextwindow.EstimateTokens(t.InputSchema)
+	for i := range tools {
+		n += estimateTool(&tools[i])
 	}
 	return n
+}
+
+func estimateTool(t *llm.Tool) int {
+	return contextwindow.EstimateTokens(t.Name) + contextwindow.EstimateTokens(t.Description) + contextwindow.EstimateTokens(t.InputSchema)
 }
 
 // readSchema parses a schema; nil without an error accepts any object.
