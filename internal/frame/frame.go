@@ -11,7 +11,7 @@ import (
 // MaxHeader is the longest header of a server's frame, in bytes.
 const MaxHeader = 10
 
-// Opcodes of the frames that are written here.
+// Opcodes of the frames that this package writes.
 const (
 	opText = 0x81 // final fragment, text
 	opPing = 0x89 // final fragment, ping
@@ -32,7 +32,7 @@ func AppendText(dst []byte, body func(dst []byte) []byte) []byte {
 	return dst
 }
 
-// Payload returns what stands behind the header of a frame made by AppendText.
+// Payload returns the payload of a frame made by AppendText.
 func Payload(f []byte) []byte {
 	switch {
 	case len(f) < 2:
@@ -45,8 +45,7 @@ func Payload(f []byte) []byte {
 	return f[2:]
 }
 
-// Split yields the content of text frames that lie behind one another, and
-// reports pings.
+// Split yields the payloads of adjacent text frames, and reports pings.
 func Split(frames []byte) iter.Seq2[[]byte, bool] {
 	return func(yield func(content []byte, ping bool) bool) {
 		for len(frames) >= 2 {

@@ -11,8 +11,8 @@ func text(content string) []byte {
 	return AppendText(nil, func(dst []byte) []byte { return append(dst, content...) })
 }
 
-// TestAppendText holds the three forms of the length against RFC 6455, section
-// 5.2, at their borders.
+// TestAppendText compares the three forms of the length, at their bounds, with
+// RFC 6455, section 5.2.
 func TestAppendText(t *testing.T) {
 	for n, header := range map[int][]byte{
 		0:       {0x81, 0},
@@ -94,7 +94,7 @@ func TestAppendTextWithRoomDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzAll finds again what was put together, whatever the contents.
+// FuzzAll splits joined frames into the same payloads.
 func FuzzAll(f *testing.F) {
 	f.Add([]byte("a\x00bc\x00\x00"), uint16(0))
 	f.Add([]byte("ping\x00pong"), uint16(126))

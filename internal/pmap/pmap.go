@@ -24,7 +24,7 @@ type Map[K cmp.Ordered, V any] struct {
 type node[K cmp.Ordered, V any] struct {
 	key         K
 	value       V
-	priority    uint64 // not below those of its children
+	priority    uint64 // at least the priorities of the children
 	left, right *node[K, V]
 }
 
@@ -139,7 +139,7 @@ func (n *node[K, V]) without(k K) *node[K, V] {
 	return &copied
 }
 
-// join returns a tree of a and b, where all keys of a are below those of b.
+// join returns a tree of a and b; all keys of a are below all keys of b.
 func join[K cmp.Ordered, V any](a, b *node[K, V]) *node[K, V] {
 	switch {
 	case a == nil:

@@ -41,7 +41,7 @@ func BenchmarkHistory(b *testing.B) {
 			}
 		})
 	}
-	// Whoever may not see something of every turn is read to anew.
+	// A viewer that may not see all items gets a new rendering.
 	p := NewTracker(Options{Space: "lab", Reader: log, CacheBytes: 64 << 20})
 	apply(p, log.entries)
 	v := Viewer{Allows: func(e *Entry) bool { return e.Envelope.Kind != protocol.KindReasoningConclusion }}
@@ -54,8 +54,7 @@ func BenchmarkHistory(b *testing.B) {
 	})
 }
 
-// BenchmarkApply is what one envelope costs; and what a space of so many
-// leaves in memory.
+// BenchmarkApply measures the time of one envelope and the memory of a space.
 func BenchmarkApply(b *testing.B) {
 	for _, tools := range []int{0, 5} {
 		log := new(memoryLog)
@@ -78,8 +77,8 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkMillion applies a million envelopes and says how much memory the
-// projection holds then.
+// BenchmarkMillion applies a million envelopes and reports the memory of the
+// projection.
 func BenchmarkMillion(b *testing.B) {
 	day := new(memoryLog)
 	workday(day, "day", 45, 5)

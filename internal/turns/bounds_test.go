@@ -89,8 +89,7 @@ func TestPagesOfThreads(t *testing.T) {
 	}
 }
 
-// TestQuietThreadsAreForgottenFirst: the index keeps its bound, and what was
-// said to of late.
+// The index stays within its bound and keeps the recently active threads.
 func TestQuietThreadsAreForgottenFirst(t *testing.T) {
 	log := new(memoryLog)
 	p := NewTracker(Options{Space: "lab", Reader: log, IndexBytes: 8 * (threadCost + turnCost + 3*nameCost)})
@@ -106,7 +105,7 @@ func TestQuietThreadsAreForgottenFirst(t *testing.T) {
 			t.Errorf("%s: %v", thread, err)
 		}
 	}
-	// What answers a forgotten thread begins one.
+	// An answer to a dropped thread begins a new one.
 	late := log.add(protocol.Envelope{ID: "late", From: "alice", Kind: protocol.KindChat, Correlation: protocol.CorrelateTo("t1-w0")})
 	p.Apply(t.Context(), late)
 	if h, err := p.History(t.Context(), "late", 0, 0, Viewer{}); err != nil || len(h.Turns) != 1 {
@@ -134,7 +133,7 @@ func TestOneEndlessThread(t *testing.T) {
 	}
 }
 
-// TestEndlessTurn is cut, says so, and still has its end.
+// TestEndlessTurn is truncated, marked as such, and still has its end.
 func TestEndlessTurn(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 1, 1000)
@@ -191,8 +190,7 @@ func (loud) Parameters(v protocol.Value) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"masked":%d}`, v.Len()))
 }
 
-// TestMasked: nothing that a turn shows is shown as it was said, whether it
-// comes from memory or from the log.
+// No shown text is unmasked, whether it comes from memory or from the log.
 func TestMasked(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 1, 1)
@@ -289,8 +287,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// TestReadersBesideApply is for the race detector; what they read is some
-// moment of the same story.
+// TestReadersBesideApply is for the race detector; each reader sees one
+// consistent state.
 func TestReadersBesideApply(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 60, 3)
@@ -339,8 +337,8 @@ func (s sealed) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[E
 	return copied.Range(ctx, first, last)
 }
 
-// TestEntriesTwice: what was applied before, and what has no place in the log,
-// changes nothing.
+// TestEntriesTwice: entries that were applied before, or have no Seq, change
+// nothing.
 func TestEntriesTwice(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 2, 2)
@@ -358,8 +356,8 @@ func TestEntriesTwice(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotHeldIsRead: the cache saves reading the log, and the log gives
-// what the cache has not.
+// The cache saves reading the log, and the log supplies everything that is not
+// cached.
 func TestWhatIsNotHeldIsRead(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 5, 2)

@@ -119,7 +119,7 @@ func (c *call) fulfills(request *item) bool {
 		proposal.Mismatch(c.it.env(), c.it.asks, request.env(), request.asks) == ""
 }
 
-// answerRole is the standing of a participant that answers a call.
+// answerRole says whether the answer of a participant to a call counts.
 type answerRole uint8
 
 const (
@@ -128,10 +128,10 @@ const (
 	mayAnswer                    // counts
 )
 
-// roleOf returns the standing of a participant that answers a call: of a
-// request with addressees, they can answer; of one without, any participant can
-// offer an answer. The asker itself can always answer. The request that fulfills a
-// proposal is answered by its addressee alone.
+// roleOf returns the role of a participant that answers a call. Addressees can
+// answer a request; any participant can offer an answer to a request without
+// addressees. The asker can always answer. Only its addressee answers the request
+// that fulfills a proposal.
 func (c *call) roleOf(from protocol.ParticipantID) answerRole {
 	asked := c.asked()
 	switch {
@@ -328,8 +328,8 @@ type givenGroup struct {
 	value int
 }
 
-// number gives a call its group: that of its thought, or that of the calls
-// that it overlaps with.
+// number sets the group of a call: the group of its thought, or the group of the
+// calls that it overlaps with.
 func (b *builder) number(c *call) {
 	n := b.numbering[c.state.from]
 	if n == nil {

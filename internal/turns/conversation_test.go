@@ -150,7 +150,7 @@ func answerTo(t *testing.T, p *Tracker, events []Event, question string) string 
 	return ""
 }
 
-// sameJSON: what a page writes of itself is what encoding/json writes of it.
+// sameJSON compares the page's own encoding with the one of encoding/json.
 func sameJSON(t *testing.T, h *History, err error) {
 	t.Helper()
 	if err != nil {

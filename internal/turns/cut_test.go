@@ -24,8 +24,8 @@ func (f *finder) Text(text string) string {
 
 func (f *finder) Parameters(protocol.Value) json.RawMessage { return nil }
 
-// TestMaskedBeforeItIsCut: wherever a secret stands, with spaces in it and among
-// others, nothing of it is left, and little more is masked than is kept.
+// TestMaskedBeforeItIsCut: a secret at any position is masked completely, and
+// little more than the kept text is masked.
 func TestMaskedBeforeItIsCut(t *testing.T) {
 	secret := "key-" + strings.Repeat(ofSecret, 4) + "-end"
 	for name, filler := range map[string]string{"words": "word und Wörter ", "no space": "0123456789", "secrets": secret + " "} {
@@ -48,7 +48,7 @@ func TestMaskedBeforeItIsCut(t *testing.T) {
 	}
 }
 
-// TestShortTextsAreMaskedAsAWhole: what is not cut stays as long as it is.
+// TestShortTextsAreMaskedAsAWhole: a text that is not cut keeps its length.
 func TestShortTextsAreMaskedAsAWhole(t *testing.T) {
 	for _, n := range []int{maxName, maxThought} {
 		for _, size := range []int{0, 1, n - 1, n} {
@@ -64,8 +64,8 @@ func TestShortTextsAreMaskedAsAWhole(t *testing.T) {
 	}
 }
 
-// TestLongTextsAreNotMaskedAsAWhole: a chat and a thought of a megabyte cost
-// what is kept of them.
+// TestLongTextsAreNotMaskedAsAWhole: the cost of a long chat or thought depends
+// on its kept part only.
 func TestLongTextsAreNotMaskedAsAWhole(t *testing.T) {
 	long := strings.Repeat("word ", 200_000)
 	for kind, most := range map[protocol.Kind]int{protocol.KindChat: maxChat, protocol.KindReasoningThought: maxThought} {

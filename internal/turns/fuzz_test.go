@@ -6,9 +6,9 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// FuzzApply feeds envelopes that nobody would send, one a line of bytes, to a
-// projection with hardly any memory: it never panics, keeps its bounds, and
-// reads the same from the log as it did on the way.
+// FuzzApply feeds arbitrary envelopes, one per line of bytes, to a projection
+// with hardly any memory: it never panics, stays within its bounds, and reads the
+// same from the log.
 func FuzzApply(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00{\"message\":\"q\"}\n\x06\x02\x01\x00\x01{}\n\x0a\x02\x02\x01\x02{\"method\":\"tools/call\",\"params\":{\"name\":\"x\",\"arguments\":{}}}\n\x0d\x02\x01\x01\x00{\"result\":{}}"))
 	f.Add([]byte("\x02\x02\x00\x00\x00{}\n\x05\x02\x01\x02\x01{\"message\":\"t\",\"tool_name\":\"x\",\"parallel_group\":9}\n\x0e\x02\x01\x01\x04{\"method\":\"tools/call\"}\n\x10\x02\x01\x00\x00{\"reason\":\"timeout\"}"))
@@ -49,8 +49,8 @@ func splitLines(script []byte) [][]byte {
 	return append(lines, script[start:])
 }
 
-// garbled makes an envelope of a line: kind, sender, what it answers, where it
-// stands, to whom, and the payload.
+// garbled makes an envelope of a line: kind, sender, correlation, context,
+// addressees and payload.
 func garbled(log *memoryLog, line []byte) protocol.Envelope {
 	take := func() int {
 		if len(line) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// memoryLog is a log as a space keeps one: with each entry stand the senders
-// of what it correlates to.
+// memoryLog is a log like a space's: each entry has the senders of the envelopes
+// that it correlates to.
 type memoryLog struct {
 	entries []Entry
 	byID    map[protocol.ID]int
@@ -56,8 +56,7 @@ func (l *memoryLog) add(env protocol.Envelope) Entry {
 	return e
 }
 
-// Range implements Reader. What it yields are copies, as those of a log on
-// disk are.
+// Range implements Reader. It yields copies, like a log on disk.
 func (l *memoryLog) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		l.reads++

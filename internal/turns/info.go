@@ -9,7 +9,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// DefaultRationale is that of a call that nothing explains.
+// DefaultRationale is the rationale of a call without an explanation.
 const DefaultRationale = "Tool selected to satisfy the current subtask."
 
 // The states of a turn.
@@ -61,10 +61,10 @@ type TurnInfo struct {
 	StartedAt   Time           `json:"started_at"`
 	CompletedAt *Time          `json:"completed_at"`
 	ToolCalls   []ToolCallInfo `json:"tool_calls"` // of all agents, in order
-	// Reasoning is that of the first agent who has called a tool.
+	// Reasoning is the reasoning of the first agent that called a tool.
 	Reasoning *TurnReasoningInfo `json:"reasoning,omitempty"`
 
-	// Reasonings are those of all agents, where there are several.
+	// Reasonings are the reasonings of all agents, if there are several.
 	Reasonings []TurnReasoningInfo `json:"reasonings,omitempty"`
 	// Responses are all answers, where there are several.
 	Responses []ResponseInfo `json:"responses,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// locate returns where an entry belongs, and begins the thread, the turn or the
-// job that begins with it.
+// locate returns the turn of an entry, and begins the thread, the turn or the job
+// that begins with it.
 func (t *Tracker) locate(e *Entry, it *item) (ref, bool) {
 	env := e.Envelope
 	if env.From == protocol.GatewayID {
@@ -54,8 +54,9 @@ func (t *Tracker) question(env *protocol.Envelope) (ref, bool) {
 	return at, known && t.isIndexed(at)
 }
 
-// locateInContext places an entry in a context. An unknown context belongs where the
-// first entry in it correlates to, else to the question that it is opened for.
+// locateInContext returns the turn of an entry in a context. An unknown context
+// belongs to the turn of the first entry's correlation, else to the question that
+// it is opened for.
 func (t *Tracker) locateInContext(e *Entry, question ref, taken bool) (ref, bool) {
 	env := e.Envelope
 	root, _, _ := strings.Cut(string(env.Context), "/")

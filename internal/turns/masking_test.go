@@ -192,8 +192,8 @@ func TestEvents_OfEvictedTurns(t *testing.T) {
 	}
 }
 
-// TestEvents_HoldNoContents: an event costs the same whatever its turn holds, and
-// says the same after the contents were dropped and the rules changed.
+// TestEvents_HoldNoContents: the cost of an event does not depend on its turn,
+// and its data is the same after the contents were dropped and the rules changed.
 func TestEvents_HoldNoContents(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 2, 4)
@@ -219,8 +219,8 @@ func TestEvents_HoldNoContents(t *testing.T) {
 	}
 }
 
-// TestKeptEvents_Bounded: what a resumed stream costs is bounded, and events that
-// a younger one includes go first.
+// TestKeptEvents_Bounded: the cost of a resumed stream is bounded, and events
+// that a newer one includes are dropped first.
 func TestKeptEvents_Bounded(t *testing.T) {
 	k := new(tailer)
 	quiet := Event{Seq: 1, at: ref{root: 1, turn: 1}, agent: "planner", bytes: 1000}

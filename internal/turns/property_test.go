@@ -23,8 +23,8 @@ var (
 	}
 )
 
-// drawLog makes a log of what might happen in a space, sensible or not. Every
-// payload says its own name, secret-ID.
+// drawLog makes a log of arbitrary envelopes, sensible or not. Every payload
+// contains its own name, secret-ID.
 func drawLog(t *rapid.T) *memoryLog {
 	log := new(memoryLog)
 	seq := protocol.Seq(0)
@@ -118,7 +118,7 @@ func apply(p *Tracker, entries []Entry) []Event {
 	return events
 }
 
-// told is all that a viewer gets of events, a line each.
+// told returns all event data for a viewer, a line each.
 func told(t testing.TB, p *Tracker, events []Event, v Viewer) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -171,7 +171,7 @@ func TestSameHoweverItWasRead(t *testing.T) {
 	})
 }
 
-// TestNothingOfOthers: what a viewer may not see is in nothing that it gets.
+// TestNothingOfOthers: no answer contains anything that its viewer may not see.
 func TestNothingOfOthers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		log := drawLog(rt)
@@ -233,7 +233,7 @@ func TestEveryDecisionIsACall(t *testing.T) {
 	})
 }
 
-// checkBounds checks what the projection says of its own size.
+// checkBounds checks the sizes that the projection records.
 func checkBounds(t rapid.TB, p *Tracker) {
 	t.Helper()
 	cost, bytes := 0, 0

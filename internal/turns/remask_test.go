@@ -26,8 +26,8 @@ func (l learner) Parameters(protocol.Value) json.RawMessage {
 	return nil
 }
 
-// TestRemask: what is in memory is shown by the mask of now, titles among it,
-// and a turn that goes on still tells of its steps.
+// TestRemask: texts in memory, including titles, are shown by the current mask,
+// and a continuing turn still emits events.
 func TestRemask(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 2, 1)
@@ -85,7 +85,7 @@ func TestLongRationale(t *testing.T) {
 	}
 }
 
-// TestAll: all turns come, the oldest first, those that the viewer may see.
+// TestAll: all visible turns are yielded, the oldest first.
 func TestAll(t *testing.T) {
 	log := new(memoryLog)
 	workday(log, "a", 60, 1)

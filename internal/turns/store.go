@@ -29,7 +29,7 @@ const (
 var ErrClosed = errors.New("the turn store is closed: the gateway is shutting down")
 
 // errDropped: the tailer was closed to make room for another space. The Store has
-// a new one for those who ask again.
+// a new one for the next request.
 var errDropped = errors.New("the turns of the space were dropped")
 
 // StoreOptions configures a Store.

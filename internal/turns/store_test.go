@@ -59,7 +59,7 @@ func (h *house) space(name string) *space.Space {
 	return s
 }
 
-// say publishes frames; it ends the test when one is refused.
+// say publishes frames; it ends the test when one is rejected.
 func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 	h.t.Helper()
 	s := h.space(name)
@@ -75,7 +75,7 @@ func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 	}
 }
 
-// turn says a question, a call for it, and an answer.
+// turn publishes a question, a call for it, and an answer.
 func (h *house) turn(name string, n int, answers string) {
 	h.t.Helper()
 	correlation := ""
@@ -148,7 +148,7 @@ func TestReadsItsOwnWrites(t *testing.T) {
 		if err != nil || turn.TurnNumber != 1 {
 			t.Errorf("%+v, %v", turn, err)
 		}
-		break // whoever has enough gets no more
+		break // a reader that stops receives no more
 	}
 	for turn, err := range bob.All(t.Context(), "nothing", bob.Viewer) {
 		if turn != nil || !errors.Is(err, turns.ErrUnknown) {
@@ -157,8 +157,8 @@ func TestReadsItsOwnWrites(t *testing.T) {
 	}
 }
 
-// More spaces than are remembered: those that were not used for longest are
-// read again when somebody asks.
+// With more spaces than the bound, the least recently used are read again on
+// demand.
 func TestForgetsSpaces(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	var seconds atomic.Int64
@@ -193,8 +193,8 @@ func TestForgetsSpaces(t *testing.T) {
 	}
 }
 
-// A space that was closed since nobody used it, and opened again, is followed
-// from where its turns stand.
+// An idle space that was closed and opened again is followed from the last
+// applied entry.
 func TestSpaceOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, memory.New(memory.Options{}))
@@ -244,7 +244,7 @@ func TestAnotherLog(t *testing.T) {
 	}
 }
 
-// Who waits when the keeper ends is told so.
+// A pending request gets ErrClosed when the store is closed.
 func TestClosed(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	k := turns.NewStore(turns.StoreOptions{})
@@ -264,8 +264,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// Many ask, write and listen at once; everybody is told of every step once and
-// in order.
+// Concurrent requests, writes and listeners: each listener receives every step
+// once and in order.
 func TestTogether(t *testing.T) {
 	h := newHouse(t, memory.New(memory.Options{}))
 	k := turns.NewStore(turns.StoreOptions{})
@@ -335,7 +335,7 @@ func (m *upper) Text(text string) string {
 
 func (m *upper) Parameters(protocol.Value) json.RawMessage { return nil }
 
-// job publishes the reasoning of an agent that nobody asked.
+// job publishes the reasoning of an agent without a question.
 func (h *house) job(name, id string) {
 	h.t.Helper()
 	h.say(name, "bob",
