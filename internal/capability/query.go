@@ -143,7 +143,7 @@ func (q *query) judge(s *Set) finding {
 //
 // A right is only ever derived from older ones, so the walk ends and no one
 // holds a right in a circle. Having more time or a shorter way can only help,
-// which is what lets one finding stand for others.
+// so that one finding is valid for other searches.
 func (q *query) find(p protocol.ParticipantID, before uint64, depth int) finding {
 	if !q.work.spend(1 + len(q.memo)/4) {
 		return finding{}

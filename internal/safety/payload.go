@@ -19,7 +19,7 @@ const DefaultRationale = "Tool selected to satisfy the current subtask."
 type Verdict struct {
 	Payload  []byte   // as it is to be kept; nil: as it came
 	Extra    []byte   // the same of the fields beside it, without braces
-	Redacted []string // rules that changed it; they stand in its field "redacted"
+	Redacted []string // rules that changed the payload; also in its field "redacted"
 	Review   []string // rules that want it looked at, in its field "review"
 	Blocked  []string // rules for which a text of reasoning was taken out
 	Warned   []string // rules that a log is to name
