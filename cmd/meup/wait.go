@@ -38,7 +38,7 @@ func sendAndWait(c *cobra.Command, a *app, f *sendFlags, t *target, draft protoc
 	if err != nil {
 		return late(ctx, err, "%s was not acknowledged within %s", r.ID, f.timeout)
 	}
-	answer, err := awaitAnswer(ctx, member, r.ID)
+	answer, err := awaitAnswer(ctx, t, member, r.ID)
 	if err != nil {
 		return late(ctx, err, "no answer to %s within %s", r.ID, f.timeout)
 	}
@@ -66,7 +66,7 @@ func late(ctx context.Context, err error, format string, args ...any) error {
 
 // awaitAnswer receives until another participant answers the message in the
 // main conversation.
-func awaitAnswer(ctx context.Context, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
+func awaitAnswer(ctx context.Context, t *target, member *client.Client, id protocol.ID) (*protocol.Envelope, error) {
 	tracker := answers.NewTracker()
 	for {
 		e, err := member.Receive(ctx)
@@ -78,10 +78,36 @@ func awaitAnswer(ctx context.Context, member *client.Client, id protocol.ID) (*p
 			return nil, err
 		}
 		question := tracker.Apply(&e)
-		if e.Kind == protocol.KindChat && e.Context == "" && e.From != member.You() && (question == id || e.Correlation.Names(id)) {
+		if e.Kind != protocol.KindChat || e.Context != "" || e.From == member.You() {
+			continue
+		}
+		switch {
+		case e.Correlation.Names(id), question == id && !beginsTurn(ctx, t, e.ID):
 			return &e, nil
+		case question == id: // it answered nothing, so the question is still taken
+			tracker.Apply(&protocol.Envelope{From: e.From, Kind: protocol.KindChatAcknowledge, Correlation: protocol.CorrelateTo(id)})
 		}
 	}
+}
+
+// turnTimeout bounds the request for the turn of a possible answer.
+const turnTimeout = 5 * time.Second
+
+// beginsTurn reports whether the gateway counts a chat as a question of its own.
+// The tracker of a connection lacks earlier envelopes and the questions that
+// others address to the agent, so it can find an answer where an agent that has
+// taken several questions answers none of them. If the turn cannot be read,
+// beginsTurn returns false and the tracker decides.
+func beginsTurn(ctx context.Context, t *target, chat protocol.ID) bool {
+	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	defer cancel()
+	asker, err := t.http()
+	if err != nil {
+		return false
+	}
+	defer asker.Close()
+	at, err := asker.TurnOf(ctx, t.space, chat)
+	return err == nil && at.Turn.MessageID == chat
 }
 
 func chatText(e *protocol.Envelope) string {
