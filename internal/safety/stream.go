@@ -99,7 +99,7 @@ func (w *walk) next(s *Stream, chunk []byte, last bool) []byte {
 	if held := s.Held(); !last && held >= lazily && held <= MaxHeld && len(s.text)-s.seen < held/8 {
 		return nil
 	}
-	if open, quiet := w.p.quiet(s.text[s.start:]); quiet && !last {
+	if open, quiet := w.p.quiet(s.text[s.start:]); quiet && !last && s.Held() <= MaxHeld {
 		s.found = s.found[:0]
 		open.Start, open.Hold = open.Start+s.start, open.Hold+s.start
 		out := w.pass(s, s.end(open.Hold))

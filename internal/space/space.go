@@ -317,6 +317,7 @@ func (s *Space) release() {
 	if s.ring != nil { // it was opened
 		s.ring.drop()
 	}
+	s.texts.drop(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.participants {

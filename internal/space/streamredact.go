@@ -123,6 +123,16 @@ func (t *streamTexts) remove(s *Space, id string) *streamText {
 	return x
 }
 
+// drop drops all streams of a retired space.
+func (t *streamTexts) drop(s *Space) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.list {
+		s.hub.streamBytes.Add(int64(-x.size))
+	}
+	t.list, t.own = nil, nil
+}
+
 // byParticipant returns the streams that a participant opened, or was the last to
 // write to.
 func (t *streamTexts) byParticipant(id protocol.ParticipantID) []string {
@@ -206,25 +216,30 @@ func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Err
 }
 
 // redactStream masks a chunk of a stream and charges the work to the sender. It
-// reports whether there is anything to deliver.
-func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (deliver bool, err *protocol.Error) {
+// reports whether there is anything to deliver. before is the text that was held
+// back for another writer, audience or context, to be delivered first; nil: none.
+func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (deliver bool, before *journal.Draft, err *protocol.Error) {
 	x, err := p.inspected(c)
 	if x == nil {
-		return err == nil, err
+		return err == nil, nil, err
 	}
 	e := &c.draft.Envelope
 	limiter := p.from.who.limits()
 	if limiter != nil {
 		if err := limiter.Work(p.now); err != nil {
-			return false, err
+			return false, nil, err
 		}
 	}
 	extra, err := extraOf(e)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if last := &x.last; last.From != e.From || last.Context != e.Context || !slices.Equal(last.To, e.To) {
+		before = x.restLocked(p.space)
+		x.redactor = nil
+	}
 	if x.redactor == nil {
 		x.redactor = p.space.hub.services.Safety.Stream()
 	}
@@ -233,7 +248,7 @@ func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (de
 		limiter.Worked(p.now, r.Work)
 	}
 	if err != nil {
-		return false, err
+		return false, before, err
 	}
 	x.last = *e
 	x.last.Payload, x.last.Extra = nil, nil
@@ -246,12 +261,16 @@ func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (de
 	if r.Extra != nil {
 		e.Extra = r.Extra
 	}
-	return !empty, nil
+	return !empty, before, nil
 }
 
 // stream delivers the part of a chunk that is not held back.
 func (p *publishBatch) stream(ctx context.Context, c *pendingEnvelope) {
-	switch deliver, err := p.redactStream(ctx, c); {
+	deliver, before, err := p.redactStream(ctx, c)
+	if before != nil {
+		p.space.publishLive(before)
+	}
+	switch {
 	case err != nil:
 		p.refuse(c, err)
 	case deliver:
@@ -303,26 +322,34 @@ func (s *Space) endStream(id string) {
 		return
 	}
 	x.mu.Lock()
-	var rest string
-	var redacted []string
-	if x.redactor != nil {
-		rest, redacted = x.redactor.Rest()
-	}
-	e := x.last
+	rest := x.restLocked(s)
 	x.mu.Unlock()
+	if rest != nil {
+		s.publishLive(rest)
+	}
+}
+
+// restLocked returns the text that is held back, with the fields of the last
+// chunk; nil if there is none. The redactor must not be used again.
+func (x *streamText) restLocked(s *Space) *journal.Draft {
+	if x.redactor == nil {
+		return nil
+	}
+	rest, redacted := x.redactor.Rest()
 	if rest == "" {
-		return
+		return nil
 	}
 	payload, err := json.Marshal(struct {
 		StreamID string   `json:"stream_id"`
 		Data     string   `json:"data"`
 		Redacted []string `json:"redacted,omitempty"`
-	}{id, rest, redacted})
+	}{x.id, rest, redacted})
 	if err != nil {
-		s.log.Error("encode the rest of a stream", "stream", id, "error", err)
-		return
+		s.log.Error("encode the rest of a stream", "stream", x.id, "error", err)
+		return nil
 	}
+	e := x.last
 	e.ID, e.TS, e.Payload = s.hub.newID(), s.now(), payload
 	note := (&pendingEnvelope{spelling: x.spelling}).note()
-	s.publishLive(&journal.Draft{Envelope: e, Audience: x.thread, Private: note})
+	return &journal.Draft{Envelope: e, Audience: x.thread, Private: note}
 }

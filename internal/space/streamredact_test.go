@@ -2,8 +2,12 @@ package space_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
@@ -105,4 +109,78 @@ func TestStreamTexts_StayInspected(t *testing.T) {
 	if len(got) != 1 || got[0] != `alice{"stream_id":"s","data":"held back"}` {
 		t.Errorf("%v", got)
 	}
+}
+
+// Text that is held back for one audience is not delivered to another one, to which
+// the next chunk is addressed.
+func TestStreamTexts_AudienceChanges(t *testing.T) {
+	r := hoarding(t)
+	defer r.join(space.JoinOptions{ID: "alice"}).leave()
+	bob, carol := r.join(space.JoinOptions{ID: "bob"}), r.join(space.JoinOptions{ID: "carol"})
+	defer bob.leave()
+	defer carol.leave()
+	chunk := func(to, text string) string {
+		return fmt.Sprintf(`{"kind": "stream.data", "context": "c", "to": [%q], "payload": {"stream_id": "s", "data": %q}}`, to, text)
+	}
+	r.must("alice", chunk("bob", "for bob"))
+	r.must("alice", chunk("carol", "for carol"))
+	r.must("alice", `{"kind": "stream.close", "context": "c", "payload": {"stream_id": "s"}}`)
+	r.must("alice", `{"id": "end", "kind": "chat", "payload": {"message": "end"}}`)
+	for m, want := range map[*member]string{bob: `{"stream_id":"s","data":"for bob"}`, carol: `{"stream_id":"s","data":"for carol"}`} {
+		m.gets("end")
+		var got []string
+		m.mu.Lock()
+		for _, e := range m.got {
+			if e.Kind == protocol.KindStreamData {
+				got = append(got, string(e.Payload))
+			}
+		}
+		m.mu.Unlock()
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%s received %v, want %s", m.ID, got, want)
+		}
+	}
+}
+
+// The bytes that a retired space held back no longer count for the others.
+func TestStreamTexts_OfRetiredSpace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		who := rights{"last": {"*"}}
+		const writers = 40
+		for i := range writers {
+			who[protocol.ParticipantID(fmt.Sprint("writer-", i))] = []string{"*"}
+		}
+		r := open(t, who, func(s *space.Services) { s.Safety = hoarder{} })
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.hub.Run(ctx, time.Second) })
+		defer running.Wait()
+		defer stop()
+		refused := func(who protocol.ParticipantID, stream string) bool {
+			return code(r.say(who, data(stream, "c", "x"))[0].Err) == protocol.CodeRateLimited
+		}
+		for i := range writers * 64 {
+			refused(protocol.ParticipantID(fmt.Sprint("writer-", i%writers)), fmt.Sprint("s", i))
+		}
+		if !refused("last", "l") {
+			t.Fatal("the bound of all spaces is not reached")
+		}
+		c := r.Follow(0)
+		defer c.Close()
+		for {
+			if _, _, err := c.Next(ctx); errors.Is(err, space.ErrRetired) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, err := r.hub.Space(ctx, "lab")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Space = again
+		if refused("last", "l") {
+			t.Error("text is refused after the space was retired")
+		}
+	})
 }
