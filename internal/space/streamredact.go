@@ -217,7 +217,7 @@ func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Err
 
 // redactStream masks a chunk of a stream and charges the work to the sender. It
 // reports whether there is anything to deliver. before is the text that was held
-// back for another writer, audience or context, to be delivered first; nil: none.
+// back for another writer or other recipients, to be delivered first; nil: none.
 func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (deliver bool, before *journal.Draft, err *protocol.Error) {
 	x, err := p.inspected(c)
 	if x == nil {
@@ -236,7 +236,7 @@ func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (de
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if last := &x.last; last.From != e.From || last.Context != e.Context || !slices.Equal(last.To, e.To) {
+	if last := &x.last; last.From != e.From || !slices.Equal(last.To, e.To) {
 		before = x.restLocked(p.space)
 		x.redactor = nil
 	}
