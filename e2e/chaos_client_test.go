@@ -327,6 +327,8 @@ func (w *world) followOnce(ctx context.Context, reader string, c *websocket.Conn
 
 // readHistory reads the whole log over HTTP.
 func readHistory(ctx context.Context, addr string) ([]entry, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("history is not available"))
+	defer cancel()
 	var all []entry
 	for since, more := uint64(0), true; more; {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet,
@@ -344,7 +346,7 @@ func readHistory(ctx context.Context, addr string) ([]entry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if resp.StatusCode == http.StatusTooManyRequests {
+		if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
 			if !wait(ctx, time.Second) {
 				return nil, context.Cause(ctx)
 			}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -29,6 +30,7 @@ var codesOfDecode = []Code{
 // the same payload, and encoding and decoding it again changes nothing.
 func FuzzDecode(f *testing.F) {
 	f.Add(thought400)
+	f.Add([]byte("#0#"))
 	f.Add([]byte(`{"kind":"chat","to":["bob","bob"],"correlationId":["a"],"x":1,"payload":{"text":"a"}}`))
 	f.Add([]byte(`{"kind":"mcp/request","correlation_id":"a","payload":{"method":"tools/call","params":{"name":"x"}}}`))
 	f.Fuzz(func(t *testing.T, frame []byte) {
@@ -37,6 +39,12 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				if !slices.Contains(codesOfDecode, err.Code) || err.Message == "" || in.Envelope.Kind != "" {
 					t.Fatalf("%s: %+v, %+v", d, err, in)
+				}
+				continue
+			}
+			if d == DialectMEW04 && bytes.HasPrefix(frame, []byte("#")) { // #ID#DATA
+				if in.Envelope.Kind != KindStreamData || !utf8.Valid(frame) {
+					t.Fatalf("%q is %+v", frame, in.Envelope)
 				}
 				continue
 			}
