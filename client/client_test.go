@@ -119,8 +119,24 @@ func TestRequest_WithoutAddressees(t *testing.T) {
 	}
 }
 
+// The addressees are notified of a cancellation even if the request was not
+// acknowledged yet.
 func TestRequest_Canceled(t *testing.T) {
+	for name, onFrame := range map[string]func(*fakeConn, *protocol.Envelope) bool{
+		"acknowledged": nil,
+		"not acknowledged": func(c *fakeConn, env *protocol.Envelope) bool {
+			env.From = "me"
+			c.g.append(*env)
+			return true
+		},
+	} {
+		t.Run(name, func(t *testing.T) { cancelRequest(t, onFrame) })
+	}
+}
+
+func cancelRequest(t *testing.T, onFrame func(*fakeConn, *protocol.Envelope) bool) {
 	g := newFaultyGateway(t)
+	g.onFrame = onFrame
 	c := g.dial(t, nil)
 	ctx, cancel := context.WithCancel(deadline(t))
 	done := make(chan error, 1)

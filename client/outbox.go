@@ -91,7 +91,7 @@ func (o *outbox) next(now time.Time) (*Pending, time.Duration) {
 		if wait := o.holdUntil.Sub(now); wait > 0 {
 			return nil, wait
 		}
-		p.written = true
+		p.written, p.sent = true, true
 		return p, 0
 	}
 	return nil, 0
@@ -127,6 +127,19 @@ func (o *outbox) answer(id protocol.ID, seq protocol.Seq, err error) bool {
 	o.remove(i)
 	o.settle(p, seq, err)
 	return true
+}
+
+// withdraw releases the slot of an envelope that its caller no longer waits
+// for. It reports whether the gateway may have admitted the envelope.
+func (o *outbox) withdraw(p *Pending, err error) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if i := o.index(p.ID); i >= 0 {
+		o.remove(i)
+		o.settle(p, 0, err)
+		return p.sent
+	}
+	return p.sent && p.err == nil
 }
 
 // scheduleRetry schedules the envelope to be written again, and holds back

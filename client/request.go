@@ -60,7 +60,14 @@ func (c *Client) Request(ctx context.Context, to []protocol.ParticipantID, metho
 	if err := c.Err(); err != nil { // failCalls may have run already
 		return nil, fmt.Errorf("request %s: %w", method, err)
 	}
-	if _, err := c.Send(ctx, draft); err != nil {
+	p, err := c.SendAsync(ctx, draft)
+	if err != nil {
+		return nil, fmt.Errorf("request %s: %w", method, err)
+	}
+	if _, err := p.Wait(ctx); err != nil {
+		if ctx.Err() != nil && c.out.withdraw(p, ctx.Err()) {
+			c.cancelRequest(draft)
+		}
 		return nil, fmt.Errorf("request %s: %w", method, err)
 	}
 	select {

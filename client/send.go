@@ -27,6 +27,7 @@ type Pending struct {
 
 	// Guarded by the outbox.
 	written  bool // on the current connection
+	sent     bool // on any connection
 	attempts int
 }
 
@@ -60,7 +61,7 @@ func (c *Client) Send(ctx context.Context, draft protocol.Envelope) (Receipt, er
 	}
 	receipt, err := p.Wait(ctx)
 	if ctx.Err() != nil {
-		c.out.answer(p.ID, 0, ctx.Err()) // the caller no longer waits: release the slot
+		c.out.withdraw(p, ctx.Err())
 	}
 	return receipt, err
 }

@@ -165,6 +165,9 @@ func TestAppend_Outcomes(t *testing.T) {
 		var unsent []protocol.ID
 		id := protocol.ID("b")
 		eventually(t, "a block is sent", func() bool {
+			if !j.streams[0].following.Load() { // more delay would keep it so
+				return false
+			}
 			line.delay.Store(int64(2 * time.Second))
 			r := j.Append(t.Context(), "lab", []journal.Draft{chat(string(id), "alice")})[0]
 			line.delay.Store(0)
