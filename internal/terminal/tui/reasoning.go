@@ -49,7 +49,8 @@ type reasoning struct {
 type step struct {
 	text    string
 	context protocol.ContextPath
-	stream  string // on which it grows, until it comes as a whole; "": it does not
+	stream  string                 // on which it grows, until it comes as a whole; "": it does not
+	by      protocol.ParticipantID // its author, if that is not the agent
 }
 
 // call is a request in a context, or a proposal of one.

@@ -16,16 +16,20 @@ func (d *reasoning) add(env *protocol.Envelope) {
 	if text == "" {
 		return
 	}
-	if env.From != d.agent {
-		text = string(env.From) + ": " + text
+	whole := step{text: text, context: env.Context, by: d.other(env.From)}
+	if i := d.streamStep(stream, env.From); i >= 0 {
+		d.steps[i] = whole
+		return
 	}
-	if stream != "" {
-		if i := d.streamStep(stream); i >= 0 {
-			d.steps[i] = step{text: text, context: env.Context}
-			return
-		}
+	d.push(whole)
+}
+
+// other returns the author of a step if it is not the agent, or "".
+func (d *reasoning) other(from protocol.ParticipantID) protocol.ParticipantID {
+	if from == d.agent {
+		return ""
 	}
-	d.push(step{text: text, context: env.Context})
+	return from
 }
 
 func (d *reasoning) push(s step) {
@@ -39,14 +43,17 @@ func (d *reasoning) push(s step) {
 	}
 }
 
-// streamStep returns the index of the step that a stream extends, or -1.
-func (d *reasoning) streamStep(stream string) int {
-	return slices.IndexFunc(d.steps, func(s step) bool { return s.stream == stream && stream != "" })
+// streamStep returns the index of the step that a participant's stream extends,
+// or -1. Streams of one id and different authors are different steps, since any
+// participant can send data under any id.
+func (d *reasoning) streamStep(stream string, from protocol.ParticipantID) int {
+	by := d.other(from)
+	return slices.IndexFunc(d.steps, func(s step) bool { return s.stream == stream && stream != "" && s.by == by })
 }
 
-// drop removes the step of a stream: it is the answer.
+// drop removes the step of a stream of the agent: it is the answer.
 func (d *reasoning) drop(stream string) {
-	if i := d.streamStep(stream); i >= 0 {
+	if i := d.streamStep(stream, d.agent); i >= 0 {
 		d.steps = slices.Delete(d.steps, i, i+1)
 	}
 }
@@ -155,30 +162,34 @@ func (d *reasoning) result(env *protocol.Envelope) string {
 	return name + " has answered"
 }
 
-// handleStream appends a piece of a stream to its step.
+// handleStream appends a piece of a stream to its step. A piece without a step,
+// as after connecting in the middle of a stream, begins one if it is the
+// agent's; the pieces of others are ignored then.
 func (m *model) handleStream(env *protocol.Envelope) {
 	p := payload[struct {
 		Stream string          `json:"stream_id"`
 		Data   json.RawMessage `json:"data"`
+		Owner  string          `json:"owner"`
 	}](env)
 	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
 	if b == nil || p.Stream == "" || b.reasoning.state != thinking {
 		return
 	}
-	d := b.reasoning
-	i := d.streamStep(p.Stream)
-	switch env.Kind {
-	case protocol.KindStreamClose:
+	d, from := b.reasoning, env.From
+	if from == protocol.GatewayID { // it opens the streams that MEW clients request
+		from = protocol.ParticipantID(p.Owner)
+	}
+	i := d.streamStep(p.Stream, from)
+	switch {
+	case env.Kind == protocol.KindStreamClose:
 		return // the complete step follows, or the text stays as it is
-	case protocol.KindStreamOpen:
-		if i < 0 {
-			d.push(step{stream: p.Stream, context: env.Context})
-		}
-	case protocol.KindStreamData:
-		if i < 0 {
-			d.push(step{stream: p.Stream, context: env.Context})
-			i = len(d.steps) - 1
-		}
+	case i < 0 && env.Kind == protocol.KindStreamData && from != d.agent:
+		return
+	case i < 0:
+		d.push(step{stream: p.Stream, context: env.Context, by: d.other(from)})
+		i = len(d.steps) - 1
+	}
+	if env.Kind == protocol.KindStreamData {
 		var piece string
 		if json.Unmarshal(p.Data, &piece) == nil {
 			d.steps[i].text = tail(d.steps[i].text+piece, maxStep)

@@ -55,19 +55,22 @@ func (v *view) reasoning(m *model, d *reasoning, cells int) []string {
 func (v *view) step(s step, open bool, cells int) []string {
 	const sign, indent = "  • ", "  " + bar
 	inner := max(cells-width(indent), 1)
-	text := strings.TrimSpace(termsafe.Text(s.text))
+	text, author := strings.TrimSpace(termsafe.Text(s.text)), ""
 	if text == "" {
 		return nil
 	}
+	if s.by != "" {
+		author = shortName(s.by) + ": "
+	}
 	if !open {
 		text = termsafe.Words(text)
-		if w := width(text); s.stream != "" && w > inner {
-			text = "…" + ansi.TruncateLeftWc(text, w-inner+1, "")
+		if w, room := width(text), inner-width(author); s.stream != "" && w > room {
+			text = "…" + ansi.TruncateLeftWc(text, w-room+1, "")
 		}
-		return []string{v.theme.dim.Render(sign + fit(text, inner))}
+		return []string{v.theme.dim.Render(sign + fit(author+text, inner))}
 	}
 	var out []string
-	for i, l := range wrap(text, inner) {
+	for i, l := range wrap(author+text, inner) {
 		begin := indent
 		if i == 0 {
 			begin = sign
