@@ -307,7 +307,16 @@ func (d *Doc) step(b *strings.Builder, at, inner uint32) {
 	}
 }
 
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+var (
+	pointerEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// EscapePointer encodes a key as a segment of a JSON pointer (RFC 6901).
+func EscapePointer(key string) string { return pointerEscaper.Replace(key) }
+
+// UnescapePointer returns the key that a segment of a JSON pointer encodes.
+func UnescapePointer(segment string) string { return pointerUnescaper.Replace(segment) }
 
 // keySet detects a duplicate key of an object. Most objects are small: the
 // first few keys are compared one by one, more are stored in a map.

@@ -242,7 +242,7 @@ func pointer(location string) []string {
 		if plain, err := url.PathUnescape(s); err == nil {
 			s = plain
 		}
-		segments[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+		segments[i] = protocol.UnescapePointer(s)
 	}
 	return segments
 }
@@ -251,7 +251,7 @@ func join(segments []string) string {
 	var b strings.Builder
 	for _, s := range segments {
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(s))
+		b.WriteString(protocol.EscapePointer(s))
 	}
 	return b.String()
 }

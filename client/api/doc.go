@@ -1,7 +1,6 @@
 // Package api is a client of the HTTP API of a gateway: history, turns and
-// their reasoning, contexts, participants, and new envelopes as server-sent
-// events. It can also send. To join a space as a participant, use package
-// client.
+// their reasoning, contexts and participants. It can also send. To receive new
+// envelopes, use package client.
 //
 //	c, err := api.New(api.Options{URL: "http://localhost:8080", Token: token})
 //	h, err := c.History(ctx, "lab", thread, api.Page{Limit: 20})

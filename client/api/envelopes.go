@@ -74,7 +74,7 @@ func DecodeLines(text []byte) ([]protocol.Envelope, error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		e, err := DecodeEnvelope(line)
+		e, err := protocol.DecodeDelivered(line)
 		if err != nil {
 			return nil, fmt.Errorf("read envelope on line %d: %w", n, err)
 		}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
@@ -158,7 +160,7 @@ func refusal(resp *http.Response, body []byte) *APIError {
 	if json.Unmarshal(body, &said) == nil {
 		e.Code, e.Message, e.Path = said.Error, said.Message, said.Path
 	} else if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/plain") {
-		e.Message = clip(strings.TrimSpace(string(body)))
+		e.Message = textutil.Shorten(strings.TrimSpace(string(body)), 300)
 	}
 	if e.Message == "" {
 		e.Message = http.StatusText(resp.StatusCode)
@@ -189,12 +191,4 @@ func wait(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
-}
-
-func clip(s string) string {
-	const most = 300
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/internal/gateway/config"
@@ -26,16 +28,8 @@ do not change the exit code.`,
 			if cfg == nil || config.HasErrors(faults) {
 				return errReported
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no faults\n", args[0], counted(len(cfg.Spaces), "space"))
+			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no faults\n", args[0], textutil.Count(len(cfg.Spaces), "space"))
 			return nil
 		},
 	}
-}
-
-// counted formats a number with a noun.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -130,14 +130,18 @@ func said(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) > 1 {
 		token = args[1] + "-token"
 	}
-	c, err := api.New(api.Options{URL: ts.Getenv("MEUP_URL"), Token: token})
-	ts.Check(err)
-	defer c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for e, err := range c.Events(ctx, "lab", api.EventQuery{FromStart: true}) {
+	c, err := client.Dial(ctx, client.Options{
+		URL: "ws" + strings.TrimPrefix(ts.Getenv("MEUP_URL"), "http") + "/ws", Space: "lab", Token: token,
+		Since: client.After(0), Observe: true,
+	})
+	ts.Check(err)
+	defer c.Close()
+	for {
+		env, err := c.Receive(ctx)
 		ts.Check(err)
-		if env, err := e.Envelope(); err == nil && env.ID == protocol.ID(args[0]) {
+		if env.ID == protocol.ID(args[0]) {
 			return
 		}
 	}

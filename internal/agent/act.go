@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -63,7 +65,7 @@ func (a *Agent) prepare(p *problem, box toolbox, step contextwindow.Record) []ac
 		if reason == "" {
 			reason = planner.DefaultReason
 		}
-		fields := []field{{"message", cut(reason, maxThought)}, {"tool_name", c.Tool}}
+		fields := []field{{"message", textutil.Shorten(reason, maxThought)}, {"tool_name", c.Tool}}
 		if group >= 0 {
 			fields = append(fields, field{"parallel_group", group})
 		}
@@ -236,9 +238,9 @@ func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
 // resultOf converts a tool's result for the planner.
 func resultOf(res mcptools.Result) contextwindow.Result {
 	if res.IsError {
-		return failed(cutBytes(res.Text, maxError))
+		return failed(textutil.Truncate(res.Text, maxError))
 	}
-	return contextwindow.Result{Success: true, Text: cutBytes(res.Text, maxSeen)}
+	return contextwindow.Result{Success: true, Text: textutil.Truncate(res.Text, maxSeen)}
 }
 
 func failed(why string) contextwindow.Result { return contextwindow.Result{Error: why} }

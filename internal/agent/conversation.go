@@ -3,6 +3,8 @@ package agent
 import (
 	"slices"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -54,7 +56,7 @@ func (t *conversation) before(question *protocol.Envelope) []llm.Message {
 		if env.ID == question.ID || env.Seq >= question.Seq && question.Seq != 0 || !t.shared(env, question) {
 			continue
 		}
-		text := cut(chatText(env), maxChatChars)
+		text := textutil.Shorten(chatText(env), maxChatChars)
 		if text == "" {
 			continue
 		}

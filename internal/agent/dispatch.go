@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -169,7 +171,7 @@ func reasonOf(env *protocol.Envelope) string {
 		Reason string `json:"reason"`
 	}
 	_ = json.Unmarshal(env.Payload, &p) // a reason of another type is ignored
-	return cut(p.Reason, 500)
+	return textutil.Shorten(p.Reason, 500)
 }
 
 // handleMCP handles the tool announcements of other participants and their

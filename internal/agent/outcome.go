@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.opentelemetry.io/otel/attribute"
 
@@ -78,7 +80,7 @@ func rpcError(ctx context.Context, err error) rpcFault {
 	case errors.Is(err, mcptools.ErrUnknownTool):
 		return rpcFault{rpcNoSuchTool, "no such tool"}
 	case errors.As(err, &refusal):
-		return rpcFault{refusal.Code, cut(refusal.Message, maxThought)}
+		return rpcFault{refusal.Code, textutil.Shorten(refusal.Message, maxThought)}
 	case errors.Is(err, mcptools.ErrServerGone):
 		return rpcFault{rpcFailed, "the tool server is gone"}
 	}
@@ -106,7 +108,7 @@ func resultIn(env *protocol.Envelope) contextwindow.Result {
 		return failed("the response cannot be read")
 	}
 	if p.Error != nil {
-		return failed(cutBytes(p.Error.Message, maxError))
+		return failed(textutil.Truncate(p.Error.Message, maxError))
 	}
 	res, err := mcptools.ParseResult(p.Result)
 	if err != nil { // not a tool result: return it unchanged

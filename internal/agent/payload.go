@@ -2,8 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -31,20 +29,4 @@ func object(fields ...field) json.RawMessage {
 		out = append(out, raw...)
 	}
 	return append(out, '}')
-}
-
-// cut truncates a text to max characters.
-func cut(s string, max int) string {
-	if utf8.RuneCountInString(s) <= max {
-		return s
-	}
-	return string([]rune(s)[:max]) + "…"
-}
-
-// cutBytes truncates a text to max bytes, at a character boundary.
-func cutBytes(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max], "")
 }

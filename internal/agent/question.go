@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -129,7 +131,7 @@ func (p *problem) start(approach string) protocol.Envelope {
 		ID: p.startID(), To: p.q.private, Kind: protocol.KindReasoningStart, Context: p.path.Parent(),
 		Correlation: protocol.CorrelateTo(p.cause),
 		Payload: object(
-			field{"message", "Looking into: " + cut(p.text, 200)},
+			field{"message", "Looking into: " + textutil.Shorten(p.text, 200)},
 			field{"metadata", map[string]string{"approach": approach}},
 		),
 	}
@@ -149,6 +151,6 @@ func (p *problem) inside(kind protocol.Kind, fields ...field) protocol.Envelope 
 func (q *question) reply(markdown string, more ...field) protocol.Envelope {
 	return protocol.Envelope{
 		To: q.private, Kind: protocol.KindChat, Correlation: protocol.CorrelateTo(q.chat.ID),
-		Payload: object(append([]field{{"message", cut(markdown, maxAnswer)}, {"format", "markdown"}}, more...)...),
+		Payload: object(append([]field{{"message", textutil.Shorten(markdown, maxAnswer)}, {"format", "markdown"}}, more...)...),
 	}
 }

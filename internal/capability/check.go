@@ -3,6 +3,8 @@ package capability
 import (
 	"math"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,7 +24,7 @@ func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
 	for _, c := range set.allows {
 		q := query{ledger: l, now: g.At, pattern: c, work: remaining}
 		f := q.find(g.Granter, math.MaxUint64, 1)
-		what := shorten(c.String())
+		what := textutil.Shorten(c.String(), maxShown)
 		switch {
 		case f.by != nil:
 			remaining = q.work
@@ -32,9 +34,9 @@ func (l *Ledger) CheckGrant(g Grant) *protocol.Error {
 		case f.obstacle == nil:
 			return cannotDelegate("you cannot grant %s: you do not hold it, or it was passed on %d times already", what, MaxChain)
 		case f.obstacle.deny:
-			return cannotDelegate("you cannot grant %s: %s denies it to you", what, shorten(f.obstacle.String()))
+			return cannotDelegate("you cannot grant %s: %s denies it to you", what, textutil.Shorten(f.obstacle.String(), maxShown))
 		}
-		return cannotDelegate("you cannot grant %s: what you hold is %s, which does not contain it", what, shorten(f.obstacle.String()))
+		return cannotDelegate("you cannot grant %s: what you hold is %s, which does not contain it", what, textutil.Shorten(f.obstacle.String(), maxShown))
 	}
 	return nil
 }

@@ -3,7 +3,8 @@ package capability
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -121,7 +122,7 @@ func (c *Capability) explain(r *Request, m mode) Reason {
 }
 
 func (r *Reason) fail(pointer, pattern, value string) {
-	r.Pointer, r.Pattern, r.Value = pointer, shorten(pattern), shorten(value)
+	r.Pointer, r.Pattern, r.Value = pointer, textutil.Shorten(pattern, maxShown), textutil.Shorten(value, maxShown)
 }
 
 func (r *Reason) sentence() string {
@@ -129,7 +130,7 @@ func (r *Reason) sentence() string {
 	if r.Deny {
 		verb = "denies"
 	}
-	text := shorten(r.Capability.String())
+	text := textutil.Shorten(r.Capability.String(), maxShown)
 	switch {
 	case r.Selected:
 		return fmt.Sprintf("%s %s it", text, verb)
@@ -150,7 +151,7 @@ func (p *pattern) explain(r *Reason, pointer string, v protocol.Value, m mode, w
 		if f.match(v, m, w) {
 			continue
 		}
-		at := pointer + "/" + escapePointer(f.key.source)
+		at := pointer + "/" + protocol.EscapePointer(f.key.source)
 		if x, ok := f.single(v, m); ok {
 			f.value.explain(r, at, x, m, w)
 			return
@@ -185,15 +186,3 @@ func addressees(to []protocol.ParticipantID) string {
 }
 
 const maxShown = 120
-
-// shorten truncates a long text for display.
-func shorten(s string) string {
-	if len(s) <= maxShown {
-		return s
-	}
-	cut := maxShown
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -156,7 +158,7 @@ func (l *linter) shadowed(c *Capability, all []*Capability) bool {
 	}
 	for _, d := range all {
 		if d.deny && d.covers(c, &l.work) {
-			l.report(Warning, "it allows nothing: %s denies all of it", shorten(d.String()))
+			l.report(Warning, "it allows nothing: %s denies all of it", textutil.Shorten(d.String(), maxShown))
 			return true
 		}
 	}
@@ -179,7 +181,7 @@ func (l *linter) redundant(i int, all []*Capability) {
 			continue
 		}
 		if l.contains(other, c) && (j < i || !l.contains(c, other)) {
-			l.report(Warning, "it adds nothing: %s allows all of it", shorten(other.String()))
+			l.report(Warning, "it adds nothing: %s allows all of it", textutil.Shorten(other.String(), maxShown))
 			return
 		}
 	}

@@ -129,7 +129,7 @@ func (p *parser) object(c *Capability, v protocol.Value) {
 			}
 			c.deny = x.Bool()
 		default:
-			p.fail("/"+escapePointer(key), errors.New("unknown key; a capability has kind, payload, to, context and deny"))
+			p.fail("/"+protocol.EscapePointer(key), errors.New("unknown key; a capability has kind, payload, to, context and deny"))
 		}
 	}
 	if p.err == nil {
@@ -233,7 +233,7 @@ func (p *parser) oneOf(out *pattern, pointer string, v protocol.Value, depth int
 func (p *parser) fields(out *pattern, pointer string, v protocol.Value, depth int, deep bool) {
 	out.class = classObject
 	for name, x := range v.Members {
-		at := pointer + "/" + escapePointer(name.Text())
+		at := pointer + "/" + protocol.EscapePointer(name.Text())
 		keys, err := parseKey(name)
 		if err != nil {
 			p.fail(at, err)
@@ -273,7 +273,3 @@ func (p *parser) field(pointer string, keys []key, v protocol.Value, depth int, 
 	}
 	return f
 }
-
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
-func escapePointer(key string) string { return pointerEscapes.Replace(key) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
 
@@ -45,7 +47,7 @@ func fill(t planner.Tool, goal string) (args json.RawMessage, missing []string) 
 		}
 	}
 	if name := goalParameter(schema.Properties, schema.Required, values); name != "" {
-		values[name] = cut(strings.TrimSpace(goal), maxQuery)
+		values[name] = textutil.Shorten(strings.TrimSpace(goal), maxQuery)
 	}
 	for _, name := range schema.Required {
 		if _, ok := values[name]; !ok {

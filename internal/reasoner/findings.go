@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
@@ -100,7 +102,7 @@ func report(r contextwindow.Result) string {
 			return listHits(hits)
 		}
 	}
-	return "> " + strings.ReplaceAll(cut(strings.TrimSpace(r.Text), maxQuoted), "\n", "\n> ")
+	return "> " + strings.ReplaceAll(textutil.Shorten(strings.TrimSpace(r.Text), maxQuoted), "\n", "\n> ")
 }
 
 func listHits(hits []any) string {
@@ -143,4 +145,6 @@ func named(fields map[string]any, names ...string) string {
 	return ""
 }
 
-func oneLine(s string) string { return cut(strings.Join(strings.Fields(s), " "), maxSnippet) }
+func oneLine(s string) string {
+	return textutil.Shorten(strings.Join(strings.Fields(s), " "), maxSnippet)
+}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
@@ -66,15 +68,15 @@ func (p *past) add(item wire.HistoryItem) {
 	}
 	thought := first(text, step, action, "reasoning", "thought")
 	p.steps = append(p.steps, contextwindow.Record{
-		Index: len(p.steps), Thought: cut(thought, maxNote), Action: contextwindow.UseTools,
-		Calls:   []contextwindow.Call{{Tool: tool, Arguments: argumentsOf(step, action), Reason: cut(thought, maxNote)}},
+		Index: len(p.steps), Thought: textutil.Shorten(thought, maxNote), Action: contextwindow.UseTools,
+		Calls:   []contextwindow.Call{{Tool: tool, Arguments: argumentsOf(step, action), Reason: textutil.Shorten(thought, maxNote)}},
 		Results: []contextwindow.Result{resultOf(tool, step)},
 	})
 }
 
 func (p *past) addNote(sentence string) {
 	if sentence = strings.TrimSpace(sentence); sentence != "" {
-		p.notes = append(p.notes, cut(sentence, maxNote))
+		p.notes = append(p.notes, textutil.Shorten(sentence, maxNote))
 	}
 }
 
@@ -84,9 +86,9 @@ func (p *past) addMessage(step, action map[string]json.RawMessage) {
 	switch role := text(step["role"]); {
 	case words == "":
 	case role == "user":
-		p.messages = append(p.messages, llm.Message{Role: llm.User, Text: cut(words, maxMessage)})
+		p.messages = append(p.messages, llm.Message{Role: llm.User, Text: textutil.Shorten(words, maxMessage)})
 	case role == "assistant":
-		p.messages = append(p.messages, llm.Message{Role: llm.Assistant, Text: cut(words, maxMessage)})
+		p.messages = append(p.messages, llm.Message{Role: llm.Assistant, Text: textutil.Shorten(words, maxMessage)})
 	default:
 		p.addNote(words)
 	}
@@ -202,13 +204,4 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 		return nil
 	}
 	return fields
-}
-
-// cut shortens a text to at most n bytes plus an ellipsis, without splitting a
-// character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
 }

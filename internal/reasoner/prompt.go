@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
@@ -25,12 +27,12 @@ func instructions(r *wire.AgentIntentRequest, notes []string) string {
 	if len(notes) > 0 {
 		section(&b, "What happened before", "- "+strings.Join(notes, "\n- "))
 	}
-	return cut(strings.TrimSpace(b.String()), maxPrompt)
+	return textutil.Shorten(strings.TrimSpace(b.String()), maxPrompt)
 }
 
 func section(b *strings.Builder, title, body string) {
 	if body = strings.TrimSpace(body); body != "" {
-		b.WriteString("## " + title + "\n\n" + cut(body, maxSection) + "\n\n")
+		b.WriteString("## " + title + "\n\n" + textutil.Shorten(body, maxSection) + "\n\n")
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 )
 
@@ -131,7 +133,7 @@ func (f *filler) value(path string) any {
 	v, ok := f.values.lookup(path)
 	if !ok && f.fault == nil {
 		f.fault = &Fault{
-			Status: http.StatusBadRequest, Code: CodeMissingValue, Path: "/" + strings.ReplaceAll(cut(path, 200), ".", "/"),
+			Status: http.StatusBadRequest, Code: CodeMissingValue, Path: "/" + strings.ReplaceAll(textutil.Shorten(path, 200), ".", "/"),
 			Message: "The node's args name " + quoted(path) + ", which the request does not have: name a value of params, outputs or memory.",
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
@@ -273,4 +275,4 @@ func (w *workflow) addTrace(format string, args ...any) {
 	}
 }
 
-func quoted(id string) string { return "`" + cut(id, 100) + "`" }
+func quoted(id string) string { return "`" + textutil.Shorten(id, 100) + "`" }

@@ -2,7 +2,6 @@ package safety
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/protocol"
@@ -34,7 +33,7 @@ func (w *walk) pathTo(v protocol.Value) string {
 	}
 	for k, x := range v.Members {
 		if w.within(x) {
-			return "/" + escapePointer(w.cleanKey(k)) + w.pathTo(x)
+			return "/" + protocol.EscapePointer(w.cleanKey(k)) + w.pathTo(x)
 		}
 	}
 	return ""
@@ -54,8 +53,4 @@ func (w *walk) cleanKey(k protocol.Value) string {
 		}
 	}
 	return string(body)
-}
-
-func escapePointer(segment string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(segment)
 }

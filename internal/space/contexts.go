@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -266,7 +268,7 @@ func textOf(e *protocol.Envelope) string {
 	}
 	for _, key := range []string{"message", "content", "text"} {
 		if v := doc.Root().Get(key); v.Type() == protocol.TypeString {
-			return cut(v.Text(), maxMessage)
+			return textutil.Shorten(v.Text(), maxMessage)
 		}
 	}
 	return ""
@@ -274,13 +276,6 @@ func textOf(e *protocol.Envelope) string {
 
 // maxMessage bounds the stored part of a start's message, in bytes.
 const maxMessage = 2 << 10
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}
 
 // openOf returns how many contexts a participant has open.
 func (t *contexts) openOf(id protocol.ParticipantID) int {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -124,7 +126,7 @@ func newItem(e *Entry) *item {
 	case protocol.KindMCPResponse:
 		it.readResponse(p)
 	case protocol.KindMCPWithdraw, protocol.KindMCPReject:
-		it.text = excerpt{text: cut(p.Get("reason").Text(), maxName)}
+		it.text = excerpt{text: textutil.Shorten(p.Get("reason").Text(), maxName)}
 	}
 	return it
 }
@@ -230,13 +232,5 @@ func (x excerpt) masked(n int, mask Masker) string {
 	if x.margin > 0 {
 		n = max(min(n, len(text)-x.margin), 0)
 	}
-	return cut(text, n)
-}
-
-// cut shortens a text to n bytes and whole characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
+	return textutil.Shorten(text, n)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -286,7 +288,7 @@ func (b *builder) decisions(calls []*call, d *display) []ToolDecisionInfo {
 	for _, c := range calls {
 		info := c.info(b.isClosed(c.state.path), d)
 		if spent += len(info.Rationale); spent > maxRationales {
-			info.Rationale = cut(info.Rationale, shortRationale)
+			info.Rationale = textutil.Shorten(info.Rationale, shortRationale)
 		}
 		list = append(list, info)
 	}
@@ -339,7 +341,7 @@ func (c *call) rationale(d *display) string {
 	if c.explainedBy == nil || c.explainedBy.it.text.text == "" {
 		return DefaultRationale
 	}
-	return cut(d.of(c.explainedBy.it).text, maxRationale)
+	return textutil.Shorten(d.of(c.explainedBy.it).text, maxRationale)
 }
 
 // narrative is the text of an agent's thoughts that are no rationales.
@@ -357,7 +359,7 @@ func (b *builder) narrative(agent protocol.ParticipantID, d *display) string {
 		}
 		out.WriteString(d.of(t.it).text)
 	}
-	return cut(out.String(), maxNarrative)
+	return textutil.Shorten(out.String(), maxNarrative)
 }
 
 // isNarrative reports whether a thought is part of the narrative.

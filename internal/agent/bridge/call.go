@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
@@ -126,7 +128,7 @@ const maxMessage = 1000
 
 func faultOf(code int64, reason Reason, format string, args ...any) *fault {
 	return &fault{
-		Code: code, Message: cut(fmt.Sprintf(format, args...), maxMessage),
+		Code: code, Message: textutil.Shorten(fmt.Sprintf(format, args...), maxMessage),
 		Data: mustMarshal(map[string]Reason{"reason": reason}),
 	}
 }

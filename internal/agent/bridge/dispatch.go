@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -90,7 +92,7 @@ func (b *Bridge) admit(work context.Context, env *protocol.Envelope) {
 	case method == "ping":
 		b.sendAsync(work, b.response(c, outcome{result: json.RawMessage(`{}`)}))
 	case !known:
-		b.sendAsync(work, b.response(c, outcome{fault: &fault{Code: codeNoSuchMethod, Message: "Method not found: " + cut(method, 200)}}))
+		b.sendAsync(work, b.response(c, outcome{fault: &fault{Code: codeNoSuchMethod, Message: "Method not found: " + textutil.Shorten(method, 200)}}))
 	case b.accept(work, c):
 		b.group.Go(func() {
 			defer b.drop(c)

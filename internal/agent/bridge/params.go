@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -26,7 +28,7 @@ func decode[P any](params protocol.Value, s shape) (*P, error) {
 		return nil, &fault{Code: codeInvalidParams, Message: "params must be an object"}
 	}
 	if err := json.Unmarshal(s.filter(params), p); err != nil {
-		return nil, &fault{Code: codeInvalidParams, Message: "invalid params: " + cut(err.Error(), maxMessage)}
+		return nil, &fault{Code: codeInvalidParams, Message: "invalid params: " + textutil.Shorten(err.Error(), maxMessage)}
 	}
 	return p, nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -91,7 +93,7 @@ func fitFault(f *fault, room int) *fault {
 	}
 	if len(mustMarshal(fitting)) > room {
 		fitting.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": len(f.Data) + len(f.Message), "limit": room})
-		fitting.Message = cut(fitting.Message, maxMessage)
+		fitting.Message = textutil.Shorten(fitting.Message, maxMessage)
 	}
 	return &fitting
 }
@@ -123,13 +125,4 @@ func mustMarshal(v any) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return raw
-}
-
-// cut truncates a text to max characters.
-func cut(s string, max int) string {
-	runes := []rune(s)
-	if len(runes) <= max {
-		return s
-	}
-	return string(runes[:max]) + "…"
 }

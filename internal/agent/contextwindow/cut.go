@@ -1,9 +1,10 @@
 package contextwindow
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // skipEntries moves to the end of the open container and returns the number of
@@ -113,16 +114,4 @@ func surrogate(raw, x string) bool {
 	return len(raw) >= 6 && raw[0] == '\\' && raw[1] == 'u' && (raw[2] == 'd' || raw[2] == 'D') && strings.IndexByte(x, raw[3]) >= 0
 }
 
-func moreCharacters(n int) string { return "… [" + counted(n, "more character") + "]" }
-
-// counted returns a count with its noun, such as "1,234 items" or "1 item".
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s + " " + noun
-}
+func moreCharacters(n int) string { return "… [" + textutil.Count(n, "more character") + "]" }

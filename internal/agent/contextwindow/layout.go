@@ -1,6 +1,9 @@
 package contextwindow
 
-import "github.com/meup-protocol/meup/internal/agent/llm"
+import (
+	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
+)
 
 // layout is a context under construction: its parts, each with its estimate.
 type layout struct {
@@ -206,7 +209,7 @@ func (l *layout) dropStep(s *step) {
 		l.thoughtsDropped--
 	}
 	l.stepsDropped++
-	l.setNotice("[left out: " + counted(l.stepsDropped, "earlier step") + "]")
+	l.setNotice("[left out: " + textutil.Count(l.stepsDropped, "earlier step") + "]")
 }
 
 func (l *layout) setNotice(text string) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Bounds of a preview. Its length may exceed maxPreview by one entry and the
@@ -95,9 +97,9 @@ func (w *walker) replace(end byte) {
 		w.out = append(w.out, "[]"...)
 		w.shown += 2
 	case end == '}':
-		w.mark("[object with " + counted(n, "key") + "]")
+		w.mark("[object with " + textutil.Count(n, "key") + "]")
 	default:
-		w.mark("[list of " + counted(n, "item") + "]")
+		w.mark("[list of " + textutil.Count(n, "item") + "]")
 	}
 }
 
@@ -106,10 +108,10 @@ func (w *walker) truncate(end byte) {
 	n := w.skipEntries(end)
 	if end == '}' {
 		w.out = append(w.out, `"…":`...)
-		w.mark("[" + counted(n, "more key") + "]")
+		w.mark("[" + textutil.Count(n, "more key") + "]")
 		return
 	}
-	w.mark("[" + counted(n, "more item") + "]")
+	w.mark("[" + textutil.Count(n, "more item") + "]")
 }
 
 // mark writes a JSON string that needs no escaping.
@@ -140,7 +142,7 @@ func (w *walker) literal() {
 	start := w.pos
 	w.skipLiteral()
 	if n := w.pos - start; n > maxString {
-		w.mark("[number of " + counted(n, "character") + "]")
+		w.mark("[number of " + textutil.Count(n, "character") + "]")
 		return
 	}
 	w.out = append(w.out, w.src[start:w.pos]...)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"pgregory.net/rapid"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -158,7 +160,7 @@ func checkResult(t rapid.TB, r *Result, m llm.Message, isShown bool, cut Cut, is
 			t.Errorf("%.100q is shown as %.100q, and not as cut", text, m.Text)
 		}
 	case cut.Dropped:
-		if !strings.HasPrefix(body, "[left out: "+counted(chars, "character")) || cut.Shown != 0 {
+		if !strings.HasPrefix(body, "[left out: "+textutil.Count(chars, "character")) || cut.Shown != 0 {
 			t.Errorf("%.100q is dropped with %+v", m.Text, cut)
 		}
 	case cut.Summary:

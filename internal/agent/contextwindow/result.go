@@ -3,6 +3,8 @@ package contextwindow
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 const (
@@ -134,7 +136,7 @@ func (s *source) whole() rendering {
 
 // mark returns the text that replaces a dropped result.
 func (s *source) mark(g Goal) rendering {
-	text := "[left out: " + counted(s.chars, "character")
+	text := "[left out: " + textutil.Count(s.chars, "character")
 	if s.ok && g == Planning {
 		text += "; call the tool again if you need it"
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 const (
@@ -19,7 +21,7 @@ func (r *ruleRun) answer() Decision {
 	switch {
 	case r.box.hasFiles() && r.listing() && len(r.known.order) > 0:
 		d = r.answerListing()
-		d.Thought = "I know what there is, and have read the beginnings of " + plural(len(r.known.reads), "file") + " to say what they are about."
+		d.Thought = "I know what there is, and have read the beginnings of " + textutil.Count(len(r.known.reads), "file") + " to say what they are about."
 	case len(r.passages()) > 0:
 		d = r.answerPassages()
 		d.Thought = "What fits best is in " + code(base(r.passages()[0].file)) + "."
@@ -87,7 +89,7 @@ func title(text string) string {
 	for line := range strings.Lines(text) {
 		if heading := strings.TrimLeft(line, "#"); heading != line {
 			if heading = strings.TrimSpace(heading); heading != "" {
-				return cut(heading, 120)
+				return textutil.Shorten(heading, 120)
 			}
 		}
 	}
@@ -160,7 +162,7 @@ func (r *ruleRun) answerPassages() Decision {
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "From %s:\n\n%s", code(p.file), quote(cut(p.text, maxPassage)))
+		fmt.Fprintf(&b, "From %s:\n\n%s", code(p.file), quote(textutil.Shorten(p.text, maxPassage)))
 		matched += p.text + "\n" + p.file + "\n"
 		if name := base(p.file); len(files) == 0 || files[len(files)-1] != name {
 			files = append(files, name)
@@ -184,7 +186,7 @@ func (r *ruleRun) answerNothing() Decision {
 	text := "I found nothing about " + r.q.subject() + "."
 	switch {
 	case len(r.known.reads) > 0:
-		text += fmt.Sprintf(" I read %s: %s.", plural(len(r.known.reads), "file"), codes(baseNames(r.known.reads)))
+		text += fmt.Sprintf(" I read %s: %s.", textutil.Count(len(r.known.reads), "file"), codes(baseNames(r.known.reads)))
 	case len(r.known.order) > 0:
 		text += " I looked into " + codes(r.known.order) + "."
 	case !r.box.hasFiles():
@@ -195,7 +197,7 @@ func (r *ruleRun) answerNothing() Decision {
 		text += "."
 	}
 	if r.box.unsafe > 0 && len(r.s.Steps) == 0 {
-		text += fmt.Sprintf(" I have left alone %s that may change something.", plural(r.box.unsafe, "tool"))
+		text += fmt.Sprintf(" I have left alone %s that may change something.", textutil.Count(r.box.unsafe, "tool"))
 	}
 	return finish(text, "Nothing was found about "+r.q.subject()+".", 0.2)
 }
@@ -234,18 +236,11 @@ func count(entries []entry) string {
 	case files+dirs == 0:
 		return "nothing"
 	case dirs == 0:
-		return plural(files, "file")
+		return textutil.Count(files, "file")
 	case files == 0:
-		return plural(dirs, "folder")
+		return textutil.Count(dirs, "folder")
 	}
-	return plural(files, "file") + " and " + plural(dirs, "folder")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return textutil.Count(files, "file") + " and " + textutil.Count(dirs, "folder")
 }
 
 // code formats a text as Markdown code.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 const maxConclusion = 300 // characters
@@ -60,7 +62,7 @@ func firstSentence(text string) string {
 	if first == "" {
 		first = oneLine(text)
 	}
-	return cut(oneLine(sentenceOf(first)), maxConclusion)
+	return textutil.Shorten(oneLine(sentenceOf(first)), maxConclusion)
 }
 
 // withoutConclusion returns a thought without the conclusion. For a draft of the answer,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
@@ -105,5 +107,5 @@ func (r *ruleRun) answerWith(res contextwindow.Result) Decision {
 	if text == "" {
 		return finish(code(res.Tool)+" returned nothing about "+r.q.subject()+".", "The tool returned nothing.", 0.3)
 	}
-	return finish(code(res.Tool)+" says:\n\n"+quote(cut(text, maxOutput)), code(res.Tool)+" had an answer.", 0.6)
+	return finish(code(res.Tool)+" says:\n\n"+quote(textutil.Shorten(text, maxOutput)), code(res.Tool)+" had an answer.", 0.6)
 }

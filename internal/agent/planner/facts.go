@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
@@ -206,15 +208,8 @@ func firstLine(text string, max int) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line != "" && strings.Trim(line, "-=#*`") != "" {
-			return cut(line, max)
+			return textutil.Shorten(line, max)
 		}
 	}
 	return ""
-}
-
-func cut(s string, max int) string {
-	if r := []rune(s); len(r) > max {
-		return strings.TrimSpace(string(r[:max])) + "…"
-	}
-	return s
 }

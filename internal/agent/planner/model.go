@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -297,7 +299,7 @@ func (t *turn) resolve(ctx context.Context, r *parsedTurn) error {
 // use decides on the calls.
 func (t *turn) use(r *parsedTurn) {
 	t.d.Action = contextwindow.UseTools
-	t.d.Thought = cut(strings.TrimSpace(r.resp.Message.Text), maxNarrative)
+	t.d.Thought = textutil.Shorten(strings.TrimSpace(r.resp.Message.Text), maxNarrative)
 	t.d.Calls = r.calls
 	t.d.Turn = &r.resp.Message // includes dropped calls: a context marks them as calls without a result
 	if len(r.faults) > 0 {
@@ -312,7 +314,7 @@ func (t *turn) answer(ctx context.Context, resp *llm.Response) error {
 		if err := t.write(ctx, ready); err != nil {
 			return err
 		}
-		t.d.Thought = cut(withoutConclusion(resp.Message.Text, t.d.Conclusion), maxReason)
+		t.d.Thought = textutil.Shorten(withoutConclusion(resp.Message.Text, t.d.Conclusion), maxReason)
 		return nil
 	}
 	return t.finish(resp)

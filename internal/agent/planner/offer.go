@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -152,11 +154,11 @@ func exceeds(schema json.RawMessage, room int) bool {
 // limit, since a part of them would be misleading.
 func (o *offer) define(t *Tool, limit int) (definition llm.Tool, rationale string) {
 	schema, rationale, rest := withRationale(t.InputSchema)
-	description := cut(strings.TrimSpace(t.Description), limit)
+	description := textutil.Shorten(strings.TrimSpace(t.Description), limit)
 	if rest != "" {
-		description = cut(description, min(limit, maxDescription/2)) + " The arguments besides " + rationale + " must also match this JSON Schema: " + rest
+		description = textutil.Shorten(description, min(limit, maxDescription/2)) + " The arguments besides " + rationale + " must also match this JSON Schema: " + rest
 	}
-	return llm.Tool{Name: o.names[t.Name], Description: cut(description, maxDescription-1), InputSchema: schema}, rationale
+	return llm.Tool{Name: o.names[t.Name], Description: textutil.Shorten(description, maxDescription-1), InputSchema: schema}, rationale
 }
 
 var legalName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

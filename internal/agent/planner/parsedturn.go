@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -94,7 +96,7 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (cont
 	args, reason, err := tool.splitArguments(c.Arguments)
 	if err != nil {
 		return contextwindow.Call{}, &fault{
-			text: cut(fmt.Sprintf("%s was not called. %s. Mend the arguments and call it again.", c.Name, err), maxFault),
+			text: textutil.Shorten(fmt.Sprintf("%s was not called. %s. Mend the arguments and call it again.", c.Name, err), maxFault),
 			why:  "the arguments of " + tool.tool.Name + " do not fit its schema",
 		}
 	}
@@ -137,7 +139,7 @@ func (o *offer) list() string {
 	for _, t := range o.tools {
 		names = append(names, t.Name)
 	}
-	return cut(strings.Join(names, ", "), maxReason)
+	return textutil.Shorten(strings.Join(names, ", "), maxReason)
 }
 
 func (r *parsedTurn) onlyRepeats() bool {
@@ -150,7 +152,7 @@ func (r *parsedTurn) faultSummary() string {
 	for _, f := range r.faults {
 		out = append(out, f.why)
 	}
-	return cut(strings.Join(unique(out), "; "), maxReason)
+	return textutil.Shorten(strings.Join(unique(out), "; "), maxReason)
 }
 
 // correction returns the model's turn and the messages that correct it: a

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
 
@@ -111,7 +113,7 @@ func (r *ruleRun) divide() (Decision, bool) {
 		}
 	}
 	if len(parts) > 0 && r.mayAct() {
-		if d, ok := r.use(fmt.Sprintf("The question has %s. I look into each by itself.", plural(len(parts), "part")), calls); ok {
+		if d, ok := r.use(fmt.Sprintf("The question has %s. I look into each by itself.", textutil.Count(len(parts), "part")), calls); ok {
 			return d, true
 		}
 	}
@@ -125,7 +127,7 @@ func (p part) call() contextwindow.Call {
 	return contextwindow.Call{
 		Tool:      Subproblem,
 		Arguments: marshal(map[string]string{"question": p.ask}),
-		Reason:    "This part of the question can be looked into by itself: " + cut(p.heading, 200),
+		Reason:    "This part of the question can be looked into by itself: " + textutil.Shorten(p.heading, 200),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -142,7 +144,7 @@ func sentence(s string) string {
 	if s == "" {
 		return DefaultReason
 	}
-	return cut(s, maxReason)
+	return textutil.Shorten(s, maxReason)
 }
 
 // oneLine replaces every run of spaces and control characters by one space.

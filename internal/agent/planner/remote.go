@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client/reasoner"
@@ -173,7 +175,7 @@ func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 			return Decision{}, fmt.Errorf("%w: it finishes without a text", ErrRemote)
 		}
 		d.Action, d.Conclusion = contextwindow.Finish, firstSentence(d.Answer)
-		d.Thought = cut(withoutConclusion(resp.Reasoning, d.Conclusion), maxNarrative)
+		d.Thought = textutil.Shorten(withoutConclusion(resp.Reasoning, d.Conclusion), maxNarrative)
 		return d, nil
 	}
 	t := s.named(resp.ToolName)

@@ -1,6 +1,10 @@
 package telemetry
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/meup-protocol/meup/internal/textutil"
+)
 
 const (
 	// maxLabels bounds the values of one label: tool owners choose the names of
@@ -25,7 +29,7 @@ func (l *labels) known(text string) string {
 	if text == "" {
 		return ""
 	}
-	label := cut(l.mask(text), maxLabel)
+	label := textutil.Truncate(l.mask(text), maxLabel)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.seen[label]; known {
@@ -39,7 +43,7 @@ func (l *labels) value(text string) string {
 	if text == "" {
 		return ""
 	}
-	label := cut(l.mask(text), maxLabel)
+	label := textutil.Truncate(l.mask(text), maxLabel)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.seen[label]; known {

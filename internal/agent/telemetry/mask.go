@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/meup-protocol/meup/internal/redact"
@@ -36,7 +38,7 @@ func newMasker(mask func(string) string, secrets []string) (func(string) string,
 			return ""
 		}
 		text = mask(known.Replace(strings.ToValidUTF8(text, "\uFFFD")))
-		return cut(maskParts(text, mask), maxText)
+		return textutil.Truncate(maskParts(text, mask), maxText)
 	}, nil
 }
 
@@ -74,14 +76,6 @@ func replacer(secrets []string) *strings.Replacer {
 		}
 	}
 	return strings.NewReplacer(pairs...)
-}
-
-// cut shortens valid UTF-8 to at most limit bytes.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "")
 }
 
 // maskedValue masks all text in an attribute's value.

@@ -3,6 +3,8 @@ package telemetry
 import (
 	"context"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -28,7 +30,7 @@ func startTraces(ctx context.Context, o Options, endpoint string, mask func(stri
 	limits.AttributeValueLengthLimit = -1
 	if length >= 0 && length < maxText {
 		whole := mask
-		mask = func(text string) string { return cut(whole(text), length) }
+		mask = func(text string) string { return textutil.Truncate(whole(text), length) }
 	}
 	e := newExporter(otlp, mask, o, m)
 	return &traces{

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/space"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -141,10 +143,7 @@ func List(values []string) []string {
 }
 
 func quoted(s string) string {
-	if len(s) > 64 {
-		s = s[:64] + "…"
-	}
-	return string(protocol.AppendString(nil, s))
+	return string(protocol.AppendString(nil, textutil.Shorten(s, 64)))
 }
 
 // HasToken reports whether a header that lists tokens contains token.

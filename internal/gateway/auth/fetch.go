@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/coreos/go-oidc/v3/oidc"
 	jose "github.com/go-jose/go-jose/v4"
 )
@@ -62,26 +64,18 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
 	if err != nil {
-		return nil, fmt.Errorf("discover: %s", shortenError(err))
+		return nil, fmt.Errorf("discover: %s", textutil.Shorten(err.Error(), 200))
 	}
 	var says struct {
 		KeysURL string `json:"jwks_uri"`
 	}
 	if err := provider.Claims(&says); err != nil {
-		return nil, fmt.Errorf("discover: %s", shortenError(err))
+		return nil, fmt.Errorf("discover: %s", textutil.Shorten(err.Error(), 200))
 	}
 	if !sameSecurity(issuer, says.KeysURL) {
 		return nil, errors.New("discover: jwks_uri is not an https address")
 	}
 	return getKeys(ctx, client, says.KeysURL)
-}
-
-// shortenError shortens the text of an error in which go-oidc quotes the response.
-func shortenError(err error) string {
-	if s := err.Error(); len(s) > 200 {
-		return s[:200] + "…"
-	}
-	return err.Error()
 }
 
 // sameSecurity reports whether the connection for the keys is at least as

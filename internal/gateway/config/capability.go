@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meup-protocol/meup/protocol"
+
 	"github.com/meup-protocol/meup/internal/capability"
 )
 
@@ -36,7 +38,7 @@ func (r *resolver) capability(n *node) (*capability.Capability, bool) {
 // path.
 func (n *node) find(pointer string) *node {
 	for _, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		step = protocol.UnescapePointer(step)
 		next := n.get(step)
 		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.items) {
 			next = n.items[i]

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // InMemory is the name of the data folder that selects a log in memory.
@@ -20,13 +22,13 @@ const InMemory = ":memory:"
 func checkAddress(s string) error {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
-		return fmt.Errorf("%q is not an address to listen on; write host:port, such as 127.0.0.1:8080 or :8080", shorten(s))
+		return fmt.Errorf("%q is not an address to listen on; write host:port, such as 127.0.0.1:8080 or :8080", textutil.Shorten(s, 40))
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q is not a port; it is a number from 0 to 65535", shorten(port))
+		return fmt.Errorf("%q is not a port; it is a number from 0 to 65535", textutil.Shorten(port, 40))
 	}
 	if !validHost(host) {
-		return fmt.Errorf("%q is not a host", shorten(host))
+		return fmt.Errorf("%q is not a host", textutil.Shorten(host, 40))
 	}
 	return nil
 }
@@ -72,7 +74,7 @@ func checkReplicas(n int) error {
 func checkFormat(s string) error {
 	formats := []string{FormatText, FormatJSON}
 	if !slices.Contains(formats, s) {
-		return fmt.Errorf("unknown log format %q; %s", shorten(s), suggest(s, formats))
+		return fmt.Errorf("unknown log format %q; %s", textutil.Shorten(s, 40), suggest(s, formats))
 	}
 	return nil
 }
@@ -81,7 +83,7 @@ func parseLevel(s string) (slog.Level, error) {
 	levels := []string{"debug", "info", "warn", "error"}
 	var level slog.Level
 	if !slices.Contains(levels, s) || level.UnmarshalText([]byte(s)) != nil {
-		return slog.LevelInfo, fmt.Errorf("unknown log level %q; %s", shorten(s), suggest(s, levels))
+		return slog.LevelInfo, fmt.Errorf("unknown log level %q; %s", textutil.Shorten(s, 40), suggest(s, levels))
 	}
 	return level, nil
 }
@@ -92,7 +94,7 @@ func parseOrigin(s string) (string, error) {
 	if s == "*" {
 		return s, nil
 	}
-	bad := fmt.Errorf("%q is not an origin; write https://host or https://host:port, without a path", shorten(s))
+	bad := fmt.Errorf("%q is not an origin; write https://host or https://host:port, without a path", textutil.Shorten(s, 40))
 	scheme, rest, ok := strings.Cut(strings.ToLower(s), "://")
 	if !ok || scheme != "https" && scheme != "http" {
 		return "", bad

@@ -2,6 +2,8 @@ package config
 
 import (
 	"reflect"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // decoder is a value of the file that decodes itself from a non-empty node.
@@ -42,7 +44,7 @@ func decodeMapping(r *report, n *node, target any) {
 	for _, m := range n.members {
 		i := indexOf(keys, m.key.text)
 		if i < 0 {
-			r.invalidValue(m.key.place, "unknown key %q; %s", shorten(m.key.text), suggest(m.key.text, names(keys)))
+			r.invalidValue(m.key.place, "unknown key %q; %s", textutil.Shorten(m.key.text, 40), suggest(m.key.text, names(keys)))
 			continue
 		}
 		decodeInto(r, m.value, shape.Field(keys[i].field).Addr().Interface())
@@ -96,12 +98,4 @@ func names(keys []shapeKey) []string {
 		all[i] = k.name
 	}
 	return all
-}
-
-// shorten truncates a word for a message.
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "…"
-	}
-	return s
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // overrides lists the settings that the environment and flags can set, by the
@@ -23,7 +25,7 @@ var overrides = []struct {
 
 func setReplicas(c *Config, v string) (err error) {
 	if c.Replicas, err = strconv.Atoi(v); err != nil {
-		return fmt.Errorf("%q is not a number; use 1, 3 or 5", shorten(v))
+		return fmt.Errorf("%q is not a number; use 1, 3 or 5", textutil.Shorten(v, 40))
 	}
 	return checkReplicas(c.Replicas)
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -17,7 +18,7 @@ type holding struct {
 // capabilities compiles the list of a holder. It reports and omits invalid
 // capabilities.
 func (r *resolver) capabilities(name textValue, holder place, f listValue[rawValue]) []*capability.Capability {
-	h := holding{id: protocol.ParticipantID(shorten(name.value)), at: f.place}
+	h := holding{id: protocol.ParticipantID(textutil.Shorten(name.value, 40)), at: f.place}
 	for _, v := range f.items {
 		if v.node == nil {
 			continue // invalid

@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/url"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -19,7 +21,7 @@ func (r *resolver) spaces(cfg *Config, f *fileShape) {
 		e := &f.Spaces.entries[i]
 		if !validSpaceKey(e.name.value) {
 			r.errorf(e.name.place, "%q cannot be a space; a name is 1 to %d of A-Z a-z 0-9 . _ : -, with * for any text",
-				shorten(e.name.value), protocol.MaxIDBytes)
+				textutil.Shorten(e.name.value, 40), protocol.MaxIDBytes)
 		}
 		cfg.Spaces = append(cfg.Spaces, r.space(cfg, e.name, &e.value))
 	}
@@ -30,7 +32,7 @@ func (r *resolver) space(cfg *Config, name textValue, f *spaceShape) Space {
 	r.dialect(&s, f.Dialect)
 	r.visibility(&s, f.Visibility)
 	if s.Dialect == protocol.DialectMEW04 && !s.Everyone {
-		r.warnf(f.Dialect.place, "clients of mew/v0.4 address what all are to see; give %s visibility: everyone", shorten(s.Name))
+		r.warnf(f.Dialect.place, "clients of mew/v0.4 address what all are to see; give %s visibility: everyone", textutil.Shorten(s.Name, 40))
 	}
 	r.decide(&s, f.Proposals.Decide)
 	seen := make(map[[32]byte]textValue, len(f.Participants.entries))
@@ -39,7 +41,7 @@ func (r *resolver) space(cfg *Config, name textValue, f *spaceShape) Space {
 		p, hasToken := r.participant(&s, e.name, &e.value)
 		if first, taken := seen[p.TokenHash]; taken && hasToken {
 			r.errorf(e.name.place, "%s has the same token as %s in line %d; each needs its own, or they cannot be told apart",
-				shorten(e.name.value), shorten(first.value), first.line)
+				textutil.Shorten(e.name.value, 40), textutil.Shorten(first.value, 40), first.line)
 		} else if hasToken {
 			seen[p.TokenHash] = e.name
 		}
@@ -49,7 +51,7 @@ func (r *resolver) space(cfg *Config, name textValue, f *spaceShape) Space {
 		s.JWT = r.jwt(&s, &f.JWT)
 	}
 	if len(s.Participants) == 0 && s.JWT == nil && !r.invalidAt[f.place] {
-		r.warnf(name.place, "nobody can join %s; give it participants or jwt", shorten(s.Name))
+		r.warnf(name.place, "nobody can join %s; give it participants or jwt", textutil.Shorten(s.Name, 40))
 	}
 	r.lint(&s)
 	return s
@@ -61,7 +63,7 @@ func (r *resolver) dialect(s *Space, v textValue) {
 	}
 	d, ok := protocol.ParseDialect(v.value)
 	if !ok {
-		r.errorf(v.place, "unknown dialect %q; %s", shorten(v.value), suggest(v.value, protocol.DialectNames()))
+		r.errorf(v.place, "unknown dialect %q; %s", textutil.Shorten(v.value, 40), suggest(v.value, protocol.DialectNames()))
 	}
 	s.Dialect = d
 }
@@ -72,7 +74,7 @@ func (r *resolver) visibility(s *Space, v textValue) {
 	case "everyone":
 		s.Everyone = true
 	default:
-		r.errorf(v.place, "unknown visibility %q; %s", shorten(v.value), suggest(v.value, []string{"addressed", "everyone"}))
+		r.errorf(v.place, "unknown visibility %q; %s", textutil.Shorten(v.value, 40), suggest(v.value, []string{"addressed", "everyone"}))
 	}
 }
 
@@ -82,17 +84,17 @@ func (r *resolver) decide(s *Space, v textValue) {
 	case "explicit":
 		s.DecideExplicitly = true
 	default:
-		r.errorf(v.place, "unknown proposals.decide %q; %s", shorten(v.value), suggest(v.value, []string{"callers", "explicit"}))
+		r.errorf(v.place, "unknown proposals.decide %q; %s", textutil.Shorten(v.value, 40), suggest(v.value, []string{"callers", "explicit"}))
 	}
 }
 
 func (r *resolver) participant(s *Space, name textValue, f *participantShape) (p Participant, hasToken bool) {
 	switch {
 	case protocol.ParticipantID(name.value).IsReserved():
-		r.errorf(name.place, "%q cannot be a participant; ids that begin with system: are the gateway's", shorten(name.value))
+		r.errorf(name.place, "%q cannot be a participant; ids that begin with system: are the gateway's", textutil.Shorten(name.value, 40))
 	case !protocol.ValidParticipantID(name.value):
 		r.errorf(name.place, "%q cannot be a participant; an id is 1 to %d of A-Z a-z 0-9 . _ : - @ + |",
-			shorten(name.value), protocol.MaxIDBytes)
+			textutil.Shorten(name.value, 40), protocol.MaxIDBytes)
 	}
 	p = Participant{
 		ID:           protocol.ParticipantID(name.value),
@@ -124,7 +126,7 @@ func (r *resolver) jwt(s *Space, f *jwtShape) *JWT {
 	u, err := url.Parse(j.Issuer)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		r.errorf(f.Issuer.place, "%q is not an issuer; write its https:// address as it stands in the claim iss", shorten(j.Issuer))
+		r.errorf(f.Issuer.place, "%q is not an issuer; write its https:// address as it stands in the claim iss", textutil.Shorten(j.Issuer, 40))
 	case u.Scheme == "http" && !isLoopback(u.Hostname()):
 		r.warnf(f.Issuer.place, "the issuer's keys are fetched over http, so whoever sits between can let anybody in; use https")
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/redact"
 )
 
@@ -26,7 +28,7 @@ func (r *resolver) token(name textValue, f *participantShape) (hash [32]byte, ok
 	if given != 1 {
 		if !r.invalidAt[f.place] {
 			r.errorf(name.place, "%s has %s; give exactly one of token, token_env, token_file, token_sha256",
-				shorten(name.value), [...]string{"no token", "", "two tokens", "three tokens", "four tokens"}[given])
+				textutil.Shorten(name.value, 40), [...]string{"no token", "", "two tokens", "three tokens", "four tokens"}[given])
 		}
 		return hash, false
 	}

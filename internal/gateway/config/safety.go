@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
 	"github.com/meup-protocol/meup/protocol"
@@ -97,7 +99,7 @@ func (r *resolver) choice(target *string, v textValue, words []string) {
 	case slices.Contains(words, v.value):
 		*target = v.value
 	default:
-		r.errorf(v.place, "unknown action %q; %s", shorten(v.value), suggest(v.value, words))
+		r.errorf(v.place, "unknown action %q; %s", textutil.Shorten(v.value, 40), suggest(v.value, words))
 	}
 }
 
@@ -153,7 +155,7 @@ func (r *resolver) ruleActions(s *Safety, f tableValue[textValue], words []strin
 	s.Actions = make(map[string]string, len(f.entries))
 	for _, e := range f.entries {
 		if !slices.Contains(known, e.name.value) {
-			r.errorf(e.name.place, "no safety rule is called %q; %s", shorten(e.name.value), nearest(e.name.value, known))
+			r.errorf(e.name.place, "no safety rule is called %q; %s", textutil.Shorten(e.name.value, 40), nearest(e.name.value, known))
 			continue
 		}
 		action := s.Action

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // The values below have a place, which is set if the file has a valid value. An
@@ -89,7 +91,7 @@ func (v *durationValue) decode(r *report, n *node) {
 	}
 	d, ok := parseDuration(n.text)
 	if !ok {
-		r.invalidValue(n.place, "%q is not a duration such as 90s, 15m, 720h or 30d", shorten(n.text))
+		r.invalidValue(n.place, "%q is not a duration such as 90s, 15m, 720h or 30d", textutil.Shorten(n.text, 40))
 		return
 	}
 	if d < 0 {
@@ -138,7 +140,7 @@ func (v *sizeValue) decode(r *report, n *node) {
 		size, ok = parseSize(n.text)
 	}
 	if !ok {
-		r.invalidValue(n.place, "%q is not a size such as 65536, 1MiB or 10GiB", shorten(n.text))
+		r.invalidValue(n.place, "%q is not a size such as 65536, 1MiB or 10GiB", textutil.Shorten(n.text, 40))
 		return
 	}
 	if size < 0 {

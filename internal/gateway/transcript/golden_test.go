@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -52,7 +51,7 @@ func readLog(t testing.TB, text []byte) log {
 	var l log
 	at := nine.Time
 	for line := range bytes.Lines(text) {
-		env, err := api.DecodeEnvelope(line)
+		env, err := protocol.DecodeDelivered(line)
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}

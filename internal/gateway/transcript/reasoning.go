@@ -7,20 +7,22 @@ import (
 	"html"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/turns"
 )
 
 // writeReasoning writes the reasoning of one agent as a folded block.
 func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
 	agent := html.EscapeString(strings.ReplaceAll(Clean(string(r.Agent)), "\n", " "))
-	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, count(len(r.ToolDecisions), "call"))
+	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, textutil.Count(len(r.ToolDecisions), "call"))
 	if !blank(r.Narrative) {
 		b.WriteString(formatText(r.Narrative))
 	}
 	for _, batch := range batches(r.ToolDecisions) {
 		mark := ""
 		if len(batch) > 1 {
-			fmt.Fprintf(b, "**Parallel batch %d** · %s\n\n", *r.ToolDecisions[batch[0]].ParallelGroup, count(len(batch), "call"))
+			fmt.Fprintf(b, "**Parallel batch %d** · %s\n\n", *r.ToolDecisions[batch[0]].ParallelGroup, textutil.Count(len(batch), "call"))
 			mark = "↳ "
 		}
 		for _, i := range batch {
@@ -65,7 +67,7 @@ func writeDecision(b *strings.Builder, n int, mark string, d *turns.ToolDecision
 	b.WriteString(formatText(d.Rationale))
 	switch {
 	case d.Parameters == nil:
-		fmt.Fprintf(b, "The parameters have %s and were not kept.\n\n", count(d.ParameterBytes, "byte"))
+		fmt.Fprintf(b, "The parameters have %s and were not kept.\n\n", textutil.Count(d.ParameterBytes, "byte"))
 	case string(d.Parameters) != "{}":
 		b.WriteString(fenced("json", parameters(d.Parameters)) + "\n")
 	}
@@ -81,10 +83,10 @@ func facts(d *turns.ToolDecisionInfo) []string {
 		list = append(list, "answered by "+code(string(d.AnsweredBy)))
 	}
 	if d.DurationMS != nil {
-		list = append(list, grouped(*d.DurationMS)+" ms")
+		list = append(list, textutil.Thousands(*d.DurationMS)+" ms")
 	}
 	if d.ResultBytes != nil {
-		list = append(list, count(*d.ResultBytes, "byte"))
+		list = append(list, textutil.Count(*d.ResultBytes, "byte"))
 	}
 	return append(list, code(string(d.CallID)))
 }
@@ -109,21 +111,4 @@ func parameters(raw json.RawMessage) string {
 		}
 	}
 	return b.String() + "\n"
-}
-
-// count formats a number with its noun.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return grouped(int64(n)) + " " + what + "s"
-}
-
-// grouped formats a number with thousands separators.
-func grouped(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

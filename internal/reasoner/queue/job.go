@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
@@ -171,7 +173,7 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		}
 		return q.opts.Workflow(ctx, req)
 	}
-	return nil, &reasoner.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker knows no job of type " + clip(j.Type) + "."}
+	return nil, &reasoner.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker knows no job of type " + textutil.Shorten(j.Type, 120) + "."}
 }
 
 // readJob decodes a delivery. If that fails, the job still has the key, under
@@ -198,16 +200,7 @@ func decodeJob(data []byte, j *job) error {
 		err = errors.New("its subject is not that of its correlation_id")
 	}
 	if err != nil {
-		return &reasoner.Fault{Status: http.StatusBadRequest, Code: reasoner.CodeInvalidRequest, Message: "The job cannot be read: " + clip(err.Error()) + "."}
+		return &reasoner.Fault{Status: http.StatusBadRequest, Code: reasoner.CodeInvalidRequest, Message: "The job cannot be read: " + textutil.Shorten(err.Error(), 120) + "."}
 	}
 	return nil
-}
-
-// clip bounds untrusted text that an error message repeats.
-func clip(s string) string {
-	const most = 120
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
 }

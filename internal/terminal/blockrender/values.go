@@ -2,8 +2,9 @@ package blockrender
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
@@ -22,7 +23,7 @@ const maxDepth = 128
 func Params(d *api.Decision) string {
 	if len(d.Parameters) == 0 || string(d.Parameters) == "null" {
 		if d.ParameterBytes > 0 {
-			return "(" + count(d.ParameterBytes, "byte") + ", too long to be kept)"
+			return "(" + textutil.Count(d.ParameterBytes, "byte") + ", too long to be kept)"
 		}
 		return "{}"
 	}
@@ -118,19 +119,7 @@ func Outcome(d *api.Decision) string {
 		text += ", answered by " + termsafe.Words(string(d.AnsweredBy))
 	}
 	if d.ResultBytes != nil {
-		text += " (" + count(*d.ResultBytes, "byte") + ")"
+		text += " (" + textutil.Count(*d.ResultBytes, "byte") + ")"
 	}
 	return text
-}
-
-// count formats a number with its unit: 1 byte, 4,321 bytes.
-func count(n int, unit string) string {
-	if n == 1 {
-		return "1 " + unit
-	}
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits + " " + unit + "s"
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -123,7 +125,7 @@ func (m *model) showStatus(env *protocol.Envelope) {
 		if value == "" || value == "false" || value == "null" || len(list) > maxStatusFields {
 			continue
 		}
-		list = append(list, termsafe.Exact(shorten(strings.ReplaceAll(name, "_", " "), maxRight))+" "+value)
+		list = append(list, termsafe.Exact(textutil.Shorten(strings.ReplaceAll(name, "_", " "), maxRight))+" "+value)
 	}
 	if len(list) == 0 {
 		list = []string{"no status"}

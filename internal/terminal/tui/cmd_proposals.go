@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
@@ -47,7 +49,7 @@ func (p *pendingProposal) title() string {
 	default:
 		host = " of " + shortName(p.owner)
 	}
-	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.env.From), termsafe.Line(shorten(p.tool, 100)), host)
+	return fmt.Sprintf("%d. %s proposes %s%s", p.number, shortName(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host)
 }
 
 // hint names the commands that decide on a proposal.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -86,7 +88,7 @@ func (m *model) filterContext(path string) {
 	p, ok := protocol.ParseContextPath(path, maxContextDepth)
 	known := slices.ContainsFunc(m.contexts.list, func(c protocol.ContextPath) bool { return c.Within(p) })
 	if !ok || !known {
-		m.printLines(errorBlock, "No context "+termsafe.Exact(shorten(path, 300))+" is known here. Tab completes those that are.")
+		m.printLines(errorBlock, "No context "+termsafe.Exact(textutil.Shorten(path, 300))+" is known here. Tab completes those that are.")
 		return
 	}
 	m.filter = p

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -78,7 +80,7 @@ func (m *model) enter(text string) {
 		}
 	}
 	m.restore = text
-	m.printLines(errorBlock, fmt.Sprintf("There is no command %s.%s", termsafe.Line(shorten(name, 40)), suggest(name)))
+	m.printLines(errorBlock, fmt.Sprintf("There is no command %s.%s", termsafe.Line(textutil.Shorten(name, 40)), suggest(name)))
 }
 
 // suggest names the closest command, or the command that lists all.
@@ -163,7 +165,7 @@ func (m *model) quit() {
 	case n == 0 || m.warned || m.over:
 		m.do(leave{})
 	case m.link.lost:
-		m.printLines(errorBlock, plural(n, "message")+" not sent yet: without a connection. /quit again leaves all the same.")
+		m.printLines(errorBlock, textutil.Count(n, "message")+" not sent yet: without a connection. /quit again leaves all the same.")
 	default:
 		m.leaving = true
 	}

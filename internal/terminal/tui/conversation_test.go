@@ -78,7 +78,7 @@ func (s *stage) step(line string) {
 	case word == ">":
 		s.model.apply(typed{strings.ReplaceAll(rest, `\n`, "\n")})
 	case strings.HasPrefix(line, "{"):
-		env, err := api.DecodeEnvelope([]byte(line))
+		env, err := protocol.DecodeDelivered([]byte(line))
 		if err != nil {
 			s.t.Fatalf("%s: %v", line, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/muesli/cancelreader"
 
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
@@ -195,7 +197,7 @@ func (p *plain) settle(b *block) {
 		p.printNotice("A message of " + shortName(b.chat.from) + " was withdrawn by " + b.chat.withdrawnBy + ".")
 	case b.chat != nil && b.chat.late:
 		b.chat.late = false
-		p.printNotice("Sent: " + shorten(b.chat.text, 60))
+		p.printNotice("Sent: " + textutil.Shorten(b.chat.text, 60))
 	case b.reasoning != nil:
 		p.printNotice(m.endedText(b.reasoning))
 	case b.proposal != nil:

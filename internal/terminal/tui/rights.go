@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -38,7 +40,7 @@ func describeCapability(raw json.RawMessage) string {
 		Deny    bool            `json:"deny"`
 	}
 	if json.Unmarshal(raw, &object) != nil {
-		return termsafe.Exact(shorten(string(raw), maxRight))
+		return termsafe.Exact(textutil.Shorten(string(raw), maxRight))
 	}
 	words := describeKind(object.Kind)
 	if tool := toolPattern(object.Payload); tool != "" {
@@ -77,7 +79,7 @@ func describeKind(kind string) string {
 	if words := kindDescriptions[strings.Replace(kind, ".", "/", 1)]; words != "" {
 		return words
 	}
-	return "send " + termsafe.Exact(shorten(kind, maxRight))
+	return "send " + termsafe.Exact(textutil.Shorten(kind, maxRight))
 }
 
 // toolPattern returns the tools that a payload pattern selects, if it
@@ -99,18 +101,11 @@ func compact(raw json.RawMessage) string {
 	var list []string
 	switch {
 	case json.Unmarshal(raw, &one) == nil:
-		return termsafe.Exact(shorten(one, maxRight))
+		return termsafe.Exact(textutil.Shorten(one, maxRight))
 	case json.Unmarshal(raw, &list) == nil:
-		return termsafe.Exact(shorten(strings.Join(list, ", "), maxRight))
+		return termsafe.Exact(textutil.Shorten(strings.Join(list, ", "), maxRight))
 	}
-	return termsafe.Exact(shorten(string(raw), maxRight))
-}
-
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
+	return termsafe.Exact(textutil.Shorten(string(raw), maxRight))
 }
 
 // formatTTL formats a duration.
@@ -118,22 +113,15 @@ func formatTTL(d time.Duration) string {
 	s := int((d + time.Second - 1) / time.Second)
 	switch {
 	case s < 60:
-		return plural(s, "second")
+		return textutil.Count(s, "second")
 	case s < 3600 && s%60 == 0:
-		return plural(s/60, "minute")
+		return textutil.Count(s/60, "minute")
 	case s < 3600:
-		return plural(s/60, "minute") + " " + plural(s%60, "second")
+		return textutil.Count(s/60, "minute") + " " + textutil.Count(s%60, "second")
 	case s%3600 == 0:
-		return plural(s/3600, "hour")
+		return textutil.Count(s/3600, "hour")
 	}
-	return plural(s/3600, "hour") + " " + plural(s%3600/60, "minute")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return textutil.Count(s/3600, "hour") + " " + textutil.Count(s%3600/60, "minute")
 }
 
 // listParticipants lists the connected participants and their capabilities.

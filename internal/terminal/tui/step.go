@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -33,9 +35,7 @@ func (d *reasoning) other(from protocol.ParticipantID) protocol.ParticipantID {
 }
 
 func (d *reasoning) push(s step) {
-	if len(s.text) > maxStep {
-		s.text = strings.ToValidUTF8(s.text[:maxStep], "") + "…"
-	}
+	s.text = textutil.Shorten(s.text, maxStep)
 	d.steps = append(d.steps, s)
 	if len(d.steps) > maxSteps {
 		d.steps = slices.Delete(d.steps, 0, 1)
@@ -214,12 +214,9 @@ func tail(s string, n int) string {
 // reasonFor returns the reason in an envelope, with its sender unless that is
 // the participant concerned.
 func reasonFor(env *protocol.Envelope, about protocol.ParticipantID) string {
-	reason := payload[struct {
+	reason := textutil.Shorten(payload[struct {
 		Reason string `json:"reason"`
-	}](env).Reason
-	if len(reason) > 500 {
-		reason = strings.ToValidUTF8(reason[:500], "") + "…"
-	}
+	}](env).Reason, 500)
 	switch {
 	case env.From == about:
 		return reason

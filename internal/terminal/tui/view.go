@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/internal/textutil"
+
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
@@ -202,7 +204,7 @@ func (v *view) status(m *model, below int, cells int) string {
 		parts = append(parts, v.theme.busy.Render(fmt.Sprintf("%d not sent", n)))
 	}
 	if n := len(m.work.pending); n > 0 {
-		parts = append(parts, v.theme.busy.Render(plural(n, "proposal")))
+		parts = append(parts, v.theme.busy.Render(textutil.Count(n, "proposal")))
 	}
 	if m.filter != "" {
 		parts = append(parts, v.theme.bold.Render("context "+string(m.filter)))

@@ -4,7 +4,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
@@ -22,8 +23,8 @@ func (c *Client) Refusal(status int, code, message string) *llm.Error {
 	return &llm.Error{
 		Provider: c.Provider,
 		Status:   status,
-		Code:     cut(c.Mask(code), maxCode),
-		Message:  cut(c.Mask(message), maxMessage),
+		Code:     textutil.Shorten(c.Mask(code), maxCode),
+		Message:  textutil.Shorten(c.Mask(message), maxMessage),
 	}
 }
 
@@ -59,17 +60,6 @@ func plain(body []byte) string {
 		return ""
 	}
 	return text
-}
-
-// cut shortens a text to at most n bytes and an ellipsis, between characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }
 
 // masked is an error with the secrets masked in its text.

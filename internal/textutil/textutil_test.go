@@ -1,0 +1,55 @@
+package textutil
+
+import (
+	"math"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestShorten(t *testing.T) {
+	for name, c := range map[string]struct {
+		s     string
+		limit int
+		want  string
+	}{
+		"empty":              {"", 0, ""},
+		"fits":               {"four", 4, "four"},
+		"too long":           {"fours", 4, "four…"},
+		"nothing fits":       {"x", 0, "…"},
+		"inside a character": {"aé€", 4, "aé…"},
+		"first character":    {"€€", 2, "…"},
+		"invalid bytes":      {"\xff\xfe\xfd", 2, "\xff\xfe…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Shorten(c.s, c.limit); got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func FuzzTruncate(f *testing.F) {
+	f.Add("aé€𝄞", 3)
+	f.Fuzz(func(t *testing.T, s string, limit int) {
+		if limit < 0 {
+			return
+		}
+		got := Truncate(s, limit)
+		if len(got) > limit || s[:len(got)] != got || utf8.ValidString(s) && (!utf8.ValidString(got) || len(got)+4 <= min(limit, len(s))) {
+			t.Errorf("%q, %d: %q", s, limit, got)
+		}
+	})
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 steps", 1: "1 step", 2: "2 steps", 999: "999 steps", 1000: "1,000 steps", 1234567: "1,234,567 steps",
+		-1000: "-1,000 steps", -100: "-100 steps", math.MinInt64: "-9,223,372,036,854,775,808 steps",
+	} {
+		t.Run(want, func(t *testing.T) {
+			if got := Count(n, "step"); got != want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
