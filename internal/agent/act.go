@@ -4,14 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -26,16 +29,16 @@ type action struct {
 }
 
 // act carries out the calls of a step in parallel and returns their results in
-// the order of the calls. It first publishes the envelopes in aloud and the
+// the order of the calls. It first publishes the envelopes in thoughts and the
 // reasons, then the requests. Only admitted requests are carried out. It
 // returns an error if the problem cannot continue, but only after every call
 // has ended.
-func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, aloud []protocol.Envelope) ([]contextwindow.Result, error) {
+func (a *Agent) act(p *problem, box toolbox, step contextwindow.Record, thoughts []protocol.Envelope) ([]contextwindow.Result, error) {
 	actions := a.prepare(p, box, step)
 	for i := range actions {
-		aloud = append(aloud, actions[i].thought)
+		thoughts = append(thoughts, actions[i].thought)
 	}
-	if err := a.publish(p.ctx, aloud...); err != nil {
+	if err := a.publish(p.ctx, thoughts...); err != nil {
 		return nil, fmt.Errorf("share reasons: %w", err)
 	}
 	if err := a.publishRequests(p, actions); err != nil {
@@ -134,29 +137,29 @@ func (a *Agent) publishRequests(p *problem, actions []action) error {
 		for _, x := range asked {
 			a.inbox.release(x.request.ID)
 		}
-		a.closeRequests(p, admitted)
+		a.closeRequests(admitted)
 	}
 	return fatal
 }
 
 // closeRequests closes admitted requests that will not be carried out.
-func (a *Agent) closeRequests(p *problem, admitted []*action) {
+func (a *Agent) closeRequests(admitted []*action) {
 	for _, x := range admitted {
 		if x.tool.owner != "" {
-			a.publishFinal(p.ctx, "cancellation", x.cancellation())
+			a.publishFinal("cancellation", x.cancellation())
 			continue
 		}
-		a.publishFinal(p.ctx, "response", x.response(field{"error", rpcFault{rpcCancelled, "cancelled"}}))
+		a.publishFinal("response", x.response(nil, errCallCancelled))
 	}
 }
 
 // response builds the response to the request of one of the agent's own tools.
 // It is a broadcast unless the question is private.
-func (x *action) response(answer field) protocol.Envelope {
+func (x *action) response(result json.RawMessage, fault *client.RPCError) protocol.Envelope {
 	return protocol.Envelope{
 		Kind: protocol.KindMCPResponse, Context: x.p.path, To: x.p.q.private,
 		Correlation: protocol.CorrelateTo(x.request.ID),
-		Payload:     object(field{"jsonrpc", "2.0"}, field{"id", x.request.ID}, answer),
+		Payload:     participant.Response(protocol.AppendString(nil, string(x.request.ID)), result, fault),
 	}
 }
 
@@ -204,21 +207,21 @@ func (a *Agent) solvePart(ctx context.Context, x *action) contextwindow.Result {
 
 // callOwn calls a tool of the agent's own servers and publishes the response.
 func (a *Agent) callOwn(ctx context.Context, x *action) contextwindow.Result {
-	out, answer := a.run(ctx, x.tool.name, x.call.Arguments)
-	a.respond(ctx, x.response(answer))
+	out, result, fault := a.run(ctx, x.tool.name, x.call.Arguments)
+	a.respond(ctx, x.response(result, fault))
 	return out
 }
 
 // run calls one of the agent's own tools. It returns the result together with
-// the matching member of the JSON-RPC response.
-func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (contextwindow.Result, field) {
+// the result or the error of the JSON-RPC response.
+func (a *Agent) run(ctx context.Context, name string, args json.RawMessage) (contextwindow.Result, json.RawMessage, *client.RPCError) {
 	res, err := a.opts.Tools.Call(ctx, name, args)
 	if err != nil {
-		a.log.Debug("tool call failed", "tool", name, "err", a.forLog(err))
-		rpc := rpcError(ctx, err)
-		return failed(rpc.Message), field{"error", rpc}
+		a.log.Debug("tool call failed", "tool", name, "err", forLog(err))
+		fault := rpcError(ctx, err)
+		return failed(fault.Message), nil, fault
 	}
-	return resultOf(res), field{"result", a.fit(res)}
+	return resultOf(res), a.fit(res), nil
 }
 
 // respond publishes a response even if the question was given up in the
@@ -229,7 +232,7 @@ func (a *Agent) respond(ctx context.Context, response protocol.Envelope) {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		a.publishFinal(ctx, "response", response)
+		a.publishFinal("response", response)
 	default:
 		a.log.Warn("response not shared", "context", response.Context, "err", err)
 	}
@@ -244,3 +247,76 @@ func resultOf(res mcptools.Result) contextwindow.Result {
 }
 
 func failed(why string) contextwindow.Result { return contextwindow.Result{Error: why} }
+
+// callPeer waits for the response of the participant that owns the tool.
+// The request is already in the log.
+func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {
+	env, why := a.await(ctx, x.request.ID, x.request.To)
+	if env != nil {
+		return resultIn(env)
+	}
+	if ctx.Err() != nil {
+		a.publishFinal("cancellation", x.cancellation())
+		return failed("cancelled")
+	}
+	if err := a.publish(ctx, x.cancellation()); err != nil {
+		a.log.Debug("cancellation not shared", "err", err)
+	}
+	return failed(why.Error())
+}
+
+// await returns the response to a request from one of the participants in asked
+// (from any participant if asked is empty), or the reason why there is no
+// response.
+func (a *Agent) await(ctx context.Context, request protocol.ID, asked []protocol.ParticipantID) (*protocol.Envelope, error) {
+	answer := a.inbox.expect(request)
+	timeout := time.NewTimer(a.opts.ToolTimeout)
+	defer timeout.Stop()
+	var gone <-chan time.Time
+	for {
+		select {
+		case env := <-answer:
+			switch {
+			case env.Kind == protocol.KindMCPResponse && (len(asked) == 0 || slices.Contains(asked, env.From)):
+				return &env, nil
+			case env.Kind == protocol.KindSystemPresence && len(asked) == 1:
+				gone = a.awayTimer(gone, &env, asked[0])
+			}
+		case <-gone:
+			return nil, fmt.Errorf("%s left the space", asked[0])
+		case <-timeout.C:
+			return nil, fmt.Errorf("no answer within %s", a.opts.ToolTimeout)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// awayTimer starts or stops the timer for a participant that left: a lost
+// connection may be restored.
+func (*Agent) awayTimer(gone <-chan time.Time, env *protocol.Envelope, who protocol.ParticipantID) <-chan time.Time {
+	var p protocol.Presence
+	if json.Unmarshal(env.Payload, &p) != nil || p.Participant.ID != who {
+		return gone
+	}
+	if p.Event == protocol.PresenceJoin {
+		return nil
+	}
+	if gone == nil {
+		return time.After(awayTimeout)
+	}
+	return gone
+}
+
+// cancellation builds the notification to the tool's owner that the agent no
+// longer waits for the response.
+func (x *action) cancellation() protocol.Envelope {
+	return protocol.Envelope{
+		Kind: protocol.KindMCPRequest, To: x.request.To, Context: x.p.path,
+		Correlation: protocol.CorrelateTo(x.request.ID),
+		Payload: object(
+			field{"jsonrpc", "2.0"}, field{"method", "notifications/cancelled"},
+			field{"params", map[string]any{"requestId": x.request.ID, "reason": "the result is no longer needed"}},
+		),
+	}
+}

@@ -28,9 +28,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,23 +39,16 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
-	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Space is the part of *client.Client that the agent uses.
 type Space interface {
-	// Receive returns the next envelope. A *client.GapError does not end the
-	// stream.
-	Receive(ctx context.Context) (protocol.Envelope, error)
-	// Send returns once the envelope is in the log, or returns a
-	// *protocol.Error.
-	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
+	participant.Space
 	// SendAsync returns before the envelope is admitted. Envelopes enter the
 	// log in the order of the calls, unless the gateway held one of them back.
 	SendAsync(ctx context.Context, draft protocol.Envelope) (*client.Pending, error)
-	// Welcome returns the identity, the participants and the rights.
-	Welcome() protocol.Welcome
 }
 
 // Tools is the part of *mcptools.Set that the agent uses. Both methods are safe
@@ -101,10 +92,6 @@ type Options struct {
 	ShowThinking bool
 	// OwnToolsOnly ignores the tools of other participants.
 	OwnToolsOnly bool
-	// PrivateToPeers also offers the tools of other participants for
-	// private questions. The content of such a question may then reach them in
-	// the arguments of a call.
-	PrivateToPeers bool
 	// NoProposals reports calls that the capabilities do not allow as refused,
 	// instead of proposing them to the other participants.
 	NoProposals bool
@@ -123,9 +110,6 @@ type Options struct {
 	// MaxHops bounds a chain of agent answers that follow one another; the
 	// agent does not continue a longer chain. 0: 4.
 	MaxHops int
-	// MaxResultBytes bounds the mcp.response of a call, which is truncated to
-	// it; 0: 256 KiB. The planner receives more.
-	MaxResultBytes int
 
 	Telemetry *telemetry.Telemetry // nil: none
 
@@ -144,7 +128,6 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxQuestions, 4)
 	def(&o.MaxWaiting, 32)
 	def(&o.MaxHops, 4)
-	def(&o.MaxResultBytes, 256<<10)
 	if o.MaxDepth == 0 {
 		o.MaxDepth = 2
 	}
@@ -191,34 +174,27 @@ func (noTools) Call(context.Context, string, json.RawMessage) (mcptools.Result, 
 
 // Agent answers questions in one space.
 type Agent struct {
-	opts  Options
-	log   *slog.Logger
-	you   protocol.ParticipantID
-	space string
-	head  protocol.Seq // of the log when the agent joined
-	logID string
-	mask  func(string) string
+	opts    Options
+	runtime *participant.Runtime
+	log     *slog.Logger
+	you     protocol.ParticipantID
+	space   string
+	head    protocol.Seq // of the log when the agent joined
+	logID   string
 
 	// Owned by the goroutine of Run.
 	addressing   *addressing
 	conversation conversation
 
-	lifetime      context.Context           // ends with Run
-	finalDeadline atomic.Pointer[time.Time] // deadline for all final envelopes; set when Run ends
-	group         sync.WaitGroup            // the goroutines that Run waits for
-	turns         chan struct{}             // one token per question being answered
-	freed         chan struct{}             // signals that a question has ended
-	replies       chan protocol.Envelope    // queue of short replies, sent in order
-	sentIDs       sentIDs
-	gate          gate
-	inbox         inbox
-	streamsOff    atomic.Bool // the capabilities do not allow streams
-	queriesOff    atomic.Bool // the capabilities do not allow tools/list requests
-
-	peers peers
-
-	mu      sync.Mutex
-	running map[protocol.ID]*question // by the id of the chat
+	questions  participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
+	turns      chan struct{}                   // one token per question being answered
+	freed      chan struct{}                   // signals that a question has ended
+	replies    chan protocol.Envelope          // queue of short replies, sent in order
+	sentIDs    sentIDs
+	inbox      inbox
+	peers      peers
+	streamsOff atomic.Bool // the capabilities do not allow streams
+	queriesOff atomic.Bool // the capabilities do not allow tools/list requests
 }
 
 // maxReplies bounds the queue of short replies.
@@ -227,26 +203,17 @@ const maxReplies = 1024
 // New returns an agent for a client that has joined a space.
 func New(opts Options) *Agent {
 	opts = opts.withDefaults()
-	welcome := opts.Space.Welcome()
-	you := welcome.You.ID
-	a := &Agent{
-		opts: opts, you: you, space: welcome.Space.Name, head: welcome.Space.Seq, logID: welcome.Space.Log,
-		log:          opts.Logger.With("participant", you),
-		addressing:   newAddressing(you, opts),
-		conversation: conversation{you: you},
+	welcome, runtime := opts.Space.Welcome(), participant.New(opts.Space, opts.Logger, errShutdown)
+	return &Agent{
+		opts: opts, runtime: runtime, log: runtime.Log, you: runtime.You,
+		space: welcome.Space.Name, head: welcome.Space.Seq, logID: welcome.Space.Log,
+		addressing:   newAddressing(runtime.You, opts),
+		conversation: conversation{you: runtime.You},
+		questions:    participant.Requests[*question]{Places: opts.MaxQuestions + opts.MaxWaiting},
 		turns:        make(chan struct{}, opts.MaxQuestions),
 		freed:        make(chan struct{}, 1),
 		replies:      make(chan protocol.Envelope, maxReplies),
-		running:      make(map[protocol.ID]*question),
 	}
-	leaks, err := redact.Default()
-	if err != nil { // the rules are built in
-		a.log.Error("thoughts are not streamed, since secrets in them could not be masked", "err", err)
-		a.streamsOff.Store(true)
-		return a
-	}
-	a.mask = leaks.Mask
-	return a
 }
 
 // errShutdown is the cause that ends questions when the agent shuts down.
@@ -256,36 +223,13 @@ var errShutdown = errors.New("the agent is shutting down")
 // agent down (both return nil), or the client ends. Open contexts are then
 // cancelled, if the gateway can still be reached.
 func (a *Agent) Run(ctx context.Context) error {
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	a.lifetime = work
-	defer a.group.Wait()
-	defer func() {
-		end := time.Now().Add(closingTime)
-		a.finalDeadline.Store(&end)
-		stop(errShutdown)
-	}()
-	a.group.Go(func() { a.sendReplies(work) })
-	a.onJoin(work)
-	if a.opts.CatchUp != CatchUpOff && a.opts.History != nil {
-		a.catchUp(ctx, work)
-	}
-	a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
-	for {
-		env, err := a.opts.Space.Receive(ctx)
-		var gap *client.GapError
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return nil
-		case errors.As(err, &gap):
-			a.log.Warn("envelopes were missed", "err", err)
-			continue
-		default:
-			return fmt.Errorf("read space: %w", err)
+	start := func() {
+		a.runtime.Group.Go(a.sendReplies)
+		a.onJoin()
+		if a.opts.CatchUp != CatchUpOff && a.opts.History != nil {
+			a.catchUp(ctx)
 		}
-		if a.dispatch(work, &env) == shutdown {
-			a.log.Info("shut down", "by", env.From)
-			return nil
-		}
+		a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))
 	}
+	return a.runtime.Run(ctx, start, func(env *protocol.Envelope, _ bool) { a.dispatch(env) })
 }

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -68,7 +70,7 @@ type backlog struct {
 	chats []oldChat // questions without an answer, oldest first
 	// The agent's own unfinished work, keyed by the id or path that closes it.
 	contexts  map[protocol.ContextPath]protocol.Envelope // reasoning.start
-	requests  map[protocol.ID]protocol.Envelope          // to its own tools
+	requests  map[protocol.ID]protocol.Envelope          // to its own tools; To is the audience of the response
 	proposals map[protocol.ID]protocol.Envelope
 	begun     map[protocol.ID]bool              // chats that it had started to answer
 	waiting   map[protocol.ID]protocol.Envelope // requests to the agent without a response
@@ -161,7 +163,11 @@ func (b *backlog) noteOwn(env *protocol.Envelope, you protocol.ParticipantID) {
 		}
 	case protocol.KindMCPRequest:
 		if len(env.To) == 0 || env.AddressedTo(you) {
-			b.requests[env.ID] = *env
+			request := *env
+			if start, known := b.contexts[env.Context]; known {
+				request.To = start.To // the request itself is addressed to the agent alone
+			}
+			b.requests[env.ID] = request
 		}
 	case protocol.KindMCPProposal:
 		b.proposals[env.ID] = *env
@@ -181,7 +187,7 @@ func (b *backlog) leftovers() []protocol.Envelope {
 	for id, request := range b.requests {
 		out = append(out, protocol.Envelope{
 			Kind: protocol.KindMCPResponse, To: request.To, Context: request.Context, Correlation: protocol.CorrelateTo(id), Seq: request.Seq,
-			Payload: object(field{"jsonrpc", "2.0"}, field{"id", requestID(&request)}, field{"error", rpcFault{rpcCancelled, why}}),
+			Payload: participant.Response(requestID(&request), nil, &client.RPCError{Code: participant.CodeCancelled, Message: why}),
 		})
 	}
 	for id, p := range b.proposals {
@@ -203,15 +209,13 @@ func (b *backlog) leftovers() []protocol.Envelope {
 	return append(out, ends...)
 }
 
-// requestID returns the id in the JSON-RPC request, or null.
+// requestID returns the JSON-RPC id of a request, or null.
 func requestID(env *protocol.Envelope) json.RawMessage {
-	var rpc struct {
-		ID json.RawMessage `json:"id"`
-	}
-	if json.Unmarshal(env.Payload, &rpc) != nil || len(rpc.ID) == 0 {
+	request, err := participant.ParseRequest(env)
+	if err != nil {
 		return json.RawMessage("null")
 	}
-	return rpc.ID
+	return request.ID
 }
 
 // readBacklog reads the entries that catching up needs. With CatchUpAuto their
@@ -281,7 +285,7 @@ func (a *Agent) readEntries(ctx context.Context, b *backlog, since, upTo protoco
 
 // catchUp closes work that the agent left unfinished when it ended, and answers
 // questions without an answer.
-func (a *Agent) catchUp(ctx, work context.Context) {
+func (a *Agent) catchUp(ctx context.Context) {
 	reading, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	b, err := a.readBacklog(reading)
@@ -294,41 +298,39 @@ func (a *Agent) catchUp(ctx, work context.Context) {
 	rest, wanted := b.leftovers(), b.wanted()
 	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
 	for _, env := range b.waiting {
-		a.handleMCP(work, &env, false)
+		a.handleMCP(&env, false)
 	}
 	var questions []*question
 	for _, chat := range wanted {
-		questions = append(questions, a.newQuestion(work, chat))
+		q := a.newQuestion(chat)
+		a.questions.Hold(&q.chat, q)
+		questions = append(questions, q)
 	}
-	a.group.Go(func() {
+	a.runtime.Group.Go(func() {
 		for i := range rest {
 			rest[i].Seq = 0
-			if err := a.publish(work, rest[i]); err != nil {
+			if err := a.publish(a.runtime.Work, rest[i]); err != nil {
 				a.log.Warn("left open", "context", rest[i].Context, "kind", rest[i].Kind, "err", err)
 			}
 		}
 		for _, q := range questions {
-			a.startWhenFree(work, q)
+			a.startWhenFree(q)
 		}
 	})
 }
 
-// startWhenFree starts to answer a question as soon as a slot is free.
-func (a *Agent) startWhenFree(work context.Context, q *question) {
-	for {
-		switch a.start(q) {
-		case accepted:
+// startWhenFree starts to answer a question as soon as a place is free, unless
+// the question is withdrawn before.
+func (a *Agent) startWhenFree(q *question) {
+	for q.root.ctx.Err() == nil {
+		if a.start(q) == participant.Accepted {
 			return
-		case duplicate:
-			q.leave(q.root)
-			return
-		case overloaded:
 		}
 		select {
 		case <-a.freed:
-		case <-work.Done():
-			q.leave(q.root)
-			return
+		case <-q.root.ctx.Done():
 		}
 	}
+	a.drop(q)
+	a.replyError(q, context.Cause(q.root.ctx))
 }

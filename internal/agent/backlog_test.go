@@ -48,6 +48,9 @@ func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 		protocol.Envelope{ID: "call", Kind: protocol.KindMCPRequest, Context: "whole/part", Payload: call},
 		protocol.Envelope{ID: "call-done", Kind: protocol.KindMCPRequest, Context: "whole/part", Payload: call},
 		protocol.Envelope{Kind: protocol.KindMCPResponse, Context: "whole/part", Correlation: protocol.CorrelateTo("call-done"), Payload: answer},
+		protocol.Envelope{ID: "call-own", Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"planner"}, Context: "whole/part", Payload: call},
+		protocol.Envelope{ID: "call-private", Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{"planner"}, Context: "alone",
+			Correlation: protocol.CorrelateTo("alone"), Payload: call},
 		protocol.Envelope{ID: "call-of-alice", Kind: protocol.KindMCPRequest, To: to, Context: "whole", Payload: call},
 
 		protocol.Envelope{ID: "idea", Kind: protocol.KindMCPProposal, Context: "whole", Payload: proposal},
@@ -79,7 +82,10 @@ func TestCatchUp_ClosesUnfinishedWork(t *testing.T) {
 	}
 	const why = "the agent was restarted"
 	for what, list := range map[string]struct{ got, want []string }{
-		"responses":   {responses, []string{"[call] in whole/part to [] for call-7: -32002"}},
+		"responses": {responses, []string{
+			"[call] in whole/part to [] for call-7: -32002", "[call-own] in whole/part to [] for call-7: -32002",
+			"[call-private] in alone to [alice] for call-7: -32002",
+		}},
 		"withdrawals": {withdrawals, []string{"[idea] in whole to []: no_longer_needed"}},
 		"ends": {ends, []string{
 			"[alone] in alone to [alice]: " + why, "[] in whole/part/grain to []: " + why,
@@ -151,6 +157,27 @@ func TestCatchUp_Questions(t *testing.T) {
 				t.Errorf("what was settled was answered\n%s", script(all))
 			}
 		})
+	}
+}
+
+// A question of the backlog that waits for a free place can be withdrawn.
+func TestCatchUp_WithdrawnWhileWaiting(t *testing.T) {
+	g := meuptest.Start(t, config)
+	alice := join(t, g, "alice")
+	leave(t, g, client.Chat("Good morning."))
+	first, second := ask(t, alice, "look slowly"), ask(t, alice, "look slowly")
+	tools, hanging, cancelled := slowTools(t)
+	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAuto, Tools: tools, MaxQuestions: 1, MaxWaiting: 1, OwnToolsOnly: true})
+	<-hanging // of the first; the second waits
+	for _, question := range []protocol.ID{second, first} {
+		send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(question)})
+	}
+	<-cancelled
+	all := idle(t, alice, "planner")
+	for i := range all {
+		if all[i].From == "planner" && all[i].Correlation.Names(second) {
+			t.Errorf("the withdrawn question got %s\n%s", all[i].Kind, script(all))
+		}
 	}
 }
 

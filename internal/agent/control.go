@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -11,15 +10,10 @@ import (
 // errRestarted is the cause that ends questions when the agent is restarted.
 var errRestarted = errors.New("the agent was restarted")
 
-// handleControl handles a control envelope addressed to the agent.
-func (a *Agent) handleControl(env *protocol.Envelope) dispatchResult {
+// handleControl handles a control envelope addressed to the agent; see
+// participant.Runtime for pause, resume and shutdown.
+func (a *Agent) handleControl(env *protocol.Envelope) {
 	switch env.Kind {
-	case protocol.KindParticipantShutdown:
-		return shutdown
-	case protocol.KindParticipantPause:
-		a.gate.close(pauseOf(env))
-	case protocol.KindParticipantResume:
-		a.gate.open()
 	case protocol.KindParticipantRequestStatus:
 		a.answerControl(env, protocol.KindParticipantStatus, a.status(""))
 	case protocol.KindParticipantForget:
@@ -34,22 +28,12 @@ func (a *Agent) handleControl(env *protocol.Envelope) dispatchResult {
 		a.restart()
 		a.answerControl(env, protocol.KindParticipantStatus, a.status("restarted"))
 	}
-	return proceed
 }
 
 func (a *Agent) answerControl(env *protocol.Envelope, kind protocol.Kind, payload json.RawMessage) {
 	a.reply(protocol.Envelope{
 		Kind: kind, To: []protocol.ParticipantID{env.From}, Correlation: protocol.CorrelateTo(env.ID), Payload: payload,
 	})
-}
-
-// pauseOf returns the duration of a pause; 0: until it is resumed.
-func pauseOf(env *protocol.Envelope) time.Duration {
-	doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth)
-	if err != nil {
-		return 0
-	}
-	return protocol.PauseDuration(doc.Root())
 }
 
 // forget removes messages of the conversation: the number in entries, or half
@@ -97,9 +81,7 @@ func (a *Agent) compact(env *protocol.Envelope) json.RawMessage {
 // connection and its tool servers remain.
 func (a *Agent) restart() {
 	a.conversation.chats = nil
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, q := range a.running {
+	for _, q := range a.questions.All() {
 		q.root.cancel(errRestarted)
 	}
 }
@@ -107,12 +89,10 @@ func (a *Agent) restart() {
 // status returns the payload of participant.status. An empty state means the
 // current activity.
 func (a *Agent) status(state string) json.RawMessage {
-	a.mu.Lock()
-	contexts := make([]protocol.ContextPath, 0, len(a.running))
-	for _, q := range a.running {
+	contexts := []protocol.ContextPath{}
+	for _, q := range a.questions.All() {
 		contexts = append(contexts, q.paths()...)
 	}
-	a.mu.Unlock()
 	switch {
 	case state != "":
 	case len(contexts) > 0:
@@ -121,7 +101,7 @@ func (a *Agent) status(state string) json.RawMessage {
 		state = "idle"
 	}
 	fields := []field{
-		{"status", state}, {"contexts", contexts}, {"paused", a.gate.closed()},
+		{"status", state}, {"contexts", contexts}, {"paused", a.runtime.Gate.Closed()},
 		{"messages_in_context", len(a.conversation.chats)}, {"tokens", a.conversation.tokens()},
 	}
 	if a.opts.ContextTokens > 0 {

@@ -21,9 +21,7 @@ const (
 )
 
 // deltaStream streams a thought as stream.data while the model generates it.
-// The gateway masks only logged envelopes, so the agent masks streamed text:
-// the text so far passes the masking pipeline, and only the part that can no
-// longer change is sent, up to the last space.
+// The gateway masks secrets in it, as in every envelope of a context.
 //
 // One goroutine runs from the first chunk to the end.
 type deltaStream struct {
@@ -31,15 +29,15 @@ type deltaStream struct {
 	p    *problem
 	kind llm.DeltaKind
 
-	mu   sync.Mutex
-	text strings.Builder
-	full bool // text has reached streamBytes; later chunks are dropped, because they would leave a gap
+	mu     sync.Mutex
+	unsent strings.Builder
+	size   int
+	full   bool // the text has reached streamBytes; later chunks are dropped, because they would leave a gap
 
 	ended chan struct{} // closed by end, which waits for done; nil before the first chunk
 	done  chan struct{}
 
 	// Owned by the goroutine, and by end after it.
-	sent    string // prefix of the masked text that was sent
 	stream  string // "" until the first chunk
 	refused bool   // the stream was refused or its state is unknown; nothing is sent
 }
@@ -80,9 +78,10 @@ type streams struct{ text, thinking string }
 // one goroutine.
 func (g *deltaStream) add(d llm.Delta) {
 	g.mu.Lock()
-	g.full = g.full || g.text.Len()+len(d.Text) > streamBytes
+	g.size += len(d.Text)
+	g.full = g.full || g.size > streamBytes
 	if !g.full {
-		g.text.WriteString(d.Text)
+		g.unsent.WriteString(d.Text)
 	}
 	g.mu.Unlock()
 	if g.ended == nil {
@@ -98,7 +97,7 @@ func (g *deltaStream) run(ended, done chan struct{}) {
 	for {
 		select {
 		case <-tick.C:
-			g.flush(false)
+			g.flush()
 		case <-ended:
 			return
 		}
@@ -116,38 +115,27 @@ func (g *deltaStream) end() string {
 	<-g.done
 	stream := g.stream
 	if stream != "" {
-		g.flush(true)
+		g.flush()
 		_, _ = g.send(protocol.KindStreamClose, field{"stream_id", stream})
 	}
 	if g.refused {
 		stream = ""
 	}
-	g.text.Reset()
-	g.full, g.ended, g.sent, g.stream, g.refused = false, nil, "", "", false
+	g.unsent.Reset()
+	g.size, g.full, g.ended, g.stream, g.refused = 0, false, nil, "", false
 	return stream
 }
 
 // flush sends the text added since the last flush.
-func (g *deltaStream) flush(last bool) {
-	if g.refused {
-		return
-	}
+func (g *deltaStream) flush() {
 	g.mu.Lock()
-	text := g.text.String()
+	text := g.unsent.String()
+	g.unsent.Reset()
 	g.mu.Unlock()
-	masked := g.a.mask(text)
-	if !last {
-		masked = masked[:strings.LastIndexAny(masked, " \n\t")+1]
-	}
-	fresh, ok := strings.CutPrefix(masked, g.sent)
-	if !ok || fresh == "" {
-		return // the masked form of the sent text changed; the complete thought follows
-	}
-	if g.stream == "" && !g.open() {
+	if text == "" || g.refused || g.stream == "" && !g.open() {
 		return
 	}
-	g.sent = masked
-	_, _ = g.send(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", fresh})
+	_, _ = g.send(protocol.KindStreamData, field{"stream_id", g.stream}, field{"data", text})
 }
 
 // open opens the stream and reports whether it was admitted.

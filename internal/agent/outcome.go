@@ -5,29 +5,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/meup-protocol/meup/internal/textutil"
+	"net"
+	"regexp"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Codes of the JSON-RPC errors that the agent returns for calls. Codes from
-// tool servers are passed through.
-const (
-	rpcNoSuchMethod = -32601
-	rpcNoSuchTool   = -32602
-	rpcFailed       = -32000
-	rpcTimeout      = -32001
-	rpcCancelled    = -32002
-)
+// maxResult bounds the mcp.response of a call, in bytes; longer results are
+// truncated. The planner receives more.
+const maxResult = 256 << 10
 
 // Bounds of the part of one result that the planner receives, in bytes.
 const (
@@ -65,33 +64,35 @@ func errorOf(r contextwindow.Result) error {
 	return errors.New(r.Error)
 }
 
-type rpcFault struct {
-	Code    int64  `json:"code"`
-	Message string `json:"message"`
-}
-
-func rpcError(ctx context.Context, err error) rpcFault {
+// rpcError converts the error of a call to an error of JSON-RPC.
+func rpcError(ctx context.Context, err error) *client.RPCError {
 	var refusal *jsonrpc.Error
 	switch {
 	case ctx.Err() != nil:
-		return rpcFault{rpcCancelled, "cancelled"}
+		return errCallCancelled
 	case errors.Is(err, context.DeadlineExceeded):
-		return rpcFault{rpcTimeout, "the tool took too long"}
+		return &client.RPCError{Code: participant.CodeTimeout, Message: "the tool took too long"}
 	case errors.Is(err, mcptools.ErrUnknownTool):
-		return rpcFault{rpcNoSuchTool, "no such tool"}
+		return &client.RPCError{Code: participant.CodeInvalidParams, Message: "no such tool"}
 	case errors.As(err, &refusal):
-		return rpcFault{refusal.Code, textutil.Shorten(refusal.Message, maxThought)}
+		return &client.RPCError{Code: refusal.Code, Message: textutil.Shorten(refusal.Message, maxThought)}
 	case errors.Is(err, mcptools.ErrServerGone):
-		return rpcFault{rpcFailed, "the tool server is gone"}
+		return failedCall("the tool server is gone")
 	}
-	return rpcFault{rpcFailed, "the tool could not be called"} // the reason is only logged, because it may contain addresses
+	return failedCall("the tool could not be called") // the reason is only logged, because it may contain addresses
+}
+
+var errCallCancelled = &client.RPCError{Code: participant.CodeCancelled, Message: "cancelled"}
+
+func failedCall(message string) *client.RPCError {
+	return &client.RPCError{Code: participant.CodeFailed, Message: message}
 }
 
 // fit returns the result unchanged if it fits into an envelope. A result that
 // is too large, or nested too deeply for the gateway, is reduced to its text,
 // truncated and marked.
 func (a *Agent) fit(res mcptools.Result) json.RawMessage {
-	limit := a.opts.MaxResultBytes
+	limit := maxResult
 	if most := a.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
 		limit = min(limit, int(most)/2)
 	}
@@ -140,4 +141,100 @@ func outcomeAttribute(o contextwindow.Outcome) attribute.KeyValue {
 // notAllowed describes a refusal for the planner and the space.
 func notAllowed(refusal *protocol.Error) string {
 	return fmt.Sprintf("not allowed: %s: %s", refusal.Code, refusal.Message)
+}
+
+// plainCode matches a provider's error code that is safe to publish.
+var plainCode = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
+
+// errTakenOver is the cause that ends a question when another process of the
+// same participant continues it.
+var errTakenOver = errors.New("another process of this agent continues it")
+
+// errPlannerFailed replaces the panic of a planner.
+var errPlannerFailed = errors.New("the planner failed")
+
+// explain describes a cause for the space. Text from elsewhere in an error
+// (addresses of this network, quotes from a provider) is written only to the
+// log.
+func explain(cause error) string {
+	var (
+		refusal *protocol.Error
+		model   *llm.Error
+		stopped *cancelled
+		network net.Error
+	)
+	switch {
+	case errors.As(cause, &stopped):
+		return stopped.Error()
+	case errors.As(cause, &refusal):
+		return fmt.Sprintf("the gateway refused it (%s: %s)", refusal.Code, trimStop(refusal.Message))
+	case errors.As(cause, &model):
+		return refusedBy(model)
+	case errors.Is(cause, llm.ErrTruncated):
+		return "the model's answer was cut off"
+	case errors.Is(cause, context.DeadlineExceeded):
+		return "it took too long"
+	case errors.As(cause, &network):
+		return "the model or the Reasoning API cannot be reached"
+	}
+	for _, plain := range []error{
+		errShutdown, errRestarted, errTakenOver, errPlannerFailed,
+		planner.ErrRefused, planner.ErrLength, planner.ErrSilent, planner.ErrBadCalls, planner.ErrForced,
+	} {
+		if errors.Is(cause, plain) {
+			return plain.Error()
+		}
+	}
+	return "internal error; see the log of the agent"
+}
+
+// forLog formats an error for the operator's log. Secrets are masked, because
+// the error may quote a key.
+func forLog(err error) string {
+	rules, broken := redact.Default()
+	if broken != nil { // the rules are built in
+		return explain(err)
+	}
+	return rules.Mask(err.Error())
+}
+
+func refusedBy(e *llm.Error) string {
+	var parts []string
+	if e.Status != 0 {
+		parts = append(parts, fmt.Sprintf("status %d", e.Status))
+	}
+	if plainCode.MatchString(e.Code) {
+		parts = append(parts, e.Code)
+	}
+	if len(parts) == 0 {
+		return "the model refused"
+	}
+	return "the model refused (" + strings.Join(parts, ", ") + ")"
+}
+
+func trimStop(s string) string { return strings.TrimRight(strings.TrimSpace(s), ". ") }
+
+// field is one member of an object; members keep their order.
+type field struct {
+	name  string
+	value any
+}
+
+// object builds a JSON object. A value that cannot be marshaled becomes null;
+// the callers pass none.
+func object(fields ...field) json.RawMessage {
+	out := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = protocol.AppendString(out, f.name)
+		out = append(out, ':')
+		raw, err := json.Marshal(f.value)
+		if err != nil {
+			raw = []byte("null")
+		}
+		out = append(out, raw...)
+	}
+	return append(out, '}')
 }

@@ -268,21 +268,21 @@ func kindPattern(capability json.RawMessage) (protocol.KindPattern, bool) {
 }
 
 // onJoin queries the participants that have joined for their tools.
-func (a *Agent) onJoin(work context.Context) {
+func (a *Agent) onJoin() {
 	if a.opts.OwnToolsOnly || a.queriesOff.Load() {
 		return
 	}
 	for _, id := range a.peers.update(a.you, a.opts.Space.Welcome().Participants, a.opts.Now()) {
-		a.group.Go(func() { a.pollTools(work, id) })
+		a.runtime.Group.Go(func() { a.pollTools(id) })
 	}
 }
 
 // pollTools queries a participant for its tools, and repeats the query after
 // relistPause if the participant announced a change in the meantime.
-func (a *Agent) pollTools(work context.Context, id protocol.ParticipantID) {
+func (a *Agent) pollTools(id protocol.ParticipantID) {
 	for {
-		a.listTools(work, id)
-		if !waitFor(work, relistPause) || !a.peers.finish(id, a.opts.Now()) {
+		a.listTools(id)
+		if !waitFor(a.runtime.Work, relistPause) || !a.peers.finish(id, a.opts.Now()) {
 			return
 		}
 	}
@@ -299,8 +299,8 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (a *Agent) listTools(work context.Context, id protocol.ParticipantID) {
-	ctx, cancel := context.WithTimeout(work, listTime)
+func (a *Agent) listTools(id protocol.ParticipantID) {
+	ctx, cancel := context.WithTimeout(a.runtime.Work, listTime)
 	defer cancel()
 	var tools []mcptools.Tool
 	cursor := ""

@@ -10,26 +10,18 @@ import (
 )
 
 func TestPrivateQuestion_NoPeerTools(t *testing.T) {
-	for _, test := range []struct {
-		allowed bool
-		want    string
-	}{
-		{false, "no sheep"},
-		{true, "success | 42 sheep\n"},
-	} {
-		g := meuptest.Start(t, config)
-		k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
-		alice := join(t, g, "alice")
-		employ(t, g, "planner", agent.Options{Planner: deciding(counting), PrivateToPeers: test.allowed})
-		<-k.listed
-		public := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
-		if text := decode(t, last(public))["message"]; text != "success | 42 sheep\n" {
-			t.Errorf("in public: answer %q", text)
-		}
-		private := conversation(t, alice, answerTo(ask(t, alice, "between us: how many?", "planner")))
-		if text := decode(t, last(private))["message"]; text != test.want {
-			t.Errorf("in private, allowed %t: answer %q\n%s", test.allowed, text, script(private))
-		}
+	g := meuptest.Start(t, config)
+	k := keep(t, joinHost(t, g, "carol"), text("42 sheep"))
+	alice := join(t, g, "alice")
+	employ(t, g, "planner", agent.Options{Planner: deciding(counting)})
+	<-k.listed
+	public := conversation(t, alice, answerTo(ask(t, alice, "how many sheep?")))
+	if text := decode(t, last(public))["message"]; text != "success | 42 sheep\n" {
+		t.Errorf("in public: answer %q", text)
+	}
+	private := conversation(t, alice, answerTo(ask(t, alice, "between us: how many?", "planner")))
+	if text := decode(t, last(private))["message"]; text != "no sheep" {
+		t.Errorf("in private: answer %q\n%s", text, script(private))
 	}
 }
 

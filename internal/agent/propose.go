@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -26,7 +28,7 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 			return refused(refusal)
 		}
 		if maybePublished(err) {
-			a.withdraw(ctx, proposed, "no_longer_needed")
+			a.withdraw(proposed, "no_longer_needed")
 		}
 		return failed("not proposed: " + explain(err))
 	}
@@ -39,13 +41,13 @@ func (a *Agent) propose(ctx context.Context, x *action) contextwindow.Result {
 				return out
 			}
 		case <-expiry.C:
-			a.withdraw(ctx, proposed, "timeout")
+			a.withdraw(proposed, "timeout")
 			return contextwindow.Result{
 				Outcome: contextwindow.Expired,
-				Error:   fmt.Sprintf("expired: nobody decided on the proposal within %s", a.opts.ProposalTimeout),
+				Error:   fmt.Sprintf("expired: no decision on the proposal within %s", a.opts.ProposalTimeout),
 			}
 		case <-ctx.Done():
-			a.withdraw(ctx, proposed, "no_longer_needed")
+			a.withdraw(proposed, "no_longer_needed")
 			return contextwindow.Result{Outcome: contextwindow.Withdrawn, Error: "withdrawn: " + explain(context.Cause(ctx))}
 		}
 	}
@@ -74,7 +76,7 @@ func (a *Agent) closeProposal(ctx context.Context, x *action, proposal protocol.
 		select {
 		case env := <-box:
 			if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-				a.respond(ctx, answerTo(x, &env, field{"error", rpcFault{rpcFailed, "the proposal is decided already"}}))
+				a.respond(ctx, answerTo(x, &env, nil, failedCall("the proposal is decided already")))
 			}
 		default:
 			return
@@ -99,7 +101,7 @@ func (a *Agent) decided(ctx context.Context, x *action, p, env *protocol.Envelop
 		return a.fulfilled(ctx, x, env), true
 	}
 	if env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) {
-		a.respond(ctx, answerTo(x, env, field{"error", rpcFault{rpcFailed, "this request does not fulfill the proposal"}}))
+		a.respond(ctx, answerTo(x, env, nil, failedCall("this request does not fulfill the proposal")))
 	}
 	return contextwindow.Result{}, false
 }
@@ -125,35 +127,28 @@ func (a *Agent) fulfilled(ctx context.Context, x *action, request *protocol.Enve
 
 // serve carries out another participant's request that fulfills a proposal.
 func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope) contextwindow.Result {
-	var rpc struct {
-		Method string `json:"method"`
-		Params struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"params"`
+	rpc, err := participant.ParseRequest(request)
+	if err != nil || rpc.Method != "tools/call" || rpc.Params.Get("name").Text() != x.tool.name {
+		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "a proposal is fulfilled by tools/call with the proposed tool"}
+		a.respond(ctx, answerTo(x, request, nil, fault))
+		return failed("the request that fulfills it calls something else")
 	}
-	answer := field{"error", rpcFault{rpcNoSuchMethod, "a proposal is fulfilled by tools/call with the proposed tool"}}
-	out := failed("the request that fulfils it calls something else")
-	if json.Unmarshal(request.Payload, &rpc) == nil && rpc.Method == "tools/call" && rpc.Params.Name == x.tool.name {
-		out, answer = a.run(ctx, x.tool.name, rpc.Params.Arguments)
+	var args json.RawMessage
+	if given := rpc.Params.Get("arguments"); given.Exists() {
+		args = given.Raw()
 	}
-	a.respond(ctx, answerTo(x, request, answer))
+	out, result, fault := a.run(ctx, x.tool.name, args)
+	a.respond(ctx, answerTo(x, request, result, fault))
 	return out
 }
 
 // answerTo builds the response to another participant's request that correlates
 // to a proposal.
-func answerTo(x *action, request *protocol.Envelope, answer field) protocol.Envelope {
-	id := requestID(request)
-	if string(id) == "null" {
-		id = protocol.AppendString(nil, string(request.ID))
-	}
-	response := protocol.Envelope{
-		Kind: protocol.KindMCPResponse, Context: request.Context, Correlation: protocol.CorrelateTo(request.ID),
-		Payload: object(field{"jsonrpc", "2.0"}, field{"id", id}, answer),
-	}
-	if len(request.To) > 0 || len(x.p.q.private) > 0 {
-		response.To = append([]protocol.ParticipantID{request.From}, x.p.q.private...)
+func answerTo(x *action, request *protocol.Envelope, result json.RawMessage, fault *client.RPCError) protocol.Envelope {
+	response := participant.RespondTo(request, participant.Response(requestID(request), result, fault))
+	response.To = append(response.To, x.p.q.private...)
+	if len(request.To) == 0 && len(x.p.q.private) == 0 {
+		response.To = nil
 	}
 	if response.Context == "" {
 		response.Context = x.p.path
@@ -162,8 +157,8 @@ func answerTo(x *action, request *protocol.Envelope, answer field) protocol.Enve
 }
 
 // withdraw withdraws a proposal.
-func (a *Agent) withdraw(ctx context.Context, proposal protocol.Envelope, reason string) {
-	a.publishFinal(ctx, "withdrawal", protocol.Envelope{
+func (a *Agent) withdraw(proposal protocol.Envelope, reason string) {
+	a.publishFinal("withdrawal", protocol.Envelope{
 		Kind: protocol.KindMCPWithdraw, To: proposal.To, Context: proposal.Context,
 		Correlation: protocol.CorrelateTo(proposal.ID), Payload: object(field{"reason", reason}),
 	})

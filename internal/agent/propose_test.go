@@ -103,7 +103,7 @@ func TestProposalRejected(t *testing.T) {
 func TestProposalExpires(t *testing.T) {
 	alice, question, proposal := proposed(t, agent.Options{ProposalTimeout: 50 * time.Millisecond})
 	all := conversation(t, alice, answerTo(question))
-	if text := decode(t, last(all))["message"]; text != "expired | expired: nobody decided on the proposal within 50ms\n" {
+	if text := decode(t, last(all))["message"]; text != "expired | expired: no decision on the proposal within 50ms\n" {
 		t.Errorf("answer %q", text)
 	}
 	withdrawn := false

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -31,7 +31,7 @@ func (a *Agent) publish(ctx context.Context, envs ...protocol.Envelope) error {
 func (a *Agent) publishEach(ctx context.Context, envs ...protocol.Envelope) []error {
 	errs := make([]error, len(envs))
 	waiting := make([]*client.Pending, len(envs))
-	mark := a.gate.generation()
+	mark := a.runtime.Gate.Generation()
 	for i := range envs {
 		if envs[i].ID == "" {
 			envs[i].ID = a.opts.NewID()
@@ -55,7 +55,7 @@ func (a *Agent) awaitReceipt(ctx context.Context, p *client.Pending) error {
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	late, cancel := a.shutdownContext(ctx)
+	late, cancel := a.finalContext()
 	defer cancel()
 	if _, err = p.Wait(late); err != nil && late.Err() != nil {
 		return &unknownOutcome{context.Cause(ctx)}
@@ -81,10 +81,10 @@ func maybePublished(err error) bool {
 // resend resends an envelope while it is refused because of a pause.
 func (a *Agent) resend(ctx context.Context, env protocol.Envelope, mark int, err error) error {
 	for isPaused(err) && ctx.Err() == nil {
-		if err := a.gate.wait(ctx, mark); err != nil {
+		if err := a.runtime.Gate.WaitRefused(ctx, mark); err != nil {
 			return err
 		}
-		mark = a.gate.generation()
+		mark = a.runtime.Gate.Generation()
 		_, err = a.opts.Space.Send(ctx, env)
 	}
 	if !maybePublished(err) {
@@ -106,15 +106,15 @@ func causeOf(ctx context.Context, err error) error {
 // publishFinal publishes an envelope after the work has ended, so that every
 // request has a response and no context remains open, if the gateway allows it.
 // During a pause it waits and resends.
-func (a *Agent) publishFinal(ctx context.Context, what string, env protocol.Envelope) {
+func (a *Agent) publishFinal(what string, env protocol.Envelope) {
 	if env.ID == "" {
 		env.ID = a.opts.NewID()
 	}
 	a.sentIDs.add(env.ID)
 	for {
-		mark := a.gate.generation()
-		err := a.sendFinal(ctx, env)
-		if isPaused(err) && a.gate.wait(a.lifetime, mark) == nil {
+		mark := a.runtime.Gate.Generation()
+		err := a.sendFinal(env)
+		if isPaused(err) && a.runtime.Gate.WaitRefused(a.runtime.Work, mark) == nil {
 			continue
 		}
 		if err != nil {
@@ -124,22 +124,17 @@ func (a *Agent) publishFinal(ctx context.Context, what string, env protocol.Enve
 	}
 }
 
-func (a *Agent) sendFinal(ctx context.Context, env protocol.Envelope) error {
-	ctx, cancel := a.shutdownContext(ctx)
+func (a *Agent) sendFinal(env protocol.Envelope) error {
+	ctx, cancel := a.finalContext()
 	defer cancel()
 	_, err := a.opts.Space.Send(ctx, env)
 	return err
 }
 
-// shutdownContext returns a context for the envelopes that are published after
-// the work has ended. When the agent shuts down, all of them share one deadline
-// of closingTime.
-func (a *Agent) shutdownContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	by := time.Now().Add(closingTime)
-	if end := a.finalDeadline.Load(); end != nil && end.Before(by) {
-		by = *end
-	}
-	return context.WithDeadline(context.WithoutCancel(ctx), by)
+// finalContext returns a context for the envelopes that are published after the
+// work has ended. When the agent shuts down, all of them share one deadline.
+func (a *Agent) finalContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(a.runtime.Final, participant.ClosingTime)
 }
 
 // sentIDs stores the ids of envelopes that this process sent and has not
@@ -174,4 +169,92 @@ func (o *sentIDs) remove(id protocol.ID) bool {
 	mine := o.ids[id]
 	delete(o.ids, id)
 	return mine
+}
+
+// inbox delivers envelopes that correlate to the agent's own requests and
+// proposals to the goroutines that wait for them.
+type inbox struct {
+	mu    sync.Mutex
+	boxes map[protocol.ID]*box
+}
+
+// box receives the envelopes that correlate to one envelope.
+type box struct {
+	in chan protocol.Envelope
+	// follow are the received requests. Their responses are expected too, from
+	// the time each request is received.
+	follow []protocol.ID
+}
+
+// maxUnread bounds the queue of one box: a few responses, and presence notices
+// in between. If the queue is full, envelopes are dropped; the reader has its
+// own timeout.
+const maxUnread = 16
+
+// expect opens a box for envelopes that correlate to id. Call it before sending
+// the envelope, so that no response is missed.
+func (in *inbox) expect(id protocol.ID) <-chan protocol.Envelope {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.expectLocked(id).in
+}
+
+func (in *inbox) expectLocked(id protocol.ID) *box {
+	if b := in.boxes[id]; b != nil {
+		return b
+	}
+	if in.boxes == nil {
+		in.boxes = make(map[protocol.ID]*box)
+	}
+	b := &box{in: make(chan protocol.Envelope, maxUnread)}
+	in.boxes[id] = b
+	return b
+}
+
+// release closes a box and the boxes of the requests received in it.
+func (in *inbox) release(id protocol.ID) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if b := in.boxes[id]; b != nil {
+		for _, request := range b.follow {
+			delete(in.boxes, request)
+		}
+		delete(in.boxes, id)
+	}
+}
+
+// deliver passes an envelope to the boxes that it correlates to, and presence
+// to every box. It reports whether a box accepted it as an answer. It does not
+// block.
+func (in *inbox) deliver(env *protocol.Envelope) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if env.Kind == protocol.KindSystemPresence {
+		for _, b := range in.boxes {
+			b.put(env)
+		}
+		return false
+	}
+	taken := false
+	for _, id := range env.Correlation.IDs {
+		b := in.boxes[id]
+		if b == nil || !b.put(env) {
+			continue
+		}
+		if taken = true; env.Kind != protocol.KindMCPRequest {
+			continue
+		}
+		in.expectLocked(env.ID)
+		b.follow = append(b.follow, env.ID)
+	}
+	return taken
+}
+
+func (b *box) put(env *protocol.Envelope) bool {
+	select {
+	case b.in <- *env:
+		return true
+	default:
+		return false
+	}
 }

@@ -8,18 +8,16 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // answer waits for a free slot, reasons, and publishes the result.
 func (a *Agent) answer(q *question) {
-	defer q.leave(q.root)
 	ctx := q.root.ctx
 	select {
 	case a.turns <- struct{}{}:
@@ -35,7 +33,7 @@ func (a *Agent) answer(q *question) {
 	err := a.solveAndReply(q)
 	span.End(err)
 	if err != nil {
-		log.Info("question given up", "err", a.forLog(err))
+		log.Info("question given up", "err", forLog(err))
 		a.replyError(q, err)
 		return
 	}
@@ -54,7 +52,7 @@ func (a *Agent) solveAndReply(q *question) error {
 	}
 	reply := q.reply(d.Answer, more...)
 	if q.root.ctx.Err() != nil { // too late: the context is concluded already
-		a.publishFinal(q.root.ctx, "answer", reply)
+		a.publishFinal("answer", reply)
 		return nil
 	}
 	if err := a.publish(q.root.ctx, reply); err != nil && !maybePublished(err) {
@@ -207,7 +205,7 @@ func (a *Agent) close(p *problem, err error) {
 		return
 	}
 	p.open = false
-	a.publishFinal(p.ctx, "end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.Shorten(explain(err), 500)}))
+	a.publishFinal("end of a context", p.inside(protocol.KindReasoningCancel, field{"reason", textutil.Shorten(explain(err), 500)}))
 }
 
 // replyError sends a chat that explains why the question was not answered, if
@@ -218,7 +216,7 @@ func (a *Agent) replyError(q *question, cause error) {
 	if withdrawn || errors.Is(cause, errShutdown) || errors.Is(cause, errTakenOver) || errors.Is(cause, client.ErrClosed) {
 		return // no one expects an answer, or there is no time
 	}
-	a.publishFinal(q.root.ctx, "answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
+	a.publishFinal("answer", q.reply("I have stopped looking into this: "+explain(cause)+"."))
 }
 
 func namesOf(calls []contextwindow.Call) []string {

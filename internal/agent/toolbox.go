@@ -36,14 +36,14 @@ func (b toolbox) find(name string) tool {
 // their names. A tool of another participant keeps its name only if no one else
 // offers a tool with that name; otherwise each is qualified by its owner, so
 // that no participant can take over the name of another's tool. For private
-// questions the tools of others are omitted unless the operator allows them,
-// because the content would reach them in the arguments of a call.
+// questions the tools of others are omitted, because the content would reach
+// them in the arguments of a call.
 func (a *Agent) toolbox(p *problem) toolbox {
 	b := toolbox{tools: make(map[string]tool)}
 	for _, t := range a.opts.Tools.Tools() {
 		b.add(t.Name, tool{name: t.Name}, t)
 	}
-	if a.opts.OwnToolsOnly || len(p.q.private) > 0 && !a.opts.PrivateToPeers {
+	if a.opts.OwnToolsOnly || len(p.q.private) > 0 {
 		return b
 	}
 	a.peers.wait(p.ctx, a.opts.Now())

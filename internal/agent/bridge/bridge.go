@@ -30,26 +30,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// Space is the part of *client.Client that the bridge uses.
-type Space interface {
-	// Receive returns the next envelope. A *client.GapError does not end the
-	// stream.
-	Receive(ctx context.Context) (protocol.Envelope, error)
-	// Send returns once the envelope is in the log, or returns a
-	// *protocol.Error.
-	Send(ctx context.Context, draft protocol.Envelope) (client.Receipt, error)
-	// Welcome returns the identity and the rights.
-	Welcome() protocol.Welcome
-}
 
 // Server is the part of a *mcptools.Set with one server that the bridge uses.
 type Server interface {
@@ -59,7 +48,7 @@ type Server interface {
 
 // Options configures a Bridge. Space and Server are required.
 type Options struct {
-	Space  Space
+	Space  participant.Space
 	Server Server
 	// Notices receives the server's notifications; nil: none.
 	Notices *Notices
@@ -92,96 +81,162 @@ func (o Options) withDefaults() Options {
 
 // Bridge serves one MCP server in one space.
 type Bridge struct {
-	opts Options
-	log  *slog.Logger
-	you  protocol.ParticipantID
+	opts    Options
+	log     *slog.Logger
+	you     protocol.ParticipantID
+	runtime *participant.Runtime
 
-	// Owned by the goroutine of Run.
-	newLog bool         // the log was replaced since the last envelope
-	old    protocol.Seq // head of the replaced log when the bridge joined it
-
-	group      sync.WaitGroup
 	turns      chan struct{} // one token for each call being carried out
 	asyncSlots chan struct{} // one token for each short reply in progress
-	gate       gate
+	calls      participant.Requests[*call]
+	begun      atomic.Int64 // calls that have started
+	token      atomic.Int64 // the last progress token that was assigned
 
 	listeners     *listeners
 	subscribeLock chan struct{} // serializes subscribe and unsubscribe
-
-	mu    sync.Mutex
-	calls map[protocol.ID]*call // by the id of the envelope
-	begun int                   // calls that have started
-	token int64                 // the last progress token that was assigned
 }
 
 // maxAsync bounds the short replies in progress.
 const maxAsync = 256
 
+// errShutdown is the cause that ends calls when the bridge shuts down.
+var errShutdown = errors.New("the bridge is shutting down")
+
 // New returns a bridge for a client that has joined and a running server.
 func New(opts Options) *Bridge {
 	opts = opts.withDefaults()
-	you := opts.Space.Welcome().You.ID
+	runtime := participant.New(opts.Space, opts.Logger, errShutdown)
 	return &Bridge{
-		opts: opts, you: you,
-		log:           opts.Logger.With("participant", you),
+		opts: opts, you: runtime.You, log: runtime.Log, runtime: runtime,
 		turns:         make(chan struct{}, opts.MaxCalls),
 		asyncSlots:    make(chan struct{}, maxAsync),
+		calls:         participant.Requests[*call]{Places: opts.MaxCalls + opts.MaxWaiting},
 		listeners:     newListeners(),
 		subscribeLock: make(chan struct{}, 1),
-		calls:         make(map[protocol.ID]*call),
 	}
 }
-
-// errShutdown is the cause that ends calls when the bridge shuts down.
-var errShutdown = errors.New("the bridge is shutting down")
 
 // Run handles requests until ctx ends, an authorized participant shuts the
 // bridge down (both return nil), or the client ends. Calls in progress are then
 // cancelled, and their requesters receive an error if the gateway can still be
 // reached.
 func (b *Bridge) Run(ctx context.Context) error {
-	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer b.gate.open() // stops its timer
-	defer b.group.Wait()
-	defer stop(errShutdown)
-	b.group.Go(func() { b.notify(work) })
-	b.log.Info("bridge ready")
-	for {
-		env, err := b.opts.Space.Receive(ctx)
-		var gap *client.GapError
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return nil
-		case errors.As(err, &gap):
-			b.log.Warn("envelopes were missed", "err", err)
-			b.newLog = b.newLog || gap.Reset
-			continue
-		default:
-			return fmt.Errorf("read space: %w", err)
+	start := func() {
+		b.runtime.Group.Go(func() { b.notify(b.runtime.Work) })
+		b.log.Info("bridge ready")
+	}
+	return b.runtime.Run(ctx, start, func(env *protocol.Envelope, old bool) {
+		if !old && env.AddressedTo(b.you) && env.From != b.you {
+			b.dispatch(env)
 		}
-		if b.isOld(&env) {
-			continue
+	})
+}
+
+// dispatch handles an envelope that another participant addressed to the
+// bridge.
+func (b *Bridge) dispatch(env *protocol.Envelope) {
+	switch env.Kind {
+	case protocol.KindMCPRequest:
+		b.admit(env)
+	case protocol.KindParticipantRequestStatus:
+		b.sendAsync(protocol.Envelope{
+			Kind: protocol.KindParticipantStatus, To: []protocol.ParticipantID{env.From},
+			Correlation: protocol.CorrelateTo(env.ID), Payload: b.status(),
+		})
+	}
+}
+
+func (b *Bridge) status() json.RawMessage {
+	begun, calls := int(b.begun.Load()), len(b.calls.All())
+	s := struct {
+		Status  string `json:"status"`
+		Calls   int    `json:"calls"`
+		Waiting int    `json:"waiting"`
+		Paused  bool   `json:"paused"`
+	}{"idle", begun, max(0, calls-begun), b.runtime.Gate.Closed()}
+	if calls > 0 {
+		s.Status = "working"
+	}
+	return mustMarshal(s)
+}
+
+// admit accepts a request, or rejects it at once.
+func (b *Bridge) admit(env *protocol.Envelope) {
+	request, err := participant.ParseRequest(env)
+	if err != nil {
+		b.log.Warn("request not understood", "envelope", env.ID, "err", err)
+		return
+	}
+	if request.IsNotification {
+		if request.Method == "notifications/cancelled" {
+			b.cancelled(env, request.Params)
 		}
-		if b.dispatch(work, &env) == shutdown {
-			b.log.Info("shut down", "by", env.From)
-			return nil
+		return // other notifications are ignored
+	}
+	c := &call{Request: request, asker: env.From, envelope: env.ID, contextPath: env.Context}
+	run, known := methods[request.Method]
+	switch {
+	case request.Method == "ping":
+		b.sendAsync(b.response(c, outcome{result: json.RawMessage(`{}`)}))
+		return
+	case !known:
+		fault := &client.RPCError{Code: participant.CodeNoSuchMethod, Message: "Method not found: " + textutil.Shorten(request.Method, 200)}
+		b.sendAsync(b.response(c, outcome{fault: fault}))
+		return
+	}
+	c.ctx, c.cancel = context.WithCancelCause(b.runtime.Work)
+	if admission := b.calls.Admit(env, c); admission != participant.Accepted {
+		c.cancel(nil)
+		if admission == participant.Overloaded {
+			b.log.Warn("request refused: too many are waiting", "envelope", env.ID, "from", env.From)
+			b.sendAsync(b.response(c, outcome{fault: faultOf(participant.CodeFailed, Busy, "busy: too many calls are in progress or waiting; retry later")}))
+		}
+		return
+	}
+	b.runtime.Group.Go(func() {
+		defer c.cancel(nil)
+		defer b.calls.Remove(c.envelope)
+		b.respond(c, b.execute(c, run))
+	})
+}
+
+// errCancelled is the cause that ends a call cancelled by its requester.
+var errCancelled = errors.New("cancelled by the requester")
+
+// cancelled cancels the calls that a notification names: the call whose
+// envelope has the id, or else the requester's calls with that JSON-RPC id.
+func (b *Bridge) cancelled(env *protocol.Envelope, params protocol.Value) {
+	id := params.Get("requestId")
+	if c := b.calls.Get(protocol.ID(id.Text())); c != nil && c.asker == env.From {
+		c.cancel(errCancelled)
+		return
+	}
+	for _, c := range b.calls.All() {
+		if c.asker == env.From && sameID(c.ID, id) {
+			c.cancel(errCancelled)
 		}
 	}
 }
 
-// isOld reports whether an envelope was already in the log that replaced the
-// one being read. A restored copy contains requests that were answered long
-// ago; they must not be carried out again.
-func (b *Bridge) isOld(env *protocol.Envelope) bool {
-	if env.Seq == 0 {
-		return false
+// sameID compares JSON-RPC ids: strings by their decoded text, numbers as
+// written.
+func sameID(raw []byte, id protocol.Value) bool {
+	if id.Type() != protocol.TypeString {
+		return id.Exists() && string(raw) == string(id.Raw())
 	}
-	if b.newLog {
-		b.newLog, b.old = false, b.opts.Space.Welcome().Space.Seq
+	var text string
+	return json.Unmarshal(raw, &text) == nil && text == id.Text()
+}
+
+// sendAsync sends one short envelope on its own goroutine.
+func (b *Bridge) sendAsync(env protocol.Envelope) {
+	select {
+	case b.asyncSlots <- struct{}{}:
+	case <-b.runtime.Work.Done():
+		return
 	}
-	if env.Seq > b.old {
-		b.old = 0
-	}
-	return env.Seq <= b.old
+	b.runtime.Group.Go(func() {
+		defer func() { <-b.asyncSlots }()
+		_ = b.send(env) // send logs the error
+	})
 }

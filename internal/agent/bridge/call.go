@@ -7,22 +7,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // call is one accepted request.
 type call struct {
+	participant.Request
 	asker       protocol.ParticipantID
 	envelope    protocol.ID
 	contextPath protocol.ContextPath
-	id          json.RawMessage // of JSON-RPC, as written
-	method      string
-	params      protocol.Value
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -31,8 +30,14 @@ type call struct {
 // execute carries out a request on the server and logs it.
 func (b *Bridge) execute(c *call, run method) outcome {
 	begun := time.Now()
-	out := b.inTurn(c, run)
-	attrs := []any{"envelope", c.envelope, "from", c.asker, "method", c.method, "took", time.Since(begun)}
+	out, err := b.inTurn(c, run)
+	if err != nil {
+		if errors.Is(err, mcptools.ErrServerGone) {
+			b.log.Warn("call lost", "envelope", c.envelope, "err", err)
+		}
+		out = outcome{fault: faultFrom(c.ctx, err)}
+	}
+	attrs := []any{"envelope", c.envelope, "from", c.asker, "method", c.Method, "took", time.Since(begun)}
 	if out.fault != nil {
 		attrs = append(attrs, "code", out.fault.Code)
 	}
@@ -40,65 +45,34 @@ func (b *Bridge) execute(c *call, run method) outcome {
 	return out
 }
 
-func (b *Bridge) inTurn(c *call, run method) outcome {
-	if err := b.begin(c.ctx); err != nil {
-		return outcome{fault: faultFrom(c.ctx, err)}
-	}
-	defer b.end()
-	out, err := run(b, c)
-	if err != nil {
-		if errors.Is(err, mcptools.ErrServerGone) {
-			b.log.Warn("call lost", "envelope", c.envelope, "err", err)
-		}
-		return outcome{fault: faultFrom(c.ctx, err)}
-	}
-	return out
-}
-
-// begin waits for a free slot and for the end of a pause.
-func (b *Bridge) begin(ctx context.Context) error {
+// inTurn waits for a free slot and for the end of a pause, and then runs the
+// method.
+func (b *Bridge) inTurn(c *call, run method) (outcome, error) {
 	select {
 	case b.turns <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-c.ctx.Done():
+		return outcome{}, context.Cause(c.ctx)
 	}
-	if err := b.gate.wait(ctx); err != nil {
-		<-b.turns
-		return err
+	defer func() { <-b.turns }()
+	if err := b.runtime.Gate.Wait(c.ctx); err != nil {
+		return outcome{}, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.begun++
-	return nil
-}
-
-func (b *Bridge) end() {
-	<-b.turns
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.begun--
+	b.begun.Add(1)
+	defer b.begun.Add(-1)
+	return run(b, c)
 }
 
 // outcome is the result of a request, or a fault.
 type outcome struct {
 	result json.RawMessage
-	fault  *fault
+	fault  *client.RPCError
 	// cut truncates a result that is too large to at most limit bytes; nil: it
 	// cannot be truncated.
 	cut func(limit int) json.RawMessage
 }
 
-// fault is the error of a JSON-RPC response.
-type fault struct {
-	Code    int64           `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
-
-// Error returns the message.
-func (f *fault) Error() string { return f.Message }
-
-// Reason is data.reason of the errors that the bridge itself returns.
+// Reason is data.reason of the errors that the bridge itself returns. It
+// identifies them, since servers may use the same codes.
 type Reason string
 
 // The reasons of the bridge's own errors.
@@ -113,46 +87,136 @@ const (
 	Failed    Reason = "failed"    // anything else
 )
 
-// JSON-RPC codes of the bridge's own errors. Servers may also use the codes
-// from -32000 on, so data.reason identifies the bridge's own errors.
-const (
-	codeNoSuchMethod  = -32601
-	codeInvalidParams = -32602
-	codeFailed        = -32000
-	codeTimeout       = -32001
-	codeCancelled     = -32002
-)
-
 // maxMessage bounds the message of the bridge's own errors, in characters.
 const maxMessage = 1000
 
-func faultOf(code int64, reason Reason, format string, args ...any) *fault {
-	return &fault{
+func faultOf(code int64, reason Reason, format string, args ...any) *client.RPCError {
+	return &client.RPCError{
 		Code: code, Message: textutil.Shorten(fmt.Sprintf(format, args...), maxMessage),
 		Data: mustMarshal(map[string]Reason{"reason": reason}),
 	}
 }
 
 // faultFrom converts the error of a call into a fault.
-func faultFrom(ctx context.Context, err error) *fault {
-	var own *fault
+func faultFrom(ctx context.Context, err error) *client.RPCError {
+	var own *client.RPCError
 	var refusal *jsonrpc.Error
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(context.Cause(ctx), errShutdown):
-		return faultOf(codeFailed, Shutdown, "%v", errShutdown)
+		return faultOf(participant.CodeFailed, Shutdown, "%v", errShutdown)
 	case ctx.Err() != nil:
-		return faultOf(codeCancelled, Cancelled, "%v", errCancelled)
+		return faultOf(participant.CodeCancelled, Cancelled, "%v", errCancelled)
 	case errors.Is(err, mcptools.ErrClosed):
-		return faultOf(codeFailed, Shutdown, "%v", errShutdown)
+		return faultOf(participant.CodeFailed, Shutdown, "%v", errShutdown)
 	case errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, mcptools.ErrServerGone):
-		return faultOf(codeTimeout, Timeout, "the server took too long")
+		return faultOf(participant.CodeTimeout, Timeout, "the server took too long")
 	case errors.Is(err, mcptools.ErrServerGone):
 		// Not err: it may contain addresses.
-		return faultOf(codeFailed, Gone, "the server ended, or did not come back in time")
+		return faultOf(participant.CodeFailed, Gone, "the server ended, or was not restarted in time")
 	case errors.As(err, &refusal):
-		return &fault{Code: refusal.Code, Message: refusal.Message, Data: refusal.Data}
+		return &client.RPCError{Code: refusal.Code, Message: refusal.Message, Data: refusal.Data}
 	}
-	return faultOf(codeFailed, Failed, "%v", err)
+	return faultOf(participant.CodeFailed, Failed, "%v", err)
+}
+
+const (
+	// envelopeOverhead bounds the bytes of an envelope outside its payload:
+	// participants, ids, a context and the field names.
+	envelopeOverhead = 2 << 10
+	// envelopeDepth is the nesting depth of a result in an envelope.
+	envelopeDepth = 4
+)
+
+// respond sends the only response of a call. If the gateway rejects the result,
+// the response is an error that says so.
+func (b *Bridge) respond(c *call, out outcome) {
+	err := b.send(b.response(c, b.fit(c, out)))
+	var refusal *protocol.Error
+	if err == nil || !errors.As(err, &refusal) {
+		return
+	}
+	f := faultOf(participant.CodeFailed, Unusable, "the gateway rejected the result: %s: %s", refusal.Code, refusal.Message)
+	_ = b.send(b.response(c, outcome{fault: f})) // send logs the error
+}
+
+// response builds the envelope that answers a call.
+func (b *Bridge) response(c *call, out outcome) protocol.Envelope {
+	return protocol.Envelope{
+		Kind: protocol.KindMCPResponse, To: []protocol.ParticipantID{c.asker}, Context: c.contextPath,
+		Correlation: protocol.CorrelateTo(c.envelope), Payload: participant.Response(c.ID, out.result, out.fault),
+	}
+}
+
+// fit reduces an outcome to one that fits into an envelope.
+func (b *Bridge) fit(c *call, out outcome) outcome {
+	room := int(^uint(0) >> 1)
+	if most := b.opts.Space.Welcome().You.Limits.MessageBytes; most > 0 {
+		room = max(0, int(most)-envelopeOverhead-len(c.ID))
+	}
+	if out.fault != nil {
+		return outcome{fault: fitFault(out.fault, room)}
+	}
+	f := checkResult(out.result, room)
+	if f == nil {
+		return out
+	}
+	if out.cut != nil {
+		if short := out.cut(room); len(short) <= room {
+			return outcome{result: short}
+		}
+	}
+	return outcome{fault: f}
+}
+
+// checkResult returns a fault if a result is not valid in an envelope,
+// otherwise nil.
+func checkResult(result json.RawMessage, room int) *client.RPCError {
+	if len(result) > room {
+		return tooLarge(len(result), room)
+	}
+	if _, err := protocol.ParseJSON(result, protocol.MaxDepth-envelopeDepth); err != nil {
+		return faultOf(participant.CodeFailed, Unusable, "the server's result cannot be put into an envelope: %v", err)
+	}
+	return nil
+}
+
+// fitFault removes the data of a fault if it is too large or not valid JSON for
+// the gateway, and truncates the message.
+func fitFault(f *client.RPCError, room int) *client.RPCError {
+	fitting := *f
+	if _, err := protocol.ParseJSON(fitting.Data, protocol.MaxDepth-envelopeDepth); err != nil {
+		fitting.Data = nil
+	}
+	if len(mustMarshal(fitting)) > room {
+		fitting.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": len(f.Data) + len(f.Message), "limit": room})
+		fitting.Message = textutil.Shorten(fitting.Message, maxMessage)
+	}
+	return &fitting
+}
+
+func tooLarge(size, room int) *client.RPCError {
+	f := faultOf(participant.CodeFailed, TooLarge, "the result has %d bytes; an envelope has room for %d", size, room)
+	f.Data = mustMarshal(map[string]any{"reason": TooLarge, "bytes": size, "limit": room})
+	return f
+}
+
+// send publishes an envelope. It waits for an unreachable gateway, but at most
+// participant.ClosingTime after the bridge has been stopped.
+func (b *Bridge) send(env protocol.Envelope) error {
+	_, err := b.opts.Space.Send(b.runtime.Final, env)
+	if err != nil {
+		b.log.Warn("envelope not sent", "kind", env.Kind, "to", env.To, "answers", env.Correlation.First(), "err", err)
+	}
+	return err
+}
+
+// mustMarshal marshals values that cannot fail.
+func mustMarshal(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
 }

@@ -4,10 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
 )
 
 // method carries out one call.
@@ -56,7 +61,7 @@ func pass[T any, P interface {
 	mcp.Params
 }, R mcp.Result](s shape, ask func(*mcp.ClientSession, context.Context, P) (R, error)) method {
 	return func(b *Bridge, c *call) (outcome, error) {
-		params, err := decode[T](c.params, s)
+		params, err := decode[T](c.Params, s)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -81,11 +86,11 @@ func list(changed string, next method) method {
 }
 
 func (b *Bridge) callTool(c *call) (outcome, error) {
-	params, err := decode[mcp.CallToolParams](c.params, shape{"name": nil})
+	params, err := decode[mcp.CallToolParams](c.Params, shape{"name": nil})
 	if err != nil {
 		return outcome{}, err
 	}
-	if args := c.params.Get("arguments"); args.Exists() {
+	if args := c.Params.Get("arguments"); args.Exists() {
 		params.Arguments = json.RawMessage(args.Raw()) // preserves numbers
 	}
 	done := b.forwardMeta(c, params)
@@ -103,9 +108,9 @@ func (b *Bridge) callTool(c *call) (outcome, error) {
 }
 
 func (b *Bridge) setLevel(c *call) (outcome, error) {
-	level := c.params.Get("level").Text()
+	level := c.Params.Get("level").Text()
 	if level == "" || len(level) > maxLevel {
-		return outcome{}, &fault{Code: codeInvalidParams, Message: "invalid params: level is missing"}
+		return outcome{}, &client.RPCError{Code: participant.CodeInvalidParams, Message: "invalid params: level is missing"}
 	}
 	raw, err := b.setServerLevel(c.ctx, level)
 	if err == nil {
@@ -142,7 +147,7 @@ func (b *Bridge) initialize(c *call) (outcome, error) {
 	}
 	answer := *info
 	answer.ProtocolVersion = newestHandshake
-	wanted := c.params.Get("protocolVersion").Text()
+	wanted := c.Params.Get("protocolVersion").Text()
 	if slices.Contains(mcp.SupportedProtocolVersions(), wanted) && wanted < newestHandshake {
 		answer.ProtocolVersion = wanted
 	}
@@ -157,4 +162,81 @@ func (b *Bridge) initialize(c *call) (outcome, error) {
 		}
 	}
 	return outcome{result: mustMarshal(answer)}, nil
+}
+
+// shape names the fields of an object that are forwarded, each with the shape
+// of its own fields, or nil to forward all of it. The gateway has checked the
+// request by exact field names; a decoder that matches "NAME" to "name" must
+// not receive any other fields.
+type shape map[string]shape
+
+// decode decodes the forwarded fields into typed params. The error is a *client.RPCError.
+func decode[P any](params protocol.Value, s shape) (*P, error) {
+	p := new(P)
+	switch params.Type() {
+	case protocol.TypeNone:
+		return p, nil
+	case protocol.TypeObject:
+	default:
+		return nil, &client.RPCError{Code: participant.CodeInvalidParams, Message: "params must be an object"}
+	}
+	if err := json.Unmarshal(s.filter(params), p); err != nil {
+		return nil, &client.RPCError{Code: participant.CodeInvalidParams, Message: "invalid params: " + textutil.Shorten(err.Error(), maxMessage)}
+	}
+	return p, nil
+}
+
+// filter returns the object reduced to the forwarded fields.
+func (s shape) filter(v protocol.Value) []byte {
+	out := []byte{'{'}
+	for name, inner := range s {
+		field := v.Get(name)
+		if !field.Exists() {
+			continue
+		}
+		raw := field.Raw()
+		if inner != nil && field.Type() == protocol.TypeObject {
+			raw = inner.filter(field)
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = protocol.AppendString(out, name)
+		out = append(append(out, ':'), raw...)
+	}
+	return append(out, '}')
+}
+
+// hopKeys are the keys of _meta that describe one connection: the bridge's
+// connection to the server is not the requester's connection to the bridge.
+var hopKeys = map[string]bool{
+	mcp.MetaKeyProtocolVersion: true, mcp.MetaKeyClientInfo: true, mcp.MetaKeyClientCapabilities: true,
+	"io.modelcontextprotocol/logLevel": true, mcp.MetaKeySubscriptionID: true,
+}
+
+const progressToken = "progressToken"
+
+// forwardMeta copies the requester's _meta to the server's params. A progress
+// token is replaced by one of the bridge's own, because two requesters may use
+// the same token; done removes it.
+func (b *Bridge) forwardMeta(c *call, params mcp.Params) (done func()) {
+	meta := make(map[string]any)
+	for key, value := range c.Params.Get("_meta").Members {
+		if name := key.Text(); !hopKeys[name] {
+			meta[name] = json.RawMessage(value.Raw())
+		}
+	}
+	token, asked := meta[progressToken].(json.RawMessage)
+	if asked {
+		mine := strconv.FormatInt(b.token.Add(1), 10)
+		meta[progressToken] = mine
+		b.listeners.expect(mine, &progress{asker: c.asker, envelope: c.envelope, contextPath: c.contextPath, token: token})
+		done = func() { b.listeners.expectNoMore(mine) }
+	} else {
+		done = func() {}
+	}
+	if len(meta) > 0 {
+		params.SetMeta(meta)
+	}
+	return done
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -48,7 +49,7 @@ func TestMeta(t *testing.T) {
 	tokens := make(map[any]bool)
 	for _, asker := range []protocol.ParticipantID{"alice", "carol"} {
 		var params mcp.ReadResourceParams
-		done := b.forwardMeta(&call{asker: asker, params: parsed(t, meta)}, &params)
+		done := b.forwardMeta(&call{asker: asker, Request: participant.Request{Params: parsed(t, meta)}}, &params)
 		if len(params.Meta) != 2 || string(params.Meta["traceparent"].(json.RawMessage)) != `"00-1"` {
 			t.Errorf("_meta %v", params.Meta)
 		}
@@ -238,7 +239,7 @@ func FuzzRequest(f *testing.F) {
 func TestRefusalsThatDoNotFit(t *testing.T) {
 	b := New(Options{Space: &space{}, Server: refusing{}})
 	for _, data := range []string{`{"a":1,"a":2}`, `"` + strings.Repeat("x", 70<<10) + `"`, strings.Repeat("[", 100) + strings.Repeat("]", 100)} {
-		got := b.fit(&call{id: json.RawMessage("1")}, outcome{fault: &fault{Code: 7, Message: "no", Data: json.RawMessage(data)}})
+		got := b.fit(&call{Request: participant.Request{ID: json.RawMessage("1")}}, outcome{fault: &client.RPCError{Code: 7, Message: "no", Data: json.RawMessage(data)}})
 		if got.fault.Code != 7 || got.fault.Message != "no" || len(got.fault.Data) > 200 {
 			t.Errorf("%.50s became %+v", data, got.fault)
 		}

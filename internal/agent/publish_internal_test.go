@@ -1,0 +1,30 @@
+package agent
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// TestOwn_Bounded: beyond maxSentIDs ids the oldest are evicted, not the
+// pending ones.
+func TestOwn_Bounded(t *testing.T) {
+	var o sentIDs
+	id := func(n int) protocol.ID { return protocol.ID(fmt.Sprint(n)) }
+	const n = maxSentIDs + 10
+	for i := range n {
+		o.add(id(i))
+	}
+	if len(o.ids) != maxSentIDs || len(o.order) != maxSentIDs {
+		t.Errorf("%d ids in %d places", len(o.ids), len(o.order))
+	}
+	for i, want := range map[int]bool{0: false, 9: false, 10: true, n - 1: true} {
+		if o.remove(id(i)) != want {
+			t.Errorf("%d is own: %v", i, !want)
+		}
+	}
+	if o.remove(id(n - 1)) {
+		t.Error("own twice")
+	}
+}

@@ -1,0 +1,135 @@
+package participant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// space is a log in memory; after its end, Receive returns errEnd.
+type space struct {
+	in   []received
+	head protocol.Seq
+}
+
+type received struct {
+	env protocol.Envelope
+	err error
+}
+
+var errEnd = errors.New("the log ends")
+
+func (s *space) Receive(context.Context) (protocol.Envelope, error) {
+	if len(s.in) == 0 {
+		return protocol.Envelope{}, errEnd
+	}
+	next := s.in[0]
+	s.in = s.in[1:]
+	return next.env, next.err
+}
+
+func (*space) Send(context.Context, protocol.Envelope) (client.Receipt, error) {
+	return client.Receipt{}, nil
+}
+
+func (s *space) Welcome() protocol.Welcome {
+	w := protocol.Welcome{Space: protocol.SpaceInfo{Seq: s.head}}
+	w.You.ID = "me"
+	return w
+}
+
+func control(seq protocol.Seq, kind protocol.Kind, to protocol.ParticipantID) received {
+	return received{env: protocol.Envelope{Seq: seq, From: "alice", To: []protocol.ParticipantID{to}, Kind: kind}}
+}
+
+// A control envelope in the copy of a lost log had its effect long ago.
+func TestRun_Control(t *testing.T) {
+	const stop, chat = protocol.KindParticipantShutdown, protocol.KindChat
+	reset := received{err: &client.GapError{After: 9, Reset: true}}
+	for name, test := range map[string]struct {
+		in   []received
+		want string // seq and age of the handled envelopes, and the end
+	}{
+		"shutdown":                 {[]received{control(1, chat, "me"), control(2, stop, "me"), control(3, chat, "me")}, "1/false <nil>"},
+		"shutdown of another":      {[]received{control(1, stop, "you"), control(2, chat, "me")}, "1/false 2/false the log ends"},
+		"shutdown in a copy":       {[]received{control(9, chat, "me"), reset, control(3, stop, "me"), control(5, chat, "me")}, "9/false 3/true 5/false the log ends"},
+		"shutdown after the copy":  {[]received{reset, control(3, chat, "me"), control(5, stop, "me")}, "3/true <nil>"},
+		"a gap in the same log":    {[]received{{err: &client.GapError{After: 1, Oldest: 4}}, control(4, stop, "me")}, "<nil>"},
+		"presence before the copy": {[]received{reset, control(0, chat, "me"), control(4, chat, "me")}, "0/false 4/true the log ends"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(&space{in: test.in, head: 4}, slog.New(slog.DiscardHandler), errGone)
+			got := ""
+			err := r.Run(t.Context(), func() {}, func(env *protocol.Envelope, old bool) { got += fmt.Sprintf("%d/%t ", env.Seq, old) })
+			got += fmt.Sprint(errors.Unwrap(err))
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// Run waits for the goroutines of its group, at most ClosingTime if they end
+// with Final.
+func TestRun_Closing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(&space{}, slog.New(slog.DiscardHandler), errGone)
+		begun := time.Now()
+		var cause error
+		_ = r.Run(t.Context(), func() {
+			r.Group.Go(func() {
+				<-r.Work.Done()
+				cause = context.Cause(r.Work)
+				<-r.Final.Done()
+			})
+		}, nil)
+		if !errors.Is(cause, errGone) || time.Since(begun) != ClosingTime {
+			t.Errorf("ended after %s with %v", time.Since(begun), cause)
+		}
+	})
+}
+
+// One requester has at most a quarter of the places; a held request has none.
+func TestRequests_Places(t *testing.T) {
+	r := Requests[*int]{Places: 8}
+	admit := func(id protocol.ID, from protocol.ParticipantID) Admission {
+		return r.Admit(&protocol.Envelope{ID: id, From: from}, new(int))
+	}
+	held := new(int)
+	r.Hold(&protocol.Envelope{ID: "h", From: "alice"}, held)
+	for i, step := range []struct {
+		id   protocol.ID
+		from protocol.ParticipantID
+		want Admission
+	}{
+		{"a1", "alice", Accepted}, {"a1", "alice", Duplicate}, {"a2", "alice", Accepted}, {"a3", "alice", Overloaded},
+		{"b1", "bob", Accepted}, {"b2", "bob", Accepted}, {"c1", "carol", Accepted}, {"c2", "carol", Accepted},
+		{"h", "dave", Duplicate}, {"d1", "dave", Accepted}, {"d2", "dave", Accepted}, {"e1", "eve", Overloaded},
+	} {
+		if got := admit(step.id, step.from); got != step.want {
+			t.Errorf("step %d: %s is %d, want %d", i, step.id, got, step.want)
+		}
+	}
+	h := &protocol.Envelope{ID: "h", From: "alice"}
+	if r.Admit(h, held) != Overloaded || r.Get("h") != held {
+		t.Error("a held request was admitted without a place, or lost")
+	}
+	r.Remove("a1")
+	if r.Admit(h, held) != Accepted || r.Admit(h, held) != Duplicate || len(r.All()) != 8 {
+		t.Errorf("a held request was not admitted once; %d requests", len(r.All()))
+	}
+}
+
+func TestResponse_InvalidData(t *testing.T) {
+	got := Response([]byte(`"x"`), nil, &client.RPCError{Code: 7, Message: "no", Data: []byte(`{`)})
+	if want := `{"jsonrpc":"2.0","id":"x","error":{"code":7,"message":"no"}}`; string(got) != want {
+		t.Errorf("got %s", got)
+	}
+}
