@@ -155,9 +155,10 @@ func (s *stage) draw(v *view, cells int) {
 		v.lines(s.model, block, cells)
 	}
 	v.status(s.model, 3, cells)
-	var e editor
-	e.set("日本語 and more")
-	e.lines(max(cells, 2), 1)
+	var p prompt
+	p.resize(cells, 3)
+	p.set("日本語 and more")
+	p.view(&v.theme)
 }
 
 // screenOf returns the whole conversation at a width, with its status.

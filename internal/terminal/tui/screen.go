@@ -94,7 +94,7 @@ func (x *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		x.resize(msg.Width, msg.Height)
 	case tea.PasteMsg:
 		x.hint = ""
-		x.prompt.editor.insert(msg.Content)
+		x.prompt.insert(msg.Content)
 	case tea.KeyPressMsg:
 		cmd = x.key(msg)
 	}
@@ -131,7 +131,7 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 		x.page.away = false
 		x.model.apply(typed{x.prompt.take()})
 	case "alt+enter", "shift+enter", "ctrl+j":
-		x.prompt.editor.insert("\n")
+		x.prompt.insert("\n")
 	case "tab":
 		x.complete()
 	case "pgup":
@@ -152,21 +152,16 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.Suspend
 	case "ctrl+c":
 		x.interrupt()
+	case "ctrl+d":
+		if x.prompt.value() == "" {
+			x.model.quit()
+			return nil
+		}
+		fallthrough
 	default:
-		x.edit(name, msg.Text)
+		x.prompt.press(name, msg.Text)
 	}
 	return nil
-}
-
-// edit changes the prompt. Ctrl-D on an empty prompt leaves.
-func (x *screen) edit(name, text string) {
-	switch {
-	case name == "ctrl+d" && x.prompt.value() == "":
-		x.model.quit()
-	case x.prompt.editor.key(name):
-	case text != "":
-		x.prompt.editor.insert(text)
-	}
 }
 
 // interrupt clears the prompt; on an empty prompt, the second time, it leaves.

@@ -241,7 +241,7 @@ func TestUnknownCommandsAndCompletion(t *testing.T) {
 	x.enters("/reasonning 2")
 	x.sees("There is no command /reasonning. Did you mean /reasoning?", "› /reasonning 2")
 	x.types(ctrlC)
-	x.sees("› Say something")
+	x.sees("› Message")
 	x.types("/re" + tab)
 	x.sees("/reasoning  /reject  /restart  /resume  /revoke")
 	x.types("a" + tab)
@@ -264,7 +264,7 @@ func TestTypingSeveralLines(t *testing.T) {
 	x.types("first" + altEnter + "日本語のとても長い行はここで折り返されます" + shiftEnter + "third")
 	golden(t, "lines.screen", x.sees("third"))
 	x.types(enter)
-	x.sees("│ third", "› Say something")
+	x.sees("│ third", "› Message")
 	x.enters("another")
 	x.sees("│ another")
 	x.types("\x1b[200~pasted\x1b[31m\nlines\x1b[201~")
@@ -276,7 +276,38 @@ func TestTypingSeveralLines(t *testing.T) {
 	x.types(down)
 	x.sees("› pasted")
 	x.types(down)
-	x.sees("› Say something")
+	x.sees("› Message")
+}
+
+// TestPaste_Long checks that a pasted text is sent whole, or refused whole.
+func TestPaste_Long(t *testing.T) {
+	g := meuptest.Start(t, config)
+	c := dial(t, g, "bob")
+	x := open(t, g, "alice", 80, 24, nil)
+	x.sees("here: bob")
+	x.types("\x1b[200~" + strings.Repeat("too long\r", 7000) + "\x1b[201~")
+	x.types(enter)
+	x.sees("That message is too long", "too long")
+	x.types(ctrlC)
+	x.sees("› Message")
+	long := strings.Repeat("a line of a log\n", 149) + "the last one"
+	x.types("\x1b[200~" + strings.ReplaceAll(long, "\n", "\r") + "\x1b[201~")
+	x.sees("the last one")
+	x.types(enter)
+	for {
+		env, err := c.Receive(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if env.Kind != protocol.KindChat {
+			continue
+		}
+		var p struct{ Message string }
+		if err := json.Unmarshal(env.Payload, &p); err != nil || p.Message != long {
+			t.Errorf("%d bytes of %d arrived, %v", len(p.Message), len(long), err)
+		}
+		return
+	}
 }
 
 func TestScrolling(t *testing.T) {
