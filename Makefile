@@ -36,12 +36,12 @@ build: ## all programs, into bin/
 
 .PHONY: test
 test: install-npm install-chromium test-web ## all tests with the race detector, then every fuzz target for a while
-	$(GO) test $(NOSTAMP) -race -shuffle=on -vet=off -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
+	$(GO) test $(NOSTAMP) -race -shuffle=on -vet=off -ldflags=-w -timeout $(TEST_TIMEOUT) -p $(TEST_P) ./...
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 .PHONY: quick
 quick: ## the tests without a browser, whole programs under faults, or the race detector
-	$(GO) test $(NOSTAMP) -vet=off $$($(GO) list ./... | grep -v -e /e2e -e /webtest -e /bench)
+	$(GO) test $(NOSTAMP) -vet=off -ldflags=-w $$($(GO) list ./... | grep -v -e /e2e -e /webtest -e /bench)
 
 .PHONY: test-web
 test-web: ## types and tests of the web page, and whether its bundle is current

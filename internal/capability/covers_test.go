@@ -171,6 +171,7 @@ func (g *generator) near(p any) any {
 
 // covers and disjoint return true only if that holds for all requests.
 func TestCovers_IsSound(t *testing.T) {
+	t.Parallel()
 	pairs, requests := 40_000, 30
 	if raceEnabled || testing.Short() {
 		pairs = 3_000

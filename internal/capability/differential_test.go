@@ -5,6 +5,7 @@ import "testing"
 // TestOracle compares a million decisions with the oracle's and checks that both
 // results occur.
 func TestOracle(t *testing.T) {
+	t.Parallel()
 	sets, requests := 20_000, 50
 	if raceEnabled || testing.Short() {
 		sets = 1_000
@@ -54,6 +55,7 @@ func TestOracle(t *testing.T) {
 // TestOracleSingle compares single capabilities, where no other capability can
 // mask a wrong match.
 func TestOracleSingle(t *testing.T) {
+	t.Parallel()
 	n := 300_000
 	if raceEnabled || testing.Short() {
 		n = 20_000

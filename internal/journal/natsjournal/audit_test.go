@@ -1,7 +1,7 @@
 package natsjournal
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -179,7 +179,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 			sent := 0
 			eventually(t, "the copy is replaced", func() bool {
 				sent++ // the other stream's readers and senders continue meanwhile
-				mustAppend(t, []*Journal{a, b}[sent%2], "x", chat(fmt.Sprintf("x-%d", sent), "alice"))
+				persistAppend(t, []*Journal{a, b}[sent%2], "x", chat(fmt.Sprintf("x-%d", sent), "alice"))
 				return replaced.Load() == 1
 			})
 			mustAppend(t, b, "lab", chat("d", "alice"))
@@ -209,6 +209,7 @@ func TestAudit_WrongCopyIsReplaced(t *testing.T) {
 // during its verification. The other two keep their copies, the wrong one is
 // replaced, and finally all agree.
 func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t)
 	dir := t.TempDir()
 	three := func(o *Options) {
@@ -236,11 +237,14 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	leader.start()
 	n := 0
 	eventually(t, "the copies are the same", func() bool {
-		if !ready(a, "lab") || !ready(b, "lab") || !ready(c, "lab") {
+		listA, errA := readSpace(a, "lab")
+		listB, errB := readSpace(b, "lab")
+		listC, errC := readSpace(c, "lab")
+		if errors.Join(errA, errB, errC) != nil {
 			return false // a copy is being replaced
 		}
-		n = len(content(t, a, "lab"))
-		return n >= 3+len(l.acked) && slices.Equal(content(t, a, "lab"), content(t, b, "lab")) && slices.Equal(content(t, a, "lab"), content(t, c, "lab"))
+		n = len(listA)
+		return n >= 3+len(l.acked) && slices.Equal(listA, listB) && slices.Equal(listA, listC)
 	})
 	waitForAgreement(t, "lab", n, []*Journal{a, b, c})
 	sameDigest(t, "lab", a, b, c)
@@ -254,31 +258,25 @@ func TestAudit_ServerStopsWhileVerifying(t *testing.T) {
 	}
 }
 
-// ready reports whether a space can be read.
-func ready(j *Journal, space string) bool {
-	for _, err := range j.Range(context.Background(), space, journal.Query{}) {
-		if err != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // streamLeader returns the server that leads the stream of a space.
 func streamLeader(t *testing.T, j *Journal, nodes []*natsServer, space string) *natsServer {
 	t.Helper()
-	handle, err := j.js.Stream(t.Context(), j.names.stream(j.names.bucket(space)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	leader := handle.CachedInfo().Cluster.Leader
-	return nodes[slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == leader })]
+	leader := -1
+	eventually(t, "the stream has a leader", func() bool {
+		handle, err := j.js.Stream(t.Context(), j.names.stream(j.names.bucket(space)))
+		if err == nil {
+			leader = slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == handle.CachedInfo().Cluster.Leader })
+		}
+		return leader >= 0
+	})
+	return nodes[leader]
 }
 
 // TestAudit_KilledWhileVerifying kills a gateway while it makes a second copy:
 // the next one detects the difference again and replaces the copy, and nothing
 // remains of the interrupted verification.
 func TestAudit_KilledWhileVerifying(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { audited(o); o.ReplicaDir = dir }
@@ -303,7 +301,7 @@ func TestAudit_KilledWhileVerifying(t *testing.T) {
 		b = openTest(t, n.url(), keep)
 	}
 	mustAppend(t, a, "lab", chat("d", "alice"))
-	eventually(t, "the copy is replaced", func() bool { return ready(b, "lab") && len(content(t, b, "lab")) == 4 })
+	eventually(t, "the copy is replaced", func() bool { list, err := readSpace(b, "lab"); return err == nil && len(list) == 4 })
 	waitForAgreement(t, "lab", 4, []*Journal{a, b})
 	sameDigest(t, "lab", a, b)
 	eventually(t, "the second copy is gone", func() bool {

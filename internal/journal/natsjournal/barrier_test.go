@@ -32,6 +32,7 @@ func openThrough(t *testing.T, n *natsServer, change func(*Options)) (*Journal, 
 // After a Barrier, entries that are durable at another gateway are present,
 // however slow the connection is.
 func TestBarrier(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a := openTest(t, n.url(), nil)
 	b, line := openThrough(t, n, nil)
@@ -68,9 +69,10 @@ func TestBarrier(t *testing.T) {
 
 // A gateway that cannot determine the end of the log returns an error.
 func TestBarrier_WithoutNATS(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.AppendTimeout = 200 * time.Millisecond })
-	mustAppend(t, j, "lab", chat("a", "alice"))
+	persistAppend(t, j, "lab", chat("a", "alice"))
 	n.stop()
 	if err := j.Barrier(t.Context(), "lab"); !errors.Is(err, journal.ErrUnavailable) {
 		t.Errorf("barrier: %v", err)
@@ -82,6 +84,7 @@ func TestBarrier_WithoutNATS(t *testing.T) {
 // Barrier does not wait for the last messages of a stream if they were deleted
 // by hand.
 func TestBarrier_DeletedTail(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	mustAppend(t, j, "lab", chat("a", "alice"))
@@ -141,10 +144,11 @@ func TestSharedCall(t *testing.T) {
 }
 
 // The error of a failed append shows whether the draft may be in the log.
-func TestAppend_Outcomes(t *testing.T) {
+func TestAppend_Outcomes(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
+	t.Parallel()
 	n := startNATS(t)
-	j, line := openThrough(t, n, func(o *Options) { o.streams = 1; o.AppendTimeout = 300 * time.Millisecond })
-	mustAppend(t, j, "lab", chat("before", "alice"))
+	j, line := openThrough(t, n, func(o *Options) { o.streams = 1; o.AppendTimeout = time.Second })
+	persistAppend(t, j, "lab", chat("before", "alice"))
 
 	t.Run("nothing was sent", func(t *testing.T) {
 		n.stop()
@@ -168,7 +172,7 @@ func TestAppend_Outcomes(t *testing.T) {
 			if !j.streams[0].following.Load() { // more delay would keep it so
 				return false
 			}
-			line.delay.Store(int64(2 * time.Second))
+			line.delay.Store(int64(4 * time.Second))
 			r := j.Append(t.Context(), "lab", []journal.Draft{chat(string(id), "alice")})[0]
 			line.delay.Store(0)
 			if errors.Is(r.Err, journal.ErrUnavailable) {
@@ -203,10 +207,13 @@ func TestAppend_Outcomes(t *testing.T) {
 		if _, err := j.js.UpdateStream(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		r := j.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0]
-		if !errors.Is(r.Err, journal.ErrUnavailable) || errors.Is(r.Err, journal.ErrOutcomeUnknown) {
-			t.Errorf("%+v", r)
-		}
+		eventually(t, "the refusal arrives in time", func() bool {
+			r := j.Append(t.Context(), "lab", []journal.Draft{chat("c", "alice")})[0]
+			if r.Err == nil {
+				t.Fatalf("%+v", r)
+			}
+			return errors.Is(r.Err, journal.ErrUnavailable) && !errors.Is(r.Err, journal.ErrOutcomeUnknown)
+		})
 	})
 	if got := content(t, j, "lab"); len(got) != 2 {
 		t.Errorf("the log has %q", got)

@@ -99,6 +99,7 @@ func worstJSON(n int) string {
 // same limit, regardless of its content; a larger one is rejected with
 // ErrTooLarge.
 func TestLargeDrafts(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)
 	payloads := map[string]string{

@@ -63,24 +63,16 @@ func urls(nodes []*natsServer) string {
 
 // The leader of the stream is stopped under load, and restarted.
 func TestStreamLeaderStopsUnderLoad(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t)
 	three := func(o *Options) { o.Replicas = 3; o.AppendTimeout = 20 * time.Second }
 	a, b := openTest(t, urls(nodes), three), openTest(t, urls(nodes), three)
 	ra, rb := record(a), record(b)
 	l := startLoad(t, "lab", a, b)
 	l.more(t, 100)
-	stream := a.names.stream(a.names.bucket("lab"))
 	for range 2 {
-		handle, err := a.js.Stream(t.Context(), stream)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r := handle.CachedInfo().Config.Replicas; r != 3 {
-			t.Fatalf("%d replicas", r)
-		}
-		leader := handle.CachedInfo().Cluster.Leader
-		node := nodes[slices.IndexFunc(nodes, func(n *natsServer) bool { return n.opts.ServerName == leader })]
-		t.Logf("stop %s", leader)
+		node := streamLeader(t, a, nodes, "lab")
+		t.Logf("stop %s", node.opts.ServerName)
 		node.stop()
 		l.more(t, 100)
 		node.start()
@@ -94,7 +86,7 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 					return false
 				}
 			}
-			return len(info.Cluster.Replicas) == 2
+			return info.Config.Replicas == 3 && len(info.Cluster.Replicas) == 2
 		})
 	}
 	l.more(t, 100)
@@ -113,9 +105,10 @@ func TestStreamLeaderStopsUnderLoad(t *testing.T) {
 
 // Without a majority nothing is acknowledged, and Ready returns an error.
 func TestNoMajority(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t)
 	j := openTest(t, urls(nodes), func(o *Options) { o.Replicas = 3; o.AppendTimeout = time.Second })
-	mustAppend(t, j, "lab", chat("a", "alice"))
+	persistAppend(t, j, "lab", chat("a", "alice"))
 	nodes[0].stop()
 	nodes[1].stop()
 	eventually(t, "not ready", func() bool { return j.Ready() != nil })
@@ -130,6 +123,7 @@ func TestNoMajority(t *testing.T) {
 }
 
 func TestFewerReplicasThanAsked(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.Replicas = 3 })
 	mustAppend(t, j, "lab", chat("a", "alice"))

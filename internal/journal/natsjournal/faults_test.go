@@ -106,6 +106,7 @@ func (l *load) check(t *testing.T, list []string) {
 }
 
 func TestRestartOfNATSUnderLoad(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	short := func(o *Options) { o.AppendTimeout = 500 * time.Millisecond }
 	a, b := openTest(t, n.url(), short), openTest(t, n.url(), short)
@@ -136,6 +137,7 @@ func TestRestartOfNATSUnderLoad(t *testing.T) {
 }
 
 func TestOpenWaitsForNATS(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	n.stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -157,6 +159,7 @@ func TestOpenWaitsForNATS(t *testing.T) {
 }
 
 func TestAppend_Canceled(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)
 	n.stop()
@@ -185,7 +188,8 @@ func damage(t *testing.T, dir, pattern string) {
 	}
 }
 
-func TestReplica_Rebuilt(t *testing.T) {
+func TestReplica_Rebuilt(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
+	t.Parallel()
 	n := startNATS(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }
@@ -227,6 +231,7 @@ func TestReplica_Rebuilt(t *testing.T) {
 // A gateway that is killed leaves a replica that was not synced, or only in
 // part. The files are copied while they are written.
 func TestReplicaOfKilledGateway(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	dir := t.TempDir()
 	a := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
@@ -250,6 +255,7 @@ func TestReplicaOfKilledGateway(t *testing.T) {
 }
 
 func TestOpen_ReplicaInUse(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	dir := t.TempDir()
 	j := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dir })
@@ -262,6 +268,7 @@ func TestOpen_ReplicaInUse(t *testing.T) {
 
 // A consumer that disappears on the server is recreated at the same position.
 func TestLostConsumer(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)
@@ -288,15 +295,16 @@ func TestLostConsumer(t *testing.T) {
 // The replica is wiped and rebuilt while the gateway runs. The sink receives
 // each entry once, including those appended meanwhile.
 func TestRepairUnderLoad(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)
 	l := startLoad(t, "lab", a, b)
 	for range 3 {
 		l.more(t, 50)
+		before := a.replica.completed()
 		a.repair(repair{reason: errors.New("the test says so"), wipe: true})
-		eventually(t, "it is noticed", func() bool { return a.Ready() != nil })
-		eventually(t, "it is repaired", func() bool { return a.Ready() == nil })
+		eventually(t, "it is repaired", func() bool { return a.replica.completed() != before && a.Ready() == nil })
 	}
 	l.more(t, 50)
 	l.end()
@@ -310,6 +318,7 @@ func TestRepairUnderLoad(t *testing.T) {
 
 // All gateways skip garbage on a stream; none skips a block of a later version.
 func TestForeignMessages(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)
 	mustAppend(t, j, "lab", chat("a", "alice"))
@@ -340,6 +349,7 @@ func TestForeignMessages(t *testing.T) {
 }
 
 func TestOpen_ForeignStream(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), nil)
 	c := j.streams[0].config(1)
@@ -354,6 +364,7 @@ func TestOpen_ForeignStream(t *testing.T) {
 }
 
 func TestOnCommit(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	var drafts atomic.Int64
 	j := openTest(t, n.url(), func(o *Options) {

@@ -60,6 +60,7 @@ func waitForAgreement(t *testing.T, space string, n int, journals []*Journal, re
 }
 
 func TestGateways_SameOrder(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	ra, rb := record(a), record(b)
@@ -85,6 +86,7 @@ func TestGateways_SameOrder(t *testing.T) {
 // Two senders append the same id concurrently through two gateways: one wins,
 // and all gateways agree on it.
 func TestDuplicatesAcrossGateways(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	journals := []*Journal{openTest(t, n.url(), nil), openTest(t, n.url(), nil)}
 	const rounds = 40
@@ -126,6 +128,7 @@ func TestDuplicatesAcrossGateways(t *testing.T) {
 }
 
 func TestStaleAcrossGateways(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	first := mustAppend(t, a, "lab", grant("g-1", 0))[0]
@@ -161,6 +164,7 @@ func TestStaleAcrossGateways(t *testing.T) {
 
 // One call needs many blocks, with state entries in between.
 func TestLongCall(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), nil), openTest(t, n.url(), nil)
 	var drafts []journal.Draft

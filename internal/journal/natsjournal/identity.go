@@ -144,7 +144,7 @@ func (s *stream) compare(ctx context.Context, info *jetstream.StreamInfo, create
 	switch {
 	case replaced:
 		return "the stream was deleted and made again", nil
-	case shorter && elapsedSince(&s.since.shorter) < shorterWait: // a new leader may lag for a moment
+	case shorter && elapsedSince(&s.since.shorter) < s.j.opts.shorterWait: // a new leader may lag for a moment
 		return "", errShorter
 	case shorter:
 		return "the stream lost messages", s.publishEpoch(ctx, false)

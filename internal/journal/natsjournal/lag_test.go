@@ -46,6 +46,7 @@ func startClusterWithLines(t *testing.T) ([]*natsServer, lines) {
 // A consumer on a server that lags has nothing pending, while
 // the leader has more. That does not prove that messages were removed.
 func TestFollowerLags_NothingIsSkipped(t *testing.T) {
+	t.Parallel()
 	nodes, lines := startClusterWithLines(t)
 	three := func(o *Options) { o.Replicas = 3; o.streams = 1; o.AppendTimeout = 20 * time.Second }
 	servers := feedServers{testLog(t).Handler(), make(chan string, 1000)}
@@ -125,6 +126,7 @@ func (h feedServers) WithAttrs(list []slog.Attr) slog.Handler {
 // The server that delivers a stream to a gateway is cut off: the gateway's
 // readers continue from another server. The time that takes is logged.
 func TestConsumerServerDies_ReadersGoOn(t *testing.T) {
+	t.Parallel()
 	nodes, lines := startClusterWithLines(t)
 	three := func(o *Options) { o.Replicas = 3; o.streams = 1; o.AppendTimeout = 20 * time.Second }
 	servers := feedServers{testLog(t).Handler(), make(chan string, 1000)}

@@ -62,8 +62,10 @@ func recreateStream(t *testing.T, j *Journal, space string, drafts ...journal.Dr
 // The stream was deleted and recreated, either while the gateway ran or before
 // it started.
 func TestStreamReplaced(t *testing.T) {
+	t.Parallel()
 	for _, running := range []bool{true, false} {
 		t.Run(fmt.Sprintf("running=%t", running), func(t *testing.T) {
+			t.Parallel()
 			n := startNATS(t)
 			dir := t.TempDir()
 			keep := func(o *Options) { o.ReplicaDir = dir }
@@ -112,10 +114,12 @@ func TestStreamReplaced(t *testing.T) {
 // NATS restarts without the last messages. Gateways that have read them, one
 // that has not and one that starts later agree on a new id.
 func TestStreamLostItsTail(t *testing.T) {
+	t.Parallel()
 	for name, overwritten := range map[string]bool{"shorter": false, "overwritten": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			n := startNATS(t)
-			one := func(o *Options) { o.streams = 1 }
+			one := func(o *Options) { o.streams, o.shorterWait = 1, 500*time.Millisecond }
 			dir := t.TempDir()
 			a, line := openThrough(t, n, func(o *Options) { one(o); o.ReplicaDir = dir })
 			b := openTest(t, n.url(), one)
@@ -197,14 +201,17 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			t.Parallel()
 			n := startNATS(t)
 			dir, dirB := t.TempDir(), t.TempDir()
-			keep := func(o *Options) { o.ReplicaDir = dir; o.AppendTimeout = 300 * time.Millisecond }
+			soon := func(o *Options) { o.missingWait = 500 * time.Millisecond }
+			keep := func(o *Options) { soon(o); o.ReplicaDir = dir; o.AppendTimeout = 300 * time.Millisecond }
 			j := openTest(t, n.url(), keep)
-			b := openTest(t, n.url(), func(o *Options) { o.ReplicaDir = dirB })
-			mustAppend(t, j, "lab", chat("a", "alice"))
+			b := openTest(t, n.url(), func(o *Options) { soon(o); o.ReplicaDir = dirB })
+			persistAppend(t, j, "lab", chat("a", "alice"))
 			waitForAgreement(t, "lab", 1, []*Journal{j, b})
 			before := logIDOf(t, j, "lab")
 			s := j.streams[j.names.bucket("lab")]
 			lose(t, j, s)
+			s.requestCheck()
+			b.streams[s.index].requestCheck()
 			eventually(t, "not ready", func() bool { return errors.Is(j.Ready(), errLost) && errors.Is(b.Ready(), errLost) })
 			if r := j.Append(t.Context(), "lab", []journal.Draft{chat("b", "alice")})[0]; !errors.Is(r.Err, journal.ErrUnavailable) {
 				t.Errorf("append: %+v", r)
@@ -215,7 +222,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 			closeTest(t, j)
 			replaced := watchReplaced(b, "lab")
 			j = openTest(t, n.url(), func(o *Options) { keep(o); o.AcceptLoss = true })
-			mustAppend(t, j, "lab", chat("c", "alice"))
+			persistAppend(t, j, "lab", chat("c", "alice"))
 			if got := content(t, j, "lab"); len(got) != 1 || len(keptCopies(t, dir)) != 1 {
 				t.Errorf("after the loss was accepted: %q, kept %q", got, keptCopies(t, dir))
 			}
@@ -231,6 +238,7 @@ func TestStreamLost_OperatorDecides(t *testing.T) {
 
 // The data folder belongs to another NATS.
 func TestForeignReplica(t *testing.T) {
+	t.Parallel()
 	n, m := startNATS(t), startNATS(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }

@@ -1,6 +1,7 @@
 package natsjournal
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -65,9 +66,13 @@ type Options struct {
 	// not block.
 	OnCommit func(drafts, bytes int, took time.Duration)
 
-	streams     int // fewer in tests
+	// Smaller in tests.
+	streams     int
 	auditEvery  time.Duration
 	verifyAgain time.Duration
+	missingWait time.Duration
+	shorterWait time.Duration
+
 	// copyOf makes the journal a second copy of a log: it creates no streams, and
 	// neither retains nor compares anything.
 	copyOf string
@@ -75,15 +80,11 @@ type Options struct {
 
 // withDefaults validates the options and sets the defaults.
 func (o Options) withDefaults() (Options, error) {
-	if o.Prefix == "" {
-		o.Prefix = DefaultPrefix
-	}
+	o.Prefix = cmp.Or(o.Prefix, DefaultPrefix)
 	if !validPrefix(o.Prefix) {
 		return o, fmt.Errorf("prefix %q: only letters, digits, '-' and '_' can be in it", o.Prefix)
 	}
-	if o.Replicas == 0 {
-		o.Replicas = 1
-	}
+	o.Replicas = cmp.Or(o.Replicas, 1)
 	if o.Replicas < 0 || o.Replicas > maxReplicas {
 		return o, fmt.Errorf("replicas: %d is not between 1 and %d", o.Replicas, maxReplicas)
 	}
@@ -96,15 +97,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.auditEvery == 0 {
-		o.auditEvery = defaultAuditEvery
-	}
-	if o.verifyAgain == 0 {
-		o.verifyAgain = defaultVerifyAgain
-	}
-	if o.streams == 0 {
-		o.streams = streamCount
-	}
+	o.auditEvery = cmp.Or(o.auditEvery, defaultAuditEvery)
+	o.verifyAgain = cmp.Or(o.verifyAgain, defaultVerifyAgain)
+	o.missingWait = cmp.Or(o.missingWait, defaultMissingWait)
+	o.shorterWait = cmp.Or(o.shorterWait, defaultShorterWait)
+	o.streams = cmp.Or(o.streams, streamCount)
 	return o, nil
 }
 

@@ -9,7 +9,8 @@ import (
 
 // A gap in the delivered messages is skipped only if the stream proves that
 // they were removed.
-func TestProveRemoved(t *testing.T) {
+func TestProveRemoved(t *testing.T) { //nolint:tparallel // the cases share a server, one after the other
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // messages 1 to 6
@@ -64,6 +65,7 @@ func TestProveRemoved(t *testing.T) {
 
 // A feed that misses messages which the stream has stops there.
 func TestApplyContiguous_UnprovenGap(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 1 })
 	for _, id := range []string{"a", "b", "c"} {

@@ -57,6 +57,7 @@ func boundsOf(t *testing.T, j *Journal, space string) bounds {
 // After a trim, both gateways and one that rebuilds its replica have the same
 // entries, and NATS has no more.
 func TestRetentionAcrossGateways(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a, b := openTest(t, n.url(), later), openTest(t, n.url(), later)
 	mustAppend(t, a, "lab", chat("m-0", "alice"))
@@ -127,6 +128,7 @@ func upTo(n int) []int {
 // A decision is trimmed while a later, rejected one stays in the stream. A
 // rebuilt replica must reject the later one as well.
 func TestPurge_RejectedDecision(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a := openTest(t, n.url(), later)
 	decision := func(id, who string) journal.Draft {
@@ -155,6 +157,7 @@ func TestPurge_RejectedDecision(t *testing.T) {
 // An id is trimmed while its rejected retry stays: the hazard that guards
 // prevent. A rebuilt replica must not accept the retry as an entry.
 func TestPurge_RejectedRetry(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	a := openTest(t, n.url(), later)
 	mustAppend(t, a, "lab", chat("first", "alice"))
@@ -195,6 +198,7 @@ func TestPurge_RejectedRetry(t *testing.T) {
 }
 
 func TestGuards_SurviveRestart(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	dir := t.TempDir()
 	keep := func(o *Options) { o.ReplicaDir = dir }

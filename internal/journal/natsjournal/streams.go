@@ -12,11 +12,12 @@ import (
 
 const (
 	maxReplicas = 5
-	// missingWait is how long a stream that the replica knows must be missing
-	// before it counts as lost: a starting cluster may not have loaded it yet.
-	missingWait = 5 * time.Second
-	// shorterWait is the same for a stream that ends before the position.
-	shorterWait = 3 * time.Second
+	// defaultMissingWait is how long a stream that the replica knows must be
+	// missing before it counts as lost: a starting cluster may not have loaded it
+	// yet.
+	defaultMissingWait = 5 * time.Second
+	// defaultShorterWait is the same for a stream that ends before the position.
+	defaultShorterWait = 3 * time.Second
 	// peersWait is the time that a cluster has to place all replicas.
 	peersWait = 5 * time.Second
 	// dedupWindow is how long JetStream remembers the id of a block. Blocks are
@@ -111,7 +112,7 @@ func (s *stream) create(ctx context.Context) (jetstream.Stream, error) {
 		return nil, errMissing
 	}
 	if s.pos.seq > 0 {
-		if elapsedSince(&s.since.missing) < missingWait {
+		if elapsedSince(&s.since.missing) < s.j.opts.missingWait {
 			return nil, errMissing
 		}
 		if !s.j.acceptsLoss() {

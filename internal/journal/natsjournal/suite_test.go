@@ -25,11 +25,13 @@ func fresh(t *testing.T) func(*Options) {
 }
 
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	own := fresh(t)
 	journaltest.Run(t, func(t *testing.T) journal.Journal { return openTest(t, "", own) })
 }
 
 func TestSuiteRetention(t *testing.T) {
+	t.Parallel()
 	own := fresh(t)
 	journaltest.RunRetention(t, func(t *testing.T, ret journal.Retention, now func() time.Time) journal.Journal {
 		return openTest(t, "", func(o *Options) {
@@ -41,8 +43,10 @@ func TestSuiteRetention(t *testing.T) {
 
 // The replica is kept; the other variant loses it on every restart.
 func TestSuiteDurable(t *testing.T) {
+	t.Parallel()
 	for _, lose := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lose=%t", lose), func(t *testing.T) {
+			t.Parallel()
 			n := startNATS(t)
 			count := 0
 			journaltest.RunDurable(t, func(t *testing.T, dir string) journal.Journal {
@@ -60,6 +64,7 @@ func TestSuiteDurable(t *testing.T) {
 
 // All 64 streams, as in production.
 func TestAllStreams(t *testing.T) {
+	t.Parallel()
 	n := startNATS(t)
 	j := openTest(t, n.url(), func(o *Options) { o.streams = 0; o.Logger = nil })
 	for i := range 200 {
