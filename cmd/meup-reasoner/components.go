@@ -8,30 +8,30 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/models"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/callback"
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
 // components are the parts that serve and worker share: models, metrics and
 // callbacks.
 type components struct {
 	service   *reasoner.Service
-	callbacks *reasoner.Callbacks
+	guard     *callback.Guard
+	callbacks *callback.Poster
 	telemetry *telemetry.Telemetry
-	registry  *prometheus.Registry // of metrics
-	metrics   *reasoner.Metrics    // registered in registry
+	metrics   *httpapi.Metrics
 	log       *slog.Logger
 }
 
 // assemble creates the components; close closes them. secrets are masked in all
 // telemetry.
 func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bool, log *slog.Logger, secrets []string) (*components, error) {
-	guard, err := reasoner.NewGuard(c.allow, nil)
+	guard, err := callback.NewGuard(c.allow, nil)
 	if err != nil {
 		return nil, program.Usagef("--callback-allow: %w", err)
 	}
@@ -50,16 +50,15 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 	if err != nil {
 		return nil, err
 	}
-	registry := prometheus.NewRegistry()
-	metrics := reasoner.NewMetrics(registry)
+	metrics := httpapi.NewMetrics(tel.Registerer())
 	return &components{
-		registry: registry, metrics: metrics,
 		service: reasoner.New(reasoner.Options{
 			Model: model, ModelTimeout: m.timeout, Telemetry: tel, Logger: log,
 			Open: func(name, key string) (llm.Model, error) { return m.open(name, key, log) },
 		}),
-		callbacks: reasoner.NewCallbacks(reasoner.CallbackOptions{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
-		telemetry: tel, log: log,
+		guard:     guard,
+		callbacks: callback.New(callback.Options{Guard: guard, Secret: secret, Logger: log, Observe: metrics.Callback}),
+		telemetry: tel, metrics: metrics, log: log,
 	}, nil
 }
 
@@ -72,7 +71,7 @@ func assemble(ctx context.Context, m modelFlags, c callbackFlags, secretNamed bo
 // reach it unless the operator has named the provider.
 func (f *modelFlags) open(name, key string, log *slog.Logger) (llm.Model, error) {
 	if provider, _, _ := strings.Cut(name, ":"); slices.Contains(localProviders, provider) && !sameProvider(name, f.model) && !slices.Contains(f.allowLocal, provider) {
-		return nil, fmt.Errorf("this service asks no model of %s: its operator would have to allow it", provider)
+		return nil, fmt.Errorf("this service uses no model of %s unless its operator allows it", provider)
 	}
 	o := models.Options{Key: key, Getenv: os.Getenv, Logger: log}
 	if sameProvider(name, f.model) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
 // modelFlags select the model that decides. serve and worker have them.
@@ -22,18 +23,18 @@ type modelFlags struct {
 }
 
 func (f *modelFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model that decides where a request names none (none: rules decide)")
-	fl.StringVar(&f.baseURL, "base-url", "", "where to ask the provider of --model, instead of at its own address")
-	fl.StringSliceVar(&f.allowLocal, "allow-local-model", nil, "provider on this host, ollama or lmstudio, whose models requests may name although --model does not; may be repeated")
-	fl.DurationVar(&f.timeout, "model-timeout", reasoner.DefaultModelTimeout, "how long a model may take; behind it rules decide")
+	fl.StringVar(&f.model, "model", "", "PROVIDER:NAME of the model for requests that name none (none: rules decide)")
+	fl.StringVar(&f.baseURL, "base-url", "", "address of the provider of --model, if it is not the usual one")
+	fl.StringSliceVar(&f.allowLocal, "allow-local-model", nil, "provider on this host (ollama, lmstudio, vllm) whose models requests may name; may be repeated")
+	fl.DurationVar(&f.timeout, "model-timeout", reasoner.DefaultModelTimeout, "maximum time of a model for one decision; after it rules decide")
 }
 
 func (f *modelFlags) check() error {
 	switch {
 	case f.baseURL != "" && f.model == "":
-		return program.Usagef("--base-url %s: of which model? Name it with --model", f.baseURL)
+		return program.Usagef("--base-url %s needs --model", f.baseURL)
 	case f.timeout <= 0:
-		return program.Usagef("--model-timeout is longer than nothing")
+		return program.Usagef("--model-timeout must be positive")
 	}
 	for _, provider := range f.allowLocal {
 		if !slices.Contains(localProviders, provider) {
@@ -51,8 +52,8 @@ type callbackFlags struct {
 }
 
 func (f *callbackFlags) register(fl *pflag.FlagSet) {
-	fl.StringSliceVar(&f.allow, "callback-allow", nil, "host or prefix that results may be posted to although it is not public; may be repeated")
-	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs what is posted")
+	fl.StringSliceVar(&f.allow, "callback-allow", nil, "host, address or prefix that is not public and to which results may be posted; may be repeated")
+	fl.StringVar(&f.secretEnv, "callback-secret-env", "MEUP_CALLBACK_SECRET", "environment variable with the secret that signs callbacks")
 }
 
 // logFlags configure the log. serve and worker have them.
@@ -76,6 +77,7 @@ type serveFlags struct {
 	model    modelFlags
 	callback callbackFlags
 	log      logFlags
+	queue    queueFlags
 
 	listen, metricsListen string
 	tokenEnv              string
@@ -88,15 +90,16 @@ type serveFlags struct {
 const defaultTokenEnv = "REASONING_API_TOKEN"
 
 func (f *serveFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.listen, "listen", defaultListen(), "address to listen on, host:port (default from $UVICORN_HOST and $UVICORN_PORT where they are set)")
-	fl.StringVar(&f.metricsListen, "metrics-listen", "", "address for /metrics alone; without it they are on --listen")
-	fl.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the tokens that requests may bear, separated by commas; where the default one is empty no token is asked for")
-	fl.IntVar(&f.maxConcurrency, "max-concurrency", reasoner.DefaultMaxConcurrent, "requests at the same time; more are refused with 503")
-	fl.Int64Var(&f.maxBody, "max-body", reasoner.DefaultMaxBody, "bytes of one request")
-	fl.DurationVar(&f.drain, "drain-timeout", 10*time.Second, "how long to wait for what is going on when the service has to end")
+	fl.StringVar(&f.listen, "listen", defaultListen(), "address to listen on, host:port (default from $UVICORN_HOST and $UVICORN_PORT)")
+	fl.StringVar(&f.metricsListen, "metrics-listen", "", "separate address for /metrics (default: on --listen)")
+	fl.StringVar(&f.tokenEnv, "token-env", defaultTokenEnv, "environment variable with the accepted tokens, separated by commas; if the default one is empty, no token is required")
+	fl.IntVar(&f.maxConcurrency, "max-concurrency", httpapi.DefaultMaxConcurrent, "maximum number of concurrent requests; more are rejected with 503")
+	fl.Int64Var(&f.maxBody, "max-body", httpapi.DefaultMaxBody, "maximum size of a request, in bytes")
+	fl.DurationVar(&f.drain, "drain-timeout", 10*time.Second, "time for running requests and jobs to finish on shutdown")
 	f.model.register(fl)
 	f.callback.register(fl)
 	f.log.register(fl)
+	f.queue.register(fl)
 }
 
 func defaultListen() string {
@@ -117,11 +120,14 @@ func (f *serveFlags) check() error {
 	}
 	switch {
 	case f.maxConcurrency < 1:
-		return program.Usagef("--max-concurrency %d: at least 1", f.maxConcurrency)
+		return program.Usagef("--max-concurrency %d: must be at least 1", f.maxConcurrency)
 	case f.maxBody < 1:
-		return program.Usagef("--max-body %d: at least 1", f.maxBody)
+		return program.Usagef("--max-body %d: must be at least 1", f.maxBody)
 	case f.drain < 0:
-		return program.Usagef("--drain-timeout is no time before now")
+		return program.Usagef("--drain-timeout must not be negative")
+	}
+	if err := f.queue.check(); err != nil {
+		return err
 	}
 	return f.model.check()
 }
@@ -131,7 +137,7 @@ func (f *serveFlags) check() error {
 func (f *serveFlags) tokens() ([]string, error) {
 	list := strings.FieldsFunc(os.Getenv(f.tokenEnv), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
 	if len(list) == 0 && f.tokenEnv != defaultTokenEnv {
-		return nil, program.Usagef("--token-env %s: the variable has no token in it", f.tokenEnv)
+		return nil, program.Usagef("--token-env %s: the variable is empty or has no token", f.tokenEnv)
 	}
 	return list, nil
 }
@@ -140,7 +146,7 @@ func (f *serveFlags) tokens() ([]string, error) {
 func (f *callbackFlags) secret(named bool) ([]byte, error) {
 	s := strings.TrimSpace(os.Getenv(f.secretEnv))
 	if s == "" && named {
-		return nil, program.Usagef("--callback-secret-env %s: the variable has no secret in it", f.secretEnv)
+		return nil, program.Usagef("--callback-secret-env %s: the variable is empty", f.secretEnv)
 	}
 	return []byte(s), nil
 }

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/reasoner"
+	"golang.org/x/net/netutil"
+
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
 // servers are HTTP servers, each with its listener, that start and stop
@@ -24,14 +26,14 @@ type server struct {
 // add listens on an address, for this many concurrent connections. slowest
 // bounds the duration of a response: a client that has not read it by then is
 // disconnected, like a client that sends a request more slowly than
-// reasoner.BodyTimeout.
+// httpapi.BodyTimeout.
 func (s *servers) add(ctx context.Context, address string, h http.Handler, most int, slowest time.Duration, log *slog.Logger) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", address, err)
 	}
-	*s = append(*s, server{listener: limitListener(l, most), Server: &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: reasoner.BodyTimeout, WriteTimeout: slowest, IdleTimeout: time.Minute,
+	*s = append(*s, server{listener: netutil.LimitListener(l, most), Server: &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: httpapi.BodyTimeout, WriteTimeout: slowest, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}})
 	return nil
@@ -66,7 +68,7 @@ func (s servers) serve(ctx context.Context, drain time.Duration, log *slog.Logge
 		waiting--
 		fault = fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
-		log.Info("draining", "patience", drain)
+		log.Info("draining", "timeout", drain)
 	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -13,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
 // TestListener_Limit checks that connections above the limit wait, and
@@ -35,7 +34,7 @@ func TestListener_Limit(t *testing.T) {
 	if err := list.add(t.Context(), "127.0.0.1:0", handler, most, time.Minute, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	if list[0].ReadTimeout != reasoner.BodyTimeout {
+	if list[0].ReadTimeout != httpapi.BodyTimeout {
 		t.Errorf("a body may take %v", list[0].ReadTimeout)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -73,21 +72,4 @@ func TestListener_Limit(t *testing.T) {
 	}
 	cancel()
 	serving.Wait()
-}
-
-// TestListener_CloseWhileFull checks that Close ends an Accept that waits for a slot.
-func TestListener_CloseWhileFull(t *testing.T) {
-	inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := limitListener(inner, 0)
-	accepted := make(chan error)
-	go func() { _, err := l.Accept(); accepted <- err }()
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-accepted; !errors.Is(err, net.ErrClosed) {
-		t.Error(err)
-	}
 }

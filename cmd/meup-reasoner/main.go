@@ -22,17 +22,17 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "meup-reasoner",
 		Short: "Decides the next action of agents",
-		Long: `meup-reasoner is the Reasoning API: given a goal, a history and what else there is
-to know, it says which tool an agent should call next, or that it has finished.
-A language model decides where one is named, and rules where none is.
+		Long: `meup-reasoner is the Reasoning API: from a goal, a history and the available tools
+it decides which tool an agent should call next, or that the agent has finished.
+A language model decides if one is named, otherwise rules do.
 
-Exit codes: 0 ended as it was asked to, 1 failed, 2 called wrongly.`,
+Exit codes: 0 ended as requested, 1 failed, 2 usage error.`,
 		Example: `  meup-reasoner serve
   curl -sX POST http://127.0.0.1:9000/agent_intent -H 'Content-Type: application/json' \
     -d '{"session_id":"s1","goal_text":"search project for TODOs"}'`,
 		Args: program.NoArgs,
 		RunE: program.NoCommand,
 	}
-	root.AddCommand(newServe(new(queueFlags)), newWorker(), program.NewVersion(version))
+	root.AddCommand(newServe(), newWorker(), program.NewVersion(version))
 	return root
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/meup-protocol/meup/internal/natsconn"
 	"github.com/meup-protocol/meup/internal/natsembed"
 	"github.com/meup-protocol/meup/internal/privatedir"
-	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
+	"github.com/meup-protocol/meup/internal/reasoner/pool"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
@@ -36,11 +38,13 @@ type queueRuntime struct {
 	working sync.WaitGroup
 }
 
-// start implements queueRunner.
-func (f *queueFlags) start(ctx context.Context, p *components, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
-	wanted := f.wanted()
-	if err := f.check(); err != nil || !wanted {
-		return nil, nil, err
+// startJobs starts the asynchronous decisions: in the queue if there is one,
+// otherwise in this process. stop waits for them until its ctx ends. The queue
+// may not be open yet; fail is called if it cannot be opened later.
+func startJobs(ctx context.Context, f *queueFlags, p *components, fail func(error)) (jobs httpapi.Jobs, stop func(context.Context) error, err error) {
+	if !f.wanted() {
+		b := pool.New(pool.Options{Decide: p.service.Decide, Post: p.callbacks.Post, Logger: p.log})
+		return b, b.Close, nil
 	}
 	r, err := f.connect(ctx, p)
 	if err != nil {
@@ -53,7 +57,7 @@ func (f *queueFlags) start(ctx context.Context, p *components, fail func(error))
 	case err = <-opened:
 	case <-ctx.Done():
 	case <-grace.C:
-		p.log.Warn("the queue cannot be reached yet; asynchronous requests are refused until it can")
+		p.log.Warn("the queue cannot be reached; asynchronous requests are rejected until it can")
 		r.working.Go(func() { // ends with work
 			if err := <-opened; err != nil && !errors.Is(err, context.Canceled) {
 				fail(err)
@@ -121,9 +125,9 @@ func (f *queueFlags) connectNATS(ctx context.Context, r *queueRuntime, log *slog
 		}
 		url = r.server.URL()
 		options = append(options, r.server.ClientOptions()...)
-		log.Info("NATS server runs", "address", url, "folder", f.data, "token", token != "")
+		log.Info("NATS server started", "address", url, "folder", f.data, "token", token != "")
 		if token == "" && !r.server.Loopback() {
-			log.Warn("everybody who reaches the NATS server may use it: no token is set", "address", url)
+			log.Warn("no token is set: the NATS server accepts all clients that reach it", "address", url)
 		}
 	} else if token != "" {
 		options = append(options, nats.Token(token))
@@ -180,16 +184,16 @@ func apiError(err error) error {
 	var refused *reasonerclient.APIError
 	switch {
 	case errors.As(err, &refused):
-		return &reasoner.Fault{Status: refused.Status, Code: refused.Code, Message: refused.Message, Path: refused.Path}
+		return &api.Fault{Status: refused.Status, Code: refused.Code, Message: refused.Message, Path: refused.Path}
 	case errors.Is(err, reasonerclient.ErrAPIKey):
-		return &reasoner.Fault{
+		return &api.Fault{
 			Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
-			Message: "A key would lie in the queue's files. Leave it out, or use /agent_intent.",
+			Message: "The key would be stored in the files of the queue. Leave it out, or use /agent_intent.",
 		}
 	case errors.Is(err, wire.ErrCorrelationID):
-		return &reasoner.Fault{Status: http.StatusUnprocessableEntity, Code: reasoner.CodeInvalidRequest, Path: "/correlation_id", Message: err.Error() + "."}
+		return &api.Fault{Status: http.StatusUnprocessableEntity, Code: api.CodeInvalidRequest, Path: "/correlation_id", Message: err.Error() + "."}
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	return &reasoner.Fault{Status: http.StatusServiceUnavailable, Code: reasoner.CodeOverloaded, Message: "The queue cannot be reached: ask again in a moment."}
+	return api.Overloaded("The queue cannot be reached: try again in a moment.")
 }

@@ -37,21 +37,21 @@ type queueFlags struct {
 const defaultNATSTokenEnv = "MEUP_NATS_TOKEN" //nolint:gosec // the name of the variable
 
 func (f *queueFlags) register(fl *pflag.FlagSet) {
-	fl.StringVar(&f.nats, "nats", "", "the queue is on this NATS, nats://host:port; several are separated by commas (default $"+reasoner.EnvNATS+", unless there is --data)")
-	fl.StringVar(&f.data, "data", "", "the queue is in this folder, in a NATS server within this process")
-	fl.StringVar(&f.listen, "nats-listen", natsembed.DefaultListen, "with --data: where workers and clients of other processes connect")
-	fl.StringVar(&f.tokenEnv, "nats-token-env", defaultNATSTokenEnv, "environment variable with the token of NATS: what --nats is told, or --data asks for; empty: none")
+	fl.StringVar(&f.nats, "nats", "", "NATS server of the queue, nats://host:port, or several, separated by commas (default $"+reasoner.EnvNATS+", unless --data is given)")
+	fl.StringVar(&f.data, "data", "", "folder of the queue; starts a NATS server in this process")
+	fl.StringVar(&f.listen, "nats-listen", natsembed.DefaultListen, "with --data: address for workers and clients in other processes")
+	fl.StringVar(&f.tokenEnv, "nats-token-env", defaultNATSTokenEnv, "environment variable with the NATS token: sent to --nats, required by the server of --data; empty: no token")
 	fl.StringVar(&f.name, "queue", os.Getenv(reasoner.EnvQueue), "name of the queue (default $"+reasoner.EnvQueue+", or MEUP_INTENT)")
-	fl.IntVar(&f.workers, "workers", f.defaultWorkers(), "jobs of the queue at the same time ($REASONING_QUEUE_WORKERS); in serve 0 leaves them to other processes ($REASONING_QUEUE_WORKER=0)")
-	fl.DurationVar(&f.ackWait, "ack-wait", queue.DefaultAckWait, "how long after a worker's last sign of life its job goes to another one")
-	fl.IntVar(&f.maxDeliver, "max-deliver", queue.DefaultMaxDeliver, "how often a job is begun before it is answered with an error")
-	fl.DurationVar(&f.jobTimeout, "job-timeout", queue.DefaultJobTimeout, "for one job of the queue")
-	fl.IntVar(&f.replicas, "replicas", 1, "with --nats: on how many servers a new queue is kept, 1 to 5")
-	fl.Int64Var(&f.maxJobs, "queue-max", queue.DefaultMaxJobs, "jobs that may wait in a new queue; more are refused with 503")
+	fl.IntVar(&f.workers, "workers", f.defaultWorkers(), "concurrent jobs of the queue ($REASONING_QUEUE_WORKERS); with 0, serve leaves them to other processes ($REASONING_QUEUE_WORKER=0)")
+	fl.DurationVar(&f.ackWait, "ack-wait", queue.DefaultAckWait, "time after the last heartbeat of a worker until another one gets its job")
+	fl.IntVar(&f.maxDeliver, "max-deliver", queue.DefaultMaxDeliver, "how often a job is started before it fails")
+	fl.DurationVar(&f.jobTimeout, "job-timeout", queue.DefaultJobTimeout, "maximum time of one job of the queue")
+	fl.IntVar(&f.replicas, "replicas", 1, "with --nats: number of copies of a new queue, 1 to 5")
+	fl.Int64Var(&f.maxJobs, "queue-max", queue.DefaultMaxJobs, "maximum number of waiting jobs in a new queue; more are rejected with 503")
 	fl.DurationVar(&f.resultTTL, "result-ttl", queue.DefaultResultTTL, "how long a new queue keeps results")
-	fl.BoolVar(&f.apiKeys, "queue-api-keys", false, "take jobs that bring llm.api_key, which then lies in the queue's files")
-	fl.DurationVar(&f.statusEvery, "status-interval", f.milliseconds("REASONING_QUEUE_STATUS_MS", queue.DefaultStatusEvery), "longest pause between two status lines of the queue ($REASONING_QUEUE_STATUS_MS)")
-	fl.DurationVar(&f.statusPoll, "status-poll", f.milliseconds("REASONING_QUEUE_STATUS_POLL_MS", queue.DefaultStatusPoll), "how often it is looked whether the queue has changed ($REASONING_QUEUE_STATUS_POLL_MS)")
+	fl.BoolVar(&f.apiKeys, "queue-api-keys", false, "accept jobs with llm.api_key, which is then stored in the files of the queue")
+	fl.DurationVar(&f.statusEvery, "status-interval", f.milliseconds("REASONING_QUEUE_STATUS_MS", queue.DefaultStatusEvery), "maximum interval between status lines of the queue ($REASONING_QUEUE_STATUS_MS)")
+	fl.DurationVar(&f.statusPoll, "status-poll", f.milliseconds("REASONING_QUEUE_STATUS_POLL_MS", queue.DefaultStatusPoll), "interval of checks for changes of the queue ($REASONING_QUEUE_STATUS_POLL_MS)")
 }
 
 // wanted reports whether a queue was requested. The address from the
@@ -70,13 +70,13 @@ func (f *queueFlags) check() error {
 	case f.wrong != nil:
 		return program.Usage(f.wrong)
 	case f.nats != "" && f.data != "":
-		return program.Usagef("--nats and --data: the queue is in one place alone")
+		return program.Usagef("--nats and --data exclude each other")
 	case f.replicas != 1 && f.data != "":
-		return program.Usagef("--replicas %d: --data is one server with one copy; more are on a cluster that --nats names", f.replicas)
+		return program.Usagef("--replicas %d needs --nats: the server of --data has one copy", f.replicas)
 	case f.workers < 0 || f.maxDeliver < 1 || f.maxJobs < 1 || f.replicas < 1 || f.replicas > 5:
-		return program.Usagef("--workers is 0 or more, --max-deliver and --queue-max are 1 or more, --replicas is 1 to 5")
+		return program.Usagef("--workers must be at least 0, --max-deliver and --queue-max at least 1, --replicas 1 to 5")
 	case f.ackWait <= 0 || f.jobTimeout <= 0 || f.resultTTL <= 0 || f.statusEvery <= 0 || f.statusPoll <= 0:
-		return program.Usagef("--ack-wait, --job-timeout, --result-ttl, --status-interval and --status-poll are longer than nothing")
+		return program.Usagef("--ack-wait, --job-timeout, --result-ttl, --status-interval and --status-poll must be positive")
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (f *queueFlags) token() (string, error) {
 	}
 	t := os.Getenv(f.tokenEnv)
 	if t == "" && f.tokenEnv != defaultNATSTokenEnv {
-		return "", program.Usagef("--nats-token-env %s: the variable has no token in it", f.tokenEnv)
+		return "", program.Usagef("--nats-token-env %s: the variable is empty", f.tokenEnv)
 	}
 	return t, nil
 }

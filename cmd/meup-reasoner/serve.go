@@ -9,25 +9,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/program"
-	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
 )
 
-// queueRunner processes a queue in addition to the HTTP service.
-type queueRunner interface {
-	// register adds the queue's flags.
-	register(fl *pflag.FlagSet)
-	// start processes the queue until stop is called; stop waits for that until
-	// its ctx ends. If the flags request no queue, nothing is started and all
-	// results are nil. If jobs is not nil, asynchronous requests go into the
-	// queue, which may not be open yet; fail is called if it cannot be opened
-	// later.
-	start(ctx context.Context, p *components, fail func(error)) (jobs reasoner.Jobs, stop func(ctx context.Context) error, err error)
-}
-
-func newServe(queue queueRunner) *cobra.Command {
+func newServe() *cobra.Command {
 	var f serveFlags
 	c := &cobra.Command{
 		Use:   "serve",
@@ -35,39 +22,37 @@ func newServe(queue queueRunner) *cobra.Command {
 		Long: `serve answers POST /agent_intent, /agent_intent_async, /agent_intent_cancel and
 /workflow_intent, and GET /healthz, /health, /version and /metrics.
 
-A request's llm says which model decides; its key is used for that request and
-kept nowhere. Without a key the one of the environment is used (OPENAI_API_KEY,
-ANTHROPIC_API_KEY and so on), so whoever may ask the service may also spend it.
-Which address a model is asked at is for --base-url to say alone, and a request
-may name a provider on this host (ollama, lmstudio) only when --model or
---allow-local-model does. Where no model is named, or it does not decide, rules do.
+The llm of a request names the model that decides. Its key is used for that
+request only, and is neither stored nor logged. Without a key the one in the
+environment is used (OPENAI_API_KEY, ANTHROPIC_API_KEY and so on), so any client
+of the service can spend it. Only --base-url sets the address of a model. A
+request may name a provider on this host (ollama, lmstudio, vllm) only if --model
+or --allow-local-model does. Without a model, or if it does not decide, rules
+decide.
 
-Tokens come from the environment variable REASONING_API_TOKEN, or another one
-that --token-env names. Without any, the service answers requests to localhost
-and loopback addresses alone, and no pages of other sites.
+Tokens come from the environment variable REASONING_API_TOKEN, or the one that
+--token-env names. Without tokens, the service accepts only requests to localhost
+and loopback addresses, and none from pages of other sites.
 
-Results of asynchronous requests are posted to public addresses only, unless
---callback-allow names others. They are signed when the environment variable
-MEUP_CALLBACK_SECRET, or another one that --callback-secret-env names, is set.
+Results of asynchronous requests are posted only to public addresses, unless
+--callback-allow permits others. They are signed if the environment variable
+MEUP_CALLBACK_SECRET, or the one that --callback-secret-env names, is set.
 
-SIGTERM and SIGINT end the service in good order: no new requests, those that
-there are have --drain-timeout to end.`,
+SIGTERM and SIGINT shut the service down: it accepts no new requests, and running
+requests have --drain-timeout to finish.`,
 		Example: `  meup-reasoner serve
   ANTHROPIC_API_KEY=... meup-reasoner serve --model anthropic:claude-sonnet-5-5
   meup-reasoner serve --listen 0.0.0.0:9000 --token-env TOKENS --callback-allow hooks.internal`,
 		Args: program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return serve(c.Context(), &f, queue, c.Flags().Changed("callback-secret-env"))
+			return serve(c.Context(), &f, c.Flags().Changed("callback-secret-env"))
 		},
 	}
 	f.register(c.Flags())
-	if queue != nil {
-		queue.register(c.Flags())
-	}
 	return c
 }
 
-func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bool) error {
+func serve(ctx context.Context, f *serveFlags, secretNamed bool) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -86,7 +71,7 @@ func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bo
 	defer p.close(context.WithoutCancel(ctx))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	jobs, stopJobs, err := startJobs(ctx, p, queue, fail)
+	jobs, stopJobs, err := startJobs(ctx, &f.queue, p, fail)
 	if err != nil {
 		return err
 	}
@@ -97,32 +82,10 @@ func serve(ctx context.Context, f *serveFlags, queue queueRunner, secretNamed bo
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain)
 	defer cancel()
 	if stopErr := stopJobs(drain); stopErr != nil {
-		log.Warn("not everything could be finished", "error", stopErr)
+		log.Warn("jobs were not finished", "error", stopErr)
 	}
 	log.Info("stopped")
 	return err
-}
-
-// startJobs starts the asynchronous decisions: in the queue if there is one
-// that accepts them, otherwise in this process. stop ends both.
-func startJobs(ctx context.Context, p *components, queue queueRunner, fail func(error)) (reasoner.Jobs, func(context.Context) error, error) {
-	stopQueue := func(context.Context) error { return nil }
-	if queue != nil {
-		jobs, stop, err := queue.start(ctx, p, fail)
-		if err != nil {
-			return nil, nil, err
-		}
-		if stop != nil {
-			stopQueue = stop
-		}
-		if jobs != nil {
-			return jobs, stopQueue, nil
-		}
-	}
-	background := reasoner.NewBackground(reasoner.BackgroundOptions{Decide: p.service.Decide, Post: p.callbacks.Post, Logger: p.log})
-	return background, func(ctx context.Context) error {
-		return errors.Join(background.Close(ctx), stopQueue(ctx))
-	}, nil
 }
 
 // Concurrent connections: of the API, for each concurrent decision, and of
@@ -133,13 +96,13 @@ const (
 )
 
 // serveHTTP serves until ctx ends or the listener fails.
-func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs reasoner.Jobs, tokens []string) error {
-	o := reasoner.HandlerOptions{
-		Service: p.service, Jobs: jobs, CheckCallback: p.callbacks.Check, Tokens: tokens,
+func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs httpapi.Jobs, tokens []string) error {
+	o := httpapi.Options{
+		Service: p.service, Jobs: jobs, CheckCallback: p.guard.Check, Tokens: tokens,
 		MaxBody: f.maxBody, MaxConcurrent: f.maxConcurrency, Version: program.Version(version),
 		Observe: p.metrics.Request, Logger: p.log,
 	}
-	metrics := concatMetrics(p.telemetry.Metrics(), p.registry)
+	metrics := p.telemetry.Metrics()
 	var listening servers
 	var aside error
 	if f.metricsListen == "" {
@@ -147,12 +110,12 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs reasoner.
 	} else {
 		mux := http.NewServeMux()
 		if loopbackAddress(f.metricsListen) {
-			metrics = reasoner.Local(metrics)
+			metrics = httpapi.Local(metrics)
 		}
 		mux.Handle("GET /metrics", metrics)
 		aside = listening.add(ctx, f.metricsListen, mux, metricsConnections, time.Minute, p.log)
 	}
-	if err := errors.Join(aside, listening.add(ctx, f.listen, reasoner.NewHandler(o), connectionsPerPlace*f.maxConcurrency, f.model.timeout+2*time.Minute, p.log)); err != nil {
+	if err := errors.Join(aside, listening.add(ctx, f.listen, httpapi.New(o), connectionsPerPlace*f.maxConcurrency, f.model.timeout+2*time.Minute, p.log)); err != nil {
 		listening.close()
 		return err
 	}
@@ -163,7 +126,7 @@ func serveHTTP(ctx context.Context, f *serveFlags, p *components, jobs reasoner.
 	address := addresses[len(addresses)-1]
 	p.log.Info("serving", "address", address.String(), "model", f.model.model, "tokens", len(tokens), "version", program.Version(version))
 	if len(tokens) == 0 && !loopback(address) {
-		p.log.Warn("no token is set: the service answers only requests to localhost, although other machines reach it", "address", address.String())
+		p.log.Warn("no token is set: the service accepts only requests to localhost, although other machines can reach it", "address", address.String())
 	}
 	return listening.serve(ctx, f.drain, p.log)
 }

@@ -22,7 +22,7 @@ type workerFlags struct {
 
 func (f *workerFlags) register(fl *pflag.FlagSet) {
 	f.queue.register(fl)
-	fl.DurationVar(&f.queue.drain, "drain-timeout", queue.DefaultDrain, "how long jobs may go on when the worker has to end; other workers do the rest")
+	fl.DurationVar(&f.queue.drain, "drain-timeout", queue.DefaultDrain, "time for running jobs to finish on shutdown; other workers get the rest")
 	f.model.register(fl)
 	f.callback.register(fl)
 	f.log.register(fl)
@@ -31,11 +31,11 @@ func (f *workerFlags) register(fl *pflag.FlagSet) {
 func (f *workerFlags) check() error {
 	switch {
 	case !f.queue.wanted():
-		return program.Usagef("where is the queue? Name a NATS with --nats, or a folder with --data")
+		return program.Usagef("--nats or --data is required")
 	case f.queue.workers == 0:
-		return program.Usagef("--workers 0: a worker has at least one")
+		return program.Usagef("--workers must be at least 1")
 	case f.queue.drain < time.Millisecond:
-		return program.Usagef("--drain-timeout is longer than nothing")
+		return program.Usagef("--drain-timeout must be positive")
 	}
 	if err := f.queue.check(); err != nil {
 		return err
@@ -47,21 +47,21 @@ func newWorker() *cobra.Command {
 	var f workerFlags
 	c := &cobra.Command{
 		Use:   "worker (--nats URL | --data DIR)",
-		Short: "Works off the queue, without HTTP",
-		Long: `worker takes jobs from a queue on NATS JetStream, decides, and writes the
-results, to which clients have subscribed. It listens to nobody but, with
---data, to those who use the NATS server that it then runs itself.
+		Short: "Processes the queue, without HTTP",
+		Long: `worker receives jobs from a queue on NATS JetStream, decides, and writes the
+results, to which clients have subscribed. It has no listener except that of the
+NATS server that it starts with --data.
 
-A worker that dies leaves its jobs to the others. A job is settled by one result;
-one that was begun --max-deliver times without an end is answered with an error.
-Jobs that bring a key for a model (llm.api_key) fail, since it would lie in the
-queue's files, unless --queue-api-keys allows them.
+If a worker dies, other workers get its jobs. A job has one result. A job that was
+started --max-deliver times and never settled fails. Jobs with a key for a model
+(llm.api_key) fail, because it would be stored in the files of the queue, unless
+--queue-api-keys allows them.
 
 A line with the state of the queue is logged when it changes and at least every
 --status-interval.
 
-SIGTERM and SIGINT end the worker in good order: it takes no more jobs, those
-that it has get --drain-timeout to end, and what is left goes to other workers.`,
+SIGTERM and SIGINT shut the worker down: it receives no more jobs, running jobs
+have --drain-timeout to finish, and other workers get the rest.`,
 		Example: `  meup-reasoner worker --data ./queue
   meup-reasoner worker --nats nats://127.0.0.1:4222 --workers 8 --model openai:gpt-5-mini`,
 		Args: program.NoArgs,

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Bounds of the history that is read. Results are not shortened here: the code
@@ -19,7 +19,7 @@ const (
 	maxSteps   = 500      // the last ones
 	maxMessage = 64 << 10 // bytes of one message
 	maxNotes   = 50
-	maxNote    = 2000 // characters
+	maxNote    = 2000 // bytes
 )
 
 // past is a parsed history.
@@ -66,7 +66,7 @@ func (p *past) add(item wire.HistoryItem) {
 		p.addMessage(step, action)
 		return
 	}
-	thought := first(text, step, action, "reasoning", "thought")
+	thought := first(step, action, "reasoning", "thought")
 	p.steps = append(p.steps, contextwindow.Record{
 		Index: len(p.steps), Thought: textutil.Shorten(thought, maxNote), Action: contextwindow.UseTools,
 		Calls:   []contextwindow.Call{{Tool: tool, Arguments: argumentsOf(step, action), Reason: textutil.Shorten(thought, maxNote)}},
@@ -82,7 +82,7 @@ func (p *past) addNote(sentence string) {
 
 // addMessage records a step without a tool as a message or as a note.
 func (p *past) addMessage(step, action map[string]json.RawMessage) {
-	words := first(text, step, action, "content", "text", "message", "final", "final_text", "reasoning", "thought", "result", "output", "error")
+	words := first(step, action, "content", "text", "message", "final", "final_text", "reasoning", "thought", "result", "output", "error")
 	switch role := text(step["role"]); {
 	case words == "":
 	case role == "user":
@@ -98,7 +98,7 @@ func (p *past) addMessage(step, action map[string]json.RawMessage) {
 var kinds = []string{"tool", "tool_call", "use_tool", "use_tools", "call", "finish", "reason", "think", "thought", "error", "done"}
 
 func toolOf(step, action map[string]json.RawMessage) string {
-	if name := first(text, step, action, "tool_name", "tool"); name != "" {
+	if name := first(step, action, "tool_name", "tool"); name != "" {
 		return name
 	}
 	name := text(step["action"])
@@ -131,7 +131,7 @@ func resultOf(tool string, step map[string]json.RawMessage) contextwindow.Result
 	}
 	for _, name := range []string{"result", "output", "observation", "content"} {
 		raw, ok := step[name]
-		if !ok || isNull(raw) {
+		if !ok || api.IsNull(raw) {
 			continue
 		}
 		words, failed := plain(raw)
@@ -140,7 +140,7 @@ func resultOf(tool string, step map[string]json.RawMessage) contextwindow.Result
 		}
 		return contextwindow.Result{Tool: tool, Success: true, Text: words}
 	}
-	return contextwindow.Result{Tool: tool, Outcome: contextwindow.Failure, Error: "The result is not in the history."}
+	return contextwindow.Result{Tool: tool, Outcome: contextwindow.Failure, Error: "The history does not contain the result."}
 }
 
 // plain returns a result as text: a string unchanged, the result of an MCP
@@ -170,10 +170,10 @@ func plain(raw json.RawMessage) (words string, failed bool) {
 
 // first returns the first of the fields that is not empty, in the step or in
 // its action.
-func first(read func(json.RawMessage) string, step, action map[string]json.RawMessage, names ...string) string {
+func first(step, action map[string]json.RawMessage, names ...string) string {
 	for _, from := range []map[string]json.RawMessage{step, action} {
 		for _, name := range names {
-			if s := read(from[name]); s != "" {
+			if s := text(from[name]); s != "" {
 				return s
 			}
 		}

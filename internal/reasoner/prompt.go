@@ -2,11 +2,13 @@ package reasoner
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Bounds of the instructions for a model, in bytes.
@@ -57,7 +59,7 @@ type outliner struct {
 func (o *outliner) value(v any, depth int) {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range sortedKeys(v) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			o.entry(k+":", v[k], depth)
 		}
 	case []any:

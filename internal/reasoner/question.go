@@ -3,6 +3,7 @@ package reasoner
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // question is a request in the form of a planner's state.
@@ -21,7 +23,7 @@ type question struct {
 }
 
 // newQuestion converts a request. A forced tool that is not among the given
-// tools is a *Fault.
+// tools is an *api.Fault.
 func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 	past := readHistory(r.History)
 	q := &question{
@@ -41,8 +43,8 @@ func newQuestion(r *wire.AgentIntentRequest) (*question, error) {
 		q.state.MaxSteps = max(planner.DefaultMaxSteps, len(past.steps)+1)
 	}
 	if q.toolsGiven && q.state.Forced != "" && q.tool(q.state.Forced) == nil {
-		return nil, &Fault{
-			Status: http.StatusUnprocessableEntity, Code: CodeUnknownTool, Path: "/forced_tool",
+		return nil, &api.Fault{
+			Status: http.StatusUnprocessableEntity, Code: api.CodeUnknownTool, Path: "/forced_tool",
 			Message: "The forced tool is not among the tools of the request: force one of them, or leave forced_tool out.",
 		}
 	}
@@ -143,4 +145,75 @@ func canonical(args json.RawMessage) string {
 		return string(args)
 	}
 	return string(raw)
+}
+
+// answer converts a decision to a response of the API. A response holds one
+// call: if the planner requested several, the first; the trace names the
+// others.
+func answer(d planner.Decision, trace []wire.TraceItem) *wire.AgentIntentResponse {
+	out := &wire.AgentIntentResponse{Status: wire.StatusOK, Trace: trace}
+	if d.Action == contextwindow.Finish {
+		out.Finish, out.FinalText = true, d.Answer
+		out.Reasoning = sentences(d.Thought, d.Conclusion)
+	} else {
+		call := d.Calls[0]
+		out.ToolName, out.ToolArgs = call.Tool, call.Arguments
+		out.Reasoning = sentences(d.Thought, call.Reason)
+		out.Trace = append(out.Trace, remainingCalls(d.Calls[1:])...)
+	}
+	if out.Trace == nil {
+		out.Trace = []wire.TraceItem{}
+	}
+	return out
+}
+
+func remainingCalls(calls []contextwindow.Call) []wire.TraceItem {
+	if len(calls) == 0 {
+		return nil
+	}
+	names := make([]string, len(calls))
+	for i, c := range calls {
+		names[i] = "`" + c.Tool + "`"
+	}
+	return []wire.TraceItem{{Step: "later", Detail: "Also wanted: " + strings.Join(names, ", ") + ". Ask again behind this one."}}
+}
+
+// sentences joins texts. It leaves out a text that an earlier one contains,
+// because models often give the same reason before a call and in it.
+func sentences(parts ...string) string {
+	var out string
+	for _, p := range parts {
+		if p = strings.TrimSpace(p); !strings.Contains(out, p) {
+			out = strings.TrimSpace(out + " " + p)
+		}
+	}
+	return out
+}
+
+// traceOf returns trace items that explain a planner's decision.
+func traceOf(d planner.Decision) []wire.TraceItem {
+	var trace []wire.TraceItem
+	if d.Source == planner.ByModel {
+		trace = append(trace, wire.TraceItem{Step: "llm", Detail: fmt.Sprintf(
+			"%s decided, with %d tokens in and %d out.", modelName(d.Provider, d.Model), d.Usage.Input, d.Usage.Output)})
+	}
+	if m := d.Shown; m != nil {
+		trace = append(trace, wire.TraceItem{Step: "context", Detail: fmt.Sprintf(
+			"The model was shown %d tokens of %d; %d results in part, %d as a mark.", m.Tokens, m.Budget, m.Previews, m.Dropped)})
+	}
+	if d.Source != planner.ByModel {
+		why := d.Conclusion
+		if d.Action == contextwindow.UseTools && len(d.Calls) > 0 {
+			why = d.Calls[0].Reason
+		}
+		trace = append(trace, wire.TraceItem{Step: "rules", Detail: why})
+	}
+	return trace
+}
+
+func modelName(provider, model string) string {
+	if provider == "" || model == "" {
+		return provider + model
+	}
+	return provider + ":" + model
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // collector receives spans over OTLP/HTTP.
@@ -84,7 +85,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, workflow := range []string{`{"nodes":[{"id":"a","tool":"ci.run"}]}`, `{"nodes":[{"id":"a"}]}`, `{"nodes":[{"id":"a","type":"end"}]}`, `{"nodes":[{"id":"a"}],"start":"z"}`} {
-		r, err := DecodeWorkflow([]byte(ask(t, "", `{}`, `{"workflow":`+workflow+`}`)))
+		r, err := api.DecodeWorkflow([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":` + workflow + `}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

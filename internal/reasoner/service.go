@@ -2,24 +2,29 @@
 // agent's next action, a tool call or the final answer, from the state that the
 // agent's runtime sends.
 //
-// [Service] decides and keeps no state between decisions. [NewHandler] serves
-// it over HTTP. [Background] makes asynchronous decisions and [Callbacks] posts
-// their results, through a [Guard] that keeps callers from directing requests
-// at the service's own network.
+// [Service] decides and keeps no state between decisions. The packages below
+// this one use it: httpapi serves it over HTTP, pool and queue make asynchronous
+// decisions, and callback posts their results.
 package reasoner
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/reasoner/workflow"
 )
 
 // DefaultModelTimeout bounds a model's time for one decision. After it the
@@ -72,8 +77,15 @@ func New(o Options) *Service {
 	return &Service{o: o}
 }
 
+// Check returns the *api.Fault that Decide would return for a request, without
+// deciding.
+func (s *Service) Check(r *wire.AgentIntentRequest) error {
+	_, err := newQuestion(r)
+	return err
+}
+
 // Decide returns the next action. The request must be one that
-// DecodeAgentIntent accepts. Errors are a *Fault, or wrap ctx's.
+// api.DecodeAgentIntent accepts. Errors are an *api.Fault, or wrap ctx's.
 func (s *Service) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 	began := s.o.Now()
 	id := "agent-" + s.o.NewID()
@@ -108,4 +120,92 @@ func (s *Service) decide(ctx context.Context, r *wire.AgentIntentRequest) (plann
 		return final, append(trace, wire.TraceItem{Step: "rules", Detail: why}), nil
 	}
 	return d, trace, nil
+}
+
+// Workflow returns the next node of a workflow and its action; see
+// workflow.Next. Errors are an *api.Fault, or wrap ctx's.
+func (s *Service) Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (out *wire.WorkflowIntentResponse, err error) {
+	began := s.o.Now()
+	id := "wf-" + s.o.NewID()
+	ctx, span := s.o.Telemetry.Span(ctx, telemetry.Plan, "", telemetry.Intent.String(id))
+	if ctx.Err() != nil {
+		err = fmt.Errorf("decide workflow: %w", ctx.Err())
+	} else {
+		out, err = workflow.Next(r)
+	}
+	took := s.o.Now().Sub(began)
+	s.reportWorkflow(ctx, span, r, id, out, took, err)
+	span.End(err)
+	if err != nil {
+		return nil, err
+	}
+	out.Status, out.IntentID, out.DurationMS = wire.StatusOK, id, took.Milliseconds()
+	if out.Trace == nil {
+		out.Trace = []wire.TraceItem{}
+	}
+	return out, nil
+}
+
+// report sends the outcome of a decision to telemetry, without any content.
+// Names that the request may have invented are not used as labels: a tool that
+// was not offered, and a model that has not answered.
+func (s *Service) report(ctx context.Context, span *telemetry.Span, r *wire.AgentIntentRequest, id string, d planner.Decision, took time.Duration, err error) {
+	done := telemetry.Decision{
+		Session: r.SessionID, Intent: id, Provider: d.Provider, Model: d.Model, Source: string(d.Source),
+		Usage: d.Usage, Duration: took, Outcome: outcome(string(d.Action), err), Err: err,
+	}
+	if namesModel(r.LLM) && d.Source != planner.ByModel && d.Usage == (llm.Usage{}) {
+		done.Provider, done.Model = "", ""
+	}
+	if d.Action == contextwindow.UseTools && len(d.Calls) > 0 {
+		name := d.Calls[0].Tool
+		if slices.ContainsFunc(toolsOf(r.Tools), func(t planner.Tool) bool { return t.Name == name }) {
+			done.Tools = []string{name}
+		} else {
+			span.Set(telemetry.DecisionTools.StringSlice([]string{name}))
+		}
+	}
+	s.o.Telemetry.Decided(ctx, done)
+}
+
+// Source and outcome that only workflows have.
+const (
+	byWorkflow  = "workflow"
+	outcomeNode = "enter_node" // a node without a tool
+)
+
+// reportWorkflow is report for a workflow, whose tools are defined by the
+// caller.
+func (s *Service) reportWorkflow(ctx context.Context, span *telemetry.Span, r *wire.WorkflowIntentRequest, id string, out *wire.WorkflowIntentResponse, took time.Duration, err error) {
+	done := telemetry.Decision{Intent: id, Source: byWorkflow, Duration: took, Err: err}
+	if r != nil {
+		done.Session = r.RunID
+	}
+	switch {
+	case out == nil:
+	case out.Finish:
+		done.Outcome = string(contextwindow.Finish)
+	case out.ToolName != "":
+		done.Outcome = string(contextwindow.UseTools)
+		span.Set(telemetry.DecisionTools.StringSlice([]string{out.ToolName}))
+	default:
+		done.Outcome = outcomeNode
+	}
+	done.Outcome = outcome(done.Outcome, err)
+	s.o.Telemetry.Decided(ctx, done)
+}
+
+// outcome returns the outcome of a decision: the decided action, unless there
+// is an error.
+func outcome(decided string, err error) string {
+	var fault *api.Fault
+	switch {
+	case err == nil:
+		return decided
+	case errors.As(err, &fault):
+		return "refused"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	}
+	return "error"
 }

@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // sequentialIDs returns a generator of predictable ids.
+const example = `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`
+
 func sequentialIDs() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprint(n) }
@@ -19,7 +23,7 @@ func sequentialIDs() func() string {
 
 func decide(t *testing.T, s *Service, body string) (*wire.AgentIntentResponse, error) {
 	t.Helper()
-	r, err := DecodeAgentIntent([]byte(body))
+	r, err := api.DecodeAgentIntent([]byte(body))
 	if err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
@@ -33,7 +37,7 @@ func decide(t *testing.T, s *Service, body string) (*wire.AgentIntentResponse, e
 // TestPublishedExample checks the response to the example of the specification.
 func TestPublishedExample(t *testing.T) {
 	s := New(Options{NewID: sequentialIDs(), Now: func() time.Time { return time.Unix(0, 0) }})
-	out, err := decide(t, s, `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`)
+	out, err := decide(t, s, example)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +152,8 @@ func TestRules(t *testing.T) {
 
 func TestForcedTool_Unknown(t *testing.T) {
 	_, err := decide(t, New(Options{}), `{"session_id":"s","goal_text":"g","forced_tool":"fly",`+searchTools+`}`)
-	var f *Fault
-	if !errors.As(err, &f) || f.Status != 422 || f.Code != CodeUnknownTool || f.Path != "/forced_tool" {
+	var f *api.Fault
+	if !errors.As(err, &f) || f.Status != 422 || f.Code != api.CodeUnknownTool || f.Path != "/forced_tool" {
 		t.Fatalf("%v", err)
 	}
 }
@@ -161,24 +165,27 @@ func TestDecide_CanceledContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || out != nil {
 		t.Fatalf("%+v, %v", out, err)
 	}
+	if _, err := New(Options{}).Workflow(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }
 
 // TestExactNames: a field that only the case-insensitive standard decoder would
 // accept is ignored.
 func TestExactNames(t *testing.T) {
-	r, err := DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","GOAL_TEXT":"other","Forced_Tool":"rm","llm":{"provider":"a","PROVIDER":"b"},"agent_state":{"Stuck":true}}`))
+	r, err := api.DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","GOAL_TEXT":"other","Forced_Tool":"rm","llm":{"provider":"a","PROVIDER":"b"},"agent_state":{"Stuck":true}}`))
 	if err != nil || r.GoalText != "g" || r.ForcedTool != "" || r.LLM.Provider != "a" || r.AgentState.Stuck {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	_, err = DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","max_steps":2.0}`))
-	var f *Fault
+	_, err = api.DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","max_steps":2.0}`))
+	var f *api.Fault
 	if !errors.As(err, &f) || f.Status != 422 || f.Path != "/max_steps" {
 		t.Fatalf("%v", err)
 	}
 }
 
 func TestInstructions(t *testing.T) {
-	r, err := DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","instructions":"Be brief.",
+	r, err := api.DecodeAgentIntent([]byte(`{"session_id":"s","goal_text":"g","instructions":"Be brief.",
 		"persona":{"name":"savant-engineer","traits":["careful",{"voice":"dry"}]},"rules":{"must":"cite\nfiles","never":null},
 		"driver":{},"memory_state":{"seen":2}}`))
 	if err != nil {
@@ -238,7 +245,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add([]byte(`{"session_id":"s","goal_text":"go","forced_tool":"t","tools":[{"name":"t","inputSchema":{"properties":{"q":{}},"required":["q","n"]}}]}`))
 	s := New(Options{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := DecodeAgentIntent(raw)
+		r, err := api.DecodeAgentIntent(raw)
 		if err == nil {
 			var out *wire.AgentIntentResponse
 			if out, err = s.Decide(t.Context(), r); err == nil {
@@ -246,7 +253,7 @@ func FuzzDecide(f *testing.F) {
 				return
 			}
 		}
-		var fault *Fault
+		var fault *api.Fault
 		if !errors.As(err, &fault) || fault.Status < 400 || fault.Status > 499 || fault.Message == "" {
 			t.Errorf("%v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 )
@@ -99,6 +100,9 @@ func (t *Telemetry) Close(ctx context.Context) error {
 	t.once.Do(func() { t.closed = t.traces.close(ctx) })
 	return t.closed
 }
+
+// Registerer registers further metrics of the program, which Metrics serves too.
+func (t *Telemetry) Registerer() prometheus.Registerer { return t.metrics.registry }
 
 // Metrics serves the metrics to Prometheus.
 func (t *Telemetry) Metrics() http.Handler {

@@ -11,7 +11,7 @@ import (
 
 	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
@@ -29,7 +29,7 @@ func TestRefused(t *testing.T) {
 	w := s.worker(decides(func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		switch r.GoalText {
 		case "fault":
-			return nil, &reasoner.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool.", Path: "/forced_tool"}
+			return nil, &api.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool.", Path: "/forced_tool"}
 		case "panic":
 			panic("a bug")
 		case "large":
@@ -182,7 +182,7 @@ func TestCallback(t *testing.T) {
 		}
 		o.Decide = func(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 			if r.GoalText == "fail" {
-				return nil, &reasoner.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool."}
+				return nil, &api.Fault{Status: 422, Code: "unknown_tool", Message: "No such tool."}
 			}
 			return decideNow(ctx, r)
 		}

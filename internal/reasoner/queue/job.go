@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // job is one delivery of a job.
@@ -79,7 +79,7 @@ func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wir
 	case err != nil:
 		return nil, err
 	case r != nil && fault == nil && r.Request != "" && r.Request != j.digest:
-		return failed(j, &reasoner.Fault{Status: http.StatusConflict, Code: wire.CodeConflict, Message: wire.Conflict().Message}, q.opts.Now()), nil
+		return failed(j, &api.Fault{Status: http.StatusConflict, Code: wire.CodeConflict, Message: wire.Conflict().Message}, q.opts.Now()), nil
 	case r != nil:
 		return r, nil
 	}
@@ -98,7 +98,7 @@ func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wir
 
 // failed returns the result of a job that failed.
 func failed(j *job, fault error, now time.Time) *wire.QueueResult {
-	f := reasoner.FaultOf(fault)
+	f := api.FaultOf(fault)
 	body := f.Body()
 	return &wire.QueueResult{
 		Type: j.Type, CorrelationID: j.CorrelationID, Request: j.digest, Finished: now,
@@ -116,7 +116,7 @@ func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wir
 	switch {
 	case fault != nil:
 	case j.attempts > q.opts.MaxDeliver:
-		fault = &reasoner.Fault{
+		fault = &api.Fault{
 			Status: http.StatusInternalServerError, Code: wire.CodeTooManyAttempts,
 			Message: "The job was begun several times and never came to an end. The workers' logs may say why.",
 		}
@@ -134,7 +134,7 @@ func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wir
 		return r, nil
 	}
 	r = failed(j, fault, r.Finished)
-	if r.Error.Error == reasoner.CodeInternal {
+	if r.Error.Error == api.CodeInternal {
 		q.log.Error("job failed", "correlation_id", j.CorrelationID, "error", j.mask(fault.Error()))
 	}
 	return r, nil
@@ -152,7 +152,7 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 	defer cancel()
 	switch {
 	case j.Type == wire.JobAgentIntent:
-		req, err := reasoner.DecodeAgentIntent(j.Payload)
+		req, err := api.DecodeAgentIntent(j.Payload)
 		if err != nil {
 			return nil, err
 		}
@@ -160,20 +160,20 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 			j.secret = req.LLM.APIKey
 		}
 		if j.secret != "" && !q.opts.AllowAPIKeys {
-			return nil, &reasoner.Fault{
+			return nil, &api.Fault{
 				Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
 				Message: "A key would lie in the queue's files. Leave it out; the worker has its own.",
 			}
 		}
 		return q.opts.Decide(ctx, req)
 	case j.Type == wire.JobWorkflowIntent && q.opts.Workflow != nil:
-		req, err := reasoner.DecodeWorkflow(j.Payload)
+		req, err := api.DecodeWorkflow(j.Payload)
 		if err != nil {
 			return nil, err
 		}
 		return q.opts.Workflow(ctx, req)
 	}
-	return nil, &reasoner.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker knows no job of type " + textutil.Shorten(j.Type, 120) + "."}
+	return nil, &api.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker knows no job of type " + textutil.Shorten(j.Type, 120) + "."}
 }
 
 // readJob decodes a delivery. If that fails, the job still has the key, under
@@ -200,7 +200,7 @@ func decodeJob(data []byte, j *job) error {
 		err = errors.New("its subject is not that of its correlation_id")
 	}
 	if err != nil {
-		return &reasoner.Fault{Status: http.StatusBadRequest, Code: reasoner.CodeInvalidRequest, Message: "The job cannot be read: " + textutil.Shorten(err.Error(), 120) + "."}
+		return &api.Fault{Status: http.StatusBadRequest, Code: api.CodeInvalidRequest, Message: "The job cannot be read: " + textutil.Shorten(err.Error(), 120) + "."}
 	}
 	return nil
 }

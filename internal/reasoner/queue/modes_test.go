@@ -2,18 +2,20 @@ package queue_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 
 	reasonerclient "github.com/meup-protocol/meup/client/reasoner"
 	"github.com/meup-protocol/meup/client/reasoner/wire"
-	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/httpapi"
+	"github.com/meup-protocol/meup/internal/reasoner/pool"
 	"github.com/meup-protocol/meup/internal/reasoner/queue"
 )
 
 // asyncMode is the asynchronous side of the service in one of its modes, with
 // one worker and four callback slots, of which each host gets one.
 type asyncMode struct {
-	jobs   reasoner.Jobs
+	jobs   httpapi.Jobs
 	begun  chan string // ids of decisions
 	posted chan string // ids of callbacks
 	ended  chan error  // causes that ended either
@@ -58,7 +60,7 @@ func (q queued) Submit(ctx context.Context, r *wire.AgentIntentRequest) (string,
 }
 
 func inProcess(t *testing.T, a *asyncMode) {
-	b := reasoner.NewBackground(reasoner.BackgroundOptions{Decide: a.decision, Post: a.callback, Workers: 1, CallbackWorkers: 1})
+	b := pool.New(pool.Options{Decide: a.decision, Post: a.callback, Workers: 1, CallbackWorkers: 1, Logger: slog.New(slog.DiscardHandler)})
 	a.jobs = b
 	a.settled = func(t *testing.T) {
 		t.Helper()

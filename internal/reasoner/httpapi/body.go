@@ -1,15 +1,18 @@
-package reasoner
+package httpapi
 
 import (
 	"context"
 	"errors"
 	"io"
 	"net/http"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
-// BodyTimeout bounds reading a body. A server of NewHandler should use it as
+// BodyTimeout bounds reading a body. A server of New should use it as
 // its ReadTimeout too, which also covers requests that are not admitted.
 const BodyTimeout = 30 * time.Second
 
@@ -26,16 +29,14 @@ const (
 	unreadBodyTimeout = time.Second
 )
 
-// acquireWithTimeout acquires a slot. It waits for at most slotTimeout.
-func acquireWithTimeout(ctx context.Context, places chan struct{}) bool {
-	select {
-	case places <- struct{}{}:
-		return true
-	default:
-	}
+// acquire acquires a slot within slotTimeout. The error is an *api.Fault.
+func acquire(ctx context.Context, slots *semaphore.Weighted) error {
 	ctx, cancel := context.WithTimeout(ctx, slotTimeout)
 	defer cancel()
-	return acquire(ctx, places)
+	if slots.Acquire(ctx, 1) != nil {
+		return api.Overloaded("There are too many requests at the same time: try again in a moment.")
+	}
+	return nil
 }
 
 // closeUnread closes the connection after the response if the body was not
@@ -54,10 +55,10 @@ func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > h.o.MaxBody {
 		return nil, tooLarge()
 	}
-	if !acquireWithTimeout(r.Context(), h.readers) {
-		return nil, overloaded("There are too many requests at the same time: ask again in a moment.")
+	if err := acquire(r.Context(), h.readers); err != nil {
+		return nil, err
 	}
-	defer func() { <-h.readers }()
+	defer h.readers.Release(1)
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(BodyTimeout)) // a test's recorder does not support it
 	metered := &countingReader{r: http.MaxBytesReader(w, r.Body, h.o.MaxBody), budget: h.bytes}
@@ -67,61 +68,35 @@ func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		_ = control.SetReadDeadline(time.Time{})
 		return raw, nil
 	}
-	h.bytes.release(metered.reserved)
+	h.bytes.Release(metered.reserved)
 	var large *http.MaxBytesError
-	var fault *Fault
+	var fault *api.Fault
 	switch {
 	case errors.As(err, &fault):
 		return nil, fault
 	case errors.As(err, &large):
 		return nil, tooLarge()
 	}
-	return nil, invalid("", "The body could not be read to its end: send it whole.")
+	return nil, api.Invalid("", "The body could not be read to its end: send all of it.")
 }
 
-func tooLarge() *Fault {
-	return &Fault{Status: http.StatusRequestEntityTooLarge, Code: CodeTooLarge, Message: "The body is too long: send a shorter history, or results in part."}
-}
-
-// byteBudget is a budget of bytes.
-type byteBudget struct {
-	mu        sync.Mutex
-	available int64
-}
-
-func newByteBudget(size int64) *byteBudget { return &byteBudget{available: size} }
-
-// reserve reserves n bytes if they are available.
-func (r *byteBudget) reserve(n int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.available < n {
-		return false
-	}
-	r.available -= n
-	return true
-}
-
-// release returns n bytes.
-func (r *byteBudget) release(n int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.available += n
+func tooLarge() error {
+	return &api.Fault{Status: http.StatusRequestEntityTooLarge, Code: api.CodeTooLarge, Message: "The body is too long: send a shorter history or shorter results."}
 }
 
 // countingReader reserves bytes as they are read, so that a sender that sends
 // nothing holds nothing.
 type countingReader struct {
 	r        io.Reader
-	budget   *byteBudget
+	budget   *semaphore.Weighted
 	reserved int64
 }
 
-// Read implements io.Reader. The error is a *Fault if the budget is exhausted.
+// Read implements io.Reader. The error is an *api.Fault if the budget is exhausted.
 func (m *countingReader) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
-	if !m.budget.reserve(int64(n)) {
-		return 0, overloaded("There are too many large requests at the same time: ask again in a moment.")
+	if !m.budget.TryAcquire(int64(n)) {
+		return 0, api.Overloaded("There are too many large requests at the same time: try again in a moment.")
 	}
 	m.reserved += int64(n)
 	return n, err

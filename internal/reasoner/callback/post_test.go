@@ -1,6 +1,7 @@
-package reasoner
+package callback
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/schemas"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // received is one callback as received.
 type received struct {
@@ -30,12 +37,11 @@ type receiver struct {
 	got      []received
 	statuses []int
 	answer   func(w http.ResponseWriter)
-	arrived  chan struct{}
 }
 
 func receive(t *testing.T, statuses ...int) *receiver {
 	t.Helper()
-	r := &receiver{statuses: statuses, arrived: make(chan struct{}, 100)}
+	r := &receiver{statuses: statuses}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
 	return r
@@ -51,7 +57,6 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.answer(w)
 	}
 	w.WriteHeader(status)
-	r.arrived <- struct{}{}
 }
 
 func (r *receiver) all() []received {
@@ -60,16 +65,16 @@ func (r *receiver) all() []received {
 	return r.got
 }
 
-// newLocalCallbacks returns Callbacks that may post to local receivers, and the
+// newLocalPoster returns a Poster that may post to local receivers, and the
 // delays between their attempts.
-func newLocalCallbacks(t *testing.T, secret string) (*Callbacks, *[]time.Duration, *buffer) {
+func newLocalPoster(t *testing.T, secret string) (*Poster, *[]time.Duration, *bytes.Buffer) {
 	t.Helper()
 	g, err := NewGuard([]string{"127.0.0.1"}, &changingResolver{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waited, log := new([]time.Duration), new(buffer)
-	c := NewCallbacks(CallbackOptions{
+	waited, log := new([]time.Duration), new(bytes.Buffer)
+	c := New(Options{
 		Guard: g, Secret: []byte(secret), Now: func() time.Time { return time.Unix(1_700_000_000, 0) },
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Sleep:  func(ctx context.Context, d time.Duration) error { *waited = append(*waited, d); return ctx.Err() },
@@ -85,9 +90,9 @@ func someResult() *wire.Callback {
 	}
 }
 
-func TestCallback_Signature(t *testing.T) {
+func TestPost_Signature(t *testing.T) {
 	r := receive(t, 204)
-	c, _, log := newLocalCallbacks(t, "callback-secret")
+	c, _, log := newLocalPoster(t, "callback-secret")
 	if err := c.Post(t.Context(), r.URL+"/cb?token=in-the-address", someResult()); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +101,9 @@ func TestCallback_Signature(t *testing.T) {
 	if err := json.Unmarshal(got.body, &result); err != nil || result.JobID != "job-1" || result.CorrelationID != "c-1" || result.FinalText != "done" {
 		t.Errorf("%s: %v", got.body, err)
 	}
-	checkSchema(t, "agent_intent.callback", json.RawMessage(got.body))
+	if err := schemas.ReasonerAnswer("agent_intent.callback", got.body); err != nil {
+		t.Errorf("%s: %v", got.body, err)
+	}
 	timestamp, signature := got.header.Get("X-Meup-Timestamp"), got.header.Get("X-Meup-Signature")
 	if timestamp != "1700000000" || !strings.HasPrefix(signature, "sha256=") || got.header.Get("Content-Type") != "application/json" ||
 		!wire.Signed([]byte("callback-secret"), timestamp, got.body, signature) {
@@ -118,13 +125,13 @@ func TestCallback_Signature(t *testing.T) {
 	if strings.Contains(log.String(), "callback-secret") || strings.Contains(log.String(), "in-the-address") {
 		t.Errorf("the log tells a secret: %s", log)
 	}
-	unsigned, _, _ := newLocalCallbacks(t, "")
+	unsigned, _, _ := newLocalPoster(t, "")
 	if err := unsigned.Post(t.Context(), r.URL, someResult()); err != nil || r.all()[1].header.Get("X-Meup-Signature") != "" {
 		t.Errorf("%v %v", err, r.all()[1].header)
 	}
 }
 
-func TestCallback_Retries(t *testing.T) {
+func TestPost_Retries(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		statuses []int
@@ -140,7 +147,7 @@ func TestCallback_Retries(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := receive(t, test.statuses...)
 			r.answer = func(w http.ResponseWriter) { w.Header().Set("Location", "http://169.254.169.254/") }
-			c, waited, _ := newLocalCallbacks(t, "")
+			c, waited, _ := newLocalPoster(t, "")
 			observed := []bool{}
 			c.o.Observe = func(delivered bool) { observed = append(observed, delivered) }
 			err := c.Post(t.Context(), r.URL+"/?secret=1", someResult())
@@ -154,7 +161,7 @@ func TestCallback_Retries(t *testing.T) {
 				t.Errorf("%d attempts, waited %v", len(r.all()), *waited)
 			}
 			for i, d := range *waited {
-				if most := minCallbackDelay << i; d < most/2 || d > most {
+				if most := minDelay << i; d < most/2 || d > most {
 					t.Errorf("waited %v", *waited)
 				}
 			}
@@ -162,46 +169,35 @@ func TestCallback_Retries(t *testing.T) {
 	}
 }
 
-func TestCallback_RetryAfter(t *testing.T) {
+func TestPost_RetryAfter(t *testing.T) {
 	r := receive(t, 429, 200)
 	r.answer = func(w http.ResponseWriter) { w.Header().Set("Retry-After", "7") }
-	c, waited, _ := newLocalCallbacks(t, "")
+	c, waited, _ := newLocalPoster(t, "")
 	if err := c.Post(t.Context(), r.URL, someResult()); err != nil || len(*waited) != 1 || (*waited)[0] != 7*time.Second {
 		t.Errorf("%v, waited %v", err, *waited)
 	}
-	if d := retryDelay(1, temporaryError{after: time.Hour}); d != maxCallbackDelay {
+	if d := retryDelay(1, &statusError{after: time.Hour}); d != maxDelay {
 		t.Errorf("%v", d)
 	}
 }
 
-func TestCallback_RefusedConnection(t *testing.T) {
+func TestPost_RefusedConnection(t *testing.T) {
 	r := receive(t, 200)
 	r.Close()
-	c, waited, _ := newLocalCallbacks(t, "")
+	c, waited, _ := newLocalPoster(t, "")
 	err := c.Post(t.Context(), r.URL+"/?secret=1", someResult())
-	if err == nil || len(*waited) != callbackAttempts-1 || strings.Contains(err.Error(), "secret") {
+	if err == nil || len(*waited) != maxAttempts-1 || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v, waited %v", err, *waited)
 	}
 }
 
-// TestCallback_ForbiddenAddress: an address that the guard rejects on
+// TestPost_ForbiddenAddress: an address that the guard rejects on
 // dialing is not retried.
-func TestCallback_ForbiddenAddress(t *testing.T) {
+func TestPost_ForbiddenAddress(t *testing.T) {
 	r := receive(t, 200)
-	c, waited, _ := newLocalCallbacks(t, "")
+	c, waited, _ := newLocalPoster(t, "")
 	address := strings.Replace(r.URL, "127.0.0.1", "127.0.0.2", 1)
 	if err := c.Post(t.Context(), address, someResult()); !errors.Is(err, ErrForbidden) || len(*waited) != 0 || len(r.all()) != 0 {
 		t.Errorf("%v, waited %v", err, *waited)
-	}
-}
-
-func TestCallback_Check(t *testing.T) {
-	c, _, _ := newLocalCallbacks(t, "")
-	for address, code := range map[string]string{"": CodeInvalidRequest, "http://10.0.0.1/": CodeCallback, "http://127.0.0.1/": ""} {
-		err := c.Check(t.Context(), address)
-		var f *Fault
-		if (err == nil) != (code == "") || err != nil && (!errors.As(err, &f) || f.Status != 400 || f.Code != code || f.Path != "/callback_url") {
-			t.Errorf("%q: %v", address, err)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package reasoner
+package callback
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package reasoner
+package httpapi
 
 import (
 	"strconv"
@@ -20,27 +20,27 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "meup_reasoner_requests_total", Help: "Answers by endpoint and HTTP status.",
+			Name: "meup_reasoner_requests_total", Help: "Responses by endpoint and HTTP status.",
 		}, []string{"endpoint", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "meup_reasoner_request_duration_seconds", Help: "Time from a request's headers to its answer.",
+			Name: "meup_reasoner_request_duration_seconds", Help: "Time from the headers of a request to its response.",
 			Buckets: prometheus.ExponentialBuckets(.0005, 4, 10),
 		}, []string{"endpoint"}),
 		callbacks: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "meup_reasoner_callbacks_total", Help: "Callbacks by what became of them.",
+			Name: "meup_reasoner_callbacks_total", Help: "Callbacks by outcome.",
 		}, []string{"outcome"}),
 	}
 	reg.MustRegister(m.requests, m.seconds, m.callbacks)
 	return m
 }
 
-// Request counts a response; see HandlerOptions.Observe.
+// Request counts a response; see Options.Observe.
 func (m *Metrics) Request(endpoint string, status int, took time.Duration) {
 	m.requests.WithLabelValues(endpoint, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(endpoint).Observe(took.Seconds())
 }
 
-// Callback counts a callback; see CallbackOptions.Observe.
+// Callback counts a callback; see callback.Options.
 func (m *Metrics) Callback(delivered bool) {
 	outcome := "delivered"
 	if !delivered {

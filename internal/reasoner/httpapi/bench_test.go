@@ -1,4 +1,4 @@
-package reasoner
+package httpapi
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
+	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // discardWriter discards log output. Unlike slog.DiscardHandler, it does not
@@ -27,8 +29,8 @@ func BenchmarkAgentIntentHTTP(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := httptest.NewServer(NewHandler(HandlerOptions{
-		Service: New(Options{Logger: log, Telemetry: tel}), Tokens: []string{"token"}, Logger: log,
+	server := httptest.NewServer(New(Options{
+		Service: reasoner.New(reasoner.Options{Logger: log, Telemetry: tel}), Tokens: []string{"token"}, Logger: log,
 	}))
 	defer server.Close()
 	transport := &http.Transport{MaxIdleConnsPerHost: 256}
@@ -62,10 +64,10 @@ func BenchmarkAgentIntentHTTP(b *testing.B) {
 
 // BenchmarkDecide makes decisions by rules, without HTTP.
 func BenchmarkDecide(b *testing.B) {
-	s := New(Options{})
+	s := reasoner.New(reasoner.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := DecodeAgentIntent([]byte(example))
+		r, err := api.DecodeAgentIntent([]byte(example))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package reasoner
+package httpapi
 
 import (
 	"bytes"
@@ -12,33 +12,72 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/callback"
+	"github.com/meup-protocol/meup/internal/reasoner/pool"
+	"github.com/meup-protocol/meup/schemas"
 )
 
-// api is the service with a real listener.
-type api struct {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// buffer is a log for concurrent writers.
+type buffer struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = append(b.text, p...)
+	return len(p), nil
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.text)
+}
+
+func checkSchema(t *testing.T, schema string, v any) {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = schemas.ReasonerAnswer(schema, raw)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", raw, err)
+	}
+}
+
+// testServer is the service with a real listener.
+type testServer struct {
 	*httptest.Server
 	log *buffer
 }
 
-func serve(t testing.TB, o HandlerOptions) *api {
+func serve(t testing.TB, o Options) *testServer {
 	t.Helper()
-	a := &api{log: new(buffer)}
+	a := &testServer{log: new(buffer)}
 	o.Logger = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if o.Service == nil {
-		o.Service = New(Options{Logger: o.Logger})
+		o.Service = reasoner.New(reasoner.Options{Logger: o.Logger})
 	}
-	a.Server = httptest.NewServer(NewHandler(o))
+	a.Server = httptest.NewServer(New(o))
 	t.Cleanup(a.Close)
 	return a
 }
 
 // ask sends a request; headers are "Name: value".
-func (a *api) ask(t testing.TB, method, path, body string, headers ...string) (*http.Response, string) {
+func (a *testServer) ask(t testing.TB, method, path, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, a.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -67,7 +106,7 @@ func (a *api) ask(t testing.TB, method, path, body string, headers ...string) (*
 const example = `{"session_id":"s1","persona":{},"goal_text":"search project for TODOs"}`
 
 func TestEndpoints(t *testing.T) {
-	a := serve(t, HandlerOptions{Version: "1.2.3", Tokens: []string{"first-token", "second-token"}, MaxBody: 10_000})
+	a := serve(t, Options{Version: "1.2.3", Tokens: []string{"first-token", "second-token"}, MaxBody: 10_000})
 	const bearer = "Authorization: Bearer second-token"
 	workflow := `{"run_id":"r","workflow_name":"w","current_node":"a","params":{"next":"b"}}`
 	for _, test := range []struct {
@@ -109,16 +148,18 @@ func TestEndpoints(t *testing.T) {
 		{"nothing there", "POST", "/agent_intents", example, []string{bearer}, 404, `"error":"not_found"`},
 		{"metrics that are elsewhere", "GET", "/metrics", "", nil, 404, `"error":"not_found"`},
 	} {
-		resp, body := a.ask(t, test.method, test.path, test.body, test.headers...)
-		if resp.StatusCode != test.status || !strings.Contains(body, test.want) {
-			t.Errorf("%s: %d %s", test.name, resp.StatusCode, body)
-		}
-		if resp.StatusCode >= 400 {
-			checkSchema(t, "error", json.RawMessage(body))
-		}
-		if resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") != "POST" || resp.StatusCode == http.StatusUnauthorized && resp.Header.Get("WWW-Authenticate") == "" {
-			t.Errorf("%s: %v", test.name, resp.Header)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			resp, body := a.ask(t, test.method, test.path, test.body, test.headers...)
+			if resp.StatusCode != test.status || !strings.Contains(body, test.want) {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+			if resp.StatusCode >= 400 {
+				checkSchema(t, "error", json.RawMessage(body))
+			}
+			if resp.StatusCode == http.StatusMethodNotAllowed && resp.Header.Get("Allow") != "POST" || resp.StatusCode == http.StatusUnauthorized && resp.Header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%v", resp.Header)
+			}
+		})
 	}
 	if strings.Contains(a.log.String(), "second-token") || strings.Contains(a.log.String(), "TODOs") {
 		t.Errorf("the log tells too much:\n%s", a.log)
@@ -127,8 +168,8 @@ func TestEndpoints(t *testing.T) {
 
 func TestHandler_WithoutTokens(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "counters") })
-	open := NewHandler(HandlerOptions{Service: New(Options{}), Metrics: metrics})
-	closed := NewHandler(HandlerOptions{Service: New(Options{}), Metrics: metrics, Tokens: []string{"token"}})
+	open := New(Options{Service: reasoner.New(reasoner.Options{}), Metrics: metrics})
+	closed := New(Options{Service: reasoner.New(reasoner.Options{}), Metrics: metrics, Tokens: []string{"token"}})
 	paths := map[string]string{"/agent_intent": "POST", "/agent_intent_cancel": "POST", "/version": "GET", "/metrics": "GET"}
 	for _, test := range []struct {
 		name, host, origin string
@@ -184,12 +225,14 @@ func (d decider) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.
 	return d(ctx, r)
 }
 
+func (d decider) Check(*wire.AgentIntentRequest) error { return nil }
+
 func (d decider) Workflow(context.Context, *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
 	panic("no workflows")
 }
 
 func TestHandler_Panic(t *testing.T) {
-	a := serve(t, HandlerOptions{Service: decider(nil)})
+	a := serve(t, Options{Service: decider(nil)})
 	for range 2 {
 		resp, body := a.ask(t, "POST", "/workflow_intent", `{"run_id":"r","workflow_name":"w","current_node":"a"}`)
 		if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(body, `"error":"internal"`) || strings.Contains(body, "no workflows") {
@@ -205,7 +248,7 @@ func TestHandler_Panic(t *testing.T) {
 // free.
 func TestHandler_Overload(t *testing.T) {
 	begun, release := make(chan struct{}, 10), make(chan struct{})
-	a := serve(t, HandlerOptions{MaxConcurrent: 1, Service: decider(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+	a := serve(t, Options{MaxConcurrent: 1, Service: decider(func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		begun <- struct{}{}
 		<-release
 		return &wire.AgentIntentResponse{Status: "ok"}, nil
@@ -234,7 +277,7 @@ func TestHandler_Overload(t *testing.T) {
 // TestHandler_Disconnect: a decision is canceled when its client disconnects.
 func TestHandler_Disconnect(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
-	a := serve(t, HandlerOptions{Service: decider(func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+	a := serve(t, Options{Service: decider(func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 		close(begun)
 		<-ctx.Done()
 		ended <- ctx.Err()
@@ -258,17 +301,17 @@ func TestHandler_Disconnect(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m := NewMetrics(reg)
-	a := serve(t, HandlerOptions{Observe: m.Request})
+	a := serve(t, Options{Observe: m.Request})
 	a.ask(t, "POST", "/agent_intent", example)
 	a.ask(t, "GET", "/agent_intent/%2e%2e/x", "")
 	a.ask(t, "GET", "/invented", "")
 	m.Callback(true)
 	m.Callback(false)
-	want := `# HELP meup_reasoner_callbacks_total Callbacks by what became of them.
+	want := `# HELP meup_reasoner_callbacks_total Callbacks by outcome.
 # TYPE meup_reasoner_callbacks_total counter
 meup_reasoner_callbacks_total{outcome="delivered"} 1
 meup_reasoner_callbacks_total{outcome="given_up"} 1
-# HELP meup_reasoner_requests_total Answers by endpoint and HTTP status.
+# HELP meup_reasoner_requests_total Responses by endpoint and HTTP status.
 # TYPE meup_reasoner_requests_total counter
 meup_reasoner_requests_total{endpoint="/agent_intent",status="200"} 1
 meup_reasoner_requests_total{endpoint="other",status="404"} 2
@@ -278,17 +321,55 @@ meup_reasoner_requests_total{endpoint="other",status="404"} 2
 	}
 }
 
-// TestAsynchronous covers the path from the request to the callback, over real
-// connections.
-func TestAsynchronous(t *testing.T) {
-	c, _, _ := newLocalCallbacks(t, "callback-secret")
-	b := NewBackground(BackgroundOptions{Decide: New(Options{}).Decide, Post: c.Post})
-	defer func() {
+// receiver is a callback URL that answers with statuses in turn.
+type receiver struct {
+	*httptest.Server
+	got chan callbackRequest
+}
+
+type callbackRequest struct {
+	header http.Header
+	body   []byte
+}
+
+func receive(t *testing.T, statuses ...int) *receiver {
+	t.Helper()
+	r := &receiver{got: make(chan callbackRequest, len(statuses))}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(statuses[len(r.got)])
+		r.got <- callbackRequest{req.Header, body}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// serveJobs is serve with asynchronous decisions, which may be posted to this
+// machine.
+func serveJobs(t *testing.T, decide func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)) (*testServer, *pool.Pool) {
+	t.Helper()
+	g, err := callback.NewGuard([]string{"127.0.0.1"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := callback.New(callback.Options{Guard: g, Secret: []byte("callback-secret"), Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	t.Cleanup(c.Close)
+	b := pool.New(pool.Options{Decide: decide, Post: c.Post, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
 		if err := b.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-	}()
-	a := serve(t, HandlerOptions{Jobs: b, CheckCallback: c.Check})
+	})
+	return serve(t, Options{Jobs: b, CheckCallback: g.Check}), b
+}
+
+// TestAsynchronous covers the path from the request to the callback, over real
+// connections.
+func TestAsynchronous(t *testing.T) {
+	a, _ := serveJobs(t, reasoner.New(reasoner.Options{}).Decide)
 	r := receive(t, 500, 200)
 	resp, body := a.ask(t, "POST", "/agent_intent_async", `{"session_id":"s","goal_text":"find x","correlation_id":"c-9","callback_url":"`+r.URL+`/cb"}`)
 	var accepted wire.Accepted
@@ -296,40 +377,48 @@ func TestAsynchronous(t *testing.T) {
 		t.Fatalf("%d %s", resp.StatusCode, body)
 	}
 	checkSchema(t, "agent_intent.accepted", accepted)
-	<-r.arrived
-	<-r.arrived
-	got := r.all()
-	if len(got) != 2 || !bytes.Equal(got[0].body, got[1].body) || !strings.Contains(string(got[1].body), `"job_id":"`+accepted.JobID+`","correlation_id":"c-9"`) {
-		t.Errorf("%s", got[1].body)
+	first, second := <-r.got, <-r.got
+	if !bytes.Equal(first.body, second.body) || !strings.Contains(string(second.body), `"job_id":"`+accepted.JobID+`","correlation_id":"c-9"`) {
+		t.Errorf("%s", second.body)
 	}
-	if !wire.Signed([]byte("callback-secret"), got[1].header.Get(wire.TimestampHeader), got[1].body, got[1].header.Get(wire.SignatureHeader)) {
+	if !wire.Signed([]byte("callback-secret"), second.header.Get(wire.TimestampHeader), second.body, second.header.Get(wire.SignatureHeader)) {
 		t.Error("the signature does not hold")
 	}
-	for name, body := range map[string]string{
-		"/callback_url":    `{"session_id":"s","goal_text":"x"}`,
-		"callback_refused": `{"session_id":"s","goal_text":"x","callback_url":"http://169.254.169.254/"}`,
-		"unknown_tool":     `{"session_id":"s","goal_text":"x","forced_tool":"a","tools":[{"name":"b"}],"callback_url":"` + r.URL + `"}`,
+	for name, test := range map[string]struct {
+		fields string
+		status int
+		want   string
+	}{
+		"no callback_url":      {``, 400, `"error":"invalid_request"`},
+		"empty callback_url":   {`,"callback_url":""`, 400, `"path":"/callback_url"`},
+		"address not public":   {`,"callback_url":"http://169.254.169.254/"`, 400, `"error":"callback_refused"`},
+		"path of that address": {`,"callback_url":"http://10.0.0.1/"`, 400, `"path":"/callback_url"`},
+		"unknown tool":         {`,"forced_tool":"a","tools":[{"name":"b"}],"callback_url":"` + r.URL + `"`, 422, `"error":"unknown_tool"`},
 	} {
-		resp, body := a.ask(t, "POST", "/agent_intent_async", body)
-		if resp.StatusCode/100 != 4 || !strings.Contains(body, name) {
-			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
-		}
+		t.Run(name, func(t *testing.T) {
+			resp, body := a.ask(t, "POST", "/agent_intent_async", `{"session_id":"s","goal_text":"x"`+test.fields+`}`)
+			if resp.StatusCode != test.status || !strings.Contains(body, test.want) {
+				t.Errorf("%d %s", resp.StatusCode, body)
+			}
+		})
 	}
 }
 
 func TestCancelOverHTTP(t *testing.T) {
-	d := &blocking{begun: make(chan string, 1)}
-	c, _, _ := newLocalCallbacks(t, "")
-	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: c.Post})
-	a := serve(t, HandlerOptions{Jobs: b, CheckCallback: c.Check})
+	begun := make(chan struct{})
+	a, b := serveJobs(t, func(ctx context.Context, _ *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
+		close(begun)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
 	r := receive(t, 200)
 	a.ask(t, "POST", "/agent_intent_async", `{"session_id":"s","goal_text":"find x","correlation_id":"c-9","callback_url":"`+r.URL+`"}`)
-	<-d.begun
+	<-begun
 	resp, body := a.ask(t, "POST", "/agent_intent_cancel", `{"correlation_id":"c-9"}`)
 	if resp.StatusCode != http.StatusOK || body != `{"ok":true}` {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
-	if err := b.Close(t.Context()); err != nil || len(r.all()) != 0 {
-		t.Errorf("%v, %d callbacks", err, len(r.all()))
+	if err := b.Close(t.Context()); err != nil || len(r.got) != 0 {
+		t.Errorf("%v, %d callbacks", err, len(r.got))
 	}
 }

@@ -1,12 +1,34 @@
-package reasoner
+package workflow
 
 import (
-	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/schemas"
 )
+
+// checkSchema validates a response that has what its service adds.
+func checkSchema(t *testing.T, out *wire.WorkflowIntentResponse) {
+	t.Helper()
+	full := *out
+	full.Status, full.IntentID = wire.StatusOK, "wf-1"
+	if full.Trace == nil {
+		full.Trace = []wire.TraceItem{}
+	}
+	raw, err := json.Marshal(full)
+	if err == nil {
+		err = schemas.ReasonerAnswer("workflow_intent.response", raw)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", raw, err)
+	}
+}
 
 const review = `{"start":"test","nodes":[
 	{"id":"test","type":"tool","tool":"ci.run","args":{"ref":"{{params.branch}}","note":"run {{params.branch}} of {{memory.who}}","all":["{{outputs.test.failed}}"],"n":1e2}},
@@ -25,7 +47,6 @@ func ask(t *testing.T, current, outputs, params string) string {
 }
 
 func TestWorkflow(t *testing.T) {
-	s := New(Options{NewID: sequentialIDs()})
 	for _, test := range []struct {
 		name, current, outputs string
 		next, action, args     string
@@ -36,21 +57,21 @@ func TestWorkflow(t *testing.T) {
 		{"follows an edge", "test", `{"test":{"passed":true,"failed":["y"],"slow":1}}`, "gate", "human", "", false, "since `outputs.test.passed == true` and"},
 		{"passes a node over", "test", `{"test":{"passed":true,"failed":[],"slow":0}}`, "merge", "tool", `{"failed":[],"ref":"main"}`, false, "`merge` follows `gate`"},
 		{"takes the next edge", "test", `{"test":{"passed":false,"failed":["lint"]}}`, "fix", "human", "", false, "contains"},
-		{"no condition holds", "test", `{"test":{"passed":false,"failed":[]}}`, "", "", "", true, "None of the conditions behind `test` holds"},
+		{"no condition holds", "test", `{"test":{"passed":false,"failed":[]}}`, "", "", "", true, "None of the conditions after `test` holds"},
 		{"reaches the end", "merge", `{}`, "end", "end", "", true, "`end` follows `merge`"},
 		{"stands at the end", "end", `{}`, "", "", "", true, "Nothing follows `end`"},
 		{"nothing follows", "alone", `null`, "", "", "", true, "Nothing follows"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := DecodeWorkflow([]byte(ask(t, test.current, test.outputs, `{"branch":"main","workflow":`+review+`}`)))
+			r, err := api.DecodeWorkflow([]byte(ask(t, test.current, test.outputs, `{"branch":"main","workflow":`+review+`}`)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := s.Workflow(t.Context(), r)
+			out, err := Next(r)
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkSchema(t, "workflow_intent.response", out)
+			checkSchema(t, out)
 			if out.NextNode != test.next || out.ActionType != test.action || string(out.ToolArgs) != test.args ||
 				(out.ToolName != "") != (test.action == "tool") || out.Finish != test.finish || !strings.Contains(out.Reasoning, test.reason) {
 				t.Errorf("%+v %s", out, out.ToolArgs)
@@ -61,12 +82,12 @@ func TestWorkflow(t *testing.T) {
 
 func TestWorkflow_WithoutDefinition(t *testing.T) {
 	for params, want := range map[string]string{`{"next":"b"}`: "b", `{}`: "", `null`: "", `{"workflow":null,"next":null}`: ""} {
-		r, err := DecodeWorkflow([]byte(ask(t, "a", `{}`, params)))
+		r, err := api.DecodeWorkflow([]byte(ask(t, "a", `{}`, params)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := New(Options{}).Workflow(t.Context(), r)
-		if err != nil || out.NextNode != want || out.Finish != (want == "") || out.Reasoning == "" || !strings.HasPrefix(out.IntentID, "wf-") {
+		out, err := Next(r)
+		if err != nil || out.NextNode != want || out.Finish != (want == "") || out.Reasoning == "" {
 			t.Errorf("%s: %+v, %v", params, out, err)
 		}
 	}
@@ -76,49 +97,44 @@ func TestWorkflow_Faults(t *testing.T) {
 	many := strings.Repeat(`{"from":"a","to":"a","when":"params.no"},`, maxChecks+1)
 	long := strings.Repeat("{{params.long}}", 1000)
 	for name, test := range map[string]struct{ current, workflow, code, path string }{
-		"unknown node":      {"z", `{"nodes":[{"id":"a"}]}`, CodeUnknownNode, "/current_node"},
-		"unknown next":      {"a", `{"nodes":[{"id":"a","next":"z"}]}`, CodeUnknownNode, "/params/workflow/nodes/0/next"},
-		"unknown start":     {"", `{"start":"z","nodes":[{"id":"a"}]}`, CodeUnknownNode, "/params/workflow/start"},
-		"edge from nowhere": {"a", `{"nodes":[{"id":"a"}],"edges":[{"from":"z","to":"a"}]}`, CodeUnknownNode, "/params/workflow/edges/0/from"},
-		"edge to nowhere":   {"a", `{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"z"}]}`, CodeUnknownNode, "/params/workflow/edges/0/to"},
-		"twins":             {"a", `{"nodes":[{"id":"a"},{"id":"a"}]}`, CodeInvalidRequest, "/params/workflow/nodes/1/id"},
-		"circle":            {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","next":"c","when":"params.no"},{"id":"c","next":"b","when":"params.no"}]}`, CodeInvalidRequest, "/params/workflow"},
-		"condition":         {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"rm -rf"}]}`, CodeInvalidRequest, "/params/workflow"},
-		"operator":          {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"params.x ~ 1"}]}`, CodeInvalidRequest, "/params/workflow"},
-		"operand":           {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"params.x == y"}]}`, CodeInvalidRequest, "/params/workflow"},
-		"no operator":       {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"!params.x == 1"}]}`, CodeInvalidRequest, "/params/workflow"},
-		"missing value":     {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","tool":"t","args":{"x":"a {{outputs.no.more}}"}}]}`, CodeMissingValue, "/outputs/no/more"},
-		"too many checks":   {"a", `{"nodes":[{"id":"a"}],"edges":[` + many + `{"from":"a","to":"a"}]}`, CodeInvalidRequest, "/params/workflow"},
-		"too long":          {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","tool":"t","args":{"x":"` + long + `"}}]}`, CodeTooLarge, "/params/workflow"},
+		"unknown node":      {"z", `{"nodes":[{"id":"a"}]}`, api.CodeUnknownNode, "/current_node"},
+		"unknown next":      {"a", `{"nodes":[{"id":"a","next":"z"}]}`, api.CodeUnknownNode, "/params/workflow/nodes/0/next"},
+		"unknown start":     {"", `{"start":"z","nodes":[{"id":"a"}]}`, api.CodeUnknownNode, "/params/workflow/start"},
+		"edge from nowhere": {"a", `{"nodes":[{"id":"a"}],"edges":[{"from":"z","to":"a"}]}`, api.CodeUnknownNode, "/params/workflow/edges/0/from"},
+		"edge to nowhere":   {"a", `{"nodes":[{"id":"a"}],"edges":[{"from":"a","to":"z"}]}`, api.CodeUnknownNode, "/params/workflow/edges/0/to"},
+		"twins":             {"a", `{"nodes":[{"id":"a"},{"id":"a"}]}`, api.CodeInvalidRequest, "/params/workflow/nodes/1/id"},
+		"circle":            {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","next":"c","when":"params.no"},{"id":"c","next":"b","when":"params.no"}]}`, api.CodeInvalidRequest, "/params/workflow"},
+		"condition":         {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"rm -rf"}]}`, api.CodeInvalidRequest, "/params/workflow"},
+		"operator":          {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"params.x ~ 1"}]}`, api.CodeInvalidRequest, "/params/workflow"},
+		"operand":           {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"params.x == y"}]}`, api.CodeInvalidRequest, "/params/workflow"},
+		"no operator":       {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","when":"!params.x == 1"}]}`, api.CodeInvalidRequest, "/params/workflow"},
+		"missing value":     {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","tool":"t","args":{"x":"a {{outputs.no.more}}"}}]}`, api.CodeMissingValue, "/outputs/no/more"},
+		"too many checks":   {"a", `{"nodes":[{"id":"a"}],"edges":[` + many + `{"from":"a","to":"a"}]}`, api.CodeInvalidRequest, "/params/workflow"},
+		"too long":          {"a", `{"nodes":[{"id":"a","next":"b"},{"id":"b","tool":"t","args":{"x":"` + long + `"}}]}`, api.CodeTooLarge, "/params/workflow"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			params := `{"x":1,"long":"` + strings.Repeat("y", 10_000) + `","workflow":` + test.workflow + `}`
-			r, err := DecodeWorkflow([]byte(ask(t, test.current, `{}`, params)))
+			r, err := api.DecodeWorkflow([]byte(ask(t, test.current, `{}`, params)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = New(Options{}).Workflow(t.Context(), r)
-			var f *Fault
+			_, err = Next(r)
+			var f *api.Fault
 			if !errors.As(err, &f) || f.Status != 400 || f.Code != test.code || f.Path != test.path || len(f.Message) > 1000 {
 				t.Errorf("%v", err)
 			}
 		})
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := New(Options{}).Workflow(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }
 
 // TestWorkflow_ExactNames: only the fields that the schema validated are read.
 func TestWorkflow_ExactNames(t *testing.T) {
 	workflow := `{"nodes":[{"id":"a","ID":"b","Tool":"rm","When":"params.no"}],"Nodes":[],"Start":"z","Edges":[{"from":"z"}]}`
-	r, err := DecodeWorkflow([]byte(ask(t, "", `{}`, `{"workflow":`+workflow+`}`)))
+	r, err := api.DecodeWorkflow([]byte(ask(t, "", `{}`, `{"workflow":`+workflow+`}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := New(Options{}).Workflow(t.Context(), r)
+	out, err := Next(r)
 	if err != nil || out.NextNode != "a" || out.ToolName != "" {
 		t.Fatalf("%+v, %v", out, err)
 	}
@@ -150,17 +166,16 @@ func FuzzWorkflow(f *testing.F) {
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","outputs":{"test":{"failed":[1]}},"params":{"branch":"m","workflow":` + review + `},"memory_state":{"who":1}}`))
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":{"nodes":[{"id":"a"}],"Nodes":[]}}}`))
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"a","params":{"next":"b"}}`))
-	s := New(Options{})
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		r, err := DecodeWorkflow(raw)
+		r, err := api.DecodeWorkflow(raw)
 		if err == nil {
-			out, err := s.Workflow(t.Context(), r)
+			out, err := Next(r)
 			if err == nil {
-				checkSchema(t, "workflow_intent.response", out)
+				checkSchema(t, out)
 				return
 			}
 		}
-		var fault *Fault
+		var fault *api.Fault
 		if err != nil && (!errors.As(err, &fault) || fault.Status < 400 || fault.Status > 499) {
 			t.Errorf("%v", err)
 		}

@@ -1,7 +1,9 @@
-package reasoner
+package pool
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strconv"
@@ -12,10 +14,38 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/reasoner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/schemas"
 )
 
-// posts collects the results that a Background posts.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const requestKey = "sk-request-0123456789abcdef"
+
+func newPool(o Options) *Pool {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return New(o)
+}
+
+func checkSchema(t *testing.T, v any) {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err == nil {
+		err = schemas.ReasonerAnswer("agent_intent.callback", raw)
+	}
+	if err != nil {
+		t.Errorf("%s: %v", raw, err)
+	}
+}
+
+// posts collects the results that a Pool posts.
 type posts struct {
 	mu   sync.Mutex
 	list []*wire.Callback
@@ -38,7 +68,7 @@ func asyncRequest(correlation string) *wire.AgentIntentRequest {
 	return &wire.AgentIntentRequest{SessionID: "s", GoalText: "find auth", CallbackURL: "http://x/", CorrelationID: correlation}
 }
 
-func submit(t *testing.T, b *Background, correlation string) string {
+func submit(t *testing.T, b *Pool, correlation string) string {
 	t.Helper()
 	id, err := b.Submit(t.Context(), asyncRequest(correlation))
 	if err != nil {
@@ -47,19 +77,19 @@ func submit(t *testing.T, b *Background, correlation string) string {
 	return id
 }
 
-func TestBackground_PostsResults(t *testing.T) {
+func TestPool_PostsResults(t *testing.T) {
 	var p posts
-	b := NewBackground(BackgroundOptions{Decide: New(Options{}).Decide, Post: p.post})
+	b := newPool(Options{Decide: reasoner.New(reasoner.Options{}).Decide, Post: p.post})
 	id := submit(t, b, "c-1")
 	if err := b.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := p.all()
-	if len(got) != 1 || got[0].JobID != id || got[0].CorrelationID != "c-1" || got[0].ToolName != SearchTool {
+	if len(got) != 1 || got[0].JobID != id || got[0].CorrelationID != "c-1" || got[0].ToolName != reasoner.SearchTool {
 		t.Fatalf("%+v", got)
 	}
-	checkSchema(t, "agent_intent.callback", got[0])
-	if _, err := b.Submit(t.Context(), asyncRequest("")); FaultOf(err).Status != 503 {
+	checkSchema(t, got[0])
+	if _, err := b.Submit(t.Context(), asyncRequest("")); api.FaultOf(err).Status != 503 {
 		t.Errorf("a closed one takes a job: %v", err)
 	}
 }
@@ -74,10 +104,10 @@ func (b *blocking) Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wir
 	return nil, ctx.Err()
 }
 
-func TestCancel(t *testing.T) {
+func TestPool_Cancel(t *testing.T) {
 	var p posts
 	d := &blocking{begun: make(chan string, 10)}
-	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: p.post, Workers: 1})
+	b := newPool(Options{Decide: d.Decide, Post: p.post, Workers: 1})
 	submit(t, b, "running")
 	<-d.begun
 	submit(t, b, "waiting")
@@ -100,9 +130,9 @@ func TestCancel(t *testing.T) {
 
 // The ids of canceled jobs are kept for repeated requests, but at most twice as
 // many as the bound on jobs.
-func TestCancel_RecentIDs(t *testing.T) {
+func TestPool_Cancel_RecentIDs(t *testing.T) {
 	d := &blocking{begun: make(chan string, 100)}
-	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, MaxJobs: 4})
+	b := newPool(Options{Decide: d.Decide, Post: new(posts).post, MaxJobs: 4})
 	id := func(i int) string { return "job " + strconv.Itoa(i) }
 	for i := range 50 {
 		for ok := false; !ok; { // the previous job releases its slot when it ends
@@ -126,12 +156,12 @@ func TestCancel_RecentIDs(t *testing.T) {
 	}
 }
 
-func TestBackground_TooManyJobs(t *testing.T) {
+func TestPool_TooManyJobs(t *testing.T) {
 	d := &blocking{begun: make(chan string, 10)}
-	b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: new(posts).post, MaxJobs: 2})
+	b := newPool(Options{Decide: d.Decide, Post: new(posts).post, MaxJobs: 2})
 	submit(t, b, "a")
 	submit(t, b, "b")
-	if _, err := b.Submit(t.Context(), asyncRequest("c")); FaultOf(err).Status != 503 || FaultOf(err).Code != CodeOverloaded {
+	if _, err := b.Submit(t.Context(), asyncRequest("c")); api.FaultOf(err).Status != 503 || api.FaultOf(err).Code != api.CodeOverloaded {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -141,9 +171,9 @@ func TestBackground_TooManyJobs(t *testing.T) {
 	}
 }
 
-// TestBackground_ByteBudget: the bound covers jobs that wait for a decision.
+// TestPool_ByteBudget: the bound covers jobs that wait for a decision.
 // Jobs that wait for their receiver hold no request.
-func TestBackground_ByteBudget(t *testing.T) {
+func TestPool_ByteBudget(t *testing.T) {
 	large := func() *wire.AgentIntentRequest {
 		r := asyncRequest("c")
 		r.History = []wire.HistoryItem{[]byte(`"` + strings.Repeat("x", 10_000) + `"`)}
@@ -151,7 +181,7 @@ func TestBackground_ByteBudget(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		b := NewBackground(BackgroundOptions{
+		b := newPool(Options{
 			Bytes: 25_000, CallbackWorkers: 1,
 			Decide: func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 				<-release
@@ -160,14 +190,14 @@ func TestBackground_ByteBudget(t *testing.T) {
 			Post: func(ctx context.Context, _ string, _ *wire.Callback) error { <-ctx.Done(); return ctx.Err() },
 		})
 		for i := range 3 {
-			if _, err := b.Submit(t.Context(), large()); (err == nil) != (i < 2) || err != nil && FaultOf(err).Status != 503 {
+			if _, err := b.Submit(t.Context(), large()); (err == nil) != (i < 2) || err != nil && api.FaultOf(err).Status != 503 {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
 		close(release)
 		synctest.Wait()
-		if b.bytes.available != 25_000 {
-			t.Errorf("%d bytes are left while callbacks are posted", b.bytes.available)
+		if b.bytes != 0 {
+			t.Errorf("%d bytes are reserved while callbacks are posted", b.bytes)
 		}
 		if _, err := b.Submit(t.Context(), large()); err != nil {
 			t.Error(err)
@@ -177,31 +207,31 @@ func TestBackground_ByteBudget(t *testing.T) {
 		if err := b.Close(ctx); err == nil {
 			t.Error("nothing was lost")
 		}
-		if b.bytes.available != 25_000 {
-			t.Errorf("%d bytes are left", b.bytes.available)
+		if b.bytes != 0 {
+			t.Errorf("%d bytes are reserved", b.bytes)
 		}
 	})
 }
 
-func TestBackground_FailedJob(t *testing.T) {
-	log := new(buffer)
+func TestPool_FailedJob(t *testing.T) {
+	log := new(bytes.Buffer) // each job ends before the next one begins
 	for name, test := range map[string]struct {
 		decide func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 		code   string
 	}{
 		"refused": {func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
-			return nil, invalid("/goal_text", "Say more.")
-		}, CodeInvalidRequest},
+			return nil, api.Invalid("/goal_text", "Say more.")
+		}, api.CodeInvalidRequest},
 		"failed": {func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 			return nil, errors.New("the disk is on fire, " + requestKey)
-		}, CodeInternal},
+		}, api.CodeInternal},
 		"panic": {func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 			panic("oh")
-		}, CodeInternal},
+		}, api.CodeInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p posts
-			b := NewBackground(BackgroundOptions{Decide: test.decide, Post: p.post, Logger: slog.New(slog.NewTextHandler(log, nil))})
+			b := newPool(Options{Decide: test.decide, Post: p.post, Logger: slog.New(slog.NewTextHandler(log, nil))})
 			r := asyncRequest("c")
 			r.LLM = &wire.LLM{APIKey: requestKey}
 			if _, err := b.Submit(t.Context(), r); err != nil {
@@ -214,7 +244,7 @@ func TestBackground_FailedJob(t *testing.T) {
 			if len(got) != 1 || got[0].Status != "error" || got[0].Error != test.code || strings.Contains(got[0].Message, "fire") {
 				t.Fatalf("%+v", got)
 			}
-			checkSchema(t, "agent_intent.callback", got[0])
+			checkSchema(t, got[0])
 		})
 	}
 	if !strings.Contains(log.String(), "on fire") || !strings.Contains(log.String(), "panic: oh") || strings.Contains(log.String(), requestKey) {
@@ -222,27 +252,27 @@ func TestBackground_FailedJob(t *testing.T) {
 	}
 }
 
-func TestBackground_SlowDecision(t *testing.T) {
+func TestPool_SlowDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p posts
 		d := &blocking{begun: make(chan string, 1)}
-		b := NewBackground(BackgroundOptions{Decide: d.Decide, Post: p.post})
+		b := newPool(Options{Decide: d.Decide, Post: p.post})
 		submit(t, b, "c")
-		time.Sleep(DefaultJobTimeout + time.Second)
+		time.Sleep(DefaultTimeout + time.Second)
 		if err := b.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.all(); len(got) != 1 || got[0].Error != CodeTimeout {
+		if got := p.all(); len(got) != 1 || got[0].Error != api.CodeTimeout {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
-// TestBackground_SlowReceivers: decisions continue while callbacks hang.
-func TestBackground_SlowReceivers(t *testing.T) {
+// TestPool_SlowReceivers: decisions continue while callbacks hang.
+func TestPool_SlowReceivers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var decided atomic.Int32
-		b := NewBackground(BackgroundOptions{
+		b := newPool(Options{
 			Decide: func(context.Context, *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error) {
 				decided.Add(1)
 				return &wire.AgentIntentResponse{}, nil

@@ -1,4 +1,4 @@
-package reasoner
+package workflow
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // conditions is a list of conditions that must all hold. In JSON it is a single
@@ -24,7 +26,7 @@ const maxChecks = 1000
 // UnmarshalJSON accepts a string, a list or null.
 func (c *conditions) UnmarshalJSON(raw []byte) error {
 	var one string
-	if isNull(raw) {
+	if api.IsNull(raw) {
 		return nil
 	}
 	if json.Unmarshal(raw, &one) == nil {
@@ -39,11 +41,11 @@ func (c *conditions) UnmarshalJSON(raw []byte) error {
 func (c conditions) hold(v *values) (holds bool, which string, err error) {
 	for _, text := range c {
 		if v.checks++; v.checks > maxChecks {
-			return false, "", invalid(workflowPath, fmt.Sprintf("More than %d conditions stand between this node and the next: take some away.", maxChecks))
+			return false, "", api.Invalid(definitionPath, fmt.Sprintf("There are more than %d conditions between this node and the next: remove some.", maxChecks))
 		}
 		holds, err := holdsOne(text, v)
 		if err != nil {
-			return false, "", invalid(workflowPath, fmt.Sprintf("The condition %s cannot be read: %v.", quoted(text), err))
+			return false, "", api.Invalid(definitionPath, fmt.Sprintf("The condition %s is invalid: %v.", quoted(text), err))
 		}
 		if !holds {
 			return false, quoted(text), nil
@@ -68,22 +70,13 @@ func holdsOne(text string, v *values) (bool, error) {
 		return truthy(have) != negated, nil
 	}
 	if negated {
-		return false, errors.New("expected nothing behind !PATH")
+		return false, errors.New("expected nothing after !PATH")
 	}
 	op, raw, _ := strings.Cut(rest, " ")
-	want, err := operand(raw)
-	if err != nil {
-		return false, err
-	}
-	return compare(have, op, want)
-}
-
-// operand parses the JSON value to compare with.
-func operand(raw string) (any, error) {
 	if !json.Valid([]byte(raw)) {
-		return nil, errors.New("expected a JSON value behind the operator, text in quotation marks")
+		return false, errors.New("expected a JSON value after the operator, with text in quotation marks")
 	}
-	return decoded(json.RawMessage(raw)), nil
+	return compare(have, op, decoded(json.RawMessage(raw)))
 }
 
 func compare(have any, op string, want any) (bool, error) {
@@ -110,7 +103,7 @@ func compare(have any, op string, want any) (bool, error) {
 		}
 		return a >= b, nil
 	}
-	return false, errors.New("expected one of == != < <= > >= contains behind the path")
+	return false, errors.New("expected one of == != < <= > >= contains after the path")
 }
 
 func equal(a, b any) bool {

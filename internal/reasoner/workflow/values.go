@@ -1,4 +1,4 @@
-package reasoner
+package workflow
 
 import (
 	"bytes"
@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // values holds the values that conditions and arguments of a workflow may name.
@@ -72,7 +73,7 @@ var template = regexp.MustCompile(`\{\{\s*([^{}\s]+)\s*\}\}`)
 // fillTemplates substitutes {{path}} in the strings of the arguments. A string
 // that consists of one template becomes the value itself, with its type.
 func fillTemplates(args json.RawMessage, v *values) (json.RawMessage, error) {
-	if len(args) == 0 || isNull(args) {
+	if len(args) == 0 || api.IsNull(args) {
 		return json.RawMessage("{}"), nil
 	}
 	f := filler{values: v, remaining: maxFilled}
@@ -132,9 +133,9 @@ func (f *filler) text(s string) any {
 func (f *filler) value(path string) any {
 	v, ok := f.values.lookup(path)
 	if !ok && f.fault == nil {
-		f.fault = &Fault{
-			Status: http.StatusBadRequest, Code: CodeMissingValue, Path: "/" + strings.ReplaceAll(textutil.Shorten(path, 200), ".", "/"),
-			Message: "The node's args name " + quoted(path) + ", which the request does not have: name a value of params, outputs or memory.",
+		f.fault = &api.Fault{
+			Status: http.StatusBadRequest, Code: api.CodeMissingValue, Path: "/" + strings.ReplaceAll(textutil.Shorten(path, 200), ".", "/"),
+			Message: "The args of the node use " + quoted(path) + ", which the request does not have: use a value of params, outputs or memory.",
 		}
 	}
 	return v
@@ -142,6 +143,18 @@ func (f *filler) value(path string) any {
 
 func (f *filler) reserve(n int) {
 	if f.remaining -= n; f.remaining < 0 && f.fault == nil {
-		f.fault = &Fault{Status: http.StatusBadRequest, Code: CodeTooLarge, Path: workflowPath, Message: "The node's args are too long when they are filled in: name shorter values."}
+		f.fault = &api.Fault{Status: http.StatusBadRequest, Code: api.CodeTooLarge, Path: definitionPath, Message: "The args of the node are too long after substitution: use shorter values."}
 	}
+}
+
+// scalar formats a string without quotes and anything else as JSON.
+func scalar(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "" // it came from JSON
+	}
+	return string(raw)
 }

@@ -1,34 +1,57 @@
-package reasoner
+// Package httpapi serves the Reasoning API over HTTP.
+package httpapi
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
-// Defaults of HandlerOptions.
+// Defaults of Options.
 const (
 	DefaultMaxBody       = 4 << 20
 	DefaultMaxConcurrent = 256
 )
 
-// HandlerOptions configures the HTTP service. Service is required.
-type HandlerOptions struct {
+// Jobs makes asynchronous decisions.
+type Jobs interface {
+	// Submit accepts a request, whose result is posted to its callback URL, and
+	// returns the job's id. The error is an *api.Fault with status 503 when
+	// there are too many jobs.
+	Submit(ctx context.Context, r *wire.AgentIntentRequest) (jobID string, err error)
+	// Cancel cancels the jobs of a correlation id that are queued, being
+	// decided, or have an undelivered callback, and posts no more results for
+	// them. It reports whether there was such a job, or one canceled earlier.
+	Cancel(ctx context.Context, correlationID string) (bool, error)
+}
+
+// Options configures the HTTP service. Service is required.
+type Options struct {
 	Service interface {
+		// Check returns the error of Decide for a request that no decision can
+		// answer.
+		Check(r *wire.AgentIntentRequest) error
 		Decide(ctx context.Context, r *wire.AgentIntentRequest) (*wire.AgentIntentResponse, error)
 		Workflow(ctx context.Context, r *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error)
 	}
 	// Jobs makes asynchronous decisions; nil: such requests are rejected.
 	Jobs Jobs
 	// CheckCallback validates a callback URL when a request is accepted; see
-	// Callbacks.Check. Required with Jobs.
+	// callback.Guard. Required with Jobs.
 	CheckCallback func(ctx context.Context, address string) error
 	// Tokens are the bearer tokens that the service accepts. Without tokens,
 	// the service accepts only requests to a loopback host and rejects requests
@@ -51,12 +74,12 @@ type HandlerOptions struct {
 
 // handler serves the API.
 type handler struct {
-	o       HandlerOptions
-	tokens  tokens
+	o       Options
+	tokens  [][sha256.Size]byte // hashes, so that a comparison takes the same time for any input
 	metrics http.Handler
-	readers chan struct{} // one slot per body being read
-	bytes   *byteBudget   // budget for bodies, held until the response
-	slots   chan struct{} // one slot per running decision
+	readers *semaphore.Weighted // one slot per body being read
+	bytes   *semaphore.Weighted // bytes of bodies, held until the response
+	slots   *semaphore.Weighted // one slot per running decision
 	routes  map[string]route
 }
 
@@ -68,7 +91,7 @@ type route struct {
 	serve  func(r *http.Request, raw []byte) (status int, body any, err error)
 }
 
-// NewHandler returns the HTTP service:
+// New returns the HTTP service:
 //
 //	POST /agent_intent         decide an agent's next action
 //	POST /agent_intent_async   the same, its result is posted: 202
@@ -79,21 +102,30 @@ type route struct {
 //	GET  /metrics              for Prometheus, without a token
 //
 // Error responses have a wire.ErrorBody.
-func NewHandler(o HandlerOptions) http.Handler {
-	orDefault(&o.MaxBody, DefaultMaxBody)
-	orDefault(&o.MaxConcurrent, DefaultMaxConcurrent)
+func New(o Options) http.Handler {
+	o.MaxBody = cmp.Or(o.MaxBody, DefaultMaxBody)
+	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, DefaultMaxConcurrent)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Observe == nil {
 		o.Observe = func(string, int, time.Duration) {}
 	}
-	h := &handler{o: o, tokens: newTokens(o.Tokens), slots: make(chan struct{}, o.MaxConcurrent),
-		readers: make(chan struct{}, readersPerSlot*o.MaxConcurrent), bytes: newByteBudget(bodiesInFlight * o.MaxBody), metrics: o.Metrics}
+	slots := int64(o.MaxConcurrent)
+	h := &handler{
+		o: o, metrics: o.Metrics, slots: semaphore.NewWeighted(slots),
+		readers: semaphore.NewWeighted(readersPerSlot * slots), bytes: semaphore.NewWeighted(bodiesInFlight * o.MaxBody),
+	}
+	for _, token := range o.Tokens {
+		h.tokens = append(h.tokens, sha256.Sum256([]byte(token)))
+	}
 	if len(h.tokens) == 0 && o.Metrics != nil {
 		h.metrics = Local(o.Metrics)
 	}
-	healthy := route{method: http.MethodGet, open: true, health: true, serve: h.health}
+	healthy := route{method: http.MethodGet, open: true, health: true, serve: func(*http.Request, []byte) (int, any, error) {
+		return http.StatusOK, map[string]string{"status": "ok"}, nil
+	}}
+	version := map[string]string{"version": o.Version, "api": wire.Version, "go": runtime.Version()}
 	h.routes = map[string]route{
 		"/agent_intent":        {method: http.MethodPost, serve: h.agentIntent},
 		"/agent_intent_async":  {method: http.MethodPost, serve: h.agentIntentAsync},
@@ -101,7 +133,9 @@ func NewHandler(o HandlerOptions) http.Handler {
 		"/workflow_intent":     {method: http.MethodPost, serve: h.workflowIntent},
 		"/healthz":             healthy,
 		"/health":              healthy,
-		"/version":             {method: http.MethodGet, open: true, serve: h.version},
+		"/version": {method: http.MethodGet, open: true, serve: func(*http.Request, []byte) (int, any, error) {
+			return http.StatusOK, version, nil
+		}},
 	}
 	return h
 }
@@ -152,11 +186,11 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error
 		closeUnread(w, r)
 		return route.serve(r, nil)
 	}
-	defer h.bytes.release(int64(len(raw)))
-	if !acquireWithTimeout(r.Context(), h.slots) {
-		return 0, nil, overloaded("There are too many requests at the same time: ask again in a moment.")
+	defer h.bytes.Release(int64(len(raw)))
+	if err := acquire(r.Context(), h.slots); err != nil {
+		return 0, nil, err
 	}
-	defer func() { <-h.slots }()
+	defer h.slots.Release(1)
 	return route.serve(r, raw)
 }
 
@@ -165,11 +199,11 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (int, any, error
 func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route, error) {
 	route, ok := h.routes[r.URL.Path]
 	if !ok {
-		return nil, route, &Fault{Status: http.StatusNotFound, Code: CodeNotFound, Message: "There is nothing at this path: the API is at /agent_intent, /agent_intent_async, /agent_intent_cancel and /workflow_intent."}
+		return nil, route, &api.Fault{Status: http.StatusNotFound, Code: api.CodeNotFound, Message: "There is no such path: the API is at /agent_intent, /agent_intent_async, /agent_intent_cancel and /workflow_intent."}
 	}
 	if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {
 		w.Header().Set("Allow", route.method)
-		return nil, route, &Fault{Status: http.StatusMethodNotAllowed, Code: CodeMethod, Message: "This path takes " + route.method + " alone."}
+		return nil, route, &api.Fault{Status: http.StatusMethodNotAllowed, Code: api.CodeMethod, Message: "This path accepts only " + route.method + "."}
 	}
 	if len(h.tokens) == 0 && !route.health {
 		if err := checkLocal(r); err != nil {
@@ -186,10 +220,69 @@ func (h *handler) accept(w http.ResponseWriter, r *http.Request) ([]byte, route,
 	return raw, route, err
 }
 
+func (h *handler) agentIntent(r *http.Request, raw []byte) (int, any, error) {
+	req, err := api.DecodeAgentIntent(raw)
+	if err != nil {
+		return 0, nil, err
+	}
+	out, err := h.o.Service.Decide(r.Context(), req)
+	return http.StatusOK, out, err
+}
+
+// agentIntentAsync accepts with 202. Published clients of the API accept any
+// 2xx.
+func (h *handler) agentIntentAsync(r *http.Request, raw []byte) (int, any, error) {
+	req, err := api.DecodeAgentIntent(raw)
+	if err != nil {
+		return 0, nil, err
+	}
+	if h.o.Jobs == nil || h.o.CheckCallback == nil {
+		return 0, nil, &api.Fault{Status: http.StatusBadRequest, Code: api.CodeCallback, Message: "This service posts no results: use /agent_intent."}
+	}
+	const path = "/callback_url"
+	if req.CallbackURL == "" {
+		return 0, nil, api.Invalid(path, "An asynchronous request needs a callback_url: add the http or https address to post its result to.")
+	}
+	if err := h.o.CheckCallback(r.Context(), req.CallbackURL); err != nil {
+		return 0, nil, &api.Fault{Status: http.StatusBadRequest, Code: api.CodeCallback, Path: path, Message: "The callback_url is refused: " + err.Error() + "."}
+	}
+	if err := h.o.Service.Check(req); err != nil { // reject an invalid request now instead of in its callback
+		return 0, nil, err
+	}
+	id, err := h.o.Jobs.Submit(r.Context(), req)
+	return http.StatusAccepted, wire.Accepted{Status: "accepted", JobID: id}, err
+}
+
+func (h *handler) agentIntentCancel(r *http.Request, raw []byte) (int, any, error) {
+	req, err := api.DecodeCancel(raw)
+	if err != nil {
+		return 0, nil, err
+	}
+	found := false
+	if h.o.Jobs != nil {
+		if found, err = h.o.Jobs.Cancel(r.Context(), req.CorrelationID); err != nil {
+			return 0, nil, err
+		}
+	}
+	if !found {
+		return http.StatusOK, wire.CancelResponse{Error: "No job of that correlation_id is queued or running."}, nil
+	}
+	return http.StatusOK, wire.CancelResponse{OK: true}, nil
+}
+
+func (h *handler) workflowIntent(r *http.Request, raw []byte) (int, any, error) {
+	req, err := api.DecodeWorkflow(raw)
+	if err != nil {
+		return 0, nil, err
+	}
+	out, err := h.o.Service.Workflow(r.Context(), req)
+	return http.StatusOK, out, err
+}
+
 // refuse writes an error, and logs an internal one.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
-	f := FaultOf(err)
-	if f.Code == CodeInternal {
+	f := api.FaultOf(err)
+	if f.Code == api.CodeInternal {
 		h.o.Logger.LogAttrs(r.Context(), slog.LevelError, "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 	}
 	switch f.Status {

@@ -1,4 +1,6 @@
-package reasoner
+// Package callback posts the results of asynchronous decisions to callback URLs.
+// A [Guard] keeps callers from directing requests at the service's own network.
+package callback
 
 import (
 	"bytes"
@@ -19,16 +21,16 @@ import (
 
 // Bounds for the delivery of one callback.
 const (
-	callbackAttempts       = 5
-	callbackTimeout        = 2 * time.Minute
-	callbackAttemptTimeout = 10 * time.Second
-	minCallbackDelay       = 500 * time.Millisecond // after the first attempt; doubles
-	maxCallbackDelay       = 30 * time.Second
-	maxDrained             = 64 << 10 // bytes of a response
+	maxAttempts    = 5
+	timeout        = 2 * time.Minute
+	attemptTimeout = 10 * time.Second
+	minDelay       = 500 * time.Millisecond // after the first attempt; doubles
+	maxDelay       = 30 * time.Second
+	maxDrained     = 64 << 10 // bytes of a response
 )
 
-// CallbackOptions configures Callbacks. Guard is required.
-type CallbackOptions struct {
+// Options configures a Poster. Guard is required.
+type Options struct {
 	Guard *Guard
 	// Secret signs posted results (see wire.Sign); nil: results are not signed.
 	Secret []byte
@@ -41,14 +43,14 @@ type CallbackOptions struct {
 	Observe func(delivered bool)
 }
 
-// Callbacks posts results to callback URLs. It is safe for concurrent use.
-type Callbacks struct {
-	o      CallbackOptions
+// Poster posts results to callback URLs. It is safe for concurrent use.
+type Poster struct {
+	o      Options
 	client *http.Client
 }
 
-// NewCallbacks returns Callbacks. Call Close to release its connections.
-func NewCallbacks(o CallbackOptions) *Callbacks {
+// New returns a Poster. Call Close to release its connections.
+func New(o Options) *Poster {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -61,12 +63,12 @@ func NewCallbacks(o CallbackOptions) *Callbacks {
 	if o.Observe == nil {
 		o.Observe = func(bool) {}
 	}
-	return &Callbacks{o: o, client: &http.Client{
+	return &Poster{o: o, client: &http.Client{
 		// No proxy: the guard would check the address of the proxy instead of
 		// the target's.
 		Transport: &http.Transport{
 			DialContext: o.Guard.DialContext, ForceAttemptHTTP2: true,
-			TLSHandshakeTimeout: callbackAttemptTimeout, ResponseHeaderTimeout: callbackAttemptTimeout,
+			TLSHandshakeTimeout: attemptTimeout, ResponseHeaderTimeout: attemptTimeout,
 			MaxIdleConns: 64, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
 			MaxResponseHeaderBytes: maxDrained,
 		},
@@ -86,65 +88,45 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Close closes idle connections.
-func (c *Callbacks) Close() { c.client.CloseIdleConnections() }
+func (p *Poster) Close() { p.client.CloseIdleConnections() }
 
-// Check validates a callback URL when a request is accepted. The error is a
-// *Fault.
-func (c *Callbacks) Check(ctx context.Context, address string) error {
-	const path = "/callback_url"
-	if address == "" {
-		return invalid(path, "An asynchronous request needs a callback_url: add the http or https address that its result shall be posted to.")
-	}
-	if err := c.o.Guard.Check(ctx, address); err != nil {
-		return &Fault{Status: http.StatusBadRequest, Code: CodeCallback, Path: path, Message: "The callback_url is refused: " + err.Error() + "."}
-	}
-	return nil
-}
-
-// permanentError is a response that does not permit another attempt.
-type permanentError struct{ status int }
-
-// Error includes the status.
-func (r permanentError) Error() string { return fmt.Sprintf("answered with status %d", r.status) }
-
-// temporaryError is a response after which the request is retried.
-type temporaryError struct {
-	status int
-	after  time.Duration // from Retry-After; 0 if absent
+// statusError is a response other than 2xx.
+type statusError struct {
+	status    int
+	permanent bool          // another attempt has no effect
+	after     time.Duration // from Retry-After; 0 if absent
 }
 
 // Error includes the status.
-func (b temporaryError) Error() string { return fmt.Sprintf("answered with status %d", b.status) }
+func (e *statusError) Error() string { return fmt.Sprintf("answered with status %d", e.status) }
 
 // Post sends a result to its address: at most 5 attempts within 2 minutes. It
 // retries after network errors and the statuses 408, 429 and 5xx. It does not
 // follow redirects. The error reports why the last attempt failed; of the
 // address it contains only the host.
-func (c *Callbacks) Post(ctx context.Context, address string, result *wire.Callback) error {
-	err := c.post(ctx, address, result)
-	c.o.Observe(err == nil)
+func (p *Poster) Post(ctx context.Context, address string, result *wire.Callback) error {
+	err := p.post(ctx, address, result)
+	p.o.Observe(err == nil)
 	return err
 }
 
-func (c *Callbacks) post(ctx context.Context, address string, result *wire.Callback) error {
+func (p *Poster) post(ctx context.Context, address string, result *wire.Callback) error {
 	body, err := json.Marshal(result)
 	if err != nil {
 		return fmt.Errorf("post callback: %w", err)
 	}
 	host := hostOf(address)
-	ctx, cancel := context.WithTimeout(ctx, callbackTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		err := c.attempt(ctx, address, body)
+		err := p.attempt(ctx, address, body)
 		if err == nil {
-			c.o.Logger.LogAttrs(ctx, slog.LevelDebug, "callback delivered", slog.String("job", result.JobID), slog.String("host", host), slog.Int("attempt", attempt))
+			p.o.Logger.LogAttrs(ctx, slog.LevelDebug, "callback delivered", slog.String("job", result.JobID), slog.String("host", host), slog.Int("attempt", attempt))
 			return nil
 		}
-		var refused permanentError
-		if errors.As(err, &refused) || errors.Is(err, ErrForbidden) || ctx.Err() != nil || attempt == callbackAttempts {
-			return fmt.Errorf("post callback to %s, attempt %d: %w", host, attempt, err)
-		}
-		if waitErr := c.o.Sleep(ctx, retryDelay(attempt, err)); waitErr != nil {
+		var refused *statusError
+		again := attempt < maxAttempts && ctx.Err() == nil && !errors.Is(err, ErrForbidden) && !(errors.As(err, &refused) && refused.permanent)
+		if !again || p.o.Sleep(ctx, retryDelay(attempt, err)) != nil {
 			return fmt.Errorf("post callback to %s, attempt %d: %w", host, attempt, err)
 		}
 	}
@@ -161,16 +143,16 @@ func hostOf(address string) string {
 // retryDelay returns the delay before the next attempt: exponential with
 // jitter, or the delay that the receiver requested.
 func retryDelay(attempt int, err error) time.Duration {
-	var b temporaryError
-	if errors.As(err, &b) && b.after > 0 {
-		return min(b.after, maxCallbackDelay)
+	var refused *statusError
+	if errors.As(err, &refused) && refused.after > 0 {
+		return min(refused.after, maxDelay)
 	}
-	d := min(minCallbackDelay<<(attempt-1), maxCallbackDelay)
+	d := min(minDelay<<(attempt-1), maxDelay)
 	return d/2 + rand.N(d/2)
 }
 
-func (c *Callbacks) attempt(ctx context.Context, address string, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, callbackAttemptTimeout)
+func (p *Poster) attempt(ctx context.Context, address string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
@@ -178,12 +160,12 @@ func (c *Callbacks) attempt(ctx context.Context, address string, body []byte) er
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "meup-reasoner")
-	timestamp := strconv.FormatInt(c.o.Now().Unix(), 10)
+	timestamp := strconv.FormatInt(p.o.Now().Unix(), 10)
 	req.Header.Set(wire.TimestampHeader, timestamp)
-	if len(c.o.Secret) > 0 {
-		req.Header.Set(wire.SignatureHeader, wire.Sign(c.o.Secret, timestamp, body))
+	if len(p.o.Secret) > 0 {
+		req.Header.Set(wire.SignatureHeader, wire.Sign(p.o.Secret, timestamp, body))
 	}
-	resp, err := c.client.Do(req)
+	resp, err := p.client.Do(req)
 	if err != nil {
 		return withoutURL(err)
 	}
@@ -194,9 +176,9 @@ func (c *Callbacks) attempt(ctx context.Context, address string, body []byte) er
 		return nil
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if it is a date
-		return temporaryError{status: status, after: time.Duration(max(0, min(seconds, 3600))) * time.Second}
+		return &statusError{status: status, after: time.Duration(max(0, min(seconds, 3600))) * time.Second}
 	default:
-		return permanentError{status: status}
+		return &statusError{status: status, permanent: true}
 	}
 }
 

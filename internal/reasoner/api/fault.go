@@ -1,4 +1,6 @@
-package reasoner
+// Package api has the requests of the Reasoning API and the errors that their
+// senders receive.
+package api
 
 import (
 	"context"
@@ -59,15 +61,22 @@ func FaultOf(err error) *Fault {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Fault{Status: http.StatusGatewayTimeout, Code: CodeTimeout, Message: "There was no decision in time. Ask again, or ask a faster model."}
+		return &Fault{Status: http.StatusGatewayTimeout, Code: CodeTimeout, Message: "There was no decision in time. Try again, or use a faster model."}
 	case errors.Is(err, context.Canceled):
-		return &Fault{Status: statusGone, Code: CodeCancelled, Message: "The request was cancelled before there was a decision."}
+		return &Fault{Status: statusGone, Code: CodeCancelled, Message: "The request was canceled before there was a decision."}
 	}
-	return &Fault{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "The service could not answer. Its log says why."}
+	return &Fault{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "The service failed. Its log has the reason."}
 }
 
-func invalid(path, message string) *Fault {
+// Invalid returns the Fault of a request that its schema accepts and that
+// cannot be answered.
+func Invalid(path, message string) error {
 	return &Fault{Status: http.StatusBadRequest, Code: CodeInvalidRequest, Message: message, Path: path}
+}
+
+// Overloaded returns the Fault of a request that can be sent again later.
+func Overloaded(message string) error {
+	return &Fault{Status: http.StatusServiceUnavailable, Code: CodeOverloaded, Message: message}
 }
 
 // schemaFault converts a schema violation to a Fault.

@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/reasoner/wire"
+
+	"github.com/meup-protocol/meup/internal/reasoner/api"
+)
+
+// hasToken reports whether a token is one of the service's.
+func (h *handler) hasToken(token string) bool {
+	sum := sha256.Sum256([]byte(token))
+	found := 0
+	for i := range h.tokens {
+		found |= subtle.ConstantTimeCompare(h.tokens[i][:], sum[:])
+	}
+	return found == 1
+}
+
+// admit checks the headers of a request.
+func (h *handler) admit(w http.ResponseWriter, r *http.Request) error {
+	if len(h.tokens) > 0 {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !strings.EqualFold(scheme, "Bearer") || !h.hasToken(strings.TrimSpace(token)) {
+			return &api.Fault{Status: http.StatusUnauthorized, Code: api.CodeUnauthorized, Message: "The request has no valid token: send one as Authorization: Bearer TOKEN."}
+		}
+	}
+	if v := r.Header.Get("Accept-Version"); v != "" && !acceptsVersion(v) {
+		return &api.Fault{Status: http.StatusNotAcceptable, Code: api.CodeVersion, Message: "The service supports only " + wire.Version + ": send Accept-Version: " + wire.Version + ", or no such header."}
+	}
+	// A browser sends a form or plain text to another site without a preflight
+	// request, but not JSON. Requiring the type keeps pages of other sites out.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return &api.Fault{Status: http.StatusUnsupportedMediaType, Code: api.CodeMediaType, Message: "The body must be JSON: send Content-Type: application/json."}
+	}
+	w.Header().Set("Content-Version", wire.Version)
+	return nil
+}
+
+// acceptsVersion reports whether a list of accepted versions includes the
+// version of this service.
+func acceptsVersion(list string) bool {
+	for v := range strings.SplitSeq(list, ",") {
+		if v = strings.TrimSpace(v); v == wire.Version || v == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// checkLocal rejects a request that a page of another site may have sent: one
+// with a Host that is not this machine, which a page reaches through DNS that
+// it controls (DNS rebinding), or one with the Origin of another site.
+//
+// A service without tokens cannot otherwise distinguish its users from pages in
+// their browsers.
+func checkLocal(r *http.Request) error {
+	if !loopbackHost(r.Host) {
+		return &api.Fault{
+			Status: http.StatusForbidden, Code: api.CodeForbidden,
+			Message: "Without tokens this service accepts only requests to localhost: use http://127.0.0.1, or set tokens (REASONING_API_TOKEN).",
+		}
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return &api.Fault{
+				Status: http.StatusForbidden, Code: api.CodeForbidden,
+				Message: "Without tokens this service accepts no requests from pages of other sites: set tokens (REASONING_API_TOKEN).",
+			}
+		}
+	}
+	return nil
+}
+
+// loopbackHost reports whether a Host header names this machine: localhost or a
+// loopback address, with or without a port.
+func loopbackHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// Local passes requests to next unless checkLocal rejects them.
+func Local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := checkLocal(r); err != nil {
+			f := api.FaultOf(err)
+			write(w, f.Status, f.Body())
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
