@@ -27,6 +27,14 @@ const (
 	OutcomeExpired   = "expired"   // there was no decision in time
 )
 
+// Time is a time whose JSON has all its microseconds, like the ts of an envelope.
+type Time struct{ time.Time }
+
+// MarshalJSON writes the time with six digits after the seconds.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, `"`+protocol.TimeFormat+`"`), nil
+}
+
 // History is a page of a thread, oldest turn first.
 type History struct {
 	ThreadID  protocol.ID `json:"thread_id"`
@@ -57,9 +65,9 @@ type Thread struct {
 	ThreadID  protocol.ID  `json:"thread_id"`
 	SessionID string       `json:"session_id"`
 	Title     string       `json:"title"` // the beginning of its first chat; empty if that is not visible
-	StartedAt time.Time    `json:"started_at"`
+	StartedAt Time         `json:"started_at"`
 	LastTurn  int          `json:"last_turn"` // number of the newest visible turn
-	UpdatedAt time.Time    `json:"updated_at"`
+	UpdatedAt Time         `json:"updated_at"`
 	Seq       protocol.Seq `json:"seq"` // of its first chat
 }
 
@@ -76,8 +84,8 @@ type Turn struct {
 	ResponseFrom protocol.ParticipantID `json:"response_from,omitempty"`
 
 	State       string     `json:"state"`
-	StartedAt   time.Time  `json:"started_at"`
-	CompletedAt *time.Time `json:"completed_at"` // nil while it is open
+	StartedAt   Time       `json:"started_at"`
+	CompletedAt *Time      `json:"completed_at"` // nil while it is open
 	ToolCalls   []ToolCall `json:"tool_calls"`   // of all agents, in order
 	// Reasoning is the reasoning of the first agent that called a tool; nil if
 	// there is none.
@@ -111,8 +119,8 @@ type Reasoning struct {
 	ThreadID      protocol.ID            `json:"thread_id"`
 	TurnNumber    int                    `json:"turn_number"`
 	Agent         protocol.ParticipantID `json:"agent"`
-	StartedAt     time.Time              `json:"started_at"`   // of its first context
-	CompletedAt   *time.Time             `json:"completed_at"` // nil while one is open
+	StartedAt     Time                   `json:"started_at"`   // of its first context
+	CompletedAt   *Time                  `json:"completed_at"` // nil while one is open
 	Narrative     string                 `json:"narrative,omitempty"`
 	ToolDecisions []Decision             `json:"tool_decisions"`
 }
@@ -126,7 +134,7 @@ type Decision struct {
 	ParallelGroup *int            `json:"parallel_group"` // nil: not in a batch
 
 	CallID     protocol.ID `json:"call_id"` // of the request or the proposal
-	StartedAt  time.Time   `json:"started_at"`
+	StartedAt  Time        `json:"started_at"`
 	DurationMS *int64      `json:"duration_ms,omitempty"` // to its end; nil if it has not ended
 	// ResultBytes is the size of the result, or of the error.
 	ResultBytes *int `json:"result_bytes,omitempty"`
@@ -152,4 +160,28 @@ func (t *Turn) AllReasonings() []Reasoning {
 		return []Reasoning{*t.Reasoning}
 	}
 	return nil
+}
+
+// Batch is a call, or the calls that an agent made at once.
+type Batch struct {
+	Group     *int  // the parallel group; nil: a single call
+	Decisions []int // indexes in Reasoning.ToolDecisions
+}
+
+// Batches returns the calls in order, with those of a parallel group together at
+// the position of the first. A group of one is a single call.
+func (r *Reasoning) Batches() []Batch {
+	var all []Batch
+	at := make(map[int]int) // index in all, by group
+	for i, d := range r.ToolDecisions {
+		if d.ParallelGroup != nil {
+			if n, ok := at[*d.ParallelGroup]; ok {
+				all[n].Group, all[n].Decisions = d.ParallelGroup, append(all[n].Decisions, i)
+				continue
+			}
+			at[*d.ParallelGroup] = len(all)
+		}
+		all = append(all, Batch{Decisions: []int{i}})
+	}
+	return all
 }

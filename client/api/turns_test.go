@@ -3,14 +3,13 @@ package api_test
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/meuptest"
-	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -23,98 +22,57 @@ func strict(t *testing.T, text []byte, into any) {
 	}
 }
 
-// fill sets every field to a distinct value, so that a lost field is detected.
-func fill(v reflect.Value, n *int64) {
-	if !v.CanSet() {
-		return // not exported: not in JSON
-	}
-	*n++
-	switch x := v.Addr().Interface().(type) {
-	case *time.Time:
-		*x = time.Unix(*n, 123456000).UTC()
-		return
-	case *json.RawMessage:
-		*x = json.RawMessage(`{"a":` + protocol.Seq(*n).String() + `}`)
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), n)
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), n)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		fill(v.Index(0), n)
-		fill(v.Index(1), n)
-	case reflect.Array:
-		for i := range v.Len() {
-			fill(v.Index(i), n)
-		}
-	case reflect.String:
-		v.SetString("s" + protocol.Seq(*n).String())
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Uint8:
-		v.SetUint(uint64(*n % 256))
-	case reflect.Uint64:
-		v.SetUint(uint64(*n))
-	default:
-		v.SetInt(*n)
-	}
-}
+// everything is a turn with every field.
+const everything = `{"turn_number":3,"message_id":"q3","from":"alice","user_input":"why?","response":"so","response_from":"planner",` +
+	`"state":"completed","started_at":"2026-11-20T09:00:01.000002Z","completed_at":"2026-11-20T09:00:04.500000Z",` +
+	`"tool_calls":[{"name":"a","has_result":true,"has_error":true,"agent":"planner"}],` +
+	`"reasoning":` + reasoned + `,"reasonings":[` + reasoned + `],"responses":[{"from":"planner","text":"so"}],"truncated":true}`
 
-// TestTurns_RoundTrip: the gateway's types for turns survive a round trip
-// through the types of this package.
-func TestTurns_RoundTrip(t *testing.T) {
-	for name, c := range map[string]struct{ theirs, ours, back any }{
-		"history": {&turns.History{}, &api.History{}, &turns.History{}},
-		"thread":  {&turns.ThreadInfo{}, &api.Thread{}, &turns.ThreadInfo{}},
+const reasoned = `{"session_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","thread_id":"q1","turn_number":3,"agent":"planner",` +
+	`"started_at":"2026-11-20T09:00:02.000000Z","completed_at":"2026-11-20T09:00:03.000000Z","narrative":"I look.","tool_decisions":[` +
+	`{"tool_name":"a","rationale":"to see","parameters":{"x":1},"outcome":"fulfilled","parallel_group":0,"call_id":"r1",` +
+	`"started_at":"2026-11-20T09:00:02.100000Z","duration_ms":7,"result_bytes":8,"parameter_bytes":9,"context":"c1","decided_by":"bob","answered_by":"files","fulfilled_with":{"x":2}},` +
+	`{"tool_name":"b","rationale":"","parameters":null,"outcome":"pending","parallel_group":null,"call_id":"r2",` +
+	`"started_at":"2026-11-20T09:00:02.100000Z","context":"c1"}]}`
+
+// TestTurn_RoundTrip: no field of a gateway's turn is lost or written in another
+// way.
+func TestTurn_RoundTrip(t *testing.T) {
+	for name, text := range map[string]string{
+		"every field": everything,
+		"no answer yet": `{"turn_number":1,"message_id":"q1","from":"alice","user_input":"","response":null,` +
+			`"state":"pending","started_at":"2026-11-20T09:00:01.000000Z","completed_at":null,"tool_calls":[]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			var n int64
-			fill(reflect.ValueOf(c.theirs).Elem(), &n)
-			sent, err := json.Marshal(c.theirs)
-			if err != nil {
+			var turn api.Turn
+			if err := json.Unmarshal([]byte(text), &turn); err != nil {
 				t.Fatal(err)
 			}
-			strict(t, sent, c.ours)
-			again, err := json.Marshal(c.ours)
-			if err != nil {
-				t.Fatal(err)
-			}
-			strict(t, again, c.back)
-			if !reflect.DeepEqual(c.theirs, c.back) {
-				t.Errorf("sent %s\nback %s", sent, again)
+			if got, err := json.Marshal(turn); err != nil || string(got) != text {
+				t.Errorf("%s, %v\nwant %s", got, err, text)
 			}
 		})
 	}
 }
 
-// TestTurns_EmptyRoundTrip: null and absent values survive a round trip.
-func TestTurns_EmptyRoundTrip(t *testing.T) {
-	theirs := turns.TurnInfo{
-		StartedAt: turns.Time{Time: time.Unix(1, 5000).UTC()}, ToolCalls: []turns.ToolCallInfo{},
-		Reasoning: &turns.TurnReasoningInfo{ToolDecisions: []turns.ToolDecisionInfo{{Parameters: json.RawMessage("null")}}},
+// TestReasoning_Batches: the calls of a parallel group are together at the
+// position of the first, and a group of one is a single call.
+func TestReasoning_Batches(t *testing.T) {
+	group := func(n int) *int { return &n }
+	var r api.Reasoning
+	for _, g := range []*int{nil, group(4), group(0), group(4), nil, group(7)} {
+		r.ToolDecisions = append(r.ToolDecisions, api.Decision{ParallelGroup: g})
 	}
-	var ours api.Turn
-	sent, err := json.Marshal(theirs)
-	if err != nil {
-		t.Fatal(err)
+	var got []string
+	for _, b := range r.Batches() {
+		name := "single"
+		if b.Group != nil {
+			name = fmt.Sprint("group ", *b.Group)
+		}
+		got = append(got, fmt.Sprint(name, " ", b.Decisions))
 	}
-	strict(t, sent, &ours)
-	again, err := json.Marshal(ours)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var a, b map[string]any
-	if json.Unmarshal(sent, &a) != nil || json.Unmarshal(again, &b) != nil {
-		t.Fatal("no JSON")
-	}
-	if len(a) != len(b) || ours.Response != nil || ours.CompletedAt != nil || string(ours.Reasoning.ToolDecisions[0].Parameters) != "null" {
-		t.Errorf("sent %s\nback %s", sent, again)
+	if want := []string{"single [0]", "group 4 [1 3]", "single [2]", "single [4]", "single [5]"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

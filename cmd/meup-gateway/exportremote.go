@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
@@ -136,11 +134,7 @@ func (l *remote) traces(ctx context.Context, x *exporter, thread protocol.ID) er
 	if err != nil {
 		return err
 	}
-	session, err := uuid.Parse(newest.SessionID)
-	if err != nil {
-		return fmt.Errorf("ask the gateway: session of thread %s: %w", thread, err)
-	}
-	head := transcript.Head{Space: l.space, ThreadID: thread, SessionID: session, Exported: time.Now().UTC()}
+	head := transcript.Head{Space: l.space, ThreadID: thread, SessionID: newest.SessionID, Exported: time.Now().UTC()}
 	return traces(x.out, head, x.counted(l.turnsOf(ctx, newest)))
 }
 
@@ -160,8 +154,8 @@ func (l *remote) page(ctx context.Context, thread protocol.ID, before int) (*api
 
 // turnsOf yields all turns of a thread, oldest first, given its newest ones. It
 // holds some [turnPage] of them.
-func (l *remote) turnsOf(ctx context.Context, newest *api.History) iter.Seq2[*turns.TurnInfo, error] {
-	return func(yield func(*turns.TurnInfo, error) bool) {
+func (l *remote) turnsOf(ctx context.Context, newest *api.History) iter.Seq2[*api.Turn, error] {
+	return func(yield func(*api.Turn, error) bool) {
 		if !newest.HasMore {
 			each(newest.Turns, yield)
 			return
@@ -198,9 +192,9 @@ func (l *remote) between(ctx context.Context, thread protocol.ID, low, high int)
 	}
 }
 
-func each(list []api.Turn, yield func(*turns.TurnInfo, error) bool) bool {
+func each(list []api.Turn, yield func(*api.Turn, error) bool) bool {
 	for i := range list {
-		if !yield(turnInfo(&list[i])) {
+		if !yield(&list[i], nil) {
 			return false
 		}
 	}

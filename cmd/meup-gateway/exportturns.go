@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/transcript"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/internal/turns"
@@ -127,8 +128,8 @@ func (x *exporter) threads(ctx context.Context, p *turns.Tracker, list []protoco
 }
 
 // counted reports the progress of each turn that is written.
-func (x *exporter) counted(list iter.Seq2[*turns.TurnInfo, error]) iter.Seq2[*turns.TurnInfo, error] {
-	return func(yield func(*turns.TurnInfo, error) bool) {
+func (x *exporter) counted(list iter.Seq2[*api.Turn, error]) iter.Seq2[*api.Turn, error] {
+	return func(yield func(*api.Turn, error) bool) {
 		for t, err := range list {
 			if !yield(t, err) {
 				return
@@ -141,6 +142,6 @@ func (x *exporter) counted(list iter.Seq2[*turns.TurnInfo, error]) iter.Seq2[*tu
 }
 
 // traces writes traces that are safe to display in a terminal.
-func traces(w io.Writer, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) error {
+func traces(w io.Writer, head transcript.Head, list iter.Seq2[*api.Turn, error]) error {
 	return transcript.Traces(termsafe.JSONWriter(w), head, list)
 }

@@ -105,7 +105,7 @@ func writeHistory(w io.Writer, h *api.History, s blockrender.Style) error {
 func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 	head := fmt.Sprintf("turn %d · %s · %s", t.TurnNumber, t.StartedAt.Local().Format(time.DateTime), termsafe.Words(t.State))
 	if t.CompletedAt != nil {
-		head += " · " + t.CompletedAt.Sub(t.StartedAt).Round(time.Millisecond).String()
+		head += " · " + t.CompletedAt.Sub(t.StartedAt.Time).Round(time.Millisecond).String()
 	}
 	fmt.Fprintf(w, "\n%s\n%s%s\n", s.Paint(s.Dim, head), s.Paint(s.Name, termsafe.Words(string(t.From))+"› "), indented(t.UserInput))
 	if len(t.Responses) > 0 {

@@ -36,9 +36,9 @@ var mayImport = map[string][]string{
 	"internal/redact":             {},
 	"internal/safety":             {"protocol", "internal/redact"},
 	"internal/safety/safetytest":  {},
-	"internal/turns":              {"protocol", "internal/answers", "internal/proposal", "internal/space", "internal/textutil"},
+	"internal/turns":              {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/space", "internal/textutil"},
 	"internal/answers":            {"protocol"},
-	"internal/gateway/transcript": {"protocol", "internal/turns", "internal/textutil"},
+	"internal/gateway/transcript": {"protocol", "client/api", "internal/textutil"},
 
 	// The log.
 	"internal/journal":               {"protocol"},
@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},
 	"internal/gateway/ws":      {"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/space"},
 	"internal/gateway/httpapi": {
-		"protocol", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
+		"protocol", "client/api", "internal/gateway/access", "internal/gateway/auth", "internal/frame", "internal/limit", "internal/space",
 		"internal/gateway/transcript", "internal/turns",
 	},
 	"internal/gateway/web": {},

@@ -1,7 +1,6 @@
 package turns
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"testing"
@@ -35,7 +34,7 @@ func BenchmarkHistory(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := json.Marshal(h); err != nil {
+				if _, err := h.JSON(); err != nil {
 					b.Fatal(err)
 				}
 			}

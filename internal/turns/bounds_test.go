@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -128,7 +129,7 @@ func TestOneEndlessThread(t *testing.T) {
 	if n < 20 || n > 100 || h.Turns[n-1].TurnNumber != 300 || h.Turns[0].TurnNumber != 301-n || h.HasMore {
 		t.Errorf("%d turns from %d, more: %t", n, h.Turns[0].TurnNumber, h.HasMore)
 	}
-	if got := h.Turns[n-1].Reasoning.ToolDecisions[0]; got.Outcome != Success || h.Turns[n-1].UserInput == "" {
+	if got := h.Turns[n-1].Reasoning.ToolDecisions[0]; got.Outcome != api.OutcomeSuccess || h.Turns[n-1].UserInput == "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -152,7 +153,7 @@ func TestEndlessTurn(t *testing.T) {
 	if err := json.Unmarshal(data, &told); failed != nil || err != nil || len(told.Tools) != maxEventDecisions || !told.Truncated || len(told.Narrative) > maxNarrative+4 {
 		t.Errorf("%d decisions are told, %d bytes, truncated: %t, %v", len(told.Tools), len(told.Narrative), told.Truncated, err)
 	}
-	if !info.Truncated || info.State != TurnCompleted || info.Response == nil {
+	if !info.Truncated || info.State != api.TurnCompleted || info.Response == nil {
 		t.Errorf("truncated %t, %s, %v", info.Truncated, info.State, info.Response)
 	}
 	if n := len(info.Reasoning.ToolDecisions); n < 500 || n > 1000 {
@@ -388,7 +389,7 @@ func TestChatOfATurnIsGone(t *testing.T) {
 
 // TestSessionID: clients may work it out themselves.
 func TestSessionID(t *testing.T) {
-	if got := SessionID("lab", "7c9e6679").String(); got != SessionID("lab", "7c9e6679").String() || got[14] != '5' {
+	if got := SessionID("lab", "7c9e6679"); got != SessionID("lab", "7c9e6679") || got[14] != '5' {
 		t.Error(got)
 	}
 	if SessionID("lab", "q") == SessionID("lab2", "q") || SessionID("lab", "q") == SessionID("lab", "q2") {

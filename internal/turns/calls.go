@@ -3,20 +3,9 @@ package turns
 import (
 	"slices"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/protocol"
-)
-
-// The outcomes of a call. The last three are a proposal's alone; a request
-// can be rejected too.
-const (
-	Pending   = "pending" // not ended, or the end is not visible
-	Success   = "success"
-	Failure   = "error"
-	Rejected  = "rejected"
-	Fulfilled = "fulfilled" // the proposed call was made; has_error reports a failure
-	Withdrawn = "withdrawn"
-	Expired   = "expired" // withdrawn for lack of a decision
 )
 
 // call is a decision for a tool: a request, or a proposal and its outcome.
@@ -160,14 +149,14 @@ func (b *builder) decide(it *item) (ended *contextState) {
 		own := env.From == c.it.env().From
 		switch {
 		case env.Kind == protocol.KindMCPReject && c.proposal:
-			return b.endCall(c, Rejected, it)
+			return b.endCall(c, api.OutcomeRejected, it)
 		case env.Kind == protocol.KindMCPReject && own:
 		case env.Kind == protocol.KindMCPReject:
 			return b.answer(c, it)
 		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal && it.text.text == "timeout":
-			return b.endCall(c, Expired, it)
+			return b.endCall(c, api.OutcomeExpired, it)
 		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal:
-			return b.endCall(c, Withdrawn, it)
+			return b.endCall(c, api.OutcomeWithdrawn, it)
 		}
 	}
 	return nil
@@ -248,7 +237,7 @@ func (b *builder) assumeAccepted(s *contextState, group int) {
 		case len(c.offers) == 1:
 			b.end(c, c.outcomeOf(c.offers[0]), c.offers[0], true)
 		default:
-			b.end(c, Pending, nil, true)
+			b.end(c, api.OutcomePending, nil, true)
 		}
 	}
 }
@@ -274,13 +263,13 @@ func (c *call) asked() *protocol.Envelope {
 func (c *call) outcomeOf(it *item) string {
 	switch {
 	case it.env().Kind == protocol.KindMCPReject:
-		return Rejected
+		return api.OutcomeRejected
 	case c.proposal:
-		return Fulfilled
+		return api.OutcomeFulfilled
 	case it.failed:
-		return Failure
+		return api.OutcomeError
 	}
-	return Success
+	return api.OutcomeSuccess
 }
 
 // endCall ends a call; later envelopes do not change it. It returns the strand

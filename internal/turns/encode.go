@@ -3,17 +3,57 @@ package turns
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
-	"strconv"
 	"sync"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/protocol"
 )
 
-// encoding is a turn as JSON. It is computed on first use and shared by all
-// viewers that see the same: most of the cost of a cached page is encoding.
-type encoding struct {
-	once sync.Once
-	json []byte
-	err  error
+// DefaultRationale is the rationale of a call without an explanation.
+const DefaultRationale = "Tool selected to satisfy the current subtask."
+
+// History is a page of a thread, oldest turn first.
+type History struct {
+	ThreadID  protocol.ID
+	SessionID string
+	Turns     []Turn
+	HasMore   bool // there are older turns
+}
+
+// Turn is a turn as it is shown to a viewer. It is shared: read-only.
+type Turn struct {
+	api.Turn
+	encoded func() ([]byte, error) // shared by all viewers that see the same; nil: none
+}
+
+// JSON encodes the page like an [api.History], each turn once for all viewers that
+// see the same: most of the cost of a cached page is encoding.
+func (h *History) JSON() ([]byte, error) {
+	body, err := encode(&api.History{ThreadID: h.ThreadID, SessionID: h.SessionID, Turns: []api.Turn{}, HasMore: h.HasMore})
+	if err != nil {
+		return nil, err
+	}
+	at := bytes.LastIndexByte(body, '[') + 1
+	body, rest := body[:at:at], body[at:]
+	for i, t := range h.Turns {
+		if t.encoded == nil {
+			t.encoded = encodeOnce(&t.Turn)
+		}
+		text, err := t.encoded()
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, text...)
+	}
+	return append(body, rest...), nil
+}
+
+// encodeOnce returns a function that encodes a turn on its first call.
+func encodeOnce(t *api.Turn) func() ([]byte, error) {
+	return sync.OnceValues(func() ([]byte, error) { return encode(t) })
 }
 
 // encode writes v as JSON without escaping for HTML, so that "a < b" stays
@@ -24,53 +64,4 @@ func encode(v any) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
-
-// AppendJSON appends the page as JSON, as [encoding/json] would write it without
-// escaping for HTML.
-func (h *History) AppendJSON(dst []byte) ([]byte, error) {
-	head, err := encode(struct {
-		ThreadID  any `json:"thread_id"`
-		SessionID any `json:"session_id"`
-	}{h.ThreadID, h.SessionID})
-	if err != nil {
-		return nil, err
-	}
-	size := 256
-	for i := range h.Turns {
-		if e := h.Turns[i].encoded(); e != nil {
-			size += len(e.json) + 1
-		}
-	}
-	dst = append(slices.Grow(dst, size), head[:len(head)-1]...)
-	dst = append(dst, `,"turns":[`...)
-	for i := range h.Turns {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = h.Turns[i].AppendJSON(dst); err != nil {
-			return nil, err
-		}
-	}
-	dst = append(dst, `],"has_more":`...)
-	return append(strconv.AppendBool(dst, h.HasMore), '}'), nil
-}
-
-// AppendJSON appends the turn as JSON, as [encoding/json] would write it without
-// escaping for HTML.
-func (t *TurnInfo) AppendJSON(dst []byte) ([]byte, error) {
-	if e := t.encoded(); e != nil {
-		return append(dst, e.json...), e.err
-	}
-	text, err := encode(t)
-	return append(dst, text...), err
-}
-
-// encoded returns the shared encoding of the turn; nil if it has none.
-func (t *TurnInfo) encoded() *encoding {
-	e := t.shared
-	if e != nil {
-		e.once.Do(func() { e.json, e.err = encode(t) })
-	}
-	return e
 }

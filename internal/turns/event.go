@@ -6,16 +6,36 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/google/uuid"
-
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // The names of events.
 const (
-	ReasoningUpdate = "reasoning_update"
-	JobReasoning    = "job_reasoning"
+	ReasoningUpdate = "reasoning_update" // an agent has completed a step of a turn
+	JobReasoning    = "job_reasoning"    // an agent has completed a step outside of turns
 )
+
+// update is the data of an event: all decisions of an agent so far. Agent and
+// Truncated are additions to the published shape.
+type update struct {
+	Type          string                 `json:"type"`
+	ThreadID      protocol.ID            `json:"thread_id,omitempty"`   // of a turn
+	SessionID     string                 `json:"session_id,omitempty"`  // of a turn
+	TurnNumber    int                    `json:"turn_number,omitempty"` // of a turn
+	JobID         protocol.ID            `json:"job_id,omitempty"`      // of a job
+	Agent         protocol.ParticipantID `json:"agent"`
+	Narrative     string                 `json:"narrative,omitempty"`
+	ToolDecisions []updateDecision       `json:"tool_decisions"`
+	Truncated     bool                   `json:"truncated,omitempty"` // only the newest decisions are included
+}
+
+// updateDecision is a decision in short.
+type updateDecision struct {
+	ToolName      string `json:"tool_name"`
+	Rationale     string `json:"rationale"`
+	Outcome       string `json:"outcome"`
+	ParallelGroup *int   `json:"parallel_group"`
+}
 
 // Event is the end of a step of an agent. It holds no contents: [Tracker.Data]
 // computes them, for a viewer and under the rules of that moment.
@@ -42,39 +62,8 @@ func (e Event) Name() string {
 	return ReasoningUpdate
 }
 
-// turnUpdate is the data of a reasoning_update. Agent and Truncated are
-// additions to the published shape.
-type turnUpdate struct {
-	Type          string                 `json:"type"`
-	ThreadID      protocol.ID            `json:"thread_id"`
-	SessionID     uuid.UUID              `json:"session_id"`
-	TurnNumber    int                    `json:"turn_number"`
-	Agent         protocol.ParticipantID `json:"agent"`
-	Narrative     string                 `json:"narrative,omitempty"`
-	ToolDecisions []toolUpdate           `json:"tool_decisions"`
-	Truncated     bool                   `json:"truncated,omitempty"`
-}
-
-// jobUpdate is the data of a job_reasoning. Agent and Truncated are
-// additions to the published shape.
-type jobUpdate struct {
-	Type          string                 `json:"type"`
-	JobID         protocol.ID            `json:"job_id"`
-	Agent         protocol.ParticipantID `json:"agent"`
-	Narrative     string                 `json:"narrative,omitempty"`
-	ToolDecisions []toolUpdate           `json:"tool_decisions"`
-	Truncated     bool                   `json:"truncated,omitempty"`
-}
-
 // maxEventDecisions bounds the decisions in an event: of more, the newest.
 const maxEventDecisions = 256
-
-type toolUpdate struct {
-	ToolName      string `json:"tool_name"`
-	Rationale     string `json:"rationale"`
-	Outcome       string `json:"outcome"`
-	ParallelGroup *int   `json:"parallel_group"`
-}
 
 // Data returns an event for a viewer: all decisions of the agent in the turn up
 // to the event, without their parameters; nil when the viewer sees nothing of
@@ -99,11 +88,19 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 	if len(decisions) == 0 || !b.isAgent(e.agent) {
 		return nil, nil
 	}
-	tools := make([]toolUpdate, len(decisions))
-	for i, dec := range decisions {
-		tools[i] = toolUpdate{dec.ToolName, dec.Rationale, dec.Outcome, dec.ParallelGroup}
+	u := update{
+		Type: e.Name(), Agent: e.agent, Narrative: b.narrative(e.agent, d),
+		ToolDecisions: make([]updateDecision, len(decisions)), Truncated: more > 0,
 	}
-	return encode(e.payload(r.key(t.opts.Space), b.narrative(e.agent, d), tools, more > 0))
+	for i, dec := range decisions {
+		u.ToolDecisions[i] = updateDecision{ToolName: dec.ToolName, Rationale: dec.Rationale, Outcome: dec.Outcome, ParallelGroup: dec.ParallelGroup}
+	}
+	if k := r.key(t.opts.Space); e.at.isJob() {
+		u.JobID = k.thread
+	} else {
+		u.ThreadID, u.SessionID, u.TurnNumber = k.thread, k.session, k.turn
+	}
+	return encode(u)
 }
 
 func (t *Tracker) refOf(at ref) *turnRef {
@@ -113,14 +110,4 @@ func (t *Tracker) refOf(at ref) *turnRef {
 		return th.outline(at.turn)
 	}
 	return nil
-}
-
-func (e Event) payload(k key, narrative string, tools []toolUpdate, truncated bool) any {
-	if e.at.isJob() {
-		return jobUpdate{Type: JobReasoning, JobID: k.thread, Agent: e.agent, Narrative: narrative, ToolDecisions: tools, Truncated: truncated}
-	}
-	return turnUpdate{
-		Type: ReasoningUpdate, ThreadID: k.thread, SessionID: k.session, TurnNumber: k.turn,
-		Agent: e.agent, Narrative: narrative, ToolDecisions: tools, Truncated: truncated,
-	}
 }

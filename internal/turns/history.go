@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -160,7 +161,7 @@ func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before
 	if err := t.load(ctx, refs); err != nil {
 		return nil, fmt.Errorf("read turns of thread %s: %w", thread, err)
 	}
-	h := &History{ThreadID: thread, SessionID: SessionID(t.opts.Space, thread), Turns: make([]TurnInfo, 0, len(refs)), HasMore: more}
+	h := &History{ThreadID: thread, SessionID: SessionID(t.opts.Space, thread), Turns: make([]Turn, 0, len(refs)), HasMore: more}
 	d, size := t.display(), 0
 	for _, r := range refs {
 		shown := t.view(r, &v, d)
@@ -180,9 +181,9 @@ func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before
 // All yields all turns of a thread that the viewer may see, oldest first, and
 // at most one error, at the end: it wraps [ErrUnknown], or is the log's. Few of
 // them are in memory at a time.
-func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Seq2[*TurnInfo, error] {
+func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Seq2[*api.Turn, error] {
 	const step = 16
-	return func(yield func(*TurnInfo, error) bool) {
+	return func(yield func(*api.Turn, error) bool) {
 		yielded := false
 		for after := 0; ; {
 			some := t.outlinesAbove(thread, after, step)
@@ -199,7 +200,7 @@ func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Se
 				if !visible {
 					continue
 				}
-				if yielded = true; !yield(&info, nil) {
+				if yielded = true; !yield(&info.Turn, nil) {
 					return
 				}
 			}
@@ -219,31 +220,31 @@ func (t *Tracker) anyVisible(id protocol.ID, v *Viewer) bool {
 
 // Turn returns one turn of a thread. The error wraps [ErrUnknown], or is the
 // log's.
-func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (TurnInfo, error) {
+func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (Turn, error) {
 	some := t.outlinesAbove(thread, number-1, 1)
 	if len(some) == 1 && some[0].at.turn == number {
 		if info, visible, err := t.show(ctx, some[0], &v); visible || err != nil {
 			return info, err
 		}
 	}
-	return TurnInfo{}, fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
+	return Turn{}, fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
 }
 
 // show returns a turn for a viewer. It reports false if the viewer may not see it.
-func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (info TurnInfo, visible bool, err error) {
+func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (info Turn, visible bool, err error) {
 	if !v.isVisible(r.entry) {
-		return TurnInfo{}, false, nil
+		return Turn{}, false, nil
 	}
 	filled := t.fill([]*turnRef{r})
 	if err := t.load(ctx, filled); err != nil {
-		return TurnInfo{}, false, fmt.Errorf("read turn %d of thread %s: %w", r.at.turn, r.id, err)
+		return Turn{}, false, fmt.Errorf("read turn %d of thread %s: %w", r.at.turn, r.id, err)
 	}
 	if len(filled) == 0 {
-		return TurnInfo{}, false, nil
+		return Turn{}, false, nil
 	}
 	shown := t.view(r, v, t.display())
 	if shown == nil {
-		return TurnInfo{}, false, nil
+		return Turn{}, false, nil
 	}
 	return shown.show(v), true, nil
 }

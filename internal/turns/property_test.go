@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -209,7 +210,7 @@ func TestEveryDecisionIsACall(t *testing.T) {
 				}
 				all := turn.Reasonings
 				if len(all) == 0 && turn.Reasoning != nil {
-					all = []TurnReasoningInfo{*turn.Reasoning}
+					all = []api.Reasoning{*turn.Reasoning}
 				}
 				n := 0
 				for _, r := range all {

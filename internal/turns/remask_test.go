@@ -77,7 +77,7 @@ func TestLongRationale(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body, err := h.AppendJSON(nil); err != nil || len(body) > 5<<20 {
+	if body, err := h.JSON(); err != nil || len(body) > 5<<20 {
 		t.Errorf("%d bytes, %v", len(body), err)
 	}
 	if n := len(h.Turns[0].Reasoning.ToolDecisions); n != 1500 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -22,26 +22,25 @@ const (
 	maxNarrative = 64 << 10
 )
 
-// view is a turn as it is shown, except for the part that depends on who is
-// connected.
+// view is a turn as it is shown, except for the part that depends on the
+// connected participants.
 type view struct {
-	info  TurnInfo
+	info  api.Turn
 	rules uint64 // that its texts were masked by
 	// waiting are the participants with open contexts. One of them must be
 	// connected, or the turn is interrupted.
 	waiting []protocol.ParticipantID
-	encoded encoding // of info
-	bytes   int      // as JSON, about
+	encoded func() ([]byte, error) // info as JSON
+	bytes   int                    // of the JSON, about
 }
 
 // show returns the turn for a viewer.
-func (v *view) show(viewer *Viewer) TurnInfo {
-	info := v.info
-	info.shared = &v.encoded
+func (v *view) show(viewer *Viewer) Turn {
+	shown := Turn{v.info, v.encoded}
 	if viewer.Present != nil && len(v.waiting) > 0 && !slices.ContainsFunc(v.waiting, viewer.Present) {
-		info.State, info.shared = TurnInterrupted, nil
+		shown.State, shown.encoded = api.TurnInterrupted, nil
 	}
-	return info
+	return shown
 }
 
 // render returns the turn as it is shown; nil without the chat.
@@ -50,9 +49,9 @@ func (b *builder) render(k key, truncated bool, d *display) *view {
 		return nil
 	}
 	chat := b.chat.env()
-	v := &view{rules: d.rules, info: TurnInfo{
+	v := &view{rules: d.rules, info: api.Turn{
 		TurnNumber: k.turn, MessageID: chat.ID, From: chat.From, UserInput: d.of(b.chat).text,
-		StartedAt: Time{chat.TS}, ToolCalls: []ToolCallInfo{}, Truncated: truncated,
+		StartedAt: api.Time{Time: chat.TS}, ToolCalls: []api.ToolCall{}, Truncated: truncated,
 	}}
 	b.renderAnswers(&v.info, d)
 	b.renderState(v)
@@ -64,14 +63,14 @@ func (b *builder) render(k key, truncated bool, d *display) *view {
 	if len(all) > 1 {
 		v.info.Reasonings = all
 	}
-	v.bytes = v.info.weigh()
+	v.bytes, v.encoded = weighTurn(&v.info), encodeOnce(&v.info)
 	return v
 }
 
 // renderAnswers chooses the answer that is the response: the first one by an
 // agent that had closed a context of its own by then, else the first by an agent,
 // else the first at all, and answers to the chat itself before others.
-func (b *builder) renderAnswers(info *TurnInfo, d *display) {
+func (b *builder) renderAnswers(info *api.Turn, d *display) {
 	best := -1
 	for _, it := range b.answers {
 		if rank := b.rank(it); rank > best {
@@ -82,7 +81,7 @@ func (b *builder) renderAnswers(info *TurnInfo, d *display) {
 		return
 	}
 	for _, it := range b.answers {
-		info.Responses = append(info.Responses, ResponseInfo{it.env().From, d.of(it).text})
+		info.Responses = append(info.Responses, api.Response{From: it.env().From, Text: d.of(it).text})
 	}
 }
 
@@ -119,19 +118,19 @@ func (b *builder) renderState(v *view) {
 			v.waiting = append(v.waiting, c.opener)
 		}
 	}
-	v.info.State = TurnPending
+	v.info.State = api.TurnPending
 	switch {
 	case len(v.waiting) > 0:
-		v.info.State = TurnProcessing
+		v.info.State = api.TurnProcessing
 		return
 	case b.cancel != nil && !concluded:
-		v.info.State = TurnInterrupted
+		v.info.State = api.TurnInterrupted
 	case stopped && !concluded:
-		v.info.State = TurnInterrupted
+		v.info.State = api.TurnInterrupted
 	case len(closers) > 0 && !concluded:
-		v.info.State = TurnFailed
+		v.info.State = api.TurnFailed
 	case concluded || len(b.answers) > 0:
-		v.info.State = TurnCompleted
+		v.info.State = api.TurnCompleted
 	default:
 		return
 	}
@@ -140,7 +139,7 @@ func (b *builder) renderState(v *view) {
 		closers = append(closers, b.cancel)
 	}
 	last := slices.MaxFunc(closers, func(a, b *item) int { return a.env().TS.Compare(b.env().TS) })
-	v.info.CompletedAt = &Time{last.env().TS}
+	v.info.CompletedAt = &api.Time{Time: last.env().TS}
 }
 
 func (b *builder) hasAnswered(who protocol.ParticipantID) bool {
@@ -152,12 +151,12 @@ func (b *builder) beganAnew(who protocol.ParticipantID, later []*span) bool {
 	return slices.ContainsFunc(later, func(c *span) bool { return c.opener == who && b.outermost(c) })
 }
 
-func (b *builder) renderCalls(info *TurnInfo, several bool, d *display) {
+func (b *builder) renderCalls(info *api.Turn, several bool, d *display) {
 	for _, c := range b.calls {
 		if !b.isAgent(c.state.from) {
 			continue
 		}
-		t := ToolCallInfo{Name: d.of(c.it).tool, HasResult: c.hasResult(), HasError: c.hasError()}
+		t := api.ToolCall{Name: d.of(c.it).tool, HasResult: c.hasResult(), HasError: c.hasError()}
 		if several {
 			t.Agent = c.state.from
 		}
@@ -166,18 +165,20 @@ func (b *builder) renderCalls(info *TurnInfo, several bool, d *display) {
 }
 
 func (c *call) hasResult() bool {
-	return (c.outcome == Success || c.outcome == Fulfilled) && !c.end.failed
+	return (c.outcome == api.OutcomeSuccess || c.outcome == api.OutcomeFulfilled) && !c.end.failed
 }
 
-func (c *call) hasError() bool { return c.outcome != "" && c.outcome != Pending && !c.hasResult() }
+func (c *call) hasError() bool {
+	return c.outcome != "" && c.outcome != api.OutcomePending && !c.hasResult()
+}
 
 // reasonings are those of the agents that called a tool.
-func (b *builder) reasonings(k key, d *display) []TurnReasoningInfo {
-	var all []TurnReasoningInfo
+func (b *builder) reasonings(k key, d *display) []api.Reasoning {
+	var all []api.Reasoning
 	for _, agent := range b.agents {
 		if decisions := b.decisions(b.callsOf(agent), d); len(decisions) > 0 {
 			begun, ended := b.span(agent)
-			all = append(all, TurnReasoningInfo{
+			all = append(all, api.Reasoning{
 				SessionID: k.session, ThreadID: k.thread, TurnNumber: k.turn, Agent: agent,
 				StartedAt: begun, CompletedAt: ended,
 				Narrative: b.narrative(agent, d), ToolDecisions: decisions,
@@ -190,7 +191,7 @@ func (b *builder) reasonings(k key, d *display) []TurnReasoningInfo {
 // span is the time of an agent's reasoning; its end is nil while one of its
 // contexts is open. A context that was left open ends with the agent's answer, or
 // with its next beginning.
-func (b *builder) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
+func (b *builder) span(agent protocol.ParticipantID) (begun api.Time, ended *api.Time) {
 	own := b.own(agent)
 	if own == nil {
 		return b.callsSpan(agent)
@@ -198,7 +199,7 @@ func (b *builder) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
 	var last time.Time
 	for _, c := range own {
 		if begun.IsZero() {
-			begun = Time{c.begun}
+			begun = api.Time{Time: c.begun}
 		}
 		switch {
 		case c.closed != nil:
@@ -209,11 +210,11 @@ func (b *builder) span(agent protocol.ParticipantID) (begun Time, ended *Time) {
 			return begun, nil
 		}
 	}
-	return begun, &Time{last}
+	return begun, &api.Time{Time: last}
 }
 
 // callsSpan is the same for an agent that called tools without a context.
-func (b *builder) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Time) {
+func (b *builder) callsSpan(agent protocol.ParticipantID) (begun api.Time, ended *api.Time) {
 	var last time.Time
 	for _, c := range b.calls {
 		switch {
@@ -225,7 +226,7 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Ti
 			last = later(last, c.end.env().TS)
 		}
 		if begun.IsZero() {
-			begun = Time{c.it.env().TS}
+			begun = api.Time{Time: c.it.env().TS}
 		}
 	}
 	if b.hasAnswered(agent) {
@@ -234,7 +235,7 @@ func (b *builder) callsSpan(agent protocol.ParticipantID) (begun Time, ended *Ti
 	if last.IsZero() {
 		return begun, nil
 	}
-	return begun, &Time{last}
+	return begun, &api.Time{Time: last}
 }
 
 // own are the outermost contexts of an agent; without any, those that it opened
@@ -282,8 +283,8 @@ func (b *builder) callsOf(agent protocol.ParticipantID) []*call {
 	return slices.DeleteFunc(slices.Clone(b.calls), func(c *call) bool { return c.state.from != agent })
 }
 
-func (b *builder) decisions(calls []*call, d *display) []ToolDecisionInfo {
-	var list []ToolDecisionInfo
+func (b *builder) decisions(calls []*call, d *display) []api.Decision {
+	var list []api.Decision
 	spent := 0
 	for _, c := range calls {
 		info := c.info(b.isClosed(c.state.path), d)
@@ -296,18 +297,18 @@ func (b *builder) decisions(calls []*call, d *display) []ToolDecisionInfo {
 }
 
 // info is the decision as it is shown; closed: its context is.
-func (c *call) info(closed bool, d *display) ToolDecisionInfo {
+func (c *call) info(closed bool, d *display) api.Decision {
 	shown := d.of(c.it)
-	info := ToolDecisionInfo{
+	info := api.Decision{
 		ToolName: shown.tool, Rationale: c.rationale(d), Parameters: shown.params, Outcome: c.outcome,
-		CallID: c.it.env().ID, StartedAt: Time{c.it.env().TS}, Context: c.state.path,
+		CallID: c.it.env().ID, StartedAt: api.Time{Time: c.it.env().TS}, Context: c.state.path,
 	}
 	switch {
 	case info.Outcome != "":
 	case c.proposal && c.fulfillment == nil && closed:
-		info.Outcome = Expired
+		info.Outcome = api.OutcomeExpired
 	default:
-		info.Outcome = Pending
+		info.Outcome = api.OutcomePending
 	}
 	if info.Parameters == nil {
 		info.ParameterBytes = c.it.paramBytes
@@ -321,7 +322,7 @@ func (c *call) info(closed bool, d *display) ToolDecisionInfo {
 		if !bytes.Equal(c.fulfillment.params, c.it.params) {
 			info.FulfilledWith = d.of(c.fulfillment).params
 		}
-	case c.outcome == Rejected:
+	case c.outcome == api.OutcomeRejected:
 		info.DecidedBy = c.end.env().From
 	}
 	if c.end != nil {
@@ -370,8 +371,8 @@ func (b *builder) isNarrative(t *thought) bool {
 	return t.it.tool.text == "" || t.divides || b.byPath[t.state.path].closed != nil
 }
 
-// weigh is the size of a turn as JSON, in bytes, about.
-func (t *TurnInfo) weigh() int {
+// weighTurn is the size of a turn as JSON, in bytes, about.
+func weighTurn(t *api.Turn) int {
 	n := 600 + len(t.UserInput)
 	if t.Response != nil {
 		n += len(*t.Response)
@@ -380,10 +381,7 @@ func (t *TurnInfo) weigh() int {
 		n += 60 + len(r.Text)
 	}
 	n += 80 * len(t.ToolCalls)
-	all := t.Reasonings
-	if all == nil && t.Reasoning != nil {
-		all = []TurnReasoningInfo{*t.Reasoning}
-	}
+	all := t.AllReasonings()
 	for i := range all {
 		n += 300 + len(all[i].Narrative)
 		for _, d := range all[i].ToolDecisions {

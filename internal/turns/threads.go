@@ -4,6 +4,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -15,8 +16,8 @@ const maxScanned = 2000
 // first, limit of them at most (0: DefaultPage, at most MaxPage) and only such
 // as began before a Seq (0: all). next is the bound of the next page; 0: there is
 // none. Of each thread the beginning of one chat is masked, and nothing else.
-func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []ThreadInfo, next protocol.Seq) {
-	list = []ThreadInfo{}
+func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.Thread, next protocol.Seq) {
+	list = []api.Thread{}
 	limit = pageSize(limit)
 	d := t.display()
 	for range maxScanned {
@@ -54,12 +55,12 @@ func (t *Tracker) threadBefore(before protocol.Seq) *thread {
 
 // describe returns a thread as a viewer may see it. It reports false when the
 // viewer sees none of its turns.
-func (t *Tracker) describe(th *thread, v *Viewer, d *display) (ThreadInfo, bool) {
+func (t *Tracker) describe(th *thread, v *Viewer, d *display) (api.Thread, bool) {
 	newest, _, err := t.refsBelow(th.id, 1, 0, v)
 	if err != nil || len(newest) == 0 {
-		return ThreadInfo{}, false
+		return api.Thread{}, false
 	}
-	info := ThreadInfo{
+	info := api.Thread{
 		ThreadID: th.id, SessionID: SessionID(t.opts.Space, th.id), Seq: th.seq,
 		LastTurn: newest[0].at.turn, UpdatedAt: micros(newest[0].started), StartedAt: micros(newest[0].started),
 	}
@@ -85,4 +86,4 @@ func (t *Tracker) titleOf(th *thread, d *display) string {
 	return now.shown
 }
 
-func micros(n int64) Time { return Time{time.UnixMicro(n).UTC()} }
+func micros(n int64) api.Time { return api.Time{Time: time.UnixMicro(n).UTC()} }

@@ -250,13 +250,13 @@ var sessions = uuid.NewSHA1(uuid.NameSpaceURL, []byte("urn:meup:session"))
 // SessionID names the session of a thread: the UUID of version 5 of
 // "SPACE/THREAD" in the namespace that is itself that of the URL
 // "urn:meup:session".
-func SessionID(space string, thread protocol.ID) uuid.UUID {
-	return uuid.NewSHA1(sessions, []byte(space+"/"+string(thread)))
+func SessionID(space string, thread protocol.ID) string {
+	return uuid.NewSHA1(sessions, []byte(space+"/"+string(thread))).String()
 }
 
 // key names a turn.
 type key struct {
-	session uuid.UUID
+	session string
 	thread  protocol.ID
 	turn    int
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/transcript"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
@@ -32,10 +33,10 @@ func TestTranscript_WriteFails(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d turns, %v", c.turns, c.err), func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				api := &Server{options: Options{Logger: slog.New(slog.DiscardHandler)}}
-				api.transcript(w, transcript.Head{Space: "lab", ThreadID: "q1"}, func(yield func(*turns.TurnInfo, error) bool) {
+				server := &Server{options: Options{Logger: slog.New(slog.DiscardHandler)}}
+				server.transcript(w, transcript.Head{Space: "lab", ThreadID: "q1"}, func(yield func(*api.Turn, error) bool) {
 					for n := range c.turns {
-						yield(&turns.TurnInfo{TurnNumber: n + 1, UserInput: strings.Repeat("why? ", 10_000)}, nil)
+						yield(&api.Turn{TurnNumber: n + 1, UserInput: strings.Repeat("why? ", 10_000)}, nil)
 					}
 					yield(nil, c.err)
 				})

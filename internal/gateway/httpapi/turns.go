@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
 	"github.com/meup-protocol/meup/internal/gateway/transcript"
@@ -18,13 +17,6 @@ import (
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
-
-// threadPage is a page of the threads of a space.
-type threadPage struct {
-	Threads []turns.ThreadInfo `json:"threads"`
-	Next    protocol.Seq       `json:"next"` // the value of before for the next page
-	HasMore bool               `json:"has_more"`
-}
 
 // threads lists the threads of a space, latest start first.
 func (s *Server) threads(w http.ResponseWriter, r *http.Request, v caller) {
@@ -39,7 +31,7 @@ func (s *Server) threads(w http.ResponseWriter, r *http.Request, v caller) {
 		return
 	}
 	list, next := view.Threads(q.limit, protocol.Seq(q.before), view.Viewer)
-	v.writeJSON(w, threadPage{list, next, next > 0})
+	v.writeJSON(w, api.Threads{Threads: list, Next: next, HasMore: next > 0})
 }
 
 // thread returns turns of a thread or, for a path that ends in .md, the whole
@@ -86,19 +78,12 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v caller, threa
 		writeTurnError(w, err)
 		return
 	}
-	body, err := h.AppendJSON(nil)
+	body, err := h.JSON()
 	if err != nil {
 		access.WriteError(w, protocol.Errorf(protocol.CodeInternal, "The answer could not be written."))
 		return
 	}
 	v.write(w, append(body, '\n'))
-}
-
-// turnOfEnvelope is the turn that an envelope belongs to.
-type turnOfEnvelope struct {
-	ThreadID  protocol.ID     `json:"thread_id"`
-	SessionID uuid.UUID       `json:"session_id"`
-	Turn      *turns.TurnInfo `json:"turn"`
 }
 
 // turnOf returns the turn that explains an envelope.
@@ -112,12 +97,12 @@ func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v caller) {
 		writeTurnError(w, err)
 		return
 	}
-	v.writeJSON(w, turnOfEnvelope{thread, turns.SessionID(v.space.Name(), thread), info})
+	v.writeJSON(w, api.TurnOf{ThreadID: thread, SessionID: turns.SessionID(v.space.Name(), thread), Turn: info.Turn})
 }
 
 // findTurn returns the turn that an envelope belongs to, and its thread. If the
 // participant may not see the envelope, it does not exist.
-func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (protocol.ID, *turns.TurnInfo, error) {
+func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (protocol.ID, *turns.Turn, error) {
 	if _, refused := v.space.Envelope(r.Context(), v.viewer(), id); refused != nil {
 		if refused.Code == protocol.CodeNotFound {
 			return "", nil, turns.ErrUnknown
@@ -138,7 +123,7 @@ func (s *Server) findTurn(r *http.Request, v caller, id protocol.ID) (protocol.I
 
 // transcript writes a thread as Markdown. An error before the first byte has
 // its usual response.
-func (s *Server) transcript(w http.ResponseWriter, head transcript.Head, list iter.Seq2[*turns.TurnInfo, error]) {
+func (s *Server) transcript(w http.ResponseWriter, head transcript.Head, list iter.Seq2[*api.Turn, error]) {
 	document := &markdownBody{to: w}
 	err := transcript.Markdown(document, head, list)
 	switch {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -118,7 +119,7 @@ func golden(t *testing.T, file string) {
 	}
 }
 
-type writer func(io.Writer, Head, iter.Seq2[*turns.TurnInfo, error]) error
+type writer func(io.Writer, Head, iter.Seq2[*api.Turn, error]) error
 
 // thread returns the thread q1, written by a function.
 func thread(t testing.TB, p *turns.Tracker, write writer) string {

@@ -9,19 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-var nine = turns.Time{Time: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
+var nine = api.Time{Time: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
 
-func after(d time.Duration) *turns.Time { return &turns.Time{Time: nine.Add(d)} }
+func after(d time.Duration) *api.Time { return &api.Time{Time: nine.Add(d)} }
 
 func ptr[T any](v T) *T { return &v }
 
 // all returns an iterator over turns.
-func all(list ...*turns.TurnInfo) iter.Seq2[*turns.TurnInfo, error] {
-	return func(yield func(*turns.TurnInfo, error) bool) {
+func all(list ...*api.Turn) iter.Seq2[*api.Turn, error] {
+	return func(yield func(*api.Turn, error) bool) {
 		for _, t := range list {
 			if !yield(t, nil) {
 				return
@@ -34,24 +34,24 @@ func all(list ...*turns.TurnInfo) iter.Seq2[*turns.TurnInfo, error] {
 type texts struct{ input, narrative, rationale, tool, agent, argument, answer string }
 
 // turn returns a turn with all these texts.
-func (x texts) turn() *turns.TurnInfo {
+func (x texts) turn() *api.Turn {
 	params, _ := json.Marshal(map[string]string{"argument": x.argument, x.argument: ""})
-	decision := turns.ToolDecisionInfo{
-		ToolName: x.tool, Rationale: x.rationale, Parameters: params, Outcome: turns.Success, ParallelGroup: ptr(0),
+	decision := api.Decision{
+		ToolName: x.tool, Rationale: x.rationale, Parameters: params, Outcome: api.OutcomeSuccess, ParallelGroup: ptr(0),
 		CallID: "c1", StartedAt: nine, DurationMS: ptr(int64(1200)), ResultBytes: ptr(2345), DecidedBy: protocol.ParticipantID(x.agent),
 	}
-	r := turns.TurnReasoningInfo{
+	r := api.Reasoning{
 		Agent: protocol.ParticipantID(x.agent), StartedAt: nine, CompletedAt: after(90 * time.Second), Narrative: x.narrative,
-		ToolDecisions: []turns.ToolDecisionInfo{decision, decision},
+		ToolDecisions: []api.Decision{decision, decision},
 	}
-	return &turns.TurnInfo{
-		TurnNumber: 1, From: protocol.ParticipantID(x.agent), UserInput: x.input, State: turns.TurnCompleted, StartedAt: nine, CompletedAt: after(2 * time.Minute),
-		Response: &x.answer, Reasoning: &r, Reasonings: []turns.TurnReasoningInfo{r, r},
-		Responses: []turns.ResponseInfo{{From: protocol.ParticipantID(x.agent), Text: x.answer}, {From: "b", Text: x.answer}},
+	return &api.Turn{
+		TurnNumber: 1, From: protocol.ParticipantID(x.agent), UserInput: x.input, State: api.TurnCompleted, StartedAt: nine, CompletedAt: after(2 * time.Minute),
+		Response: &x.answer, Reasoning: &r, Reasonings: []api.Reasoning{r, r},
+		Responses: []api.Response{{From: protocol.ParticipantID(x.agent), Text: x.answer}, {From: "b", Text: x.answer}},
 	}
 }
 
-func document(t testing.TB, list ...*turns.TurnInfo) string {
+func document(t testing.TB, list ...*api.Turn) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := Markdown(&b, Head{Space: "lab", ThreadID: "q1", Exported: nine.Time}, all(list...)); err != nil {

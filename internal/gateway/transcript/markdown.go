@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -17,7 +15,7 @@ import (
 type Head struct {
 	Space     string
 	ThreadID  protocol.ID
-	SessionID uuid.UUID
+	SessionID string
 	Exported  time.Time // zero: omitted
 }
 
@@ -26,7 +24,7 @@ type Head struct {
 // order; they are neither modified nor retained. The error comes from the
 // iterator or the writer. Nothing is written before the first turn is
 // available.
-func Markdown(w io.Writer, h Head, list iter.Seq2[*turns.TurnInfo, error]) error {
+func Markdown(w io.Writer, h Head, list iter.Seq2[*api.Turn, error]) error {
 	begun := false
 	for t, err := range list {
 		if err != nil {
@@ -55,9 +53,9 @@ func write(w io.Writer, text string) error {
 
 // head returns the head of the document, with the start of the first turn if
 // there is one.
-func head(h *Head, first *turns.TurnInfo) string {
+func head(h *Head, first *api.Turn) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Thread %s\n\n- Space: %s\n- Session: %s\n", code(string(h.ThreadID)), code(h.Space), code(h.SessionID.String()))
+	fmt.Fprintf(&b, "# Thread %s\n\n- Space: %s\n- Session: %s\n", code(string(h.ThreadID)), code(h.Space), code(h.SessionID))
 	if first != nil {
 		fmt.Fprintf(&b, "- Started: %s by %s\n", clock(first.StartedAt.Time), code(string(first.From)))
 	}
@@ -71,7 +69,7 @@ func head(h *Head, first *turns.TurnInfo) string {
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // turn returns one turn, with an empty line after each of its blocks.
-func turn(t *turns.TurnInfo) string {
+func turn(t *api.Turn) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Turn %d\n\n", t.TurnNumber)
 	fmt.Fprintf(&b, "**%s** · %s · %s\n\n", code(string(t.From)), clock(t.StartedAt.Time), state(t))
@@ -79,8 +77,9 @@ func turn(t *turns.TurnInfo) string {
 	if t.Truncated {
 		b.WriteString("_The turn is longer than what is kept of it._\n\n")
 	}
-	for _, r := range reasonings(t) {
-		writeReasoning(&b, r)
+	all := t.AllReasonings()
+	for i := range all {
+		writeReasoning(&b, &all[i])
 	}
 	switch {
 	case len(t.Responses) > 0:
@@ -94,7 +93,7 @@ func turn(t *turns.TurnInfo) string {
 }
 
 // state returns the state of a turn with its duration.
-func state(t *turns.TurnInfo) string {
+func state(t *api.Turn) string {
 	if t.CompletedAt == nil {
 		return t.State
 	}
@@ -115,15 +114,3 @@ func formatText(text string) string {
 }
 
 func blank(text string) bool { return strings.TrimSpace(Clean(text)) == "" }
-
-// reasonings returns the reasoning of all agents of a turn.
-func reasonings(t *turns.TurnInfo) []*turns.TurnReasoningInfo {
-	if len(t.Reasonings) == 0 && t.Reasoning != nil {
-		return []*turns.TurnReasoningInfo{t.Reasoning}
-	}
-	list := make([]*turns.TurnReasoningInfo, len(t.Reasonings))
-	for i := range t.Reasonings {
-		list[i] = &t.Reasonings[i]
-	}
-	return list
-}

@@ -7,25 +7,24 @@ import (
 	"html"
 	"strings"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/textutil"
-
-	"github.com/meup-protocol/meup/internal/turns"
 )
 
 // writeReasoning writes the reasoning of one agent as a folded block.
-func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
+func writeReasoning(b *strings.Builder, r *api.Reasoning) {
 	agent := html.EscapeString(strings.ReplaceAll(Clean(string(r.Agent)), "\n", " "))
 	fmt.Fprintf(b, "<details>\n<summary>%s · <code>%s</code> · %s</summary>\n\n", thought(r), agent, textutil.Count(len(r.ToolDecisions), "call"))
 	if !blank(r.Narrative) {
 		b.WriteString(formatText(r.Narrative))
 	}
-	for _, batch := range batches(r.ToolDecisions) {
+	for _, batch := range r.Batches() {
 		mark := ""
-		if len(batch) > 1 {
-			fmt.Fprintf(b, "**Parallel batch %d** · %s\n\n", *r.ToolDecisions[batch[0]].ParallelGroup, textutil.Count(len(batch), "call"))
+		if batch.Group != nil {
+			fmt.Fprintf(b, "**Parallel batch %d** · %s\n\n", *batch.Group, textutil.Count(len(batch.Decisions), "call"))
 			mark = "↳ "
 		}
-		for _, i := range batch {
+		for _, i := range batch.Decisions {
 			writeDecision(b, i+1, mark, &r.ToolDecisions[i])
 		}
 	}
@@ -33,7 +32,7 @@ func writeReasoning(b *strings.Builder, r *turns.TurnReasoningInfo) {
 }
 
 // thought returns a heading with the duration of an agent's reasoning.
-func thought(r *turns.TurnReasoningInfo) string {
+func thought(r *api.Reasoning) string {
 	switch {
 	case r.CompletedAt == nil:
 		return "Reasoning, not ended"
@@ -43,38 +42,24 @@ func thought(r *turns.TurnReasoningInfo) string {
 	return "Thought for " + seconds(r.CompletedAt.Sub(r.StartedAt.Time))
 }
 
-// batches returns the indexes of decisions, with each parallel group together,
-// in order of the first one of each group.
-func batches(list []turns.ToolDecisionInfo) [][]int {
-	var all [][]int
-	at := make(map[int]int) // by group
-	for i, d := range list {
-		if d.ParallelGroup != nil {
-			if n, ok := at[*d.ParallelGroup]; ok {
-				all[n] = append(all[n], i)
-				continue
-			}
-			at[*d.ParallelGroup] = len(all)
-		}
-		all = append(all, []int{i})
-	}
-	return all
-}
-
 // writeDecision writes one call: the outcome, the rationale and the parameters.
-func writeDecision(b *strings.Builder, n int, mark string, d *turns.ToolDecisionInfo) {
+func writeDecision(b *strings.Builder, n int, mark string, d *api.Decision) {
 	fmt.Fprintf(b, "**%d. %s%s** · %s\n\n", n, mark, code(d.ToolName), strings.Join(facts(d), " · "))
 	b.WriteString(formatText(d.Rationale))
 	switch {
-	case d.Parameters == nil:
+	case !kept(d.Parameters):
 		fmt.Fprintf(b, "The parameters have %s and were not kept.\n\n", textutil.Count(d.ParameterBytes, "byte"))
 	case string(d.Parameters) != "{}":
 		b.WriteString(fenced("json", parameters(d.Parameters)) + "\n")
 	}
 }
 
+// kept reports whether the parameters of a call are known. In a turn that was
+// read over HTTP, unknown ones are null.
+func kept(parameters json.RawMessage) bool { return parameters != nil && string(parameters) != "null" }
+
 // facts returns the outcome of a call and its details.
-func facts(d *turns.ToolDecisionInfo) []string {
+func facts(d *api.Decision) []string {
 	list := []string{d.Outcome}
 	if d.DecidedBy != "" {
 		list[0] += " by " + code(string(d.DecidedBy))

@@ -7,7 +7,7 @@ import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/client/api"
 )
 
 // root adds the span of the turn: the question and its outcome.
@@ -24,14 +24,14 @@ func (r *tree) root() *trace.Span {
 		attrs = append(attrs, truth("meup.turn.truncated"))
 	}
 	s := r.add(nil, r.ids.span("turn", ""), "turn", t.StartedAt.Time, instant(t.CompletedAt), attrs...)
-	if t.State == turns.TurnFailed || t.State == turns.TurnInterrupted {
+	if t.State == api.TurnFailed || t.State == api.TurnInterrupted {
 		failed(s, t.State, "turn "+t.State)
 	}
 	return s
 }
 
 // agent adds the span of one agent's reasoning.
-func (r *tree) agent(root *trace.Span, reasoning *turns.TurnReasoningInfo) *trace.Span {
+func (r *tree) agent(root *trace.Span, reasoning *api.Reasoning) *trace.Span {
 	attrs := []*common.KeyValue{
 		text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.agent.name", string(reasoning.Agent)),
 	}
@@ -51,14 +51,14 @@ func (r *tree) agent(root *trace.Span, reasoning *turns.TurnReasoningInfo) *trac
 }
 
 // call adds the span of a decision for a tool.
-func (r *tree) call(agent *trace.Span, reasoning *turns.TurnReasoningInfo, d *turns.ToolDecisionInfo, hasError bool) {
+func (r *tree) call(agent *trace.Span, reasoning *api.Reasoning, d *api.Decision, hasError bool) {
 	attrs := []*common.KeyValue{
 		text("gen_ai.operation.name", "execute_tool"), text("gen_ai.agent.name", string(reasoning.Agent)),
 		text("gen_ai.tool.name", d.ToolName), text("gen_ai.tool.call.id", string(d.CallID)),
 		text("meup.tool.rationale", d.Rationale), text("meup.tool.outcome", d.Outcome),
 		text("meup.tool.context", string(d.Context)),
 	}
-	if d.Parameters != nil {
+	if kept(d.Parameters) {
 		attrs = append(attrs, text("gen_ai.tool.call.arguments", string(d.Parameters)))
 	} else {
 		attrs = append(attrs, number("meup.tool.parameter_bytes", d.ParameterBytes))
@@ -78,22 +78,22 @@ func (r *tree) call(agent *trace.Span, reasoning *turns.TurnReasoningInfo, d *tu
 	ended := end(d)
 	s := r.add(agent, r.ids.span("call", string(d.CallID)), "execute_tool "+d.ToolName, d.StartedAt.Time, &ended, attrs...)
 	switch {
-	case d.Outcome == turns.Rejected:
+	case d.Outcome == api.OutcomeRejected:
 		failed(s, "rejected", "the call was rejected")
-	case d.Outcome == turns.Failure, d.Outcome == turns.Fulfilled && hasError:
+	case d.Outcome == api.OutcomeError, d.Outcome == api.OutcomeFulfilled && hasError:
 		failed(s, "tool_error", "the call failed")
 	}
 }
 
 // end returns when a call ended, or when it started if it has not ended.
-func end(d *turns.ToolDecisionInfo) time.Time {
+func end(d *api.Decision) time.Time {
 	if d.DurationMS == nil {
 		return d.StartedAt.Time
 	}
 	return d.StartedAt.Add(time.Duration(*d.DurationMS) * time.Millisecond)
 }
 
-func instant(t *turns.Time) *time.Time {
+func instant(t *api.Time) *time.Time {
 	if t == nil {
 		return nil
 	}

@@ -13,14 +13,14 @@ import (
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/client/api"
 )
 
 // Traces writes the turns of a thread as OTLP traces, one trace per turn and
 // one line per trace. A line is the JSON of a TracesData, which has the form of
 // an ExportTraceServiceRequest: it can be posted to a collector unchanged. The
 // error comes from the iterator or the writer.
-func Traces(w io.Writer, h Head, list iter.Seq2[*turns.TurnInfo, error]) error {
+func Traces(w io.Writer, h Head, list iter.Seq2[*api.Turn, error]) error {
 	for t, err := range list {
 		if err != nil {
 			return err
@@ -58,18 +58,20 @@ func encode(data *trace.TracesData) (string, error) {
 // tree builds the spans of one turn.
 type tree struct {
 	head  *Head
-	turn  *turns.TurnInfo
+	turn  *api.Turn
 	ids   ids
 	spans []*trace.Span
 }
 
 // spans returns the spans of a turn: the root, and each agent followed by its
 // calls.
-func spans(h *Head, t *turns.TurnInfo) []*trace.Span {
+func spans(h *Head, t *api.Turn) []*trace.Span {
 	r := &tree{head: h, turn: t, ids: idsOf(h, t.TurnNumber)}
 	root := r.root()
 	failed := failures(t)
-	for _, reasoning := range reasonings(t) {
+	all := t.AllReasonings()
+	for i := range all {
+		reasoning := &all[i]
 		agent := r.agent(root, reasoning)
 		for i := range reasoning.ToolDecisions {
 			r.call(agent, reasoning, &reasoning.ToolDecisions[i], failed(reasoning, i))
@@ -81,8 +83,8 @@ func spans(h *Head, t *turns.TurnInfo) []*trace.Span {
 
 // failures returns a function that reports whether a call of a turn failed. A
 // fulfilled proposal may have failed, which its outcome does not contain.
-func failures(t *turns.TurnInfo) func(r *turns.TurnReasoningInfo, i int) bool {
-	return func(r *turns.TurnReasoningInfo, i int) bool {
+func failures(t *api.Turn) func(r *api.Reasoning, i int) bool {
+	return func(r *api.Reasoning, i int) bool {
 		for _, c := range t.ToolCalls {
 			if c.Agent != "" && c.Agent != r.Agent {
 				continue
@@ -102,7 +104,7 @@ func (r *tree) add(parent *trace.Span, id []byte, name string, begun time.Time, 
 		TraceId: r.ids.trace, SpanId: id, Name: valid(name), Kind: trace.Span_SPAN_KIND_INTERNAL,
 		StartTimeUnixNano: nanos(begun), EndTimeUnixNano: nanos(begun),
 		Attributes: append([]*common.KeyValue{
-			text("gen_ai.conversation.id", r.head.Space), text("meup.session.id", r.head.SessionID.String()),
+			text("gen_ai.conversation.id", r.head.Space), text("meup.session.id", r.head.SessionID),
 			text("meup.thread.id", string(r.head.ThreadID)), number("meup.turn.number", r.turn.TurnNumber),
 		}, attrs...),
 	}

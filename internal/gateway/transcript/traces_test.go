@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -149,16 +150,16 @@ execute_tool set_limit 0s STATUS_CODE_UNSET r5|pending||
 // The calls of the turn show which fulfilled proposals failed, in the order of
 // each agent.
 func TestSpans_FulfilledCallsThatFailed(t *testing.T) {
-	of := func(agent string) *turns.TurnReasoningInfo {
-		return &turns.TurnReasoningInfo{Agent: protocol.ParticipantID(agent)}
+	of := func(agent string) *api.Reasoning {
+		return &api.Reasoning{Agent: protocol.ParticipantID(agent)}
 	}
-	several := failures(&turns.TurnInfo{ToolCalls: []turns.ToolCallInfo{
+	several := failures(&api.Turn{ToolCalls: []api.ToolCall{
 		{Agent: "a", HasError: true}, {Agent: "b"}, {Agent: "a"}, {Agent: "b", HasError: true},
 	}})
 	if !several(of("a"), 0) || several(of("a"), 1) || several(of("b"), 0) || !several(of("b"), 1) || several(of("b"), 2) {
 		t.Error("calls of several agents are taken for one another")
 	}
-	one := failures(&turns.TurnInfo{ToolCalls: []turns.ToolCallInfo{{}, {HasError: true}}})
+	one := failures(&api.Turn{ToolCalls: []api.ToolCall{{}, {HasError: true}}})
 	if one(of("a"), 0) || !one(of("a"), 1) {
 		t.Error("calls of one agent are taken for one another")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/turns"
 )
 
@@ -25,7 +26,7 @@ func (failing) Write([]byte) (int, error) { return 0, errFull }
 
 func TestMarkdown_WriterFails(t *testing.T) {
 	for name, write := range map[string]writer{"markdown": Markdown, "traces": Traces} {
-		if err := write(failing{}, Head{}, all(&turns.TurnInfo{})); !errors.Is(err, errFull) {
+		if err := write(failing{}, Head{}, all(&api.Turn{})); !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -22,10 +22,10 @@ func Block(t *api.Turn, s Style) string {
 		}
 		w.line("  " + w.dim(dash+"Reasoning ("+where(r, len(all) > 1)+")"))
 		w.narrative(r.Narrative)
-		for _, g := range groups(r.ToolDecisions) {
-			w.batch(g.number)
-			for _, d := range g.decisions {
-				w.brief(d, g.number != nil)
+		for _, g := range r.Batches() {
+			w.batch(g.Group)
+			for _, n := range g.Decisions {
+				w.brief(&r.ToolDecisions[n], g.Group != nil)
 			}
 		}
 	}
@@ -109,37 +109,4 @@ func (w *writer) outcome(label string, d *api.Decision) string {
 		return w.dim(label) + w.style.Paint(w.style.Bad, Outcome(d))
 	}
 	return w.dim(label + Outcome(d))
-}
-
-// group is a single call or a batch.
-type group struct {
-	number    *int
-	decisions []*api.Decision
-}
-
-// groups collects the calls of each batch at the position of its first call. A
-// batch of one is a single call.
-func groups(list []api.Decision) []*group {
-	var out []*group
-	batches := make(map[int]*group)
-	for i := range list {
-		d := &list[i]
-		if d.ParallelGroup == nil {
-			out = append(out, &group{decisions: []*api.Decision{d}})
-			continue
-		}
-		g := batches[*d.ParallelGroup]
-		if g == nil {
-			g = &group{number: d.ParallelGroup}
-			batches[*d.ParallelGroup] = g
-			out = append(out, g)
-		}
-		g.decisions = append(g.decisions, d)
-	}
-	for _, g := range batches {
-		if len(g.decisions) == 1 {
-			g.number = nil
-		}
-	}
-	return out
 }

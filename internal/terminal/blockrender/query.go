@@ -57,16 +57,16 @@ func (w *writer) full(r *api.Reasoning, thread protocol.ID, several bool) {
 	}
 	w.line("  " + w.dim(dash+"Reasoning — "+in+where(r, several)))
 	w.narrative(r.Narrative)
-	for _, g := range groups(r.ToolDecisions) {
-		if g.number != nil {
+	for _, g := range r.Batches() {
+		if g.Group != nil {
 			w.line("")
-			w.batch(g.number)
+			w.batch(g.Group)
 		}
-		for i, d := range g.decisions {
-			if g.number == nil || i > 0 {
+		for i, n := range g.Decisions {
+			if g.Group == nil || i > 0 {
 				w.line("")
 			}
-			w.detailed(d, g.number != nil)
+			w.detailed(&r.ToolDecisions[n], g.Group != nil)
 		}
 	}
 }
