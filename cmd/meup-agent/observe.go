@@ -21,7 +21,7 @@ const shutdownTimeout = 3 * time.Second
 // metrics. The returned function stops all of it.
 func (f *runFlags) observe(ctx context.Context, token string, log *slog.Logger) (*telemetry.Telemetry, func(), error) {
 	tel, err := telemetry.Start(ctx, telemetry.Options{
-		Service: "meup-agent", Version: program.Version(version), Logger: log, Getenv: os.Getenv,
+		Service: "meup-agent", Version: program.Version(version), Logger: log,
 		Secrets: append(models.Mask(os.Getenv), token),
 	})
 	if err != nil {

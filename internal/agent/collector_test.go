@@ -32,12 +32,10 @@ func watch(t *testing.T) *watched {
 	w := &watched{}
 	server := httptest.NewServer(http.HandlerFunc(w.receive))
 	t.Cleanup(server.Close)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	var err error
 	w.Telemetry, err = telemetry.Start(t.Context(), telemetry.Options{
 		Service: "meup-agent", Logger: slog.New(slog.NewJSONHandler(w, nil)),
-		Getenv: func(name string) string {
-			return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL}[name]
-		},
 	})
 	if err != nil {
 		t.Fatal(err)

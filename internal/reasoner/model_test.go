@@ -26,7 +26,7 @@ func newModelService(t *testing.T, server *llmtest.Server, o Options) (*Service,
 	t.Helper()
 	log := new(buffer)
 	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	tel, err := telemetry.Start(t.Context(), telemetry.Options{Logger: o.Logger, Getenv: func(string) string { return "" }})
+	tel, err := telemetry.Start(t.Context(), telemetry.Options{Logger: o.Logger})
 	if err != nil {
 		t.Fatal(err)
 	}

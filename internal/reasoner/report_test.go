@@ -51,9 +51,9 @@ func observed(t *testing.T, log *buffer) (tel *telemetry.Telemetry, end func() [
 	c := new(collector)
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
-	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": server.URL}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	tel, err := telemetry.Start(t.Context(), telemetry.Options{
-		Logger: slog.New(slog.NewTextHandler(log, nil)), Getenv: func(name string) string { return env[name] },
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -54,28 +53,6 @@ func (s *server) report(session *mcp.ClientSession) {
 	case s.broken <- session:
 	default:
 	}
-}
-
-func (s *server) call(ctx context.Context, tool string, args json.RawMessage) (Result, error) {
-	params := &mcp.CallToolParams{Name: tool}
-	if len(args) > 0 {
-		params.Arguments = args
-	}
-	var res *mcp.CallToolResult
-	raw, err := s.do(ctx, func(ctx context.Context, session *mcp.ClientSession) (_ mcp.Result, err error) {
-		res, err = session.CallTool(ctx, params)
-		return res, err
-	})
-	if err != nil {
-		return Result{}, err
-	}
-	return ResultOf(raw, res), nil
-}
-
-// ResultOf returns the result of a call whose CallToolResult was decoded as
-// res.
-func ResultOf(raw json.RawMessage, res *mcp.CallToolResult) Result {
-	return Result{JSON: raw, Text: textOf(res), IsError: res.IsError}
 }
 
 // maxSessions bounds the sessions that one call tries.
@@ -149,40 +126,4 @@ func callError(ctx context.Context, err error) error {
 // server: the SDK returns it for a request that did not reach a server.
 func isTransport(e *jsonrpc.Error) bool {
 	return e.Code == -32005 && e.Message == "rejected by transport"
-}
-
-// textOf joins the text parts of a result; parts of other types are replaced by
-// a label.
-func textOf(res *mcp.CallToolResult) string {
-	var parts []string
-	for _, c := range res.Content {
-		switch c := c.(type) {
-		case *mcp.TextContent:
-			parts = append(parts, c.Text)
-		case *mcp.ImageContent:
-			parts = append(parts, "[image "+c.MIMEType+"]")
-		case *mcp.AudioContent:
-			parts = append(parts, "[audio "+c.MIMEType+"]")
-		case *mcp.ResourceLink:
-			parts = append(parts, "[resource "+c.URI+"]")
-		case *mcp.EmbeddedResource:
-			parts = append(parts, embedded(c))
-		}
-	}
-	if len(parts) == 0 && res.StructuredContent != nil {
-		if raw, err := json.Marshal(res.StructuredContent); err == nil {
-			return string(raw)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-func embedded(c *mcp.EmbeddedResource) string {
-	switch {
-	case c.Resource == nil:
-		return "[resource]"
-	case c.Resource.Text != "":
-		return c.Resource.Text
-	}
-	return "[resource " + c.Resource.URI + "]"
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -144,4 +146,150 @@ func (s *server) stop() {
 		_ = s.live.Close()
 	}
 	s.http.CloseIdleConnections()
+}
+
+// stableUptime is the uptime after which the backoff of a server is reset.
+const stableUptime = 30 * time.Second
+
+// supervise restarts the server whenever it ends, until ctx ends.
+func (s *server) supervise(ctx context.Context) {
+	defer s.retired.Wait()
+	pause := s.opts.MinBackoff
+	for {
+		started := time.Now()
+		rest, ended := s.watch(ctx)
+		if ctx.Err() != nil {
+			rest()
+			return
+		}
+		if time.Since(started) > stableUptime {
+			pause = s.opts.MinBackoff
+		}
+		again := s.restart(ctx, &pause)
+		s.retired.Go(rest)
+		if !again {
+			return
+		}
+		s.opts.OnRestart()
+		if ended { // the new process may be another version
+			s.notice(toolsChanged, nil)
+			s.notice(promptsChanged, nil)
+			s.notice(resourcesChanged, nil)
+		}
+	}
+}
+
+// restart starts the server until it runs, and reports whether it does.
+func (s *server) restart(ctx context.Context, pause *time.Duration) bool {
+	for {
+		s.log.Warn("tool server lost; starting it again", "in", *pause)
+		if !sleep(ctx, jitter(*pause)) {
+			return false
+		}
+		*pause = min(2**pause, s.opts.MaxBackoff)
+		err := s.start(ctx)
+		if err == nil {
+			return true
+		}
+		s.log.Warn("tool server does not start", "err", err)
+	}
+}
+
+// watch returns when a new session is needed. It reports whether the current
+// session has ended; the server is then marked as gone. A session that only no
+// longer receives notifications is used until its replacement is ready; rest
+// closes it.
+func (s *server) watch(ctx context.Context) (rest func(), ended bool) {
+	session := s.live
+	over := make(chan struct{})
+	go func() { // ends with the session, which rest waits for
+		_ = session.Wait()
+		close(over)
+	}()
+	rest = func() {
+		_ = session.Close() // also ends the process
+		<-over
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return rest, false
+		case <-over:
+			s.gone(session)
+			rest()
+			return func() {}, true
+		case <-s.noticesEnded:
+			s.log.Info("tool server's notifications have ended")
+			return rest, false
+		case b := <-s.broken:
+			if b == session {
+				_ = session.Close()
+			}
+		case <-s.changed:
+			s.relist(ctx, session)
+		}
+	}
+}
+
+func jitter(d time.Duration) time.Duration {
+	return d/2 + time.Duration(rand.Int64N(int64(d/2)+1))
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+const (
+	toolsChanged     = "notifications/tools/list_changed"
+	promptsChanged   = "notifications/prompts/list_changed"
+	resourcesChanged = "notifications/resources/list_changed"
+)
+
+// clientOptions returns the handlers for the server's notifications. The client
+// offers no features to servers: neither sampling nor elicitation nor roots.
+func (s *server) clientOptions() *mcp.ClientOptions {
+	opts := &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{},
+		Logger:       s.log,
+		ToolListChangedHandler: func(_ context.Context, r *mcp.ToolListChangedRequest) {
+			select {
+			case s.changed <- struct{}{}:
+			default:
+			}
+			s.notice(toolsChanged, r.Params)
+		},
+	}
+	if s.opts.OnNotice == nil {
+		return opts
+	}
+	opts.PromptListChangedHandler = func(_ context.Context, r *mcp.PromptListChangedRequest) {
+		s.notice(promptsChanged, r.Params)
+	}
+	opts.ResourceListChangedHandler = func(_ context.Context, r *mcp.ResourceListChangedRequest) {
+		s.notice(resourcesChanged, r.Params)
+	}
+	opts.ResourceUpdatedHandler = func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) {
+		s.notice("notifications/resources/updated", r.Params)
+	}
+	// Deprecated from revision 2026-07-28 on, but remains in servers for years.
+	opts.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) { //nolint:staticcheck // see above
+		s.notice("notifications/message", r.Params)
+	}
+	opts.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		s.notice("notifications/progress", r.Params)
+	}
+	return opts
+}
+
+func (s *server) notice(method string, params mcp.Params) {
+	if s.opts.OnNotice != nil {
+		s.opts.OnNotice(method, params)
+	}
 }

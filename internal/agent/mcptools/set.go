@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -59,7 +62,7 @@ func (s *Set) Tools() []Tool {
 	for name, t := range index {
 		tools = append(tools, describe(name, t))
 	}
-	sort.Slice(tools, func(i, j int) bool { return tools[i].Name < tools[j].Name })
+	slices.SortFunc(tools, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 	return tools
 }
 
@@ -108,21 +111,23 @@ func describe(name string, t target) Tool {
 // context.DeadlineExceeded, the error of ctx, and *jsonrpc.Error if the server
 // refuses. A cancelled call is cancelled on the server too.
 func (s *Set) Call(ctx context.Context, name string, args json.RawMessage) (Result, error) {
-	if !s.begin() {
-		return Result{}, fmt.Errorf("call %s: %w", name, ErrClosed)
-	}
-	defer s.calls.Done()
 	t, ok := s.index()[name]
 	if !ok {
 		return Result{}, fmt.Errorf("call %s: %w", name, ErrUnknownTool)
 	}
-	ctx, end := s.during(ctx)
-	defer end()
-	res, err := t.server.call(ctx, t.tool.Name, args)
-	if err != nil {
-		return Result{}, fmt.Errorf("call %s: %w", name, s.whyEnded(err))
+	params := &mcp.CallToolParams{Name: t.tool.Name}
+	if len(args) > 0 {
+		params.Arguments = args
 	}
-	return res, nil
+	var res *mcp.CallToolResult
+	raw, err := s.do(ctx, t.server, func(ctx context.Context, session *mcp.ClientSession) (_ mcp.Result, err error) {
+		res, err = session.CallTool(ctx, params)
+		return res, err
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("call %s: %w", name, err)
+	}
+	return ResultOf(raw, res), nil
 }
 
 // Do runs op over a session with the only server of the set, and returns the
@@ -134,42 +139,31 @@ func (s *Set) Do(ctx context.Context, op Op) (json.RawMessage, error) {
 	if len(s.servers) != 1 {
 		return nil, fmt.Errorf("ask the tool server: there are %d", len(s.servers))
 	}
-	srv := s.servers[0]
-	if !s.begin() {
-		return nil, fmt.Errorf("ask %s: %w", srv.name, ErrClosed)
-	}
-	defer s.calls.Done()
-	ctx, end := s.during(ctx)
-	defer end()
-	raw, err := srv.do(ctx, op)
+	raw, err := s.do(ctx, s.servers[0], op)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", srv.name, s.whyEnded(err))
+		return nil, fmt.Errorf("ask %s: %w", s.servers[0].name, err)
 	}
 	return raw, nil
 }
 
-// during bounds a call by its timeout and by the lifetime of the set.
-func (s *Set) during(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
-	stop := context.AfterFunc(s.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-func (s *Set) whyEnded(err error) error {
-	if s.ctx.Err() != nil {
-		return ErrClosed
-	}
-	return err
-}
-
-func (s *Set) begin() bool {
+// do bounds an operation by its timeout and by the lifetime of the set.
+func (s *Set) do(ctx context.Context, srv *server, op Op) (json.RawMessage, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
-		return false
+		s.mu.Unlock()
+		return nil, ErrClosed
 	}
 	s.calls.Add(1)
-	return true
+	s.mu.Unlock()
+	defer s.calls.Done()
+	ctx, cancel := context.WithTimeout(ctx, s.opts.CallTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	raw, err := srv.do(ctx, op)
+	if err != nil && s.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	return raw, err
 }
 
 // Close cancels the calls in progress and stops all servers, commands with all
@@ -187,4 +181,60 @@ func (s *Set) Close() error {
 	}
 	ending.Wait()
 	return nil
+}
+
+// uniqueNames assigns each server a unique name.
+func uniqueNames(servers []Server) []string {
+	names := make([]string, len(servers))
+	taken := make(map[string]bool)
+	for i, s := range servers {
+		name := cleanName(s.Name)
+		if name == "" {
+			name = cleanName(guessName(s))
+		}
+		if name == "" {
+			name = "tools"
+		}
+		base := name
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken[name] = true
+		names[i] = name
+	}
+	return names
+}
+
+// guessName returns the package that npx or uvx runs, else the program's name,
+// else the host.
+func guessName(s Server) string {
+	if len(s.Command) == 0 {
+		u, err := url.Parse(s.URL)
+		if err != nil {
+			return ""
+		}
+		return u.Hostname()
+	}
+	program := filepath.Base(s.Command[0])
+	switch program {
+	case "npx", "uvx", "node", "python", "python3":
+		for _, arg := range s.Command[1:] {
+			if !strings.HasPrefix(arg, "-") {
+				return strings.TrimSuffix(filepath.Base(arg), filepath.Ext(arg))
+			}
+		}
+	}
+	return program
+}
+
+// cleanName replaces the characters that are not valid in names of tools, so
+// that a qualified name is valid too.
+func cleanName(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '-'
+	}, s), "-")
 }

@@ -95,13 +95,12 @@ func texts(list []*commonpb.KeyValue) map[string]string {
 	return m
 }
 
-// environment returns a Getenv with the pairs.
-func environment(pairs ...string) func(string) string {
-	m := make(map[string]string)
+// environment sets variables until the test ends.
+func environment(t *testing.T, pairs ...string) {
+	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i]] = pairs[i+1]
+		t.Setenv(pairs[i], pairs[i+1])
 	}
-	return func(name string) string { return m[name] }
 }
 
 // record is a log in memory; a handler writes to it one line at a time.

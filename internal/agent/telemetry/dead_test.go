@@ -28,7 +28,8 @@ func TestClose_HangingCollector(t *testing.T) {
 		server.Close()
 	}()
 	log := &record{}
-	telemetry := start(t, Options{Logger: log.logger(), Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)})
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
+	telemetry := start(t, Options{Logger: log.logger()})
 	for range 10_000 { // five times the queue
 		_, span := telemetry.Span(t.Context(), ExecuteTool, "tool")
 		span.End(nil)
@@ -52,7 +53,8 @@ func TestClose_MissingCollector(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	url := server.URL
 	server.Close()
-	telemetry := start(t, Options{Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", url)})
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", url)
+	telemetry := start(t, Options{})
 	intent(t, telemetry)
 	first := telemetry.Close(t.Context())
 	if first == nil || !errors.Is(telemetry.Close(t.Context()), first) {
@@ -65,13 +67,12 @@ func TestClose_MissingCollector(t *testing.T) {
 // TestClose_RefusingCollector uses a collector that quotes its key.
 func TestClose_RefusingCollector(t *testing.T) {
 	const key = "collector-key-1"
-	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20"+key)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "bad credentials: "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), http.StatusUnauthorized)
 	}))
 	defer server.Close()
-	telemetry := start(t, Options{Getenv: environment(
-		"OTEL_EXPORTER_OTLP_ENDPOINT", server.URL, "OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20"+key)})
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", server.URL, "OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20"+key)
+	telemetry := start(t, Options{})
 	intent(t, telemetry)
 	err := telemetry.Close(t.Context())
 	if err == nil || strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "bad credentials: [redacted:secret]") {

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 const (
@@ -24,14 +23,12 @@ const (
 
 // newMasker returns a function that masks known secrets first, then texts that
 // look like secrets. The result is valid UTF-8 and bounded.
-func newMasker(mask func(string) string, secrets []string) (func(string) string, error) {
-	if mask == nil {
-		leaks, err := redact.Default()
-		if err != nil {
-			return nil, fmt.Errorf("mask secrets: %w", err)
-		}
-		mask = leaks.Mask
+func newMasker(secrets []string) (func(string) string, error) {
+	rules, err := redact.Default()
+	if err != nil {
+		return nil, fmt.Errorf("mask secrets: %w", err)
 	}
+	mask := rules.Mask
 	known := replacer(secrets)
 	return func(text string) string {
 		if text == "" {

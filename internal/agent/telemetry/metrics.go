@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // metrics holds the metrics of one program, in their own registry. Metrics of
@@ -153,4 +155,46 @@ func (m *metrics) exported(spans int, err error) {
 		state = "lost"
 	}
 	m.spans.WithLabelValues(state).Add(float64(spans))
+}
+
+const (
+	// maxLabels bounds the values of one label: tool owners choose the names of
+	// tools, and each value creates a permanent series.
+	maxLabels = 64
+	// maxLabel bounds one value, in bytes.
+	maxLabel = 128
+	// otherLabel replaces all further values.
+	otherLabel = "_OTHER"
+)
+
+// labels holds the values of one label.
+type labels struct {
+	mask func(string) string
+
+	mu   sync.Mutex
+	seen map[string]struct{}
+}
+
+// value returns the label value for text and adds it if there is room.
+func (l *labels) value(text string) string { return l.lookup(text, maxLabels) }
+
+// known returns the label value for text if it exists, or else otherLabel.
+func (l *labels) known(text string) string { return l.lookup(text, 0) }
+
+// lookup adds a new value if there are fewer than limit.
+func (l *labels) lookup(text string, limit int) string {
+	if text == "" {
+		return ""
+	}
+	label := textutil.Truncate(l.mask(text), maxLabel)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.seen[label]; known {
+		return label
+	}
+	if len(l.seen) >= limit {
+		return otherLabel
+	}
+	l.seen[label] = struct{}{}
+	return label
 }

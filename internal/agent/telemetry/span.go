@@ -2,13 +2,90 @@ package telemetry
 
 import (
 	"context"
+	"errors"
+	"net"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/meup-protocol/meup/internal/agent/llm"
 )
+
+// Operation is the operation of a span, as named by the conventions.
+type Operation string
+
+// Values of Operation.
+const (
+	InvokeAgent Operation = "invoke_agent"
+	Plan        Operation = "plan"
+	Chat        Operation = "chat"
+	ExecuteTool Operation = "execute_tool"
+)
+
+// Attributes of the GenAI conventions. They are defined here because the
+// conventions still change.
+const (
+	OperationName = attribute.Key("gen_ai.operation.name")
+	ProviderName  = attribute.Key("gen_ai.provider.name")
+
+	AgentID        = attribute.Key("gen_ai.agent.id")
+	AgentName      = attribute.Key("gen_ai.agent.name")
+	ConversationID = attribute.Key("gen_ai.conversation.id") // the space
+
+	RequestModel     = attribute.Key("gen_ai.request.model")
+	RequestMaxTokens = attribute.Key("gen_ai.request.max_tokens")
+
+	ResponseID      = attribute.Key("gen_ai.response.id")
+	ResponseModel   = attribute.Key("gen_ai.response.model")
+	FinishReasons   = attribute.Key("gen_ai.response.finish_reasons")
+	InputTokens     = attribute.Key("gen_ai.usage.input_tokens")
+	OutputTokens    = attribute.Key("gen_ai.usage.output_tokens")
+	CachedTokens    = attribute.Key("gen_ai.usage.cache_read.input_tokens")
+	ReasoningTokens = attribute.Key("gen_ai.usage.reasoning.output_tokens")
+
+	ToolName   = attribute.Key("gen_ai.tool.name")
+	ToolCallID = attribute.Key("gen_ai.tool.call.id")
+
+	ErrorType = attribute.Key("error.type")
+)
+
+// Attributes outside the conventions.
+const (
+	SessionID       = attribute.Key("meup.session.id")
+	Intent          = attribute.Key("meup.intent")
+	DecisionSource  = attribute.Key("meup.decision.source")
+	DecisionOutcome = attribute.Key("meup.decision.outcome")
+	DecisionTools   = attribute.Key("meup.decision.tools")
+	DecisionSeconds = attribute.Key("meup.decision.duration")
+	ErrorMessage    = attribute.Key("error.message")
+)
+
+// kind returns the span kind that the conventions define for the operation:
+// only a request to a model leaves the process.
+func (o Operation) kind() trace.SpanKind {
+	if o == Chat {
+		return trace.SpanKindClient
+	}
+	return trace.SpanKindInternal
+}
+
+// subject returns the attribute for the name in a span's title.
+func (o Operation) subject() (attribute.Key, bool) {
+	switch o {
+	case InvokeAgent, Plan:
+		return AgentName, true
+	case Chat:
+		return RequestModel, true
+	case ExecuteTool:
+		return ToolName, true
+	default:
+		return "", false
+	}
+}
 
 // Span is a running operation. Its methods are safe for concurrent use, and do
 // nothing on a nil Span.
@@ -62,4 +139,115 @@ func (s *Span) End(err error) {
 	}
 	s.span.End()
 	s.telemetry.metrics.ended(s.operation, s.name, time.Since(s.begun), err)
+}
+
+// Model wraps a model so that each answer has a span and is measured. The
+// contents of requests and answers are ignored.
+func (t *Telemetry) Model(m llm.Model) llm.Model {
+	if t == nil || m == nil {
+		return m
+	}
+	return observedModel{Model: m, telemetry: t}
+}
+
+// UntrustedModel wraps a model whose name comes from a request, like Model. The
+// name becomes a metric label only after the model has answered, since a
+// request can contain any name.
+func (t *Telemetry) UntrustedModel(m llm.Model) llm.Model {
+	if t == nil || m == nil {
+		return m
+	}
+	return observedModel{Model: m, telemetry: t, untrusted: true}
+}
+
+type observedModel struct {
+	llm.Model
+	telemetry *Telemetry
+	untrusted bool
+}
+
+// Generate calls the model within a span.
+func (m observedModel) Generate(ctx context.Context, req llm.Request, on func(llm.Delta)) (llm.Response, error) {
+	attrs := []attribute.KeyValue{ProviderName.String(m.Provider())}
+	if req.MaxTokens > 0 {
+		attrs = append(attrs, RequestMaxTokens.Int(req.MaxTokens))
+	}
+	begun := time.Now()
+	ctx, span := m.telemetry.Span(ctx, Chat, m.Name(), attrs...)
+	resp, err := m.Model.Generate(ctx, req, on)
+	span.Set(answered(resp)...)
+	span.End(err)
+	label := m.telemetry.metrics.label.model.value
+	if m.untrusted && err != nil {
+		label = m.telemetry.metrics.label.model.known
+	}
+	m.telemetry.metrics.modelCalled(m.Provider(), label(m.Name()), resp.Usage, time.Since(begun), err)
+	return resp, err
+}
+
+// answered returns the attributes of an answer, which may be incomplete.
+func answered(r llm.Response) []attribute.KeyValue {
+	attrs := usage(r.Usage)
+	if r.ID != "" {
+		attrs = append(attrs, ResponseID.String(r.ID))
+	}
+	if r.Model != "" {
+		attrs = append(attrs, ResponseModel.String(r.Model))
+	}
+	if r.Stop != "" {
+		attrs = append(attrs, FinishReasons.StringSlice([]string{string(r.Stop)}))
+	}
+	return attrs
+}
+
+// usage returns the attributes for the counts that are not 0.
+func usage(u llm.Usage) []attribute.KeyValue {
+	var attrs []attribute.KeyValue
+	for _, c := range []struct {
+		key   attribute.Key
+		count int
+	}{{InputTokens, u.Input}, {OutputTokens, u.Output}, {CachedTokens, u.Cached}, {ReasoningTokens, u.Reasoning}} {
+		if c.count > 0 {
+			attrs = append(attrs, c.key.Int(c.count))
+		}
+	}
+	return attrs
+}
+
+// The values of error.type, in addition to the HTTP status of a provider's
+// refusal.
+const (
+	errorCanceled = "canceled"
+	errorTimeout  = "timeout"
+	errorCut      = "answer_cut_off"
+	errorRefused  = "refused" // by a provider, within a stream
+	errorNetwork  = "network"
+	errorOther    = "_OTHER" // defined by the conventions
+)
+
+// errorType returns the class of an error. There are few classes, since they
+// are metric labels.
+func errorType(err error) string {
+	if err == nil {
+		return ""
+	}
+	if refused, ok := errors.AsType[*llm.Error](err); ok {
+		if refused.Status >= 100 && refused.Status <= 599 {
+			return strconv.Itoa(refused.Status)
+		}
+		return errorRefused
+	}
+	network, isNetwork := errors.AsType[net.Error](err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errorCanceled
+	case errors.Is(err, context.DeadlineExceeded), isNetwork && network.Timeout():
+		return errorTimeout
+	case errors.Is(err, llm.ErrTruncated):
+		return errorCut
+	case isNetwork:
+		return errorNetwork
+	default:
+		return errorOther
+	}
 }

@@ -1,3 +1,21 @@
+// Package telemetry reports an agent's activity to operators: spans to a
+// collector, metrics to Prometheus, and one log event for each decision.
+//
+// Spans follow the GenAI semantic conventions of OpenTelemetry. Their tree is
+//
+//	invoke_agent {agent}      one intent, from message to outcome
+//	├── plan {agent}          the phase that decides
+//	│   └── chat {model}      a request to a model
+//	└── execute_tool {tool}   a call that was made
+//
+// They are exported over OTLP/HTTP if OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and cost nearly nothing otherwise.
+// A slow or missing collector causes no delay: the spans are dropped, and spans
+// of failed exports are counted.
+//
+// The telemetry contains no text of participants or models. Names and error
+// texts may still contain a secret, so every string is masked, in one place for
+// each kind of output.
 package telemetry
 
 import (
@@ -5,7 +23,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -14,7 +31,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Options configures the telemetry. The zero value is ready to use.
+// Options configures the telemetry. The zero value is ready to use. The export
+// is configured by the OTEL_* variables of the process.
 type Options struct {
 	// Service is the service's name unless OTEL_SERVICE_NAME or
 	// OTEL_RESOURCE_ATTRIBUTES sets one. Version is its version.
@@ -22,15 +40,7 @@ type Options struct {
 	// Logger logs the decisions and failures to export spans; nil discards
 	// them.
 	Logger *slog.Logger
-	// Getenv reads the settings of the export and the resource; nil means
-	// os.Getenv. Sampler, headers, certificates, timeouts, compression, batches
-	// and limits are read by OpenTelemetry's own parts, from the process's
-	// environment.
-	Getenv func(string) string
-	// Mask removes secrets from a text; nil applies the rules of
-	// internal/redact. It may be called concurrently.
-	Mask func(string) string
-	// Secrets are masked everywhere, before Mask is applied. A secret of fewer
+	// Secrets are masked, like texts that look like secrets. A secret of fewer
 	// than 6 bytes is ignored, since it would mask ordinary words.
 	Secrets []string
 }
@@ -59,36 +69,24 @@ const closeWithin = 3 * time.Second
 // invalid setting; a retry is of no use. If Start succeeds, the caller must
 // call Close.
 func Start(ctx context.Context, o Options) (*Telemetry, error) {
-	o = o.withDefaults()
-	mask, err := newMasker(o.Mask, append(collectorKeys(o.Getenv), o.Secrets...))
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	mask, err := newMasker(append(collectorKeys(), o.Secrets...))
 	if err != nil {
 		return nil, err
 	}
 	t := &Telemetry{logger: o.Logger, mask: mask, metrics: newMetrics(o, mask)}
-	endpoint, err := endpointFrom(o.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	if endpoint == "" {
+	if wanted, err := exportWanted(); err != nil || !wanted {
 		t.tracer = noop.NewTracerProvider().Tracer(scope)
-		return t, nil
+		return t, err
 	}
-	t.traces, err = startTraces(ctx, o, endpoint, mask, t.metrics)
+	t.traces, err = startTraces(ctx, o, mask, t.metrics)
 	if err != nil {
 		return nil, fmt.Errorf("export spans: %w", err)
 	}
 	t.tracer = t.traces.provider.Tracer(scope, trace.WithInstrumentationVersion(o.Version))
 	return t, nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	return o
 }
 
 // Close exports the remaining spans, for 3 seconds at most. It returns an error

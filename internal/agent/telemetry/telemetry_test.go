@@ -59,8 +59,8 @@ func intent(t *testing.T, telemetry *Telemetry) {
 
 func TestSpan_Tree(t *testing.T) {
 	c := newCollector(t)
-	telemetry := start(t, Options{Service: "meup-agent", Version: "1.2.3", Getenv: environment(
-		"OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test%20bed,service.name=other,broken")})
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test%20bed,service.name=other,broken")
+	telemetry := start(t, Options{Service: "meup-agent", Version: "1.2.3"})
 	intent(t, telemetry)
 	closed(t, telemetry)
 
@@ -131,8 +131,8 @@ const (
 func TestMask_Secrets(t *testing.T) {
 	c := newCollector(t)
 	log := &record{}
-	telemetry := start(t, Options{Service: "agent " + known, Logger: log.logger(), Secrets: []string{"", "x", known, known + " staple"}, Getenv: environment(
-		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/in", "OTEL_RESOURCE_ATTRIBUTES", "team="+github)})
+	environment(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL+"/in", "OTEL_RESOURCE_ATTRIBUTES", "team="+github)
+	telemetry := start(t, Options{Service: "agent " + known, Logger: log.logger(), Secrets: []string{"", "x", known, known + " staple"}})
 	ctx, whole := telemetry.Span(t.Context(), InvokeAgent, "scout")
 	refused := &llm.Error{Provider: "openai", Status: 401, Message: "Incorrect API key provided: " + known + " staple"}
 	_, err := telemetry.Model(fixed{err: refused}).Generate(ctx, llm.Request{}, nil)
@@ -166,7 +166,8 @@ func TestMask_Secrets(t *testing.T) {
 func TestMask_BeforeCut(t *testing.T) {
 	t.Setenv("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "30")
 	c := newCollector(t)
-	telemetry := start(t, Options{Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)})
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	telemetry := start(t, Options{})
 	_, span := telemetry.Span(t.Context(), ExecuteTool, "tool", attribute.String("x", "0123456789 "+github))
 	span.End(nil)
 	closed(t, telemetry)
@@ -178,7 +179,8 @@ func TestMask_BeforeCut(t *testing.T) {
 func TestSampler(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
 	c := newCollector(t)
-	telemetry := start(t, Options{Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)})
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	telemetry := start(t, Options{})
 	intent(t, telemetry)
 	closed(t, telemetry)
 	if len(c.spans) != 0 {
@@ -188,13 +190,14 @@ func TestSampler(t *testing.T) {
 
 func TestStart_ExportDisabled(t *testing.T) {
 	c := newCollector(t)
-	for name, getenv := range map[string]func(string) string{
-		"no variables":  environment(),
-		"disabled":      environment("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_SDK_DISABLED", "True"),
-		"exporter none": environment("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL, "OTEL_TRACES_EXPORTER", "none"),
+	for name, variables := range map[string][]string{
+		"no variables":  {},
+		"disabled":      {"OTEL_EXPORTER_OTLP_ENDPOINT", c.URL, "OTEL_SDK_DISABLED", "True"},
+		"exporter none": {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.URL, "OTEL_TRACES_EXPORTER", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			telemetry := start(t, Options{Getenv: getenv})
+			environment(t, variables...)
+			telemetry := start(t, Options{})
 			intent(t, telemetry)
 			closed(t, telemetry)
 			if len(c.paths) != 0 {
@@ -214,10 +217,13 @@ func TestStart_InvalidEnvironment(t *testing.T) {
 		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://u:secret@lo\x7fcal"},
 		{"OTEL_TRACES_EXPORTER", "zipkin"},
 	} {
-		_, err := Start(t.Context(), Options{Getenv: environment(pair[0], pair[1])})
-		if err == nil || !strings.Contains(err.Error(), pair[0]) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s=%q: %v", pair[0], pair[1], err)
-		}
+		t.Run(pair[0]+" "+pair[1], func(t *testing.T) {
+			environment(t, pair[0], pair[1])
+			_, err := Start(t.Context(), Options{})
+			if err == nil || !strings.Contains(err.Error(), pair[0]) || strings.Contains(err.Error(), "secret") {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -245,7 +251,8 @@ func TestTelemetry_Nil(t *testing.T) {
 
 func TestDecided_OneEvent(t *testing.T) {
 	c, log := newCollector(t), &record{}
-	telemetry := start(t, Options{Logger: log.logger(), Getenv: environment("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)})
+	environment(t, "OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)
+	telemetry := start(t, Options{Logger: log.logger()})
 	intent(t, telemetry)
 	closed(t, telemetry)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
@@ -271,7 +278,7 @@ func TestDecided_OneEvent(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	telemetry := start(t, Options{Service: "meup-agent", Version: "1.2.3", Getenv: environment()})
+	telemetry := start(t, Options{Service: "meup-agent", Version: "1.2.3"})
 	intent(t, telemetry)
 	telemetry.Decided(t.Context(), Decision{Source: "model", Outcome: "failed", Err: context.DeadlineExceeded})
 	_, err := telemetry.Model(fixed{err: &llm.Error{Provider: "openai", Status: 429}}).Generate(t.Context(), llm.Request{}, nil)
@@ -306,7 +313,7 @@ func TestMetrics(t *testing.T) {
 // TestMetrics_LabelBound checks that external names cannot create an
 // unbounded number of series.
 func TestMetrics_LabelBound(t *testing.T) {
-	telemetry := start(t, Options{Getenv: environment()})
+	telemetry := start(t, Options{})
 	for range 10 {
 		for i := range 1000 {
 			telemetry.Decided(t.Context(), Decision{Tools: []string{strings.Repeat("x", i) + "\xff"}})

@@ -25,7 +25,7 @@ func (discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 // machine.
 func BenchmarkAgentIntentHTTP(b *testing.B) {
 	log := slog.New(slog.NewTextHandler(discardWriter{}, nil))
-	tel, err := telemetry.Start(b.Context(), telemetry.Options{Logger: log, Getenv: func(string) string { return "" }})
+	tel, err := telemetry.Start(b.Context(), telemetry.Options{Logger: log})
 	if err != nil {
 		b.Fatal(err)
 	}
