@@ -50,6 +50,8 @@ type node struct {
 	escaped    bool // a string with at least one backslash
 }
 
+const nodeBytes = 16 // size of a node
+
 // SyntaxError describes why a text is not JSON, or not JSON that all parsers
 // read alike.
 type SyntaxError struct {
@@ -140,6 +142,15 @@ func (v Value) Raw() []byte {
 	}
 	n := v.node()
 	return v.doc.src[n.start:n.end:n.end]
+}
+
+// Footprint returns the memory of the index that v belongs to, in bytes, without
+// the text itself; 0 if v is absent.
+func (v Value) Footprint() int {
+	if v.doc == nil {
+		return 0
+	}
+	return cap(v.doc.nodes) * nodeBytes
 }
 
 // Offset returns the start of Raw in the parsed text.

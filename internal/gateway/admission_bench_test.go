@@ -101,8 +101,9 @@ func BenchmarkAdmission(b *testing.B) {
 		b.SetBytes(int64(len(thought(0))))
 		for i := range b.N {
 			in, err := protocol.Decode(thought(i), protocol.DialectMEUP01, 5)
-			if out := s.Publish(b.Context(), sender, []space.Attempt{{In: in, Err: err}}); out[0].Err != nil {
-				b.Fatal(out[0].Err)
+			p := &space.Pending{In: in, Err: err}
+			if s.Publish(b.Context(), sender, []*space.Pending{p}); p.Err != nil {
+				b.Fatal(p.Err)
 			}
 		}
 	})

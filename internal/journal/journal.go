@@ -50,9 +50,10 @@ func (e *SettledError) Error() string {
 	return fmt.Sprintf("proposal settled by %s in entry %d", e.By, e.Seq)
 }
 
-// Draft is an entry to append.
-type Draft struct {
-	// Envelope is complete except for its Seq, which the journal assigns.
+// Entry is an envelope in the log, together with data that only gateways use.
+// Entries that were appended are shared and read-only.
+type Entry struct {
+	// Envelope is complete; its Seq is assigned by Append.
 	Envelope protocol.Envelope
 
 	// Audience lists the senders of the envelopes that this one correlates to,
@@ -74,18 +75,29 @@ type Draft struct {
 
 	// CheckedAtStateSeq is the Seq of the last state entry that the draft was
 	// checked against. If the space's log has a later one when the draft would be
-	// appended, the draft is rejected with ErrStale.
+	// appended, the draft is rejected with ErrStale. It is not stored.
 	CheckedAtStateSeq protocol.Seq
+
+	// Parsed is the parsed form of the envelope's payload, so that the gateway
+	// that admits an envelope parses it once. It is not stored: entries from disk
+	// or from another gateway do not have it. See [Entry.Payload].
+	Parsed protocol.Value
 }
 
-// Entry is an appended draft with its Seq.
-type Entry struct {
-	Envelope protocol.Envelope // with Seq
-	Audience []protocol.ParticipantID
-	State    bool
-	Hidden   bool
-	Private  []byte
-	Settles  protocol.ID
+// Draft is an entry to append, without a Seq.
+type Draft = Entry
+
+// Payload returns the parsed payload; absent if it cannot be parsed. Entries
+// without Parsed are parsed in each call.
+func (e *Entry) Payload() protocol.Value {
+	if e.Parsed.Exists() {
+		return e.Parsed
+	}
+	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
+	if err != nil {
+		return protocol.Value{}
+	}
+	return doc.Root()
 }
 
 // Result is the outcome of one draft.

@@ -16,35 +16,35 @@ import (
 // the Seq of that state in the draft. When the log has a later state entry at the
 // time of the append, the journal rejects the draft as stale and it is authorized
 // again.
-func (p *publishBatch) authorize(ctx context.Context, c *pendingEnvelope) *protocol.Error {
-	st := p.space.state.Load()
-	c.draft.CheckedAtStateSeq = st.seq
-	e := &c.in.Envelope
-	if !p.allowed(ctx, st, c) {
-		return p.violation(st, e.Kind)
+func (b *batch) authorize(ctx context.Context, p *Pending) *protocol.Error {
+	st := b.space.state.Load()
+	p.draft.CheckedAtStateSeq = st.seq
+	e := &p.In.Envelope
+	if !b.allowed(ctx, st, p) {
+		return b.violation(st, e.Kind)
 	}
-	if st.isKicked(p.from.ID) {
+	if st.isKicked(b.from.ID) {
 		return protocol.Errorf(protocol.CodeKicked, "You were removed from this space and have to be invited again.")
 	}
-	if st.paused(p.from.ID, p.now) && !passesPause(e.Kind) {
+	if st.paused(b.from.ID, b.now) && !passesPause(e.Kind) {
 		return protocol.Errorf(protocol.CodePaused, "You are paused; until you are resumed you can send participant.status, mcp.response, chat.acknowledge and cancellations alone.")
 	}
-	if err := p.checkStream(c); err != nil {
+	if err := b.checkStream(p); err != nil {
 		return err
 	}
 	switch e.Kind {
 	case protocol.KindReasoningStart:
-		return p.checkStart(c)
+		return b.checkStart(p)
 	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw:
-		return p.checkDecision(st, c)
+		return b.checkDecision(st, p)
 	case protocol.KindCapabilityGrant:
-		return p.checkGrant(st, c)
+		return b.checkGrant(st, p)
 	case protocol.KindCapabilityRevoke:
-		return p.checkRevoke(st, c)
+		return b.checkRevoke(st, p)
 	case protocol.KindSpaceInvite:
-		return p.checkInvite(st, c)
+		return b.checkInvite(st, p)
 	case protocol.KindSpaceKick:
-		return p.checkKnown(participantIn(c.in.Payload, "participant_id"))
+		return b.checkKnown(participantIn(p.In.Payload, "participant_id"))
 	}
 	return nil
 }
@@ -60,9 +60,9 @@ func passesPause(k protocol.Kind) bool {
 }
 
 // request returns the envelope in the form that capabilities match.
-func (c *pendingEnvelope) request() *capability.Request {
-	e := &c.in.Envelope
-	return &capability.Request{Kind: e.Kind, Payload: c.in.Payload, To: e.To, Context: e.Context}
+func (p *Pending) request() *capability.Request {
+	e := &p.In.Envelope
+	return &capability.Request{Kind: e.Kind, Payload: p.In.Payload, To: e.To, Context: e.Context}
 }
 
 // allowed reports whether the sender's capabilities allow the envelope. Unless a
@@ -70,55 +70,55 @@ func (c *pendingEnvelope) request() *capability.Request {
 // the decision on a proposal, and clients of MEW may answer a request that
 // another participant addressed to them or to all, and write into streams whose
 // owner permits it (section 9).
-func (p *publishBatch) allowed(ctx context.Context, st *State, c *pendingEnvelope) bool {
-	rights := st.ledger.Effective(p.from.ID, p.now)
-	d := rights.Decide(c.request())
+func (b *batch) allowed(ctx context.Context, st *State, p *Pending) bool {
+	rights := st.ledger.Effective(b.from.ID, b.now)
+	d := rights.Decide(p.request())
 	if d.Allowed || d.By != nil && d.By.Deny() {
 		return d.Allowed
 	}
-	return p.grantsDecision(rights, c) || p.allowedForMEW(ctx, c)
+	return b.grantsDecision(rights, p) || b.allowedForMEW(ctx, p)
 }
 
-func (p *publishBatch) allowedForMEW(ctx context.Context, c *pendingEnvelope) bool {
-	e := &c.in.Envelope
-	if p.from.Dialect == protocol.DialectMEW04 && e.Kind == protocol.KindStreamData {
+func (b *batch) allowedForMEW(ctx context.Context, p *Pending) bool {
+	e := &p.In.Envelope
+	if b.from.Dialect == protocol.DialectMEW04 && e.Kind == protocol.KindStreamData {
 		return true // checkStream checks the writers of the stream
 	}
-	if p.from.Dialect != protocol.DialectMEW04 || e.Kind != protocol.KindMCPResponse {
+	if b.from.Dialect != protocol.DialectMEW04 || e.Kind != protocol.KindMCPResponse {
 		return false
 	}
 	for _, id := range e.Correlation.IDs {
-		x, err := p.parent(ctx, id)
-		if err != nil || x.envelope.Kind != protocol.KindMCPRequest || x.envelope.From == p.from.ID || len(x.envelope.To) > 0 && !x.envelope.AddressedTo(p.from.ID) {
+		x, err := b.parent(ctx, id)
+		if err != nil || x.envelope.Kind != protocol.KindMCPRequest || x.envelope.From == b.from.ID || len(x.envelope.To) > 0 && !x.envelope.AddressedTo(b.from.ID) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *publishBatch) violation(st *State, kind protocol.Kind) *protocol.Error {
-	err := protocol.Errorf(protocol.CodeCapabilityViolation, "Your capabilities do not allow this %s.", p.from.Dialect.SpellKind(kind))
-	if p.from.Observe {
+func (b *batch) violation(st *State, kind protocol.Kind) *protocol.Error {
+	err := protocol.Errorf(protocol.CodeCapabilityViolation, "Your capabilities do not allow this %s.", b.from.Dialect.SpellKind(kind))
+	if b.from.Observe {
 		err.Message = "This connection observes; it may send system.subscribe alone."
 	}
-	err.AttemptedKind = p.from.Dialect.SpellKind(kind)
-	err.YourCapabilities = st.capabilitiesOf(p.from.ID, p.from.Dialect, p.now)
+	err.AttemptedKind = b.from.Dialect.SpellKind(kind)
+	err.YourCapabilities = st.capabilitiesOf(b.from.ID, b.from.Dialect, b.now)
 	return err
 }
 
 // checkStart checks the context that a reasoning.start opens against the limits
 // of contexts.
-func (p *publishBatch) checkStart(c *pendingEnvelope) *protocol.Error {
-	limits := p.space.settings(p.from.ID).Limits
+func (b *batch) checkStart(p *Pending) *protocol.Error {
+	limits := b.space.settings(b.from.ID).Limits
 	depth := limits.ContextDepth
 	if depth <= 0 {
 		depth = protocol.DefaultContextDepth
 	}
-	path, _ := c.draft.Envelope.Opens()
+	path, _ := p.draft.Envelope.Opens()
 	if _, ok := protocol.ParseContextPath(string(path), depth); !ok {
 		return protocol.Errorf(protocol.CodeInvalidContext, "The context %s would be deeper than %d segments or longer than %d bytes.", path, depth, protocol.MaxContextBytes)
 	}
-	open := p.space.contexts.openOf(p.from.ID) + p.starting()
+	open := b.space.contexts.openOf(b.from.ID) + b.starting()
 	if limits.OpenContexts > 0 && open >= limits.OpenContexts {
 		err := protocol.Errorf(protocol.CodeRateLimited, "You have %d contexts open; conclude or cancel one first.", open)
 		err.Limit, err.RetryAfterMS = "open_contexts", 1000
@@ -128,50 +128,50 @@ func (p *publishBatch) checkStart(c *pendingEnvelope) *protocol.Error {
 }
 
 // starting returns how many contexts the pending envelopes will open.
-func (p *publishBatch) starting() int {
+func (b *batch) starting() int {
 	n := 0
-	for _, c := range p.waiting {
-		if c.in.Envelope.Kind == protocol.KindReasoningStart {
+	for _, p := range b.waiting {
+		if p.In.Envelope.Kind == protocol.KindReasoningStart {
 			n++
 		}
 	}
 	return n
 }
 
-func (p *publishBatch) checkKnown(id protocol.ParticipantID) *protocol.Error {
-	if p.space.IsKnown(id) {
+func (b *batch) checkKnown(id protocol.ParticipantID) *protocol.Error {
+	if b.space.IsKnown(id) {
 		return nil
 	}
 	return protocol.Errorf(protocol.CodeUnknownParticipant, "This space knows no participant %q.", id)
 }
 
-func (p *publishBatch) checkGrant(st *State, c *pendingEnvelope) *protocol.Error {
-	e := &c.draft.Envelope
-	g, err := capability.ReadGrant(e.ID, e.From, c.in.Payload, e.TS)
+func (b *batch) checkGrant(st *State, p *Pending) *protocol.Error {
+	e := &p.draft.Envelope
+	g, err := capability.ReadGrant(e.ID, e.From, p.In.Payload, e.TS)
 	if err != nil {
 		return inPayload(err)
 	}
-	if err := p.checkKnown(g.Recipient); err != nil {
+	if err := b.checkKnown(g.Recipient); err != nil {
 		return err
 	}
 	return st.ledger.CheckGrant(g)
 }
 
-func (p *publishBatch) checkRevoke(st *State, c *pendingEnvelope) *protocol.Error {
-	r, err := capability.ReadRevocation(c.in.Payload, c.draft.Envelope.TS)
+func (b *batch) checkRevoke(st *State, p *Pending) *protocol.Error {
+	r, err := capability.ReadRevocation(p.In.Payload, p.draft.Envelope.TS)
 	if err != nil {
 		return inPayload(err)
 	}
-	if err := p.checkKnown(r.Recipient); err != nil {
+	if err := b.checkKnown(r.Recipient); err != nil {
 		return err
 	}
 	return inPayload(st.ledger.CheckRevocation(r))
 }
 
 // checkInvite creates the invitation's token. Only its hash is stored.
-func (p *publishBatch) checkInvite(st *State, c *pendingEnvelope) *protocol.Error {
-	e := &c.draft.Envelope
-	g, err := capability.ReadInvite(e.ID, e.From, c.in.Payload, e.TS)
+func (b *batch) checkInvite(st *State, p *Pending) *protocol.Error {
+	e := &p.draft.Envelope
+	g, err := capability.ReadInvite(e.ID, e.From, p.In.Payload, e.TS)
 	if err != nil {
 		return inPayload(err)
 	}
@@ -182,19 +182,19 @@ func (p *publishBatch) checkInvite(st *State, c *pendingEnvelope) *protocol.Erro
 	if err := st.ledger.CheckGrant(g); err != nil {
 		return err
 	}
-	if err := p.checkIdentityGiven(st, g); err != nil {
+	if err := b.checkIdentityGiven(st, g); err != nil {
 		return err
 	}
-	c.invite = &protocol.InviteAck{ParticipantID: g.Recipient}
+	p.Invite = &protocol.InviteAck{ParticipantID: g.Recipient}
 	if st.member(g.Recipient).origin == originGuest {
 		return nil // its token is from the issuer
 	}
-	token, hash := p.space.hub.services.NewToken()
-	c.tokenHash = []byte(hex.EncodeToString(hash[:]))
-	c.draft.Private = c.note()
-	c.invite.Token = token
+	token, hash := b.space.hub.services.NewToken()
+	p.tokenHash = []byte(hex.EncodeToString(hash[:]))
+	p.draft.Private = p.note()
+	p.Invite.Token = token
 	if !g.ExpiresAt.IsZero() {
-		c.invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
+		p.Invite.ExpiresAt = g.ExpiresAt.Format(time.RFC3339)
 	}
 	return nil
 }
@@ -202,9 +202,9 @@ func (p *publishBatch) checkInvite(st *State, c *pendingEnvelope) *protocol.Erro
 // checkIdentityGiven checks an invitation against the identity that its token
 // gives to the bearer. The inviter must be able to delegate everything that the
 // participant holds, and must not take over an identity with another owner.
-func (p *publishBatch) checkIdentityGiven(st *State, g capability.Grant) *protocol.Error {
+func (b *batch) checkIdentityGiven(st *State, g capability.Grant) *protocol.Error {
 	id := g.Recipient
-	_, configured := p.space.config().Participants[id]
+	_, configured := b.space.config().Participants[id]
 	m := st.member(id)
 	switch {
 	case configured && !st.isKicked(id):
@@ -212,15 +212,15 @@ func (p *publishBatch) checkIdentityGiven(st *State, g capability.Grant) *protoc
 	case configured:
 	case m.origin == originGuest && !st.isKicked(id):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s is a participant already and has a token of the issuer; grant capabilities instead.", id)
-	case m.origin == originInvited && m.inviter != p.from.ID && !st.observes(p.from.ID, p.now):
+	case m.origin == originInvited && m.inviter != b.from.ID && !st.observes(b.from.ID, b.now):
 		return protocol.Errorf(protocol.CodeCannotDelegate, "%s was invited by %s; only %s or a participant with the capability observe can invite it again.", id, m.inviter, m.inviter)
-	case m.origin == 0 && p.space.config().Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
+	case m.origin == 0 && b.space.config().Guests != nil && !strings.HasPrefix(string(id), protocol.InvitedPrefix):
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/participant_id", Detail: "it must begin with " + protocol.InvitedPrefix,
 			Message: "In this space other names belong to users of its token issuer; choose an id that begins with " + protocol.InvitedPrefix + "."}
 	case m.origin == 0:
 		return nil
 	}
-	g.Capabilities = st.ledger.Effective(id, p.now).Capabilities()
+	g.Capabilities = st.ledger.Effective(id, b.now).Capabilities()
 	return st.ledger.CheckGrant(g)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -29,15 +30,25 @@ func (s *Space) bucketKey(id protocol.ParticipantID) bucketKey {
 // buckets are the token buckets of one participant in all spaces that share them.
 type buckets struct {
 	key     bucketKey
-	mu      sync.Mutex
-	limiter Limiter // nil: no limits
-	users   int     // guarded by bucketPool.mu
+	limiter atomic.Pointer[Limiter] // nil: no limits; replaced under bucketPool.mu
+	users   int                     // guarded by bucketPool.mu
 }
 
+// get returns the limiter; nil: no limits.
 func (b *buckets) get() Limiter {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.limiter
+	if l := b.limiter.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
+
+func (b *buckets) replace(newLimiter func(old Limiter) Limiter) {
+	if newLimiter == nil {
+		b.limiter.Store(nil)
+		return
+	}
+	l := newLimiter(b.get())
+	b.limiter.Store(&l)
 }
 
 // bucketPool holds the buckets in use.
@@ -54,9 +65,7 @@ func (p *bucketPool) acquire(key bucketKey, newLimiter func(old Limiter) Limiter
 	b := p.byKey[key]
 	if b == nil {
 		b = &buckets{key: key}
-		if newLimiter != nil {
-			b.limiter = newLimiter(nil)
-		}
+		b.replace(newLimiter)
 		if p.byKey == nil {
 			p.byKey = make(map[bucketKey]*buckets)
 		}
@@ -75,14 +84,10 @@ func (p *bucketPool) release(b *buckets) {
 }
 
 // update applies changed limits to the buckets; their levels stay.
-func (*bucketPool) update(b *buckets, newLimiter func(old Limiter) Limiter) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if newLimiter == nil {
-		b.limiter = nil
-		return
-	}
-	b.limiter = newLimiter(b.limiter)
+func (p *bucketPool) update(b *buckets, newLimiter func(old Limiter) Limiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.replace(newLimiter)
 }
 
 // Bounds of the spaces without a log that a participant may open by a glob: in a

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/meup-protocol/meup/internal/textutil"
-
-	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -90,9 +88,9 @@ func newContexts() *contexts {
 }
 
 // apply folds one entry into the tree.
-func (t *contexts) apply(e *journal.Entry) {
-	env := &e.Envelope
-	if e.Hidden || env.Context == "" && env.Kind != protocol.KindReasoningStart && env.Kind != protocol.KindReasoningCancel {
+func (t *contexts) apply(e *Entry) {
+	env := e.Envelope
+	if e.hidden || env.Context == "" && env.Kind != protocol.KindReasoningStart && env.Kind != protocol.KindReasoningCancel {
 		return
 	}
 	t.mu.Lock()
@@ -109,13 +107,13 @@ func (t *contexts) apply(e *journal.Entry) {
 		c = t.add(env.Context, e)
 		c.Implicit = true
 	}
-	if c.Implicit && c.start.isAddressed() && !isAddressed(env, e.Audience) {
+	if c.Implicit && c.start.isAddressed() && !e.isAddressed() {
 		c.start = visibilityEntry(e) // without a start, the first broadcast decides the visibility
 	}
-	if isAddressed(env, e.Audience) {
-		c.addressed.add(env)
+	if e.isAddressed() {
+		c.addressed.add(e)
 	} else {
-		c.Counts.add(env)
+		c.Counts.add(e)
 	}
 	if env.Kind.ClosesContext() {
 		t.closeContext(c, env)
@@ -124,7 +122,7 @@ func (t *contexts) apply(e *journal.Entry) {
 
 // openContext applies a reasoning.start. The context may already have envelopes
 // from before its start.
-func (t *contexts) openContext(path protocol.ContextPath, e *journal.Entry) {
+func (t *contexts) openContext(path protocol.ContextPath, e *Entry) {
 	c := t.byPath[path]
 	if c == nil {
 		c = t.add(path, e)
@@ -134,7 +132,7 @@ func (t *contexts) openContext(path protocol.ContextPath, e *journal.Entry) {
 	c.Implicit = false
 	c.Opener, c.Started = e.Envelope.From, wireTime{e.Envelope.TS}
 	c.Answers = e.Envelope.Correlation.IDs
-	c.Message = textOf(&e.Envelope)
+	c.Message = textOf(e.Payload())
 	c.start = visibilityEntry(e)
 	if c.State == ContextReasoning {
 		t.open[c.Opener]++
@@ -142,13 +140,13 @@ func (t *contexts) openContext(path protocol.ContextPath, e *journal.Entry) {
 }
 
 // visibilityEntry returns the part of an entry that decides who may see it.
-func visibilityEntry(e *journal.Entry) *Entry {
-	slim := *e
-	slim.Envelope.Payload, slim.Envelope.Extra = nil, nil
-	return newEntry(&slim)
+func visibilityEntry(e *Entry) *Entry {
+	env := *e.Envelope
+	env.Payload, env.Extra = nil, nil
+	return &Entry{Envelope: &env, thread: e.thread, hidden: e.hidden, targeted: e.targeted}
 }
 
-func (t *contexts) add(path protocol.ContextPath, e *journal.Entry) *Context {
+func (t *contexts) add(path protocol.ContextPath, e *Entry) *Context {
 	if len(t.order) >= maxContexts {
 		t.evict()
 	}
@@ -238,16 +236,16 @@ func (t *contexts) cancelByCorrelation(e *protocol.Envelope) {
 	}
 }
 
-func (n *ContextCounts) add(e *protocol.Envelope) {
+func (n *ContextCounts) add(e *Entry) {
 	n.Envelopes++
-	switch {
-	case e.Kind.IsStep():
+	switch kind := e.Envelope.Kind; {
+	case kind.IsStep():
 		n.Steps++
-	case e.Kind == protocol.KindMCPRequest:
+	case kind == protocol.KindMCPRequest:
 		n.Requests++
-	case e.Kind == protocol.KindMCPResponse:
+	case kind == protocol.KindMCPResponse:
 		n.Responses++
-		if doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth); err == nil && doc.Root().Get("error").Exists() {
+		if e.Payload().Get("error").Exists() {
 			n.Errors++
 		}
 	}
@@ -260,14 +258,10 @@ func (n ContextCounts) plus(m ContextCounts) ContextCounts {
 	}
 }
 
-// textOf returns the text of an envelope's payload.
-func textOf(e *protocol.Envelope) string {
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return ""
-	}
+// textOf returns the text of a payload.
+func textOf(payload protocol.Value) string {
 	for _, key := range []string{"message", "content", "text"} {
-		if v := doc.Root().Get(key); v.Type() == protocol.TypeString {
+		if v := payload.Get(key); v.Type() == protocol.TypeString {
 			return textutil.Shorten(v.Text(), maxMessage)
 		}
 	}

@@ -14,18 +14,27 @@ type parent struct {
 	envelope *protocol.Envelope // shared: read-only; without Seq while it is pending
 	thread   []protocol.ParticipantID
 	spelling spelling
+	parsed   protocol.Value // see payload
+}
+
+// payload returns the parsed payload; absent if it cannot be parsed.
+func (x *parent) payload() protocol.Value {
+	if !x.parsed.Exists() {
+		x.parsed = (&journal.Entry{Envelope: *x.envelope}).Payload()
+	}
+	return x.parsed
 }
 
 // parents finds the envelopes that e correlates to, each once. It skips unknown
 // ids. Names of contexts do not count: anybody can open a context by any name,
 // and would see private answers to it.
-func (p *publishBatch) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
+func (b *batch) parents(ctx context.Context, e *protocol.Envelope) ([]*parent, error) {
 	var found []*parent
 	for i, id := range e.Correlation.IDs {
 		if slices.Contains(e.Correlation.IDs[:i], id) {
 			continue
 		}
-		x, err := p.parent(ctx, id)
+		x, err := b.parent(ctx, id)
 		if errors.Is(err, journal.ErrNotFound) {
 			continue
 		}
@@ -73,57 +82,57 @@ func recordsOwnCall(e *protocol.Envelope, parents []*parent) bool {
 
 // parent finds an envelope by its id: in the pending ones, in the ring, in the
 // journal, and again after this gateway has caught up with the others.
-func (p *publishBatch) parent(ctx context.Context, id protocol.ID) (parent, error) {
-	for _, c := range p.waiting {
-		if c.draft.Envelope.ID == id {
-			return parent{&c.draft.Envelope, c.draft.Audience, c.spelling}, nil
+func (b *batch) parent(ctx context.Context, id protocol.ID) (parent, error) {
+	for _, p := range b.waiting {
+		if p.draft.Envelope.ID == id {
+			return parent{&p.draft.Envelope, p.draft.Audience, p.spelling, p.draft.Parsed}, nil
 		}
 	}
-	x, err := p.space.find(ctx, id)
-	if !errors.Is(err, journal.ErrNotFound) || p.caughtUp {
+	x, err := b.space.find(ctx, id)
+	if !errors.Is(err, journal.ErrNotFound) || b.caughtUp {
 		return x, err
 	}
-	if err := p.catchUp(ctx); err != nil {
+	if err := b.catchUp(ctx); err != nil {
 		return parent{}, err
 	}
-	return p.space.find(ctx, id)
+	return b.space.find(ctx, id)
 }
 
 // find finds an admitted envelope by its id. Errors: ErrNotFound, ErrUnavailable.
 func (s *Space) find(ctx context.Context, id protocol.ID) (parent, error) {
 	if e := s.ring.lookup(id); e != nil {
-		return parent{e.Envelope, e.thread, readSpelling(e.note)}, nil
+		return parent{e.Envelope, e.thread, readSpelling(e.note), e.parsed}, nil
 	}
 	e, err := s.journal().Lookup(ctx, s.name, id)
 	if err != nil {
 		return parent{}, err
 	}
-	return parent{&e.Envelope, e.Audience, readSpelling(e.Private)}, nil
+	return parent{&e.Envelope, e.Audience, readSpelling(e.Private), e.Parsed}, nil
 }
 
 // catchUp waits until this gateway has applied everything that was durable, at
 // any gateway, when the batch began.
-func (p *publishBatch) catchUp(ctx context.Context) error {
-	if p.caughtUp {
+func (b *batch) catchUp(ctx context.Context) error {
+	if b.caughtUp {
 		return nil
 	}
-	if err := p.space.journal().Barrier(ctx, p.space.name); err != nil {
+	if err := b.space.journal().Barrier(ctx, b.space.name); err != nil {
 		return err
 	}
-	p.caughtUp = true
+	b.caughtUp = true
 	return nil
 }
 
 // current runs a check of the space's state. A rejection may be due to a state
 // that lacks an entry which another gateway has acknowledged already, such as a
 // grant. Then the check runs again after this gateway has caught up.
-func (p *publishBatch) current(ctx context.Context, check func() *protocol.Error) *protocol.Error {
-	err := check()
-	if err == nil || p.caughtUp || err.Code == protocol.CodeUnavailable || err.Code == protocol.CodeRateLimited {
+func (b *batch) current(ctx context.Context, p *Pending, check func(*batch, context.Context, *Pending) *protocol.Error) *protocol.Error {
+	err := check(b, ctx, p)
+	if err == nil || b.caughtUp || err.Code == protocol.CodeUnavailable || err.Code == protocol.CodeRateLimited {
 		return err
 	}
-	if p.catchUp(ctx) != nil {
+	if b.catchUp(ctx) != nil {
 		return protocol.Errorf(protocol.CodeUnavailable, "The gateway cannot tell now whether this is allowed: it is behind the log; send it again.")
 	}
-	return check()
+	return check(b, ctx, p)
 }

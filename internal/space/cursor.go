@@ -44,8 +44,6 @@ func (c *Cursor) Close() {
 	c.space.cursors.remove(c)
 }
 
-func (s *Space) following() []*Cursor { return s.cursors.all() }
-
 // Next returns the next entries, without hidden ones, and the Seq up to which the
 // log was read. It waits for new entries, or until ctx ends. The entries are
 // shared, read-only, and the slice is valid until the next call. Errors:

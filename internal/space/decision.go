@@ -27,40 +27,40 @@ func proposalsAmong(parents []*parent) []*parent {
 // checkDecision checks an envelope that fulfills, rejects or withdraws a proposal
 // against the proposal and the sender's right to decide. The journal ensures that
 // it is the first decision.
-func (p *publishBatch) checkDecision(st *State, c *pendingEnvelope) *protocol.Error {
-	e := &c.draft.Envelope
+func (b *batch) checkDecision(st *State, p *Pending) *protocol.Error {
+	e := &p.draft.Envelope
 	if e.Kind == protocol.KindMCPWithdraw {
-		if err := checkProposer(e, c.proposals); err != nil {
+		if err := checkProposer(e, p.proposals); err != nil {
 			return err
 		}
 	}
 	switch {
-	case len(c.proposals) == 0:
+	case len(p.proposals) == 0:
 		return nil
-	case len(c.proposals) > 1:
+	case len(p.proposals) > 1:
 		return mismatch("This names several proposals; decide on each of them in an envelope of its own.")
 	case e.Kind == protocol.KindMCPWithdraw:
 		return nil
 	}
-	x := c.proposals[0]
-	if !p.space.VisibilityOf(p.from.viewer()).Allows(x.envelope, x.thread) {
-		return p.notDecider(st, e)
+	x := p.proposals[0]
+	if !b.space.VisibilityOf(b.from.viewer()).Allows(x.envelope, x.thread) {
+		return b.notDecider(st, e)
 	}
-	proposed := proposedBy(x.envelope)
+	proposed := x.payload()
 	if e.Kind == protocol.KindMCPRequest {
 		call := proposal.ReadCall(proposed)
-		if call.Expired(p.now) {
+		if call.Expired(b.now) {
 			return mismatch("The proposal has expired; its call can no longer be made.")
 		}
-		if why := proposal.Mismatch(x.envelope, call, e, proposal.ReadCall(c.in.Payload)); why != "" {
+		if why := proposal.Mismatch(x.envelope, call, e, proposal.ReadCall(p.In.Payload)); why != "" {
 			return mismatch(why)
 		}
 	}
-	rights := st.ledger.Effective(p.from.ID, p.now)
-	if mayDecide(rights, x.envelope, proposed) || !p.space.config().DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
+	rights := st.ledger.Effective(b.from.ID, b.now)
+	if mayDecide(rights, x.envelope, proposed) || !b.space.config().DecideExplicitly && mayCall(rights, x.envelope, proposed, e) {
 		return nil
 	}
-	return p.notDecider(st, e)
+	return b.notDecider(st, e)
 }
 
 // checkProposer lets only the proposer withdraw a proposal.
@@ -76,13 +76,13 @@ func checkProposer(e *protocol.Envelope, proposals []*parent) *protocol.Error {
 // grantsDecision reports whether the capability decide allows an envelope that no
 // other capability allows: a rejection, or a request that makes the proposed call
 // unchanged.
-func (p *publishBatch) grantsDecision(rights capability.Rights, c *pendingEnvelope) bool {
-	e := &c.in.Envelope
-	if len(c.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || c.in.Payload.Get("edited").Bool() {
+func (b *batch) grantsDecision(rights capability.Rights, p *Pending) bool {
+	e := &p.In.Envelope
+	if len(p.proposals) != 1 || e.Kind != protocol.KindMCPReject && e.Kind != protocol.KindMCPRequest || p.In.Payload.Get("edited").Bool() {
 		return false
 	}
-	x := c.proposals[0].envelope
-	return mayDecide(rights, x, proposedBy(x))
+	x := p.proposals[0]
+	return mayDecide(rights, x.envelope, x.payload())
 }
 
 // mayDecide reports whether the capability decide matches a proposal.
@@ -103,20 +103,12 @@ func mayCall(rights capability.Rights, x *protocol.Envelope, proposed protocol.V
 	return rights.Decide(&capability.Request{Kind: protocol.KindMCPRequest, Payload: proposed, To: to, Context: x.Context}).Allowed
 }
 
-func proposedBy(x *protocol.Envelope) protocol.Value {
-	doc, err := protocol.ParseJSON(x.Payload, protocol.MaxDepth)
-	if err != nil { // it was parsed when it was admitted
-		return protocol.Value{}
-	}
-	return doc.Root()
-}
-
 func mismatch(message string) *protocol.Error {
 	return protocol.Errorf(protocol.CodeProposalMismatch, "%s", message)
 }
 
-func (p *publishBatch) notDecider(st *State, e *protocol.Envelope) *protocol.Error {
-	err := p.violation(st, e.Kind)
+func (b *batch) notDecider(st *State, e *protocol.Envelope) *protocol.Error {
+	err := b.violation(st, e.Kind)
 	err.Message = "You may not decide on this proposal: none of your capabilities for decide matches it."
 	return err
 }

@@ -7,19 +7,6 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// deliver processes entries that have become durable: it folds state entries,
-// puts all entries into the ring and wakes the members. The journal calls it, in
-// order of Seq.
-func (s *Space) deliver(entries []*journal.Entry) {
-	s.deliverMu.Lock()
-	defer s.deliverMu.Unlock()
-	if s.loading {
-		s.keepPending(entries)
-		return
-	}
-	s.put(entries)
-}
-
 // maxPending and maxPendingBytes, of payloads, bound the entries that are
 // buffered while a space is being opened.
 const (
@@ -48,11 +35,11 @@ func (s *Space) startDelivery() bool {
 	s.deliverMu.Lock()
 	defer s.deliverMu.Unlock()
 	if s.Head() < s.dropped && !s.retired.Load() {
-		// Some of the pending entries may have been read too; put skips them.
+		// Some of the pending entries may have been read too; the ring skips them.
 		return false
 	}
 	s.loading = false
-	s.put(s.pending)
+	s.deliver(s.pending)
 	s.pending = nil
 	return true
 }
@@ -65,7 +52,7 @@ func (s *Space) readOn(ctx context.Context) error {
 	batch := make([]*journal.Entry, 0, readBatch)
 	put := func() {
 		s.deliverMu.Lock()
-		s.put(batch)
+		s.deliver(batch)
 		s.deliverMu.Unlock()
 		batch = batch[:0]
 	}
@@ -81,25 +68,30 @@ func (s *Space) readOn(ctx context.Context) error {
 	return nil
 }
 
-func (s *Space) put(entries []*journal.Entry) {
+// deliver processes entries that have become durable, in order of Seq, under
+// deliverMu: it folds state entries, puts all entries into the ring and wakes the
+// members.
+func (s *Space) deliver(entries []*journal.Entry) {
+	followed := len(s.cursors.all()) > 0
 	out := make([]*Entry, len(entries))
 	for i, e := range entries {
 		out[i] = newEntry(e)
+		out[i].parsed = e.Parsed
 	}
 	if len(s.members()) > 0 {
 		encodeTogether(out)
 	}
 	head, before := s.Head(), s.state.Load()
-	for _, e := range entries {
-		if e.State {
-			s.fold(e)
+	for i, e := range out {
+		if entries[i].State {
+			s.fold(entries[i])
 		}
-		if e.Envelope.Seq <= head {
-			continue // read when the space was opened
+		if e.Envelope.Seq > head { // else it was read when the space was opened
+			s.track(e, false)
 		}
-		s.contexts.apply(e)
-		s.streams.apply(&e.Envelope)
-		s.texts.apply(s, &e.Envelope)
+		if !followed {
+			e.parsed = protocol.Value{} // nothing reads it from the ring
+		}
 	}
 	s.ring.put(out)
 	s.announceInvited(out)
@@ -107,12 +99,24 @@ func (s *Space) put(entries []*journal.Entry) {
 	s.wakeAll()
 }
 
+// wakeAll wakes the members and cursors that exist after the ring was updated:
+// one that is added meanwhile reads the ring before it sleeps.
 func (s *Space) wakeAll() {
 	for _, m := range s.members() {
 		m.wake()
 	}
-	for _, c := range s.following() {
+	for _, c := range s.cursors.all() {
 		c.wake()
+	}
+}
+
+// track folds an entry into the contexts and the streams, which may be skipped.
+func (s *Space) track(e *Entry, skipStreams bool) {
+	s.contexts.apply(e)
+	if isStream(e.Envelope.Kind) && !skipStreams {
+		e.parsed = e.Payload()
+		s.streams.apply(e)
+		s.texts.apply(s, e)
 	}
 }
 
@@ -130,21 +134,17 @@ func (s *Space) fold(e *journal.Entry) {
 	s.state.Store(after)
 	switch e.Envelope.Kind {
 	case protocol.KindCapabilityGrant, protocol.KindCapabilityRevoke, protocol.KindSpaceInvite:
-		s.refreshRights(before, after, recipientOf(&e.Envelope))
+		s.refreshRights(before, after, recipientOf(e))
 	}
 }
 
 // recipientOf returns the recipient of a grant, which receives a new welcome even
 // if the grant adds nothing (section 2); "" for any other kind.
-func recipientOf(e *protocol.Envelope) protocol.ParticipantID {
-	if e.Kind != protocol.KindCapabilityGrant {
+func recipientOf(e *journal.Entry) protocol.ParticipantID {
+	if e.Envelope.Kind != protocol.KindCapabilityGrant {
 		return ""
 	}
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return "" // reported by the fold
-	}
-	return participantIn(doc.Root(), "recipient")
+	return participantIn(e.Payload(), "recipient")
 }
 
 // closeRemoved closes the connections of participants that were kicked, and

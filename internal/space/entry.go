@@ -22,9 +22,10 @@ type Entry struct {
 	// targeted: visible only to its addressees and observers, regardless of the space's
 	// visibility.
 	targeted bool
-	note     []byte       // holds the spelling for other dialects
-	after    protocol.Seq // Seq of the last durable entry up to here
-	lives    uint64       // number of entries without a Seq before it in the ring
+	note     []byte         // holds the spelling for other dialects
+	parsed   protocol.Value // absent: Payload parses
+	after    protocol.Seq   // Seq of the last durable entry up to here
+	lives    uint64         // number of entries without a Seq before it in the ring
 
 	// spelled is the payload in each dialect, where they differ by more than the
 	// name of a chat's text; nil: the Envelope's.
@@ -36,6 +37,20 @@ type Entry struct {
 func newEntry(e *journal.Entry) *Entry {
 	return &Entry{Envelope: &e.Envelope, thread: e.Audience, hidden: e.Hidden, note: e.Private, after: e.Envelope.Seq,
 		targeted: e.Envelope.Kind == protocol.KindStreamData && readSpelling(e.Private).Targeted}
+}
+
+// Payload returns the parsed payload; absent if it cannot be parsed. It is
+// parsed in each call, unless a cursor follows the space: then the ring keeps the
+// form that admission parsed.
+func (e *Entry) Payload() protocol.Value {
+	if e.parsed.Exists() {
+		return e.parsed
+	}
+	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
+	if err != nil {
+		return protocol.Value{}
+	}
+	return doc.Root()
 }
 
 // Frame returns the entry as one WebSocket text frame in the dialect. The
@@ -83,7 +98,9 @@ func appendFrame(dst []byte, d protocol.Dialect, e *protocol.Envelope) []byte {
 func (e *Entry) JSON(d protocol.Dialect) []byte { return frame.Payload(e.Frame(d)) }
 
 // size is the cost of the entry in the ring, in bytes.
-func (e *Entry) size() int { return 2*(len(e.Envelope.Payload)+len(e.Envelope.Extra)) + 512 }
+func (e *Entry) size() int {
+	return 2*(len(e.Envelope.Payload)+len(e.Envelope.Extra)) + e.parsed.Footprint() + 512
+}
 
 // visibleTo reports whether section 1 lets a participant see the entry. Do not
 // cache the result: a reload changes it.

@@ -91,19 +91,21 @@ func tokens() func() (string, [32]byte) {
 }
 
 // say publishes frames together, as who.
-func (r *room) say(who protocol.ParticipantID, frames ...string) []space.Outcome {
+func (r *room) say(who protocol.ParticipantID, frames ...string) []*space.Pending {
 	sender, err := r.Sender(context.Background(), space.Viewer{ID: who})
 	if err != nil {
-		return []space.Outcome{{Err: err}}
+		return []*space.Pending{{Err: err}}
 	}
-	return r.Publish(context.Background(), sender, attempts(frames))
+	return publish(r.Space, sender, protocol.DialectMEUP01, frames)
 }
 
-func attempts(frames []string) []space.Attempt {
-	list := make([]space.Attempt, len(frames))
+func publish(s *space.Space, from *space.Sender, d protocol.Dialect, frames []string) []*space.Pending {
+	list := make([]*space.Pending, len(frames))
 	for i, f := range frames {
-		list[i].In, list[i].Err = protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
+		in, err := protocol.Decode([]byte(f), d, protocol.DefaultContextDepth)
+		list[i] = &space.Pending{In: in, Err: err}
 	}
+	s.Publish(context.Background(), from, list)
 	return list
 }
 

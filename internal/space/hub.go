@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +51,18 @@ func (h *Hub) deliver(name string, entries []*journal.Entry) {
 	for _, e := range entries {
 		h.invites.add(name, e)
 	}
-	if s := h.lookup(name); s != nil {
-		s.deliver(entries)
-		h.reclaimRings()
+	s := h.lookup(name)
+	if s == nil {
+		return
 	}
+	s.deliverMu.Lock()
+	if s.loading {
+		s.keepPending(entries)
+	} else {
+		s.deliver(entries)
+	}
+	s.deliverMu.Unlock()
+	h.reclaimRings()
 }
 
 // lookup returns the space of this name, which may still be opening; nil: not
@@ -184,11 +193,7 @@ func (s *Space) load(ctx context.Context) error {
 	}
 	slices.Reverse(recent)
 	for _, e := range recent {
-		s.contexts.apply(e)
-		if s.hub.services.Peers != nil { // otherwise the owner of every stream has left
-			s.streams.apply(&e.Envelope)
-			s.texts.apply(s, &e.Envelope)
-		}
+		s.track(newEntry(e), s.hub.services.Peers == nil) // without peers, the owner of every stream has left
 	}
 	s.ring = newRing(s.hub.services.RingEntries, s.hub.services.RingBytes, newest)
 	s.ring.budget = &s.hub.rings
@@ -198,18 +203,8 @@ func (s *Space) load(ctx context.Context) error {
 // Open returns the spaces that are open, sorted by name.
 func (h *Hub) Open() []*Space {
 	list := h.openSpaces()
-	slices.SortFunc(list, func(a, b *Space) int { return compare(a.name, b.name) })
+	slices.SortFunc(list, func(a, b *Space) int { return cmp.Compare(a.name, b.name) })
 	return list
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Reload applies another configuration. Changed capabilities and limits apply
@@ -355,7 +350,7 @@ func (h *Hub) replaced(affected func(space string) bool) {
 		for _, m := range members {
 			m.Close(Closing{Code: protocol.CloseGoingAway, Reason: "the log of the space was replaced; connect again", Now: true})
 		}
-		for _, c := range s.following() {
+		for _, c := range s.cursors.all() {
 			c.wake()
 		}
 		select {
@@ -378,7 +373,7 @@ func (h *Hub) retire(s *Space, now time.Time) {
 	h.spaces.CompareAndDelete(s.name, s)
 	h.mu.Unlock()
 	s.release()
-	for _, c := range s.following() {
+	for _, c := range s.cursors.all() {
 		c.wake()
 	}
 }

@@ -42,7 +42,7 @@ func (x *invitations) add(space string, e *journal.Entry) {
 	if !e.State || e.Envelope.Kind != protocol.KindSpaceInvite {
 		return
 	}
-	hash, g, err := readInvitation(e)
+	hash, g, err := readInvitation(&e.Envelope, e.Payload(), e.Private)
 	if err != nil || hash == ([32]byte{}) {
 		return // reported when the space is opened
 	}
@@ -72,23 +72,20 @@ func (x *invitations) forget(affected func(space string) bool) {
 	x.lost++
 }
 
-// readInvitation reads an entry of kind space.invite. The hash is zero for an
-// invitation that readmits a guest and has no token.
-func readInvitation(e *journal.Entry) (hash [32]byte, g capability.Grant, err error) {
-	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
-	if err != nil {
-		return hash, g, fmt.Errorf("payload of %s: %w", e.Envelope.ID, err)
-	}
-	g, refused := capability.ReadInvite(e.Envelope.ID, e.Envelope.From, doc.Root(), e.Envelope.TS)
+// readInvitation reads an envelope of kind space.invite; private is
+// [journal.Entry.Private]. The hash is zero for an invitation that readmits a
+// guest and has no token.
+func readInvitation(e *protocol.Envelope, payload protocol.Value, private []byte) (hash [32]byte, g capability.Grant, err error) {
+	g, refused := capability.ReadInvite(e.ID, e.From, payload, e.TS)
 	if refused != nil {
 		return hash, g, refused
 	}
-	token, _, _ := bytes.Cut(e.Private, []byte{'{'}) // a spelling may follow
+	token, _, _ := bytes.Cut(private, []byte{'{'}) // a spelling may follow
 	if len(token) != 0 && len(token) != hex.EncodedLen(len(hash)) {
-		return hash, g, fmt.Errorf("invitation %s has no token", e.Envelope.ID)
+		return hash, g, fmt.Errorf("invitation %s has no token", e.ID)
 	}
 	if _, err := hex.Decode(hash[:], token); err != nil {
-		return hash, g, fmt.Errorf("invitation %s has no token", e.Envelope.ID)
+		return hash, g, fmt.Errorf("invitation %s has no token", e.ID)
 	}
 	return hash, g, nil
 }

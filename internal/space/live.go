@@ -10,20 +10,20 @@ import (
 
 // admitLive delivers an envelope that is not stored. Its id must not be in use in
 // the log either.
-func (p *publishBatch) admitLive(ctx context.Context, c *pendingEnvelope) {
+func (b *batch) admitLive(ctx context.Context, p *Pending) {
 	taken, err := parent{}, journal.ErrNotFound
-	if c.in.Envelope.ID != "" {
-		taken, err = p.space.find(ctx, c.draft.Envelope.ID)
+	if p.In.Envelope.ID != "" {
+		taken, err = b.space.find(ctx, p.draft.Envelope.ID)
 	}
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		p.stream(ctx, c)
+		b.stream(ctx, p)
 	case err != nil:
-		p.refuse(c, protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; send it again."))
-	case taken.envelope.From != p.from.ID:
-		p.refuse(c, duplicate(c.in.Envelope.ID))
+		b.refuse(p, errLogUnread())
+	case taken.envelope.From != b.from.ID:
+		b.refuse(p, duplicate(p.In.Envelope.ID))
 	default:
-		p.answerRetry(c, taken.envelope.Seq)
+		b.answerRetry(p, taken.envelope.Seq)
 	}
 }
 

@@ -157,17 +157,33 @@ func (m *Member) Space() *Space { return m.space }
 // Next waits until there is something to write and fills d with it. The Entries
 // of d are valid until the next call. It returns an error when ctx ends. Only the
 // member's writer may call it.
+//
+// It blocks only on the journal, and to sleep. A member that reads the journal
+// gets its control frames in a separate delivery first, since they do not depend
+// on the log.
 func (m *Member) Next(ctx context.Context, d *Delivery) error {
 	for {
-		m.collect(ctx, d)
-		if !d.Empty() {
-			return nil
+		d.Notified = m.notified.Load() && m.notified.Swap(false)
+		d.Control, d.Close = m.takeControl(d.Control[:0])
+		d.Entries, d.Seq = d.Entries[:0], m.seq
+		atOnce := d.Close != nil && d.Close.Now
+		m.controlFirst = !atOnce && m.behind && !m.controlFirst && len(d.Control) > 0
+		switch {
+		case atOnce:
+		case m.controlFirst:
+			d.Close = nil // after the entries in the journal
+		default:
+			d.borrow()
+			m.readEntries(ctx, d)
+			m.deferClose(d)
 		}
-		m.asleep.Store(true)
-		m.collect(ctx, d)
 		if !d.Empty() {
 			m.asleep.Store(false)
 			return nil
+		}
+		if !m.asleep.Load() {
+			m.asleep.Store(true) // and look again: wake did nothing so far
+			continue
 		}
 		d.release()
 		if err := m.sleep(ctx); err != nil {
@@ -213,38 +229,18 @@ func (m *Member) wake() {
 	}
 }
 
-// collect fills d. It blocks only on the journal. A member that reads the journal
-// gets its control frames in a separate delivery first, since they do not depend
-// on the log.
-func (m *Member) collect(ctx context.Context, d *Delivery) {
-	d.Notified = m.notified.Load() && m.notified.Swap(false)
-	d.Control, d.Close = m.takeControl(d.Control[:0])
-	d.Entries, d.Seq = d.Entries[:0], m.seq
-	if d.Close != nil && d.Close.Now {
-		return
-	}
-	if m.controlFirst = m.behind && !m.controlFirst && len(d.Control) > 0; m.controlFirst {
-		d.Close = nil // after the entries in the journal
-		return
-	}
-	d.borrow()
-	// One round may find only entries that the member may not see; repeat until
-	// there is something to write or the head is reached.
-	for len(d.Entries) == 0 && m.advance(ctx, d) {
-		continue
-	}
-	m.deferClose(d)
-	if d.Seq = m.seq; d.Close != nil && d.Close.UpTo > 0 {
-		d.Seq = min(d.Seq, d.Close.UpTo)
-	}
-}
-
 // deferClose postpones the close while there are entries to deliver before it.
 func (m *Member) deferClose(d *Delivery) {
-	if d.Close == nil || len(d.Entries) == 0 {
+	if d.Seq = m.seq; d.Close == nil {
 		return
 	}
 	upTo := d.Close.UpTo
+	if upTo > 0 {
+		d.Seq = min(d.Seq, upTo)
+	}
+	if len(d.Entries) == 0 {
+		return
+	}
 	if upTo == 0 || m.seq < upTo {
 		d.Close = nil
 		return

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -76,7 +75,7 @@ func (s *Space) announceInvited(entries []*Entry) {
 		if e.Envelope.Kind != protocol.KindSpaceInvite || e.Envelope.Seq == 0 {
 			continue
 		}
-		_, g, err := readInvitation(&journal.Entry{Envelope: *e.Envelope, Private: e.note})
+		_, g, err := readInvitation(e.Envelope, e.Payload(), e.note)
 		if err != nil {
 			continue // reported by the fold
 		}
@@ -85,8 +84,8 @@ func (s *Space) announceInvited(entries []*Entry) {
 			"participant": s.describe(Connected{ID: g.Recipient}, protocol.DialectMEW04, s.now()),
 			"invited_by":  e.Envelope.From,
 		}
-		if doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth); err == nil && doc.Root().Get("reason").Exists() {
-			payload["reason"] = json.RawMessage(doc.Root().Get("reason").Raw())
+		if reason := e.Payload().Get("reason"); reason.Exists() {
+			payload["reason"] = json.RawMessage(reason.Raw())
 		}
 		for _, m := range s.members() {
 			if m.CurrentDialect() == protocol.DialectMEW04 && m.ID != e.Envelope.From && !m.controlFull() && e.visibleTo(s.VisibilityOf(m.Viewer())) {

@@ -8,32 +8,38 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// advance reads one batch from the cursor on and reports whether it moved.
-func (m *Member) advance(ctx context.Context, d *Delivery) bool {
-	if m.behind {
-		return m.catchUp(ctx, d)
+// readEntries reads from the cursor on, from the ring or the journal, until it
+// has an entry that the member may see, or reaches the head.
+func (m *Member) readEntries(ctx context.Context, d *Delivery) {
+	for len(d.Entries) == 0 {
+		if m.behind {
+			if !m.catchUp(ctx, d) {
+				return
+			}
+			continue
+		}
+		entries, pos, lives, ok := m.space.ring.read(d.Entries, m.pos)
+		if !ok {
+			m.behind = true
+			continue
+		}
+		if pos == m.pos {
+			return
+		}
+		first := m.pos
+		m.pos = pos
+		m.space.observer().FromRing(len(entries))
+		d.Entries = m.filterVisible(entries, first)
+		if pos > m.live {
+			m.live, m.lives = pos, lives
+		}
 	}
-	entries, pos, lives, ok := m.space.ring.read(d.Entries, m.pos)
-	if !ok {
-		m.behind = true
-		return true
-	}
-	if pos == m.pos {
-		return false
-	}
-	first := m.pos
-	m.pos = pos
-	m.space.observer().FromRing(len(entries))
-	d.Entries = m.filterVisible(entries, first)
-	if pos > m.live {
-		m.live, m.lives = pos, lives
-	}
-	return true
 }
 
 // filterVisible keeps, in place, the entries that are new to the member and
-// visible to it. first is the ring position of the first entry; it matters for
-// entries without a Seq.
+// visible to it: section 1 defines who may see an entry, section 6 the entries
+// that no filter hides. first is the ring position of the first entry; it matters
+// for entries without a Seq.
 func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 	matcher := m.matcher.Load()
 	visible := *m.visibility.Load()
@@ -45,31 +51,19 @@ func (m *Member) filterVisible(entries []*Entry, first uint64) []*Entry {
 		case seq != 0:
 			m.seq = seq
 		}
-		if m.isVisible(e, matcher, visible) {
+		if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(visible) {
+			continue
+		}
+		mustSee := !m.Observe && (e.Envelope.Kind.IsWork() || e.Envelope.AddressedTo(m.ID))
+		if matcher == nil || mustSee || matcher.Match(e.Envelope) {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// isVisible reports whether the member receives the entry. Section 1 defines who
-// may see it, section 6 the entries that
-// no filter hides.
-func (m *Member) isVisible(e *Entry, matcher *protocol.Matcher, visible Visibility) bool {
-	if m.NoEcho && e.Envelope.From == m.ID || !e.visibleTo(visible) {
-		return false
-	}
-	if matcher == nil {
-		return true
-	}
-	if !m.Observe && (e.Envelope.Kind.IsWork() || e.Envelope.AddressedTo(m.ID)) {
-		return true
-	}
-	return matcher.Match(e.Envelope)
-}
-
 // catchUp reads the journal from the cursor on, and switches to the ring once the
-// ring has everything that follows.
+// ring has everything that follows. It reports whether the member moved.
 func (m *Member) catchUp(ctx context.Context, d *Delivery) bool {
 	if pos, gone, ok := m.space.ring.seek(m.seq, m.live); ok {
 		if gone > m.lives {

@@ -59,7 +59,7 @@ func readSpelling(note []byte) (sp spelling) {
 }
 
 // note returns the Note of the candidate's entry.
-func (c *pendingEnvelope) note() []byte { return c.spelling.note(c.tokenHash) }
+func (p *Pending) note() []byte { return p.spelling.note(p.tokenHash) }
 
 // note returns the Note of an entry with this spelling, after the hash of a
 // token.
@@ -126,72 +126,72 @@ func (s *Space) countUses(ctx context.Context, id protocol.ID) (int, error) {
 // assignID sets the id under which an envelope of those dialects is stored, if
 // its sender sent one, or answers it as a retry. above is how many uses of the id
 // the journal is known to have.
-func (p *publishBatch) assignID(ctx context.Context, c *pendingEnvelope, above int) error {
-	id := c.in.Envelope.ID
-	uses, err := p.space.countUses(ctx, id)
+func (b *batch) assignID(ctx context.Context, p *Pending, above int) error {
+	id := p.In.Envelope.ID
+	uses, err := b.space.countUses(ctx, id)
 	if err != nil {
 		return err
 	}
 	uses = max(uses, above)
 	for n := uses; n > max(0, uses-maxReuseChecks); n-- {
-		x, err := p.space.find(ctx, reusedID(id, n))
+		x, err := b.space.find(ctx, reusedID(id, n))
 		if errors.Is(err, journal.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if x.envelope.From == p.from.ID && x.spelling.Sum == c.spelling.Sum {
-			p.answerRetry(c, x.envelope.Seq)
+		if x.envelope.From == b.from.ID && x.spelling.Sum == p.spelling.Sum {
+			b.answerRetry(p, x.envelope.Seq)
 			return nil
 		}
 	}
-	c.use = uses + 1
-	for _, w := range p.waiting { // in the same burst
-		if w.in.Envelope.ID != id || w == c {
+	p.use = uses + 1
+	for _, w := range b.waiting { // in the same burst
+		if w.In.Envelope.ID != id || w == p {
 			continue
 		}
-		if c.use = w.use + 1; w.spelling.Sum == c.spelling.Sum {
-			c.use = w.use // the journal finds the retry
+		if p.use = w.use + 1; w.spelling.Sum == p.spelling.Sum {
+			p.use = w.use // the journal finds the retry
 			break
 		}
 	}
-	if c.use > 1 {
-		c.spelling.ID = id
+	if p.use > 1 {
+		p.spelling.ID = id
 	}
-	c.draft.Envelope.ID = reusedID(id, c.use)
+	p.draft.Envelope.ID = reusedID(id, p.use)
 	return nil
 }
 
 // reassignID handles a draft whose id is already in the journal. It reports
 // whether the envelope was handled: it is pending under the next id, or was
 // answered as a retry.
-func (p *publishBatch) reassignID(ctx context.Context, c *pendingEnvelope) (bool, error) {
-	x, err := p.space.find(ctx, c.draft.Envelope.ID)
+func (b *batch) reassignID(ctx context.Context, p *Pending) (bool, error) {
+	x, err := b.space.find(ctx, p.draft.Envelope.ID)
 	if err != nil {
 		return false, err
 	}
-	if x.envelope.From == p.from.ID && x.spelling.Sum == c.spelling.Sum {
+	if x.envelope.From == b.from.ID && x.spelling.Sum == p.spelling.Sum {
 		return false, nil
 	}
-	if err := p.assignID(ctx, c, c.use); err != nil || c.retry {
-		return c.retry, err
+	if err := b.assignID(ctx, p, p.use); err != nil || p.retry {
+		return p.retry, err
 	}
-	c.draft.Private = c.note()
-	p.waiting = append(p.waiting, c)
+	p.draft.Private = p.note()
+	b.waiting = append(b.waiting, p)
 	return true, nil
 }
 
 // usesOf returns the envelopes with an id as their senders wrote it: the pending
 // ones, the newest maxReuseChecks of the log and the first, newest first.
-func (p *publishBatch) usesOf(ctx context.Context, id protocol.ID) ([]parent, error) {
+func (b *batch) usesOf(ctx context.Context, id protocol.ID) ([]parent, error) {
 	var list []parent
-	for i := len(p.waiting) - 1; i >= 0; i-- {
-		if c := p.waiting[i]; c.in.Envelope.ID == id {
-			list = append(list, parent{&c.draft.Envelope, c.draft.Audience, c.spelling})
+	for i := len(b.waiting) - 1; i >= 0; i-- {
+		if p := b.waiting[i]; p.In.Envelope.ID == id {
+			list = append(list, parent{&p.draft.Envelope, p.draft.Audience, p.spelling, p.draft.Parsed})
 		}
 	}
-	uses, err := p.space.countUses(ctx, id)
+	uses, err := b.space.countUses(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (p *publishBatch) usesOf(ctx context.Context, id protocol.ID) ([]parent, er
 		if n <= uses-maxReuseChecks {
 			n = 1
 		}
-		x, err := p.space.find(ctx, reusedID(id, n))
+		x, err := b.space.find(ctx, reusedID(id, n))
 		if errors.Is(err, journal.ErrNotFound) {
 			continue
 		}
@@ -216,18 +216,18 @@ func (p *publishBatch) usesOf(ctx context.Context, id protocol.ID) ([]parent, er
 // to receive an answer, so the choice prefers, in this order: envelopes that the
 // sender of e can see; of a kind that e can refer to; of a recipient of e; of
 // the sender of e; of the participant that used the id first; the newest.
-func (p *publishBatch) referenced(ctx context.Context, e *protocol.Envelope, id protocol.ID, kinds ...protocol.Kind) (protocol.ID, error) {
-	list, err := p.usesOf(ctx, id)
+func (b *batch) referenced(ctx context.Context, e *protocol.Envelope, id protocol.ID, kinds ...protocol.Kind) (protocol.ID, error) {
+	list, err := b.usesOf(ctx, id)
 	if err != nil || len(list) == 0 {
 		return id, err
 	}
 	first := list[len(list)-1].envelope.From
-	sees := p.space.VisibilityOf(p.from.viewer())
+	sees := b.space.VisibilityOf(b.from.viewer())
 	for _, prefer := range []func(*parent) bool{
 		func(x *parent) bool { return sees.Allows(x.envelope, x.thread) },
 		func(x *parent) bool { return slices.Contains(kinds, x.envelope.Kind) },
 		func(x *parent) bool { return slices.Contains(e.To, x.envelope.From) },
-		func(x *parent) bool { return x.envelope.From == p.from.ID },
+		func(x *parent) bool { return x.envelope.From == b.from.ID },
 		func(x *parent) bool { return x.envelope.From == first },
 	} {
 		var preferred []parent
@@ -259,33 +259,33 @@ func referredKinds(k protocol.Kind) []protocol.Kind {
 
 // references resolves the ids of an envelope and returns the envelopes that it
 // correlates to. A retry is answered.
-func (p *publishBatch) references(ctx context.Context, c *pendingEnvelope) ([]*parent, error) {
-	if p.from.Dialect != protocol.DialectMEUP01 {
-		if c.in.Envelope.ID != "" {
-			c.spelling.Sum = sumOf(c.in)
-			if err := p.assignID(ctx, c, 0); err != nil || c.retry {
+func (b *batch) references(ctx context.Context, p *Pending) ([]*parent, error) {
+	if b.from.Dialect != protocol.DialectMEUP01 {
+		if p.In.Envelope.ID != "" {
+			p.spelling.Sum = sumOf(p.In)
+			if err := b.assignID(ctx, p, 0); err != nil || p.retry {
 				return nil, err
 			}
 		}
-		if err := p.resolve(ctx, c); err != nil {
+		if err := b.resolve(ctx, p); err != nil {
 			return nil, err
 		}
 	}
-	parents, err := p.parents(ctx, &c.draft.Envelope)
+	parents, err := b.parents(ctx, &p.draft.Envelope)
 	if err == nil {
-		err = p.recordSpelling(ctx, c, parents)
+		err = b.recordSpelling(ctx, p, parents)
 	}
-	c.draft.Private = c.note()
+	p.draft.Private = p.note()
 	return parents, err
 }
 
 // resolve replaces the ids in an envelope of those dialects by the stored ids of
 // the envelopes that they refer to.
-func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
-	e := &c.draft.Envelope
+func (b *batch) resolve(ctx context.Context, p *Pending) error {
+	e := &p.draft.Envelope
 	ids := make([]protocol.ID, len(e.Correlation.IDs))
 	for i, id := range e.Correlation.IDs {
-		stored, err := p.referenced(ctx, e, id, referredKinds(e.Kind)...)
+		stored, err := b.referenced(ctx, e, id, referredKinds(e.Kind)...)
 		if err != nil {
 			return err
 		}
@@ -297,7 +297,7 @@ func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
 	if e.Context != "" {
 		segments := strings.Split(string(e.Context), "/")
 		for i, segment := range segments {
-			stored, err := p.referenced(ctx, &protocol.Envelope{}, protocol.ID(segment), protocol.KindReasoningStart)
+			stored, err := b.referenced(ctx, &protocol.Envelope{}, protocol.ID(segment), protocol.KindReasoningStart)
 			if err != nil {
 				return err
 			}
@@ -305,24 +305,24 @@ func (p *publishBatch) resolve(ctx context.Context, c *pendingEnvelope) error {
 		}
 		e.Context = protocol.ContextPath(strings.Join(segments, "/"))
 	}
-	c.in.Envelope.Correlation, c.in.Envelope.Context = e.Correlation, e.Context
+	p.In.Envelope.Correlation, p.In.Envelope.Context = e.Correlation, e.Context
 	return nil
 }
 
 // recordSpelling records the references of an envelope in the form for clients of
 // those dialects, if they refer to envelopes with reused ids.
-func (p *publishBatch) recordSpelling(ctx context.Context, c *pendingEnvelope, parents []*parent) error {
-	e := &c.draft.Envelope
+func (b *batch) recordSpelling(ctx context.Context, p *Pending, parents []*parent) error {
+	e := &p.draft.Envelope
 	for _, x := range parents {
 		if x.spelling.ID == "" {
 			continue
 		}
-		if c.spelling.Correlation == nil {
-			c.spelling.Correlation = append([]protocol.ID(nil), e.Correlation.IDs...)
+		if p.spelling.Correlation == nil {
+			p.spelling.Correlation = append([]protocol.ID(nil), e.Correlation.IDs...)
 		}
 		for i, id := range e.Correlation.IDs {
 			if id == x.envelope.ID {
-				c.spelling.Correlation[i] = x.spelling.ID
+				p.spelling.Correlation[i] = x.spelling.ID
 			}
 		}
 	}
@@ -334,13 +334,13 @@ func (p *publishBatch) recordSpelling(ctx context.Context, c *pendingEnvelope, p
 		if !strings.HasPrefix(segment, againPrefix) {
 			continue
 		}
-		x, err := p.parent(ctx, protocol.ID(segment))
+		x, err := b.parent(ctx, protocol.ID(segment))
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
 		if err == nil && x.spelling.ID != "" {
 			segments[i] = string(x.spelling.ID)
-			c.spelling.Context = protocol.ContextPath(strings.Join(segments, "/"))
+			p.spelling.Context = protocol.ContextPath(strings.Join(segments, "/"))
 		}
 	}
 	return nil

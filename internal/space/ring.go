@@ -50,26 +50,23 @@ func (r *ring) put(entries []*Entry) {
 		if e.Envelope.Seq == 0 {
 			r.lives++
 		}
-		r.push(e)
-	}
-}
-
-func (r *ring) push(e *Entry) {
-	for r.next > r.first && (r.next-r.first >= uint64(r.maxEntries) || r.bytes+e.size() > r.maxBytes) {
-		r.evict()
-	}
-	if int(r.next-r.first) == len(r.slots) {
-		r.grow()
-	}
-	*r.slot(r.next) = e
-	r.next++
-	r.bytes += e.size()
-	r.budget.add(e.size())
-	if e.Envelope.Seq != 0 {
-		if r.byID == nil {
-			r.byID = make(map[protocol.ID]*Entry)
+		size := e.size()
+		for r.next > r.first && (r.next-r.first >= uint64(r.maxEntries) || r.bytes+size > r.maxBytes) {
+			r.evict()
 		}
-		r.byID[e.Envelope.ID] = e
+		if int(r.next-r.first) == len(r.slots) {
+			r.resize(max(minSlots, 2*len(r.slots)))
+		}
+		*r.slot(r.next) = e
+		r.next++
+		r.bytes += size
+		r.budget.add(size)
+		if e.Envelope.Seq != 0 {
+			if r.byID == nil {
+				r.byID = make(map[protocol.ID]*Entry)
+			}
+			r.byID[e.Envelope.ID] = e
+		}
 	}
 }
 
@@ -133,8 +130,6 @@ func (r *ring) drop() {
 }
 
 const minSlots = 16
-
-func (r *ring) grow() { r.resize(max(minSlots, 2*len(r.slots))) }
 
 // resize gives the ring n slots, a power of two that holds all entries.
 func (r *ring) resize(n int) {

@@ -130,18 +130,17 @@ func (st *State) apply(e *journal.Entry) (*State, error) {
 // fold folds one entry into a state that is not shared yet.
 func (st *State) fold(e *journal.Entry) error {
 	st.seq = e.Envelope.Seq
-	doc, err := protocol.ParseJSON(e.Envelope.Payload, protocol.MaxDepth)
-	if err != nil {
-		return fmt.Errorf("payload of %s: %w", e.Envelope.ID, err)
+	payload := e.Payload()
+	if !payload.Exists() {
+		return fmt.Errorf("payload of %s is not JSON", e.Envelope.ID)
 	}
-	payload := doc.Root()
 	switch e.Envelope.Kind {
 	case protocol.KindCapabilityGrant:
 		return st.grant(&e.Envelope, payload)
 	case protocol.KindCapabilityRevoke:
 		return st.revoke(&e.Envelope, payload)
 	case protocol.KindSpaceInvite:
-		return st.invite(e)
+		return st.invite(e, payload)
 	case protocol.KindSpaceKick:
 		st.kicked = st.kicked.Set(participantIn(payload, "participant_id"), struct{}{})
 	case protocol.KindParticipantPause:
@@ -179,8 +178,8 @@ func (st *State) revoke(e *protocol.Envelope, payload protocol.Value) error {
 // invite folds an invitation. It retires the token of an earlier invitation of
 // the same participant. An invitation without a token readmits a guest, which has
 // a token of the issuer.
-func (st *State) invite(e *journal.Entry) error {
-	digest, g, err := readInvitation(e)
+func (st *State) invite(e *journal.Entry, payload protocol.Value) error {
+	digest, g, err := readInvitation(&e.Envelope, payload, e.Private)
 	if err != nil {
 		return err
 	}

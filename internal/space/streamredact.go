@@ -60,23 +60,15 @@ type streamText struct {
 
 // apply adds streams of reasoning that are opened, and drops the ones that were
 // closed elsewhere.
-func (t *streamTexts) apply(s *Space, e *protocol.Envelope) {
-	switch e.Kind {
+func (t *streamTexts) apply(s *Space, e *Entry) {
+	switch e.Envelope.Kind {
 	case protocol.KindStreamOpen:
-		if e.Context != "" {
-			t.get(streamIDOf(e), e.From, s.now())
+		if e.Envelope.Context != "" {
+			t.get(e.Payload().Get("stream_id").Text(), e.Envelope.From, s.now())
 		}
 	case protocol.KindStreamClose:
-		t.remove(s, streamIDOf(e))
+		t.remove(s, e.Payload().Get("stream_id").Text())
 	}
-}
-
-func streamIDOf(e *protocol.Envelope) string {
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return ""
-	}
-	return doc.Root().Get("stream_id").Text()
 }
 
 // get returns the text of a stream and creates it if needed; nil if there are too
@@ -192,22 +184,22 @@ func (t *streamTexts) full(s *Space, writer protocol.ParticipantID) bool {
 
 // inspected returns the stream of an envelope's data; nil: the data is not
 // inspected.
-func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Error) {
-	s, e := p.space, &c.draft.Envelope
+func (b *batch) inspected(p *Pending) (*streamText, *protocol.Error) {
+	s, e := b.space, &p.draft.Envelope
 	safety := s.hub.services.Safety
 	if e.Kind != protocol.KindStreamData || safety == nil {
 		return nil, nil
 	}
-	id := c.in.Payload.Get("stream_id").Text()
+	id := p.In.Payload.Get("stream_id").Text()
 	x := s.texts.find(id)
 	if x == nil && e.Context == "" && !safety.Applies(e.Kind) {
 		return nil, nil
 	}
-	if x = s.texts.get(id, "", p.now); x == nil {
+	if x = s.texts.get(id, "", b.now); x == nil {
 		s.endStream(s.texts.oldest()) // perhaps of a sender without a connection
-		x = s.texts.get(id, "", p.now)
+		x = s.texts.get(id, "", b.now)
 	}
-	if x == nil || s.texts.full(s, p.from.ID) {
+	if x == nil || s.texts.full(s, b.from.ID) {
 		err := protocol.Errorf(protocol.CodeRateLimited, "Too much text of streams is held back, or too many streams are open; close some first.")
 		err.Limit, err.RetryAfterMS = "stream_bytes", 1000
 		return nil, err
@@ -218,80 +210,65 @@ func (p *publishBatch) inspected(c *pendingEnvelope) (*streamText, *protocol.Err
 // redactStream masks a chunk of a stream and charges the work to the sender. It
 // reports whether there is anything to deliver. before is the text that was held
 // back for another writer or other recipients, to be delivered first; nil: none.
-func (p *publishBatch) redactStream(ctx context.Context, c *pendingEnvelope) (deliver bool, before *journal.Draft, err *protocol.Error) {
-	x, err := p.inspected(c)
+func (b *batch) redactStream(ctx context.Context, p *Pending) (deliver bool, before *journal.Draft, err *protocol.Error) {
+	x, err := b.inspected(p)
 	if x == nil {
 		return err == nil, nil, err
 	}
-	e := &c.draft.Envelope
-	limiter := p.from.who.limits()
-	if limiter != nil {
-		if err := limiter.Work(p.now); err != nil {
-			return false, nil, err
-		}
-	}
-	extra, err := extraOf(e)
-	if err != nil {
-		return false, nil, err
-	}
+	e := &p.draft.Envelope
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if last := &x.last; last.From != e.From || !slices.Equal(last.To, e.To) {
-		before = x.restLocked(p.space)
-		x.redactor = nil
-	}
-	if x.redactor == nil {
-		x.redactor = p.space.hub.services.Safety.Stream()
-	}
-	r, empty, err := x.redactor.Data(ctx, c.in.Payload, extra)
-	if limiter != nil {
-		limiter.Worked(p.now, r.Work)
-	}
+	empty := false
+	_, err = b.inspect(p, func(extra protocol.Value) (r Redaction, err *protocol.Error) {
+		if last := &x.last; last.From != e.From || !slices.Equal(last.To, e.To) {
+			before = x.restLocked(b.space)
+			x.redactor = nil
+		}
+		if x.redactor == nil {
+			x.redactor = b.space.hub.services.Safety.Stream()
+		}
+		r, empty, err = x.redactor.Data(ctx, p.In.Payload, extra)
+		return r, err
+	})
 	if err != nil {
 		return false, before, err
 	}
 	x.last = *e
 	x.last.Payload, x.last.Extra = nil, nil
-	x.thread, x.spelling = c.draft.Audience, c.spelling
+	x.thread, x.spelling = p.draft.Audience, p.spelling
 	x.spelling.ID, x.spelling.Sum = "", ""
-	p.space.texts.charge(p.space, x, p.from.ID, x.redactor.Size())
-	if r.Payload != nil {
-		e.Payload = r.Payload
-	}
-	if r.Extra != nil {
-		e.Extra = r.Extra
-	}
+	b.space.texts.charge(b.space, x, b.from.ID, x.redactor.Size())
 	return !empty, before, nil
 }
 
 // stream delivers the part of a chunk that is not held back.
-func (p *publishBatch) stream(ctx context.Context, c *pendingEnvelope) {
-	deliver, before, err := p.redactStream(ctx, c)
+func (b *batch) stream(ctx context.Context, p *Pending) {
+	deliver, before, err := b.redactStream(ctx, p)
 	if before != nil {
-		p.space.publishLive(before)
+		b.space.publishLive(before)
 	}
 	switch {
 	case err != nil:
-		p.refuse(c, err)
+		b.refuse(p, err)
 	case deliver:
-		p.outcomes[c.index].Seq = p.space.publishLive(&c.draft)
+		p.Seq = b.space.publishLive(&p.draft)
 	default:
-		p.outcomes[c.index].Seq = p.space.Head()
+		p.Seq = b.space.Head()
 	}
 }
 
 // followStream tracks the streams that the sender opens and closes. A stream of
 // reasoning is inspected from its first chunk on, and its rest is delivered
 // before its close.
-func (p *publishBatch) followStream(c *pendingEnvelope) {
-	e := &c.draft.Envelope
-	id := c.in.Payload.Get("stream_id").Text()
+func (b *batch) followStream(p *Pending) {
+	e := &p.draft.Envelope
+	id := p.In.Payload.Get("stream_id").Text()
 	switch {
 	case e.Kind == protocol.KindStreamOpen && e.Context != "":
-		p.space.texts.get(id, e.From, p.now)
+		b.space.texts.get(id, e.From, b.now)
 	case e.Kind == protocol.KindStreamClose:
-		if x := p.space.texts.find(id); x != nil && (x.opener != "" || x.writtenBy(e.From)) {
-			p.space.endStream(id)
+		if x := b.space.texts.find(id); x != nil && (x.opener != "" || x.writtenBy(e.From)) {
+			b.space.endStream(id)
 		}
 	}
 }
@@ -350,6 +327,6 @@ func (x *streamText) restLocked(s *Space) *journal.Draft {
 	}
 	e := x.last
 	e.ID, e.TS, e.Payload = s.hub.newID(), s.now(), payload
-	note := (&pendingEnvelope{spelling: x.spelling}).note()
+	note := (&Pending{spelling: x.spelling}).note()
 	return &journal.Draft{Envelope: e, Audience: x.thread, Private: note}
 }

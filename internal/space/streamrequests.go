@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/protocol"
@@ -26,24 +27,29 @@ func (f *Sender) answersStream(k protocol.Kind) protocol.Kind {
 	return streamAnswers[k]
 }
 
+func isStream(k protocol.Kind) bool { return strings.HasPrefix(string(k), "stream.") }
+
 // checkStream rejects operations on a stream that the sender may not do.
-func (p *publishBatch) checkStream(c *pendingEnvelope) *protocol.Error {
-	kind, payload := c.in.Envelope.Kind, c.in.Payload
+func (b *batch) checkStream(p *Pending) *protocol.Error {
+	if !isStream(p.In.Envelope.Kind) {
+		return nil
+	}
+	kind, payload := p.In.Envelope.Kind, p.In.Payload
 	id := payload.Get("stream_id").Text()
-	s, open := p.space.streams.get(id)
-	mew := p.from.Dialect == protocol.DialectMEW04
+	s, open := b.space.streams.get(id)
+	mew := b.from.Dialect == protocol.DialectMEW04
 	switch kind {
 	case protocol.KindStreamRequest:
 		if mew {
-			return p.checkStreamRequest(c)
+			return b.checkStreamRequest(p)
 		}
 		return nil
 	case protocol.KindStreamOpen:
 		if !open {
-			return p.checkStreamOpen(id)
+			return b.checkStreamOpen(id)
 		}
 	case protocol.KindStreamData:
-		if slices.Contains(s.writers, p.from.ID) || !open && !mew {
+		if slices.Contains(s.writers, b.from.ID) || !open && !mew {
 			return nil
 		}
 		if mew {
@@ -56,20 +62,20 @@ func (p *publishBatch) checkStream(c *pendingEnvelope) *protocol.Error {
 			return nil
 		}
 	case protocol.KindStreamGrantWrite, protocol.KindStreamRevokeWrite, protocol.KindStreamTransfer:
-		return p.checkStreamOwner(c, &s, open)
+		return b.checkStreamOwner(p, &s, open)
 	default:
 		return nil
 	}
-	if s.owner != p.from.ID {
+	if s.owner != b.from.ID {
 		return protocol.Errorf(protocol.CodeIdentityMismatch, "The stream %s is %s's.", id, s.owner)
 	}
 	return nil
 }
 
-func (p *publishBatch) checkStreamRequest(c *pendingEnvelope) *protocol.Error {
+func (b *batch) checkStreamRequest(p *Pending) *protocol.Error {
 	var unknown []protocol.ParticipantID
-	for _, id := range targetsIn(c.in.Payload) {
-		if !p.space.IsKnown(id) {
+	for _, id := range targetsIn(p.In.Payload) {
+		if !b.space.IsKnown(id) {
 			unknown = append(unknown, id)
 		}
 	}
@@ -78,25 +84,25 @@ func (p *publishBatch) checkStreamRequest(c *pendingEnvelope) *protocol.Error {
 		err.Targets = unknown
 		return err
 	}
-	return p.checkStreamQuota(len(c.in.Envelope.Payload))
+	return b.checkStreamQuota(len(p.In.Envelope.Payload))
 }
 
-func (p *publishBatch) checkStreamOpen(id string) *protocol.Error {
+func (b *batch) checkStreamOpen(id string) *protocol.Error {
 	if len(id) > maxStreamID {
 		return &protocol.Error{Code: protocol.CodeInvalidPayload, Path: "/payload/stream_id", Detail: "at most 256 bytes",
 			Message: "The id of a stream may have at most 256 bytes."}
 	}
-	return p.checkStreamQuota(0)
+	return b.checkStreamQuota(0)
 }
 
-func (p *publishBatch) checkStreamQuota(bytes int) *protocol.Error {
+func (b *batch) checkStreamQuota(bytes int) *protocol.Error {
 	waiting := 0
-	for _, c := range p.waiting {
-		if c.in.Envelope.Kind == protocol.KindStreamOpen {
+	for _, p := range b.waiting {
+		if p.In.Envelope.Kind == protocol.KindStreamOpen {
 			waiting++
 		}
 	}
-	if p.space.streams.admits(p.from.ID, waiting, bytes) {
+	if b.space.streams.admits(b.from.ID, waiting, bytes) {
 		return nil
 	}
 	err := protocol.Errorf(protocol.CodeRateLimited, "Too many streams are open, of yours or in this space; close some first.")
@@ -105,20 +111,20 @@ func (p *publishBatch) checkStreamQuota(bytes int) *protocol.Error {
 }
 
 // checkStreamOwner checks a grant, a revocation or a transfer.
-func (p *publishBatch) checkStreamOwner(c *pendingEnvelope, s *stream, open bool) *protocol.Error {
-	whom := participantIn(c.in.Payload, "participant_id")
-	switch kind := c.in.Envelope.Kind; {
+func (b *batch) checkStreamOwner(p *Pending, s *stream, open bool) *protocol.Error {
+	whom := participantIn(p.In.Payload, "participant_id")
+	switch kind := p.In.Envelope.Kind; {
 	case !open:
 		return protocol.Errorf(protocol.CodeStreamNotFound, "No such stream is open.")
-	case s.owner != p.from.ID && p.from.Dialect != protocol.DialectMEW04:
+	case s.owner != b.from.ID && b.from.Dialect != protocol.DialectMEW04:
 		return protocol.Errorf(protocol.CodeIdentityMismatch, "The stream is %s's.", s.owner)
-	case s.owner != p.from.ID:
+	case s.owner != b.from.ID:
 		return protocol.Errorf(protocol.CodeUnauthorized, "The stream is %s's; only its owner can do this.", s.owner)
-	case kind == protocol.KindStreamGrantWrite && !p.space.IsKnown(whom):
+	case kind == protocol.KindStreamGrantWrite && !b.space.IsKnown(whom):
 		return protocol.Errorf(protocol.CodeParticipantNotFound, "This space knows no participant of that id.")
 	case kind == protocol.KindStreamRevokeWrite && whom == s.owner:
 		return protocol.Errorf(protocol.CodeInvalidOperation, "The owner of a stream always may write; transfer or close it instead.")
-	case kind == protocol.KindStreamTransfer && !p.space.IsPresent(participantIn(c.in.Payload, "new_owner")):
+	case kind == protocol.KindStreamTransfer && !b.space.IsPresent(participantIn(p.In.Payload, "new_owner")):
 		return protocol.Errorf(protocol.CodeParticipantNotFound, "The new owner is not connected to this space.")
 	}
 	return nil
@@ -126,30 +132,30 @@ func (p *publishBatch) checkStreamOwner(c *pendingEnvelope, s *stream, open bool
 
 // addressData addresses stream data to the targets of its stream. A raw frame has
 // no addressees and no context; it gets both from the stream.
-func (p *publishBatch) addressData(c *pendingEnvelope) {
-	s, open := p.space.streams.get(c.in.Payload.Get("stream_id").Text())
+func (b *batch) addressData(p *Pending) {
+	s, open := b.space.streams.get(p.In.Payload.Get("stream_id").Text())
 	if !open {
 		return
 	}
-	e, mew := &c.draft.Envelope, p.from.Dialect == protocol.DialectMEW04
+	e, mew := &p.draft.Envelope, b.from.Dialect == protocol.DialectMEW04
 	switch {
 	case len(s.targets) > 0:
-		e.To, c.spelling.Targeted = s.targets, true
-		c.draft.Private = c.note()
+		e.To, p.spelling.Targeted = s.targets, true
+		p.draft.Private = p.note()
 	case mew && len(e.To) == 0:
 		e.To = s.audience()
 	}
 	if mew && e.Context == "" {
 		e.Context = s.opened.Context
 	}
-	c.in.Envelope.To, c.in.Envelope.Context = e.To, e.Context
+	p.In.Envelope.To, p.In.Envelope.Context = e.To, e.Context
 }
 
 // answerStream sends the answer to an admitted request about a stream to everyone
 // that may see the stream. The gateway's stream.open gives its own id to the
 // stream, so that no id is used twice.
-func (p *publishBatch) answerStream(ctx context.Context, c *pendingEnvelope) *protocol.Error {
-	request, kind := &c.draft.Envelope, p.from.answersStream(c.draft.Envelope.Kind)
+func (b *batch) answerStream(ctx context.Context, p *Pending) *protocol.Error {
+	request, kind := &p.draft.Envelope, b.from.answersStream(p.draft.Envelope.Kind)
 	if kind == "" {
 		return nil
 	}
@@ -157,12 +163,12 @@ func (p *publishBatch) answerStream(ctx context.Context, c *pendingEnvelope) *pr
 	if err != nil {
 		return errUnanswered()
 	}
-	id := p.space.hub.newID()
-	sp := spelling{Context: c.spelling.Context}
-	owner := p.from.ID
+	id := b.space.hub.newID()
+	sp := spelling{Context: p.spelling.Context}
+	owner := b.from.ID
 	var to []protocol.ParticipantID
 	if kind == protocol.KindStreamOpen {
-		if len(targetsIn(c.in.Payload)) == 0 {
+		if len(targetsIn(p.In.Payload)) == 0 {
 			delete(fields, "target")
 		}
 		for _, name := range []string{"requestId", "participantId", "authorizedWriters", "created"} {
@@ -175,7 +181,7 @@ func (p *publishBatch) answerStream(ctx context.Context, c *pendingEnvelope) *pr
 		}
 		sp.To = []protocol.ParticipantID{owner}
 	} else {
-		s, open := p.space.streams.get(c.in.Payload.Get("stream_id").Text())
+		s, open := b.space.streams.get(p.In.Payload.Get("stream_id").Text())
 		if !open {
 			return protocol.Errorf(protocol.CodeStreamNotFound, "The stream was closed.")
 		}
@@ -185,21 +191,21 @@ func (p *publishBatch) answerStream(ctx context.Context, c *pendingEnvelope) *pr
 		}
 		to = s.audience()
 	}
-	answer, err := protocol.FromGateway(id, kind, p.space.now(), fields)
+	answer, err := protocol.FromGateway(id, kind, b.space.now(), fields)
 	if err != nil {
 		return errUnanswered()
 	}
 	answer.To, answer.Context, answer.Correlation = to, request.Context, protocol.CorrelateTo(request.ID)
-	if c.spelling.ID != "" {
-		sp.Correlation = []protocol.ID{c.spelling.ID}
+	if p.spelling.ID != "" {
+		sp.Correlation = []protocol.ID{p.spelling.ID}
 	}
-	draft := journal.Draft{Envelope: answer, Private: sp.note(nil), Audience: with(c.draft.Audience, p.from.ID)}
-	if err := p.space.record(ctx, draft); err != nil {
-		p.space.log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
+	draft := journal.Draft{Envelope: answer, Private: sp.note(nil), Audience: with(p.draft.Audience, b.from.ID)}
+	if err := b.space.record(ctx, draft); err != nil {
+		b.space.log.Warn("answer a request about a stream", "envelope", request.ID, "error", err)
 		return errUnanswered()
 	}
-	if !p.space.IsPresent(owner) { // it left meanwhile
-		p.space.leaveStreams(owner)
+	if !b.space.IsPresent(owner) { // it left meanwhile
+		b.space.leaveStreams(owner)
 	}
 	return nil
 }

@@ -54,15 +54,8 @@ type streams struct {
 
 // apply folds an entry of the log. A request about a stream has an effect only if
 // its sender owns the stream at that position in the log.
-func (t *streams) apply(e *protocol.Envelope) {
-	if namespace, _ := e.Kind.Split(); namespace != "stream" {
-		return
-	}
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return
-	}
-	payload := doc.Root()
+func (t *streams) apply(entry *Entry) {
+	e, payload := entry.Envelope, entry.Payload()
 	id := payload.Get("stream_id").Text()
 	t.mu.Lock()
 	defer t.mu.Unlock()

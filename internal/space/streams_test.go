@@ -349,12 +349,8 @@ func TestStreams_BetweenGateways(t *testing.T) {
 }
 
 // say publishes frames together, in the member's dialect.
-func (m *member) say(frames ...string) []space.Outcome {
-	list := make([]space.Attempt, len(frames))
-	for i, f := range frames {
-		list[i].In, list[i].Err = protocol.Decode([]byte(f), m.CurrentDialect(), protocol.DefaultContextDepth)
-	}
-	return m.Space().Publish(context.Background(), m.Sender(), list)
+func (m *member) say(frames ...string) []*space.Pending {
+	return publish(m.Space(), m.Sender(), m.CurrentDialect(), frames)
 }
 
 type activeStream struct {

@@ -69,8 +69,9 @@ func (h *house) say(name string, who protocol.ParticipantID, frames ...string) {
 	}
 	for _, f := range frames {
 		in, bad := protocol.Decode([]byte(f), protocol.DialectMEUP01, protocol.DefaultContextDepth)
-		if o := s.Publish(context.Background(), sender, []space.Attempt{{In: in, Err: bad}})[0]; o.Err != nil {
-			h.t.Fatalf("%s: %v", f, o.Err)
+		p := &space.Pending{In: in, Err: bad}
+		if s.Publish(context.Background(), sender, []*space.Pending{p}); p.Err != nil {
+			h.t.Fatalf("%s: %v", f, p.Err)
 		}
 	}
 }

@@ -105,8 +105,9 @@ func TestAdmission_AfterKick(t *testing.T) {
 		t.Fatal(refused)
 	}
 	in, refused := protocol.Decode([]byte(`{"kind": "space.kick", "payload": {"participant_id": "bob"}}`), protocol.DialectMEUP01, 5)
-	if o := room.Publish(t.Context(), sender, []space.Attempt{{In: in, Err: refused}})[0]; o.Err != nil {
-		t.Fatal(o.Err)
+	p := &space.Pending{In: in, Err: refused}
+	if room.Publish(t.Context(), sender, []*space.Pending{p}); p.Err != nil {
+		t.Fatal(p.Err)
 	}
 	if _, _, refused := d.Authorize(t.Context(), here, "lab", "lab-bob"); refused == nil || refused.Code != protocol.CodeKicked {
 		t.Errorf("the one who was kicked: %v", refused)

@@ -131,14 +131,14 @@ func (p *posting) single(ctx context.Context, w http.ResponseWriter, in io.Reade
 		access.WriteError(w, access.BodyError(err, p.most))
 		return
 	}
-	outcomes, err := p.publish(ctx, [][]byte{frame}, false)
+	sent, err := p.publish(ctx, [][]byte{frame}, false)
 	switch {
 	case err != nil:
 		access.WriteError(w, access.BadRequest("The request was given up."))
-	case outcomes[0].Err != nil:
-		access.WriteError(w, outcomes[0].Err)
+	case sent[0].Err != nil:
+		access.WriteError(w, sent[0].Err)
 	default:
-		writeJSON(w, http.StatusOK, answer(outcomes[0]))
+		writeJSON(w, http.StatusOK, answer(sent[0]))
 	}
 }
 
@@ -165,12 +165,12 @@ func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Re
 			p.sender.ChargeRefused(int(length))
 		}
 		if len(frames) > 0 && size+length > maxWhole {
-			outcomes, err := p.publish(ctx, frames, false)
+			sent, err := p.publish(ctx, frames, false)
 			frames, size = nil, 0
 			if fault = err; err != nil {
 				break
 			}
-			answers = p.answer(w, answers, outcomes)
+			answers = p.answer(w, answers, sent)
 			if fault = asError(tooManyRefused(p.sender)); fault != nil {
 				break
 			}
@@ -185,11 +185,11 @@ func (p *posting) array(ctx context.Context, w http.ResponseWriter, in *bufio.Re
 		fault = errTooMany
 	}
 	if fault == nil || len(answers) > 0 && len(frames) > 0 {
-		outcomes, err := p.publish(ctx, frames, len(answers) == 0)
+		sent, err := p.publish(ctx, frames, len(answers) == 0)
 		if err != nil {
 			fault = err
 		}
-		answers = p.answer(w, answers, outcomes)
+		answers = p.answer(w, answers, sent)
 	}
 	p.finish(w, answers, fault)
 }
@@ -224,7 +224,7 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 		return
 	}
 	if refused != nil {
-		answers = p.answer(w, answers, []space.Outcome{{Err: refused}})
+		answers = p.answer(w, answers, []*space.Pending{{Err: refused}})
 	}
 	statuses := make(map[int]bool)
 	for _, a := range answers {
@@ -233,10 +233,10 @@ func (p *posting) finish(w http.ResponseWriter, answers []sent, fault error) {
 	writeJSON(w, overall(statuses), answers)
 }
 
-// answer appends the results of outcomes. If several set Retry-After, the last
+// answer appends the results of envelopes. If several set Retry-After, the last
 // one has the longest wait.
-func (p *posting) answer(w http.ResponseWriter, answers []sent, outcomes []space.Outcome) []sent {
-	for _, o := range outcomes {
+func (p *posting) answer(w http.ResponseWriter, answers []sent, list []*space.Pending) []sent {
+	for _, o := range list {
 		if o.Err != nil {
 			access.SetRetryAfter(w.Header(), o.Err)
 		}
@@ -247,7 +247,7 @@ func (p *posting) answer(w http.ResponseWriter, answers []sent, outcomes []space
 
 // publish decodes frames and admits them; a nil frame was too large. With
 // whole, one malformed frame rejects all of them.
-func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]space.Outcome, error) {
+func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]*space.Pending, error) {
 	size := 0
 	for _, f := range frames {
 		size += len(f)
@@ -260,24 +260,25 @@ func (p *posting) publish(ctx context.Context, frames [][]byte, whole bool) ([]s
 			return nil, context.Cause(ctx)
 		}
 	}
-	attempts := make([]space.Attempt, len(frames))
+	list := make([]*space.Pending, len(frames))
 	for i, f := range frames {
-		attempts[i] = p.attempt(f)
-		if err := attempts[i].Err; whole && err != nil && err.Code == protocol.CodeInvalidJSON {
+		list[i] = p.decode(f)
+		if err := list[i].Err; whole && err != nil && err.Code == protocol.CodeInvalidJSON {
 			p.sender.ChargeRefused(size)
 			err.Path = "/" + strconv.Itoa(i) + err.Path
 			return nil, err
 		}
 	}
-	return p.space.Publish(ctx, p.sender, attempts), nil
+	p.space.Publish(ctx, p.sender, list)
+	return list, nil
 }
 
-func (p *posting) attempt(frame []byte) space.Attempt {
+func (p *posting) decode(frame []byte) *space.Pending {
 	if frame == nil || int64(len(frame)) > p.most {
-		return space.Attempt{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
+		return &space.Pending{In: &protocol.Inbound{Size: len(frame)}, Err: tooLarge(p.most)}
 	}
 	in, err := protocol.Decode(frame, protocol.DialectMEUP01, max(p.limits.ContextDepth, 1))
-	return space.Attempt{In: in, Err: err}
+	return &space.Pending{In: in, Err: err}
 }
 
 // overall returns the status of several results: the one that they share, or
@@ -300,7 +301,7 @@ func tooLarge(limit int64) *protocol.Error {
 	return err
 }
 
-func answer(o space.Outcome) sent {
+func answer(o *space.Pending) sent {
 	if o.Err != nil {
 		return sent{ID: o.ID, Status: o.Err.Code.HTTPStatus(), Err: o.Err}
 	}

@@ -66,59 +66,60 @@ func (s *session) run() {
 // readLoop publishes the participant's envelopes in bursts until the connection
 // ends.
 func (s *session) readLoop(ctx context.Context) error {
-	attempts := make([]space.Attempt, 0, 8)
+	burst := make([]*space.Pending, 0, 8)
 	for {
-		attempts = attempts[:0]
+		burst = burst[:0]
 		size := 0
 		for {
 			frame, err := s.read(ctx)
 			if err != nil {
-				_ = s.publish(ctx, attempts) // the connection ends anyway
+				_ = s.publish(ctx, burst) // the connection ends anyway
 				return s.readFailed(err)
 			}
 			if len(frame) > heavyBytes && !s.acquireSlot() {
-				return errors.Join(s.publish(ctx, attempts), s.endViolation(errViolations))
+				return errors.Join(s.publish(ctx, burst), s.endViolation(errViolations))
 			}
 			if joined, err := s.switchDialect(frame); err != nil {
 				return err
 			} else if joined {
 				break
 			}
-			a := s.decode(frame)
+			p := s.decode(frame)
 			switch {
-			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemSubscribe:
-				if err := errors.Join(s.publish(ctx, attempts), s.subscribe(a.In)); err != nil {
+			case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemSubscribe:
+				if err := errors.Join(s.publish(ctx, burst), s.subscribe(p.In)); err != nil {
 					return err
 				}
-				attempts = attempts[:0]
-			case a.Err == nil && a.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.CurrentDialect() != protocol.DialectMEUP01:
-				if err := s.heartbeat(a.In); err != nil {
+				burst = burst[:0]
+			case p.Err == nil && p.In.Envelope.Kind == protocol.KindSystemHeartbeat && s.member.CurrentDialect() != protocol.DialectMEUP01:
+				if err := s.heartbeat(p.In); err != nil {
 					return err
 				}
 			default:
-				attempts = append(attempts, a)
+				burst = append(burst, p)
 			}
 			size += len(frame)
-			if len(attempts) >= burstFrames || size >= burstBytes || !s.conn.frameBuffered() {
+			if len(burst) >= burstFrames || size >= burstBytes || !s.conn.frameBuffered() {
 				break
 			}
 		}
-		if err := s.publish(ctx, attempts); err != nil {
+		if err := s.publish(ctx, burst); err != nil {
 			return err
 		}
-		if cap(attempts) > 8 {
-			attempts = make([]space.Attempt, 0, 8)
+		clear(burst[:cap(burst)]) // so that an idle reader retains no envelope
+		if cap(burst) > 8 {
+			burst = make([]*space.Pending, 0, 8)
 		}
 	}
 }
 
-func (s *session) decode(frame []byte) space.Attempt {
+func (s *session) decode(frame []byte) *space.Pending {
 	if frame == nil {
-		return space.Attempt{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
+		return &space.Pending{In: &protocol.Inbound{Size: s.frameBytes}, Err: protocol.Errorf(protocol.CodeInvalidJSON,
 			"An envelope is a text frame; this was a binary one.")}
 	}
 	in, err := protocol.Decode(frame, s.member.CurrentDialect(), s.contextDepth)
-	return space.Attempt{In: in, Err: err}
+	return &space.Pending{In: in, Err: err}
 }
 
 // refreshLimits loads the current limits, which can change during a connection.
@@ -235,30 +236,30 @@ func (s *session) releaseSlot() {
 
 // publish admits a burst and sends the acknowledgments and errors. The returned
 // error ends the connection.
-func (s *session) publish(ctx context.Context, attempts []space.Attempt) error {
+func (s *session) publish(ctx context.Context, burst []*space.Pending) error {
 	defer s.releaseSlot()
-	if len(attempts) == 0 || s.member.Ending() {
+	if len(burst) == 0 || s.member.Ending() {
 		return nil // the connection is closing
 	}
-	outcomes := s.member.Space().Publish(ctx, s.sender, attempts)
+	s.member.Space().Publish(ctx, s.sender, burst)
 	s.releaseSlot()
 	refused := false
-	for _, o := range outcomes {
-		if o.Err != nil {
-			if err := s.refuse(o.ID, o.Err); err != nil {
+	for _, p := range burst {
+		if p.Err != nil {
+			if err := s.refuse(p.ID, p.Err); err != nil {
 				return err
 			}
 			refused = true
 			continue
 		}
 		if s.member.Ack {
-			s.member.Acknowledge(o.ID, o.Seq)
+			s.member.Acknowledge(p.ID, p.Seq)
 		}
-		if o.Invite != nil {
+		if p.Invite != nil {
 			if s.member.CurrentDialect() == protocol.DialectMEW04 {
-				o.Invite.Status, o.Invite.ConnectionURL = "created", s.address
+				p.Invite.Status, p.Invite.ConnectionURL = "created", s.address
 			}
-			s.member.SendControl(protocol.KindSpaceInviteAck, o.ID, o.Invite)
+			s.member.SendControl(protocol.KindSpaceInviteAck, p.ID, p.Invite)
 		}
 	}
 	if refused && s.sender.ChargeRefused(0) > 0 {

@@ -55,11 +55,9 @@ func (l *log) append(d *journal.Draft) journal.Result {
 // newRecord encodes and decodes the draft: the log must not change when the
 // caller reuses memory that the draft refers to.
 func newRecord(d *journal.Draft, seq protocol.Seq) *record {
-	e := &journal.Entry{
-		Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles,
-	}
-	e.Envelope.Seq = seq
-	data := journal.AppendEntry(nil, e)
+	assigned := *d
+	assigned.Envelope.Seq = seq
+	data := journal.AppendEntry(nil, &assigned)
 	e, err := journal.DecodeEntry(data)
 	if err != nil {
 		panic(fmt.Sprintf("memory: entry cannot be read back: %v", err)) // a bug in the codec

@@ -81,14 +81,12 @@ func (g *group) record(l *spaceLog, space string, e *journal.Entry) {
 }
 
 func entryOf(d *journal.Draft, seq protocol.Seq) *journal.Entry {
-	e := &journal.Entry{
-		Envelope: d.Envelope, Audience: d.Audience, State: d.State, Hidden: d.Hidden, Private: d.Private, Settles: d.Settles,
-	}
-	e.Envelope.Seq = seq
+	e := *d
+	e.Envelope.Seq, e.CheckedAtStateSeq = seq, 0
 	// Truncate like the encoding does: the sink and readers must get equal
 	// entries.
 	e.Envelope.TS = d.Envelope.TS.UTC().Truncate(time.Microsecond)
-	return e
+	return &e
 }
 
 func refused(id protocol.ID, err error) journal.Result {
