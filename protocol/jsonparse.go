@@ -165,7 +165,7 @@ func (p *parser) array(depth int) bool {
 		case ']':
 			return p.end(at)
 		default:
-			return p.fail("an array goes on with a comma or ends with a bracket")
+			return p.fail("expected a comma or the end of the array")
 		}
 	}
 }

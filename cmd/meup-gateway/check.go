@@ -13,11 +13,11 @@ import (
 func newCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check CONFIG",
-		Short: "Finds the faults of a configuration",
-		Long: `check prints every fault of a configuration with file, line and column, and
-exits with 1 if there is one. Warnings (a capability that can never match, one
-that a deny takes away again, a participant who can do nothing) are printed and
-do not change the exit code.`,
+		Short: "Checks a configuration file",
+		Long: `check prints every error in a configuration with file, line and column, and
+exits with 1 if there is one. Warnings (a capability that can never match or
+that a deny rule cancels, a participant without usable capabilities) are printed
+and do not change the exit code.`,
 		Example: "  meup-gateway check meup.yaml",
 		Args:    exactly("CONFIG"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -28,7 +28,7 @@ do not change the exit code.`,
 			if cfg == nil || config.HasErrors(faults) {
 				return errReported
 			}
-			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no faults\n", args[0], textutil.Count(len(cfg.Spaces), "space"))
+			fmt.Fprintf(c.OutOrStdout(), "%s: %s, no errors\n", args[0], textutil.Count(len(cfg.Spaces), "space"))
 			return nil
 		},
 	}

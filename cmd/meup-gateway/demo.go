@@ -39,19 +39,19 @@ func newDemo() *cobra.Command {
 	var f demoFlags
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Runs a space with an agent in it, no configuration needed",
-		Long: `demo makes a temporary space with two participants: you, who may do everything,
-and the agent guide, who reads a folder of documents through an MCP server. It
-prints where the gateway is and what to type, and runs until Ctrl-C.
+		Short: "Runs a demo space with an agent; needs no configuration",
+		Long: `demo starts a temporary space with two participants: you, with all capabilities,
+and the agent guide, which reads a folder of documents through an MCP server. It
+prints the gateway's address and commands to try, and runs until Ctrl-C.
 
-The agent decides by rules; with --model it asks a language model instead, whose
-key comes from the environment (meup-agent run --help names the variables).
+The agent decides by rules. With --model it uses a language model, whose key is
+read from the environment (meup-agent run --help lists the variables).
 
-With --ask it puts one question to the agent, prints the envelopes as they
-come, and ends with exit code 0 when the answer is there.
+With --ask it sends one question to the agent, prints the envelopes as they
+arrive, and exits with 0 after the answer.
 
-The MCP server is @modelcontextprotocol/server-filesystem, run with npx; where
-Node is missing, one written in Go takes its place.`,
+The MCP server is @modelcontextprotocol/server-filesystem, run with npx. Without
+Node, a server written in Go is used.`,
 		Example: "  meup-gateway demo\n  meup-gateway demo --ask 'what is in the docs folder?'",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -59,14 +59,14 @@ Node is missing, one written in Go takes its place.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to listen on; a free port is taken when it is in use")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address to listen on; a free port is used if it is in use")
 	fl.StringVar(&f.docs, "docs", "", "folder that the agent reads (default: ./docs, or a sample)")
-	fl.StringVar(&f.ask, "ask", "", "ask this, print what happens, and exit")
+	fl.StringVar(&f.ask, "ask", "", "send this question, print the envelopes, and exit")
 	fl.StringVar(&f.mcp, "mcp", "auto", "auto, npm or go: which MCP server reads the folder")
-	fl.StringVar(&f.model, "model", "rules", "what the agent decides with: rules, or PROVIDER:NAME of a language model, such as ollama:qwen3")
-	fl.StringVar(&f.baseURL, "base-url", "", "where the model's API is, if not at its provider")
+	fl.StringVar(&f.model, "model", "rules", "how the agent decides: rules, or PROVIDER:NAME of a language model, such as ollama:qwen3")
+	fl.StringVar(&f.baseURL, "base-url", "", "URL of the model's API (default: the provider's)")
 	fl.StringVar(&f.level, "log-level", "warn", "debug, info, warn or error")
-	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer to --ask")
+	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "timeout for the answer to --ask")
 	return c
 }
 
@@ -89,7 +89,7 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 	}
 	dir, err := os.MkdirTemp("", "meup-demo-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the demo: %w", err)
+		return fmt.Errorf("create a folder for the demo: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary anyway
 	s := &demoEnv{flags: f, out: out, dir: dir, log: program.TextLogger(errOut, checked.Log.Level)}
@@ -121,7 +121,7 @@ func (s *demoEnv) run(ctx context.Context) error {
 	defer tools.Close() //nolint:errcheck // the demo is over
 	guide, err := s.dial(ctx, "DEMO_GUIDE", client.Position{})
 	if err != nil {
-		return fmt.Errorf("let the agent in: %w", err)
+		return fmt.Errorf("connect the agent: %w", err)
 	}
 	defer guide.Close() //nolint:errcheck // the demo is over
 	ctx, cancel := context.WithCancel(ctx)
@@ -221,30 +221,30 @@ func (s *demoEnv) listen(ctx context.Context) (net.Listener, error) {
 
 func (s *demoEnv) printInstructions() {
 	fmt.Fprintf(s.out, `
-The gateway is at http://%[1]s, the space is called demo.
+The gateway listens on http://%[1]s; the space is demo.
 You are "you"; the agent "guide" reads %[4]s.
 %[5]s
 In another terminal:
 
   export TOKEN=%[2]s
 
-  # take part in it from this terminal
+  # join from this terminal
   MEUP_URL=http://%[1]s MEUP_SPACE=demo MEUP_TOKEN=$TOKEN go run ./cmd/meup join
 
   # ask the agent
   curl -H "Authorization: Bearer $TOKEN" http://%[1]s/api/spaces/demo/envelopes \
     -d '{"kind":"chat","payload":{"message":"what is in the docs folder?"}}'
 
-  # watch everything that is said, from the beginning
+  # watch all envelopes, from the beginning
   curl -N -H "Authorization: Bearer $TOKEN" "http://%[1]s/api/spaces/demo/events?since=0"
 
-  # the contexts in which it was thought
+  # list the reasoning contexts
   curl -H "Authorization: Bearer $TOKEN" http://%[1]s/api/spaces/demo/contexts
 
-  # a WebSocket: every line you type is an envelope
+  # use a WebSocket: every line you type is an envelope
   websocat -H "Authorization: Bearer $TOKEN" "ws://%[1]s/ws?space=demo&since=0"
 
-  # your own agent, or another of ours
+  # run your own agent, or another one of these
   HELPER_TOKEN=%[3]s \
     go run ./cmd/meup-agent run --gateway ws://%[1]s/ws --space demo --token-env HELPER_TOKEN --answer mentioned --docs .
 
@@ -259,11 +259,11 @@ func (s *demoEnv) pageInstructions() string {
 		return ""
 	}
 	return fmt.Sprintf(`
-Look at it in a browser; this link signs you in, once and within %d minutes:
+Open it in a browser. This link signs you in; it works once, within %d minutes:
 
   %s
 
-Later, sign in there with the token below.
+After that, sign in with the token below.
 `, int(access.CodeLifetime.Minutes()), s.link())
 }
 
@@ -282,7 +282,7 @@ func (s *demoEnv) startTools(ctx context.Context) (*mcptools.Set, error) {
 		return nil, err
 	}
 	if err != nil {
-		fmt.Fprintf(s.out, "%s cannot be used here (%v); a Go MCP server takes its place.\n", npmPackage, err)
+		fmt.Fprintf(s.out, "%s is not available (%v); using the Go MCP server.\n", npmPackage, err)
 	} else {
 		fmt.Fprintln(s.out, "Using the Go MCP server.")
 	}

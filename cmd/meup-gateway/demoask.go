@@ -15,11 +15,11 @@ import (
 // askOnce sends the question, prints the envelopes as they arrive, and returns
 // after the answer.
 func (s *demoEnv) askOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.flags.timeout, errors.New("no answer came in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.flags.timeout, errors.New("no answer within the timeout"))
 	defer cancel()
 	you, err := s.dial(ctx, "DEMO_YOU", client.Position{})
 	if err != nil {
-		return fmt.Errorf("let you in: %w", err)
+		return fmt.Errorf("connect: %w", err)
 	}
 	defer you.Close() //nolint:errcheck // the demo is over
 	payload, err := json.Marshal(map[string]string{"message": s.flags.ask})

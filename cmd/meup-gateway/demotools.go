@@ -32,7 +32,7 @@ func (s *demoEnv) findDocs() (string, error) {
 		return filepath.Abs(dir)
 	}
 	if s.flags.docs != "" {
-		return "", fmt.Errorf("there is no folder %s", s.flags.docs)
+		return "", fmt.Errorf("folder %s does not exist", s.flags.docs)
 	}
 	docs, err := fs.Sub(sample, "sample")
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *demoEnv) npmServer() (*mcptools.Server, error) {
 		return nil, nil //nolint:nilnil // not requested
 	}
 	if _, err := exec.LookPath("npx"); err != nil {
-		return nil, errors.New("there is no npx")
+		return nil, errors.New("npx is not installed")
 	}
 	return &mcptools.Server{Name: "files", Command: []string{"npx", "-y", npmPackage, s.docs}}, nil
 }

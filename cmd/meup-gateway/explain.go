@@ -26,31 +26,31 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
 		Use:   "explain --config FILE --participant P --envelope FILE",
-		Short: "Says which capability allows or refuses an envelope, and why",
-		Long: `explain holds an envelope (a JSON file, or - for standard input) against the
-configured capabilities of a participant, one after the other, and says of each
-whether it selects the envelope and what decided that. It exits with 0 if the
-envelope would be allowed and with 1 if not.
+		Short: "Shows which capability allows or denies an envelope, and why",
+		Long: `explain checks an envelope (a JSON file, or - for standard input) against the
+configured capabilities of a participant, and prints for each one whether it
+selects the envelope and why. It exits with 0 if the envelope would be allowed
+and with 1 if not.
 
-What was granted or revoked while the gateway ran is in its log and not in the
-configuration; explain does not see it.`,
+Capabilities that were granted or revoked at run time are in the log and not in
+the configuration; explain ignores them.`,
 		Example: "  meup-gateway explain --config meup.yaml --space lab --participant planner --envelope call.json",
 		Args:    exactly(),
 		RunE:    func(c *cobra.Command, _ []string) error { return explain(f, c.InOrStdin(), c.OutOrStdout()) },
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "configuration file (required)")
-	fl.StringVar(&f.space, "space", "", "space; may be left out where there is one alone")
+	fl.StringVar(&f.space, "space", "", "space (default: the only one)")
 	fl.StringVar(&f.participant, "participant", "", "participant (required)")
 	fl.StringVar(&f.envelope, "envelope", "", "file with the envelope, - for standard input (required)")
-	fl.StringVar(&f.dialect, "dialect", protocol.DialectMEUP01.String(), "dialect that the envelope is written in")
+	fl.StringVar(&f.dialect, "dialect", protocol.DialectMEUP01.String(), "dialect of the envelope")
 	return c
 }
 
 func explain(f explainFlags, in io.Reader, out io.Writer) error {
 	for name, value := range map[string]string{"--config": f.config, "--participant": f.participant, "--envelope": f.envelope} {
 		if value == "" {
-			return &usageError{fmt.Errorf("%s is missing", name)}
+			return &usageError{fmt.Errorf("%s is required", name)}
 		}
 	}
 	cfg, faults := config.Load(f.config)
@@ -80,7 +80,7 @@ func pickSpace(cfg *config.Config, name string) (*config.Space, error) {
 		return &cfg.Spaces[0], nil
 	}
 	if name == "" {
-		return nil, &usageError{errors.New("--space is missing; the configuration has several")}
+		return nil, &usageError{errors.New("--space is required: the configuration has several spaces")}
 	}
 	s, ok := cfg.Space(name)
 	if !ok {
@@ -104,7 +104,7 @@ func capabilitiesOf(s *config.Space, id protocol.ParticipantID) ([]*capability.C
 func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 	d, ok := protocol.ParseDialect(f.dialect)
 	if !ok {
-		return nil, &usageError{fmt.Errorf("dialect %q is none of %v", f.dialect, protocol.DialectNames())}
+		return nil, &usageError{fmt.Errorf("unknown dialect %q; use one of %v", f.dialect, protocol.DialectNames())}
 	}
 	var frame []byte
 	var err error
@@ -121,7 +121,7 @@ func readEnvelope(f explainFlags, in io.Reader) (*protocol.Inbound, error) {
 		refused = schemas.Payload(inbound.Envelope.Kind, inbound.Payload)
 	}
 	if refused != nil {
-		return nil, fmt.Errorf("the envelope would be refused before capabilities are asked: %w", refused)
+		return nil, fmt.Errorf("the envelope would be rejected before its capabilities are checked: %w", refused)
 	}
 	return inbound, nil
 }
@@ -134,7 +134,7 @@ func explainAgainst(out io.Writer, held []*capability.Capability, in *protocol.I
 		fmt.Fprintf(out, "%s\n    %s\n", reason.Capability, reason.Sentence)
 	}
 	if e.Kind.IsReserved() {
-		fmt.Fprintf(out, "refused: only the gateway sends %s\n", e.Kind)
+		fmt.Fprintf(out, "denied: only the gateway sends %s\n", e.Kind)
 		return errReported
 	}
 	switch d := set.Decide(request); {
@@ -142,9 +142,9 @@ func explainAgainst(out io.Writer, held []*capability.Capability, in *protocol.I
 		fmt.Fprintf(out, "allowed by %s\n", d.By)
 		return nil
 	case d.By != nil:
-		fmt.Fprintf(out, "refused: denied by %s\n", d.By)
+		fmt.Fprintf(out, "denied by %s\n", d.By)
 	default:
-		fmt.Fprintf(out, "refused: none of %d capabilities selects it\n", len(held))
+		fmt.Fprintf(out, "denied: none of %d capabilities selects it\n", len(held))
 	}
 	return errReported
 }

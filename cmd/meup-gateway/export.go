@@ -38,28 +38,26 @@ func newExport() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export --space S (--data DIR | --config FILE | --gateway URL)",
 		Short: "Writes a space or one thread of it as JSON Lines, Markdown or traces",
-		Long: `export writes what is in the log of a space to standard output, or to a file.
-With --gateway it asks a running gateway and writes what the token's participant
-may see. With --data or --config it reads the folder of a gateway that is
-stopped, and all that is in it: a running one keeps its folder to itself.
-Progress goes to standard error.
+		Long: `export writes the log of a space to standard output or to a file. With --gateway
+it reads from a running gateway and writes the envelopes that the token's
+participant may see. With --data or --config it reads the whole log from the
+folder of a stopped gateway; a running gateway locks its folder. Progress goes to
+standard error.
 
 The formats:
-  jsonl  the envelopes, one a line, in the order of the log. Characters that a
-         terminal obeys, or that cannot be seen, are written as \\u escapes
-  md     the threads, oldest first: each turn with its question, what the agents
-         reasoned, and the answers
-  otel   a trace for each turn as a line of OTLP JSON, which any collector takes
+  jsonl  one envelope per line, in the order of the log. Invisible characters
+         and terminal control characters are written as \\u escapes
+  md     the threads, oldest first: each turn with its question, the agents'
+         reasoning and the answers
+  otel   one trace per turn as a line of OTLP JSON, for any collector
 
-With --thread there is that thread alone, of jsonl every envelope that belongs
-to it. A thread has the id of the message that began it.
+--thread selects one thread; in jsonl, all envelopes of the thread. The id of a
+thread is the id of its first message.
 
-In md and otel secrets are masked. With --gateway it is the gateway that does
-so, and that counts the turns. With --data give the gateway's configuration too,
-by --config: its safety settings, rules and secrets are used then, and its data
-is what --data stands for. Without it only the rules that are built in are
-known. jsonl is the log itself: in it is what the gateway's safety rules have
-left.`,
+md and otel mask secrets. With --gateway, the gateway does this and numbers the
+turns. With --config, its safety settings, rules and secrets are used, and its
+data folder unless --data is given. With --data alone, only the built-in rules
+are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 		Example: "  meup-gateway export --space lab --config meup.yaml >lab.jsonl\n" +
 			"  meup-gateway export --space lab --config meup.yaml --data ./backup --format md --thread 0193a5c2-7b1e-7000-8000-000000000000 --output incident.md\n" +
 			"  meup-gateway export --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --format otel >lab-traces.jsonl",
@@ -70,14 +68,14 @@ left.`,
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.space, "space", "", "space to export (required)")
-	fl.StringVar(&f.thread, "thread", "", "this thread alone")
-	fl.StringVar(&f.config, "config", "", "configuration of a stopped gateway, whose folder, rules and secrets are used")
+	fl.StringVar(&f.thread, "thread", "", "export only this thread")
+	fl.StringVar(&f.config, "config", "", "configuration of a stopped gateway: its folder, rules and secrets are used")
 	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a stopped gateway")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
 	fl.StringVar(&f.format, "format", formatLines, "jsonl, md or otel")
-	fl.StringVar(&f.output, "output", "", "file to write, as a whole or not at all (default: standard output)")
-	fl.Uint64Var(&f.since, "since", 0, "begin behind this seq (jsonl)")
+	fl.StringVar(&f.output, "output", "", "file to write, atomically (default: standard output)")
+	fl.Uint64Var(&f.since, "since", 0, "start after this seq (jsonl)")
 	return c
 }
 
@@ -85,19 +83,19 @@ left.`,
 func (f *exportFlags) check() error {
 	switch {
 	case !protocol.ValidSpaceName(f.space):
-		return &usageError{errors.New("--space must name a space")}
+		return &usageError{errors.New("--space requires the name of a space")}
 	case f.data == "" && f.config == "" && f.gateway == "":
-		return &usageError{errors.New("give one of --gateway (of a running gateway), --config and --data (of a stopped one)")}
+		return &usageError{errors.New("use --gateway for a running gateway, or --config or --data for a stopped one")}
 	case f.data != "" && f.gateway != "":
-		return &usageError{errors.New("give one of --data and --gateway, not both")}
+		return &usageError{errors.New("use either --data or --gateway, not both")}
 	case f.config != "" && f.gateway != "":
-		return &usageError{errors.New("--config goes with --data; a gateway that runs masks by its own")}
+		return &usageError{errors.New("--config cannot be used with --gateway: a running gateway masks by its own configuration")}
 	case f.format != formatLines && f.format != formatMarkdown && f.format != formatTraces:
-		return &usageError{fmt.Errorf("format %q is not known; there are jsonl, md and otel", f.format)}
+		return &usageError{fmt.Errorf("unknown format %q; use jsonl, md or otel", f.format)}
 	case f.thread != "" && !protocol.ValidID(f.thread):
-		return &usageError{fmt.Errorf("--thread %q is no id of a message", f.thread)}
+		return &usageError{fmt.Errorf("--thread %q is not the id of a message", f.thread)}
 	case f.since > 0 && f.format != formatLines:
-		return &usageError{fmt.Errorf("--since goes with jsonl; a thread is exported from its beginning")}
+		return &usageError{fmt.Errorf("--since requires --format jsonl")}
 	}
 	return nil
 }

@@ -46,12 +46,12 @@ func openFolder(ctx context.Context, f *exportFlags, warnings io.Writer) (export
 	}
 	dir := filepath.Join(data, "log")
 	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("there is no log in %s: %w", data, err)
+		return nil, fmt.Errorf("no log in %s: %w", data, err)
 	}
 	log := program.TextLogger(warnings, slog.LevelWarn)
 	j, err := pebblejournal.Open(pebblejournal.Options{Dir: dir, Logger: log})
 	if errors.Is(err, entrydb.ErrInUse) {
-		return nil, fmt.Errorf("a gateway that runs has the log in %s open: export from it with --gateway URL and --token-env NAME in place of --config and --data, or stop it first", data)
+		return nil, fmt.Errorf("the log in %s is in use by a running gateway: stop it, or use --gateway URL and --token-env NAME", data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
@@ -67,7 +67,7 @@ func openFolder(ctx context.Context, f *exportFlags, warnings io.Writer) (export
 func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Masker, err error) {
 	if f.config == "" {
 		if f.format != formatLines {
-			fmt.Fprintln(warnings, "Without --config the operator's own rules and secrets are not known, and not masked.")
+			fmt.Fprintln(warnings, "Without --config, secrets are masked by the built-in rules only.")
 		}
 		mask, err = safety.New(safety.Config{})
 		return f.data, mask, err
@@ -78,7 +78,7 @@ func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Ma
 	}
 	data = cmp.Or(f.data, cfg.Data)
 	if f.data == "" && (cfg.NATS != "" || cfg.Data == ":memory:") {
-		return "", nil, fmt.Errorf("by %s the log is in no folder: use --gateway", f.config)
+		return "", nil, fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
 	}
 	mask, err = gateway.SafetyOf(cfg, nil)
 	return data, mask, err

@@ -25,7 +25,7 @@ type remote struct {
 func openRemote(f *exportFlags) (exportLog, error) {
 	token := os.Getenv(f.tokenEnv)
 	if token == "" {
-		return nil, fmt.Errorf("the environment variable %s has no token", f.tokenEnv)
+		return nil, fmt.Errorf("the environment variable %s is not set: it must contain the token", f.tokenEnv)
 	}
 	c, err := api.New(api.Options{URL: f.gateway, Token: token})
 	if err != nil {
@@ -44,10 +44,10 @@ func (l *remote) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 		for {
 			page, err := l.client.Envelopes(ctx, l.space, q)
 			if err == nil && page.HasMore && page.Next <= q.Since {
-				err = errors.New("the gateway's pages do not go on")
+				err = errors.New("the gateway returned the same page again")
 			}
 			if err != nil {
-				yield(turns.Entry{}, fmt.Errorf("ask the gateway: %w", err))
+				yield(turns.Entry{}, fmt.Errorf("read from the gateway: %w", err))
 				return
 			}
 			for i := range page.Envelopes {
@@ -75,7 +75,7 @@ func (l *remote) turns(ctx context.Context, x *exporter) error {
 	if x.flags.thread == "" {
 		var err error
 		if list, err = l.threads(ctx); err != nil {
-			return fmt.Errorf("ask the gateway: %w", err)
+			return fmt.Errorf("read from the gateway: %w", err)
 		}
 	}
 	if len(list) == 0 {
@@ -109,7 +109,7 @@ func (l *remote) threads(ctx context.Context) ([]protocol.ID, error) {
 			return all, nil
 		}
 		if page.Next == 0 || before > 0 && page.Next >= before {
-			return nil, errors.New("the gateway's pages do not go on")
+			return nil, errors.New("the gateway returned the same page again")
 		}
 		before = page.Next
 	}
@@ -119,7 +119,7 @@ func (l *remote) threads(ctx context.Context) ([]protocol.ID, error) {
 func (l *remote) markdown(ctx context.Context, x *exporter, thread protocol.ID) error {
 	text, err := l.client.Transcript(ctx, l.space, thread)
 	if err != nil {
-		return fmt.Errorf("ask the gateway: %w", err)
+		return fmt.Errorf("read from the gateway: %w", err)
 	}
 	if _, err := x.out.WriteString(transcript.Clean(string(text))); err != nil {
 		return err
@@ -145,9 +145,9 @@ func (l *remote) page(ctx context.Context, thread protocol.ID, before int) (*api
 	h, err := l.client.History(ctx, l.space, thread, api.Page{Limit: turnPage, Before: before})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("ask the gateway: %w", err)
+		return nil, fmt.Errorf("read from the gateway: %w", err)
 	case h.HasMore && (len(h.Turns) == 0 || before > 0 && h.Turns[0].TurnNumber >= before):
-		return nil, errors.New("ask the gateway: its pages do not go on")
+		return nil, errors.New("read from the gateway: it returned the same page again")
 	}
 	return h, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // errReaderGone: the reader of the output has closed its end, as head does.
-var errReaderGone = errors.New("nobody reads the output any more")
+var errReaderGone = errors.New("the reader of the output has closed it")
 
 // sink is the destination of an export: standard output, or a file that is
 // written completely or not at all.
@@ -30,7 +30,7 @@ func newSink(name string, stdout io.Writer) (*sink, error) {
 		return &sink{Writer: bufio.NewWriterSize(pipe{stdout}, 1<<16)}, nil
 	}
 	if there, err := os.Stat(name); err == nil && !there.Mode().IsRegular() {
-		return nil, fmt.Errorf("write %s: it is there and no file", name) // a device, for example
+		return nil, fmt.Errorf("write %s: it exists and is not a regular file", name) // a device, for example
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {

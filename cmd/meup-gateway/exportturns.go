@@ -65,7 +65,7 @@ func (m *membership) missing() error {
 }
 
 func isMessageOf(id, thread protocol.ID) error {
-	return fmt.Errorf("%s is a message of the thread %s: give that one to --thread", id, thread)
+	return fmt.Errorf("%s is a message in thread %s: use --thread with that id", id, thread)
 }
 
 // turns writes threads. It reads the log twice: once to build the index, and

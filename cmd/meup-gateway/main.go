@@ -46,12 +46,12 @@ type usageError struct{ error }
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "meup-gateway",
-		Short: "Runs spaces in which humans, agents and tools see each other think",
-		Long: `meup-gateway routes the envelopes of spaces over WebSocket and HTTP, holds each
+		Short: "The gateway for spaces that humans, agents and tools share",
+		Long: `meup-gateway routes the envelopes of spaces over WebSocket and HTTP, checks each
 one against its sender's capabilities and limits, masks secrets, and keeps a
 durable, ordered log.
 
-Begin with: meup-gateway demo`,
+Get started: meup-gateway demo`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(c *cobra.Command, _ []string) {
@@ -69,10 +69,10 @@ Begin with: meup-gateway demo`,
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(names) {
-			return &usageError{fmt.Errorf("%s is missing", names[len(args)])}
+			return &usageError{fmt.Errorf("%s is required", names[len(args)])}
 		}
 		if len(args) > len(names) {
-			return &usageError{fmt.Errorf("%q is too much", args[len(names)])}
+			return &usageError{fmt.Errorf("unexpected argument %q", args[len(names)])}
 		}
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestReload_Tokens(t *testing.T) {
 	if line := s.wait(t, `msg="configuration fault"`); !strings.Contains(line, "MEUP_TEST_UNSET_TOKEN") || !strings.Contains(line, "use token_file, which a reload reads again") {
 		t.Errorf("reported: %s", line)
 	}
-	s.wait(t, "the configuration was not reloaded")
+	s.wait(t, "configuration not reloaded")
 	expect(second, http.StatusOK)
 	if err := s.end(); err != nil {
 		t.Error(err)

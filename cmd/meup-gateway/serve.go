@@ -38,19 +38,19 @@ func newServe() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve --config FILE",
 		Short: "Serves spaces",
-		Long: `serve runs a gateway by a configuration file. Flags win over the environment
+		Long: `serve runs a gateway with a configuration file. Flags override the environment
 (MEUP_LISTEN, MEUP_DATA, MEUP_NATS, MEUP_LOG_LEVEL, MEUP_LOG_FORMAT), and the
-environment over the file.
+environment overrides the file.
 
-The gateway listens at once. Until its log is open, /healthz answers 200 and
-everything else 503; /readyz answers 200 from then on.
+The gateway listens immediately. Until its log is open, /healthz returns 200 and
+everything else 503; then /readyz returns 200.
 
-SIGHUP (and with --watch a change of the file) reloads the file, the token files
-and the TLS certificate; a faulty one changes nothing and is reported. The
-environment is that of the start: a participant that is added later needs
-token_file, token_sha256 or token. SIGTERM ends the
-gateway in good order: no new connections, everything admitted is delivered,
-exit code 0.`,
+SIGHUP (with --watch also a change of the file) reloads the file, the token
+files and the TLS certificate. An invalid file is reported and changes nothing.
+Environment variables are read at the start only: a participant that is added
+later needs token_file, token_sha256 or token. SIGTERM shuts the gateway down
+gracefully: it accepts no new connections, delivers all admitted envelopes and
+exits with 0.`,
 		Example: "  meup-gateway serve --config meup.yaml\n  meup-gateway serve --config meup.yaml --listen 127.0.0.1:9000 --data :memory:",
 		Args:    exactly(),
 		RunE:    func(c *cobra.Command, _ []string) error { return serve(c.Context(), f, c.ErrOrStderr()) },
@@ -58,11 +58,11 @@ exit code 0.`,
 	fl := c.Flags()
 	fl.StringVar(&f.config, "config", "", "configuration file (required)")
 	fl.BoolVar(&f.watch, "watch", false, "reload when the file changes")
-	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start although the log lacks envelopes that were acknowledged, or is damaged")
+	fl.BoolVar(&f.acceptLoss, "accept-loss", false, "start even if the log is damaged or acknowledged envelopes are missing")
 	setting := func(name, usage string) { f.settings[name] = fl.String(name, "", usage) }
 	setting("listen", "address to listen on, host:port")
-	setting("data", "folder of the embedded log; :memory: keeps nothing")
-	setting("nats", "nats://… URL: keep the log on this JetStream")
+	setting("data", "folder of the embedded log; :memory: stores nothing")
+	setting("nats", "nats://… URL of the JetStream that stores the log")
 	setting("log-level", "debug, info, warn or error (default info)")
 	setting("log-format", "text or json (default text)")
 	return c
@@ -72,7 +72,7 @@ exit code 0.`,
 // reports every fault.
 func (f serveFlags) load(report func(config.Diagnostic)) (*config.Config, error) {
 	if f.config == "" {
-		return nil, &usageError{errors.New("--config FILE is missing; meup-gateway demo needs none")}
+		return nil, &usageError{errors.New("--config FILE is required; meup-gateway demo needs none")}
 	}
 	cfg, faults := config.Load(f.config)
 	if cfg != nil {
@@ -183,7 +183,7 @@ func (s *server) drain(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		s.log.Warn("not everything could be delivered", "error", err)
+		s.log.Warn("shutdown timed out before all envelopes were delivered", "error", err)
 	}
 	s.log.Info("stopped")
 	return nil

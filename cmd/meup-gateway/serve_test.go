@@ -190,7 +190,7 @@ func TestServe_LogOutOfReach(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startServe(t, serveConfig, map[string]string{"nats": "nats://" + nats, "data": data})
-	if line := s.wait(t, "the data folder has a log of its own, which is not used"); !strings.Contains(line, filepath.Join(data, "log")) {
+	if line := s.wait(t, "the data folder contains an embedded log, which is ignored"); !strings.Contains(line, filepath.Join(data, "log")) {
 		t.Errorf("the warning: %s", line)
 	}
 	if resp, body := s.get("/healthz"); resp.StatusCode != http.StatusOK {
@@ -365,7 +365,7 @@ func TestServe_ReloadOfTheCertificate(t *testing.T) {
 	if line := s.wait(t, `msg="configuration fault"`); !strings.Contains(line, "do not work together") {
 		t.Errorf("reported: %s", line)
 	}
-	s.wait(t, "the configuration was not reloaded")
+	s.wait(t, "configuration not reloaded")
 	if got := serial(); got != 2 {
 		t.Errorf("serial %d after a bad pair", got)
 	}

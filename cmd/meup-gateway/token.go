@@ -17,10 +17,10 @@ func newToken() *cobra.Command {
 	var hash bool
 	c := &cobra.Command{
 		Use:   "token",
-		Short: "Makes a token, and what the configuration keeps of it",
-		Long: `token prints a new random token, to be given to a participant, and the line
-that goes into the configuration in its place. With --hash it reads a token of
-your own from standard input.`,
+		Short: "Generates a token and its hash for the configuration",
+		Long: `token prints a new random token for a participant, and the line for the
+configuration, which has only its hash. With --hash it reads an existing token
+from standard input.`,
 		Example: "  meup-gateway token\n  printf %s \"$TOKEN\" | meup-gateway token --hash",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -40,13 +40,13 @@ func reloads(hup <-chan os.Signal, f serveFlags, log *slog.Logger) (<-chan struc
 func reloadConfig(f serveFlags, g *gateway.Gateway, log *slog.Logger) {
 	cfg, err := f.load(logFaults(log))
 	if err != nil {
-		log.Error("the configuration was not reloaded; the one in force stays", "file", f.config)
+		log.Error("configuration not reloaded; the current one stays in effect", "file", f.config)
 		return
 	}
 	later := g.Reload(cfg)
 	log.Info("configuration reloaded", "file", f.config)
 	if len(later) > 0 {
-		log.Warn("some changes hold from the next start on only", "keys", later)
+		log.Warn("some changes take effect after a restart", "keys", later)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestFullDisk_ReadersContinue(t *testing.T) {
 		}
 	}
 	status, text := request(http.MethodGet, "/readyz", "")
-	if want := `{"status":"unavailable","reason":"the log takes no entries now"}` + "\n"; status != http.StatusServiceUnavailable || sorted(text) != sorted(want) {
+	if want := `{"status":"unavailable","reason":"the log is not accepting entries"}` + "\n"; status != http.StatusServiceUnavailable || sorted(text) != sorted(want) {
 		t.Errorf("%d %s", status, text)
 	}
 }

@@ -139,7 +139,7 @@ func (g *Gateway) assemble(cfg *config.Config) {
 	}
 	g.hub = space.NewHub(services, spacesOf(cfg))
 	if err := g.hub.LoadInvitations(g.background); err != nil {
-		g.log.Warn("tokens of invitations cannot be checked yet", "error", err)
+		g.log.Warn("invitation tokens cannot be checked yet", "error", err)
 	}
 	g.auth = auth.New(tokensOf(cfg), auth.Options{Invites: invites{g.hub}, Log: g.log})
 	if g.cluster != nil {
@@ -216,7 +216,7 @@ func (g *Gateway) Reload(cfg *config.Config) (needsRestart []string) {
 	g.auth.Replace(tokensOf(cfg))
 	g.hub.Reload(spacesOf(cfg))
 	if err := g.safety.replace(cfg); err != nil {
-		g.log.Error("the safety settings stay as they were", "error", err)
+		g.log.Error("the safety settings were not changed", "error", err)
 	}
 	g.turns.Remask()
 	return fixedDifferences(before, cfg)

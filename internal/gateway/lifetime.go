@@ -24,7 +24,7 @@ var (
 	errStarting = errors.New("starting: the log is not open yet")
 	errDraining = errors.New("shutting down")
 	// errNotWritable is the reason that clients without a token receive.
-	errNotWritable = errors.New("the log takes no entries now")
+	errNotWritable = errors.New("the log is not accepting entries")
 
 	errStopped = errors.New("the gateway was stopped before its log was open")
 

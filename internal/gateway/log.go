@@ -53,14 +53,14 @@ func (g *Gateway) openLog(ctx context.Context, cfg *config.Config) error {
 	}
 	switch {
 	case cfg.NATS != "":
-		warnUnused(cfg.Data, embeddedDir, "the data folder has a log of its own, which is not used: the log is on JetStream now", g.log)
+		warnUnused(cfg.Data, embeddedDir, "the data folder contains an embedded log, which is ignored: the log is on JetStream", g.log)
 		if err := g.openNATS(ctx, cfg, retention); err != nil {
 			return fmt.Errorf("open the log: %w", err)
 		}
 	case cfg.Data == InMemory:
 		g.journal = memory.New(memory.Options{Retention: retention})
 	default:
-		warnUnused(cfg.Data, replicaDir, "the data folder has the replica of a log on JetStream, which is not used: no NATS is configured", g.log)
+		warnUnused(cfg.Data, replicaDir, "the data folder contains a replica of a JetStream log, which is ignored: no NATS is configured", g.log)
 		j, err := pebblejournal.Open(pebblejournal.Options{
 			Dir: filepath.Join(cfg.Data, embeddedDir), FS: g.options.fs, AcceptLoss: g.options.AcceptLoss,
 			Retention: retention, Logger: g.log, OnCommit: g.metrics.Committed,
@@ -94,7 +94,7 @@ func (g *Gateway) openNATS(ctx context.Context, cfg *config.Config, retention jo
 	g.run(func() { logWaiting(waiting, conn, g.log) })
 	j, err := natsjournal.Open(ctx, options)
 	if errors.Is(err, natsjournal.ErrReplicaInUse) {
-		g.log.Warn("another gateway keeps its replica in this folder; this one makes a temporary one, and reads the log from the beginning at every start: give each gateway a data folder of its own", "folder", dir)
+		g.log.Warn("another gateway uses the replica in this folder. This gateway uses a temporary replica and reads the log from the beginning at every start: configure a separate data folder for each gateway", "folder", dir)
 		options.ReplicaDir = ""
 		j, err = natsjournal.Open(ctx, options)
 	}

@@ -59,7 +59,7 @@ func SafetyOf(cfg *config.Config, found func(stage, rule string)) (*safety.Pipel
 	c.Secrets = slices.Concat(c.Secrets, natsSecrets(cfg.NATS))
 	p, err := safety.New(c)
 	if err != nil {
-		return nil, fmt.Errorf("make the safety pipeline: %w", err)
+		return nil, fmt.Errorf("create the safety pipeline: %w", err)
 	}
 	return p, nil
 }

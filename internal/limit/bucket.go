@@ -107,7 +107,7 @@ const (
 func (b *Bucket) Join(now time.Time) *protocol.Error {
 	e := b.takeOne(now, &b.joins, "rate")
 	if e != nil {
-		e.Message = fmt.Sprintf("You open connections faster than your limit allows; try again in %d ms.", e.RetryAfterMS)
+		e.Message = fmt.Sprintf("You are opening connections faster than your limit allows; try again in %d ms.", e.RetryAfterMS)
 	}
 	return e
 }

@@ -25,7 +25,7 @@ const (
 // Files created later have the mode of the process; see Umask.
 func Secure(dir string, log *slog.Logger, own ...string) error {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
+		return fmt.Errorf("create the data folder: %w", err)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -38,7 +38,7 @@ func Secure(dir string, log *slog.Logger, own ...string) error {
 			continue
 		}
 		if err := tightenAll(filepath.Join(dir, e.Name())); err != nil {
-			log.Warn("files of the data folder can be read by others", "error", err)
+			log.Warn("files in the data folder are readable by other users", "error", err)
 		}
 	}
 	info, err := os.Stat(dir)
@@ -49,11 +49,11 @@ func Secure(dir string, log *slog.Logger, own ...string) error {
 		return nil
 	}
 	if shared {
-		log.Warn("others can look into the data folder, which stays so because other files are in it", "folder", dir, "mode", info.Mode().Perm())
+		log.Warn("other users can list the data folder; its mode was not changed because it contains other files", "folder", dir, "mode", info.Mode().Perm())
 		return nil
 	}
 	if err := os.Chmod(dir, dirMode); err != nil {
-		log.Warn("others can look into the data folder", "folder", dir, "mode", info.Mode().Perm(), "error", err)
+		log.Warn("other users can list the data folder", "folder", dir, "mode", info.Mode().Perm(), "error", err)
 	}
 	return nil
 }

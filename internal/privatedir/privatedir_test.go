@@ -64,7 +64,7 @@ func TestSecure(t *testing.T) {
 			"other files beside them",
 			[]string{"./", "log/", "log/1.sst", "notes"},
 			map[string]fs.FileMode{".": 0o755, "log": 0o700, "log/1.sst": 0o600, "notes": 0o644},
-			"others can look into the data folder",
+			"other users can list the data folder",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

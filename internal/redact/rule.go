@@ -140,8 +140,8 @@ const maxRuleID = 64
 
 // The faults of a rule that are not of its expression.
 var (
-	errRuleID   = fmt.Errorf("an id is made of a-z 0-9 and - and has at most %d characters", maxRuleID)
-	errSeverity = fmt.Errorf("a severity is one of %s", strings.Join(severities, ", "))
+	errRuleID   = fmt.Errorf("an id consists of a-z, 0-9 and -, and has at most %d characters", maxRuleID)
+	errSeverity = fmt.Errorf("the severity must be one of %s", strings.Join(severities, ", "))
 )
 
 func (e *ruleEntry) compile(general []allowlist) (*Rule, error) {

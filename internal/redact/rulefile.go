@@ -64,7 +64,7 @@ func tomlFault(err error) RuleFault {
 	if errors.As(err, &syntax) {
 		return RuleFault{Line: syntax.Position.Line, Message: "not TOML: " + syntax.Message}
 	}
-	return RuleFault{Message: "not a file of rules: " + strings.TrimPrefix(err.Error(), "toml: ")}
+	return RuleFault{Message: "not a rules file: " + strings.TrimPrefix(err.Error(), "toml: ")}
 }
 
 // ruleReader converts entries to rules and collects errors.
@@ -88,7 +88,7 @@ func (r *ruleReader) read(f *ruleEntries) {
 	}
 	for _, id := range f.Extend.DisabledRules {
 		if !slices.Contains(r.builtIn, id) || id == RuleKnown || id == RuleLimit {
-			r.warn("disabledRules: no built-in rule is called %q", id)
+			r.warn("disabledRules: there is no built-in rule %q", id)
 		}
 	}
 	r.file.Disabled = f.Extend.DisabledRules
@@ -116,13 +116,13 @@ func (r *ruleReader) read(f *ruleEntries) {
 func (r *ruleReader) rule(e *ruleEntry) {
 	switch {
 	case e.Path != "":
-		r.warn("rule %q looks at paths, and a text has none: it finds nothing", e.ID)
+		r.warn("rule %q matches paths only, which texts do not have: it is ignored", e.ID)
 		return
 	case e.SkipReport:
-		r.warn("rule %q reports nothing by itself, and is left out", e.ID)
+		r.warn("rule %q only supports other rules: it is ignored", e.ID)
 		return
 	case len(e.Required) > 0:
-		r.warn("rule %q is not held against those that it requires", e.ID)
+		r.warn("the required rules of rule %q are not checked", e.ID)
 	}
 	compiled, err := e.compile(nil)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *ruleReader) rule(e *ruleEntry) {
 		return
 	}
 	if !slices.Contains(r.builtIn, e.ID) {
-		r.fault("rule %q has no regex, and no built-in rule is called so", e.ID)
+		r.fault("rule %q has no regex, and there is no built-in rule with this id", e.ID)
 		return
 	}
 	r.file.more = append(r.file.more, compiled)

@@ -9,8 +9,8 @@ import (
 
 // refusal returns the error for an envelope that is blocked by the value v at place.
 func (w *walk) refusal(place string, v protocol.Value) *protocol.Error {
-	const leak = "The payload seems to hold a secret (%s): take it out and send it again."
-	const other = "The policy of this gateway does not let the payload pass (%s): change it and send it again."
+	const leak = "The payload seems to contain a secret (%s). Remove it and send the envelope again."
+	const other = "The gateway's policy rejects the payload (%s). Change it and send the envelope again."
 	sentence := other
 	if w.refusedBy == (*leaks)(nil).name() {
 		sentence = leak

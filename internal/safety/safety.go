@@ -169,17 +169,17 @@ func (c *Config) check() error {
 	switch c.Action {
 	case "", ActionMask, ActionBlock:
 	default:
-		return fmt.Errorf("safety action %q: want %s or %s", c.Action, ActionMask, ActionBlock)
+		return fmt.Errorf("unknown safety action %q; use %s or %s", c.Action, ActionMask, ActionBlock)
 	}
 	known := DefaultPolicy()
 	for severity, action := range c.Policy {
 		if known[severity] == "" {
-			return fmt.Errorf("safety policy of %q: a severity is one of low, medium, high, critical", severity)
+			return fmt.Errorf("safety policy for %q: the severity must be low, medium, high or critical", severity)
 		}
 		switch action {
 		case ActionBlock, ActionSanitize, ActionReview, ActionWarn:
 		default:
-			return fmt.Errorf("safety policy of %s: %q is none of block, sanitise, review, warn", severity, action)
+			return fmt.Errorf("safety policy for %s: unknown action %q; use block, sanitise, review or warn", severity, action)
 		}
 	}
 	return nil
@@ -192,10 +192,10 @@ func checkActions(actions map[string]Action, ids []string) error {
 	}
 	for rule, action := range actions {
 		if !known[rule] {
-			return fmt.Errorf("safety action of the rule %q: no rule has this name", rule)
+			return fmt.Errorf("safety action for rule %q: there is no such rule", rule)
 		}
 		if action != ActionMask && action != ActionBlock {
-			return fmt.Errorf("safety action of the rule %s: %q is neither %s nor %s", rule, action, ActionMask, ActionBlock)
+			return fmt.Errorf("safety action for rule %s: unknown action %q; use %s or %s", rule, action, ActionMask, ActionBlock)
 		}
 	}
 	return nil

@@ -128,7 +128,7 @@ func (p *Peers) onSelfHeartbeat() {
 	changed, gone, lost := p.table.tick(p.opts.Now())
 	p.mu.Unlock()
 	for _, gateway := range gone {
-		p.log.Warn("another gateway is not heard any more", "gateway", gateway)
+		p.log.Warn("another gateway timed out", "gateway", gateway)
 	}
 	p.notify(changed)
 	if lost && !first {
@@ -156,7 +156,7 @@ func (p *Peers) markAlive(gateway string, now time.Time) *peer {
 	before := len(p.table.peers)
 	other := p.table.markAlive(gateway, now)
 	if len(p.table.peers) > before {
-		p.log.Info("another gateway is here", "gateway", gateway)
+		p.log.Info("another gateway joined", "gateway", gateway)
 	}
 	return other
 }
@@ -215,7 +215,7 @@ func (p *Peers) handleBye(gateway string) {
 	changed := p.table.remove(gateway)
 	p.mu.Unlock()
 	if known {
-		p.log.Info("another gateway said goodbye", "gateway", gateway)
+		p.log.Info("another gateway left", "gateway", gateway)
 	}
 	p.notify(changed)
 }

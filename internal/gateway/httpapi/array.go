@@ -43,7 +43,7 @@ func (a *arrayReader) next() (element []byte, size int64, err error) {
 	case separator == ']':
 		return nil, 0, a.end()
 	case separator != ',':
-		return nil, 0, errArray{"an array goes on with a comma or ends with a bracket"}
+		return nil, 0, errArray{"expected a comma or the end of the array"}
 	}
 	c, err := skipSpace(a.in)
 	switch {
@@ -52,7 +52,7 @@ func (a *arrayReader) next() (element []byte, size int64, err error) {
 	case c == ']' && !a.begun:
 		return nil, 0, a.end()
 	case c == ']', c == ',':
-		return nil, 0, errArray{"an element is missing beside a comma"}
+		return nil, 0, errArray{"an element is missing next to a comma"}
 	}
 	a.begun = true
 	return a.element(c)
@@ -62,7 +62,7 @@ func (a *arrayReader) next() (element []byte, size int64, err error) {
 func (a *arrayReader) end() error {
 	switch _, err := skipSpace(a.in); {
 	case err == nil:
-		return errArray{"data behind the end of the array"}
+		return errArray{"data after the end of the array"}
 	default:
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *arrayReader) element(c byte) ([]byte, int64, error) {
 			ended = depth == 0
 		}
 		if depth < 0 {
-			return nil, 0, errArray{fmt.Sprintf("%q closes nothing", c)}
+			return nil, 0, errArray{fmt.Sprintf("unexpected %q", c)}
 		}
 		if !ended && !inString && depth == 0 {
 			next, err := a.in.Peek(1)

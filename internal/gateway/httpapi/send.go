@@ -102,7 +102,7 @@ func tooManyRefused(sender *space.Sender) *protocol.Error {
 	if wait == 0 {
 		return nil
 	}
-	err := protocol.Errorf(protocol.CodeRateLimited, "Too many of your envelopes were refused: send nothing for %d ms, and send what is allowed then.", wait.Milliseconds()+1)
+	err := protocol.Errorf(protocol.CodeRateLimited, "Too many of your envelopes were rejected. Wait %d ms, and send only envelopes that your capabilities allow.", wait.Milliseconds()+1)
 	err.Limit, err.RetryAfterMS = "refused_bytes", wait.Milliseconds()+1
 	return err
 }
@@ -134,7 +134,7 @@ func (p *posting) single(ctx context.Context, w http.ResponseWriter, in io.Reade
 	sent, err := p.publish(ctx, [][]byte{frame}, false)
 	switch {
 	case err != nil:
-		access.WriteError(w, access.BadRequest("The request was given up."))
+		access.WriteError(w, access.BadRequest("The request was canceled."))
 	case sent[0].Err != nil:
 		access.WriteError(w, sent[0].Err)
 	default:

@@ -135,7 +135,7 @@ func isUpgrade(r *http.Request) bool {
 // whether to continue with the request.
 func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin string) bool {
 	if !access.OriginAllowed(r, s.options.Origins) {
-		access.WriteError(w, protocol.Errorf(protocol.CodeForbidden, "Pages of %s may not use this gateway; its operator can list the origin.", origin))
+		access.WriteError(w, protocol.Errorf(protocol.CodeForbidden, "The origin %s is not allowed; the operator can add it to the configuration.", origin))
 		return false
 	}
 	h := w.Header()
@@ -156,14 +156,14 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request, origin stri
 func (s *Server) other(w http.ResponseWriter, r *http.Request) {
 	if allow := s.allowed(r); allow != "" {
 		w.Header().Set("Allow", allow)
-		access.WriteError(w, protocol.Errorf(protocol.CodeNotAllowed, "%s takes %s.", r.URL.Path, allow))
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotAllowed, "%s accepts %s.", r.URL.Path, allow))
 		return
 	}
 	notFound(w, r)
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "There is nothing at %s %s.", r.Method, r.URL.Path))
+	access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "Not found: %s %s.", r.Method, r.URL.Path))
 }
 
 // allowed lists the methods that the path supports.
@@ -233,7 +233,7 @@ const (
 
 // busy returns the error for a request that would exceed the memory bounds.
 func busy() *protocol.Error {
-	err := protocol.Errorf(protocol.CodeTooMany, "Too many requests are being served; try again in a moment.")
+	err := protocol.Errorf(protocol.CodeTooMany, "The gateway is busy; try again in a moment.")
 	err.RetryAfterMS = 1000
 	return err
 }

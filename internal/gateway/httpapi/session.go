@@ -86,7 +86,7 @@ func ageOf(s *session, remember bool, now time.Time) time.Duration {
 func (s *Server) whoAmI(w http.ResponseWriter, r *http.Request) {
 	token, fromCookie, err := access.Token(r)
 	if err != nil {
-		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Nobody is signed in; POST a token to /api/session."))
+		access.WriteError(w, protocol.Errorf(protocol.CodeUnauthorized, "Not signed in. POST a token to /api/session."))
 		return
 	}
 	found, refused := s.sessionOf(r, token, "")
@@ -117,7 +117,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 func ownPageOnly(r *http.Request) *protocol.Error {
 	named := len(r.Header["Origin"]) > 0
 	if named && !access.OwnOrigin(r) || !access.FetchedFromHere(r) {
-		return protocol.Errorf(protocol.CodeForbidden, "Only the gateway's own page may sign somebody in or out.")
+		return protocol.Errorf(protocol.CodeForbidden, "Only the gateway's own page may sign in or out.")
 	}
 	return nil
 }
@@ -133,10 +133,10 @@ func readSignIn(w http.ResponseWriter, r *http.Request) (signInRequest, *protoco
 // parseSignIn parses the body of a sign-in. Its errors repeat nothing of the
 // body.
 func parseSignIn(body []byte) (signInRequest, *protocol.Error) {
-	const form = `Send {"token": "…"} or {"code": "…"}; space and remember may stand beside them.`
+	const form = `Send {"token": "…"} or {"code": "…"}, optionally with space and remember.`
 	doc, err := protocol.ParseJSON(body, 4)
 	if err != nil {
-		return signInRequest{}, access.BadRequest("The body is no JSON object. " + form)
+		return signInRequest{}, access.BadRequest("The body is not a JSON object. " + form)
 	}
 	var in signInRequest
 	for key, value := range doc.Root().Members {
@@ -157,9 +157,9 @@ func parseSignIn(body []byte) (signInRequest, *protocol.Error) {
 	case (in.token == "") == (in.code == ""):
 		return signInRequest{}, access.BadRequest(form)
 	case in.token != "" && !auth.ValidToken(in.token):
-		return signInRequest{}, access.BadRequest("The token is too long or has characters beyond visible ASCII.")
+		return signInRequest{}, access.BadRequest("The token is too long or has characters other than visible ASCII.")
 	case in.space != "" && !protocol.ValidSpaceName(in.space):
-		return signInRequest{}, access.BadRequest("The field space must name a space.")
+		return signInRequest{}, access.BadRequest("The field space must be the name of a space.")
 	}
 	return in, nil
 }

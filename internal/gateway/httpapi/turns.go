@@ -90,7 +90,7 @@ func (s *Server) turnsOf(w http.ResponseWriter, r *http.Request, v caller, threa
 func (s *Server) turnOf(w http.ResponseWriter, r *http.Request, v caller) {
 	thread, info, err := s.findTurn(r, v, protocol.ID(r.PathValue("id")))
 	if errors.Is(err, turns.ErrUnknown) {
-		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "No turn of this space has such an envelope, or it is not for you to see."))
+		access.WriteError(w, protocol.Errorf(protocol.CodeNotFound, "This space has no turn with this envelope, or you cannot see it."))
 		return
 	}
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *markdownBody) Write(p []byte) (int, error) {
 func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 	thread := protocol.ID(r.URL.Query().Get("thread_id"))
 	if thread == "" {
-		access.WriteError(w, access.BadRequest("Say which thread: thread_id is the id of the message that began it. /api/spaces/SPACE/threads lists them."))
+		access.WriteError(w, access.BadRequest("The parameter thread_id is required: the id of the first message of the thread. /api/spaces/SPACE/threads lists them."))
 		return
 	}
 	names, refused := s.spacesOfRequest(r)
@@ -172,7 +172,7 @@ func (s *Server) chatHistory(w http.ResponseWriter, r *http.Request) {
 	case len(found) == 0:
 		writeTurnError(w, turns.ErrUnknown)
 	case len(found) > 1:
-		access.WriteError(w, access.BadRequest("Several of your spaces have a thread of this id: say which with space=NAME."))
+		access.WriteError(w, access.BadRequest("Several of your spaces have a thread with this id. Select one with space=NAME."))
 	default:
 		s.serve(w, r, found[0], func(w http.ResponseWriter, r *http.Request, v caller) { s.turnsOf(w, r, v, thread) })
 	}
@@ -266,11 +266,11 @@ func writeTurnError(w http.ResponseWriter, err error) { access.WriteError(w, tur
 func turnError(err error) *protocol.Error {
 	switch {
 	case errors.Is(err, turns.ErrUnknown):
-		return protocol.Errorf(protocol.CodeNotFound, "There is no such thread here, or it is not for you to see.")
+		return protocol.Errorf(protocol.CodeNotFound, "This space has no such thread, or you cannot see it.")
 	case errors.Is(err, turns.ErrClosed):
-		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is going down; ask again in a moment.")
+		return protocol.Errorf(protocol.CodeShuttingDown, "The gateway is shutting down; try again in a moment.")
 	case errors.Is(err, space.ErrRetired):
-		return protocol.Errorf(protocol.CodeUnavailable, "The space was just closed because nobody used it; try again.")
+		return protocol.Errorf(protocol.CodeUnavailable, "The space was closed because it was idle; try again.")
 	}
 	return protocol.Errorf(protocol.CodeUnavailable, "The log of the space cannot be read now; try again.")
 }
