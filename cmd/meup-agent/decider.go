@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
-	"github.com/meup-protocol/meup/internal/agent/mind"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/program"
 )
@@ -81,18 +82,20 @@ func (f *deciderFlags) text() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-func (f *deciderFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*mind.Mind, error) {
+func (f *deciderFlags) open(session string, tel *telemetry.Telemetry, log *slog.Logger) (*planner.Opened, error) {
 	share, err := contextwindow.ParseUtilization(f.utilisation)
 	if err != nil {
 		return nil, err
 	}
-	m, err := mind.Open(mind.Options{
-		Model: f.model, BaseURL: f.baseURL, Reasoner: f.reasoner, ReasonerToken: os.Getenv(f.reasonerTokenEnv),
-		RulesFallback: f.rulesBehind, ContextTokens: f.contextTokens, Utilization: share, Summarise: f.summarise,
-		Effort: f.effort, MaxTokens: f.maxTokens, Session: session, Getenv: os.Getenv, Telemetry: tel, Logger: log,
+	opened, err := planner.Open(planner.Options{
+		Rules: rules.Rules{}, RulesFallback: f.rulesBehind, ModelName: f.model, BaseURL: f.baseURL, Summarize: f.summarise,
+		ModelOptions: planner.ModelOptions{
+			Budget: f.contextTokens, Utilization: share, Effort: f.effort, MaxTokens: f.maxTokens, Logger: log,
+		},
+		Reasoner: f.reasoner, ReasonerToken: os.Getenv(f.reasonerTokenEnv), Session: session, Getenv: os.Getenv, Telemetry: tel,
 	})
 	if err != nil {
 		return nil, program.Usagef("%w", err)
 	}
-	return m, nil
+	return opened, nil
 }

@@ -120,7 +120,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	}
 	defer history.Close()
 	return agent.New(agent.Options{
-		Space: c, Tools: tools, Planner: thinker.Planner, Approach: thinker.Approach, Instructions: instructions,
+		Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
 		Name: f.name, Answer: agent.Mode(f.answer), CatchUp: agent.CatchUp(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,

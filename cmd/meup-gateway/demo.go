@@ -16,7 +16,8 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mind"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/gateway"
 	"github.com/meup-protocol/meup/internal/gateway/access"
 	"github.com/meup-protocol/meup/internal/gateway/auth"
@@ -109,7 +110,10 @@ func demo(ctx context.Context, f demoFlags, out, errOut io.Writer) error {
 
 // run connects the agent and runs the demo.
 func (s *demoEnv) run(ctx context.Context) error {
-	thinker, err := mind.Open(mind.Options{Model: s.flags.model, BaseURL: s.flags.baseURL, Getenv: os.Getenv, Logger: s.log})
+	thinker, err := planner.Open(planner.Options{
+		Rules: rules.Rules{}, ModelName: s.flags.model, BaseURL: s.flags.baseURL, Getenv: os.Getenv,
+		ModelOptions: planner.ModelOptions{Logger: s.log},
+	})
 	if err != nil {
 		return &usageError{err}
 	}
@@ -128,7 +132,7 @@ func (s *demoEnv) run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { // ends with ctx; waited for below
 		ended <- agent.New(agent.Options{
-			Space: guide, Tools: tools, Planner: thinker.Planner, Approach: thinker.Approach, Logger: s.log,
+			Space: guide, Tools: tools, Planner: thinker, Approach: thinker.Approach, Logger: s.log,
 		}).Run(ctx)
 	}()
 	if s.flags.ask != "" {

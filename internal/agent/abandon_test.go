@@ -9,7 +9,6 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/agent/mind"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
@@ -32,13 +31,13 @@ func streaming(t *testing.T) (alice *client.Client, question protocol.ID, opened
 		}
 		return llmtest.Turn{Text: "Here I am."}
 	})
-	m, err := mind.Open(mind.Options{Model: "openai:scripted", BaseURL: server.URL()})
+	m, err := planner.Open(planner.Options{ModelName: "openai:scripted", BaseURL: server.URL()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := meuptest.Start(t, mayStream)
 	alice = join(t, g, "alice")
-	employ(t, g, "planner", agent.Options{Planner: m.Planner, OwnToolsOnly: true})
+	employ(t, g, "planner", agent.Options{Planner: m, OwnToolsOnly: true})
 	question = ask(t, alice, "well?")
 	conversation(t, alice, func(env *protocol.Envelope) bool {
 		if env.Kind == protocol.KindStreamOpen {

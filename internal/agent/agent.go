@@ -38,6 +38,7 @@ import (
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
@@ -73,7 +74,7 @@ type Planner interface {
 type Options struct {
 	Space   Space
 	Tools   Tools   // nil: none
-	Planner Planner // nil: planner.Rules
+	Planner Planner // nil: rules.Rules
 
 	// Name is a name for mentions, in addition to the participant's id.
 	Name string
@@ -150,7 +151,7 @@ func (o Options) withDefaults() Options {
 		o.Tools = noTools{}
 	}
 	if o.Planner == nil {
-		o.Planner = planner.Rules{}
+		o.Planner = rules.Rules{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -16,7 +16,6 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
-	"github.com/meup-protocol/meup/internal/agent/mind"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
@@ -41,12 +40,12 @@ func asked(t *testing.T, w *watched, opts agent.Options, question string) []prot
 func thinking(t *testing.T, w *watched, turns ...llmtest.Turn) planner.Decider {
 	t.Helper()
 	server := llmtest.Start(t, llmtest.Turns(turns...))
-	m, err := mind.Open(mind.Options{Model: "openai:scripted", BaseURL: server.URL(), Telemetry: w.Telemetry})
+	m, err := planner.Open(planner.Options{ModelName: "openai:scripted", BaseURL: server.URL(), Telemetry: w.Telemetry})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.Close() })
-	return m.Planner
+	return m
 }
 
 // requestOf is the id of the request that contains a text.

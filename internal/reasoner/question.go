@@ -2,7 +2,6 @@ package reasoner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
@@ -79,7 +79,7 @@ func (q *question) forced(ctx context.Context) (planner.Decision, []wire.TraceIt
 	}
 	detail := "The request names `" + t.Name + "`."
 	if len(t.InputSchema) > 0 && !isSearch(t.Name) {
-		d, err := (planner.Rules{}).Next(ctx, q.state)
+		d, err := (rules.Rules{}).Next(ctx, q.state)
 		if err == nil {
 			return d, []wire.TraceItem{{Step: "forced_tool", Detail: detail}}, nil
 		}
@@ -87,7 +87,7 @@ func (q *question) forced(ctx context.Context) (planner.Decision, []wire.TraceIt
 			return planner.Decision{}, nil, err
 		}
 	}
-	args, missing := fill(*t, q.state.Question)
+	args, missing := rules.Fill(t, q.state.Question, query(q.state.Question))
 	if len(missing) > 0 {
 		detail += " The goal does not tell these of its arguments: " + strings.Join(missing, ", ") + "."
 	}
@@ -119,10 +119,10 @@ func (q *question) mustFinish(d planner.Decision) (bool, string) {
 // repeats reports whether the history contains a call. Unless failed is set,
 // only a call with a successful, nonempty result counts.
 func (q *question) repeats(call contextwindow.Call, failed bool) bool {
-	want := canonical(call.Arguments)
+	key := call.Key()
 	for _, step := range q.state.Steps {
 		for i, c := range step.Calls {
-			if c.Tool != call.Tool || canonical(c.Arguments) != want {
+			if c.Key() != key {
 				continue
 			}
 			if failed || i < len(step.Results) && step.Results[i].Success && !isEmptyResult(step.Results[i].Text) {
@@ -131,20 +131,6 @@ func (q *question) repeats(call contextwindow.Call, failed bool) bool {
 		}
 	}
 	return false
-}
-
-// canonical returns arguments as JSON such that equal arguments give equal
-// texts.
-func canonical(args json.RawMessage) string {
-	var v any
-	if json.Unmarshal(args, &v) != nil {
-		return string(args)
-	}
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return string(args)
-	}
-	return string(raw)
 }
 
 // answer converts a decision to a response of the API. A response holds one

@@ -9,6 +9,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/textutil"
 )
 
@@ -25,6 +26,9 @@ var knownTools = []planner.Tool{{
 
 // maxQuery bounds a query that is derived from a goal, in bytes.
 const maxQuery = 2000
+
+// query returns a goal as search terms.
+func query(goal string) string { return textutil.Shorten(strings.TrimSpace(goal), maxQuery) }
 
 // heuristics decides without a model. It searches once for a goal that asks for
 // something and answers with the result. If there is no search tool, or it
@@ -67,11 +71,11 @@ func withoutSearches(s planner.State) planner.State {
 
 // search searches for the goal. If the goal asks for nothing, the rules decide.
 func (h heuristics) search(ctx context.Context, s planner.State, search *planner.Tool) (planner.Decision, error) {
-	if !planner.AsksAnything(s.Question) {
+	if !rules.AsksAnything(s.Question) {
 		s.Tools, s.Steps, s.MaxSteps, s.Stuck = knownTools, nil, 0, false
 		return h.rules.Next(ctx, s)
 	}
-	args, missing := fill(*search, s.Question)
+	args, missing := rules.Fill(search, s.Question, query(s.Question))
 	if len(missing) > 0 {
 		return h.rules.Next(ctx, s)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
 	"github.com/meup-protocol/meup/internal/reasoner/workflow"
@@ -34,7 +35,7 @@ const DefaultModelTimeout = 30 * time.Second
 // Options configures a Service. The zero Options decide by rules.
 type Options struct {
 	// Planner decides without a model, and when the model does not decide; nil
-	// searches once and continues with planner.Rules.
+	// searches once and continues with rules.Rules.
 	Planner planner.Decider
 	// Model decides if a request names none; nil: rules decide.
 	Model llm.Model
@@ -60,7 +61,7 @@ type Service struct{ o Options }
 // New returns a Service.
 func New(o Options) *Service {
 	if o.Planner == nil {
-		o.Planner = heuristics{rules: planner.Rules{}}
+		o.Planner = heuristics{rules: rules.Rules{}}
 	}
 	if o.ModelTimeout <= 0 {
 		o.ModelTimeout = DefaultModelTimeout

@@ -74,7 +74,7 @@ func steps(n, size int) []Record {
 func BenchmarkBuild(b *testing.B) {
 	records := steps(200, 10_000)
 	in := func(g Goal, n int) Input {
-		return Input{System: strings.Repeat("You plan. ", 300), Question: "What is the best way?", Records: records[:n], Goal: g}
+		return Input{System: strings.Repeat("You plan. ", 300), Question: "What is the best way?", Records: records[:n], Goal: g, Budget: defaultBudget}
 	}
 	build := func(b *testing.B, builder *Builder, input Input) {
 		messages, meta, err := builder.Build(b.Context(), input)
@@ -106,7 +106,9 @@ func BenchmarkBuild(b *testing.B) {
 	b.Run("synthesis/cold/everything", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			build(b, NewBuilder(Options{Budget: 2_000_000}), in(Synthesis, 200))
+			all := in(Synthesis, 200)
+			all.Budget = 2_000_000
+			build(b, NewBuilder(Options{}), all)
 		}
 	})
 	b.Run("synthesis/after planning", func(b *testing.B) {
@@ -129,7 +131,7 @@ func BenchmarkBuildHuge(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, meta, err := NewBuilder(Options{}).Build(b.Context(), Input{Question: "?", Records: []Record{record}, Goal: Synthesis}); err != nil || meta.Previews != 1 {
+				if _, meta, err := NewBuilder(Options{}).Build(b.Context(), Input{Question: "?", Records: []Record{record}, Goal: Synthesis, Budget: defaultBudget}); err != nil || meta.Previews != 1 {
 					b.Fatal(err, meta)
 				}
 			}

@@ -10,11 +10,6 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm"
 )
 
-const (
-	defaultBudget        = 128_000 // tokens
-	defaultSummarizeOver = 4_000   // characters
-)
-
 // ErrTooLarge is wrapped by TooLargeError.
 var ErrTooLarge = errors.New("context too large")
 
@@ -76,14 +71,10 @@ func (u Utilization) String() string {
 
 // Options configure a Builder. The zero value is valid.
 type Options struct {
-	Budget      int // tokens of a context; 0: 128,000. Input.Budget overrides it
 	Utilization Utilization
-
-	Summarizer    Summarizer // replaces previews of long results by summaries; nil: off
-	SummarizeOver int        // characters from which a result is summarized; 0: 4,000
-
-	Logger *slog.Logger     // nil: discard
-	Now    func() time.Time // nil: time.Now
+	Summarizer  Summarizer       // replaces previews of long results by summaries; nil: off
+	Logger      *slog.Logger     // nil: discard
+	Now         func() time.Time // nil: time.Now
 }
 
 // Input is the content of a context.
@@ -93,7 +84,7 @@ type Input struct {
 	Question string        // never cut
 	Records  []Record
 	Goal     Goal
-	Budget   int // tokens; 0: the Builder's
+	Budget   int // tokens
 }
 
 // Meta describes a context and the parts that were left out of it.
@@ -139,14 +130,8 @@ type resultKey struct{ record, call int }
 
 // NewBuilder returns a Builder.
 func NewBuilder(opts Options) *Builder {
-	if opts.Budget <= 0 {
-		opts.Budget = defaultBudget
-	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.SummarizeOver <= 0 {
-		opts.SummarizeOver = defaultSummarizeOver
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -176,11 +161,7 @@ func (b *Builder) Build(ctx context.Context, in Input) ([]llm.Message, Meta, err
 	if in.Question != b.question {
 		b.question, b.cache = in.Question, nil // summaries depend on the question
 	}
-	budget := in.Budget
-	if budget <= 0 {
-		budget = b.opts.Budget
-	}
-	l := &layout{goal: in.Goal, limit: budget >> b.opts.Utilization}
+	l := &layout{goal: in.Goal, limit: in.Budget >> b.opts.Utilization}
 	if l.addFixed(in.System, in.Question); l.tokens > l.limit {
 		return nil, Meta{}, &TooLargeError{Tokens: l.tokens, Budget: l.limit}
 	}

@@ -25,12 +25,15 @@ func success(text string) Result { return Result{Success: true, Text: text} }
 
 func failure(text string) Result { return Result{Error: text} }
 
+const defaultBudget = 128_000
+
 // build builds one context with a new Builder.
-func build(t *testing.T, o Options, in Input) ([]llm.Message, Meta) {
+func build(t *testing.T, budget int, o Options, in Input) ([]llm.Message, Meta) {
 	t.Helper()
 	if in.Goal == "" {
 		in.Goal = Planning
 	}
+	in.Budget = budget
 	messages, meta, err := NewBuilder(o).Build(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +55,7 @@ func TestBuild_Order(t *testing.T) {
 	two.Calls = append(two.Calls, Call{ID: "x1", Tool: "list", Arguments: json.RawMessage(`{"a":2}`)})
 	two.Results = append(two.Results, failure("no such folder"))
 	last := Record{Index: 1, Action: Finish, Thought: "That is all."}
-	messages, meta := build(t, Options{}, Input{System: "Be kind.", History: history, Question: "What?", Records: []Record{two, last}})
+	messages, meta := build(t, defaultBudget, Options{}, Input{System: "Be kind.", History: history, Question: "What?", Records: []Record{two, last}})
 	want := []llm.Message{
 		{Role: llm.System, Text: "Be kind."},
 		history[0], history[1],
@@ -74,7 +77,7 @@ func TestBuild_Order(t *testing.T) {
 }
 
 func TestBuild_QuestionOnly(t *testing.T) {
-	messages, meta := build(t, Options{}, Input{Question: "What?"})
+	messages, meta := build(t, defaultBudget, Options{}, Input{Question: "What?"})
 	if texts(messages) != "user: What?" || meta.Tokens != perMessage+2 {
 		t.Errorf("%s, %+v", texts(messages), meta)
 	}
@@ -95,7 +98,7 @@ func TestBuild_ResultHead(t *testing.T) {
 		"Tool read: FAILED\nno":              {Outcome: Failure, Error: "no"},
 		"Tool read: SUCCESS\nb\uFFFDd bytes": success("b\xffd bytes"),
 	} {
-		messages, _ := build(t, Options{}, Input{Question: "?", Records: []Record{stepOf(0, r)}})
+		messages, _ := build(t, defaultBudget, Options{}, Input{Question: "?", Records: []Record{stepOf(0, r)}})
 		if got := messages[2]; got.Text != want || got.IsError != !r.Success {
 			t.Errorf("got %+v, want %q", got, want)
 		}
@@ -107,14 +110,14 @@ func TestBuild_MissingResult(t *testing.T) {
 	r.Calls = append(r.Calls, Call{Tool: "list"}, Call{Tool: "list"})
 	b := NewBuilder(Options{})
 	for _, goal := range []Goal{Planning, Synthesis} {
-		messages, meta, err := b.Build(t.Context(), Input{Question: "?", Records: []Record{r}, Goal: goal})
+		messages, meta, err := b.Build(t.Context(), Input{Question: "?", Records: []Record{r}, Goal: goal, Budget: defaultBudget})
 		want := llm.Message{Role: llm.ToolResult, Text: "Tool list: FAILED\nno result", CallID: "step0_call2", IsError: true}
 		if err != nil || len(messages) != 5 || !reflect.DeepEqual(messages[4], want) || meta.Cut != nil {
 			t.Fatalf("%+v, %+v, %v", messages, meta, err)
 		}
 	}
 	r.Results = append(r.Results, success("later")) // the Builder detects the change
-	messages, _, err := b.Build(t.Context(), Input{Question: "?", Records: []Record{r}, Goal: Planning})
+	messages, _, err := b.Build(t.Context(), Input{Question: "?", Records: []Record{r}, Goal: Planning, Budget: defaultBudget})
 	if err != nil || messages[3].Text != "Tool list: SUCCESS\nlater" {
 		t.Errorf("%+v, %v", messages, err)
 	}
@@ -129,7 +132,7 @@ func TestBuild_TurnIsUnchanged(t *testing.T) {
 		Calls:   []Call{{ID: "toolu_3", Tool: "files/list"}, {ID: "toolu_1", Tool: "files/read"}},
 		Results: []Result{success("of list"), success("of read")},
 	}
-	messages, _ := build(t, Options{}, Input{Question: "?", Records: []Record{r}})
+	messages, _ := build(t, defaultBudget, Options{}, Input{Question: "?", Records: []Record{r}})
 	if !reflect.DeepEqual(messages[1], turn) {
 		t.Errorf("turn %+v", messages[1])
 	}
@@ -149,7 +152,7 @@ func TestBuild_TurnWithoutIDsOrCalls(t *testing.T) {
 	inWords := stepOf(1, success("ok"))
 	inWords.Turn = &llm.Message{Role: llm.Assistant, Text: `{"tool":"read"}`}
 	silent := Record{Index: 2, Action: Finish}
-	messages, _ := build(t, Options{}, Input{Question: "?", Records: []Record{noIDs, inWords, silent}})
+	messages, _ := build(t, defaultBudget, Options{}, Input{Question: "?", Records: []Record{noIDs, inWords, silent}})
 	if len(messages) != 5 || messages[1].Calls[0].ID != "step0_call0" || messages[2].CallID != "step0_call0" || noIDs.Turn.Calls[0].ID != "" {
 		t.Errorf("no ids: %+v", messages)
 	}
@@ -160,7 +163,7 @@ func TestBuild_TurnWithoutIDsOrCalls(t *testing.T) {
 
 func TestBuild_CallIDsAreUnique(t *testing.T) {
 	r := Record{Calls: []Call{{ID: "a"}, {ID: "a"}, {ID: "step0_call3"}, {}}}
-	messages, _ := build(t, Options{}, Input{Question: "?", Records: []Record{r}})
+	messages, _ := build(t, defaultBudget, Options{}, Input{Question: "?", Records: []Record{r}})
 	seen := map[string]bool{}
 	for i, c := range messages[1].Calls {
 		if seen[c.ID] || messages[2+i].CallID != c.ID {
@@ -190,7 +193,7 @@ func TestBuild_PlanningPreviews(t *testing.T) {
 		"Tool read: SUCCESS\n" + `{"s":1}`,
 		"Tool read: FULFILLED (preview)\n" + `{"hits":[{"u":"x"},{"u":"x"},{"u":"x"},"[198 more items]"],"n":201}`,
 	}
-	messages, meta := build(t, Options{}, Input{Question: "?", Records: records})
+	messages, meta := build(t, defaultBudget, Options{}, Input{Question: "?", Records: records})
 	for i, w := range want {
 		if got := messages[2+2*i].Text; got != w {
 			t.Errorf("%d: %s\nnot %s", i, got, w)
@@ -205,7 +208,7 @@ func TestBuild_PlanningPreviews(t *testing.T) {
 		t.Errorf("meta %+v", meta)
 	}
 
-	messages, meta = build(t, Options{}, Input{Question: "?", Records: records, Goal: Synthesis})
+	messages, meta = build(t, defaultBudget, Options{}, Input{Question: "?", Records: records, Goal: Synthesis})
 	for i, r := range records {
 		if got := messages[2+2*i].Text; i != 4 && !strings.HasSuffix(got, "\n"+r.Results[0].Text+r.Results[0].Error) {
 			t.Errorf("%d is not whole: %s", i, got)
@@ -220,8 +223,8 @@ func TestBuild_Errors(t *testing.T) {
 	if _, _, err := NewBuilder(Options{}).Build(t.Context(), Input{Question: "?", Goal: "fun"}); err == nil || !strings.Contains(err.Error(), `"fun"`) {
 		t.Error(err)
 	}
-	b := NewBuilder(Options{Budget: 400, Utilization: Low})
-	_, _, err := b.Build(t.Context(), Input{System: strings.Repeat("word ", 80), Question: strings.Repeat("word ", 80), Goal: Planning})
+	b := NewBuilder(Options{Utilization: Low})
+	_, _, err := b.Build(t.Context(), Input{System: strings.Repeat("word ", 80), Question: strings.Repeat("word ", 80), Goal: Planning, Budget: 400})
 	var large *TooLargeError
 	if !errors.As(err, &large) || !errors.Is(err, ErrTooLarge) || large.Budget != 100 || large.Tokens != 2*(perMessage+100) {
 		t.Errorf("%v", err)
@@ -239,7 +242,7 @@ func TestParseUtilization(t *testing.T) {
 		t.Error("most is a share")
 	}
 	for u, want := range map[Utilization]int{Full: 1000, Half: 500, Low: 250} {
-		if _, meta := build(t, Options{Budget: 1000, Utilization: u}, Input{Question: "?"}); meta.Budget != want {
+		if _, meta := build(t, 1000, Options{Utilization: u}, Input{Question: "?"}); meta.Budget != want {
 			t.Errorf("%v of 1,000 is %d", u, meta.Budget)
 		}
 	}

@@ -41,9 +41,10 @@ func shrink(t *testing.T, in Input) []string {
 			seen = append(seen, s)
 		}
 	}
-	_, meta := build(t, Options{Budget: 1 << 30}, in)
+	_, meta := build(t, 1<<30, Options{}, in)
 	for budget := meta.Tokens; ; budget = meta.Tokens - 1 {
-		messages, now, err := NewBuilder(Options{Budget: budget}).Build(t.Context(), in)
+		in.Budget = budget
+		messages, now, err := NewBuilder(Options{}).Build(t.Context(), in)
 		if err != nil {
 			return seen
 		}
@@ -96,8 +97,8 @@ func TestFit_Order(t *testing.T) {
 func TestFit_Marks(t *testing.T) {
 	big := strings.Repeat("word ", 2469) // 12,345 characters
 	in := Input{Question: "?", Records: []Record{stepOf(0, success(big)), stepOf(1, success(big))}, Goal: Planning}
-	_, all := build(t, Options{}, in)
-	messages, meta := build(t, Options{Budget: all.Tokens - 1}, in)
+	_, all := build(t, defaultBudget, Options{}, in)
+	messages, meta := build(t, all.Tokens-1, Options{}, in)
 	if want := "Tool read: SUCCESS\n[left out: 12,345 characters; call the tool again if you need it]"; messages[2].Text != want || meta.Dropped != 1 || meta.Previews != 1 {
 		t.Errorf("%s\n%+v", messages[2].Text, meta)
 	}
@@ -105,19 +106,19 @@ func TestFit_Marks(t *testing.T) {
 		t.Errorf("%+v", meta.Cut[0])
 	}
 	in.Goal = Synthesis // no more tool calls
-	messages, meta = build(t, Options{Budget: all.Tokens - 1}, in)
+	messages, meta = build(t, all.Tokens-1, Options{}, in)
 	if want := "Tool read: SUCCESS\n[left out: 12,345 characters]"; messages[2].Text != want {
 		t.Errorf("%s\n%+v", messages[2].Text, meta)
 	}
 	in.Goal = Planning
-	messages, meta = build(t, Options{Budget: 40}, in)
+	messages, meta = build(t, 40, Options{}, in)
 	if want := "user: ?\nuser: [left out: 2 earlier steps]"; texts(messages) != want || meta.Steps != 2 || meta.Dropped != 2 {
 		t.Errorf("%s\n%+v", texts(messages), meta)
 	}
 	if meta.Thoughts != 0 {
 		t.Errorf("thoughts of steps that are gone are counted: %+v", meta)
 	}
-	messages, meta = build(t, Options{Budget: 6}, in)
+	messages, meta = build(t, 6, Options{}, in)
 	if texts(messages) != "user: ?" || meta.Steps != 2 {
 		t.Errorf("%s\n%+v", texts(messages), meta)
 	}
@@ -128,8 +129,8 @@ func TestFit_Marks(t *testing.T) {
 func TestFit_MarksOfSmallResultsAndErrors(t *testing.T) {
 	in := Input{Question: "?", Goal: Planning, Records: []Record{stepOf(0, success("ok")), stepOf(1, failure(prose(seeded(), 1000)))}}
 	in.Records[0].Thought, in.Records[1].Thought = "", ""
-	_, all := build(t, Options{}, in)
-	messages, meta := build(t, Options{Budget: all.Tokens - 1}, in)
+	_, all := build(t, defaultBudget, Options{}, in)
+	messages, meta := build(t, all.Tokens-1, Options{}, in)
 	check(t, in, messages, meta)
 	if messages[2].Text != "Tool read: SUCCESS\nok" || messages[4].Text != "Tool read: FAILED\n[left out: 1,000 characters]" || meta.Dropped != 1 {
 		t.Errorf("%s\n%+v", texts(messages), meta)
@@ -138,7 +139,7 @@ func TestFit_MarksOfSmallResultsAndErrors(t *testing.T) {
 
 func TestBuild_ChangedInput(t *testing.T) {
 	b := NewBuilder(Options{})
-	in := Input{System: "one", Question: "?", Goal: Planning}
+	in := Input{System: "one", Question: "?", Goal: Planning, Budget: defaultBudget}
 	in.History = []llm.Message{{Role: llm.User, Text: "two"}}
 	in.Records = []Record{stepOf(0, success("three")), stepOf(1, success("four"))}
 	for i, change := range []func(){
@@ -158,7 +159,7 @@ func TestBuild_ChangedInput(t *testing.T) {
 	} {
 		change()
 		messages, meta, err := b.Build(t.Context(), in)
-		fresh, freshMeta := build(t, Options{}, in)
+		fresh, freshMeta := build(t, defaultBudget, Options{}, in)
 		if err != nil || !reflect.DeepEqual(messages, fresh) || !reflect.DeepEqual(meta, freshMeta) {
 			t.Errorf("after change %d: %+v\nnot %+v, %v", i, messages, fresh, err)
 		}
@@ -187,7 +188,7 @@ func TestFit_OversizedPart(t *testing.T) {
 		in.History = append(in.History, llm.Message{Role: llm.User, Text: "earlier words"})
 		first := stepOf(0, success(strings.Repeat("first result ", 120)))
 		in.Records = append([]Record{first}, in.Records...)
-		messages, meta := build(t, Options{Budget: 2000}, in)
+		messages, meta := build(t, 2000, Options{}, in)
 		check(t, in, messages, meta)
 		all := texts(messages)
 		for _, want := range []string{"earlier words", "first result", "thought 0"} {
@@ -204,7 +205,7 @@ func TestFit_SynthesisSkipsOversizedResult(t *testing.T) {
 	in := Input{Question: "?", Goal: Synthesis, Records: []Record{
 		stepOf(0, success(strings.Repeat("old ", 500))), stepOf(1, success(strings.Repeat("giant ", 100_000))), stepOf(2, success(strings.Repeat("new ", 500))),
 	}}
-	_, meta := build(t, Options{Budget: 4000}, in)
+	_, meta := build(t, 4000, Options{}, in)
 	if len(meta.Cut) != 1 || meta.Cut[0].Step != 1 {
 		t.Errorf("%+v", meta)
 	}
@@ -215,7 +216,7 @@ func TestFit_LargeResultOfDroppedStep(t *testing.T) {
 	s := stepOf(0, success(strings.Repeat("word ", 300)))
 	s.Turn = &llm.Message{Role: llm.Assistant, Text: strings.Repeat("thought ", 300), Calls: []llm.ToolCall{{ID: "a", Name: "read"}}}
 	in := Input{Question: "?", Goal: Synthesis, Records: []Record{s}}
-	messages, meta := build(t, Options{Budget: 420}, in)
+	messages, meta := build(t, 420, Options{}, in)
 	check(t, in, messages, meta)
 	if meta.Steps != 1 {
 		t.Errorf("%+v", meta)

@@ -252,10 +252,8 @@ func drawInput(t *rapid.T) Input {
 func TestBuild_IsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
-		o := Options{
-			Budget:      rapid.OneOf(rapid.IntRange(1, 2000), rapid.IntRange(1, 15_000)).Draw(t, "budget"),
-			Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilisation"),
-		}
+		in.Budget = rapid.OneOf(rapid.IntRange(1, 2000), rapid.IntRange(1, 15_000)).Draw(t, "budget")
+		o := Options{Utilization: rapid.SampledFrom([]Utilization{Full, Half, Low}).Draw(t, "utilisation")}
 		cold, meta, err := NewBuilder(o).Build(t.Context(), in)
 		var large *TooLargeError
 		if errors.As(err, &large) {

@@ -7,6 +7,7 @@
 package contextwindow
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -28,6 +29,19 @@ type Call struct {
 	Tool      string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"` // an object, valid for the tool's schema
 	Reason    string          `json:"reasoning"` // one sentence
+}
+
+// Key is the same for two calls of the same tool with equal arguments,
+// regardless of their formatting.
+func (c *Call) Key() string {
+	dec := json.NewDecoder(bytes.NewReader(c.Arguments))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return c.Tool + " " + string(c.Arguments)
+	}
+	canonical, _ := json.Marshal(v) // a decoded value has a JSON form
+	return c.Tool + " " + string(canonical)
 }
 
 // Outcome is the outcome of a call.

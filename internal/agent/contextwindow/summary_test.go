@@ -36,12 +36,12 @@ func ticking() func() time.Time {
 
 func TestBuild_Summaries(t *testing.T) {
 	long, medium := prose(seeded(), 9000), prose(seeded(), 2000)
-	in := Input{Question: "What?", Goal: Planning, Records: []Record{
+	in := Input{Question: "What?", Goal: Planning, Budget: defaultBudget, Records: []Record{
 		stepOf(0, success(long)), stepOf(1, success(medium)), stepOf(2, success("small")), stepOf(3, failure(long)),
 	}}
 	s := &fakeSummarizer{says: inShort}
-	b := NewBuilder(Options{Summarizer: s, Now: ticking()})
-	_, without := build(t, Options{}, in)
+	b := NewBuilder(Options{Summarizer: s.Summarize, Now: ticking()})
+	_, without := build(t, defaultBudget, Options{}, in)
 	for i := range 2 {
 		messages, meta, err := b.Build(t.Context(), in)
 		if err != nil {
@@ -74,13 +74,13 @@ func TestBuild_Summaries(t *testing.T) {
 // others.
 func TestBuild_SummariesForSynthesis(t *testing.T) {
 	long := prose(seeded(), 9000)
-	in := Input{Question: "What?", Goal: Synthesis, Records: []Record{stepOf(0, success(long)), stepOf(1, success(long))}}
+	in := Input{Question: "What?", Goal: Synthesis, Budget: defaultBudget, Records: []Record{stepOf(0, success(long)), stepOf(1, success(long))}}
 	s := &fakeSummarizer{says: inShort}
-	_, all := build(t, Options{Summarizer: s}, in)
+	_, all := build(t, defaultBudget, Options{Summarizer: s.Summarize}, in)
 	if len(s.asked) != 0 || all.Cut != nil {
 		t.Errorf("asked %d times, %+v", len(s.asked), all)
 	}
-	messages, meta := build(t, Options{Summarizer: s, Budget: all.Tokens - 1}, in)
+	messages, meta := build(t, all.Tokens-1, Options{Summarizer: s.Summarize}, in)
 	check(t, in, messages, meta)
 	if len(s.asked) != 1 || meta.Summaries != 1 || len(meta.Cut) != 1 || !strings.Contains(messages[2].Text, "In short, for synthesis") {
 		t.Errorf("asked %d times, %+v", len(s.asked), meta)
@@ -99,10 +99,10 @@ func TestBuild_SummaryFails(t *testing.T) {
 		var log bytes.Buffer
 		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		if says != nil {
-			o.Summarizer = s
+			o.Summarizer = s.Summarize
 		}
 		b := NewBuilder(o)
-		in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(long))}}
+		in := Input{Question: "What?", Goal: Planning, Budget: defaultBudget, Records: []Record{stepOf(0, success(long))}}
 		messages, meta, err := b.Build(t.Context(), in)
 		if err != nil || meta.Previews != 1 || meta.Summaries != 0 || !strings.HasPrefix(messages[2].Text, "Tool read: SUCCESS (preview)\n") {
 			t.Errorf("%s: %v, %+v", name, err, meta)
@@ -121,21 +121,21 @@ func TestBuild_SummaryFails(t *testing.T) {
 
 func TestBuild_SummaryIsBounded(t *testing.T) {
 	s := &fakeSummarizer{says: func(SummaryRequest) (string, error) { return strings.Repeat("ü", 5000), nil }}
-	in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(prose(seeded(), 50_000)))}}
-	messages, meta := build(t, Options{Summarizer: s}, in)
+	in := Input{Question: "What?", Goal: Planning, Budget: defaultBudget, Records: []Record{stepOf(0, success(prose(seeded(), 50_000)))}}
+	messages, meta := build(t, defaultBudget, Options{Summarizer: s.Summarize}, in)
 	check(t, in, messages, meta)
 	if want := "Tool read: SUCCESS (summary)\n" + strings.Repeat("ü", 4000) + "… [1,000 more characters]"; messages[2].Text != want {
 		t.Error(messages[2].Text)
 	}
-	messages, meta = build(t, Options{Summarizer: s, Budget: 400}, in) // and does not fit in any case
+	messages, meta = build(t, 400, Options{Summarizer: s.Summarize}, in) // and does not fit in any case
 	check(t, in, messages, meta)
 }
 
 func TestBuild_SummaryCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &fakeSummarizer{says: func(SummaryRequest) (string, error) { cancel(); return "", ctx.Err() }}
-	b := NewBuilder(Options{Summarizer: s})
-	in := Input{Question: "What?", Goal: Planning, Records: []Record{stepOf(0, success(prose(seeded(), 9000)))}}
+	b := NewBuilder(Options{Summarizer: s.Summarize})
+	in := Input{Question: "What?", Goal: Planning, Budget: defaultBudget, Records: []Record{stepOf(0, success(prose(seeded(), 9000)))}}
 	for range 2 {
 		if _, _, err := b.Build(ctx, in); !errors.Is(err, context.Canceled) {
 			t.Error(err)
@@ -156,14 +156,14 @@ func (m model) Generate(_ context.Context, r llm.Request, _ func(llm.Delta)) (ll
 func (m model) Name() string     { return "test" }
 func (m model) Provider() string { return "test" }
 
-func TestModelSummarizer(t *testing.T) {
+func TestSummarizeBy(t *testing.T) {
 	var asked []llm.Request
-	s := &ModelSummarizer{MaxInput: 10, Model: model(func(r llm.Request) (llm.Response, error) {
+	summarize := SummarizeBy(model(func(r llm.Request) (llm.Response, error) {
 		asked = append(asked, r)
 		return llm.Response{Message: llm.Message{Role: llm.Assistant, Text: " It says so.\n"}, Stop: llm.StopEnd}, nil
-	})}
+	}))
 	for _, goal := range []Goal{Planning, Synthesis} {
-		got, err := s.Summarize(t.Context(), SummaryRequest{Goal: goal, Question: "Who?", Tool: "search", Result: "0123456789abc"})
+		got, err := summarize(t.Context(), SummaryRequest{Goal: goal, Question: "Who?", Tool: "search", Result: strings.Repeat("0123456789", summaryInput/10) + "abc"})
 		if err != nil || got != "It says so." {
 			t.Errorf("%q, %v", got, err)
 		}
@@ -179,7 +179,7 @@ func TestModelSummarizer(t *testing.T) {
 	}
 }
 
-func TestModelSummarizer_Fails(t *testing.T) {
+func TestSummarizeBy_Fails(t *testing.T) {
 	down := &llm.Error{Provider: "test", Status: 503}
 	for name, c := range map[string]struct {
 		r    llm.Response
@@ -191,8 +191,8 @@ func TestModelSummarizer_Fails(t *testing.T) {
 		"refusing": {r: llm.Response{Message: llm.Message{Text: "No."}, Stop: llm.StopRefusal}},
 		"long":     {r: llm.Response{Message: llm.Message{Text: "It says"}, Stop: llm.StopLength}, want: "It says …"},
 	} {
-		s := &ModelSummarizer{Model: model(func(llm.Request) (llm.Response, error) { return c.r, c.err })}
-		got, err := s.Summarize(t.Context(), SummaryRequest{Goal: Planning, Tool: "search", Result: "x"})
+		summarize := SummarizeBy(model(func(llm.Request) (llm.Response, error) { return c.r, c.err }))
+		got, err := summarize(t.Context(), SummaryRequest{Goal: Planning, Tool: "search", Result: "x"})
 		if got != c.want || (err == nil) != (c.want != "") || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

@@ -60,9 +60,9 @@ func firstSentence(text string) string {
 		}
 	}
 	if first == "" {
-		first = oneLine(text)
+		first = OneLine(text)
 	}
-	return textutil.Shorten(oneLine(sentenceOf(first)), maxConclusion)
+	return textutil.Shorten(OneLine(sentenceOf(first)), maxConclusion)
 }
 
 // withoutConclusion returns a thought without the conclusion. For a draft of the answer,

@@ -12,10 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // Errors of a Model, in addition to the wrapped errors of the language model:
@@ -225,7 +224,7 @@ func (m *Model) Next(ctx context.Context, s State) (Decision, error) {
 	switch {
 	case s.Forced != "":
 		err = t.force(ctx)
-	case len(s.Steps) >= s.limit():
+	case len(s.Steps) >= s.Limit():
 		err = t.write(ctx, exhausted)
 	default:
 		err = t.plan(ctx)

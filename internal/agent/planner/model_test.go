@@ -13,10 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // talker is a language model with scripted responses. It checks the providers'
 // requirements for every request: legal names, object schemas, a result
@@ -130,6 +134,10 @@ func calls(s string, list ...string) func(llm.Request) (llm.Response, error) {
 		}
 		return llm.Response{Message: m, Stop: llm.StopTools, Thinking: "hm", Usage: llm.Usage{Input: 10, Output: 3, Cached: 2, Reasoning: 1}}, nil
 	}
+}
+
+func tool(name, schema string) planner.Tool {
+	return planner.Tool{Name: name, Description: "Does " + name, InputSchema: json.RawMessage(schema)}
 }
 
 const pathSchema = `{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`
@@ -605,7 +613,7 @@ func (s *shortener) Summarize(context.Context, contextwindow.SummaryRequest) (st
 // A result that was shown as a summary was not shown in full.
 func TestModel_AnswerAfterSummary(t *testing.T) {
 	model := &talker{t: t, says: []func(llm.Request) (llm.Response, error){text("Enough."), text("It is so.")}}
-	m := planner.NewModel(planner.ModelOptions{Model: model, Summarizer: new(shortener)})
+	m := planner.NewModel(planner.ModelOptions{Model: model, Summarizer: new(shortener).Summarize})
 	s := planner.State{Question: "q", Tools: []planner.Tool{tool("read_file", pathSchema)}}
 	s.Steps = []contextwindow.Record{record(0, "read_file", `{"path":"a"}`, strings.Repeat("word ", 4000))}
 	d, err := m.Next(t.Context(), s)
@@ -619,7 +627,7 @@ func TestModel_MemoryKeepsSummaries(t *testing.T) {
 	for memory, want := range map[*planner.Memory]int{nil: 3, new(planner.Memory): 1} {
 		short := new(shortener)
 		model := &talker{t: t}
-		m := planner.NewModel(planner.ModelOptions{Model: model, Summarizer: short})
+		m := planner.NewModel(planner.ModelOptions{Model: model, Summarizer: short.Summarize})
 		s := planner.State{Question: "q", Memory: memory, Tools: []planner.Tool{tool("read_file", pathSchema)}}
 		s.Steps = []contextwindow.Record{record(0, "read_file", `{"path":"a"}`, strings.Repeat("word ", 4000))}
 		for range 3 {

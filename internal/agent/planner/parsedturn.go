@@ -5,10 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 const (
@@ -101,7 +100,7 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (cont
 		}
 	}
 	out := contextwindow.Call{ID: c.ID, Tool: tool.tool.Name, Arguments: args, Reason: reason}
-	key := signature(out)
+	key := out.Key()
 	if done[key] || t.s.Forced == "" && t.s.repeats(out) {
 		return contextwindow.Call{}, &fault{
 			repeat: true,
@@ -150,9 +149,11 @@ func (r *parsedTurn) onlyRepeats() bool {
 func (r *parsedTurn) faultSummary() string {
 	var out []string
 	for _, f := range r.faults {
-		out = append(out, f.why)
+		if !slices.Contains(out, f.why) {
+			out = append(out, f.why)
+		}
 	}
-	return textutil.Shorten(strings.Join(unique(out), "; "), maxReason)
+	return textutil.Shorten(strings.Join(out, "; "), maxReason)
 }
 
 // correction returns the model's turn and the messages that correct it: a

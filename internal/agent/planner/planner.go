@@ -1,9 +1,8 @@
 // Package planner decides the next action of an agent: tool calls with their
 // reasons, or an answer.
 //
-// [Rules] decides by rules alone: it recognizes tools that list, read and
-// search by their names and schemas, and reports when they do not help. [Model]
-// asks a language model, [Remote] a service that uses one. [WithFallback] asks
+// [Model] asks a language model, [Remote] a service that uses one; package rules
+// decides without either. [WithFallback] asks
 // a second decider when the first fails. No decider keeps state between two
 // decisions: the [State] holds everything, so that any process with the records
 // of a question can continue it at any time.
@@ -31,7 +30,7 @@ type Tool struct {
 	Host string `json:"-"`
 }
 
-// Decider decides the next step. Rules, *Model and *Remote implement it. All
+// Decider decides the next step. *Model, *Remote and rules.Rules implement it. All
 // are safe for concurrent use. With an error the Decision is empty, except that
 // Model, Provider and Usage report the cost.
 type Decider interface {
@@ -80,8 +79,8 @@ type State struct {
 	Memory *Memory
 }
 
-// limit returns the maximum number of steps that use tools.
-func (s *State) limit() int {
+// Limit returns the maximum number of steps that use tools.
+func (s *State) Limit() int {
 	if s.MaxSteps <= 0 {
 		return DefaultMaxSteps
 	}
@@ -129,6 +128,16 @@ type Decision struct {
 	Fault error
 }
 
-func finish(answer, conclusion string, confidence float64) Decision {
-	return Decision{Action: contextwindow.Finish, Source: ByRules, Answer: answer, Conclusion: conclusion, Confidence: confidence}
+// Tool returns the tool of that name, or nil.
+func (s *State) Tool(name string) *Tool {
+	if name == Subproblem && s.Depth < s.MaxDepth {
+		t := subproblemTool
+		return &t
+	}
+	for i := range s.Tools {
+		if s.Tools[i].Name == name {
+			return &s.Tools[i]
+		}
+	}
+	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -54,8 +53,8 @@ func withRationale(raw json.RawMessage) (schema json.RawMessage, name, rest stri
 	fields["properties"] = prependMember(fmt.Sprintf("%q:%s", name, rationaleSpec), fields["properties"], len(properties))
 	var required []string
 	_ = json.Unmarshal(fields["required"], &required)
-	fields["required"] = marshal(append([]string{name}, required...))
-	return marshal(fields), name, rest
+	fields["required"] = Marshal(append([]string{name}, required...))
+	return Marshal(fields), name, rest
 }
 
 // extractKeys removes the keys and returns them as JSON text; "" if there were
@@ -71,7 +70,7 @@ func extractKeys(fields map[string]json.RawMessage, keys []string) string {
 	if len(out) == 0 {
 		return ""
 	}
-	return string(marshal(out))
+	return string(Marshal(out))
 }
 
 // prependMember inserts a member before the n members of an object.
@@ -82,9 +81,9 @@ func prependMember(member string, object json.RawMessage, n int) json.RawMessage
 	return json.RawMessage("{" + member + "," + string(bytes.TrimSpace(object)[1:]))
 }
 
-// marshal returns the JSON form of v, which must have one, without HTML
+// Marshal returns the JSON form of v, which must have one, without HTML
 // escapes.
-func marshal(v any) json.RawMessage {
+func Marshal(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -131,7 +130,7 @@ func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error
 	var said string
 	_ = json.Unmarshal(fields[o.rationale], &said) // ignore a value that is not a string
 	delete(fields, o.rationale)
-	args := marshal(fields)
+	args := Marshal(fields)
 	if len(args) > maxArguments {
 		return nil, "", errors.New("arguments: too long")
 	}
@@ -140,14 +139,14 @@ func (o *offered) strip(written json.RawMessage) (json.RawMessage, string, error
 
 // sentence formats a reason for display: one line, bounded, never empty.
 func sentence(s string) string {
-	s = oneLine(s)
+	s = OneLine(s)
 	if s == "" {
 		return DefaultReason
 	}
 	return textutil.Shorten(s, maxReason)
 }
 
-// oneLine replaces every run of spaces and control characters by one space.
-func oneLine(s string) string {
+// OneLine replaces every run of spaces and control characters by one space.
+func OneLine(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

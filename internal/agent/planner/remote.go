@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client/reasoner"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // ErrRemote: the service's decision cannot be executed.
@@ -92,7 +91,7 @@ func (r *Remote) cancel(ctx context.Context, correlation string) {
 func (r *Remote) request(s *State) wire.AgentIntentRequest {
 	req := wire.AgentIntentRequest{
 		SessionID: r.Session, GoalText: s.Question, Instructions: s.Instructions,
-		ForcedTool: s.Forced, MaxSteps: s.limit(), MemoryState: conversation(s.History),
+		ForcedTool: s.Forced, MaxSteps: s.Limit(), MemoryState: conversation(s.History),
 	}
 	if s.Depth < s.MaxDepth {
 		req.Tools = append(req.Tools, wire.Tool{Name: Subproblem, Description: subproblemTool.Description, InputSchema: subproblemTool.InputSchema})
@@ -128,7 +127,7 @@ type item struct {
 // items returns a step's calls, or its thought if it has none.
 func items(step *contextwindow.Record) []wire.HistoryItem {
 	if len(step.Calls) == 0 {
-		return []wire.HistoryItem{marshal(item{Step: step.Index, Reasoning: step.Thought})}
+		return []wire.HistoryItem{Marshal(item{Step: step.Index, Reasoning: step.Thought})}
 	}
 	var out []wire.HistoryItem
 	for i, c := range step.Calls {
@@ -140,7 +139,7 @@ func items(step *contextwindow.Record) []wire.HistoryItem {
 				it.Error = res.Error
 			}
 		}
-		out = append(out, marshal(it))
+		out = append(out, Marshal(it))
 	}
 	return out
 }
@@ -161,7 +160,7 @@ func conversation(history []llm.Message) json.RawMessage {
 	if len(all) == 0 {
 		return nil
 	}
-	return marshal(map[string]any{"conversation": all})
+	return Marshal(map[string]any{"conversation": all})
 }
 
 // decisionOf returns the decision in a response.
@@ -178,7 +177,7 @@ func decisionOf(s *State, resp *wire.AgentIntentResponse) (Decision, error) {
 		d.Thought = textutil.Shorten(withoutConclusion(resp.Reasoning, d.Conclusion), maxNarrative)
 		return d, nil
 	}
-	t := s.named(resp.ToolName)
+	t := s.Tool(resp.ToolName)
 	if t == nil {
 		return Decision{}, fmt.Errorf("%w: there is no tool %.100q", ErrRemote, resp.ToolName)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 )
 
 // service is a Reasoning API with scripted responses.
@@ -168,7 +169,7 @@ func TestRemoteErrors(t *testing.T) {
 	if _, err := r.Next(t.Context(), s); !errors.As(err, &refusal) || refusal.Code != "invalid_request" {
 		t.Errorf("error %v", err)
 	}
-	d, err := planner.WithFallback(r, planner.Rules{}).Next(t.Context(), s)
+	d, err := planner.WithFallback(r, rules.Rules{}).Next(t.Context(), s)
 	if err != nil || d.Source != planner.Fallback || d.Fault == nil {
 		t.Errorf("%v, %+v", err, d)
 	}

@@ -10,7 +10,6 @@ import (
 const (
 	loopWindow  = 12 // latest calls that are compared
 	loopRepeats = 3  // calls in the window that are the same with the same result
-	maxAttempts = 2  // attempts by rules of a call that fails
 )
 
 // repeats reports whether a call would bring nothing new: the last result of
@@ -19,7 +18,7 @@ const (
 // failed call may be retried, and so may a call if other calls may have changed
 // its result.
 func (s *State) repeats(c contextwindow.Call) bool {
-	key := signature(c)
+	key := c.Key()
 	type outcome struct {
 		key    string
 		result [sha256.Size]byte
@@ -29,7 +28,7 @@ func (s *State) repeats(c contextwindow.Call) bool {
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		for k, done := range step.Calls {
-			o := outcome{key: signature(done)}
+			o := outcome{key: done.Key()}
 			if k < len(step.Results) {
 				r := &step.Results[k]
 				o.result = sha256.Sum256([]byte(r.Text + "\x00" + r.Error))

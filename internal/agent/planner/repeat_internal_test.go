@@ -63,27 +63,3 @@ func TestState_Repeats(t *testing.T) {
 		})
 	}
 }
-
-// TestFacts_Retries checks that the rules make a failing call twice at most,
-// and do not repeat a call that was refused.
-func TestFacts_Retries(t *testing.T) {
-	refused := stepsOf("read a ! no")
-	refused[0].Results[0].Outcome = contextwindow.Rejected
-	tests := []struct {
-		name  string
-		steps []contextwindow.Record
-		want  bool
-	}{
-		{"succeeded", stepsOf("read a = x"), true},
-		{"failed", stepsOf("read a ! no"), false},
-		{"failed twice", stepsOf("read a ! no", "read a ! no"), true},
-		{"rejected", refused, true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if got := newFacts(test.steps, toolbox{}).called[signature(callNamed("read a"))]; got != test.want {
-				t.Errorf("called = %v", got)
-			}
-		})
-	}
-}

@@ -6,128 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sort"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/meup-protocol/meup/protocol"
-
-	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
-
-// schema is the part of a JSON Schema that is needed to build arguments.
-type schema struct {
-	Properties map[string]property `json:"properties"`
-	Required   []string            `json:"required"`
-}
-
-type property struct {
-	Type    any             `json:"type"`
-	Enum    []any           `json:"enum"`
-	Const   json.RawMessage `json:"const"`
-	Default json.RawMessage `json:"default"`
-	Format  string          `json:"format"`
-}
-
-func parseSchema(raw json.RawMessage) schema {
-	var s schema
-	_ = json.Unmarshal(raw, &s) // an invalid schema has no parameters
-	return s
-}
-
-// param is a parameter that the rules have a value for: its possible names, and
-// the type that it must allow.
-type param struct {
-	names []string
-	typ   string
-}
-
-var (
-	pathParam    = param{[]string{"path", "directory", "dir", "folder", "file", "file_path", "filepath", "filename", "uri"}, "string"}
-	patternParam = param{[]string{"pattern", "glob"}, "string"}
-	queryParam   = param{[]string{"query", "q", "question", "text", "search", "search_query", "term", "keywords", "prompt", "message", "topic"}, "string"}
-	headParam    = param{[]string{"head", "limit", "max_lines", "lines"}, "number"}
-)
-
-// find returns the schema's name for the parameter.
-func (s schema) find(p param) (string, bool) {
-	for _, name := range p.names {
-		if prop, ok := s.Properties[name]; ok && admits(prop.Type, p.typ) {
-			return name, true
-		}
-	}
-	return "", false
-}
-
-func admits(declared any, typ string) bool {
-	switch d := declared.(type) {
-	case string:
-		return d == typ || typ == "number" && d == "integer"
-	case []any:
-		return slices.ContainsFunc(d, func(x any) bool { return admits(x, typ) })
-	}
-	return declared == nil
-}
-
-// fills reports whether the schema has these parameters and requires no others.
-func (s schema) fills(params ...param) bool {
-	var names []string
-	for _, p := range params {
-		name, ok := s.find(p)
-		if !ok {
-			return false
-		}
-		names = append(names, name)
-	}
-	return !slices.ContainsFunc(s.Required, func(r string) bool { return !slices.Contains(names, r) })
-}
-
-// value is an argument. An optional one is left out if the tool has no such
-// parameter.
-type value struct {
-	param    param
-	value    any
-	optional bool
-}
-
-// build returns a tool's arguments with sorted keys, so that equal calls have
-// equal arguments.
-func (t *Tool) build(values ...value) (json.RawMessage, error) {
-	s := parseSchema(t.InputSchema)
-	args := make(map[string]any, len(values))
-	for _, v := range values {
-		name, ok := s.find(v.param)
-		if ok {
-			args[name] = v.value
-		} else if !v.optional {
-			return nil, fmt.Errorf("build arguments of %s: no parameter like %q", t.Name, v.param.names[0])
-		}
-	}
-	raw, err := json.Marshal(args)
-	if err != nil {
-		return nil, fmt.Errorf("build arguments of %s: %w", t.Name, err)
-	}
-	if err := Validate(t.InputSchema, raw); err != nil {
-		return nil, fmt.Errorf("build arguments of %s: %w", t.Name, err)
-	}
-	return raw, nil
-}
-
-// argument returns the value of the parameter in a call, or "".
-func argument(c contextwindow.Call, p param) string {
-	var args map[string]any
-	if json.Unmarshal(c.Arguments, &args) != nil {
-		return ""
-	}
-	for _, name := range p.names {
-		if s, ok := args[name].(string); ok {
-			return s
-		}
-	}
-	return ""
-}
 
 // maxArgumentDepth bounds the nesting of arguments and schemas, since the
 // validator recurses.
@@ -253,4 +140,49 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	return s, nil
+}
+
+// Bounds of numbers. The validator converts all numbers to fractions of
+// arbitrary precision: 1e999999 costs it megabytes, and it panics at 1e9999999.
+// Numbers within these bounds, in bytes and in exponent, are cheap and cover
+// every float64.
+const (
+	maxNumber   = 1_000
+	maxExponent = 400
+)
+
+// checkNumbers returns an error if v contains a number beyond the bounds.
+func checkNumbers(v protocol.Value) error {
+	switch v.Type() {
+	case protocol.TypeObject:
+		for _, x := range v.Members {
+			if err := checkNumbers(x); err != nil {
+				return err
+			}
+		}
+	case protocol.TypeArray:
+		for x := range v.Elements {
+			if err := checkNumbers(x); err != nil {
+				return err
+			}
+		}
+	case protocol.TypeNumber:
+		return checkNumber(string(v.Raw()))
+	}
+	return nil
+}
+
+func checkNumber(s string) error {
+	if len(s) > maxNumber {
+		return fmt.Errorf("a number of %d characters is longer than the %d that are taken", len(s), maxNumber)
+	}
+	at := strings.IndexAny(s, "eE")
+	if at < 0 {
+		return nil
+	}
+	e, err := strconv.Atoi(s[at+1:])
+	if err != nil || e < -maxExponent || e > maxExponent {
+		return fmt.Errorf("the number %.40s has an exponent beyond the %d that is taken", s, maxExponent)
+	}
+	return nil
 }

@@ -52,14 +52,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add(`{"properties":{"a":{"type":"number"}}}`, `{"a":1e9999999}`)
 	f.Add(`{"properties":{"a":{"multipleOf":1e-399}}}`, `{"a":1e399}`)
 	f.Add(`{"properties":{"a":{"$ref":"#"}}}`, `{"a":{"a":{}}}`)
-	f.Fuzz(func(t *testing.T, schema, args string) {
+	f.Fuzz(func(_ *testing.T, schema, args string) {
 		_ = planner.Validate(json.RawMessage(schema), json.RawMessage(args))
-		_, err := planner.Rules{}.Next(t.Context(), planner.State{
-			Question: args,
-			Tools:    []planner.Tool{{Name: "search_files", InputSchema: json.RawMessage(schema)}, {Name: "read_file", InputSchema: json.RawMessage(args)}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	})
 }

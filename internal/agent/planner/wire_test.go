@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
 	"github.com/meup-protocol/meup/internal/agent/llm/openai"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 )
 
 // served returns a planner with a model that is asked over HTTP, in OpenAI's
@@ -116,7 +117,7 @@ func TestFallback(t *testing.T) {
 		llmtest.Turn{Status: 401, Code: "invalid_api_key", Message: "no"},
 		llmtest.Turn{Text: "It is so."},
 	))
-	both := planner.WithFallback(m, planner.Rules{})
+	both := planner.WithFallback(m, rules.Rules{})
 	s := planner.State{Question: "find auth logic", Tools: []planner.Tool{tool("context.fts_search", `{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`)}}
 	d, err := both.Next(t.Context(), s)
 	var refusal *llm.Error
@@ -146,7 +147,7 @@ func TestFallback_ContextEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := planner.WithFallback(m, planner.Rules{}).Next(ctx, planner.State{Question: "q", Tools: []planner.Tool{tool("a", "")}})
+		_, err := planner.WithFallback(m, rules.Rules{}).Next(ctx, planner.State{Question: "q", Tools: []planner.Tool{tool("a", "")}})
 		done <- err
 	}()
 	if _, err := srv.Asked(t.Context(), 1); err != nil {

@@ -1,4 +1,4 @@
-package planner_test
+package rules_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 )
 
 // A path that one host lists is never passed to a tool of another host.
@@ -46,7 +47,7 @@ func TestRules_PathsPerHost(t *testing.T) {
 				add("files", "files__"+x.Name, x.Name)
 			}
 			for range 20 {
-				d, err := planner.Rules{}.Next(t.Context(), state)
+				d, err := rules.Rules{}.Next(t.Context(), state)
 				if err != nil {
 					t.Fatal(err)
 				}

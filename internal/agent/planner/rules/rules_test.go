@@ -1,4 +1,4 @@
-package planner_test
+package rules_test
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 )
@@ -74,7 +75,7 @@ func sessionWith(t *testing.T, set *mcptools.Set, question string, maxSteps int)
 	state := planner.State{Question: question, Tools: tools, MaxSteps: maxSteps}
 	seen := make(map[string]bool)
 	for {
-		d, err := planner.Rules{}.Next(t.Context(), state)
+		d, err := rules.Rules{}.Next(t.Context(), state)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func TestRules_OtherTools(t *testing.T) {
 		{"weather", []planner.Tool{tool("weather", `{"properties":{"lat":{"type":"number"}},"required":["lat"]}`)}, ""},
 		{"weather", nil, ""},
 	} {
-		d, err := planner.Rules{}.Next(t.Context(), planner.State{Question: test.question, Tools: test.tools})
+		d, err := rules.Rules{}.Next(t.Context(), planner.State{Question: test.question, Tools: test.tools})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +245,7 @@ func TestRules_OtherTools(t *testing.T) {
 func TestRules_UnsafeTools(t *testing.T) {
 	write := tool("search_files", `{"properties":{"path":{"type":"string"},"pattern":{"type":"string"}}}`)
 	write.Hinted = true // and not read-only
-	d, err := planner.Rules{}.Next(t.Context(), planner.State{Question: "search_files unicorns", Tools: []planner.Tool{write}})
+	d, err := rules.Rules{}.Next(t.Context(), planner.State{Question: "search_files unicorns", Tools: []planner.Tool{write}})
 	if err != nil || d.Action != contextwindow.Finish || !strings.Contains(d.Answer, "left alone 1 tool") {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -257,7 +258,7 @@ func TestRules_ReportsFailures(t *testing.T) {
 	}
 	state := planner.State{Question: "what is in the docs folder?", Tools: tools}
 	for range 10 {
-		d, err := planner.Rules{}.Next(t.Context(), state)
+		d, err := rules.Rules{}.Next(t.Context(), state)
 		if err != nil {
 			t.Fatal(err)
 		}

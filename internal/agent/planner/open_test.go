@@ -1,4 +1,4 @@
-package mind_test
+package planner_test
 
 import (
 	"context"
@@ -11,17 +11,13 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/llm/llmtest"
-	"github.com/meup-protocol/meup/internal/agent/mind"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // environment returns a Getenv.
 func environment(pairs ...string) func(string) string {
@@ -32,9 +28,10 @@ func environment(pairs ...string) func(string) string {
 	return func(name string) string { return m[name] }
 }
 
-func open(t *testing.T, o mind.Options) *mind.Mind {
+func open(t *testing.T, o planner.Options) *planner.Opened {
 	t.Helper()
-	m, err := mind.Open(o)
+	o.Rules = rules.Rules{}
+	m, err := planner.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,27 +45,27 @@ func open(t *testing.T, o mind.Options) *mind.Mind {
 
 func TestOpen_Planner(t *testing.T) {
 	for name, test := range map[string]struct {
-		options           mind.Options
+		options           planner.Options
 		planner, approach string
 	}{
-		"nothing":                       {mind.Options{}, "planner.Rules", "rules"},
-		"no key in the environment":     {mind.Options{Getenv: environment("MEUP_MODEL_KEY", "k")}, "planner.Rules", "rules"},
-		"a key in the environment":      {mind.Options{Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Model", "openai:gpt-5.2"},
-		"two keys":                      {mind.Options{Getenv: environment("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k")}, "*planner.Model", "anthropic:claude-sonnet-5-5"},
-		"rules, whatever the key":       {mind.Options{Model: "rules", Getenv: environment("OPENAI_API_KEY", "k")}, "planner.Rules", "rules"},
-		"rules behind rules":            {mind.Options{RulesFallback: true}, "planner.Rules", "rules"},
-		"a model without a key":         {mind.Options{Model: "ollama:qwen3"}, "*planner.Model", "ollama:qwen3"},
-		"a model elsewhere":             {mind.Options{Model: "openai:x", BaseURL: "http://127.0.0.1:1"}, "*planner.Model", "openai:x"},
-		"a model, rules behind":         {mind.Options{Model: "ollama:qwen3", RulesFallback: true}, "*planner.fallback", "ollama:qwen3"},
-		"a key, rules behind":           {mind.Options{RulesFallback: true, Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.fallback", "openai:gpt-5.2"},
-		"a service":                     {mind.Options{Reasoner: "http://127.0.0.1:1"}, "*planner.Remote", "reasoner"},
-		"a service, whatever the key":   {mind.Options{Reasoner: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Remote", "reasoner"},
-		"a service, rules behind":       {mind.Options{Reasoner: "http://127.0.0.1:1", RulesFallback: true}, "*planner.fallback", "reasoner"},
-		"a model that others pay for":   {mind.Options{Model: "openrouter:a/b", Getenv: environment("OPENROUTER_API_KEY", "k")}, "*planner.Model", "openrouter:a/b"},
-		"a key for whichever is chosen": {mind.Options{Model: "deepseek:x", Getenv: environment("MEUP_MODEL_KEY", "k")}, "*planner.Model", "deepseek:x"},
+		"nothing":                       {planner.Options{}, "rules.Rules", "rules"},
+		"no key in the environment":     {planner.Options{Getenv: environment("MEUP_MODEL_KEY", "k")}, "rules.Rules", "rules"},
+		"a key in the environment":      {planner.Options{Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Model", "openai:gpt-5.2"},
+		"two keys":                      {planner.Options{Getenv: environment("OPENAI_API_KEY", "k", "ANTHROPIC_API_KEY", "k")}, "*planner.Model", "anthropic:claude-sonnet-5-5"},
+		"rules, whatever the key":       {planner.Options{ModelName: "rules", Getenv: environment("OPENAI_API_KEY", "k")}, "rules.Rules", "rules"},
+		"rules behind rules":            {planner.Options{RulesFallback: true}, "rules.Rules", "rules"},
+		"a model without a key":         {planner.Options{ModelName: "ollama:qwen3"}, "*planner.Model", "ollama:qwen3"},
+		"a model elsewhere":             {planner.Options{ModelName: "openai:x", BaseURL: "http://127.0.0.1:1"}, "*planner.Model", "openai:x"},
+		"a model, rules behind":         {planner.Options{ModelName: "ollama:qwen3", RulesFallback: true}, "*planner.fallback", "ollama:qwen3"},
+		"a key, rules behind":           {planner.Options{RulesFallback: true, Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.fallback", "openai:gpt-5.2"},
+		"a service":                     {planner.Options{Reasoner: "http://127.0.0.1:1"}, "*planner.Remote", "reasoner"},
+		"a service, whatever the key":   {planner.Options{Reasoner: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "*planner.Remote", "reasoner"},
+		"a service, rules behind":       {planner.Options{Reasoner: "http://127.0.0.1:1", RulesFallback: true}, "*planner.fallback", "reasoner"},
+		"a model that others pay for":   {planner.Options{ModelName: "openrouter:a/b", Getenv: environment("OPENROUTER_API_KEY", "k")}, "*planner.Model", "openrouter:a/b"},
+		"a key for whichever is chosen": {planner.Options{ModelName: "deepseek:x", Getenv: environment("MEUP_MODEL_KEY", "k")}, "*planner.Model", "deepseek:x"},
 	} {
 		m := open(t, test.options)
-		if got := fmt.Sprintf("%T", m.Planner); got != test.planner || m.Approach != test.approach {
+		if got := fmt.Sprintf("%T", m.Decider); got != test.planner || m.Approach != test.approach {
 			t.Errorf("%s: %s called %q, want %s called %q", name, got, m.Approach, test.planner, test.approach)
 		}
 	}
@@ -76,19 +73,19 @@ func TestOpen_Planner(t *testing.T) {
 
 func TestOpen_InvalidOptions(t *testing.T) {
 	for name, test := range map[string]struct {
-		options mind.Options
+		options planner.Options
 		want    string
 	}{
-		"a base URL without a model":    {mind.Options{BaseURL: "http://127.0.0.1:1"}, "a base URL is of no use without the model's name"},
-		"a base URL and a key":          {mind.Options{BaseURL: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "a base URL is of no use without the model's name"},
-		"a service and a model":         {mind.Options{Reasoner: "http://127.0.0.1:1", Model: "ollama:qwen3"}, "name it, or a model, not both"},
-		"a service and a model's URL":   {mind.Options{Reasoner: "http://127.0.0.1:1", BaseURL: "http://127.0.0.1:2"}, "name it, or a model, not both"},
-		"a service nowhere":             {mind.Options{Reasoner: "nowhere"}, "open reasoning service: "},
-		"a model of nobody":             {mind.Options{Model: "qwen3"}, "PROVIDER:NAME"},
-		"a model of an unknown company": {mind.Options{Model: "acme:qwen3"}, `there is no provider "acme"`},
-		"a model without its key":       {mind.Options{Model: "openai:x", Getenv: environment("ANTHROPIC_API_KEY", "k")}, "set OPENAI_API_KEY"},
+		"a base URL without a model":    {planner.Options{BaseURL: "http://127.0.0.1:1"}, "a base URL is of no use without the model's name"},
+		"a base URL and a key":          {planner.Options{BaseURL: "http://127.0.0.1:1", Getenv: environment("OPENAI_API_KEY", "k")}, "a base URL is of no use without the model's name"},
+		"a service and a model":         {planner.Options{Reasoner: "http://127.0.0.1:1", ModelName: "ollama:qwen3"}, "name it, or a model, not both"},
+		"a service and a model's URL":   {planner.Options{Reasoner: "http://127.0.0.1:1", BaseURL: "http://127.0.0.1:2"}, "name it, or a model, not both"},
+		"a service nowhere":             {planner.Options{Reasoner: "nowhere"}, "open reasoning service: "},
+		"a model of nobody":             {planner.Options{ModelName: "qwen3"}, "PROVIDER:NAME"},
+		"a model of an unknown company": {planner.Options{ModelName: "acme:qwen3"}, `there is no provider "acme"`},
+		"a model without its key":       {planner.Options{ModelName: "openai:x", Getenv: environment("ANTHROPIC_API_KEY", "k")}, "set OPENAI_API_KEY"},
 	} {
-		if m, err := mind.Open(test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+		if m, err := planner.Open(test.options); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, %v; want %q", name, m, err, test.want)
 		}
 	}
@@ -109,10 +106,10 @@ func result(text string) planner.State {
 
 func TestAModelIsAskedAsTheOptionsSay(t *testing.T) {
 	server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Two lines."}), func(s *llmtest.Server) { s.Key = "sk-any" })
-	m := open(t, mind.Options{
-		Model: "openai:scripted", BaseURL: server.URL(), Effort: "low", MaxTokens: 321, Getenv: environment("MEUP_MODEL_KEY", "sk-any"),
+	m := open(t, planner.Options{
+		ModelName: "openai:scripted", BaseURL: server.URL(), ModelOptions: planner.ModelOptions{Effort: "low", MaxTokens: 321}, Getenv: environment("MEUP_MODEL_KEY", "sk-any"),
 	})
-	d, err := m.Planner.Next(t.Context(), result("two\nlines"))
+	d, err := m.Next(t.Context(), result("two\nlines"))
 	if err != nil || d.Answer != "Two lines." || d.Source != planner.ByModel || d.Model != "scripted" {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -133,8 +130,8 @@ func TestLongResultsAreSummedUpIfTheOperatorWantsIt(t *testing.T) {
 			}
 			return llmtest.Turn{Text: "Many."}
 		})
-		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), ContextTokens: 8000, Summarise: wanted})
-		if _, err := m.Planner.Next(t.Context(), result(strings.Repeat("a line of many\n", 5000))); err != nil {
+		m := open(t, planner.Options{ModelName: "openai:scripted", BaseURL: server.URL(), Summarize: wanted, ModelOptions: planner.ModelOptions{Budget: 8000}})
+		if _, err := m.Next(t.Context(), result(strings.Repeat("a line of many\n", 5000))); err != nil {
 			t.Fatal(err)
 		}
 		shown := 0 // the summary
@@ -158,8 +155,8 @@ func TestUtilisation(t *testing.T) {
 	sizes := make(map[contextwindow.Utilization]int)
 	for _, share := range []contextwindow.Utilization{contextwindow.Full, contextwindow.Low} {
 		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Text: "Many."}, llmtest.Turn{Text: "Many."}))
-		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), ContextTokens: 20_000, Utilization: share})
-		if _, err := m.Planner.Next(t.Context(), result(strings.Repeat("a line of many\n", 2000))); err != nil {
+		m := open(t, planner.Options{ModelName: "openai:scripted", BaseURL: server.URL(), ModelOptions: planner.ModelOptions{Budget: 20_000, Utilization: share}})
+		if _, err := m.Next(t.Context(), result(strings.Repeat("a line of many\n", 2000))); err != nil {
 			t.Fatal(err)
 		}
 		all := server.Requests()
@@ -173,8 +170,8 @@ func TestUtilisation(t *testing.T) {
 func TestRulesDecideBehindAModelThatDoesNot(t *testing.T) {
 	for _, behind := range []bool{false, true} {
 		server := llmtest.Start(t, llmtest.Turns(llmtest.Turn{Status: http.StatusForbidden, Message: "no credit"}))
-		m := open(t, mind.Options{Model: "openai:scripted", BaseURL: server.URL(), RulesFallback: behind})
-		d, err := m.Planner.Next(t.Context(), result("two lines"))
+		m := open(t, planner.Options{ModelName: "openai:scripted", BaseURL: server.URL(), RulesFallback: behind})
+		d, err := m.Next(t.Context(), result("two lines"))
 		var refused *llm.Error
 		switch {
 		case !behind && !errors.As(err, &refused):
@@ -185,9 +182,9 @@ func TestRulesDecideBehindAModelThatDoesNot(t *testing.T) {
 	}
 }
 
-// service is a Reasoning API that finishes with a text, or refuses with a
+// reasonerService is a Reasoning API that finishes with a text, or refuses with a
 // status above 0.
-func service(t *testing.T, status int) (url string, asked func() (wire.AgentIntentRequest, http.Header)) {
+func reasonerService(t *testing.T, status int) (url string, asked func() (wire.AgentIntentRequest, http.Header)) {
 	t.Helper()
 	var mu sync.Mutex
 	var req wire.AgentIntentRequest
@@ -214,9 +211,9 @@ func service(t *testing.T, status int) (url string, asked func() (wire.AgentInte
 }
 
 func TestAServiceDecides(t *testing.T) {
-	url, asked := service(t, 0)
-	m := open(t, mind.Options{Reasoner: url, ReasonerToken: "reasoner-token", Session: "meup-agent/lab/guide", RulesFallback: true})
-	d, err := m.Planner.Next(t.Context(), result("two lines"))
+	url, asked := reasonerService(t, 0)
+	m := open(t, planner.Options{Reasoner: url, ReasonerToken: "reasoner-token", Session: "meup-agent/lab/guide", RulesFallback: true})
+	d, err := m.Next(t.Context(), result("two lines"))
 	if err != nil || d.Answer != "Two lines." || d.Source != planner.ByRemote {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -227,13 +224,13 @@ func TestAServiceDecides(t *testing.T) {
 }
 
 func TestRulesDecideBehindAServiceThatDoesNot(t *testing.T) {
-	url, _ := service(t, http.StatusForbidden)
-	m := open(t, mind.Options{Reasoner: url, ReasonerToken: "reasoner-token"})
-	if d, err := m.Planner.Next(t.Context(), result("two lines")); err == nil || strings.Contains(err.Error(), "reasoner-token") {
+	url, _ := reasonerService(t, http.StatusForbidden)
+	m := open(t, planner.Options{Reasoner: url, ReasonerToken: "reasoner-token"})
+	if d, err := m.Next(t.Context(), result("two lines")); err == nil || strings.Contains(err.Error(), "reasoner-token") {
 		t.Errorf("without rules: %+v, %v", d, err)
 	}
-	m = open(t, mind.Options{Reasoner: url, RulesFallback: true})
-	if d, err := m.Planner.Next(context.Background(), result("two lines")); err != nil || d.Source != planner.Fallback || d.Fault == nil {
+	m = open(t, planner.Options{Reasoner: url, RulesFallback: true})
+	if d, err := m.Next(context.Background(), result("two lines")); err != nil || d.Source != planner.Fallback || d.Fault == nil {
 		t.Errorf("with rules behind: %+v, %v", d, err)
 	}
 }

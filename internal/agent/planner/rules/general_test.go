@@ -1,4 +1,4 @@
-package planner_test
+package rules_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/agent/mcptools/mcptoolstest"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 )
 
 func TestRules_EverythingServer(t *testing.T) {
@@ -55,10 +56,20 @@ const (
 	sumTool   = `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"integer"}},"required":["a","b"]}`
 )
 
+const pathSchema = `{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`
+
+func record(index int, tool, args, result string) contextwindow.Record {
+	return contextwindow.Record{
+		Index: index, Action: contextwindow.UseTools,
+		Calls:   []contextwindow.Call{{ID: fmt.Sprintf("r%d", index), Tool: tool, Arguments: json.RawMessage(args), Reason: "why"}},
+		Results: []contextwindow.Result{{Tool: tool, Success: true, Text: result}},
+	}
+}
+
 // rule returns the rules' calls and decision.
 func rule(t *testing.T, s planner.State) (string, planner.Decision) {
 	t.Helper()
-	d, err := planner.Rules{}.Next(t.Context(), s)
+	d, err := rules.Rules{}.Next(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +167,7 @@ func TestRules_Forced(t *testing.T) {
 	} {
 		s := planner.State{Question: test.question, Forced: test.forced, Tools: tools, MaxDepth: 1, MaxSteps: 1}
 		s.Steps = []contextwindow.Record{record(0, "list_directory", `{"path":"docs"}`, "[FILE] a.md")}
-		d, err := planner.Rules{}.Next(t.Context(), s)
+		d, err := rules.Rules{}.Next(t.Context(), s)
 		if test.err != "" {
 			if !errors.Is(err, planner.ErrForced) || !strings.Contains(err.Error(), test.err) {
 				t.Errorf("%s %q: %v", test.forced, test.question, err)
@@ -167,7 +178,7 @@ func TestRules_Forced(t *testing.T) {
 			t.Errorf("%s %q: %v, %s, want %s", test.forced, test.question, err, shownBare(d.Calls), test.want)
 		}
 	}
-	if _, err := (planner.Rules{}).Next(t.Context(), planner.State{Question: "q", Forced: planner.Subproblem, Tools: tools}); !errors.Is(err, planner.ErrForced) {
+	if _, err := (rules.Rules{}).Next(t.Context(), planner.State{Question: "q", Forced: planner.Subproblem, Tools: tools}); !errors.Is(err, planner.ErrForced) {
 		t.Errorf("beyond the depth: %v", err)
 	}
 }
@@ -237,5 +248,33 @@ func TestRules_JoinParts(t *testing.T) {
 	s.Steps = []contextwindow.Record{step}
 	if got, _ := rule(t, s); !strings.HasPrefix(got, "context.fts_search") {
 		t.Errorf("calls %s", got)
+	}
+}
+
+// A failing call is made twice at most; a call that was refused is not repeated.
+func TestRules_Retries(t *testing.T) {
+	tests := []struct {
+		name    string
+		results []contextwindow.Result
+		again   bool
+	}{
+		{"succeeded", []contextwindow.Result{{Success: true, Text: "x"}}, false},
+		{"failed", []contextwindow.Result{{Error: "no"}}, true},
+		{"failed twice", []contextwindow.Result{{Error: "no"}, {Error: "no"}}, false},
+		{"rejected", []contextwindow.Result{{Outcome: contextwindow.Rejected, Error: "no"}}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := planner.State{Question: "find auth logic", Tools: []planner.Tool{tool("web_search", queryTool)}}
+			for i, res := range test.results {
+				step := record(i, "web_search", `{"query":"auth logic"}`, "")
+				res.Tool = "web_search"
+				step.Results[0] = res
+				s.Steps = append(s.Steps, step)
+			}
+			if got, _ := rule(t, s); (got != "") != test.again {
+				t.Errorf("calls %q", got)
+			}
+		})
 	}
 }

@@ -1,0 +1,89 @@
+package planner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meup-protocol/meup/client/reasoner"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/llm/models"
+	"github.com/meup-protocol/meup/internal/agent/telemetry"
+)
+
+// Options selects a decider: the rules, a language model, or a service with the
+// Reasoning API. Rules is required.
+type Options struct {
+	Rules Decider // decides if the options and the environment select nothing else
+	// RulesFallback uses the rules when the model or the service does not decide.
+	RulesFallback bool
+
+	// ModelName is PROVIDER:NAME, or RulesName; empty: the model for which the
+	// environment has a key, otherwise the rules.
+	ModelName    string
+	BaseURL      string // of the provider; empty: its default
+	Summarize    bool   // the model summarizes long results
+	ModelOptions        // Model and Summarizer are set by Open
+
+	// Reasoner is the URL of a Reasoning API, used instead of a model.
+	Reasoner      string
+	ReasonerToken string
+	Session       string // identifies the agent to a Reasoning API
+
+	Getenv    func(string) string
+	Telemetry *telemetry.Telemetry
+}
+
+// RulesName selects the rules.
+const RulesName = "rules"
+
+// reasonerTime bounds one decision of a Reasoning API, which queries a model.
+const reasonerTime = 2 * time.Minute
+
+// Opened is an opened decider.
+type Opened struct {
+	Decider
+	Approach string // its name in reasoning.start
+	Close    func() error
+}
+
+// Open opens the decider. Its errors name the invalid option.
+func Open(o Options) (*Opened, error) {
+	name := o.ModelName
+	switch {
+	case o.Reasoner != "" && name+o.BaseURL != "":
+		return nil, errors.New("a reasoning service decides by itself: name it, or a model, not both")
+	case name+o.Reasoner == "" && o.BaseURL != "":
+		return nil, errors.New("a base URL is of no use without the model's name")
+	case name+o.Reasoner == "":
+		name, _ = models.FromEnvironment(o.Getenv)
+	}
+	opened := &Opened{Approach: cmp.Or(name, RulesName), Close: func() error { return nil }}
+	switch {
+	case o.Reasoner != "":
+		c, err := reasoner.New(reasoner.Options{URL: o.Reasoner, Token: o.ReasonerToken, Timeout: reasonerTime})
+		if err != nil {
+			return nil, fmt.Errorf("open reasoning service: %w", err)
+		}
+		opened.Decider, opened.Approach, opened.Close = &Remote{Client: c, Session: o.Session}, "reasoner", c.Close
+	case opened.Approach == RulesName:
+		opened.Decider = o.Rules
+		return opened, nil
+	default:
+		model, err := models.Open(name, models.Options{BaseURL: o.BaseURL, Getenv: o.Getenv, Logger: o.Logger})
+		if err != nil {
+			return nil, err
+		}
+		o.Model = o.Telemetry.Model(model)
+		if o.Summarize {
+			o.Summarizer = contextwindow.SummarizeBy(o.Model)
+		}
+		opened.Decider = NewModel(o.ModelOptions)
+	}
+	if o.RulesFallback {
+		opened.Decider = WithFallback(opened.Decider, o.Rules)
+	}
+	return opened, nil
+}

@@ -1,0 +1,252 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/textutil"
+)
+
+const (
+	maxPassages = 4   // quoted in an answer
+	maxPassage  = 700 // characters of one passage
+	maxListed   = 50  // entries of one folder
+	maxOutput   = 2000
+)
+
+func finish(answer, conclusion string, confidence float64) planner.Decision {
+	return planner.Decision{Action: contextwindow.Finish, Source: planner.ByRules, Answer: answer, Conclusion: conclusion, Confidence: confidence}
+}
+
+// answer writes the answer from the records.
+func (r *run) answer() planner.Decision {
+	var d planner.Decision
+	passages := r.passages()
+	switch {
+	case r.box.hasFiles() && r.isListing() && len(r.listed) > 0:
+		d = finish(r.listing(), r.summary(func(dir string) string { return code(base(dir)) }), 0.95)
+		d.Thought = "I know what there is, and have read the beginnings of " + textutil.Count(len(r.read), "file") + " to say what they are about."
+	case len(passages) > 0:
+		d = r.quotePassages(passages)
+		d.Thought = "What fits best is in " + code(base(passages[0].file)) + "."
+	case len(r.other) > 0:
+		d = r.answerWith(r.other[len(r.other)-1])
+	default:
+		d = r.nothing()
+		d.Thought = "Nothing that I have seen speaks of " + r.q.subject() + "."
+	}
+	if len(r.failures) > 0 {
+		d.Answer += "\n\nNot everything worked:\n\n- " + strings.Join(r.failures, "\n- ")
+		d.Confidence /= 2
+	}
+	return d
+}
+
+func (r *run) introduce() planner.Decision {
+	text := "Hello. I look things up for you"
+	if names := r.box.names(); len(names) > 0 {
+		text += " with " + codes(names)
+	}
+	text += ". Ask me what is in a folder, or about something that its files may tell."
+	return finish(text, "There was nothing to look up.", 0.9)
+}
+
+// answerWith quotes the result of a tool.
+func (r *run) answerWith(res contextwindow.Result) planner.Decision {
+	text := strings.TrimSpace(res.Text)
+	if text == "" {
+		return finish(code(res.Tool)+" returned nothing about "+r.q.subject()+".", "The tool returned nothing.", 0.3)
+	}
+	return finish(code(res.Tool)+" says:\n\n"+quote(textutil.Shorten(text, maxOutput)), code(res.Tool)+" had an answer.", 0.6)
+}
+
+// listing lists the entries of the folders, with the titles of the files that
+// were read.
+func (r *run) listing() string {
+	var folders []string
+	for _, dir := range r.listedFolders() {
+		lines := []string{code(dir) + " holds " + count(r.folders[dir]) + ":", ""}
+		if len(r.folders[dir]) == 0 {
+			lines = []string{code(dir) + " holds nothing."}
+		}
+		for i, e := range r.folders[dir] {
+			if i == maxListed {
+				lines = append(lines, fmt.Sprintf("- … and %d more", len(r.folders[dir])-maxListed))
+				break
+			}
+			line := "- " + code(strings.TrimSuffix(e, "/"))
+			if isFolder(e) {
+				line += " (folder)"
+			} else if t := title(r.texts[join(dir, e)]); t != "" {
+				line += ": " + t
+			}
+			lines = append(lines, line)
+		}
+		folders = append(folders, strings.Join(lines, "\n"))
+	}
+	return strings.Join(folders, "\n\n")
+}
+
+// title returns the first heading of a text, or its first line.
+func title(text string) string {
+	for line := range strings.Lines(text) {
+		if heading := strings.TrimSpace(strings.TrimLeft(line, "#")); strings.HasPrefix(line, "#") && heading != "" {
+			return textutil.Shorten(heading, 120)
+		}
+	}
+	return firstLine(text, 120)
+}
+
+// passage is a piece of a file, with a score of how well it fits the question.
+type passage struct {
+	file, text string
+	score      int
+}
+
+// passages returns the best pieces of the files that were read. Every piece of
+// a file that the question names counts.
+func (r *run) passages() []passage {
+	var out []passage
+	for _, file := range r.read {
+		nameScore := r.q.matches(base(file))
+		for i, text := range paragraphs(r.texts[file]) {
+			score := 4 * r.q.matches(text)
+			if score > 0 {
+				score += nameScore
+			}
+			if r.q.namesFile(file) || nameScore > 0 && nameScore == len(r.q.keywords) {
+				score += max(1, 3-i) // the beginning, if nothing else fits
+			}
+			if score > 0 {
+				out = append(out, passage{file: file, text: text, score: score})
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
+	return out[:min(len(out), maxPassages)]
+}
+
+// paragraphs splits a text at its empty lines; a heading stays with the
+// following paragraph.
+func paragraphs(text string) []string {
+	var out []string
+	heading := ""
+	for block := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		block = strings.TrimSpace(block)
+		switch {
+		case block == "":
+		case strings.HasPrefix(block, "#") && !strings.Contains(block, "\n"):
+			heading += block + "\n"
+		default:
+			out = append(out, heading+block)
+			heading = ""
+		}
+	}
+	if heading != "" {
+		out = append(out, strings.TrimSpace(heading))
+	}
+	return out
+}
+
+func (r *run) quotePassages(found []passage) planner.Decision {
+	var quotes, files []string
+	matched := ""
+	for _, p := range found {
+		quotes = append(quotes, fmt.Sprintf("From %s:\n\n%s", code(p.file), quote(textutil.Shorten(p.text, maxPassage))))
+		files = append(files, base(p.file))
+		matched += p.text + "\n" + p.file + "\n"
+	}
+	confidence := 0.8
+	if n := len(r.q.keywords); n > 0 {
+		confidence = 0.3 + 0.6*float64(r.q.matches(matched))/float64(n)
+	}
+	return finish(strings.Join(quotes, "\n\n"), "I found something about "+r.q.subject()+" in "+codes(unique(files))+".", confidence)
+}
+
+// nothing reports that nothing was found, and where.
+func (r *run) nothing() planner.Decision {
+	if len(r.failures) > 0 && len(r.read) == 0 {
+		return finish("I could not look into "+r.q.subject()+".", "The tools that I needed did not work.", 0.1)
+	}
+	text := "I found nothing about " + r.q.subject() + "."
+	switch names := r.box.names(); {
+	case len(r.read) > 0:
+		var files []string
+		for _, p := range r.read {
+			files = append(files, base(p))
+		}
+		text += fmt.Sprintf(" I read %s: %s.", textutil.Count(len(files), "file"), codes(files))
+	case len(r.listed) > 0:
+		text += " I looked into " + codes(r.listed) + "."
+	case !r.box.hasFiles() && len(names) > 0:
+		text += " None of my tools fits the question; those that I may use are " + codes(names) + "."
+	case !r.box.hasFiles():
+		text += " None of my tools fits the question."
+	}
+	if r.box.unsafe > 0 && len(r.s.Steps) == 0 {
+		text += fmt.Sprintf(" I have left alone %s that may change something.", textutil.Count(r.box.unsafe, "tool"))
+	}
+	return finish(text, "Nothing was found about "+r.q.subject()+".", 0.2)
+}
+
+// firstLine returns the first line with content, cut to most characters.
+func firstLine(text string, most int) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); strings.Trim(line, "-=#*`") != "" {
+			return textutil.Shorten(line, most)
+		}
+	}
+	return ""
+}
+
+// unique returns the texts that are not empty, without duplicates.
+func unique(list []string) []string {
+	seen := map[string]bool{"": true}
+	var out []string
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// count returns the number of files and folders in a listing, as text.
+func count(entries []string) string {
+	dirs := len(entries) - len(slices.DeleteFunc(slices.Clone(entries), isFolder))
+	switch files := len(entries) - dirs; {
+	case len(entries) == 0:
+		return "nothing"
+	case dirs == 0:
+		return textutil.Count(files, "file")
+	case files == 0:
+		return textutil.Count(dirs, "folder")
+	default:
+		return textutil.Count(files, "file") + " and " + textutil.Count(dirs, "folder")
+	}
+}
+
+// code formats a text as Markdown code.
+func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
+
+func codes(list []string) string {
+	const most = 12
+	var out []string
+	for _, s := range list[:min(len(list), most)] {
+		out = append(out, code(s))
+	}
+	if len(list) > most {
+		out = append(out, fmt.Sprintf("%d more", len(list)-most))
+	}
+	return strings.Join(out, ", ")
+}
+
+// quote formats a text as a Markdown quotation.
+func quote(s string) string {
+	return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ")
+}

@@ -1,0 +1,178 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/agent/contextwindow"
+	"github.com/meup-protocol/meup/internal/agent/planner"
+)
+
+// Bounds of the file calls in one step.
+const (
+	maxRoots    = 4 // roots listed or searched
+	maxFolders  = 6 // folders listed
+	maxReads    = 8 // files read
+	maxSearches = 3 // words searched for
+
+	linesGist   = 15 // lines of a file read for a listing
+	linesSearch = 2000
+)
+
+// useFiles decides on the first step with the file tools that has new calls: to
+// find and list the roots, to list the folders and read the files that the
+// question names, and then to read the beginnings of the listed files, or to
+// search for files that may have the answer and read them.
+func (r *run) useFiles() (d planner.Decision, ok bool) {
+	if !r.box.hasFiles() {
+		return d, false
+	}
+	try := func(thought string, calls []contextwindow.Call) bool {
+		d, ok = r.use(thought, calls)
+		return ok
+	}
+	var allowed, unread string
+	if len(r.roots) > 0 {
+		allowed = "I may look into " + codes(r.roots) + "."
+	}
+	if len(r.read) > 0 {
+		unread = "What I have read says nothing about " + r.q.subject() + "."
+	}
+	folders := slices.DeleteFunc(r.subfolders(), func(dir string) bool { return !r.q.names(folderName(dir)) })
+	files := slices.DeleteFunc(r.files(), func(p string) bool { return !r.q.namesFile(p) })
+	switch {
+	case len(r.roots) == 0 && try("", fileCall(nil, r.box.roots, "I need to know which folders I may look into.", "", "", 0)):
+	case try(allowed, r.list(r.rootFolders(), "I list %s to see what there is.")):
+	case try("", r.list(folders, "The question is about the folder %s, so I list it.")):
+	case try("", r.open(files, 0, "The question names %s, so I read it.")):
+	case len(files) == 0 && try("No file of that name is in the folders that I have listed.", r.searchFor(r.q.files)):
+	case r.isListing():
+		try(r.summary(code), r.open(r.beginnings(), linesGist, "I read the beginning of %s to be able to say what it is about."))
+	case len(files) == 0 && try(r.summary(code), append(r.searchFor(r.q.keywords), r.list(r.subfolders(), "What I look for may be in %s.")...)):
+	case len(r.passages()) == 0:
+		try(unread, r.open(r.likely(), linesSearch, "I read %s in search of "+r.q.subject()+"."))
+	}
+	return d, ok
+}
+
+func (r *run) rootFolders() []string {
+	if len(r.roots) == 0 {
+		return []string{"."}
+	}
+	return r.roots[:min(len(r.roots), maxRoots)]
+}
+
+// beginnings returns the listed files whose beginnings describe them.
+func (r *run) beginnings() []string {
+	var files []string
+	for _, dir := range r.listedFolders() {
+		for _, e := range r.folders[dir] {
+			if !isFolder(e) && isTextual(e) {
+				files = append(files, join(dir, e))
+			}
+		}
+	}
+	return files
+}
+
+// likely returns the files that were not read, the most likely to have the
+// answer first.
+func (r *run) likely() []string {
+	files := slices.DeleteFunc(r.files(), func(p string) bool { return slices.Contains(r.read, p) || !isTextual(p) })
+	likelihood := func(p string) int {
+		score := 4*r.q.matches(base(p)) + r.q.matches(p)
+		if strings.HasPrefix(strings.ToLower(base(p)), "readme") {
+			score++
+		}
+		return score
+	}
+	sort.SliceStable(files, func(i, j int) bool { return likelihood(files[i]) > likelihood(files[j]) })
+	return files
+}
+
+// isListing reports whether the question only asks for a listing: it has no
+// keywords that are not the names of listed folders.
+func (r *run) isListing() bool {
+	if len(r.q.files) > 0 || !r.q.lists && !r.q.places {
+		return false
+	}
+	return !slices.ContainsFunc(r.q.keywords, func(k string) bool {
+		return !slices.ContainsFunc(r.listed, func(dir string) bool { return stem(folderName(dir)) == stem(k) })
+	})
+}
+
+// listedFolders returns the listed folders that the question names, or else all
+// of them.
+func (r *run) listedFolders() []string {
+	named := slices.DeleteFunc(slices.Clone(r.listed), func(dir string) bool { return !r.q.names(folderName(dir)) })
+	if len(named) > 0 {
+		return named
+	}
+	return r.listed
+}
+
+// summary returns the numbers of files and folders in the listings.
+func (r *run) summary(name func(dir string) string) string {
+	var parts []string
+	for _, dir := range r.listedFolders() {
+		parts = append(parts, name(dir)+" holds "+count(r.folders[dir]))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+func (r *run) list(dirs []string, reason string) (calls []contextwindow.Call) {
+	for _, dir := range dirs[:min(len(dirs), maxFolders)] {
+		calls = fileCall(calls, r.box.list, fmt.Sprintf(reason, code(dir)), dir, "", 0)
+	}
+	return calls
+}
+
+func (r *run) open(files []string, lines int, reason string) (calls []contextwindow.Call) {
+	for _, p := range files[:min(len(files), maxReads)] {
+		calls = fileCall(calls, r.box.read, fmt.Sprintf(reason, code(base(p))), p, "", lines)
+	}
+	return calls
+}
+
+// searchFor searches for files with one of the words in their names.
+func (r *run) searchFor(words []string) (calls []contextwindow.Call) {
+	for _, root := range r.rootFolders() {
+		for _, w := range words[:min(len(words), maxSearches)] {
+			calls = fileCall(calls, r.box.search, "I look for files with “"+w+"” in their names.", root, namePattern(w), 0)
+		}
+	}
+	return calls
+}
+
+// fileCall appends a call of a file tool, unless there is no such tool or the
+// arguments do not fit its schema. lines bounds a file that is read, if the
+// tool can; 0 is no bound.
+func fileCall(calls []contextwindow.Call, t *planner.Tool, reason, path, pattern string, lines int) []contextwindow.Call {
+	if t == nil {
+		return calls
+	}
+	f := filler{tool: t, args: make(map[string]any)}
+	s := parseSchema(t)
+	if path != "" {
+		f.args[s.find(pathRole)] = path
+	}
+	if pattern != "" {
+		f.args[s.find(patternRole)] = pattern
+	}
+	for _, name := range linesRole {
+		if lines > 0 && s.Properties[name].isNumber() {
+			f.args[name], lines = lines, 0
+		}
+	}
+	c, err := f.call()
+	if err != nil {
+		return calls
+	}
+	c.Reason = reason
+	return append(calls, c)
+}
