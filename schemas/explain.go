@@ -3,6 +3,7 @@ package schemas
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,20 +34,53 @@ func refusal(kind protocol.Kind, f fault) *protocol.Error {
 	return e
 }
 
-// explain selects the most informative fault: a wrong field before a missing
-// one, the deepest first. The order is fixed here because the library iterates
-// over maps.
+// Violation is a keyword of a schema that a document does not satisfy.
+type Violation struct {
+	Path    []string           // keys and indexes from the root of the document to the value
+	Keyword string             // "type", "enum", "anyOf"; "propertyNames" if the last key itself is wrong
+	Schema  *jsonschema.Schema // of the value at Path, with references followed; nil if there is none
+	message string
+}
+
+// violations appends the violations of a failed validation, at most limit.
+// Alternatives (anyOf, oneOf) are one violation.
+func violations(list []Violation, root *jsonschema.Schema, e *jsonschema.ValidationError, limit int) []Violation {
+	if len(list) >= limit {
+		return list
+	}
+	keyword := e.KeywordLocation[strings.LastIndexByte(e.KeywordLocation, '/')+1:]
+	if len(e.Causes) > 0 && keyword != "anyOf" && keyword != "oneOf" {
+		for _, cause := range e.Causes {
+			list = violations(list, root, cause, limit)
+		}
+		return list
+	}
+	v := Violation{Path: pointer(e.InstanceLocation), Keyword: keyword, message: e.Message}
+	v.Schema = walk(root, v.Path)
+	if strings.Contains(e.KeywordLocation, "/propertyNames/") {
+		v.Keyword = "propertyNames"
+		if v.Schema == nil || v.Schema.PropertyNames == nil { // with an empty name, the library reports the parent
+			v.Schema = walk(root, v.Path[:len(v.Path)-1])
+		} else {
+			v.Path = append(v.Path, "")
+		}
+		v.Schema = v.Schema.PropertyNames
+	}
+	return append(list, v)
+}
+
+// maxViolations bounds the violations that explain compares.
+const maxViolations = 256
+
+// explain selects the most informative violation: a wrong field before a
+// missing one, the deepest first. The order is fixed here because the library
+// iterates over maps.
 func explain(root *jsonschema.Schema, payload protocol.Value, failed *jsonschema.ValidationError) fault {
 	var best fault
-	found := false
-	for _, leaf := range leaves(nil, failed) {
-		f := explainLeaf(root, payload, leaf)
-		if !found || moreInformative(f, best) {
-			best, found = f, true
+	for i, v := range violations(nil, root, failed, maxViolations) {
+		if f := v.explain(payload); i == 0 || moreInformative(f, best) {
+			best = f
 		}
-	}
-	if best.detail == "" {
-		best.detail = failed.Message
 	}
 	return best
 }
@@ -62,51 +96,30 @@ func moreInformative(a, b fault) bool {
 	return a.path+a.detail < b.path+b.detail
 }
 
-// maxLeaves bounds the faults that are compared: each requires a walk from the
-// root.
-const maxLeaves = 256
-
-func leaves(list []*jsonschema.ValidationError, e *jsonschema.ValidationError) []*jsonschema.ValidationError {
-	if len(list) >= maxLeaves {
-		return list
-	}
-	if len(e.Causes) == 0 {
-		return append(list, e)
-	}
-	for _, cause := range e.Causes {
-		list = leaves(list, cause)
-	}
-	return list
-}
-
-func explainLeaf(root *jsonschema.Schema, payload protocol.Value, leaf *jsonschema.ValidationError) fault {
-	segments := pointer(leaf.InstanceLocation)
-	schema, value := walk(root, payload, segments)
-	f := fault{path: join(segments)}
-	if schema == nil {
-		f.detail = leaf.Message
+func (v Violation) explain(payload protocol.Value) fault {
+	f := fault{path: join(v.Path), detail: v.message}
+	if v.Schema == nil {
 		return f
 	}
-	switch keyword := leaf.KeywordLocation[strings.LastIndexByte(leaf.KeywordLocation, '/')+1:]; keyword {
-	case "required":
-		return missingField(f, schema, value)
-	case "oneOf":
-		f.detail = "expected " + strings.Join(alternatives(schema.OneOf), " or ") + ", not both"
+	value := find(payload, v.Path)
+	f.advice = v.Schema.Description
+	switch v.Keyword {
+	case "required", "anyOf", "oneOf":
+		return missingField(f, v.Schema, value)
 	case "type":
-		f.detail = "expected " + types(schema.Types) + ", got " + value.Type().String()
-		f.advice = schema.Description
+		f.detail = "expected " + types(v.Schema.Types) + ", got " + value.Type().String()
 	case "minLength":
-		f.detail, f.advice = "expected a string that is not empty", schema.Description
+		f.detail = "expected a string that is not empty"
 	case "minItems":
-		f.detail, f.advice = "expected a list that is not empty", schema.Description
+		f.detail = "expected a list that is not empty"
 	case "pattern", "format":
-		f.detail = "expected " + schema.Description
+		f.detail, f.advice = "expected "+v.Schema.Description, ""
 	case "minimum", "maximum", "exclusiveMinimum":
-		f.detail, f.advice = "expected a number "+interval(schema), schema.Description
+		f.detail = "expected a number " + interval(v.Schema)
 	case "enum":
-		f.detail, f.advice = "expected "+enum(schema), schema.Description
+		f.detail = "expected " + strings.Join(Words(v.Schema), " or ")
 	default:
-		f.detail = leaf.Message
+		f.advice = ""
 	}
 	return f
 }
@@ -114,6 +127,7 @@ func explainLeaf(root *jsonschema.Schema, payload protocol.Value, leaf *jsonsche
 // missingField names the first missing required field; if one of several would
 // be sufficient, all of them.
 func missingField(f fault, schema *jsonschema.Schema, value protocol.Value) fault {
+	f.advice = ""
 	var wanted []string
 	for _, name := range schema.Required {
 		if !value.Get(name).Exists() {
@@ -122,44 +136,46 @@ func missingField(f fault, schema *jsonschema.Schema, value protocol.Value) faul
 		}
 	}
 	if wanted == nil {
-		wanted = append(alternatives(schema.AnyOf), alternatives(schema.OneOf)...)
-	}
-	if len(wanted) == 0 {
-		return f
+		wanted = Alternatives(schema)
+		given := slices.ContainsFunc(wanted, func(name string) bool { return value.Get(name).Exists() })
+		if given {
+			f.detail = "expected " + strings.Join(wanted, " or ") + ", not both"
+			return f
+		}
 	}
 	f.missing = strings.Join(wanted, " or ")
 	f.detail = "expected " + f.missing
 	f.path += "/" + wanted[0]
-	if property := schema.Properties[wanted[0]]; property != nil {
-		f.advice = describe(property)
-	}
+	f.advice = describe(schema.Properties[wanted[0]])
 	return f
 }
 
-// alternatives returns the fields of which a payload needs one.
-func alternatives(list []*jsonschema.Schema) []string {
+// Alternatives returns the fields of which a document needs one.
+func Alternatives(s *jsonschema.Schema) []string {
 	var fields []string
-	for _, s := range list {
+	for _, s := range slices.Concat(s.AnyOf, s.OneOf) {
 		fields = append(fields, s.Required...)
 	}
 	return fields
 }
 
-// walk follows a pointer through a schema and a value. The schema is nil if the
+// walk returns the schema at a path, with references followed; nil if the
 // schema has no entry for that place.
-func walk(s *jsonschema.Schema, v protocol.Value, segments []string) (*jsonschema.Schema, protocol.Value) {
-	for _, segment := range segments {
-		s = resolve(s)
-		if s == nil {
-			return nil, v
+func walk(s *jsonschema.Schema, path []string) *jsonschema.Schema {
+	for _, key := range path {
+		if s = resolve(s); s == nil {
+			return nil
 		}
-		if v.Type() == protocol.TypeArray {
-			s, v = s.Items2020, element(v, segment)
-			continue
+		property := s.Properties[key]
+		if property == nil {
+			property, _ = s.AdditionalProperties.(*jsonschema.Schema)
 		}
-		s, v = s.Properties[segment], v.Get(segment)
+		if property == nil {
+			property = s.Items2020
+		}
+		s = property
 	}
-	return resolve(s), v
+	return resolve(s)
 }
 
 func resolve(s *jsonschema.Schema) *jsonschema.Schema {
@@ -167,6 +183,18 @@ func resolve(s *jsonschema.Schema) *jsonschema.Schema {
 		s = s.Ref
 	}
 	return s
+}
+
+// find returns the value at a path.
+func find(v protocol.Value, path []string) protocol.Value {
+	for _, key := range path {
+		if v.Type() == protocol.TypeArray {
+			v = element(v, key)
+		} else {
+			v = v.Get(key)
+		}
+	}
+	return v
 }
 
 func element(v protocol.Value, index string) protocol.Value {
@@ -223,12 +251,15 @@ func interval(s *jsonschema.Schema) string {
 	return "of at most " + s.Maximum.RatString()
 }
 
-func enum(s *jsonschema.Schema) string {
+// Words lists the values that an enum allows, except null and empty ones.
+func Words(s *jsonschema.Schema) []string {
 	words := make([]string, 0, len(s.Enum))
 	for _, w := range s.Enum {
-		words = append(words, fmt.Sprint(w))
+		if w != nil && w != "" {
+			words = append(words, fmt.Sprint(w))
+		}
 	}
-	return strings.Join(words, " or ")
+	return words
 }
 
 // pointer splits a location from the library, which additionally escapes

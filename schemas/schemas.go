@@ -1,7 +1,7 @@
 // Package schemas contains the JSON Schemas (2020-12) of the protocol: one for
 // the envelope, one for the payload of each kind of section 2, and one for the
-// gateway's configuration. People read them, editors use them, and [Payload]
-// checks envelopes with them.
+// gateway's configuration. People read them, editors use them, [Config] checks
+// configurations and [Payload] envelopes with them.
 //
 // Running a compiled schema costs microseconds and some 90 allocations, too
 // much for every envelope. Payload therefore first runs a hand-written
@@ -12,9 +12,11 @@ package schemas
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"strings"
 	"sync"
@@ -36,8 +38,26 @@ const suffix = ".schema.json"
 // payload/KIND.schema.json, …
 func FS() fs.FS { return files }
 
-// Config returns the schema of the gateway's configuration.
-func Config() (*jsonschema.Schema, error) { return compileOne("config" + suffix) }
+// Config returns the violations of a configuration: maps, slices, strings,
+// bools, nil, and numbers as int64 or finite float64. Their order is not
+// specified.
+func Config(file any) []Violation {
+	s, err := config()
+	if err != nil {
+		panic(err) // the file is built in
+	}
+	err = s.Validate(file)
+	var failed *jsonschema.ValidationError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &failed):
+		return []Violation{{Schema: s, message: err.Error()}}
+	}
+	return violations(nil, s, failed, math.MaxInt)
+}
+
+var config = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileOne("config" + suffix) })
 
 // Envelope checks an envelope of meup/v0.1 with only the schema, without the
 // rules that a schema cannot express (sections 1 and 3). It is the reference

@@ -110,13 +110,6 @@ func TestReferences_NotLoaded(t *testing.T) {
 	}
 }
 
-func TestConfigIsCompiledWhenItIsThere(t *testing.T) {
-	_, missing := fs.Stat(FS(), "config"+suffix)
-	if _, err := Config(); (err != nil) != (missing != nil) {
-		t.Fatalf("got %v; the file: %v", err, missing)
-	}
-}
-
 // TestReasoningExamples: the examples of the founding document of reasoning
 // transparency are envelopes with valid payloads.
 func TestReasoningExamples(t *testing.T) {

@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 
 	// The gateway.
 	"internal/gateway/auth":    {"protocol", "internal/textutil"},
-	"internal/gateway/config":  {"protocol", "internal/capability", "internal/limit", "internal/redact", "internal/safety", "internal/textutil"},
+	"internal/gateway/config":  {"protocol", "internal/capability", "internal/limit", "internal/redact", "internal/safety", "internal/textutil", "schemas"},
 	"internal/gateway/metrics": {"protocol"},
 	"internal/space":           {"protocol", "internal/capability", "internal/frame", "internal/journal", "internal/pmap", "internal/proposal", "internal/textutil"},
 	"internal/gateway/access":  {"protocol", "internal/gateway/auth", "internal/space", "internal/textutil"},

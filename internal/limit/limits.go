@@ -12,37 +12,38 @@ import (
 )
 
 // Limits are the limits of one participant, for all its connections together.
-// Zero or less means unlimited, unless the field states otherwise.
+// Zero or less means unlimited, unless the field states otherwise. The tags are
+// the keys of the gateway's configuration.
 type Limits struct {
 	// Rate is in envelopes per second, and Burst how many may come at once.
 	// A Burst of 0 is one second's worth, at least 1. Every frame counts, also
 	// one that is refused afterwards.
-	Rate  float64
-	Burst int
+	Rate  float64 `yaml:"rate"`
+	Burst int     `yaml:"burst"`
 	// BytesPerSecond bounds the bytes of admitted envelopes. As much may come
 	// at once as fits into a second, and always one message of MessageBytes.
-	BytesPerSecond int64
+	BytesPerSecond int64 `yaml:"bytes_per_second"`
 	// MessageBytes bounds a single frame.
-	MessageBytes int64
+	MessageBytes int64 `yaml:"message_bytes"`
 	// Connections bounds how many a participant holds in a space.
-	Connections int
+	Connections int `yaml:"connections"`
 	// OpenContexts bounds the contexts that a participant has opened and not
 	// closed.
-	OpenContexts int
+	OpenContexts int `yaml:"open_contexts"`
 	// ContextDepth bounds the segments of a context path; 0 is
 	// protocol.DefaultContextDepth.
-	ContextDepth int
+	ContextDepth int `yaml:"context_depth"`
 	// Kinds are further limits; an envelope has to satisfy every one whose
 	// pattern selects its kind.
-	Kinds []KindLimit
+	Kinds []KindLimit `yaml:"kinds"`
 }
 
 // KindLimit is a limit on the kinds that a pattern selects. A Rate of 0 is
 // unlimited; a Burst of 0 is one second's worth, at least 1.
 type KindLimit struct {
-	Pattern protocol.KindPattern
-	Rate    float64 // envelopes per second
-	Burst   int     // envelopes
+	Pattern protocol.KindPattern `yaml:"kind"`
+	Rate    float64              `yaml:"rate"`  // envelopes per second
+	Burst   int                  `yaml:"burst"` // envelopes
 }
 
 const mib = 1 << 20

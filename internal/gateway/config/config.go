@@ -2,13 +2,12 @@
 // the environment and flags. It reports every error in the file with its line
 // and column.
 //
-// A file is processed in three steps. It is parsed into a tree (read.go,
-// build.go), with aliases followed and merges applied. The tree is decoded into
-// the structs of shape.go, which mirror the file. The structs are resolved into
-// a [Config] (resolve*.go): defaults are filled in, patterns compiled and
-// tokens replaced by their digests. Each step continues after an error, so that
-// one run finds all errors. The keys are documented in
-// schemas/config.schema.json.
+// A file is parsed into a tree of nodes with their places (parse.go, tree.go).
+// The published schema, schemas/config.schema.json, decides which keys and
+// types are valid (validate.go). The values are decoded into the tagged fields
+// of [Config] over the defaults (decode.go), and checked for what a schema
+// cannot express (resolve.go, spaces.go, safety.go). Each step continues after
+// an error and skips invalid values, so that one run finds all errors.
 package config
 
 import (
@@ -32,28 +31,29 @@ type Config struct {
 	Data          string // the embedded log's folder; ":memory:" selects a log in memory
 	NATS          string // URLs, comma-separated; "": embedded log. May contain a password
 	Replicas      int    // of the streams: 1, 3 or 5; 0: 3, or fewer if there are fewer servers
-	TLS           TLS
-	Origins       []string // "https://ui.example.org", "https://*.example.org", or "*" for all
 	Log           Log
-	Retention     Retention
-	Safety        Safety
-	Limits        limit.Limits // the defaults for every participant
+	TLS           TLS          `yaml:"tls"`
+	Origins       []string     `yaml:"origins"` // "https://ui.example.org", "https://*.example.org", or "*" for all
+	Retention     Retention    `yaml:"retention"`
+	Safety        Safety       `yaml:"safety"`
+	Limits        limit.Limits `yaml:"limits"` // the defaults for every participant
 	Spaces        []Space      // in the order of the file
 
-	IdleTimeout      time.Duration // without a pong; 0: never
-	PingInterval     time.Duration // 0: no pings
-	HandshakeTimeout time.Duration
-	DrainTimeout     time.Duration
-	Violations       Violations
-	Ring             Ring
-	MaxConnections   int // of the gateway; 0: no limit
-	LoginFailures    LoginFailures
+	IdleTimeout      time.Duration `yaml:"idle_timeout"`  // without a pong; 0: never
+	PingInterval     time.Duration `yaml:"ping_interval"` // 0: no pings
+	HandshakeTimeout time.Duration `yaml:"handshake_timeout"`
+	DrainTimeout     time.Duration `yaml:"drain_timeout"`
+	Violations       Violations    `yaml:"violations"`
+	Ring             Ring          `yaml:"ring"`
+	MaxConnections   int           `yaml:"max_connections"` // of the gateway; 0: no limit
+	LoginFailures    LoginFailures `yaml:"login_failures"`
 }
 
 // TLS is a certificate, its key and their files. The zero value selects plain
 // HTTP.
 type TLS struct {
-	Cert, Key   string
+	Cert        string `yaml:"cert"`
+	Key         string `yaml:"key"`
 	Certificate *tls.Certificate
 }
 
@@ -74,28 +74,28 @@ const (
 
 // Retention bounds the log; zero: no limit.
 type Retention struct {
-	Age   time.Duration
-	Bytes int64
+	Age   time.Duration `yaml:"age"`
+	Bytes int64         `yaml:"bytes"`
 }
 
 // Violations bounds the rejected envelopes of a connection: Max in Window close
 // it. Max 0: no limit.
 type Violations struct {
-	Max    int
-	Window time.Duration
+	Max    int           `yaml:"max"`
+	Window time.Duration `yaml:"window"`
 }
 
 // Ring bounds the memory of a space for the latest entries.
 type Ring struct {
-	Entries int
-	Bytes   int64
+	Entries int   `yaml:"entries"`
+	Bytes   int64 `yaml:"bytes"`
 }
 
 // LoginFailures is the bucket for rejected tokens per address: Burst at once,
 // and one more each Refill.
 type LoginFailures struct {
-	Burst  int
-	Refill time.Duration
+	Burst  int           `yaml:"burst"`
+	Refill time.Duration `yaml:"refill"`
 }
 
 // Space is a configured space, or a glob for spaces that are created when they
@@ -107,7 +107,7 @@ type Space struct {
 	// DecideExplicitly: only the capability decide lets a participant decide on
 	// a proposal; otherwise the right to make the proposed call suffices.
 	DecideExplicitly bool
-	Limits           limit.Limits // of participants without limits of their own
+	Limits           limit.Limits `yaml:"limits"` // of participants without limits of their own
 	Participants     []Participant
 	JWT              *JWT // nil: no trusted issuer
 }
@@ -115,18 +115,18 @@ type Space struct {
 // Participant is a configured participant of a space.
 type Participant struct {
 	ID           protocol.ParticipantID
-	TokenHash    [32]byte // SHA-256 of the token
-	Capabilities []*capability.Capability
-	Limits       limit.Limits
+	TokenHash    [32]byte                 // SHA-256 of the token
+	Capabilities []*capability.Capability `yaml:"capabilities"`
+	Limits       limit.Limits             `yaml:"limits"`
 }
 
 // JWT admits guests with a token of an OpenID Connect issuer.
 type JWT struct {
-	Issuer           string
-	Audience         string
-	ParticipantClaim string
-	Capabilities     []*capability.Capability
-	Limits           limit.Limits
+	Issuer           string                   `yaml:"issuer"`
+	Audience         string                   `yaml:"audience"`
+	ParticipantClaim string                   `yaml:"participant_claim"`
+	Capabilities     []*capability.Capability `yaml:"capabilities"`
+	Limits           limit.Limits             `yaml:"limits"`
 }
 
 // Default returns the values for an empty file.
@@ -164,11 +164,14 @@ func Load(path string) (*Config, []Diagnostic) {
 func Parse(name string, data []byte,
 	env func(string) (string, bool), readFile func(string) ([]byte, error),
 ) (*Config, []Diagnostic) {
-	r := &resolver{report: report{source: name, invalidAt: make(map[place]bool)}, env: env, readFile: readFile}
-	cfg := r.resolve(data)
+	r := &resolver{report: report{source: name}, env: env, readFile: readFile, cfg: Default()}
+	if root := r.parse(data); root != nil {
+		r.validate(root)
+		r.resolve(root)
+	}
 	faults := r.sorted()
 	if HasErrors(faults) {
 		return nil, faults
 	}
-	return cfg, faults
+	return r.cfg, faults
 }

@@ -1,101 +1,141 @@
 package config
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
 	"reflect"
+	"strconv"
+	"strings"
+	"time"
 
-	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/protocol"
 )
 
-// decoder is a value of the file that decodes itself from a non-empty node.
-type decoder interface {
-	decode(r *report, n *node)
-}
+// decode sets the fields of a struct that have a yaml tag. A value that is
+// absent, empty or invalid leaves the default; a list replaces it as a whole.
+// An int64 is a number of bytes. The schema has checked the types.
+func (r *report) decode(n *node, target any) { r.decodeValue(n, reflect.ValueOf(target).Elem()) }
 
-// decodeInto decodes n into target, a pointer to a struct of shape.go or a
-// decoder. An empty value (also ~ or null) counts as absent, except that a
-// mapping keeps its place: "alice:" names a participant.
-func decodeInto(r *report, n *node, target any) {
-	before := r.invalidValues
-	if n.invalid {
-		r.invalidValues++
+func (r *report) decodeValue(n *node, to reflect.Value) {
+	item, isCapability := to.Addr().Interface().(**capability.Capability)
+	if isCapability && !n.invalid {
+		*item = r.capability(n) // an empty one is an error
 	}
-	if d, ok := target.(decoder); ok {
-		if n.kind != null {
-			d.decode(r, n)
-		}
+	if isCapability || !n.isSet() {
 		return
 	}
-	target.(interface{ setPlace(place) }).setPlace(n.place) //nolint:forcetypeassert // every shape embeds a place
-	if n.kind != null {
-		decodeMapping(r, n, target)
+	var err error
+	switch target := to.Addr().Interface().(type) {
+	case *time.Duration:
+		*target, err = parseDuration(n)
+	case *int64:
+		*target, err = parseSize(n)
+	case *protocol.KindPattern:
+		*target, err = protocol.ParseKindPattern(n.text)
+	default:
+		r.decodeKind(n, to)
 	}
-	if r.invalidValues > before {
-		r.invalidAt[n.place] = true
+	if err != nil {
+		n.invalid, n.faulty = true, true
+		r.errorf(n, "%v", err)
 	}
 }
 
-func decodeMapping(r *report, n *node, target any) {
-	if n.kind != mapping {
-		r.wrongKind(n, mapping.String())
-		return
-	}
-	shape := reflect.ValueOf(target).Elem()
-	keys := keysOf(shape.Type())
-	for _, m := range n.members {
-		i := indexOf(keys, m.key.text)
-		if i < 0 {
-			r.invalidValue(m.key.place, "unknown key %q; %s", textutil.Shorten(m.key.text, 40), suggest(m.key.text, names(keys)))
-			continue
+func (r *report) decodeKind(n *node, to reflect.Value) {
+	switch to.Kind() {
+	case reflect.String:
+		to.SetString(n.text)
+	case reflect.Int:
+		to.SetInt(int64(n.number()))
+	case reflect.Float64:
+		to.SetFloat(n.number())
+	case reflect.Slice:
+		list := reflect.Zero(to.Type())
+		for _, m := range n.members {
+			item := reflect.New(to.Type().Elem()).Elem()
+			r.decodeValue(m.value, item)
+			n.faulty = n.faulty || m.value.faulty
+			list = reflect.Append(list, item)
 		}
-		decodeInto(r, m.value, shape.Field(keys[i].field).Addr().Interface())
-	}
-}
-
-// invalidValue reports a value that could not be decoded.
-func (r *report) invalidValue(at place, format string, args ...any) {
-	r.invalidValues++
-	r.errorf(at, format, args...)
-}
-
-// wrongKind reports a value of the wrong type. It does not quote the value,
-// which may be a misplaced token.
-func (r *report) wrongKind(n *node, want string) {
-	hint := ""
-	if want == text.String() && n.kind < text {
-		hint = "; put it in quotes"
-	}
-	r.invalidValue(n.place, "this is %s where %s is wanted%s", n.kind, want, hint)
-}
-
-// shapeKey is a valid key of a mapping, and its field's index.
-type shapeKey struct {
-	name  string
-	field int
-}
-
-func keysOf(t reflect.Type) []shapeKey {
-	var keys []shapeKey
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("yaml"); name != "" {
-			keys = append(keys, shapeKey{name, i})
+		to.Set(list)
+	case reflect.Struct:
+		for i := range to.NumField() {
+			key, tagged := to.Type().Field(i).Tag.Lookup("yaml")
+			if value := n.member(key).value; tagged && value != nil {
+				r.decodeValue(value, to.Field(i))
+				n.faulty = n.faulty || value.faulty
+			}
 		}
 	}
-	return keys
 }
 
-func indexOf(keys []shapeKey, name string) int {
-	for i, k := range keys {
-		if k.name == name {
-			return i
+// number returns a number that the file has with or without a fraction.
+func (n *node) number() float64 {
+	if whole, ok := n.value.(int64); ok {
+		return float64(whole)
+	}
+	f, _ := n.value.(float64)
+	return f
+}
+
+// parseDuration parses a duration as time.ParseDuration does, optionally
+// preceded by days of 24 hours.
+func parseDuration(n *node) (time.Duration, error) {
+	days, rest, found := strings.Cut(n.text, "d")
+	if !found {
+		days, rest = "0", n.text
+	}
+	count, err := strconv.ParseUint(days, 10, 16)
+	var d time.Duration
+	if rest != "" && err == nil {
+		d, err = time.ParseDuration(rest)
+	}
+	sum := time.Duration(count)*24*time.Hour + d
+	if err != nil || sum < d { // 65,535 days and the longest duration do not fit together
+		return 0, fmt.Errorf("%s must be a duration such as 90s, 15m, 720h or 30d, and shorter than 292 years", n.path)
+	}
+	return sum, nil
+}
+
+var sizeUnits = map[string]int64{
+	"": 1, "B": 1,
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+	"kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+}
+
+// parseSize parses a number of bytes, or an integer and a unit.
+func parseSize(n *node) (int64, error) {
+	if whole, ok := n.value.(int64); ok {
+		return whole, nil
+	}
+	if f, ok := n.value.(float64); ok && f < math.MaxInt64 {
+		return int64(f), nil
+	}
+	digits := strings.TrimRight(n.text, "BKMGTik ")
+	count, err := strconv.ParseInt(digits, 10, 64)
+	unit := sizeUnits[strings.TrimLeft(n.text[len(digits):], " ")]
+	if err != nil || unit == 0 || count > math.MaxInt64/unit {
+		return 0, fmt.Errorf("%s must be a size such as 65536, 1MiB or 10GiB, and less than 8EiB", n.path)
+	}
+	return count * unit, nil
+}
+
+// capability compiles an item of a list of capabilities; nil if it is invalid.
+func (r *report) capability(n *node) *capability.Capability {
+	c, err := capability.ParseJSON(n.appendJSON(nil))
+	if err == nil {
+		return c
+	}
+	at := n
+	if where := (*capability.PatternError)(nil); errors.As(err, &where) {
+		for key := range strings.SplitSeq(strings.TrimPrefix(where.Pointer, "/"), "/") {
+			at = cmp.Or(at.member(protocol.UnescapePointer(key)).value, at)
 		}
 	}
-	return -1
-}
-
-func names(keys []shapeKey) []string {
-	all := make([]string, len(keys))
-	for i, k := range keys {
-		all[i] = k.name
-	}
-	return all
+	n.faulty = true
+	r.errorf(at, "%v", err)
+	return nil
 }

@@ -44,38 +44,31 @@ func HasErrors(faults []Diagnostic) bool {
 }
 
 // place is the position of a value in the file; zero if the file does not have
-// the value.
+// it.
 type place struct{ line, column int }
-
-// isSet reports whether the file has the value.
-func (p place) isSet() bool { return p.line > 0 }
-
-func (p *place) setPlace(at place) { *p = at }
 
 // report collects the diagnostics of one file.
 type report struct {
 	source      string
 	others      []string // files of rules, in the order of the configuration
 	diagnostics []Diagnostic
-
-	// invalidAt contains the places of mappings with an invalid key or value. A
-	// key that is missing there may be misspelled, which has been reported; it
-	// is not reported again. mistakes counts the values that could not be
-	// decoded.
-	invalidAt     map[place]bool
-	invalidValues int
 }
 
-func (r *report) errorf(at place, format string, args ...any) {
-	r.add(at, Error, format, args)
+// errorf reports an error at a value; nil: without a place.
+func (r *report) errorf(at *node, format string, args ...any) {
+	r.add(at, Error, fmt.Sprintf(format, args...))
 }
 
-func (r *report) warnf(at place, format string, args ...any) {
-	r.add(at, Warning, format, args)
+func (r *report) warnf(at *node, format string, args ...any) {
+	r.add(at, Warning, fmt.Sprintf(format, args...))
 }
 
-func (r *report) add(at place, s Severity, format string, args []any) {
-	r.diagnostics = append(r.diagnostics, Diagnostic{r.source, at.line, at.column, s, fmt.Sprintf(format, args...)})
+func (r *report) add(at *node, s Severity, message string) {
+	var p place
+	if at != nil {
+		p = at.place
+	}
+	r.diagnostics = append(r.diagnostics, Diagnostic{r.source, p.line, p.column, s, message})
 }
 
 // maxDiagnostics bounds the report about one file. A file that is not a

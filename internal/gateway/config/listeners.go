@@ -52,14 +52,6 @@ func (c *Config) ListenerDiagnostics(file []Diagnostic) []Diagnostic {
 	return faults
 }
 
-// listeners reports the diagnostics of the addresses of the file.
-func (r *resolver) listeners(cfg *Config, f *fileShape) {
-	places := map[string]place{"listen": f.Listen.place, "metrics_listen": f.MetricsListen.place, "pprof_listen": f.PprofListen.place}
-	for _, fault := range cfg.listenerDiagnostics() {
-		r.add(places[fault.key], fault.severity, "%s", []any{fault.message})
-	}
-}
-
 // isPublic reports whether an address may be reached from other machines.
 func isPublic(address string) bool {
 	host, _, err := splitAddress(address)

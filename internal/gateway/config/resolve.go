@@ -1,89 +1,90 @@
 package config
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/redact"
-	"github.com/meup-protocol/meup/protocol"
 )
 
-// resolver converts a file to a Config.
+// resolver completes a Config from a file. The methods check what the schema
+// cannot express.
 type resolver struct {
 	report
+	cfg      *Config
 	env      func(string) (string, bool)
 	readFile func(string) ([]byte, error)
-	holdings []holding // of the current space
 	secrets  []redact.Secret
-	unread   bool // a file of rules is invalid or missing
 }
 
-// resolve returns the Config of a file. It is valid only if no error was
-// reported.
-func (r *resolver) resolve(data []byte) *Config {
-	cfg := Default()
-	root := readTree(&r.report, data)
-	if root == nil {
-		return cfg
-	}
-	var f fileShape
-	decodeInto(&r.report, root, &f)
-	r.settings(cfg, &f)
-	cfg.Limits = r.limits(defaultLimits(&f.Limits), &f.Limits)
-	r.spaces(cfg, &f)
-	cfg.Safety.Secrets = r.secrets
-	return cfg
-}
-
-// setText sets target if the value passes the check; an empty value selects the
-// default.
-func (r *resolver) setText(target *string, v textValue, check func(string) error) {
-	if v.value == "" {
-		return
-	}
-	if err := check(v.value); err != nil {
-		r.errorf(v.place, "%v", err)
-		return
-	}
-	*target = v.value
-}
-
-// settings resolves all settings except limits and spaces.
-func (r *resolver) settings(cfg *Config, f *fileShape) {
-	r.setText(&cfg.Listen, f.Listen, checkAddress)
-	r.setText(&cfg.MetricsListen, f.MetricsListen, checkAddress)
-	r.setText(&cfg.PprofListen, f.PprofListen, checkAddress)
-	r.setText(&cfg.NATS, f.NATS, checkNATS)
-	cfg.Data = r.path(cfg.Data)
-	if f.Data.value != "" {
-		cfg.Data = r.path(f.Data.value)
-	}
-	if v := f.Replicas; v.isSet() {
-		if err := checkReplicas(v.value); err != nil {
-			r.errorf(v.place, "%v", err)
+func (r *resolver) resolve(root *node) {
+	cfg := r.cfg
+	for _, s := range settings {
+		if n := root.get(strings.Split(s.key, ".")...); n.isSet() {
+			before := *cfg
+			if err := s.set(cfg, fmt.Sprint(n.value)); err != nil {
+				*cfg = before
+				r.errorf(n, "%v", err)
+			}
 		}
-		cfg.Replicas = v.value
 	}
-	r.tls(cfg, &f.TLS)
-	r.listeners(cfg, f)
-	r.origins(cfg, f.Origins)
-	r.log(cfg, &f.Log)
-	r.safety(cfg, &f.Safety)
-	set(&cfg.Retention.Age, f.Retention.Age.place, f.Retention.Age.value)
-	set(&cfg.Retention.Bytes, f.Retention.Bytes.place, f.Retention.Bytes.value)
-	set(&cfg.MaxConnections, f.MaxConns.place, f.MaxConns.value)
-	r.timing(cfg, f)
-	r.violations(cfg, &f.Violations)
-	r.positive(&cfg.Ring.Entries, f.Ring.Entries)
-	if v := f.Ring.Bytes; v.isSet() && v.value == 0 {
-		r.errorf(v.place, "a ring without bytes holds nothing; the default is 8MiB")
-	} else {
-		set(&cfg.Ring.Bytes, v.place, v.value)
+	cfg.Data = r.path(cfg.Data)
+	if root.get("limits", "rate").isSet() {
+		// The traffic limits belong together: limits on bytes or reasoning that
+		// the file does not mention would be a surprise.
+		cfg.Limits.Burst, cfg.Limits.BytesPerSecond, cfg.Limits.Kinds = 0, 0, nil
 	}
-	r.positive(&cfg.LoginFailures.Burst, f.LoginFailures.Burst)
-	r.positiveDuration(&cfg.LoginFailures.Refill, f.LoginFailures.Refill)
+	r.decode(root, cfg)
+	r.tls(root.get("tls"))
+	for _, d := range cfg.listenerDiagnostics() {
+		r.add(root.get(d.key), d.severity, d.message)
+	}
+	r.origins(root.get("origins"))
+	r.safety(root.get("safety"))
+	r.timing(root)
+	if n := root.get("ring", "bytes"); n.isSet() && cfg.Ring.Bytes == 0 {
+		r.errorf(n, "a ring without bytes holds nothing; the default is 8MiB")
+	}
+	r.spaces(root)
+	cfg.Safety.Secrets = r.secrets
+}
+
+// slowestDrain leaves the process time to exit within its 10 s.
+const slowestDrain = 9 * time.Second
+
+func (r *resolver) timing(root *node) {
+	cfg := r.cfg
+	for _, d := range []struct {
+		value time.Duration
+		at    *node
+	}{
+		{cfg.HandshakeTimeout, root.get("handshake_timeout")},
+		{cfg.DrainTimeout, root.get("drain_timeout")},
+		{cfg.Violations.Window, root.get("violations", "window")},
+		{cfg.LoginFailures.Refill, root.get("login_failures", "refill")},
+	} {
+		if d.value == 0 && d.at.isSet() {
+			r.errorf(d.at, "this must be longer than 0s")
+		}
+	}
+	if cfg.DrainTimeout > slowestDrain {
+		r.warnf(root.get("drain_timeout"), "whoever stops the gateway may end it after 10s; %s is the longest that fits", slowestDrain)
+	}
+	ping, idle := root.get("ping_interval"), root.get("idle_timeout")
+	if ping != nil && ping.invalid || idle != nil && idle.invalid {
+		return
+	}
+	// Without pings, an idle connection would be closed although it is alive.
+	if cfg.IdleTimeout > 0 && (cfg.PingInterval == 0 || cfg.PingInterval >= cfg.IdleTimeout) {
+		r.errorf(cmp.Or(ping, idle), "pings every %s keep no connection alive that is closed after %s; make ping_interval shorter than idle_timeout",
+			cfg.PingInterval, cfg.IdleTimeout)
+	}
 }
 
 // path resolves a path in the configuration: relative to the configuration's
@@ -95,33 +96,33 @@ func (r *resolver) path(name string) string {
 	return filepath.Join(filepath.Dir(r.source), name)
 }
 
-func (r *resolver) tls(cfg *Config, f *tlsShape) {
-	cert, key := f.Cert.value, f.Key.value
-	if cert == "" && key == "" {
+func (r *resolver) tls(n *node) {
+	t := &r.cfg.TLS
+	if t.Cert == "" && t.Key == "" {
 		return
 	}
-	if cert == "" || key == "" {
-		r.errorf(f.place, "tls needs both cert and key, or neither")
+	if t.Cert == "" || t.Key == "" {
+		r.errorf(n, "tls needs both cert and key, or neither")
 		return
 	}
-	cfg.TLS = TLS{Cert: r.path(cert), Key: r.path(key)}
-	certPEM, certErr := r.readFile(cfg.TLS.Cert)
+	t.Cert, t.Key = r.path(t.Cert), r.path(t.Key)
+	cert, certErr := r.readFile(t.Cert)
 	if certErr != nil {
-		r.errorf(f.Cert.place, "the certificate cannot be read: %s", reason(certErr))
+		r.errorf(n.get("cert"), "the certificate cannot be read: %s", reason(certErr))
 	}
-	keyPEM, keyErr := r.readFile(cfg.TLS.Key)
+	key, keyErr := r.readFile(t.Key)
 	if keyErr != nil {
-		r.errorf(f.Key.place, "the key cannot be read: %s", reason(keyErr))
+		r.errorf(n.get("key"), "the key cannot be read: %s", reason(keyErr))
 	}
 	if certErr != nil || keyErr != nil {
 		return
 	}
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		r.errorf(f.Cert.place, "the certificate and the key do not work together: %v", err)
+		r.errorf(n.get("cert"), "the certificate and the key do not work together: %v", err)
 		return
 	}
-	cfg.TLS.Certificate = &pair
+	t.Certificate = &pair
 }
 
 // reason returns an error about a file without its path.
@@ -133,42 +134,19 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (r *resolver) origins(cfg *Config, list listValue[textValue]) {
-	for _, v := range list.items {
-		if !v.isSet() {
+func (r *resolver) origins(list *node) {
+	for i, v := range r.cfg.Origins {
+		n := list.members[i].value
+		if !n.isSet() {
 			continue
 		}
-		origin, err := parseOrigin(v.value)
+		origin, err := parseOrigin(v)
 		if err != nil {
-			r.errorf(v.place, "%v", err)
-			continue
+			r.errorf(n, "%v", err)
 		}
 		if origin == "*" {
-			r.warnf(v.place, "every page of the web may connect with a token that it has got hold of")
+			r.warnf(n, "every page of the web may connect with a token that it has got hold of")
 		}
-		cfg.Origins = append(cfg.Origins, origin)
+		r.cfg.Origins[i] = origin
 	}
-}
-
-func (r *resolver) log(cfg *Config, f *logShape) {
-	if f.Level.value != "" {
-		level, err := parseLevel(f.Level.value)
-		if err != nil {
-			r.errorf(f.Level.place, "%v", err)
-		}
-		cfg.Log.Level = level
-	}
-	r.setText(&cfg.Log.Format, f.Format, checkFormat)
-}
-
-func (r *resolver) kindPattern(v textValue) (protocol.KindPattern, bool) {
-	if !v.isSet() {
-		return protocol.KindPattern{}, false
-	}
-	p, err := protocol.ParseKindPattern(v.value)
-	if err != nil {
-		r.errorf(v.place, "%v", err)
-		return p, false
-	}
-	return p, true
 }

@@ -4,23 +4,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meup-protocol/meup/internal/textutil"
-
 	"github.com/meup-protocol/meup/internal/redact"
 	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
 // Safety configures the safety pipeline: the kinds it inspects, the rules and
 // secrets it detects, and its actions.
 type Safety struct {
-	Kinds   []protocol.KindPattern
-	Action  string             // on leaks: ActionMask or ActionBlock
-	Actions map[string]string  // overrides Action for single rules, by name
-	Policy  map[string]string  // by severity: block, sanitise, review, warn
-	MaxText int                // bytes of a text
-	Rules   []*redact.RuleFile // of the operator, in the order of the file
-	Secrets []redact.Secret    // tokens of participants, and values of environment variables
+	Kinds   []protocol.KindPattern `yaml:"kinds"`
+	Action  string                 `yaml:"action"` // on leaks: ActionMask or ActionBlock
+	Actions map[string]string      // overrides Action for single rules, by name
+	Policy  map[string]string      // by severity: block, sanitise, review, warn
+	MaxText int64                  `yaml:"max_text"` // bytes of a text
+	Rules   []*redact.RuleFile     // of the operator, in the order of the file
+	Secrets []redact.Secret        // tokens of participants, and values of environment variables
 }
 
 // Actions of the safety pipeline on leaks.
@@ -32,7 +31,7 @@ const (
 // Pipeline returns the configuration of the safety pipeline.
 func (s *Safety) Pipeline() safety.Config {
 	c := safety.Config{
-		Kinds: s.Kinds, Action: safety.Action(s.Action), MaxText: s.MaxText, Rules: s.Rules, Secrets: s.Secrets,
+		Kinds: s.Kinds, Action: safety.Action(s.Action), MaxText: int(s.MaxText), Rules: s.Rules, Secrets: s.Secrets,
 		Actions: make(map[string]safety.Action, len(s.Actions)), Policy: make(map[string]safety.Action, len(s.Policy)),
 	}
 	if c.Kinds == nil {
@@ -61,71 +60,39 @@ func defaultSafety() Safety {
 	return s
 }
 
-func (r *resolver) safety(cfg *Config, f *safetyShape) {
-	s := &cfg.Safety
-	if f.Kinds.isSet() {
-		s.Kinds = nil
-	}
-	for _, v := range f.Kinds.items {
-		if p, ok := r.kindPattern(v); ok {
-			s.Kinds = append(s.Kinds, p)
-		}
-	}
-	leaks := []string{ActionMask, ActionBlock}
-	r.choice(&s.Action, f.Action, leaks)
-	r.policy(s, &f.Policy)
-	if v := f.MaxText; v.isSet() {
-		if v.value < safety.MinText || v.value > maxMaxText {
-			r.errorf(v.place, "the bound of a text is from 4KiB to 64MiB; the default is 256KiB")
-		}
-		s.MaxText = int(v.value)
-	}
-	for _, v := range f.Rules.items {
-		r.ruleFile(s, v)
-	}
-	r.ruleActions(s, f.Actions, leaks)
-	for _, v := range f.SecretEnv.items {
-		r.secretEnv(v)
-	}
-}
-
 // maxMaxText exceeds the size of any message.
 const maxMaxText = 64 << 20
 
-// choice sets target to one of several words.
-func (r *resolver) choice(target *string, v textValue, words []string) {
-	switch {
-	case v.value == "":
-	case slices.Contains(words, v.value):
-		*target = v.value
-	default:
-		r.errorf(v.place, "unknown action %q; %s", textutil.Shorten(v.value, 40), suggest(v.value, words))
+func (r *resolver) safety(n *node) {
+	s := &r.cfg.Safety
+	for _, m := range n.get("policy").entries() {
+		if m.value.isSet() {
+			s.Policy[m.key.text] = m.value.text
+		}
 	}
-}
-
-func (r *resolver) policy(s *Safety, f *policyShape) {
-	words := []string{
-		string(safety.ActionWarn), string(safety.ActionSanitize), string(safety.ActionReview), string(safety.ActionBlock),
+	if v := n.get("max_text"); v.isSet() && (s.MaxText < safety.MinText || s.MaxText > maxMaxText) {
+		r.errorf(v, "the bound of a text is from 4KiB to 64MiB; the default is 256KiB")
 	}
-	for severity, v := range map[string]textValue{"low": f.Low, "medium": f.Medium, "high": f.High, "critical": f.Critical} {
-		action := s.Policy[severity]
-		r.choice(&action, v, words)
-		s.Policy[severity] = action
+	complete := true
+	for _, v := range n.get("rules").elements() {
+		complete = r.ruleFile(s, v) && complete
+	}
+	if complete { // otherwise a rule may be in a file that could not be read
+		r.ruleActions(s, n.get("actions"))
+	}
+	for _, v := range n.get("secret_env").elements() {
+		r.secretEnv(v)
 	}
 }
 
 // ruleFile reads a file of the operator's rules. Its diagnostics have the file's
 // name, and a line if known.
-func (r *resolver) ruleFile(s *Safety, v textValue) {
-	if !v.isSet() {
-		return
-	}
-	path := r.path(v.value)
+func (r *resolver) ruleFile(s *Safety, v *node) bool {
+	path := r.path(v.text)
 	text, err := r.readFile(path)
 	if err != nil {
-		r.errorf(v.place, "the file of rules cannot be read: %s", reason(err))
-		r.unread = true
-		return
+		r.errorf(v, "the file of rules cannot be read: %s", reason(err))
+		return false
 	}
 	r.others = append(r.others, path)
 	file, faults := safety.ParseRules(string(text))
@@ -136,49 +103,40 @@ func (r *resolver) ruleFile(s *Safety, v textValue) {
 		}
 		r.diagnostics = append(r.diagnostics, Diagnostic{Source: path, Line: f.Line, Column: min(f.Line, 1), Severity: severity, Message: f.Message})
 	}
-	if file == nil {
-		r.unread = true
-		return
+	if file != nil {
+		s.Rules = append(s.Rules, file)
 	}
-	s.Rules = append(s.Rules, file)
+	return file != nil
 }
 
-func (r *resolver) ruleActions(s *Safety, f tableValue[textValue], words []string) {
-	if len(f.entries) == 0 || r.unread {
-		return // the rule may be in a file that could not be read
+func (r *resolver) ruleActions(s *Safety, n *node) {
+	if len(n.entries()) == 0 {
+		return
 	}
 	known, err := safety.RuleIDs(s.Rules)
 	if err != nil {
-		r.errorf(f.place, "%v", err)
+		r.errorf(n, "%v", err)
 		return
 	}
-	s.Actions = make(map[string]string, len(f.entries))
-	for _, e := range f.entries {
-		if !slices.Contains(known, e.name.value) {
-			r.errorf(e.name.place, "no safety rule is called %q; %s", textutil.Shorten(e.name.value, 40), nearest(e.name.value, known))
-			continue
+	s.Actions = make(map[string]string)
+	for _, m := range n.members {
+		switch {
+		case !slices.Contains(known, m.key.text):
+			r.errorf(m.key, "no safety rule is called %q; %s", textutil.Shorten(m.key.text, 40), nearest(m.key.text, known))
+		case m.value.isSet():
+			s.Actions[m.key.text] = m.value.text
 		}
-		action := s.Action
-		r.choice(&action, e.value, words)
-		s.Actions[e.name.value] = action
 	}
 }
 
 // secretEnv adds the value of an environment variable to the secrets.
-func (r *resolver) secretEnv(v textValue) {
-	if !v.isSet() {
-		return
-	}
-	if !isVariable(v.value) {
-		r.errorf(v.place, "this is not the name of an environment variable")
-		return
-	}
-	value, _ := r.env(v.value)
+func (r *resolver) secretEnv(v *node) {
+	value, _ := r.env(v.text)
 	switch value = strings.TrimSpace(value); {
 	case value == "":
-		r.warnf(v.place, "the environment variable %s is not set, so there is nothing of it to mask", v.value)
+		r.warnf(v, "the environment variable %s is not set, so there is nothing of it to mask", v.text)
 	case len(value) < redact.MinKnown:
-		r.warnf(v.place, "the value of %s has fewer than %d characters and is not masked: it could be any word", v.value, redact.MinKnown)
+		r.warnf(v, "the value of %s has fewer than %d characters and is not masked: it could be any word", v.text, redact.MinKnown)
 	default:
 		r.secrets = append(r.secrets, redact.NewSecret(value))
 	}

@@ -1,0 +1,206 @@
+package config
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"net"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/capability"
+	"github.com/meup-protocol/meup/internal/redact"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Space returns the configured space for a name: the space of that name, or the
+// most specific glob that matches. The bool is false without a match.
+func (c *Config) Space(name string) (*Space, bool) {
+	var best *Space
+	for i := range c.Spaces {
+		s := &c.Spaces[i]
+		if s.Name == name {
+			return s, true
+		}
+		// Names contain no other character that path.Match treats specially: no
+		// slash, no bracket.
+		matches, err := path.Match(s.Name, name)
+		if matches && err == nil && protocol.ValidSpaceName(name) && (best == nil || moreSpecific(s.Name, best.Name)) {
+			best = s
+		}
+	}
+	return best, best != nil
+}
+
+// moreSpecific orders globs: more literal characters first, then fewer stars,
+// then alphabetically, so that the order is total.
+func moreSpecific(a, b string) bool {
+	starsA, starsB := strings.Count(a, "*"), strings.Count(b, "*")
+	return cmp.Or(cmp.Compare(len(b)-starsB, len(a)-starsA), cmp.Compare(starsA, starsB), cmp.Compare(a, b)) < 0
+}
+
+func (r *resolver) spaces(root *node) {
+	list := root.get("spaces")
+	if len(list.entries()) == 0 && !root.faulty {
+		at := root
+		if list.isSet() {
+			at = list
+		}
+		r.warnf(at, "no space is configured, so nobody can connect; %s", minimal)
+	}
+	for _, m := range list.entries() {
+		r.cfg.Spaces = append(r.cfg.Spaces, r.space(m.key, m.value))
+	}
+}
+
+func (r *resolver) space(name, n *node) Space {
+	s := Space{
+		Name: name.text, Limits: r.cfg.Limits,
+		Everyone:         n.get("visibility").is("everyone"),
+		DecideExplicitly: n.get("proposals", "decide").is("explicit"),
+	}
+	r.decode(n, &s)
+	if d := n.get("dialect"); d.isSet() {
+		s.Dialect, _ = protocol.ParseDialect(d.text)
+		if s.Dialect == protocol.DialectMEW04 && !s.Everyone {
+			r.warnf(d, "clients of mew/v0.4 address what all are to see; give %s visibility: everyone", textutil.Shorten(s.Name, 40))
+		}
+	}
+	owners := make(map[[32]byte]*node)
+	for _, m := range n.get("participants").entries() {
+		p := Participant{ID: protocol.ParticipantID(m.key.text), Limits: s.Limits}
+		r.decode(m.value, &p)
+		hash, ok := r.token(m.value)
+		if first := owners[hash]; ok && first != nil {
+			r.errorf(m.key, "%s has the same token as %s in line %d; each needs its own, or they cannot be told apart",
+				textutil.Shorten(m.key.text, 40), textutil.Shorten(first.text, 40), first.line)
+		} else if ok {
+			owners[hash] = m.key
+		}
+		p.TokenHash = hash
+		s.Participants = append(s.Participants, p)
+	}
+	if j := n.get("jwt"); j != nil {
+		s.JWT = &JWT{ParticipantClaim: "sub", Limits: s.Limits}
+		r.decode(j, s.JWT)
+		r.issuer(j.get("issuer"))
+	}
+	if len(s.Participants) == 0 && s.JWT == nil && !n.faulty {
+		r.warnf(name, "nobody can join %s; give it participants or jwt", textutil.Shorten(s.Name, 40))
+	}
+	r.lint(&s, n)
+	return s
+}
+
+func (r *resolver) issuer(n *node) {
+	if !n.isSet() {
+		return
+	}
+	u, err := url.Parse(n.text)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		r.errorf(n, "%q is not an issuer; write its https:// address as it stands in the claim iss", textutil.Shorten(n.text, 40))
+	case u.Scheme == "http" && !isLoopback(u.Hostname()):
+		r.warnf(n, "the issuer's keys are fetched over http, so whoever sits between can let anybody in; use https")
+	}
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// lint warns about capabilities of a space that have no effect or probably an
+// unintended one. They allow nothing by mistake.
+func (r *resolver) lint(s *Space, n *node) {
+	var known []protocol.ParticipantID // with an issuer, any name may join
+	if s.JWT != nil {
+		j := n.get("jwt")
+		r.lintHolder("jwt", s.JWT.Capabilities, member{j, j}, nil)
+	} else {
+		for _, p := range s.Participants {
+			known = append(known, p.ID)
+		}
+	}
+	for i, m := range n.get("participants").entries() {
+		r.lintHolder(s.Participants[i].ID, s.Participants[i].Capabilities, m, known)
+	}
+}
+
+func (r *resolver) lintHolder(id protocol.ParticipantID, list []*capability.Capability, holder member, known []protocol.ParticipantID) {
+	n := holder.value.get("capabilities")
+	if holder.value.faulty {
+		return // the remaining capabilities may not show the intention
+	}
+	if len(list) == 0 {
+		at := holder.key
+		if n.isSet() {
+			at = n
+		}
+		r.warnf(at, "without capabilities one can listen and say nothing; list kinds such as chat, or \"*\" for all")
+		return
+	}
+	id = protocol.ParticipantID(textutil.Shorten(string(id), 40))
+	for _, f := range capability.Lint([]capability.Holding{{Participant: id, Capabilities: list}}, known) {
+		at := n
+		if f.Index >= 0 {
+			at = n.members[f.Index].value
+		}
+		r.warnf(at, "%s", f.Message)
+	}
+}
+
+// Bounds of a token. A token shorter than goodToken can be guessed; one longer
+// than longestToken does not fit into a header.
+const (
+	goodToken    = 16
+	longestToken = 16 << 10
+)
+
+// token returns the digest of a participant's token. No diagnostic quotes the
+// value.
+func (r *resolver) token(n *node) (hash [32]byte, ok bool) {
+	literal, variable, file, sum := n.get("token"), n.get("token_env"), n.get("token_file"), n.get("token_sha256")
+	switch {
+	case literal.isSet():
+		return r.tokenText(literal, "this token", literal.text)
+	case variable.isSet():
+		token, found := r.env(variable.text)
+		if found {
+			return r.tokenText(variable, "the token in "+variable.text, token)
+		}
+		r.errorf(variable, "the environment variable %s is not set; set it before the gateway starts, or use token_file, which a reload reads again",
+			variable.text)
+	case file.isSet():
+		text, err := r.readFile(r.path(file.text))
+		if err == nil {
+			return r.tokenText(file, "the token in the file", strings.TrimSpace(string(text)))
+		}
+		r.errorf(file, "the token's file cannot be read: %s", reason(err))
+	case sum.isSet():
+		_, err := hex.Decode(hash[:], []byte(sum.text))
+		if err == nil && hash != sha256.Sum256(nil) {
+			return hash, true
+		}
+		r.errorf(sum, "this is the SHA-256 of nothing; hash the token itself")
+	}
+	return hash, false
+}
+
+func (r *resolver) tokenText(at *node, what, token string) (hash [32]byte, ok bool) {
+	if token == "" {
+		r.errorf(at, "%s is empty; make one with meup-gateway token", what)
+		return hash, false
+	}
+	if len(token) > longestToken || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+		r.errorf(at, "%s cannot be sent in a header; use up to %d visible ASCII characters without spaces", what, longestToken)
+		return hash, false
+	}
+	if len(token) < goodToken {
+		r.warnf(at, "%s has fewer than %d characters and can be guessed; make one with meup-gateway token", what, goodToken)
+	}
+	r.secrets = append(r.secrets, redact.NewSecret(token))
+	return sha256.Sum256([]byte(token)), true
+}
