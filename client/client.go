@@ -27,9 +27,9 @@ type Client struct {
 	wakeReader chan struct{} // wakes the reader that is waiting for space in the inbox
 
 	cancel  context.CancelFunc // ends all goroutines immediately
-	closing chan struct{}      // Close was called
-	closer  sync.Once
-	done    chan struct{} // supervise has ended; final is set
+	closing context.Context    // ends when Close is called, or with the client
+	leave   context.CancelFunc // ends closing
+	done    chan struct{}      // supervise has ended; final is set
 	final   error
 
 	// Owned by supervise, and by Dial before it starts.
@@ -62,6 +62,7 @@ func Dial(ctx context.Context, opts Options) (*Client, error) {
 	}
 	s, err := c.firstConnect(ctx)
 	if err != nil {
+		c.leave()
 		c.http.CloseIdleConnections()
 		return nil, fmt.Errorf("join space %q: %w", c.opts.Space, err)
 	}
@@ -91,7 +92,6 @@ func newClient(opts Options) (*Client, error) {
 		log:        opts.Logger.With("space", opts.Space),
 		in:         newInbox(opts.Buffer, opts.BufferBytes),
 		wakeReader: make(chan struct{}, 1),
-		closing:    make(chan struct{}),
 		done:       make(chan struct{}),
 		cursor:     cursor{pos: opts.Since.after, log: opts.Since.log, set: opts.Since.set},
 		calls:      make(map[protocol.ID]*call),
@@ -99,6 +99,7 @@ func newClient(opts Options) (*Client, error) {
 		filter:     opts.Filter,
 		matcher:    matcher,
 	}
+	c.closing, c.leave = context.WithCancel(context.Background())
 	c.out = newOutbox(opts.InFlight, func() { wake(c.wakeReader) })
 	c.target = joinURL(target, opts)
 	return c, nil
@@ -193,7 +194,7 @@ func (c *Client) Err() error {
 // that are not acknowledged fail with ErrClosed. Close waits for the client's
 // goroutines, at most a few seconds.
 func (c *Client) Close() error {
-	c.closer.Do(func() { close(c.closing) })
+	c.leave()
 	<-c.done
 	return nil
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,14 +62,10 @@ func (o *outbox) acquireSlot(ctx context.Context, done <-chan struct{}) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-done:
-		return o.closeError()
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.closeErr
 	}
-}
-
-func (o *outbox) closeError() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closeErr
 }
 
 // waiting reports whether an envelope awaits an answer of the gateway.
@@ -123,9 +120,7 @@ func (o *outbox) answer(id protocol.ID, seq protocol.Seq, err error) bool {
 	if i < 0 {
 		return false
 	}
-	p := o.queue[i]
-	o.remove(i)
-	o.settle(p, seq, err)
+	o.finish(i, seq, err)
 	return true
 }
 
@@ -135,8 +130,7 @@ func (o *outbox) withdraw(p *Pending, err error) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if i := o.index(p.ID); i >= 0 {
-		o.remove(i)
-		o.settle(p, 0, err)
+		o.finish(i, 0, err)
 		return p.sent
 	}
 	return p.sent && p.err == nil
@@ -172,12 +166,9 @@ func (o *outbox) refuseLargest(err error) {
 			largest = i
 		}
 	}
-	if largest < 0 {
-		return
+	if largest >= 0 {
+		o.finish(largest, 0, err)
 	}
-	p := o.queue[largest]
-	o.remove(largest)
-	o.settle(p, 0, err)
 }
 
 // close fails all queued envelopes and all later ones.
@@ -192,15 +183,15 @@ func (o *outbox) close(err error) {
 }
 
 func (o *outbox) index(id protocol.ID) int {
-	for i, p := range o.queue {
-		if p.ID == id {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(o.queue, func(p *Pending) bool { return p.ID == id })
 }
 
-func (o *outbox) remove(i int) { o.queue = append(o.queue[:i], o.queue[i+1:]...) }
+// finish removes an envelope from the queue and sets its outcome.
+func (o *outbox) finish(i int, seq protocol.Seq, err error) {
+	p := o.queue[i]
+	o.queue = slices.Delete(o.queue, i, i+1)
+	o.settle(p, seq, err)
+}
 
 // settle sets the outcome of p and releases its slot.
 func (o *outbox) settle(p *Pending, seq protocol.Seq, err error) {

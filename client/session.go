@@ -98,7 +98,7 @@ func (s *session) awaitRoom(ctx context.Context) error {
 		select {
 		case <-s.c.in.freed:
 		case <-s.c.wakeReader:
-		case <-s.c.closing:
+		case <-s.c.closing.Done():
 			return ErrClosed
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -152,7 +152,7 @@ func (s *session) keepalive(ctx context.Context, cancel context.CancelCauseFunc)
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.c.closing:
+		case <-s.c.closing.Done():
 			s.closeGracefully(cancel)
 			return
 		case <-s.c.in.drained:
@@ -186,4 +186,90 @@ func (s *session) ping(ctx context.Context) error {
 		return nil // the pong may be unread because the inbox is full
 	}
 	return err
+}
+
+// stableAfter is how long a connection must have lasted so that its loss
+// restarts the backoff.
+const stableAfter = 10 * time.Second
+
+// supervise keeps the client connected: it runs sessions until Close or a final
+// refusal. Only this goroutine uses the cursor.
+func (c *Client) supervise(ctx context.Context, s *session) {
+	attempt := 0
+	for {
+		started := time.Now()
+		err := s.run(ctx)
+		if time.Since(started) > stableAfter {
+			attempt = 0
+		}
+		if end := c.finalCause(err); end != nil {
+			c.shutdown(end)
+			return
+		}
+		if s, err = c.reconnect(ctx, err, &attempt); err != nil {
+			c.shutdown(err)
+			return
+		}
+	}
+}
+
+// finalCause returns the reason why the client ends with this session, or nil.
+func (c *Client) finalCause(err error) error {
+	if c.closing.Err() != nil {
+		return ErrClosed
+	}
+	return finalError(err)
+}
+
+// reconnect retries until it has a connection. Its error is final.
+func (c *Client) reconnect(ctx context.Context, cause error, attempt *int) (*session, error) {
+	resume := errors.Is(cause, errResume)
+	for {
+		var delay time.Duration
+		if !resume { // a resume is not a failure
+			*attempt++
+			delay = c.retryDelay(*attempt, cause)
+			c.log.Warn("connection lost", "err", cause, "attempt", *attempt, "in", delay)
+			c.opts.OnState(State{Phase: Waiting, Err: cause, Attempt: *attempt, RetryIn: delay})
+		}
+		resume = false
+		select {
+		case <-c.closing.Done():
+			return nil, ErrClosed
+		case <-time.After(delay):
+		}
+		attemptCtx, cancel := context.WithCancel(ctx)
+		stop := context.AfterFunc(c.closing, cancel)
+		s, err := c.connect(attemptCtx)
+		stop()
+		cancel()
+		if err == nil {
+			c.log.Info("connected again", "since", c.cursor.pos)
+			c.opts.OnState(State{Phase: Connected})
+			return s, nil
+		}
+		if end := c.finalCause(err); end != nil {
+			return nil, end
+		}
+		cause = err
+	}
+}
+
+// shutdown completes all waiting calls with the reason. It closes done last:
+// when Close returns, no part of the client runs any more, including OnState
+// and the logger.
+func (c *Client) shutdown(err error) {
+	c.final = err
+	c.cancel()
+	c.leave()
+	c.out.close(err)
+	c.failCalls(err)
+	c.http.CloseIdleConnections()
+	if errors.Is(err, ErrClosed) {
+		c.log.Debug("closed")
+	} else {
+		c.log.Error("the gateway ended the connection for good", "err", err)
+	}
+	c.opts.OnState(State{Phase: Closed, Err: err})
+	close(c.done)
 }
