@@ -35,18 +35,18 @@ type deciderFlags struct {
 
 func (f *deciderFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.model, "model", os.Getenv("MEUP_MODEL"), "PROVIDER:NAME of a language model (openai, anthropic, ollama, lmstudio, vllm, openrouter, deepseek), or rules; default $MEUP_MODEL, else a model whose key is in the environment, else rules")
-	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "where the model's API is, if not at its provider, such as http://localhost:11434/v1")
+	fl.StringVar(&f.baseURL, "base-url", os.Getenv("MEUP_BASE_URL"), "URL of the model's API, if it is not the provider's, such as http://localhost:11434/v1")
 	fl.StringVar(&f.reasoner, "reasoner", os.Getenv("MEUP_REASONER"), "URL of a Reasoning API that decides instead")
 	fl.StringVar(&f.reasonerTokenEnv, "reasoner-token-env", "REASONING_API_TOKEN", "environment variable that holds its token, if it needs one")
-	fl.BoolVar(&f.rulesBehind, "rules-behind", false, "let the rules decide where the model or the Reasoning API does not, instead of giving up")
-	fl.StringVar(&f.instructions, "instructions", "", "who the agent is and what it must heed, for the model")
-	fl.StringVar(&f.instructionsFile, "instructions-file", "", "file that holds these")
-	fl.IntVar(&f.contextTokens, "context-tokens", 0, "tokens that the model can be shown; 0: 128000")
-	fl.StringVar(&f.utilisation, "utilisation", "full", "how much of them is used: full, half, low (a quarter)")
-	fl.BoolVar(&f.summarise, "summarise", false, "have the model sum up long results of tools, which costs calls of it")
-	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty leaves it to the model")
-	fl.IntVar(&f.maxTokens, "max-tokens", 0, "tokens of one answer of the model; 0 leaves it to the provider")
-	fl.BoolVar(&f.showThinking, "show-thinking", false, "share the model's raw thinking in the space, not only its reasons")
+	fl.BoolVar(&f.rulesBehind, "rules-behind", false, "let the rules decide if the model or the Reasoning API fails")
+	fl.StringVar(&f.instructions, "instructions", "", "instructions for the model: the role of the agent and its rules")
+	fl.StringVar(&f.instructionsFile, "instructions-file", "", "file that holds the instructions")
+	fl.IntVar(&f.contextTokens, "context-tokens", 0, "size of the context window of the model; 0: 128000")
+	fl.StringVar(&f.utilisation, "utilisation", "full", "how much of the context window to use: full, half, low (a quarter)")
+	fl.BoolVar(&f.summarise, "summarise", false, "let the model summarize long results of tools; each summary is one more request")
+	fl.StringVar(&f.effort, "effort", "", "how much the model thinks: low, medium, high; empty: the default of the model")
+	fl.IntVar(&f.maxTokens, "max-tokens", 0, "maximum of tokens of one answer; 0: the default of the provider")
+	fl.BoolVar(&f.showThinking, "show-thinking", false, "publish the model's raw thinking, not only its reasons")
 }
 
 func (f *deciderFlags) check() error {
@@ -57,7 +57,7 @@ func (f *deciderFlags) check() error {
 		return program.Usagef("--effort %q: expected low, medium or high", f.effort)
 	}
 	if f.contextTokens < 0 || f.maxTokens < 0 {
-		return program.Usagef("--context-tokens and --max-tokens are not negative")
+		return program.Usagef("--context-tokens and --max-tokens must not be negative")
 	}
 	if f.instructions != "" && f.instructionsFile != "" {
 		return program.Usagef("--instructions and --instructions-file: one of them")

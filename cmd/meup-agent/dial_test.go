@@ -16,7 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/client"
 )
 
 // until closes seen once a text has been written.
@@ -98,8 +98,8 @@ func endWhileWaiting(t *testing.T, args ...string) {
 }
 
 func TestRun_GatewayTimeout(t *testing.T) {
-	f := &runFlags{gateway: draining(t), space: "lab", catchUp: string(agent.CatchUpOff), connectTimeout: 50 * time.Millisecond}
-	_, err := dial(t.Context(), f, "helper-token", slog.New(slog.DiscardHandler))
+	f := &memberFlags{gateway: draining(t), space: "lab", connectTimeout: 50 * time.Millisecond}
+	_, err := f.dial(t.Context(), "helper-token", slog.New(slog.DiscardHandler), client.Options{})
 	if err == nil || !strings.Contains(err.Error(), "gave up after 50ms") {
 		t.Errorf("error %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/internal/agent/docserver"
 	"github.com/meup-protocol/meup/internal/program"
 )
 
@@ -28,12 +29,12 @@ func run(args []string) int { return program.Run(newRoot(), args) }
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "meup-agent",
-		Short: "An agent that answers with MCP tools and thinks aloud",
+		Short: "An agent that answers questions with MCP tools",
 		Long: `meup-agent joins a space as a participant. It answers questions with the tools
-of MCP servers, and everybody in the space sees why it calls which tool, what
-came of it, and how it comes to its answer.
+of MCP servers, and publishes its reasoning: why it calls which tool, the results,
+and how it arrives at the answer.
 
-Exit codes: 0 ended as it was asked to, 1 failed, 2 called wrongly.`,
+Exit codes: 0 ended as requested, 1 failed, 2 invalid usage.`,
 		Example: `  export MEUP_TOKEN=...
   meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs`,
 		Args: program.NoArgs,
@@ -41,4 +42,27 @@ Exit codes: 0 ended as it was asked to, 1 failed, 2 called wrongly.`,
 	}
 	root.AddCommand(newRun(), newBridge(), program.NewVersion(version), newDocserver())
 	return root
+}
+
+// newDocserver returns the command of the MCP server for --docs, so that --docs
+// needs no separate program. Other MCP clients can use it too.
+func newDocserver() *cobra.Command {
+	return &cobra.Command{
+		Use:    "docserver DIR",
+		Short:  "Serves a folder of text files over MCP, on standard input and output",
+		Hidden: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return program.Usagef("docserver takes one folder")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			err := docserver.Serve(c.Context(), args[0], program.Version(version))
+			if c.Context().Err() != nil {
+				return nil // terminated
+			}
+			return err
+		},
+	}
 }

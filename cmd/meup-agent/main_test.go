@@ -155,8 +155,13 @@ func TestExitCodes(t *testing.T) {
 func TestServers_NoToken(t *testing.T) {
 	t.Setenv("HELPER", "helper-token")
 	t.Setenv("FOR_THE_SERVER", "its-key")
-	f := runFlags{tokenEnv: "HELPER", mcp: []string{"some server"}, docs: ".", mcpEnv: []string{"FOR_THE_SERVER"}}
+	f := runFlags{docs: ".", memberFlags: memberFlags{tokenEnv: "HELPER", mcp: []string{"some server"}, mcpEnv: []string{"FOR_THE_SERVER"}}}
 	servers, err := f.servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := f.docServers()
+	servers = append(servers, docs...)
 	if err != nil || len(servers) != 2 {
 		t.Fatalf("%v, %v", servers, err)
 	}

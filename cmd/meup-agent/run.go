@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,25 +20,25 @@ func newRun() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run --gateway URL --space NAME",
-		Short: "Joins a space and answers questions",
-		Long: `run joins a space and answers the questions that are asked there, until it is
-told to end: by SIGTERM or SIGINT, or by participant.shutdown. What it has begun
-then is closed with reasoning.cancel.
+		Short: "Join a space and answer questions",
+		Long: `run joins a space and answers the questions that are asked there, until it
+receives SIGTERM, SIGINT or participant.shutdown. It then closes its open
+contexts with reasoning.cancel.
 
 The token comes from the environment variable MEUP_TOKEN, from another one that
 --token-env names, or from the file --token-file. The agent uses the capabilities
 chat, reasoning/*, mcp.request, mcp.response, mcp.proposal, mcp.withdraw,
 stream/*, participant.status and participant.compact-done; it logs a warning for
-each that it does not have. A tool call that they do not allow becomes an
+each that is missing. A tool call that they do not allow becomes an
 mcp.proposal, and the agent waits until another participant makes the call or
 rejects it.
 
 Without --model, --reasoner and a key in the environment (OPENAI_API_KEY,
-ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, MEUP_MODEL_KEY) it
-decides by rules: it knows what to do with tools that list, search and read.
+ANTHROPIC_API_KEY, OPENROUTER_API_KEY, DEEPSEEK_API_KEY, MEUP_MODEL_KEY) the
+agent decides by rules, which use tools that list, search and read.
 
-A lost connection is opened again and goes on where it was. Traces go out by
-OTLP when OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
+The agent restores a lost connection and resumes at its position. It exports
+traces by OTLP if OTEL_EXPORTER_OTLP_ENDPOINT is set.`,
 		Example: `  export MEUP_TOKEN=...
   meup-agent run --gateway ws://localhost:8080/ws --space lab --docs ./docs
   meup-agent run --gateway wss://example.org/ws --space lab --answer mentioned --name helper \
@@ -64,23 +62,13 @@ func runAgent(ctx context.Context, f *runFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	log, err := f.logger()
-	if err != nil {
-		return err
-	}
-	token, err := f.token()
-	if err != nil {
-		return err
-	}
-	servers, err := f.servers()
-	if err != nil {
-		return err
-	}
-	err = serve(ctx, f, token, servers, log)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // terminated while starting
-	}
-	return err
+	return f.start(ctx, func(token string, servers []mcptools.Server, log *slog.Logger) error {
+		docs, err := f.docServers()
+		if err != nil {
+			return err
+		}
+		return serve(ctx, f, token, append(servers, docs...), log)
+	})
 }
 
 // serve starts the tools, joins, and answers until ctx ends. The tools start
@@ -105,7 +93,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 		return err
 	}
 	defer func() { _ = tools.Close() }()
-	c, err := dial(ctx, f, token, log)
+	c, err := f.dial(ctx, token, log, client.Options{})
 	if err != nil {
 		return err
 	}
@@ -128,18 +116,6 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	}).Run(ctx)
 }
 
-// dial joins the space. It waits for a gateway that is not reachable yet, since
-// both are often started together; if the gateway refuses, dial fails.
-func dial(parent context.Context, f *runFlags, token string, log *slog.Logger) (*client.Client, error) {
-	ctx, cancel := context.WithTimeout(parent, f.connectTimeout)
-	defer cancel()
-	c, err := client.Dial(ctx, client.Options{
-		URL: f.gateway, Space: f.space, Token: token, Logger: log, RetryDial: true,
-		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 5 * time.Second},
-	})
-	return c, joinError(parent, ctx, f.connectTimeout, err)
-}
-
 // openHistory returns a client of the gateway's HTTP API, which has the same
 // host as its socket.
 func openHistory(socket, token string) (*api.Client, error) {
@@ -150,19 +126,4 @@ func openHistory(socket, token string) (*api.Client, error) {
 	u.Scheme = strings.Replace(u.Scheme, "ws", "http", 1)
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
 	return api.New(api.Options{URL: u.String(), Token: token})
-}
-
-// joinError returns the reason why waiting for a gateway ended, given the
-// error of the last attempt: the program was terminated, the timeout expired,
-// or the gateway refused.
-func joinError(parent, waiting context.Context, patience time.Duration, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case parent.Err() != nil:
-		return fmt.Errorf("wait for the gateway: %w", parent.Err())
-	case waiting.Err() != nil:
-		return fmt.Errorf("gave up after %s: %w", patience, err)
-	}
-	return err
 }
