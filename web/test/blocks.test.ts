@@ -200,6 +200,19 @@ test("only who opened a stream says anything on it", () => {
   assert.deepEqual(s.block(path).steps.map((x) => x.key.slice(0, 7)), ["stream:", "m4"]);
 });
 
+test("a stream that the gateway opened belongs to the owner that it names", () => {
+  const s = new Stage();
+  const { path } = s.asked();
+  s.say("system:gateway", "stream.open", { stream_id: "s", owner: "planner" }, { context: path });
+  s.say("critic", "stream.open", { stream_id: "t", owner: "planner" }, { context: path });
+  for (const from of ["critic", "planner", "system:gateway"]) {
+    for (const stream_id of ["s", "t"]) {
+      s.space.receive(s.w.gateway("stream.data", { stream_id, data: `${from} on ${stream_id}` }, { from, context: path }));
+    }
+  }
+  assert.deepEqual(s.block(path).steps.map((x) => (x as ThoughtStep).text), ["planner on s", "critic on t"]);
+});
+
 test("nested: what is within ends with what is around it", () => {
   const s = new Stage();
   const { path } = s.asked();

@@ -10,13 +10,14 @@ import { insertStep, replaceStep, settle } from "./blocks.js";
 import { type Ctx, type Logged, answered } from "./context.js";
 import type { Mut, Stream } from "./tables.js";
 
-/** stream.open: from now on there may be something to see. */
+/** Handles stream.open. The gateway opens the streams that MEW clients request, and names the owner. */
 export function openStream(c: Ctx, e: Logged): void {
   const id = str(field(e.env.payload, "stream_id")) || e.env.id;
   const path = e.env.context ?? "";
   if (c.t.streams.has(id)) return;
   const question = path === "" ? (answered(c.t, e.references)?.message ?? null) : null;
-  c.t.streams.set(id, { id, owner: e.env.from, path, question, seq: e.seq, at: e.at, closed: false, merged: false });
+  const owner = (e.env.from === GATEWAY && str(field(e.env.payload, "owner"))) || e.env.from;
+  c.t.streams.set(id, { id, owner, path, question, seq: e.seq, at: e.at, closed: false, merged: false });
   if (c.live.text(id) !== "") show(c, id);
 }
 
