@@ -141,3 +141,16 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) || r == '\u2800' || r >= 0x1d173 && r <= 0x1d17a || r >= 0xe0000 && r <= 0xe0fff
 }
+
+// maxName bounds a displayed name, in characters.
+const maxName = 40
+
+// Name formats the name of a participant for display. Of a long name it keeps
+// both ends, since many names have one in common.
+func Name[T ~string](id T) string {
+	name := Line(string(id))
+	if r := []rune(name); len(r) > maxName {
+		return string(r[:maxName-12]) + "…" + string(r[len(r)-11:])
+	}
+	return name
+}

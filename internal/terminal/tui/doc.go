@@ -1,19 +1,15 @@
 // Package tui is the interactive terminal client: a conversation above, a
 // prompt below, and the reasoning of agents while it is in progress.
 //
-// Everything that happens is an event, and the model is a fold over events: it
-// has no access to a terminal or a network and returns effects, values that
-// describe work to do. A session performs effects and returns their results as
-// events. Two front ends show the model: the screen, on Bubble Tea, and plain
-// lines for screen readers, dumb terminals and pipes.
+// A session connects a conversation.Model with a space: it passes received
+// envelopes and typed text to the model as events, and performs its effects.
+// Two front ends show the model: the screen, on Bubble Tea, and plain lines for
+// screen readers, dumb terminals and pipes.
 //
-//	client ─ received ─┐                     ┌─ blocks ─► screen (view.go, screen.go)
-//	api ──── results ──┼─► model.apply ──────┤
-//	keys ─── typed ────┘        │            └─ news ───► plain lines (plain.go)
+//	client ─ Received ─┐                    ┌─ blocks ─► render.View ─► screen.go
+//	api ──── results ──┼─► Model.Apply ─────┤
+//	keys ─── Typed ────┘        │           └─ news ───► render.Plain ─► plain.go
 //	                            └─ effects ─► session ─► client, api
-//
-// Text from the space is hostile until termsafe.Text or termsafe.Line has
-// sanitized it. No other path may write it to the terminal.
 //
 // # Goroutines
 //

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/meup-protocol/meup/internal/terminal/render"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
@@ -44,7 +45,7 @@ type row struct{ from, to int }
 
 // resize adapts the prompt to a screen size.
 func (p *prompt) resize(cells, rows int) {
-	p.cells, p.most = max(cells-width(promptSign), 2), max(1, min(maxPrompt, rows/3))
+	p.cells, p.most = max(cells-render.Width(promptSign), 2), max(1, min(maxPrompt, rows/3))
 }
 
 func (p *prompt) value() string { return string(p.text) }
@@ -226,20 +227,20 @@ func (p *prompt) height() int { return min(len(p.rows()), p.most) }
 
 // view draws the visible rows, which contain the cursor, and returns the
 // position of the cursor.
-func (p *prompt) view(t *theme) (lines []string, y, x int) {
+func (p *prompt) view(t *render.Theme) (lines []string, y, x int) {
 	rows := p.rows()
 	y, x = p.cursor(rows)
 	first := 0
 	if len(rows) > p.most {
 		first = min(max(0, y-p.most+1), len(rows)-p.most)
 	}
-	sign := t.bold.Render(promptSign)
+	sign := t.Bold.Render(promptSign)
 	for _, r := range rows[first:min(len(rows), first+p.most)] {
 		lines = append(lines, sign+string(p.text[r.from:r.to]))
-		sign = strings.Repeat(" ", width(promptSign))
+		sign = strings.Repeat(" ", render.Width(promptSign))
 	}
 	if len(p.text) == 0 {
-		lines[0] += t.dim.Render(fit(placeholder, p.cells))
+		lines[0] += t.Dim.Render(render.Fit(placeholder, p.cells))
 	}
-	return lines, y - first, min(x, p.cells-1) + width(promptSign)
+	return lines, y - first, min(x, p.cells-1) + render.Width(promptSign)
 }

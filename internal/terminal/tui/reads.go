@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -43,20 +44,20 @@ const (
 	maxTurns  = 500
 )
 
-func (s *session) history(ctx context.Context, e readHistory) event {
+func (s *session) history(ctx context.Context, e conversation.ReadHistory) conversation.Event {
 	page := api.Page{Limit: turnsPage}
-	if e.which == one {
-		page = api.Page{Limit: 1, Before: e.number + 1}
+	if e.Which == conversation.One {
+		page = api.Page{Limit: 1, Before: e.Number + 1}
 	}
-	out := historyRead{asked: e}
+	out := conversation.HistoryRead{Request: e}
 	for {
-		h, err := s.opts.API.History(ctx, s.opts.Space, e.thread, page)
+		h, err := s.opts.API.History(ctx, s.opts.Space, e.Thread, page)
 		if err != nil {
-			out.err = err
+			out.Err = err
 			return out
 		}
-		out.turns, out.more = append(h.Turns[:len(h.Turns):len(h.Turns)], out.turns...), h.HasMore
-		if e.which != all || !h.HasMore || len(h.Turns) == 0 || len(out.turns) >= maxTurns {
+		out.Turns, out.More = append(h.Turns[:len(h.Turns):len(h.Turns)], out.Turns...), h.HasMore
+		if e.Which != conversation.All || !h.HasMore || len(h.Turns) == 0 || len(out.Turns) >= maxTurns {
 			return out
 		}
 		page.Before = h.Turns[0].TurnNumber
@@ -65,15 +66,15 @@ func (s *session) history(ctx context.Context, e readHistory) event {
 
 // export writes a transcript into a new file. It does not overwrite an existing
 // one.
-func (s *session) export(ctx context.Context, e export) event {
-	out := exported{file: e.file}
-	text, err := s.opts.API.Transcript(ctx, s.opts.Space, e.thread)
+func (s *session) export(ctx context.Context, e conversation.Export) conversation.Event {
+	out := conversation.Exported{File: e.File}
+	text, err := s.opts.API.Transcript(ctx, s.opts.Space, e.Thread)
 	if err != nil {
-		out.err = err
+		out.Err = err
 		return out
 	}
 	clean := []byte(termsafe.Text(string(text))) // the file will be read in a terminal too
-	out.size, out.err = len(clean), writeNew(e.file, clean)
+	out.Size, out.Err = len(clean), writeNew(e.File, clean)
 	return out
 }
 

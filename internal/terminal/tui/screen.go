@@ -9,15 +9,16 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
+	"github.com/meup-protocol/meup/internal/terminal/render"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
 )
 
 // screen shows the model on a terminal; it implements tea.Model.
 type screen struct {
 	session *session
-	model   *model
-	view    *view
-	page    page
+	model   *conversation.Model
+	view    *render.View
 	prompt  prompt
 
 	cells, rows int
@@ -26,10 +27,10 @@ type screen struct {
 }
 
 // batch is a list of events that the session passes on together.
-type batch []event
+type batch []conversation.Event
 
 func newScreen(s *session) *screen {
-	x := &screen{session: s, model: s.model, view: newView(!s.opts.NoColor)}
+	x := &screen{session: s, model: s.model, view: render.New(s.model, !s.opts.NoColor)}
 	x.resize(s.opts.Width, s.opts.Height)
 	return x
 }
@@ -48,7 +49,7 @@ func (s *session) runScreen() error {
 	_, err := p.Run()
 	s.cancel()
 	s.printUnsent()
-	return errors.Join(err, s.model.err)
+	return errors.Join(err, s.model.Err)
 }
 
 // forwardEvents passes events to the program until the session ends.
@@ -70,12 +71,13 @@ func (s *session) forwardEvents(p *tea.Program) {
 // printUnsent prints the typed messages that were never sent, since the screen
 // that showed them is gone.
 func (s *session) printUnsent() {
-	if s.model.outbox.unsent() == 0 {
+	unsent := s.model.Unsent()
+	if len(unsent) == 0 {
 		return
 	}
 	fmt.Fprintln(s.opts.Out, "Not sent:")
-	for _, b := range s.model.outbox.queue {
-		fmt.Fprintln(s.opts.Out, "  "+strings.ReplaceAll(termsafe.Text(b.chat.text), "\n", "\n  "))
+	for _, b := range unsent {
+		fmt.Fprintln(s.opts.Out, "  "+strings.ReplaceAll(termsafe.Text(b.Chat.Text), "\n", "\n  "))
 	}
 }
 
@@ -101,12 +103,12 @@ func (x *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if x.session.startEffects() {
 		return x, tea.Quit
 	}
-	x.model.takeNews()
-	if x.model.restore != "" {
+	x.model.TakeNews()
+	if x.model.Restore != "" {
 		if x.prompt.value() == "" {
-			x.prompt.set(x.model.restore)
+			x.prompt.set(x.model.Restore)
 		}
-		x.model.restore = ""
+		x.model.Restore = ""
 	}
 	return x, cmd
 }
@@ -128,24 +130,24 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	switch name {
 	case "enter":
-		x.page.away = false
-		x.model.apply(typed{x.prompt.take()})
+		x.view.Follow()
+		x.model.Apply(conversation.Typed{Text: x.prompt.take()})
 	case "alt+enter", "shift+enter", "ctrl+j":
 		x.prompt.insert("\n")
 	case "tab":
 		x.complete()
 	case "pgup":
-		x.scroll(-max(1, x.conversation()-2))
+		x.scroll(-max(1, x.conversationRows()-2))
 	case "pgdown":
-		x.scroll(max(1, x.conversation()-2))
+		x.scroll(max(1, x.conversationRows()-2))
 	case "up", "ctrl+p":
 		x.prompt.vertical(-1)
 	case "down", "ctrl+n":
 		x.prompt.vertical(1)
 	case "ctrl+o":
-		x.page.toggle()
+		x.view.Toggle()
 	case "ctrl+r":
-		x.model.toggleAll()
+		x.model.ToggleAll()
 	case "ctrl+l":
 		return tea.ClearScreen
 	case "ctrl+z":
@@ -154,7 +156,7 @@ func (x *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 		x.interrupt()
 	case "ctrl+d":
 		if x.prompt.value() == "" {
-			x.model.quit()
+			x.model.Quit()
 			return nil
 		}
 		fallthrough
@@ -170,15 +172,14 @@ func (x *screen) interrupt() {
 	case x.prompt.value() != "":
 		x.prompt.take()
 	case x.leaving:
-		x.model.warned = true
-		x.model.quit()
+		x.model.Leave()
 	default:
 		x.leaving, x.hint = true, "Ctrl-C again leaves."
 	}
 }
 
 func (x *screen) complete() {
-	text, options := x.model.complete(x.prompt.value())
+	text, options := x.model.Complete(x.prompt.value())
 	if text != x.prompt.value() {
 		x.prompt.set(text)
 	}
@@ -187,28 +188,28 @@ func (x *screen) complete() {
 	}
 }
 
-// conversation returns the number of rows of the conversation.
-func (x *screen) conversation() int { return max(0, x.rows-1-x.prompt.height()) }
+// conversationRows returns the number of rows of the conversation.
+func (x *screen) conversationRows() int { return max(0, x.rows-1-x.prompt.height()) }
 
 func (x *screen) scroll(by int) {
-	x.page.scroll(x.view, x.model, x.cells, x.conversation(), by)
+	x.view.Scroll(x.cells, x.conversationRows(), by)
 }
 
 // View draws the screen: the conversation, the status, the prompt.
 func (x *screen) View() tea.View {
-	rows := x.conversation()
-	lines := x.page.lines(x.view, x.model, x.cells, rows)
+	rows := x.conversationRows()
+	lines := x.view.Lines(x.cells, rows)
 	for len(lines) < rows {
 		lines = append(lines, "")
 	}
-	status := x.view.status(x.model, x.page.below, x.cells)
+	status := x.view.Status(x.cells)
 	if x.hint != "" {
-		status = fit(x.view.theme.bold.Render(termsafe.Line(x.hint)), x.cells)
+		status = render.Fit(x.view.Theme.Bold.Render(termsafe.Line(x.hint)), x.cells)
 	}
 	if x.rows > 1 {
 		lines = append(lines, status)
 	}
-	typed, cy, cx := x.prompt.view(&x.view.theme)
+	typed, cy, cx := x.prompt.view(&x.view.Theme)
 	v := tea.NewView(strings.Join(append(lines, typed...), "\n"))
 	v.AltScreen = true
 	v.Cursor = tea.NewCursor(cx, len(lines)+cy)

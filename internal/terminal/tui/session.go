@@ -11,6 +11,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/conversation"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -28,13 +30,13 @@ const (
 type session struct {
 	opts   Options
 	client *client.Client
-	model  *model
+	model  *conversation.Model
 
 	ctx    context.Context // ends with close, or with the context of Run
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
-	events chan event
+	events chan conversation.Event
 	// The number of effects in progress; owned by the front end's goroutine.
 	sends, reads, turnReads int
 	busy                    atomic.Bool // the model needs ticks
@@ -47,7 +49,7 @@ type session struct {
 // join connects and begins to receive.
 func join(ctx context.Context, opts Options) (*session, error) {
 	s := &session{
-		opts: opts, events: make(chan event, maxBatch), wake: make(chan struct{}, 1),
+		opts: opts, events: make(chan conversation.Event, maxBatch), wake: make(chan struct{}, 1),
 	}
 	since, err := startPosition(ctx, opts)
 	if err != nil {
@@ -61,7 +63,11 @@ func join(ctx context.Context, opts Options) (*session, error) {
 		return nil, fmt.Errorf("join %s: %w", opts.Space, err)
 	}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	s.model = newModel(s.client.Welcome(), opts)
+	style := blockrender.Colours()
+	if opts.NoColor {
+		style = blockrender.Style{}
+	}
+	s.model = conversation.New(s.client.Welcome(), conversation.Options{Style: style, Now: opts.Now, NewID: opts.NewID})
 	s.group.Go(s.receive)
 	return s, nil
 }
@@ -105,19 +111,19 @@ func (s *session) onState(state client.State) {
 	}
 }
 
-func (s *session) takeStates() []event {
+func (s *session) takeStates() []conversation.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []event
+	var list []conversation.Event
 	for _, state := range s.state {
-		list = append(list, linked{state})
+		list = append(list, conversation.Linked{State: state})
 	}
 	s.state = nil
 	return list
 }
 
 // post sends an event to the front end, unless the session has ended.
-func (s *session) post(e event) {
+func (s *session) post(e conversation.Event) {
 	select {
 	case s.events <- e:
 	case <-s.ctx.Done():
@@ -131,11 +137,11 @@ func (s *session) receive() {
 		var gap *client.GapError
 		switch {
 		case err == nil:
-			s.post(received{env})
+			s.post(conversation.Received{Envelope: env})
 		case errors.As(err, &gap):
-			s.post(missed{gap})
+			s.post(conversation.Missed{Err: gap})
 		default:
-			s.post(ended{err})
+			s.post(conversation.Ended{Err: err})
 			return
 		}
 	}
@@ -143,23 +149,23 @@ func (s *session) receive() {
 
 // next waits for events and returns the available ones in order; nil when the
 // session has ended.
-func (s *session) next(ticks <-chan time.Time) []event {
+func (s *session) next(ticks <-chan time.Time) []conversation.Event {
 	select {
 	case e := <-s.events:
-		return s.drain([]event{e})
+		return s.drain([]conversation.Event{e})
 	case <-s.wake:
 		return s.takeStates()
 	case <-ticks:
 		if s.busy.Load() {
-			return []event{ticked{}}
+			return []conversation.Event{conversation.Ticked{}}
 		}
-		return []event{}
+		return []conversation.Event{}
 	case <-s.ctx.Done():
 		return nil
 	}
 }
 
-func (s *session) drain(list []event) []event {
+func (s *session) drain(list []conversation.Event) []conversation.Event {
 	for len(list) < maxBatch {
 		select {
 		case e := <-s.events:
@@ -175,13 +181,13 @@ func (s *session) drain(list []event) []event {
 // leaves. It does not block.
 func (s *session) startEffects() (left bool) {
 	for {
-		list := s.model.takeEffects()
+		list := s.model.TakeEffects()
 		if len(list) == 0 {
-			s.busy.Store(s.model.busy())
+			s.busy.Store(s.model.Busy())
 			return left
 		}
 		for _, e := range list {
-			if _, leaving := e.(leave); leaving {
+			if _, leaving := e.(conversation.Leave); leaving {
 				left = true
 				continue
 			}
@@ -191,10 +197,10 @@ func (s *session) startEffects() (left bool) {
 }
 
 // begin starts an effect, or refuses a read if too many are in progress.
-func (s *session) begin(e effect) {
+func (s *session) begin(e conversation.Effect) {
 	count, limit := s.inProgress(e)
 	if *count >= limit {
-		s.model.apply(refusedRead(e))
+		s.model.Apply(refusedRead(e))
 		return
 	}
 	*count++
@@ -202,11 +208,11 @@ func (s *session) begin(e effect) {
 }
 
 // inProgress returns the counter for an effect of this type, and its limit.
-func (s *session) inProgress(e effect) (count *int, limit int) {
+func (s *session) inProgress(e conversation.Effect) (count *int, limit int) {
 	switch e.(type) {
-	case send:
+	case conversation.Send:
 		return &s.sends, math.MaxInt
-	case readTurn:
+	case conversation.ReadTurn:
 		return &s.turnReads, maxTurnReads
 	}
 	return &s.reads, maxReads
@@ -214,70 +220,70 @@ func (s *session) inProgress(e effect) (count *int, limit int) {
 
 // finished is the result of an effect.
 type finished struct {
-	effect effect
-	event  event
+	effect conversation.Effect
+	event  conversation.Event
 }
 
 // take applies an event to the model.
-func (s *session) take(e event) {
+func (s *session) take(e conversation.Event) {
 	if f, ok := e.(finished); ok {
 		count, _ := s.inProgress(f.effect)
 		*count--
 		e = f.event
 	}
-	s.model.apply(e)
+	s.model.Apply(e)
 }
 
 // idle reports whether no effect is in progress and no message is unsent.
 func (s *session) idle() bool {
-	return s.sends+s.reads+s.turnReads == 0 && s.model.outbox.unsent() == 0
+	return s.sends+s.reads+s.turnReads == 0 && len(s.model.Unsent()) == 0
 }
 
 var errTooManyReads = errors.New("too many reads are in progress; try again in a moment")
 
 // refusedRead returns the event of a read that exceeds the limit.
-func refusedRead(e effect) event {
+func refusedRead(e conversation.Effect) conversation.Event {
 	switch e := e.(type) {
-	case readTurn:
-		return turnRead{asked: e, err: errTooManyReads}
-	case readHistory:
-		return historyRead{asked: e, err: errTooManyReads}
-	case export:
-		return exported{file: e.file, err: errTooManyReads}
-	case readGrants:
-		return grantsRead{asked: e, err: errTooManyReads}
-	case readPeople:
-		return peopleRead{err: errTooManyReads}
+	case conversation.ReadTurn:
+		return conversation.TurnRead{Request: e, Err: errTooManyReads}
+	case conversation.ReadHistory:
+		return conversation.HistoryRead{Request: e, Err: errTooManyReads}
+	case conversation.Export:
+		return conversation.Exported{File: e.File, Err: errTooManyReads}
+	case conversation.ReadGrants:
+		return conversation.GrantsRead{Request: e, Err: errTooManyReads}
+	case conversation.ReadParticipants:
+		return conversation.ParticipantsRead{Err: errTooManyReads}
 	}
 	return nil
 }
 
 // perform performs an effect and returns its result.
-func (s *session) perform(e effect) event {
-	if e, ok := e.(send); ok {
-		_, err := s.client.Send(s.ctx, e.env)
-		return answered{e.env.ID, err}
+func (s *session) perform(e conversation.Effect) conversation.Event {
+	if e, ok := e.(conversation.Send); ok {
+		_, err := s.client.Send(s.ctx, e.Envelope)
+		return conversation.Sent{ID: e.Envelope.ID, Err: err}
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, askFor)
 	defer cancel()
 	switch e := e.(type) {
-	case readTurn:
-		turn, err := s.turnOf(ctx, e.envelope)
-		return turnRead{e, turn, err}
-	case readHistory:
+	case conversation.ReadTurn:
+		turn, err := s.turnOf(ctx, e.Envelope)
+		return conversation.TurnRead{Request: e, Turn: turn, Err: err}
+	case conversation.ReadHistory:
 		return s.history(ctx, e)
-	case export:
+	case conversation.Export:
 		return s.export(ctx, e)
-	case readPeople:
+	case conversation.ReadParticipants:
 		here, err := s.opts.API.Participants(ctx, s.opts.Space)
-		return peopleRead{here, err}
-	case readGrants:
+		return conversation.ParticipantsRead{Participants: here, Err: err}
+	case conversation.ReadGrants:
 		kinds := []string{string(protocol.KindCapabilityGrant), string(protocol.KindCapabilityRevoke)}
 		page, err := s.opts.API.Envelopes(ctx, s.opts.Space, api.EnvelopeQuery{Kinds: kinds, Limit: 1000, Descending: true})
 		if err != nil {
-			return grantsRead{asked: e, err: err}
+			return conversation.GrantsRead{Request: e, Err: err}
 		}
-		return grantsRead{asked: e, envs: page.Envelopes}
+		return conversation.GrantsRead{Request: e, Envelopes: page.Envelopes}
 	}
 	return nil
 }

@@ -1,0 +1,237 @@
+package conversation
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// command is a slash command.
+type command struct {
+	name    string
+	args    string // for the help
+	help    string
+	section string
+	run     func(m *Model, args string)
+}
+
+// The sections of the help, in their order.
+const (
+	conversation = "Conversation"
+	inspection   = "Inspection"
+	decisions    = "Decisions"
+	rights       = "Rights"
+	control      = "Participants"
+	program      = "Program"
+)
+
+// commands returns all commands, in the order of the help.
+func commands() []command {
+	return []command{
+		{"/new", "", "begin a new thread with the next message", conversation, (*Model).newThread},
+		{"/to", "WHO[,WHO] MESSAGE", "say something to some alone", conversation, (*Model).sendTo},
+		{"/cancel", "", "stop what is reasoned for your last question", conversation, (*Model).cancelQuestion},
+		{"/export", "[FILE]", "write the thread to a file, as Markdown", conversation, (*Model).exportThread},
+		{"/reasoning", "[N|all]", "why tools were called: last turn, turn N, all", inspection, (*Model).askReasoning},
+		{"/context", "[PATH]", "show one context alone, or everything", inspection, (*Model).filterContext},
+		{"/who", "", "who is here, and what they may do", inspection, func(m *Model, _ string) { m.do(ReadParticipants{}) }},
+		{"/proposals", "[N]", "calls that wait for a decision, or all of one", decisions, (*Model).listProposals},
+		{"/approve", "[N|ID] [HOST]", "make a proposed call", decisions, (*Model).approve},
+		{"/reject", "[N|ID] REASON", "say no to a proposed call", decisions, (*Model).reject},
+		{"/grant", "WHO CAPABILITY [TTL]", "give a right, for a time such as 10m", rights, (*Model).grant},
+		{"/revoke", "WHO|GRANT", "take back one grant, or all to somebody", rights, (*Model).revoke},
+		{"/status", "WHO", "ask a participant for its status", control, controls(protocol.KindParticipantRequestStatus)},
+		{"/pause", "WHO [TIME] [REASON]", "stop a participant, until /resume or for a time", control, (*Model).pause},
+		{"/resume", "WHO [REASON]", "end a pause", control, controls(protocol.KindParticipantResume)},
+		{"/forget", "WHO [newest] [N]", "drop its N oldest entries, or its newest", control, (*Model).forget},
+		{"/compact", "WHO [REASON]", "shorten its memory", control, controls(protocol.KindParticipantCompact)},
+		{"/clear", "WHO [REASON]", "empty its memory", control, controls(protocol.KindParticipantClear)},
+		{"/restart", "WHO [REASON]", "start it again, with an empty memory", control, controls(protocol.KindParticipantRestart)},
+		{"/shutdown", "WHO [REASON]", "end it", control, controls(protocol.KindParticipantShutdown)},
+		{"/help", "", "this list", program, func(m *Model, _ string) { m.help() }},
+		{"/quit", "", "leave the space", program, func(m *Model, _ string) { m.Quit() }},
+	}
+}
+
+// enter handles entered text of one or more lines.
+func (m *Model) enter(text string) {
+	text = strings.Trim(text, "\n")
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return
+	case strings.HasPrefix(trimmed, "//"):
+		m.queueMessage(trimmed[1:], nil)
+		return
+	case !strings.HasPrefix(trimmed, "/"):
+		m.queueMessage(text, nil)
+		return
+	}
+	name, args, _ := strings.Cut(trimmed, " ")
+	for _, c := range commands() {
+		if c.name == name {
+			m.show(&Block{Kind: InputBlock, Lines: OneLine(termsafe.Line(trimmed)), Context: m.Filter})
+			c.run(m, strings.TrimSpace(args))
+			return
+		}
+	}
+	m.Restore = text
+	m.printLines(ErrorBlock, fmt.Sprintf("There is no command %s.%s", termsafe.Line(textutil.Shorten(name, 40)), suggest(name)))
+}
+
+// suggest names the closest command, or the command that lists all.
+func suggest(name string) string {
+	best, distance := "", 3
+	for _, c := range commands() {
+		d := edits(name, c.name)
+		if strings.HasPrefix(c.name, name) && len(name) > 1 {
+			d = 0
+		}
+		if d < distance {
+			best, distance = c.name, d
+		}
+	}
+	if best == "" {
+		return " /help lists them; // in front sends a message that begins with a slash."
+	}
+	return " Did you mean " + best + "?"
+}
+
+// edits returns the edit distance of two texts: the number of characters to
+// insert, delete or replace.
+func edits(a, b string) int {
+	if len(a) > 40 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := before
+			if a[i] != b[j] {
+				d = 1 + min(before, row[j], row[j+1])
+			}
+			before, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
+
+// help lists the commands by section.
+func (m *Model) help() {
+	var left, right []string
+	put := func(l, r string) { left, right = append(left, l), append(right, r) }
+	section := ""
+	for _, c := range commands() {
+		if c.section != section {
+			section = c.section
+			put(section, "")
+		}
+		put("  "+strings.TrimSpace(c.name+" "+c.args), c.help)
+	}
+	put("Keys", "")
+	for _, k := range keyHelp {
+		put("  "+k[0], k[1])
+	}
+	m.printPairs(NoticeBlock, left, right)
+}
+
+// keyHelp lists the keys of the screen.
+var keyHelp = [][2]string{
+	{"Enter", "send"},
+	{"Alt-Enter or Shift-Enter", "a new line; Ctrl-J too"},
+	{"Up, Down", "what you typed before"},
+	{"Tab", "complete a command or a name"},
+	{"PgUp, PgDn", "scroll; the end of it follows what is new"},
+	{"Ctrl-O", "open or close the lowest thinking that is shown"},
+	{"Ctrl-R", "open or close all thinking"},
+	{"Ctrl-C", "empty the prompt; twice: leave"},
+	{"Ctrl-D", "leave, when the prompt is empty"},
+}
+
+// Quit leaves after the typed messages are sent. If that may take long, it asks
+// first; a second /quit leaves at once.
+func (m *Model) Quit() {
+	n := len(m.outbox.queue)
+	switch {
+	case n == 0 || m.warned || m.Over:
+		m.do(Leave{})
+	case m.Link.Lost:
+		m.printLines(ErrorBlock, textutil.Count(n, "message")+" not sent yet: without a connection. /quit again leaves all the same.")
+	default:
+		m.leaving = true
+	}
+	m.warned = true
+}
+
+// Complete extends the text as far as its completion is unique, and returns the
+// candidates.
+func (m *Model) Complete(text string) (string, []string) {
+	begin := strings.LastIndexAny(text, " \n") + 1
+	word := text[begin:]
+	options := m.options(text[:begin], word)
+	options = slices.DeleteFunc(options, func(o string) bool { return !strings.HasPrefix(o, word) })
+	slices.Sort(options)
+	options = slices.Compact(options)
+	if len(options) == 0 || word == "" && !strings.HasPrefix(text, "/") {
+		return text, nil
+	}
+	common := options[0]
+	for _, o := range options[1:] {
+		for !strings.HasPrefix(o, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	if len(options) == 1 {
+		common += " "
+	}
+	return text[:begin] + common, options
+}
+
+// options returns the candidates for the last word, given the text before it.
+func (m *Model) options(before, word string) []string {
+	var list []string
+	command := strings.Fields(before)
+	switch {
+	case before == "" && strings.HasPrefix(word, "/"):
+		for _, c := range commands() {
+			list = append(list, c.name)
+		}
+		return list
+	case strings.HasPrefix(word, "@"):
+		for _, p := range m.participants.connected {
+			list = append(list, "@"+string(p.ID))
+		}
+		return list
+	case len(command) > 1 && command[0] == "/forget":
+		return []string{"oldest", "newest"}
+	case len(command) != 1:
+		return nil
+	}
+	switch command[0] {
+	case "/to", "/grant", "/revoke", "/status", "/pause", "/resume", "/forget", "/compact", "/clear", "/restart", "/shutdown":
+		for _, p := range m.participants.connected {
+			list = append(list, string(p.ID))
+		}
+	case "/approve", "/reject", "/proposals":
+		for _, b := range m.proposals.pending {
+			list = append(list, strconv.Itoa(b.Proposal.Number))
+		}
+	case "/context":
+		for _, c := range m.contexts.list {
+			list = append(list, string(c))
+		}
+	case "/reasoning":
+		list = []string{"all"}
+	}
+	return list
+}

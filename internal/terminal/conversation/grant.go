@@ -1,0 +1,113 @@
+package conversation
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// grant grants a capability: /grant WHO CAPABILITY [TTL].
+func (m *Model) grant(args string) {
+	who, rest, _ := strings.Cut(args, " ")
+	who = strings.TrimPrefix(who, "@")
+	capability, ttl := strings.TrimSpace(rest), time.Duration(0)
+	if i := strings.LastIndexByte(capability, ' '); i >= 0 {
+		if d, ok := lifetime(capability[i+1:]); ok {
+			capability, ttl = strings.TrimSpace(capability[:i]), d
+		}
+	}
+	if !protocol.ValidParticipantID(who) || capability == "" {
+		m.printLines(ErrorBlock, "Say whom and what: /grant WHO CAPABILITY [TTL], such as /grant guide mcp.request 10m.")
+		return
+	}
+	raw := json.RawMessage(protocol.AppendString(nil, capability))
+	if strings.HasPrefix(capability, "{") {
+		raw = json.RawMessage(capability)
+		if !json.Valid(raw) {
+			m.printLines(ErrorBlock, "That capability is not valid JSON.")
+			return
+		}
+	}
+	m.ask("Granting", protocol.Envelope{
+		// Clients of MEW treat a grant without addressees as a grant to
+		// themselves.
+		Kind: protocol.KindCapabilityGrant, To: []protocol.ParticipantID{protocol.ParticipantID(who)},
+		Payload: grantPayload(who, raw, ttl),
+	}, nil)
+}
+
+func grantPayload(who string, capability json.RawMessage, ttl time.Duration) json.RawMessage {
+	p := append([]byte(`{"recipient":`), protocol.AppendString(nil, who)...)
+	p = append(p, `,"capabilities":[`...)
+	p = append(p, capability...)
+	p = append(p, ']')
+	if ttl > 0 {
+		p = append(p, `,"ttl_seconds":`...)
+		p = strconv.AppendInt(p, int64(ttl/time.Second), 10)
+	}
+	return append(p, '}')
+}
+
+// lifetime parses a duration such as 90s, 10m, 2h, or a number of seconds.
+func lifetime(s string) (time.Duration, bool) {
+	if n, err := strconv.Atoi(s); err == nil && n > 0 && n < 1<<30 {
+		return time.Duration(n) * time.Second, true
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d >= time.Second
+}
+
+// revoke revokes a grant, or all grants to a participant.
+func (m *Model) revoke(who string) {
+	who = strings.TrimPrefix(who, "@")
+	if who == "" || strings.Contains(who, " ") {
+		m.printLines(ErrorBlock, "Say whose grants, or which one: /revoke WHO or /revoke GRANT.")
+		return
+	}
+	m.do(ReadGrants{protocol.ParticipantID(who)})
+}
+
+// revokeAll revokes the known grants that match the command.
+func (m *Model) revokeAll(e GrantsRead) {
+	if e.Err != nil {
+		m.printLines(ErrorBlock, "The grants cannot be read: "+errorText(e.Err))
+		return
+	}
+	type grant struct {
+		Recipient protocol.ParticipantID `json:"recipient"`
+		GrantID   protocol.ID            `json:"grant_id"`
+		TTL       float64                `json:"ttl_seconds"`
+	}
+	gone := make(map[protocol.ID]bool)
+	found := 0
+	for i := range e.Envelopes { // newest first: a revocation comes before its grant
+		env := &e.Envelopes[i]
+		g := payload[grant](env)
+		if env.Kind == protocol.KindCapabilityRevoke {
+			gone[g.GrantID] = true
+			continue
+		}
+		over := g.TTL > 0 && m.GatewayTime().After(env.TS.Add(time.Duration(g.TTL*float64(time.Second))))
+		if gone[env.ID] || over || g.Recipient != e.Request.Of && env.ID != protocol.ID(e.Request.Of) {
+			continue
+		}
+		found++
+		m.ask("Revoking "+string(env.ID), protocol.Envelope{
+			Kind: protocol.KindCapabilityRevoke, Payload: revocation(g.Recipient, env.ID),
+		}, nil)
+	}
+	if found == 0 {
+		m.printLines(ErrorBlock, "No grant to "+termsafe.Exact(string(e.Request.Of))+", or of that name, is in force.")
+	}
+}
+
+func revocation(who protocol.ParticipantID, grant protocol.ID) json.RawMessage {
+	p := append([]byte(`{"recipient":`), protocol.AppendString(nil, string(who))...)
+	p = append(p, `,"grant_id":`...)
+	p = append(p, protocol.AppendString(nil, string(grant))...)
+	return append(p, '}')
+}

@@ -1,0 +1,204 @@
+package conversation
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/answers"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Model is the state of the space and of the conversation in it. One goroutine
+// uses it.
+type Model struct {
+	Space string
+	You   protocol.ParticipantID
+	now   func() time.Time
+	newID func() protocol.ID
+	style blockrender.Style
+
+	participants participants
+	threads      threads
+	answers      *answers.Tracker
+	reasonings   reasonings
+	proposals    proposals
+	scrollback   scrollback
+	outbox       outbox
+
+	pendingCancels []pendingCancel // whose reasoning has not ended yet
+
+	Link     Link
+	Filter   protocol.ContextPath // of the blocks that are shown; "": everything
+	contexts contexts
+	head     protocol.Seq // the head of the log at the time of connecting
+	skew     skew
+
+	// Epoch is incremented when all blocks have to be laid out again: the
+	// active thread, the filter or the state of the connection changed.
+	Epoch int
+	// Restore is a refused message, to be put back into the prompt.
+	Restore string
+	warned  bool // the person wants to leave, and not everything is sent
+	leaving bool // leave once everything is sent
+
+	effects []Effect
+	news    []News
+	Err     error // why the session had to end
+	Over    bool
+}
+
+// Options are the parameters of a Model apart from the space.
+type Options struct {
+	Style blockrender.Style  // of the texts about reasoning
+	Now   func() time.Time   // the clock
+	NewID func() protocol.ID // ids of envelopes
+}
+
+// New returns the model of a participant that has just connected.
+func New(w protocol.Welcome, opts Options) *Model {
+	m := &Model{
+		Space: w.Space.Name, You: w.You.ID, now: opts.Now, newID: opts.NewID, style: opts.Style, head: w.Space.Seq,
+		threads: newThreads(), answers: answers.NewTracker(), reasonings: newReasonings(), outbox: newOutbox(),
+		Link: Link{Phase: client.Connected},
+	}
+	m.participants.welcome(w)
+	m.printLines(NoticeBlock, "You are "+string(m.You)+" in "+m.Space+". /help lists the commands.")
+	return m
+}
+
+// Apply handles an event.
+func (m *Model) Apply(e Event) {
+	active, filter, lost := m.threads.active, m.Filter, m.Link.Lost
+	m.handle(e)
+	if active != m.threads.active || filter != m.Filter || lost != m.Link.Lost {
+		m.Epoch++
+	}
+}
+
+func (m *Model) handle(e Event) {
+	switch e := e.(type) {
+	case Typed:
+		m.enter(e.Text)
+	case Received:
+		m.receive(&e.Envelope)
+	case Missed:
+		m.printLines(NoticeBlock, "Some of what was said is missing here: "+e.Err.Error()+".")
+	case Linked:
+		m.handleLink(e.State)
+	case Ended:
+		m.finish(e.Err)
+	case Sent:
+		m.sent(e.ID, e.Err)
+	case TurnRead:
+		m.showTurn(e)
+	case HistoryRead:
+		m.showHistory(e)
+	case Exported:
+		m.showExport(e)
+	case ParticipantsRead:
+		m.listParticipants(e)
+	case GrantsRead:
+		m.revokeAll(e)
+	case Ticked:
+		m.reasonings.tick(m)
+		m.forceCancel()
+	}
+}
+
+// receive handles an envelope.
+func (m *Model) receive(env *protocol.Envelope) {
+	m.skew.note(m.now(), env.TS)
+	if q := m.answers.Apply(env); q != "" && !env.Correlation.Names(q) {
+		env.Correlation.IDs = append([]protocol.ID{q}, env.Correlation.IDs...) // displayed as if it correlated to the question
+	}
+	switch {
+	case env.Kind == protocol.KindSystemWelcome:
+		m.handleWelcome(env)
+	case env.Kind == protocol.KindSystemPresence:
+		m.presence(env)
+	case env.Kind == protocol.KindChat:
+		m.handleChat(env)
+	case env.Kind == protocol.KindChatCancel:
+		m.withdrawn(env)
+	case env.Kind.IsReasoning(), env.Kind == protocol.KindMCPRequest, env.Kind == protocol.KindMCPResponse,
+		env.Kind == protocol.KindMCPProposal, env.Kind == protocol.KindMCPReject, env.Kind == protocol.KindMCPWithdraw:
+		m.threads.note(env)
+		m.contexts.note(env.Context)
+		if path, opens := env.Opens(); opens {
+			m.contexts.note(path)
+		}
+		m.handleReasoning(env)
+		m.decide(env)
+	case env.Kind == protocol.KindStreamOpen, env.Kind == protocol.KindStreamData, env.Kind == protocol.KindStreamClose:
+		m.handleStream(env)
+	default:
+		m.showStateEntry(env)
+	}
+}
+
+// do adds an effect.
+func (m *Model) do(e Effect) { m.effects = append(m.effects, e) }
+
+// TakeEffects returns the effects since the last call, in order.
+func (m *Model) TakeEffects() []Effect {
+	list := m.effects
+	m.effects = nil
+	return list
+}
+
+// Busy reports whether the model needs ticks: reasoning is in progress.
+func (m *Model) Busy() bool { return m.reasonings.running() > 0 }
+
+// GatewayTime returns the estimated time of the gateway's clock.
+func (m *Model) GatewayTime() time.Time { return m.skew.gateway(m.now()) }
+
+// Unsent returns the typed messages that are not acknowledged, oldest first.
+func (m *Model) Unsent() []*Block { return m.outbox.queue }
+
+// PendingProposals returns the number of proposals that wait for a decision.
+func (m *Model) PendingProposals() int { return len(m.proposals.pending) }
+
+// ActiveThread returns the thread of the next message; nil: a new one.
+func (m *Model) ActiveThread() *Thread { return m.threads.active }
+
+// Others returns the other connected participants, sorted by name.
+func (m *Model) Others() []protocol.ParticipantID {
+	var list []protocol.ParticipantID
+	for _, p := range m.participants.connected {
+		if p.ID != m.You {
+			list = append(list, p.ID)
+		}
+	}
+	return list
+}
+
+// Leave ends the program, although messages may not be sent.
+func (m *Model) Leave() { m.do(Leave{}) }
+
+// payload decodes a payload into a struct; a payload of another form leaves it
+// zero.
+func payload[T any](env *protocol.Envelope) (p T) {
+	_ = json.Unmarshal(env.Payload, &p)
+	return p
+}
+
+// skew estimates how far the gateway's clock lags the local clock: the least
+// difference to the timestamp of an envelope, since transit only increases it.
+type skew struct {
+	known bool
+	by    time.Duration
+}
+
+func (s *skew) note(now, ts time.Time) {
+	if ts.IsZero() {
+		return
+	}
+	if d := now.Sub(ts); !s.known || d < s.by {
+		s.known, s.by = true, d
+	}
+}
+
+// gateway returns the current time by the gateway's clock.
+func (s *skew) gateway(now time.Time) time.Time { return now.Add(-s.by) }

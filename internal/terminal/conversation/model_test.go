@@ -1,0 +1,202 @@
+package conversation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func chatFrom(id string, from protocol.ParticipantID, text string, answers ...protocol.ID) protocol.Envelope {
+	raw, err := json.Marshal(map[string]string{"message": text})
+	if err != nil {
+		panic(err)
+	}
+	return protocol.Envelope{
+		ID: protocol.ID(id), From: from, Kind: protocol.KindChat, Payload: raw, Seq: 11,
+		TS: time.Date(2026, 11, 20, 9, 15, 0, 0, time.UTC), Correlation: protocol.Correlation{IDs: answers},
+	}
+}
+
+// TestMemoryIsBounded checks that the memory of a model stays bounded in a
+// space that never ends.
+func TestMemoryIsBounded(t *testing.T) {
+	s := newStage(t)
+	m := s.model
+	for i := range 3 * maxKnown {
+		m.Apply(Received{chatFrom(fmt.Sprintf("m%d", i), "bob", "x")})
+		if i%10 == 0 {
+			start := protocol.Envelope{ID: protocol.ID(fmt.Sprintf("s%d", i)), From: "guide", Kind: protocol.KindReasoningStart, Payload: []byte(`{}`)}
+			m.Apply(Received{start})
+			proposal := protocol.Envelope{ID: protocol.ID(fmt.Sprintf("p%d", i)), From: "guide", Kind: protocol.KindMCPProposal, Context: protocol.ContextPath(start.ID), Payload: []byte(`{"method":"x"}`)}
+			m.Apply(Received{proposal})
+		}
+		m.TakeEffects()
+	}
+	if n := len(m.scrollback.blocks); n > maxBlocks {
+		t.Errorf("%d blocks", n)
+	}
+	if n := len(m.scrollback.chats); n > maxBlocks {
+		t.Errorf("%d chats", n)
+	}
+	if n := len(m.threads.young) + len(m.threads.old); n > 2*maxKnown {
+		t.Errorf("%d envelopes are known", n)
+	}
+	if n := len(m.reasonings.byPath); n > maxReasonings || n != len(m.reasonings.order) {
+		t.Errorf("%d minds, %d in order", n, len(m.reasonings.order))
+	}
+	if n := len(m.proposals.pending); n > maxProposals {
+		t.Errorf("%d proposals", n)
+	}
+	if n := len(m.proposals.past); n > maxProposals {
+		t.Errorf("%d proposals of before", n)
+	}
+	if n := len(m.contexts.list); n > maxContexts {
+		t.Errorf("%d contexts", n)
+	}
+	if n := len(m.news); n > maxNews {
+		t.Errorf("%d news", n)
+	}
+}
+
+func TestStepsAreBounded(t *testing.T) {
+	s := newStage(t)
+	s.play(`{"id":"s1","from":"guide","kind":"reasoning.start","payload":{},"seq":11}`)
+	for i := range 3 * maxSteps {
+		s.play(fmt.Sprintf(`{"id":"t%d","from":"guide","kind":"reasoning.thought","context":"s1","payload":{"message":"%d"},"seq":12}`, i, i))
+	}
+	for range 200 {
+		s.play(fmt.Sprintf(`{"id":"d","from":"guide","kind":"stream.data","context":"s1","payload":{"stream_id":"x","data":"%s"}}`, strings.Repeat("y", 200)))
+	}
+	d := s.model.reasonings.byPath["s1"].Reasoning
+	if len(d.steps) != maxSteps || d.Dropped != 2*maxSteps+1 {
+		t.Errorf("%d steps, %d dropped", len(d.steps), d.Dropped)
+	}
+	if last := d.steps[len(d.steps)-1].Text; len(last) > maxStep {
+		t.Errorf("a step of %d bytes", len(last))
+	}
+}
+
+func TestTooManyMessages(t *testing.T) {
+	s := newStage(t)
+	s.play("link waiting")
+	for range maxWaiting + 1 {
+		s.play("> x")
+	}
+	if n := len(s.model.Unsent()); n != maxWaiting || s.model.Restore != "x" {
+		t.Errorf("%d wait, %q is given back", n, s.model.Restore)
+	}
+	s.model.Restore = ""
+	s.play("> " + strings.Repeat("x", MaxTyped+1))
+	if s.model.Restore == "" {
+		t.Error("a message that is too long is lost")
+	}
+}
+
+// TestRequests_TooMany checks that a command beyond the limit is refused with a
+// reason, and that a message is still sent.
+func TestRequests_TooMany(t *testing.T) {
+	s := newStage(t)
+	for range maxRequests + 1 {
+		s.play("> /grant guide chat")
+	}
+	s.play("> hello")
+	if sent := strings.Count(s.done.String(), `"kind":"capability.grant"`); sent != maxRequests || len(s.model.outbox.asked) != maxRequests {
+		t.Errorf("%d were sent, %d are waited for", sent, len(s.model.outbox.asked))
+	}
+	if !strings.Contains(s.done.String(), `"message":"hello"`) {
+		t.Error("the message was not sent")
+	}
+	refused := 0
+	for _, n := range s.model.TakeNews() {
+		if n.Block.Kind == ErrorBlock && strings.HasPrefix(n.Block.Lines.Left[0], "Granting did not work: too many commands") {
+			refused++
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d refusals are shown", refused)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	s := newStage(t)
+	s.play(`{"id":"p1","from":"guide","kind":"mcp.proposal","context":"c-1/c-2","payload":{"method":"x"},"seq":11}`)
+	for text, want := range map[string]string{
+		"/he":            "/help  [/help]",
+		"/re":            "/re [/reasoning /reject /restart /resume /revoke]",
+		"/nothing":       "/nothing []",
+		"hello @g":       "hello @guide  [@guide]",
+		"hello gu":       "hello gu []",
+		"":               " []",
+		"/grant b":       "/grant bob  [bob]",
+		"/grant bob c":   "/grant bob c []",
+		"/approve ":      "/approve 1  [1]",
+		"/pau":           "/pause  [/pause]",
+		"/pause g":       "/pause guide  [guide]",
+		"/shutdown b":    "/shutdown bob  [bob]",
+		"/forget bob n":  "/forget bob newest  [newest]",
+		"/clear bob x":   "/clear bob x []",
+		"/context c":     "/context c-1/c-2  [c-1/c-2]",
+		"/reasoning ":    "/reasoning all  [all]",
+		"two\nlines @bo": "two\nlines @bob  [@bob]",
+	} {
+		t.Run(text, func(t *testing.T) {
+			got, options := s.model.Complete(text)
+			if got := fmt.Sprintf("%s %v", got, options); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestTurns_ReadForNewAnswers checks that reasoning is read for every new answer,
+// regardless of who asked, and for no replayed one; without a result nothing is
+// shown.
+func TestTurns_ReadForNewAnswers(t *testing.T) {
+	const question = `{"id":"q","from":"bob","kind":"chat","payload":{"message":"?"},"seq":%d}`
+	const start = `{"id":"s1","from":"guide","kind":"reasoning.start","correlationId":"q","payload":{},"seq":%d}`
+	const thought = `{"id":"t1","from":"guide","kind":"reasoning.thought","context":"s1","payload":{"message":"hm"},"seq":%d}`
+	const answer = `{"id":"a","from":"guide","kind":"chat","correlationId":"q","payload":{"message":"!"},"seq":%d}`
+	const remark = `{"id":"r","from":"bob","kind":"chat","correlationId":"q","payload":{"message":"?"},"seq":%d}`
+	const cancel = `{"id":"c","from":"guide","kind":"reasoning.cancel","context":"s1","payload":{},"seq":%d}`
+	for name, c := range map[string]struct {
+		first  int // the head of the log was 10 at the time of connecting
+		script []string
+		want   string
+	}{
+		"now":              {11, []string{question, start, thought, answer}, "read the turn of a, show true\n"},
+		"of before":        {1, []string{question, start, thought, answer}, ""},
+		"began before":     {8, []string{question, start, thought, answer}, "read the turn of a, show true\n"},
+		"began unseen":     {11, []string{thought, answer}, "read the turn of a, show true\n"},
+		"talk":             {11, []string{question, remark, start, thought, remark}, ""},
+		"without thinking": {11, []string{question, answer}, ""},
+		"given up":         {11, []string{question, start, thought, cancel, answer}, "read the turn of s1, show true\n"},
+		"given up before":  {1, []string{question, start, thought, cancel}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			for i, line := range c.script {
+				s.play(fmt.Sprintf(line, c.first+i))
+			}
+			if got := s.done.String(); got != c.want {
+				t.Error(got)
+			}
+		})
+	}
+	s := newStage(t)
+	before := len(s.model.scrollback.blocks)
+	failed := TurnRead{Request: ReadTurn{Envelope: "a", Agent: "guide", Show: true}, Err: errors.New("busy")}
+	s.model.Apply(failed)
+	if len(s.model.scrollback.blocks) != before {
+		t.Error("what others say among themselves fails aloud")
+	}
+	failed.Request.Mine = true
+	s.model.Apply(failed)
+	if len(s.model.scrollback.blocks) == before {
+		t.Error("what answers me fails silently")
+	}
+}

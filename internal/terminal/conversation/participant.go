@@ -1,0 +1,304 @@
+package conversation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// participants holds the connected participants, sorted by name.
+type participants struct{ connected []protocol.Participant }
+
+func (p *participants) welcome(w protocol.Welcome) {
+	p.connected = nil
+	for _, one := range w.Participants {
+		p.put(one)
+	}
+	p.put(protocol.Participant{ID: w.You.ID, Capabilities: w.You.Capabilities})
+}
+
+// put stores a connected participant with its current capabilities.
+func (p *participants) put(one protocol.Participant) {
+	i, found := p.find(one.ID)
+	if found {
+		p.connected[i] = one
+		return
+	}
+	p.connected = slices.Insert(p.connected, i, one)
+}
+
+func (p *participants) remove(id protocol.ParticipantID) {
+	if i, found := p.find(id); found {
+		p.connected = slices.Delete(p.connected, i, i+1)
+	}
+}
+
+func (p *participants) find(id protocol.ParticipantID) (int, bool) {
+	return slices.BinarySearchFunc(p.connected, id, func(a protocol.Participant, id protocol.ParticipantID) int {
+		return cmp.Compare(a.ID, id)
+	})
+}
+
+func (p *participants) isConnected(id protocol.ParticipantID) bool {
+	_, found := p.find(id)
+	return found
+}
+
+// handleWelcome handles a welcome: the participants after a reconnect, or the new
+// capabilities of this participant.
+func (m *Model) handleWelcome(env *protocol.Envelope) {
+	var w protocol.Welcome
+	if json.Unmarshal(env.Payload, &w) != nil {
+		return
+	}
+	m.participants.welcome(w)
+	for _, b := range m.reasonings.byPath {
+		if b.Reasoning.State == Thinking && !m.participants.isConnected(b.Reasoning.Agent) {
+			m.stopReasoning(b.Reasoning.Agent)
+		}
+	}
+}
+
+// presence handles participants that join and leave.
+func (m *Model) presence(env *protocol.Envelope) {
+	var p protocol.Presence
+	if json.Unmarshal(env.Payload, &p) != nil || p.Participant.ID == "" {
+		return
+	}
+	id := p.Participant.ID
+	switch {
+	case p.Event == protocol.PresenceJoin && !m.participants.isConnected(id):
+		m.participants.put(p.Participant)
+		m.printLines(NoticeBlock, string(id)+" is here.")
+	case p.Event == protocol.PresenceJoin:
+		m.participants.put(p.Participant)
+	case p.Event == protocol.PresenceLeave && m.participants.isConnected(id):
+		m.participants.remove(id)
+		m.printLines(NoticeBlock, string(id)+" has left.")
+		m.stopReasoning(id)
+	}
+}
+
+// showStateEntry shows a notice of an entry that changes rights.
+func (m *Model) showStateEntry(env *protocol.Envelope) {
+	p := payload[struct {
+		Recipient    string            `json:"recipient"`
+		Participant  string            `json:"participant_id"`
+		Capabilities []json.RawMessage `json:"capabilities"`
+		TTL          float64           `json:"ttl_seconds"`
+		Reason       string            `json:"reason"`
+	}](env)
+	from := string(env.From)
+	switch env.Kind {
+	case protocol.KindCapabilityGrant:
+		until := ""
+		if p.TTL > 0 {
+			until = " for " + textutil.Duration(time.Duration(p.TTL*float64(time.Second)))
+		}
+		m.printLines(NoticeBlock, fmt.Sprintf("%s gives %s: %s%s.", from, p.Recipient, strings.Join(blockrender.Capabilities(p.Capabilities), "; "), until), "  grant "+string(env.ID))
+	case protocol.KindCapabilityRevoke:
+		m.printLines(NoticeBlock, from+" takes rights from "+p.Recipient+".")
+	case protocol.KindSpaceInvite:
+		m.printLines(NoticeBlock, from+" invites "+p.Participant+".")
+	case protocol.KindSpaceKick:
+		m.printLines(NoticeBlock, from+" removes "+p.Participant+because(p.Reason)+".")
+	case protocol.KindParticipantPause, protocol.KindParticipantResume, protocol.KindParticipantForget, protocol.KindParticipantCompact,
+		protocol.KindParticipantClear, protocol.KindParticipantRestart, protocol.KindParticipantShutdown:
+		m.showControl(env)
+	case protocol.KindParticipantStatus, protocol.KindParticipantCompactDone:
+		m.showStatus(env)
+	}
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func names(ids []protocol.ParticipantID) string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = string(id)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Link is the state of the connection.
+type Link struct {
+	Phase client.Phase
+	Lost  bool // the connection was lost and the notice was shown
+}
+
+// handleLink handles a new state of the connection.
+func (m *Model) handleLink(s client.State) {
+	m.Link.Phase = s.Phase
+	switch s.Phase {
+	case client.Connected:
+		if m.Link.Lost {
+			m.printLines(NoticeBlock, "The connection is back.")
+		}
+		m.Link.Lost, m.skew = false, skew{}
+	case client.Waiting:
+		if !m.Link.Lost {
+			m.Link.Lost = true
+			m.printLines(NoticeBlock, "The connection is lost. It is opened again by itself; what you type goes out then.")
+		}
+	case client.Closed: // the error is shown after everything that was received
+	}
+}
+
+// finish handles the end of the session. The conversation stays on the screen
+// until the person leaves.
+func (m *Model) finish(err error) {
+	m.Link.Phase = client.Closed
+	m.Over, m.Err = true, err
+	m.printLines(ErrorBlock, "The connection is closed for good: "+errorText(err))
+}
+
+// controlPayload is the payload of a request to a participant, with the field
+// names that clients of MEW use.
+type controlPayload struct {
+	Seconds   int64  `json:"timeout_seconds,omitempty"`
+	Direction string `json:"direction,omitempty"`
+	Entries   int    `json:"entries,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+// controls returns the command for a kind whose payload has only a reason.
+func controls(kind protocol.Kind) func(*Model, string) {
+	return func(m *Model, args string) {
+		who, reason, _ := strings.Cut(args, " ")
+		m.control(kind, who, controlPayload{Reason: strings.TrimSpace(reason)})
+	}
+}
+
+// control sends a request to one participant.
+func (m *Model) control(kind protocol.Kind, who string, p controlPayload) {
+	who = strings.TrimPrefix(who, "@")
+	_, verb := kind.Split()
+	if !protocol.ValidParticipantID(who) {
+		m.printLines(ErrorBlock, fmt.Sprintf("Name a participant: /%s WHO. /who lists them.", strings.TrimPrefix(verb, "request-")))
+		return
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		m.printLines(ErrorBlock, "Not sent: "+errorText(err))
+		return
+	}
+	to := []protocol.ParticipantID{protocol.ParticipantID(who)}
+	m.ask("The request to "+who, protocol.Envelope{Kind: kind, To: to, Payload: raw}, nil)
+}
+
+// pause stops a participant: /pause WHO [TIME] [REASON].
+func (m *Model) pause(args string) {
+	who, rest, _ := strings.Cut(args, " ")
+	p := controlPayload{Reason: strings.TrimSpace(rest)}
+	first, reason, _ := strings.Cut(p.Reason, " ")
+	if d, ok := lifetime(first); ok {
+		p.Seconds, p.Reason = int64(d/time.Second), strings.TrimSpace(reason)
+	}
+	m.control(protocol.KindParticipantPause, who, p)
+}
+
+// forget drops a part of a participant's memory: /forget WHO [newest] [N].
+func (m *Model) forget(args string) {
+	p := controlPayload{Direction: "oldest"}
+	words := strings.Fields(args)
+	for _, word := range words[min(1, len(words)):] {
+		n, err := strconv.Atoi(word)
+		switch {
+		case word == "oldest" || word == "newest":
+			p.Direction = word
+		case err == nil && n > 0:
+			p.Entries = n
+		default:
+			m.printLines(ErrorBlock, "Give a number of entries, and newest to begin with the newest: /forget WHO [newest] [N].")
+			return
+		}
+	}
+	who, _, _ := strings.Cut(args, " ")
+	m.control(protocol.KindParticipantForget, who, p)
+}
+
+// controlNotices holds the notices of requests to participants.
+var controlNotices = map[protocol.Kind]string{
+	protocol.KindParticipantPause:    "pauses %s",
+	protocol.KindParticipantResume:   "resumes %s",
+	protocol.KindParticipantForget:   "asks %s to forget a part of its memory",
+	protocol.KindParticipantCompact:  "asks %s to compact its memory",
+	protocol.KindParticipantClear:    "asks %s to clear its memory",
+	protocol.KindParticipantRestart:  "asks %s to restart",
+	protocol.KindParticipantShutdown: "asks %s to shut down",
+}
+
+// showControl shows a request to participants.
+func (m *Model) showControl(env *protocol.Envelope) {
+	p := payload[controlPayload](env)
+	who, during := names(env.To), ""
+	if who == "" {
+		who = "everyone"
+	}
+	if p.Seconds > 0 && env.Kind == protocol.KindParticipantPause {
+		during = " for " + textutil.Duration(time.Duration(p.Seconds)*time.Second)
+	}
+	m.printLines(NoticeBlock, string(env.From)+" "+fmt.Sprintf(controlNotices[env.Kind], who)+during+because(p.Reason)+".")
+}
+
+// maxStatusFields bounds the fields of a status that are shown.
+const maxStatusFields = 20
+
+// showStatus shows a participant's response to a status request of this one.
+func (m *Model) showStatus(env *protocol.Envelope) {
+	if !slices.Contains(env.To, m.You) {
+		return
+	}
+	fields := payload[map[string]json.RawMessage](env)
+	var list []string
+	if status := blockrender.Value(fields["status"]); status != "" {
+		list = append(list, status)
+	} else if env.Kind == protocol.KindParticipantCompactDone {
+		list = append(list, "compacted")
+	}
+	delete(fields, "status")
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		value := blockrender.Value(fields[name])
+		if value == "" || value == "false" || value == "null" || len(list) > maxStatusFields {
+			continue
+		}
+		list = append(list, termsafe.Exact(textutil.Shorten(strings.ReplaceAll(name, "_", " "), 300))+" "+value)
+	}
+	if len(list) == 0 {
+		list = []string{"no status"}
+	}
+	m.printLines(NoticeBlock, string(env.From)+": "+strings.Join(list, "; ")+".")
+}
+
+// listParticipants lists the connected participants and their capabilities.
+func (m *Model) listParticipants(e ParticipantsRead) {
+	if e.Err != nil {
+		m.printLines(ErrorBlock, "The participants cannot be read: "+errorText(e.Err))
+		return
+	}
+	lines := []string{"Here are:"}
+	for _, one := range e.Participants {
+		you := ""
+		if one.ID == m.You {
+			you = " (you)"
+		}
+		lines = append(lines, fmt.Sprintf("  %s%s may: %s", termsafe.Name(one.ID), you, strings.Join(blockrender.Capabilities(one.Capabilities), "; ")))
+	}
+	m.printLines(NoticeBlock, lines...)
+}

@@ -1,0 +1,271 @@
+package conversation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// maxProposals bounds the open proposals.
+const maxProposals = 256
+
+// Proposal is a call that a participant proposes to others.
+type Proposal struct {
+	Number int // assigned by the terminal, never reused
+	env    protocol.Envelope
+	owner  protocol.ParticipantID // the participant that runs the tool; "": not known
+	method string
+	tool   string
+	params json.RawMessage // unmodified
+
+	Decided  string // its outcome, in words; "": it waits
+	deciding bool   // a decision of this participant is in flight
+}
+
+// proposals holds the open proposals, in the order of their numbers, and the
+// last settled ones.
+type proposals struct {
+	pending []*Block
+	past    []*Block
+	count   int
+}
+
+// decide handles a proposal, or an envelope that settles one.
+func (m *Model) decide(env *protocol.Envelope) {
+	if env.Kind == protocol.KindMCPProposal {
+		m.propose(env)
+		return
+	}
+	for _, b := range slices.Clone(m.proposals.pending) {
+		if how := proposal.Settles(&b.Proposal.env, env); how != proposal.Pending {
+			m.settleProposal(b, settledText(how, env))
+		}
+	}
+}
+
+// settledText describes how an envelope settled a proposal.
+func settledText(how proposal.Outcome, env *protocol.Envelope) string {
+	switch {
+	case how == proposal.Fulfilled:
+		return "approved by " + string(env.From)
+	case how == proposal.Rejected:
+		return "rejected " + reasonFor(env, "")
+	case how == proposal.Expired && env.Kind.ClosesContext():
+		return "expired: the reasoning that it belongs to has ended"
+	}
+	return string(how) + ": " + reasonFor(env, env.From)
+}
+
+func (m *Model) propose(env *protocol.Envelope) {
+	if env.From == m.You || m.proposals.byID(env.ID) != nil {
+		return
+	}
+	m.proposals.count++
+	p := &Proposal{Number: m.proposals.count, env: *env}
+	if doc, err := protocol.ParseJSON(env.Payload, protocol.MaxDepth); err == nil {
+		p.read(doc.Root())
+	}
+	b := &Block{Kind: ProposalBlock, Context: env.Context, Proposal: p}
+	m.proposals.pending = append(m.proposals.pending, b)
+	if len(m.proposals.pending) > maxProposals {
+		m.settleProposal(m.proposals.pending[0], "not followed any more: too many wait")
+	}
+	m.show(b)
+}
+
+// read fills the displayed fields from the same payload that an approval sends.
+func (p *Proposal) read(payload protocol.Value) {
+	params := payload.Get("params")
+	p.owner = proposal.ReadCall(payload).Host
+	p.method, p.params = payload.Get("method").Text(), params.Raw()
+	p.tool = p.method
+	if name := params.Get("name").Text(); p.method == "tools/call" && name != "" {
+		p.tool = name
+	}
+}
+
+func (m *Model) settleProposal(b *Block, how string) {
+	b.Proposal.Decided = how
+	m.proposals.pending = slices.DeleteFunc(m.proposals.pending, func(x *Block) bool { return x == b })
+	m.proposals.past = append(m.proposals.past, b)
+	if len(m.proposals.past) > maxProposals {
+		m.proposals.past = slices.Delete(m.proposals.past, 0, 1)
+	}
+	m.changed(b)
+}
+
+func (p *proposals) byID(id protocol.ID) *Block {
+	for _, b := range p.pending {
+		if b.Proposal.env.ID == id {
+			return b
+		}
+	}
+	return nil
+}
+
+// choose finds a proposal by its number or its id; with "", the only open one.
+// The sentence explains why none was found.
+func (p *proposals) choose(which string) (b *Block, sentence string) {
+	meant := func(b *Block) bool {
+		return strconv.Itoa(b.Proposal.Number) == which || b.Proposal.env.ID == protocol.ID(which)
+	}
+	if i := slices.IndexFunc(p.past, meant); i >= 0 {
+		q := p.past[i].Proposal
+		return nil, fmt.Sprintf("Proposal %d does not wait any more: %s.", q.Number, strings.TrimSuffix(q.Decided, "."))
+	}
+	switch {
+	case len(p.pending) == 0:
+		return nil, "No proposal waits for a decision."
+	case which == "" && len(p.pending) == 1:
+		return p.pending[0], ""
+	case which == "":
+		return nil, fmt.Sprintf("%d proposals wait: say which one. /proposals lists them.", len(p.pending))
+	}
+	if i := slices.IndexFunc(p.pending, meant); i >= 0 {
+		return p.pending[i], ""
+	}
+	return nil, "No proposal " + which + " waits for a decision. /proposals lists those that do."
+}
+
+// Brief formats the proposed call on one line of bounded length.
+func (p *Proposal) Brief() string { return p.call(maxListed) }
+
+// call formats the proposed call with hidden characters escaped, cut at n
+// characters; 0: complete.
+func (p *Proposal) call(n int) string {
+	text := termsafe.Exact(blockrender.JSON(p.params))
+	if len(p.params) == 0 {
+		text = "without parameters"
+	}
+	if r := []rune(text); n > 0 && len(r) > n {
+		text = fmt.Sprintf("%s… (%d more characters: /proposals %d)", string(r[:n]), len(r)-n, p.Number)
+	}
+	return termsafe.Exact(p.method) + " " + text
+}
+
+// maxListed bounds the parameters of one proposal in a list, in characters.
+const maxListed = 200
+
+// listProposals lists the open proposals, or shows one completely.
+func (m *Model) listProposals(which string) {
+	if which != "" {
+		b, sentence := m.proposals.choose(which)
+		if b == nil {
+			m.printLines(ErrorBlock, sentence)
+			return
+		}
+		m.printLines(NoticeBlock, b.Proposal.Title(), "  "+b.Proposal.call(0))
+		return
+	}
+	if len(m.proposals.pending) == 0 {
+		m.printLines(NoticeBlock, "No proposal waits for a decision.")
+		return
+	}
+	lines := []string{"Waiting for a decision:"}
+	for _, b := range m.proposals.pending {
+		lines = append(lines, "  "+b.Proposal.Title(), "    "+b.Proposal.Brief())
+	}
+	m.printLines(NoticeBlock, append(lines, "/approve N makes the call, /reject N REASON says no.")...)
+}
+
+// Title names a proposal: its number, its author, and the host of the tool.
+func (p *Proposal) Title() string {
+	host := "; its host is not known"
+	switch p.owner {
+	case "":
+	case p.env.From:
+		host = " and runs it itself"
+	default:
+		host = " of " + termsafe.Name(p.owner)
+	}
+	return fmt.Sprintf("%d. %s proposes %s%s", p.Number, termsafe.Name(p.env.From), termsafe.Line(textutil.Shorten(p.tool, 100)), host)
+}
+
+// Hint names the commands that decide on a proposal.
+func (p *Proposal) Hint() string {
+	host := ""
+	if p.owner == "" {
+		host = " HOST"
+	}
+	return fmt.Sprintf("/approve %d%s makes the call, /reject %d REASON says no.", p.Number, host, p.Number)
+}
+
+// approve makes a proposed call, at the host that the proposal or the person
+// names.
+func (m *Model) approve(args string) {
+	which, host, _ := strings.Cut(args, " ")
+	b, sentence := m.proposals.choose(which)
+	if b == nil {
+		m.printLines(ErrorBlock, sentence)
+		return
+	}
+	p := b.Proposal
+	if p.deciding {
+		m.printLines(ErrorBlock, "Your decision on proposal "+strconv.Itoa(p.Number)+" is on its way.")
+		return
+	}
+	id := m.newID()
+	env, err := proposal.Approval(&p.env, id, protocol.ParticipantID(strings.TrimSpace(host)))
+	if errors.Is(err, proposal.ErrNoHost) {
+		m.printLines(ErrorBlock, fmt.Sprintf("Proposal %d does not name the participant that runs the tool; name it: /approve %d HOST.", p.Number, p.Number))
+		return
+	}
+	if err != nil {
+		m.printLines(ErrorBlock, fmt.Sprintf("Proposal %d cannot be approved: %s.", p.Number, err))
+		return
+	}
+	p.deciding = true
+	m.askAs(id, request{what: fmt.Sprintf("Approving proposal %d", p.Number), failed: m.decisionRefused(b)}, env)
+}
+
+// reject rejects a proposed call.
+func (m *Model) reject(args string) {
+	which, reason, _ := strings.Cut(args, " ")
+	if b, _ := m.proposals.choose(which); b == nil || which == "" {
+		which, reason = "", args // no number: the only one
+		if _, err := strconv.Atoi(strings.TrimSpace(args)); err == nil {
+			which = strings.TrimSpace(args)
+		}
+	}
+	b, sentence := m.proposals.choose(which)
+	reason = strings.TrimSpace(reason)
+	switch {
+	case b == nil:
+		m.printLines(ErrorBlock, sentence)
+		return
+	case reason == "":
+		m.printLines(ErrorBlock, "Say why: /reject N REASON, such as disagree, unsafe or no_longer_needed.")
+		return
+	case b.Proposal.deciding:
+		m.printLines(ErrorBlock, "Your decision on proposal "+strconv.Itoa(b.Proposal.Number)+" is on its way.")
+		return
+	}
+	p := b.Proposal
+	p.deciding = true
+	m.askAs(m.newID(), request{what: fmt.Sprintf("Rejecting proposal %d", p.Number), failed: m.decisionRefused(b)}, proposal.Rejection(&p.env, reason))
+}
+
+// decisionRefused handles the refusal of a decision. If another participant has
+// decided before and this one may not receive that decision, the proposal is
+// settled.
+func (m *Model) decisionRefused(b *Block) func(error) bool {
+	return func(err error) bool {
+		b.Proposal.deciding = false
+		if !errors.Is(err, &protocol.Error{Code: protocol.CodeProposalSettled}) {
+			return false
+		}
+		if slices.Contains(m.proposals.pending, b) {
+			m.settleProposal(b, "too late: "+errorText(err))
+		}
+		return true
+	}
+}

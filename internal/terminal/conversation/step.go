@@ -1,0 +1,226 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meup-protocol/meup/internal/textutil"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// add adds the content of an envelope to the reasoning.
+func (d *Reasoning) add(env *protocol.Envelope) {
+	text, stream := d.describe(env)
+	if text == "" {
+		return
+	}
+	whole := Step{Text: text, context: env.Context, By: d.other(env.From)}
+	if i := d.streamStep(stream, env.From); i >= 0 {
+		d.steps[i] = whole
+		return
+	}
+	d.push(whole)
+}
+
+// other returns the author of a step if it is not the agent, or "".
+func (d *Reasoning) other(from protocol.ParticipantID) protocol.ParticipantID {
+	if from == d.Agent {
+		return ""
+	}
+	return from
+}
+
+func (d *Reasoning) push(s Step) {
+	s.Text = textutil.Shorten(s.Text, maxStep)
+	d.steps = append(d.steps, s)
+	if len(d.steps) > maxSteps {
+		d.steps = slices.Delete(d.steps, 0, 1)
+		d.Dropped++
+	}
+}
+
+// streamStep returns the index of the step that a participant's stream extends,
+// or -1. Streams of one id and different authors are different steps, since any
+// participant can send data under any id.
+func (d *Reasoning) streamStep(stream string, from protocol.ParticipantID) int {
+	by := d.other(from)
+	return slices.IndexFunc(d.steps, func(s Step) bool { return s.Stream == stream && stream != "" && s.By == by })
+}
+
+// drop removes the step of a stream of the agent: it is the answer.
+func (d *Reasoning) drop(stream string) {
+	if i := d.streamStep(stream, d.Agent); i >= 0 {
+		d.steps = slices.Delete(d.steps, i, i+1)
+	}
+}
+
+// describe returns one line for the content of an envelope, and the stream that
+// sent it in pieces before; "" for none.
+func (d *Reasoning) describe(env *protocol.Envelope) (text, stream string) {
+	switch {
+	case env.Kind == protocol.KindMCPRequest:
+		return d.call(env, "calling %s…"), ""
+	case env.Kind == protocol.KindMCPProposal:
+		return d.call(env, "proposing %s…"), ""
+	case env.Kind == protocol.KindMCPResponse:
+		return d.result(env), ""
+	case env.Kind == protocol.KindMCPReject:
+		return "rejected: " + reasonFor(env, ""), ""
+	case env.Kind == protocol.KindReasoningCancel && env.Context != d.path:
+		return "a part was cancelled", ""
+	case env.Kind.IsReasoning() && env.Context == d.path && env.Kind.ClosesContext():
+		return "", ""
+	case env.Kind.IsReasoning():
+		return stepText(env)
+	}
+	return "", ""
+}
+
+// stepText returns the text of a reasoning step, from any of its field names.
+func stepText(env *protocol.Envelope) (text, stream string) {
+	p := payload[struct {
+		Message    string `json:"message"`
+		Content    string `json:"content"`
+		Hypothesis string `json:"hypothesis"`
+		Decision   string `json:"decision"`
+		Questions  []any  `json:"questions"`
+		Stream     string `json:"stream_id"`
+	}](env)
+	text = p.Message
+	for _, other := range []string{p.Content, p.Hypothesis, p.Decision} {
+		if text == "" {
+			text = other
+		}
+	}
+	if text == "" && len(p.Questions) > 0 {
+		text = fmt.Sprint(p.Questions[0])
+	}
+	_, name := env.Kind.Split()
+	switch name {
+	case "observation", "hypothesis", "question":
+		text = name + ": " + text
+	}
+	return text, p.Stream
+}
+
+// call records the tool that a request calls.
+func (d *Reasoning) call(env *protocol.Envelope, form string) string {
+	name := toolOf(env.Payload)
+	if name == "" {
+		return ""
+	}
+	if len(d.calls) < maxSteps {
+		d.calls[env.ID] = call{tool: name, from: env.From, to: env.To, proposed: env.Kind == protocol.KindMCPProposal}
+	}
+	return fmt.Sprintf(form, name)
+}
+
+// toolOf returns the name of the called tool; the method if it is another one,
+// and "" for a notification.
+func toolOf(raw json.RawMessage) string {
+	var p struct {
+		Method string `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(raw, &p)
+	switch {
+	case strings.HasPrefix(p.Method, "notifications/"):
+		return ""
+	case p.Method == "tools/call" && p.Params.Name != "":
+		return p.Params.Name
+	}
+	return p.Method
+}
+
+// result describes the outcome of a call.
+func (d *Reasoning) result(env *protocol.Envelope) string {
+	c, known := d.calls[env.Correlation.First()]
+	if !known || !c.isAnswered(env.From) {
+		return ""
+	}
+	name := c.tool
+	p := payload[struct {
+		Error *struct {
+			Message string `json:"message"`
+		} `json:"error"`
+		Result struct {
+			IsError bool `json:"isError"`
+		} `json:"result"`
+	}](env)
+	switch {
+	case p.Error != nil:
+		return name + " failed: " + p.Error.Message
+	case p.Result.IsError:
+		return name + " failed"
+	}
+	return name + " has answered"
+}
+
+// handleStream appends a piece of a stream to its step. A piece without a step,
+// as after connecting in the middle of a stream, begins one if it is the
+// agent's; the pieces of others are ignored then.
+func (m *Model) handleStream(env *protocol.Envelope) {
+	p := payload[struct {
+		Stream string          `json:"stream_id"`
+		Data   json.RawMessage `json:"data"`
+		Owner  string          `json:"owner"`
+	}](env)
+	b := m.reasonings.byPath[protocol.ContextPath(rootOf(env.Context))]
+	if b == nil || p.Stream == "" || b.Reasoning.State != Thinking {
+		return
+	}
+	d, from := b.Reasoning, env.From
+	if from == protocol.GatewayID { // it opens the streams that MEW clients request
+		from = protocol.ParticipantID(p.Owner)
+	}
+	i := d.streamStep(p.Stream, from)
+	switch {
+	case env.Kind == protocol.KindStreamClose:
+		return // the complete step follows, or the text stays as it is
+	case i < 0 && env.Kind == protocol.KindStreamData && from != d.Agent:
+		return
+	case i < 0:
+		d.push(Step{Stream: p.Stream, context: env.Context, By: d.other(from)})
+		i = len(d.steps) - 1
+	}
+	if env.Kind == protocol.KindStreamData {
+		var piece string
+		if json.Unmarshal(p.Data, &piece) == nil {
+			d.steps[i].Text = tail(d.steps[i].Text+piece, maxStep)
+		}
+	}
+	d.noteActivity(env, true)
+	b.Change()
+}
+
+// tail returns the end of a text, of at most n bytes.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	for s != "" && !utf8.RuneStart(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+// reasonFor returns the reason in an envelope, with its sender unless that is
+// the participant concerned.
+func reasonFor(env *protocol.Envelope, about protocol.ParticipantID) string {
+	reason := textutil.Shorten(payload[struct {
+		Reason string `json:"reason"`
+	}](env).Reason, 500)
+	switch {
+	case env.From == about:
+		return reason
+	case reason == "":
+		return "by " + string(env.From)
+	}
+	return "by " + string(env.From) + ": " + reason
+}

@@ -1,0 +1,137 @@
+package conversation
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
+)
+
+// askReasoning handles /reasoning, /reasoning N and /reasoning all.
+func (m *Model) askReasoning(args string) {
+	e := ReadHistory{Which: Latest}
+	if t := m.threads.active; t != nil {
+		e.Thread = t.root
+	}
+	switch {
+	case args == "all":
+		e.Which = All
+	case args != "":
+		n, err := strconv.Atoi(args)
+		if err != nil || n < 1 || n > 1<<30 {
+			m.printLines(ErrorBlock, "Say which turn: /reasoning, /reasoning N with a number from 1, or /reasoning all.")
+			return
+		}
+		e.Which, e.Number = One, n
+	}
+	switch {
+	case e.Thread != "":
+		m.do(e)
+	case e.Which == One:
+		m.printText(blockrender.NoTurn(e.Number))
+	default:
+		m.printLines(ErrorBlock, "Nothing was asked in this thread yet.")
+	}
+}
+
+// showHistory shows the reasoning that was read.
+func (m *Model) showHistory(e HistoryRead) {
+	var status *api.StatusError
+	if errors.As(e.Err, &status) && status.Status == http.StatusNotFound {
+		e.Err, e.Turns = nil, nil
+	}
+	if e.Err != nil {
+		m.printLines(ErrorBlock, "The reasoning cannot be read: "+errorText(e.Err))
+		return
+	}
+	switch e.Request.Which {
+	case One:
+		i := slices.IndexFunc(e.Turns, func(t api.Turn) bool { return t.TurnNumber == e.Request.Number })
+		if i < 0 {
+			m.printText(blockrender.NoTurn(e.Request.Number))
+			return
+		}
+		m.showReasoning(e, &e.Turns[i])
+	case Latest:
+		for i := range slices.Backward(e.Turns) {
+			if s := e.Turns[i].State; s != api.TurnPending && s != api.TurnProcessing {
+				m.showReasoning(e, &e.Turns[i])
+				return
+			}
+		}
+		m.printLines(ErrorBlock, "No turn of this thread is complete yet.")
+	case All:
+		m.showAll(e)
+	}
+}
+
+func (m *Model) showReasoning(e HistoryRead, t *api.Turn) {
+	m.printText(blockrender.Query(t, e.Request.Thread, m.style))
+}
+
+// showAll shows every turn, with an empty line between two.
+func (m *Model) showAll(e HistoryRead) {
+	if len(e.Turns) == 0 {
+		m.printLines(ErrorBlock, "Nothing was asked in this thread yet.")
+		return
+	}
+	if e.More {
+		m.printLines(NoticeBlock, fmt.Sprintf("The last %d turns; /export has all of them.", len(e.Turns)))
+	}
+	for i := range e.Turns {
+		m.showReasoning(e, &e.Turns[i])
+	}
+}
+
+// printText shows a text that is laid out already.
+func (m *Model) printText(text string) {
+	m.printStyled(strings.Split(strings.TrimRight(text, "\n"), "\n")...)
+}
+
+// showTurn stores the turn number of a message, and shows the reasoning of an
+// answer below it.
+func (m *Model) showTurn(e TurnRead) {
+	if e.Err != nil {
+		if e.Request.Show && e.Request.Mine { // another participant's may be private
+			m.printLines(ErrorBlock, "The reasoning of that answer cannot be read: "+errorText(e.Err))
+		}
+		return
+	}
+	turn := e.Turn.Turn
+	m.number(&turn, e)
+	if !e.Request.Show {
+		return
+	}
+	all := turn.AllReasonings()
+	i := slices.IndexFunc(all, func(r api.Reasoning) bool { return r.Agent == e.Request.Agent })
+	if i < 0 {
+		return
+	}
+	turn.Reasoning, turn.Reasonings = &all[i], nil
+	text := blockrender.Block(&turn, m.style)
+	if text == "" {
+		return
+	}
+	b := &Block{Kind: TextBlock, Lines: Lines{Left: strings.Split(strings.TrimRight(text, "\n"), "\n")}}
+	m.scrollback.insertAfter(m.scrollback.chats[e.Request.Envelope], b)
+	m.addNews(b, false)
+}
+
+// number sets the turn number on the displayed messages of a turn.
+func (m *Model) number(turn *api.Turn, e TurnRead) {
+	for _, b := range []*Block{m.scrollback.chats[turn.MessageID], m.scrollback.chats[e.Request.Envelope]} {
+		if b == nil || b.Chat.Turn == turn.TurnNumber {
+			continue
+		}
+		b.Chat.Turn = turn.TurnNumber
+		if t := b.Chat.Thread; t != nil && t.Turn < turn.TurnNumber {
+			t.Turn = turn.TurnNumber
+		}
+		b.Change()
+	}
+}
