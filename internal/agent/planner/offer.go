@@ -213,6 +213,15 @@ func (o *offer) find(name string) *offered {
 	return o.wire[o.names[name]]
 }
 
+// list returns the names of the tools, within maxReason bytes.
+func (o *offer) list() string {
+	var names []string
+	for _, t := range o.tools {
+		names = append(names, t.Name)
+	}
+	return textutil.Shorten(strings.Join(names, ", "), maxReason)
+}
+
 // withWireNames returns the messages with the wire names of the tools. Steps that this
 // model did not decide use the tools' own names.
 func (o *offer) withWireNames(messages []llm.Message) []llm.Message {

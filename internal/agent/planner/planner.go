@@ -10,7 +10,9 @@ package planner
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
@@ -140,4 +142,100 @@ func (s *State) Tool(name string) *Tool {
 		}
 	}
 	return nil
+}
+
+// Bounds of loop detection.
+const (
+	loopWindow  = 12 // latest calls that are compared
+	loopRepeats = 3  // calls in the window that are the same with the same result
+)
+
+// repeats reports whether a call would bring nothing new: the last result of
+// the same call was a success and no other call followed, or the same call had
+// the same result loopRepeats times within the latest loopWindow calls. A
+// failed call may be retried, and so may a call if other calls may have changed
+// its result.
+func (s *State) repeats(c contextwindow.Call) bool {
+	key := c.Key()
+	type outcome struct {
+		key    string
+		result [sha256.Size]byte
+	}
+	var window []outcome
+	last, lastStep := (*contextwindow.Result)(nil), -1
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		for k, done := range step.Calls {
+			o := outcome{key: done.Key()}
+			if k < len(step.Results) {
+				r := &step.Results[k]
+				o.result = sha256.Sum256([]byte(r.Text + "\x00" + r.Error))
+				if o.key == key {
+					last, lastStep = r, i
+				}
+			}
+			window = append(window, o)
+		}
+	}
+	if last == nil {
+		return false
+	}
+	if last.OK() && !calledSince(s.Steps[lastStep+1:]) {
+		return true
+	}
+	window = window[max(0, len(window)-loopWindow):]
+	same := make(map[outcome]int)
+	for _, o := range window {
+		if same[o]++; o.key == key && same[o] >= loopRepeats {
+			return true
+		}
+	}
+	return false
+}
+
+// calledSince reports whether any step made a call.
+func calledSince(steps []contextwindow.Record) bool {
+	for i := range steps {
+		if len(steps[i].Calls) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// WithFallback returns a decider that uses the first, and the second if the
+// first fails: for example a model, and the rules if it does not decide. The second's
+// decision has Fallback as its Source and the first's error as its Fault; its
+// Usage includes the usage of the first. If ctx has ended, the second is not
+// used.
+func WithFallback(first, second Decider) Decider {
+	return &fallback{first: first, second: second}
+}
+
+type fallback struct{ first, second Decider }
+
+// Next decides the next step.
+func (f *fallback) Next(ctx context.Context, s State) (Decision, error) {
+	d, fault := f.first.Next(ctx, s)
+	if fault == nil || ctx.Err() != nil {
+		return d, fault
+	}
+	spent, by, provider := d.Usage, d.Model, d.Provider
+	d, err := f.second.Next(ctx, s)
+	d.Usage = plus(d.Usage, spent)
+	if d.Model == "" {
+		d.Model, d.Provider = by, provider // the failed request still has a cost
+	}
+	if err != nil {
+		return d, fmt.Errorf("%w; and then: %w", fault, err)
+	}
+	d.Source, d.Fault = Fallback, fault
+	return d, nil
+}
+
+func plus(a, b llm.Usage) llm.Usage {
+	return llm.Usage{
+		Input: a.Input + b.Input, Output: a.Output + b.Output,
+		Cached: a.Cached + b.Cached, Reasoning: a.Reasoning + b.Reasoning,
+	}
 }

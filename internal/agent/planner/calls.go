@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,75 +11,55 @@ import (
 	"github.com/meup-protocol/meup/internal/textutil"
 )
 
-const (
-	maxFault     = 2000 // characters of one fault's text for the model
-	maxNarrative = 4000 // characters of the model's text before its calls
-)
-
-// parsedTurn is a parsed turn of a model.
-type parsedTurn struct {
-	resp    *llm.Response
-	calls   []contextwindow.Call // valid calls
-	faults  []fault
-	answers bool  // the turn is an answer
-	err     error // the turn is neither; the error if it cannot be corrected
-}
-
 // fault describes an error in a call or, if it has none, in the turn.
 type fault struct {
 	call   int    // index among the model's calls; -1: the turn
 	text   string // for the model; may quote its text
 	why    string // for logs and errors; quotes no arguments
 	repeat bool   // the call was made before
+	err    error  // of the decision, if the model does not correct the turn
 }
 
-// read parses a model's turn.
-func (t *turn) read(resp *llm.Response) parsedTurn {
+// read returns the valid calls of a model's turn, and its faults. A turn with
+// neither is an answer, a refusal, or was cut before its first word.
+func (t *turn) read(resp *llm.Response) (calls []contextwindow.Call, faults []fault) {
 	resp.Message.Role = llm.Assistant
-	r := parsedTurn{resp: resp}
 	if len(resp.Message.Calls) == 0 || resp.Stop == llm.StopRefusal {
-		t.readText(&r)
-		return r
+		empty := strings.TrimSpace(resp.Message.Text) == ""
+		switch {
+		case resp.Stop == llm.StopRefusal, resp.Stop == llm.StopLength && empty:
+		case t.s.Forced != "":
+			faults = []fault{{
+				call: -1, text: fmt.Sprintf("Call the tool %s now.", t.offer.names[t.s.Forced]), why: "the forced tool was not called",
+				err: fmt.Errorf("%w: the model did not call %q", ErrForced, t.s.Forced),
+			}}
+		case empty:
+			faults = []fault{{
+				call: -1, text: "You wrote neither a call nor an answer. Call a tool, or write the answer.", why: "neither a call nor an answer",
+				err: ErrSilent,
+			}}
+		}
+		return nil, faults
 	}
 	identify(&resp.Message, len(t.s.Steps))
-	done := make(map[string]bool) // signatures of this turn's calls
+	done := make(map[string]bool) // keys of this turn's calls
 	for i := range resp.Message.Calls {
-		c, f := t.readCall(&resp.Message.Calls[i], done, len(r.calls))
-		if f != nil {
-			f.call = i
-			if resp.Stop == llm.StopLength {
-				f.text += " (The turn was cut at the bound on its length.)"
-			}
-			r.faults = append(r.faults, *f)
+		c, f := t.readCall(&resp.Message.Calls[i], done)
+		if f == nil {
+			calls = append(calls, c)
 			continue
 		}
-		r.calls = append(r.calls, c)
-	}
-	return r
-}
-
-// readText parses a turn without calls.
-func (t *turn) readText(r *parsedTurn) {
-	empty := strings.TrimSpace(r.resp.Message.Text) == ""
-	switch {
-	case r.resp.Stop == llm.StopRefusal, r.resp.Stop == llm.StopLength && empty:
-		r.answers = !empty
-		if empty {
-			r.err = emptyError(r.resp.Stop)
+		f.call = i
+		if resp.Stop == llm.StopLength {
+			f.text += " (The turn was cut at the bound on its length.)"
 		}
-	case t.s.Forced != "":
-		r.err = fmt.Errorf("%w: the model did not call %q", ErrForced, t.s.Forced)
-		r.faults = []fault{{call: -1, text: fmt.Sprintf("Call the tool %s now.", t.offer.names[t.s.Forced]), why: "the forced tool was not called"}}
-	case empty:
-		r.err = ErrSilent
-		r.faults = []fault{{call: -1, text: "You wrote neither a call nor an answer. Call a tool, or write the answer.", why: "neither a call nor an answer"}}
-	default:
-		r.answers = true
+		faults = append(faults, *f)
 	}
+	return calls, faults
 }
 
 // readCall returns the call, or its fault.
-func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (contextwindow.Call, *fault) {
+func (t *turn) readCall(c *llm.ToolCall, done map[string]bool) (contextwindow.Call, *fault) {
 	tool := t.offer.find(c.Name)
 	if tool == nil {
 		return contextwindow.Call{}, &fault{
@@ -109,7 +90,7 @@ func (t *turn) readCall(c *llm.ToolCall, done map[string]bool, before int) (cont
 			why: tool.tool.Name + " was called before",
 		}
 	}
-	if before >= maxCalls {
+	if len(done) >= maxCalls {
 		return contextwindow.Call{}, &fault{
 			text: fmt.Sprintf("No more than %d calls are made at the same time.", maxCalls),
 			why:  "too many calls",
@@ -132,23 +113,10 @@ func identify(m *llm.Message, step int) {
 	}
 }
 
-// list returns the names of the tools, within maxReason characters.
-func (o *offer) list() string {
-	var names []string
-	for _, t := range o.tools {
-		names = append(names, t.Name)
-	}
-	return textutil.Shorten(strings.Join(names, ", "), maxReason)
-}
-
-func (r *parsedTurn) onlyRepeats() bool {
-	return len(r.faults) > 0 && !slices.ContainsFunc(r.faults, func(f fault) bool { return !f.repeat })
-}
-
-// faultSummary summarizes the faults for logs and errors.
-func (r *parsedTurn) faultSummary() string {
+// summarize lists the faults for logs and errors.
+func summarize(faults []fault) string {
 	var out []string
-	for _, f := range r.faults {
+	for _, f := range faults {
 		if !slices.Contains(out, f.why) {
 			out = append(out, f.why)
 		}
@@ -158,25 +126,21 @@ func (r *parsedTurn) faultSummary() string {
 
 // correction returns the model's turn and the messages that correct it: a
 // result for each of its calls.
-func (r *parsedTurn) correction() []llm.Message {
-	said := r.resp.Message
+func correction(said llm.Message, faults []fault) []llm.Message {
 	if len(said.Calls) == 0 {
-		out := []llm.Message{{Role: llm.User, Text: r.faults[0].text}}
+		out := []llm.Message{{Role: llm.User, Text: faults[0].text}}
 		if strings.TrimSpace(said.Text) != "" {
 			out = append([]llm.Message{said}, out...)
 		}
 		return out
 	}
 	wrong := make(map[int]string)
-	for _, f := range r.faults {
+	for _, f := range faults {
 		wrong[f.call] = f.text
 	}
 	out := []llm.Message{said}
 	for i, c := range said.Calls {
-		text := wrong[i]
-		if text == "" {
-			text = c.Name + " was not called yet, since another call of this turn was wrong. Call it again together with what you mend."
-		}
+		text := cmp.Or(wrong[i], c.Name+" was not called yet, since another call of this turn was wrong. Call it again together with what you mend.")
 		out = append(out, llm.Message{Role: llm.ToolResult, CallID: c.ID, Text: text, IsError: true})
 	}
 	return out
