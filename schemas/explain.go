@@ -137,11 +137,13 @@ func missingField(f fault, schema *jsonschema.Schema, value protocol.Value) faul
 	}
 	if wanted == nil {
 		wanted = Alternatives(schema)
-		given := slices.ContainsFunc(wanted, func(name string) bool { return value.Get(name).Exists() })
-		if given {
+		if slices.ContainsFunc(wanted, func(name string) bool { return value.Get(name).Exists() }) {
 			f.detail = "expected " + strings.Join(wanted, " or ") + ", not both"
 			return f
 		}
+	}
+	if len(wanted) == 0 {
+		return f
 	}
 	f.missing = strings.Join(wanted, " or ")
 	f.detail = "expected " + f.missing

@@ -201,7 +201,7 @@ func BenchmarkPayload(b *testing.B) {
 		}
 	})
 	b.Run("schema", func(b *testing.B) {
-		schema := payloads()[protocol.KindReasoningThought]
+		schema := payloads()[string(protocol.KindReasoningThought)]
 		b.ReportAllocs()
 		for b.Loop() {
 			if schema.Validate(instance(payload)) != nil {

@@ -1,31 +1,13 @@
 package schemas
 
 import (
-	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path"
-	"strings"
-	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/meup-protocol/meup/protocol"
 )
-
-//go:embed reasoner/*.json
-var reasonerFiles embed.FS
-
-// Reasoner returns the schemas of the Reasoning API: agent_intent.request,
-// agent_intent.response and so on, each with the suffix .schema.json.
-func Reasoner() fs.FS {
-	sub, err := fs.Sub(reasonerFiles, "reasoner")
-	if err != nil {
-		panic(err) // the folder is built in
-	}
-	return sub
-}
 
 // Fault describes an error in a document of the Reasoning API.
 type Fault struct {
@@ -54,39 +36,8 @@ func WorkflowIntent(raw []byte) error { return reasonerDocument("workflow_intent
 // tests and for clients that validate responses.
 func ReasonerAnswer(name string, raw []byte) error { return reasonerDocument(name, raw) }
 
-// reasonerSchemas returns the compiled schemas by name. The files are built in
-// and a test compiles them all, so a fault in them causes a panic.
-var reasonerSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
-	m := make(map[string]*jsonschema.Schema)
-	entries, err := reasonerFiles.ReadDir("reasoner")
-	if err != nil {
-		panic(err)
-	}
-	for _, e := range entries {
-		s, err := compileReasoner(path.Join("reasoner", e.Name()))
-		if err != nil {
-			panic(err)
-		}
-		m[strings.TrimSuffix(e.Name(), suffix)] = s
-	}
-	return m
-})
-
-func compileReasoner(name string) (*jsonschema.Schema, error) {
-	f, err := reasonerFiles.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read
-	c := newCompiler()
-	if err := c.AddResource(base+name, f); err != nil {
-		return nil, fmt.Errorf("read schema %s: %w", name, err)
-	}
-	return compile(c, name)
-}
-
 func reasonerDocument(name string, raw []byte) error {
-	schema, ok := reasonerSchemas()[name]
+	schema, ok := reasoner()[name]
 	if !ok {
 		return fmt.Errorf("there is no schema %s", name)
 	}
@@ -136,4 +87,50 @@ func describeFault(f fault) *Fault {
 		out.Message = fmt.Sprintf("The request is wrong %s: %s.", place, f.detail)
 	}
 	return out
+}
+
+// MaxValues bounds the JSON values of a document of the Reasoning API. A value
+// takes some hundred bytes while it is checked, but only two bytes on the wire.
+const MaxValues = 100_000
+
+// tooMany reports whether a text has more than MaxValues values, including
+// field names. It counts only separators; for a text that is not JSON the
+// result is unspecified.
+func tooMany(raw []byte) bool {
+	count, quoted := 1, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ',', c == ':', c == '[', c == '{':
+			if count++; count > MaxValues {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tooLong finds a field with more elements than its schema allows. The library
+// would first check each of them.
+func tooLong(schema *jsonschema.Schema, doc protocol.Value) *Fault {
+	if doc.Type() != protocol.TypeObject {
+		return nil
+	}
+	for name, value := range doc.Members {
+		property := schema.Properties[name.Text()]
+		if property == nil || property.MaxItems < 0 || value.Type() != protocol.TypeArray {
+			continue
+		}
+		if n := value.Len(); n > property.MaxItems {
+			return describeFault(fault{
+				path: join([]string{name.Text()}), advice: property.Description,
+				detail: fmt.Sprintf("expected at most %d elements, got %d", property.MaxItems, n),
+			})
+		}
+	}
+	return nil
 }

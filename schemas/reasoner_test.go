@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"path"
 	"strings"
 	"testing"
 )
@@ -11,12 +12,12 @@ import (
 // TestReasonerFiles: every file has a description, and accepts its own
 // examples.
 func TestReasonerFiles(t *testing.T) {
-	names, err := fs.Glob(Reasoner(), "*"+suffix)
-	if err != nil || len(names) != len(reasonerSchemas()) || len(names) < 9 {
+	names, err := fs.Glob(FS(), "reasoner/*"+suffix)
+	if err != nil || len(names) != len(reasoner()) || len(names) < 9 {
 		t.Fatalf("%v, %v", names, err)
 	}
 	for _, name := range names {
-		raw, err := fs.ReadFile(Reasoner(), name)
+		raw, err := fs.ReadFile(FS(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,11 +31,11 @@ func TestReasonerFiles(t *testing.T) {
 		if err := json.Unmarshal(raw, &head); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if head.Schema == "" || head.ID != base+"reasoner/"+name || head.Title == "" || head.Description == "" || len(head.Examples) == 0 {
+		if head.Schema == "" || head.ID != base+name || head.Title == "" || head.Description == "" || len(head.Examples) == 0 {
 			t.Errorf("%s: needs $schema, its $id, title, description and examples", name)
 		}
 		for _, example := range head.Examples {
-			if err := ReasonerAnswer(strings.TrimSuffix(name, suffix), example); err != nil {
+			if err := ReasonerAnswer(strings.TrimSuffix(path.Base(name), suffix), example); err != nil {
 				t.Errorf("%s: example %s: %v", name, example, err)
 			}
 		}
@@ -112,7 +113,7 @@ func FuzzReasonerDocuments(f *testing.F) {
 	f.Add([]byte(`{"run_id":"r","workflow_name":"w","current_node":"a","params":{"workflow":{"nodes":[{"id":"a","when":["x"]}]}}}`))
 	f.Add([]byte(`{"session_id":"s","goal_text":"g","max_steps":1e999999999}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		for name := range reasonerSchemas() {
+		for name := range reasoner() {
 			var fault *Fault
 			if err := ReasonerAnswer(name, raw); err != nil && (!errors.As(err, &fault) || fault.Message == "") {
 				t.Errorf("%s: %v", name, err)

@@ -1,6 +1,6 @@
 // Package schemas contains the JSON Schemas (2020-12) of the protocol: one for
-// the envelope, one for the payload of each kind of section 2, and one for the
-// gateway's configuration. People read them, editors use them, [Config] checks
+// the envelope, one for the payload of each kind of section 2, one for the
+// gateway's configuration, and those of the Reasoning API and of turns. People read them, editors use them, [Config] checks
 // configurations and [Payload] envelopes with them.
 //
 // Running a compiled schema costs microseconds and some 90 allocations, too
@@ -11,6 +11,7 @@
 package schemas
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-//go:embed *.json payload/*.json
+//go:embed *.json payload/*.json reasoner/*.json turns/*.json
 var files embed.FS
 
 // base is the prefix of the files' ids; nothing is ever fetched from there.
@@ -35,108 +36,43 @@ const base = "https://raw.githubusercontent.com/meup-protocol/meup/main/schemas/
 const suffix = ".schema.json"
 
 // FS returns the schema files: envelope.schema.json, config.schema.json,
-// payload/KIND.schema.json, …
+// payload/KIND.schema.json, reasoner/agent_intent.request.schema.json,
+// turns/history.schema.json, …
 func FS() fs.FS { return files }
 
-// Config returns the violations of a configuration: maps, slices, strings,
-// bools, nil, and numbers as int64 or finite float64. Their order is not
-// specified.
-func Config(file any) []Violation {
-	s, err := config()
-	if err != nil {
-		panic(err) // the file is built in
-	}
-	err = s.Validate(file)
-	var failed *jsonschema.ValidationError
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &failed):
-		return []Violation{{Schema: s, message: err.Error()}}
-	}
-	return violations(nil, s, failed, math.MaxInt)
-}
+// The compiled schemas of the folders, by the name of the file.
+var (
+	documents = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile(".") }) // envelope, config
+	payloads  = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("payload") })
+	reasoner  = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("reasoner") })
+	turns     = sync.OnceValue(func() map[string]*jsonschema.Schema { return compile("turns") })
+)
 
-var config = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileOne("config" + suffix) })
-
-// Envelope checks an envelope of meup/v0.1 with only the schema, without the
-// rules that a schema cannot express (sections 1 and 3). It is the reference
-// for tests of the hand-written decoder and not used by the gateway.
-func Envelope(doc protocol.Value) error {
-	s, err := envelope()
-	if err != nil {
-		return err
-	}
-	return s.Validate(instance(doc))
-}
-
-var envelope = sync.OnceValues(func() (*jsonschema.Schema, error) { return compileOne("envelope" + suffix) })
-
-// payloads returns the compiled schema of every kind that has one. The files
-// are built in and a test compiles them all, so a fault in them causes a panic.
-var payloads = sync.OnceValue(func() map[protocol.Kind]*jsonschema.Schema {
-	c, err := builtIn()
-	if err != nil {
-		panic(err)
-	}
-	m := make(map[protocol.Kind]*jsonschema.Schema)
-	for _, name := range names("payload") {
-		s, err := compile(c, name)
-		if err != nil {
-			panic(err)
-		}
-		m[protocol.Kind(strings.TrimSuffix(path.Base(name), suffix))] = s
-	}
-	return m
-})
-
-// names lists the schema files of a folder.
-func names(folder string) []string {
-	entries, err := files.ReadDir(folder)
-	if err != nil {
-		panic(err) // the folder is built in
-	}
-	var list []string
-	for _, e := range entries {
-		if !e.IsDir() {
-			list = append(list, path.Join(folder, e.Name()))
-		}
-	}
-	return list
-}
-
-func compileOne(name string) (*jsonschema.Schema, error) {
-	c, err := builtIn()
-	if err != nil {
-		return nil, err
-	}
-	return compile(c, name)
-}
-
-func compile(c *jsonschema.Compiler, name string) (*jsonschema.Schema, error) {
-	s, err := c.Compile(base + name)
-	if err != nil {
-		return nil, fmt.Errorf("compile schema %s: %w", name, err)
-	}
-	return s, nil
-}
-
-// builtIn returns a compiler that has loaded the files, so that they can refer
-// to each other.
-func builtIn() (*jsonschema.Compiler, error) {
+// compile returns the schemas of a folder. They can refer to each other and to
+// the files of the top folder. The files are built in and a test compiles them
+// all, so a fault in them causes a panic.
+func compile(folder string) map[string]*jsonschema.Schema {
 	c := newCompiler()
-	for _, name := range append(names("."), names("payload")...) {
-		f, err := files.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		err = c.AddResource(base+name, f)
-		_ = f.Close() // only read
-		if err != nil {
-			return nil, fmt.Errorf("read schema %s: %w", name, err)
+	schemas := make(map[string]*jsonschema.Schema)
+	for _, pattern := range []string{"*.json", path.Join(folder, "*.json")} {
+		list, _ := fs.Glob(files, pattern) // an error is about the pattern
+		for _, name := range list {
+			text, err := files.ReadFile(name)
+			if err == nil {
+				err = c.AddResource(base+name, bytes.NewReader(text))
+			}
+			if err != nil {
+				panic(err)
+			}
+			if path.Dir(name) == folder {
+				schemas[strings.TrimSuffix(path.Base(name), suffix)] = nil
+			}
 		}
 	}
-	return c, nil
+	for name := range schemas {
+		schemas[name] = c.MustCompile(base + path.Join(folder, name+suffix))
+	}
+	return schemas
 }
 
 // newCompiler returns a compiler that opens no files: by default, the library
@@ -150,4 +86,60 @@ func newCompiler() *jsonschema.Compiler {
 		return nil, fmt.Errorf("schema %s is not built in, and none is loaded from elsewhere", url)
 	}
 	return c
+}
+
+// Config returns the violations of a configuration: maps, slices, strings,
+// bools, nil, and numbers as int64 or finite float64. Their order is not
+// specified.
+func Config(file any) []Violation {
+	s := documents()["config"]
+	err := s.Validate(file)
+	var failed *jsonschema.ValidationError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &failed):
+		return []Violation{{Schema: s, message: err.Error()}}
+	}
+	return violations(nil, s, failed, math.MaxInt)
+}
+
+// TurnsAnswer checks a gateway's response about turns, by the name of its
+// schema: history, threads, turn, or the events reasoning_update and
+// job_reasoning. It is for tests and for clients that validate responses.
+func TurnsAnswer(name string, raw []byte) error {
+	schema, ok := turns()[name]
+	if !ok {
+		return fmt.Errorf("there is no schema %s", name)
+	}
+	doc, err := protocol.ParseJSON(raw, protocol.MaxDepth)
+	if err != nil {
+		return err
+	}
+	return schema.Validate(instance(doc.Root()))
+}
+
+// Payload checks the payload of a kind by section 2. Kinds without a schema,
+// mostly kinds of applications, are always valid. It does not allocate for the
+// most frequent shapes.
+//
+// The error is invalid_payload, with the place in the envelope as Path
+// ("/payload/message"), the expected value as Detail, and advice as Message.
+func Payload(kind protocol.Kind, payload protocol.Value) *protocol.Error {
+	if fastAccept(kind, payload) {
+		return nil
+	}
+	schema, ok := payloads()[string(kind)]
+	if !ok {
+		return nil
+	}
+	err := schema.Validate(instance(payload))
+	if err == nil {
+		return nil
+	}
+	var failed *jsonschema.ValidationError
+	if !errors.As(err, &failed) {
+		return refusal(kind, fault{detail: err.Error()})
+	}
+	return refusal(kind, explain(schema, payload, failed))
 }

@@ -74,7 +74,7 @@ func TestManyFaultsAreNotAllExplained(t *testing.T) {
 		}
 		many.Causes = append(many.Causes, part)
 	}
-	if n := len(violations(nil, reasonerSchemas()["error"], many, maxViolations)); n != maxViolations {
+	if n := len(violations(nil, reasoner()["error"], many, maxViolations)); n != maxViolations {
 		t.Errorf("%d faults", n)
 	}
 	text := `{"run_id":"r","workflow_name":"w","current_node":"","params":{"workflow":{"nodes":[` + strings.Repeat("1,", 90_000) + `1]}}}`

@@ -3,6 +3,7 @@ package schemas
 import (
 	"encoding/json"
 	"io/fs"
+	"path"
 	"strings"
 	"testing"
 )
@@ -10,13 +11,13 @@ import (
 // TestTurnFiles: every file has a description, accepts its own examples, and
 // rejects them without a required field.
 func TestTurnFiles(t *testing.T) {
-	names, err := fs.Glob(Turns(), "*"+suffix)
-	if err != nil || len(names) != len(turnSchemas()) || len(names) < 5 {
+	names, err := fs.Glob(FS(), "turns/*"+suffix)
+	if err != nil || len(names) != len(turns()) || len(names) < 5 {
 		t.Fatalf("%v, %v", names, err)
 	}
 	for _, file := range names {
-		name := strings.TrimSuffix(file, suffix)
-		raw, err := fs.ReadFile(Turns(), file)
+		name := strings.TrimSuffix(path.Base(file), suffix)
+		raw, err := fs.ReadFile(FS(), file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +31,7 @@ func TestTurnFiles(t *testing.T) {
 		if err := json.Unmarshal(raw, &head); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		if head.ID != base+"turns/"+file || head.Title == "" || head.Description == "" || len(head.Examples) == 0 {
+		if head.ID != base+file || head.Title == "" || head.Description == "" || len(head.Examples) == 0 {
 			t.Errorf("%s: needs its $id, title, description and examples", file)
 		}
 		for _, example := range head.Examples {
