@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -62,7 +63,7 @@ func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 		request := wire.Digest(was.Payload)
 		switch {
 		case r == nil:
-			r = &wire.QueueResult{Type: was.Type, CorrelationID: j.id, Request: request, State: wire.JobCanceled, Finished: c.opts.Now().UTC()}
+			r = &wire.QueueResult{Type: was.Type, CorrelationID: j.id, Request: request, State: wire.JobCanceled, Finished: time.Now().UTC()}
 		case was.CallbackURL() == "":
 			return false, nil // settled, and about to be acknowledged
 		case r.Request == request:
@@ -81,7 +82,7 @@ func (c *queueClient) cancel(ctx context.Context, j *job) (bool, error) {
 		_ = s.jobs.DeleteMsg(ctx, waiting.Sequence)
 		return true, c.notify(j)
 	}
-	return false, &APIError{Status: http.StatusServiceUnavailable, Message: "The job changes again and again. Try again later."}
+	return false, &APIError{Status: http.StatusServiceUnavailable, Message: "The job changed during each attempt. Try again later."}
 }
 
 // result returns the job's result and its sequence in the stream; nil and 0 if

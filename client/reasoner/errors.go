@@ -19,7 +19,7 @@ var (
 	ErrNoQueue = errors.New("there is no such queue")
 	// ErrAPIKey means that the request contains a provider's API key, which the
 	// queue would store in a file. Options.AllowAPIKeys permits it.
-	ErrAPIKey = errors.New("llm.api_key would be written to the queue's files")
+	ErrAPIKey = errors.New("llm.api_key would be stored in the files of the queue")
 	// ErrClosed means that the client was closed.
 	ErrClosed = errors.New("client closed")
 )
@@ -63,7 +63,7 @@ func (e *ValidationError) Code() string { return CodeValidation }
 
 // Error returns a message that begins with the code.
 func (e *ValidationError) Error() string {
-	return fmt.Sprintf("%s: the tool %q is not among those that were offered", CodeValidation, e.Tool)
+	return fmt.Sprintf("%s: the tool %q was not offered", CodeValidation, e.Tool)
 }
 
 // timeoutError names the operation. It matches both ErrTimeout and the cause.

@@ -3,6 +3,7 @@ package reasoner
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (c *httpClient) AgentIntent(ctx context.Context, req *wire.AgentIntentReque
 func (c *httpClient) AgentIntentAsync(ctx context.Context, req *wire.AgentIntentRequest) (*wire.Accepted, error) {
 	r := *req
 	if r.CorrelationID == "" {
-		r.CorrelationID = c.opts.NewID() // otherwise each attempt is a separate job
+		r.CorrelationID = rand.Text() // otherwise each attempt is a separate job
 	}
 	var resp wire.Accepted
 	if err := c.call(ctx, "/agent_intent_async", &r, &resp); err != nil {
@@ -140,14 +141,14 @@ func (c *httpClient) post(ctx context.Context, path string, data []byte, into an
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return refusal(resp, body)
 	case len(body) > maxBody:
-		return fmt.Errorf("the answer has more than %d bytes", maxBody)
+		return fmt.Errorf("the response has more than %d bytes", maxBody)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("the answer is none of a reasoning service: %w", err)
+		return fmt.Errorf("the response is not that of a reasoning service: %w", err)
 	}
 	return nil
 }

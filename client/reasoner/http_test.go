@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -145,35 +144,40 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// unanswered is a service that does not answer.
+type unanswered struct{ calls atomic.Int32 }
+
+func (u *unanswered) RoundTrip(r *http.Request) (*http.Response, error) {
+	u.calls.Add(1)
+	_ = r.Body.Close()
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
 func TestTimeout(t *testing.T) {
-	over := make(chan struct{})
-	url, calls := service(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.ReadAll(r.Body) // otherwise the server does not detect that the client disconnected
-		select {
-		case <-r.Context().Done():
-		case <-over:
+	synctest.Test(t, func(t *testing.T) {
+		var u unanswered
+		_, err := newClient(t, reasoner.Options{HTTPClient: &http.Client{Transport: &u}, Timeout: 50 * time.Millisecond}).AgentIntent(t.Context(), request())
+		if !errors.Is(err, reasoner.ErrTimeout) || !strings.Contains(err.Error(), "timeout after 50ms, 3 times") || u.calls.Load() != 3 {
+			t.Errorf("asked %d times: %v", u.calls.Load(), err)
+		}
+		// The caller's own timeout has expired: there is no retry.
+		u.calls.Store(0)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		c := newClient(t, reasoner.Options{HTTPClient: &http.Client{Transport: &u}})
+		_, err = c.AgentIntent(ctx, request())
+		if !errors.Is(err, reasoner.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || u.calls.Load() != 1 {
+			t.Errorf("asked %d times: %v", u.calls.Load(), err)
+		}
+		// A canceled call is not a timeout.
+		ctx, giveUp := context.WithCancel(t.Context())
+		giveUp()
+		_, err = c.AgentIntent(ctx, request())
+		if !errors.Is(err, context.Canceled) || errors.Is(err, reasoner.ErrTimeout) {
+			t.Errorf("got %v", err)
 		}
 	})
-	defer close(over)
-	_, err := newClient(t, reasoner.Options{URL: url, Timeout: 50 * time.Millisecond}).AgentIntent(t.Context(), request())
-	if !errors.Is(err, reasoner.ErrTimeout) || !strings.Contains(err.Error(), "timeout after 50ms, 3 times") || calls.Load() != 3 {
-		t.Errorf("asked %d times: %v", calls.Load(), err)
-	}
-	// The caller's own timeout has expired: there is no retry.
-	calls.Store(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err = newClient(t, reasoner.Options{URL: url}).AgentIntent(ctx, request())
-	if !errors.Is(err, reasoner.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || calls.Load() > 1 {
-		t.Errorf("asked %d times: %v", calls.Load(), err)
-	}
-	// A canceled call is not a timeout.
-	ctx, giveUp := context.WithCancel(t.Context())
-	giveUp()
-	_, err = newClient(t, reasoner.Options{URL: url}).AgentIntent(ctx, request())
-	if !errors.Is(err, context.Canceled) || errors.Is(err, reasoner.ErrTimeout) {
-		t.Errorf("got %v", err)
-	}
 }
 
 // A refused connection is reported immediately.
@@ -243,7 +247,7 @@ func TestInvalidResponses(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, `"}`)
 		}, "more than 8388608 bytes"},
-		"a page":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "none of a reasoning service"},
+		"a page":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "not that of a reasoning service"},
 		"a proxy's": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusForbidden) }, "answered 403: who are you?"},
 		"a proxy's page": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -256,7 +260,7 @@ func TestInvalidResponses(t *testing.T) {
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "{")
-		}, "read answer"},
+		}, "read response"},
 	} {
 		url, calls := service(t, test.h)
 		_, err := newClient(t, reasoner.Options{URL: url}).AgentIntent(t.Context(), request())
@@ -268,12 +272,12 @@ func TestInvalidResponses(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]reasoner.Options{
-		"expected http://": {URL: "localhost:9000"},
-		"service's URL":    {URL: "ftp://host"},
-		"below zero":       {Timeout: -1},
-		"more than 100":    {Retries: 101},
-		`"mongo"`:          {Transport: "mongo"},
-		"queue name":       {Transport: reasoner.NATS, Queue: "a.b"},
+		"expected http://":                     {URL: "localhost:9000"},
+		"service's URL":                        {URL: "ftp://host"},
+		"Options.Timeout must not be negative": {Timeout: -1},
+		"must be at most 100":                  {Retries: 101},
+		`"mongo"`:                              {Transport: "mongo"},
+		"queue name":                           {Transport: reasoner.NATS, Queue: "a.b"},
 	} {
 		c, err := reasoner.Open(o)
 		if err == nil {
@@ -347,45 +351,4 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 	}
 	return &http.Response{StatusCode: c.status, Header: make(http.Header), Body: io.NopCloser(strings.NewReader(string(c.body))), Request: r}, nil
-}
-
-// The environment selects HTTP or the queue.
-func ExampleFromEnvironment() {
-	options, err := reasoner.FromEnvironment(os.Getenv)
-	if err != nil {
-		panic(err)
-	}
-	c, err := reasoner.Open(options)
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = c.Close() }()
-	fmt.Println("ready")
-	// Output: ready
-}
-
-func Example() {
-	// A test server replaces the real service.
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, wire.AgentIntentResponse{
-			Status: wire.StatusOK, ToolName: "context.fts_search", ToolArgs: []byte(`{"query":"search project for TODOs"}`),
-		})
-	}))
-	defer s.Close()
-
-	c, err := reasoner.New(reasoner.Options{URL: s.URL, Tools: []string{"context.fts_search"}})
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = c.Close() }()
-	intent, err := c.AgentIntent(context.Background(), &wire.AgentIntentRequest{SessionID: "s1", GoalText: "search project for TODOs"})
-	if err != nil {
-		panic(err)
-	}
-	if intent.Finish {
-		fmt.Println(intent.FinalText)
-	} else {
-		fmt.Println(intent.ToolName, string(intent.ToolArgs))
-	}
-	// Output: context.fts_search {"query":"search project for TODOs"}
 }

@@ -1,13 +1,13 @@
 package reasoner
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
 	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,11 +73,6 @@ type Options struct {
 	// Rand returns random numbers in [0,1) for the delays between attempts;
 	// nil: math/rand.
 	Rand func() float64
-	// NewID generates the correlation ids of requests without one; nil: random
-	// ids.
-	NewID func() string
-	// Now is the clock for timestamps in jobs; nil: time.Now.
-	Now func() time.Time
 }
 
 // Open returns a client for Options.Transport.
@@ -89,6 +84,50 @@ func Open(o Options) (Client, error) {
 		return NewQueue(o)
 	}
 	return nil, fmt.Errorf("transport %q: expected %s or %s", o.Transport, HTTP, NATS)
+}
+
+// Names of environment variables.
+const (
+	EnvURL       = "REASONING_API_URL"
+	EnvToken     = "REASONING_API_TOKEN"
+	EnvTimeout   = "REASONING_API_TIMEOUT_MS"
+	EnvRetries   = "REASONING_API_RETRIES"
+	EnvVersion   = "REASONING_API_VERSION"
+	EnvTransport = "REASONING_TRANSPORT" // http or nats
+	EnvQueue     = "REASONING_QUEUE"
+	EnvNATS      = "REASONING_NATS_URL"
+)
+
+// FromEnvironment reads Options from the environment; getenv is os.Getenv.
+// Unset variables leave the defaults.
+func FromEnvironment(getenv func(string) string) (Options, error) {
+	o := Options{
+		Transport: getenv(EnvTransport),
+		URL:       getenv(EnvURL), Token: getenv(EnvToken), Version: getenv(EnvVersion),
+		NATSURL: getenv(EnvNATS), Queue: getenv(EnvQueue),
+	}
+	switch o.Transport {
+	case "", HTTP, NATS:
+	default:
+		return o, fmt.Errorf("%s=%q: expected %s or %s", EnvTransport, o.Transport, HTTP, NATS)
+	}
+	if text := getenv(EnvTimeout); text != "" {
+		ms, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || ms == 0 {
+			return o, fmt.Errorf("%s=%q: expected milliseconds, more than 0", EnvTimeout, text)
+		}
+		o.Timeout = time.Duration(ms) * time.Millisecond
+	}
+	if text := getenv(EnvRetries); text != "" {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil || n > maxRetries {
+			return o, fmt.Errorf("%s=%q: expected a number from 0 to %d", EnvRetries, text, maxRetries)
+		}
+		if o.Retries = int(n); n == 0 {
+			o.Retries = NoRetries
+		}
+	}
+	return o, nil
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -111,17 +150,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Rand == nil {
 		o.Rand = mathrand.Float64
 	}
-	if o.NewID == nil {
-		o.NewID = rand.Text
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	switch {
 	case o.Timeout < 0:
-		return o, errors.New("timeout: it is below zero")
+		return o, errors.New("Options.Timeout must not be negative")
 	case o.Retries > maxRetries:
-		return o, fmt.Errorf("retries: %d is more than %d", o.Retries, maxRetries)
+		return o, fmt.Errorf("Options.Retries is %d: must be at most %d", o.Retries, maxRetries)
 	}
 	return o, nil
 }

@@ -2,6 +2,7 @@ package reasoner
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (c *queueClient) AgentIntentAsync(ctx context.Context, req *wire.AgentInten
 
 // Workflow submits a job and waits for its result.
 func (c *queueClient) Workflow(ctx context.Context, req *wire.WorkflowIntentRequest) (*wire.WorkflowIntentResponse, error) {
-	j, err := c.job(wire.JobWorkflowIntent, c.opts.NewID(), req)
+	j, err := c.job(wire.JobWorkflowIntent, rand.Text(), req)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (c *queueClient) intentJob(req *wire.AgentIntentRequest) (*job, error) {
 	r := *req
 	fresh := r.CorrelationID == ""
 	if fresh {
-		r.CorrelationID = c.opts.NewID()
+		r.CorrelationID = rand.Text()
 	}
 	j, err := c.job(wire.JobAgentIntent, r.CorrelationID, &r)
 	if err == nil {
@@ -203,7 +204,7 @@ func (c *queueClient) job(kind, id string, payload any) (*job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("submit job: %w", err)
 	}
-	data, err := json.Marshal(&wire.QueueJob{Type: kind, CorrelationID: id, Submitted: c.opts.Now().UTC(), Payload: raw})
+	data, err := json.Marshal(&wire.QueueJob{Type: kind, CorrelationID: id, Submitted: time.Now().UTC(), Payload: raw})
 	if err != nil {
 		return nil, fmt.Errorf("submit job: %w", err)
 	}

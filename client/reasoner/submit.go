@@ -112,7 +112,7 @@ func (c *queueClient) submit(ctx context.Context, j *job) (*wire.QueueResult, er
 		}
 		// It was settled meanwhile.
 	}
-	return nil, &APIError{Status: http.StatusServiceUnavailable, Message: "Other jobs of the same correlation_id come and go. Try again later."}
+	return nil, &APIError{Status: http.StatusServiceUnavailable, Message: "Other jobs with the same correlation_id were settled during each attempt. Try again later."}
 }
 
 // maxSubmitAttempts bounds the attempts to submit a job that turns out to be
@@ -195,7 +195,7 @@ func (c *queueClient) convertError(err error) error {
 		c.mu.Lock()
 		c.store = nil
 		c.mu.Unlock()
-		return fmt.Errorf("%w as %s: start a worker, which makes it", ErrNoQueue, c.names.JobsStream())
+		return fmt.Errorf("%w as %s: start a worker, which creates it", ErrNoQueue, c.names.JobsStream())
 	case errors.Is(err, nats.ErrConnectionClosed) && c.isClosed():
 		return ErrClosed
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
+	"github.com/meup-protocol/meup/internal/reasoner/api"
 )
 
 // plan decides with the model of the request or the service. It uses rules if
@@ -22,13 +23,16 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 	if err != nil {
 		return s.withoutModel(ctx, r, q, err)
 	}
-	decider := s.o.Planner
+	var decider planner.Decider = heuristics{}
 	if model != nil {
 		observed := s.o.Telemetry.Model(model)
 		if namesModel(r.LLM) {
 			observed = s.o.Telemetry.UntrustedModel(model)
 		}
-		decider = planner.WithFallback(s.modelDecider(observed), s.o.Planner)
+		decider = planner.WithFallback(timeoutDecider{
+			within:  s.o.ModelTimeout,
+			decider: planner.NewModel(planner.ModelOptions{Model: observed, Now: s.o.Now, Logger: s.o.Logger}),
+		}, decider)
 	}
 	d, err := decider.Next(ctx, q.state)
 	if err != nil {
@@ -45,30 +49,20 @@ func (s *Service) plan(ctx context.Context, r *wire.AgentIntentRequest, q *quest
 // withoutModel decides by rules because the model of the request is
 // unavailable.
 func (s *Service) withoutModel(ctx context.Context, r *wire.AgentIntentRequest, q *question, fault error) (planner.Decision, []wire.TraceItem, error) {
-	d, err := s.o.Planner.Next(ctx, q.state)
+	d, err := heuristics{}.Next(ctx, q.state)
 	if err != nil {
 		return d, nil, fmt.Errorf("decide: %w", err)
 	}
 	d.Source, d.Fault = planner.Fallback, fault
 	s.logFallback(ctx, nameOf(r.LLM), r, fault)
-	detail := "The model that the request names cannot be asked: " + mask(fault.Error(), r.LLM) + "."
+	detail := "The model that the request names cannot be used: " + api.MaskKey(fault.Error(), r.LLM) + "."
 	return d, append([]wire.TraceItem{{Step: "fallback", Detail: detail}}, traceOf(d)...), nil
 }
 
 func (s *Service) logFallback(ctx context.Context, model string, r *wire.AgentIntentRequest, fault error) {
-	s.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the model did not decide, rules do",
-		slog.String("model", mask(model, r.LLM)), slog.String("session", mask(r.SessionID, r.LLM)),
-		slog.String("error", mask(fault.Error(), r.LLM)))
-}
-
-// modelDecider returns a decider that calls the model, bounded by ModelTimeout.
-func (s *Service) modelDecider(m llm.Model) planner.Decider {
-	return timeoutDecider{
-		within: s.o.ModelTimeout,
-		decider: planner.NewModel(planner.ModelOptions{
-			Model: m, Budget: s.o.Budget, Now: s.o.Now, Logger: s.o.Logger,
-		}),
-	}
+	s.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the model did not decide; rules decide",
+		slog.String("model", api.MaskKey(model, r.LLM)), slog.String("session", api.MaskKey(r.SessionID, r.LLM)),
+		slog.String("error", api.MaskKey(fault.Error(), r.LLM)))
 }
 
 // model returns the model to call; nil without an error means rules decide.
@@ -77,25 +71,19 @@ func (s *Service) model(l *wire.LLM) (llm.Model, error) {
 		return s.o.Model, nil
 	}
 	if s.o.Open == nil {
-		return nil, errors.New("this service asks no models but its own")
+		return nil, errors.New("this service uses only its own model")
 	}
 	if l.Model == "" || l.Provider == "" && s.o.Model == nil {
-		return nil, errors.New("both llm.provider and llm.model are needed")
+		return nil, errors.New("both llm.provider and llm.model are required")
 	}
-	return s.o.Open(s.fullName(l), l.APIKey)
+	if l.Provider == "" { // the provider of the service's model
+		return s.o.Open(modelName(s.o.Model.Provider(), l.Model), l.APIKey)
+	}
+	return s.o.Open(nameOf(l), l.APIKey)
 }
 
 // namesModel reports whether a request names a model.
 func namesModel(l *wire.LLM) bool { return l != nil && (l.Provider != "" || l.Model != "") }
-
-// fullName returns PROVIDER:NAME. The default is the provider of the service's
-// model.
-func (s *Service) fullName(l *wire.LLM) string {
-	if l.Provider == "" {
-		return s.o.Model.Provider() + ":" + l.Model
-	}
-	return nameOf(l)
-}
 
 func nameOf(l *wire.LLM) string {
 	return modelName(strings.ToLower(strings.TrimSpace(l.Provider)), strings.TrimSpace(l.Model))
@@ -114,14 +102,6 @@ func (t timeoutDecider) Next(ctx context.Context, s planner.State) (planner.Deci
 	return t.decider.Next(ctx, s)
 }
 
-// mask replaces the API key of a request in a text.
-func mask(text string, l *wire.LLM) string {
-	if l == nil || l.APIKey == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, l.APIKey, "[key]")
-}
-
 // reason explains why a model did not decide. It does not quote the provider's
 // message, which may contain a part of the operator's key: the caller reads
 // this text.
@@ -138,7 +118,7 @@ func reason(fault error) string {
 	case errors.Is(fault, llm.ErrTruncated):
 		return "broke off its answer."
 	case errors.Is(fault, planner.ErrBadCalls):
-		return "wanted calls that cannot be made."
+		return "requested calls that cannot be made."
 	case errors.Is(fault, planner.ErrSilent), errors.Is(fault, planner.ErrRefused), errors.Is(fault, planner.ErrLength):
 		return "gave no answer."
 	case errors.As(fault, &network):

@@ -139,8 +139,8 @@ func TestModel_Fallback(t *testing.T) {
 		"silent":      {turn: llmtest.Turn{}, why: "gave no answer"},
 		"cut":         {turn: llmtest.Turn{Text: "I would look into it and then", CutAfter: 2}, why: "did not decide"},
 		"slow":        {turn: llmtest.Turn{Hang: hang}, why: "did not answer in time"},
-		"wrong calls": {turn: llmtest.Turn{Calls: []llm.ToolCall{{Name: "fly"}}}, why: "wanted calls that cannot be made"},
-		"unknown":     {open: errors.New("there is no provider with the key " + requestKey), why: "cannot be asked: there is no provider with the key [key]"},
+		"wrong calls": {turn: llmtest.Turn{Calls: []llm.ToolCall{{Name: "fly"}}}, why: "requested calls that cannot be made"},
+		"unknown":     {open: errors.New("there is no provider with the key " + requestKey), why: "cannot be used: there is no provider with the key [key]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.server == nil {
@@ -229,7 +229,7 @@ func TestModel_Selection(t *testing.T) {
 		{Options{Open: open}, &wire.LLM{Provider: "OpenAI", Model: "gpt"}, "openai:gpt", "not today", false},
 		{Options{Open: open}, &wire.LLM{Model: "gpt"}, "", "both", false},
 		{Options{Open: open}, &wire.LLM{Provider: "openai"}, "", "both", false},
-		{Options{}, &wire.LLM{Provider: "openai", Model: "gpt"}, "", "no models but its own", false},
+		{Options{}, &wire.LLM{Provider: "openai", Model: "gpt"}, "", "uses only its own model", false},
 	} {
 		opened = ""
 		m, err := New(test.o).model(test.llm)

@@ -89,7 +89,7 @@ func (q *question) forced(ctx context.Context) (planner.Decision, []wire.TraceIt
 	}
 	args, missing := rules.Fill(t, q.state.Question, query(q.state.Question))
 	if len(missing) > 0 {
-		detail += " The goal does not tell these of its arguments: " + strings.Join(missing, ", ") + "."
+		detail += " The goal does not determine these arguments: " + strings.Join(missing, ", ") + "."
 	}
 	d := planner.Decision{
 		Action: contextwindow.UseTools, Source: planner.ByForce,
@@ -161,7 +161,7 @@ func remainingCalls(calls []contextwindow.Call) []wire.TraceItem {
 	for i, c := range calls {
 		names[i] = "`" + c.Tool + "`"
 	}
-	return []wire.TraceItem{{Step: "later", Detail: "Also wanted: " + strings.Join(names, ", ") + ". Ask again behind this one."}}
+	return []wire.TraceItem{{Step: "later", Detail: "Also requested: " + strings.Join(names, ", ") + ". Ask again after this call."}}
 }
 
 // sentences joins texts. It leaves out a text that an earlier one contains,

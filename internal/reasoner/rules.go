@@ -33,10 +33,10 @@ func query(goal string) string { return textutil.Shorten(strings.TrimSpace(goal)
 // heuristics decides without a model. It searches once for a goal that asks for
 // something and answers with the result. If there is no search tool, or it
 // found nothing, the planner's rules continue with the other tools.
-type heuristics struct{ rules planner.Decider }
+type heuristics struct{}
 
 // Next returns the next decision. It fails only with the error of ctx.
-func (h heuristics) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
+func (heuristics) Next(ctx context.Context, s planner.State) (planner.Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return planner.Decision{}, err
 	}
@@ -46,14 +46,14 @@ func (h heuristics) Next(ctx context.Context, s planner.State) (planner.Decision
 	search, rest := splitSearch(s.Tools)
 	switch {
 	case search == nil:
-		return h.rules.Next(ctx, s)
+		return (rules.Rules{}).Next(ctx, s)
 	case !called(s.Steps, isSearch):
-		return h.search(ctx, s, search)
+		return searchGoal(ctx, s, search)
 	case len(rest) == 0:
 		return nothingFound(s), nil
 	}
 	s.Tools = rest
-	return h.rules.Next(ctx, withoutSearches(s))
+	return (rules.Rules{}).Next(ctx, withoutSearches(s))
 }
 
 // withoutSearches removes the steps whose search found nothing: the rules would
@@ -69,15 +69,15 @@ func withoutSearches(s planner.State) planner.State {
 	return s
 }
 
-// search searches for the goal. If the goal asks for nothing, the rules decide.
-func (h heuristics) search(ctx context.Context, s planner.State, search *planner.Tool) (planner.Decision, error) {
+// searchGoal searches for the goal. If the goal asks for nothing, the rules decide.
+func searchGoal(ctx context.Context, s planner.State, search *planner.Tool) (planner.Decision, error) {
 	if !rules.AsksAnything(s.Question) {
 		s.Tools, s.Steps, s.MaxSteps, s.Stuck = knownTools, nil, 0, false
-		return h.rules.Next(ctx, s)
+		return (rules.Rules{}).Next(ctx, s)
 	}
 	args, missing := rules.Fill(search, s.Question, query(s.Question))
 	if len(missing) > 0 {
-		return h.rules.Next(ctx, s)
+		return (rules.Rules{}).Next(ctx, s)
 	}
 	return planner.Decision{
 		Action: contextwindow.UseTools, Source: planner.ByRules,

@@ -8,6 +8,7 @@
 package reasoner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,6 @@ import (
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
-	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
 	"github.com/meup-protocol/meup/internal/reasoner/api"
 	"github.com/meup-protocol/meup/internal/reasoner/workflow"
@@ -34,9 +34,6 @@ const DefaultModelTimeout = 30 * time.Second
 
 // Options configures a Service. The zero Options decide by rules.
 type Options struct {
-	// Planner decides without a model, and when the model does not decide; nil
-	// searches once and continues with rules.Rules.
-	Planner planner.Decider
 	// Model decides if a request names none; nil: rules decide.
 	Model llm.Model
 	// Open returns the model of a request: its name is PROVIDER:NAME, key is
@@ -45,9 +42,6 @@ type Options struct {
 	Open func(name, key string) (llm.Model, error)
 	// ModelTimeout bounds a model's part of a decision; 0: DefaultModelTimeout.
 	ModelTimeout time.Duration
-	// Budget bounds a model's context window, in tokens; 0: the planner's
-	// default.
-	Budget int
 
 	Telemetry *telemetry.Telemetry // nil: none
 	Logger    *slog.Logger         // nil: none
@@ -60,12 +54,7 @@ type Service struct{ o Options }
 
 // New returns a Service.
 func New(o Options) *Service {
-	if o.Planner == nil {
-		o.Planner = heuristics{rules: rules.Rules{}}
-	}
-	if o.ModelTimeout <= 0 {
-		o.ModelTimeout = DefaultModelTimeout
-	}
+	o.ModelTimeout = cmp.Or(o.ModelTimeout, DefaultModelTimeout)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -75,7 +75,7 @@ func (r *QueueResult) Canceled() bool { return r.State == JobCanceled || r.Callb
 // Codes of QueueResult.Error in addition to the codes of HTTP.
 const (
 	CodeTooManyAttempts = "too_many_attempts"       // started MaxDeliver times, and never settled
-	CodeAPIKeyInQueue   = "api_key_in_queue"        //nolint:gosec // a code: the request brought a key that must not lie in a file
+	CodeAPIKeyInQueue   = "api_key_in_queue"        //nolint:gosec // a code: the request has a key that must not be stored
 	CodeResultTooLarge  = "result_too_large"        // larger than the maximum message of this NATS server
 	CodeUnsupported     = "unsupported"             // a type of job that this worker does not support
 	CodeConflict        = "correlation_id_conflict" // another request has the same correlation id
@@ -101,7 +101,7 @@ func Conflict() *ErrorBody {
 const MaxCorrelationID = 256
 
 // ErrCorrelationID means that a correlation id is not valid for a job.
-var ErrCorrelationID = errors.New("correlation_id cannot name a job")
+var ErrCorrelationID = errors.New("correlation_id is not valid for a job")
 
 // CheckCorrelationID validates a correlation id. Its errors match
 // ErrCorrelationID.
@@ -131,7 +131,7 @@ func NewQueueNames(name string) (QueueNames, error) {
 	for _, c := range name {
 		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 		if !plain {
-			return QueueNames{}, fmt.Errorf("queue name %q: only letters, digits, '-' and '_' can be in it", name)
+			return QueueNames{}, fmt.Errorf("queue name %q: only letters, digits, '-' and '_' are allowed", name)
 		}
 	}
 	return QueueNames{name: name}, nil

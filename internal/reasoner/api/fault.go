@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/meup-protocol/meup/client/reasoner/wire"
 
@@ -66,6 +67,14 @@ func FaultOf(err error) *Fault {
 		return &Fault{Status: statusGone, Code: CodeCancelled, Message: "The request was canceled before there was a decision."}
 	}
 	return &Fault{Status: http.StatusInternalServerError, Code: CodeInternal, Message: "The service failed. Its log has the reason."}
+}
+
+// MaskKey replaces the API key of a request in a text.
+func MaskKey(text string, l *wire.LLM) string {
+	if l == nil || l.APIKey == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, l.APIKey, "[key]")
 }
 
 // Invalid returns the Fault of a request that its schema accepts and that

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -174,11 +173,7 @@ func (p *Pool) decide(ctx context.Context, j *job, r *wire.AgentIntentRequest) *
 	if err != nil {
 		f := api.FaultOf(err)
 		if f.Code == api.CodeInternal {
-			text := err.Error()
-			if r.LLM != nil && r.LLM.APIKey != "" {
-				text = strings.ReplaceAll(text, r.LLM.APIKey, "[key]")
-			}
-			p.o.Logger.LogAttrs(ctx, slog.LevelError, "job failed", slog.String("job", j.id), slog.String("error", text))
+			p.o.Logger.LogAttrs(ctx, slog.LevelError, "job failed", slog.String("job", j.id), slog.String("error", api.MaskKey(err.Error(), r.LLM)))
 		}
 		out = &wire.AgentIntentResponse{Status: wire.StatusError, IntentID: j.id, Trace: []wire.TraceItem{}, Error: f.Code, Message: f.Message}
 	}

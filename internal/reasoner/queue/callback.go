@@ -102,12 +102,12 @@ func (q *Queue) postCallback(ctx context.Context, h *lease, id, address string, 
 // ResultTTL, well before its result expires; without the result, the job would
 // be decided again.
 func (q *Queue) postponeCallback(h *lease, id string, attempts int, r *wire.QueueResult) {
-	if q.opts.Now().Sub(r.Finished) > q.opts.ResultTTL/2 {
-		q.log.Warn("callback not delivered: there was no place for it for too long", "correlation_id", id)
+	if time.Since(r.Finished) > q.opts.ResultTTL/2 {
+		q.log.Warn("callback not delivered: there was no free slot in time", "correlation_id", id)
 		q.acknowledge(h, id)
 		return
 	}
-	q.log.Debug("callback has to wait", "correlation_id", id)
+	q.log.Debug("callback waits for a free slot", "correlation_id", id)
 	q.running.remove(h)
 	_ = h.msg.NakWithDelay(min(time.Second<<min(max(attempts-1, 0), 6), time.Minute)) // if lost, AckWait expires
 }

@@ -217,14 +217,14 @@ func TestOptions(t *testing.T) {
 	s := newSite(t)
 	nc := s.conn()
 	for want, o := range map[string]queue.Options{
-		"no connection":     {Decide: decideNow},
-		"nobody decides":    {Conn: nc},
-		"queue name":        {Conn: nc, Decide: decideNow, Name: "a.b"},
-		"-1 workers":        {Conn: nc, Decide: decideNow, Workers: -1},
-		"at least 500ms":    {Conn: nc, Decide: decideNow, AckWait: time.Millisecond},
-		"6 replicas":        {Conn: nc, Decide: decideNow, Replicas: 6},
-		"below zero":        {Conn: nc, Decide: decideNow, StatusPoll: -1},
-		"room for 3 replic": {Conn: nc, Decide: decideNow, Replicas: 3, Name: "three"},
+		"Options.Conn is missing":   {Decide: decideNow},
+		"Options.Decide is missing": {Conn: nc},
+		"queue name":                {Conn: nc, Decide: decideNow, Name: "a.b"},
+		"-1 workers":                {Conn: nc, Decide: decideNow, Workers: -1},
+		"at least 500ms":            {Conn: nc, Decide: decideNow, AckWait: time.Millisecond},
+		"6 replicas":                {Conn: nc, Decide: decideNow, Replicas: 6},
+		"must not be negative":      {Conn: nc, Decide: decideNow, StatusPoll: -1},
+		"3 replicas need a cluster": {Conn: nc, Decide: decideNow, Replicas: 3, Name: "three"},
 	} {
 		q, err := queue.New(o)
 		if err == nil {

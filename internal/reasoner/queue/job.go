@@ -23,16 +23,8 @@ type job struct {
 	wire.QueueJob
 	key      string
 	attempts int
-	digest   string // of its payload; empty if it cannot be decoded
-	secret   string // an API key in the request, which must not be disclosed
-}
-
-// mask removes the API key from a text for the log.
-func (j *job) mask(text string) string {
-	if j.secret == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, j.secret, "[key]")
+	digest   string    // of its payload; empty if it cannot be decoded
+	llm      *wire.LLM // of the request; its key must not be disclosed
 }
 
 // handle settles a job, or leaves it to another worker. ctx is the parent
@@ -65,7 +57,7 @@ func (q *Queue) handle(ctx context.Context, msg jetstream.Msg) {
 func (q *Queue) acknowledge(h *lease, id string) {
 	q.running.remove(h)
 	if err := h.msg.Ack(); err != nil {
-		q.log.Warn("settled job is not acknowledged and comes again", "correlation_id", id, "error", err)
+		q.log.Warn("settled job is not acknowledged and will be redelivered", "correlation_id", id, "error", err)
 	}
 }
 
@@ -79,7 +71,7 @@ func (q *Queue) result(ctx context.Context, h *lease, j *job, fault error) (*wir
 	case err != nil:
 		return nil, err
 	case r != nil && fault == nil && r.Request != "" && r.Request != j.digest:
-		return failed(j, &api.Fault{Status: http.StatusConflict, Code: wire.CodeConflict, Message: wire.Conflict().Message}, q.opts.Now()), nil
+		return failed(j, &api.Fault{Status: http.StatusConflict, Code: wire.CodeConflict, Message: wire.Conflict().Message}, time.Now()), nil
 	case r != nil:
 		return r, nil
 	}
@@ -118,7 +110,7 @@ func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wir
 	case j.attempts > q.opts.MaxDeliver:
 		fault = &api.Fault{
 			Status: http.StatusInternalServerError, Code: wire.CodeTooManyAttempts,
-			Message: "The job was begun several times and never came to an end. The workers' logs may say why.",
+			Message: "The job was started several times and never settled. The logs of the workers may have the reason.",
 		}
 	default:
 		answer, fault = q.compute(ctx, j)
@@ -126,7 +118,7 @@ func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wir
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r := &wire.QueueResult{Type: j.Type, CorrelationID: j.CorrelationID, Request: j.digest, State: wire.JobDone, Finished: q.opts.Now()}
+	r := &wire.QueueResult{Type: j.Type, CorrelationID: j.CorrelationID, Request: j.digest, State: wire.JobDone, Finished: time.Now()}
 	if fault == nil {
 		r.Result, fault = json.Marshal(answer)
 	}
@@ -135,7 +127,7 @@ func (q *Queue) decide(ctx context.Context, h *lease, j *job, fault error) (*wir
 	}
 	r = failed(j, fault, r.Finished)
 	if r.Error.Error == api.CodeInternal {
-		q.log.Error("job failed", "correlation_id", j.CorrelationID, "error", j.mask(fault.Error()))
+		q.log.Error("job failed", "correlation_id", j.CorrelationID, "error", api.MaskKey(fault.Error(), j.llm))
 	}
 	return r, nil
 }
@@ -156,13 +148,11 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if req.LLM != nil {
-			j.secret = req.LLM.APIKey
-		}
-		if j.secret != "" && !q.opts.AllowAPIKeys {
+		j.llm = req.LLM
+		if j.llm != nil && j.llm.APIKey != "" && !q.opts.AllowAPIKeys {
 			return nil, &api.Fault{
 				Status: http.StatusUnprocessableEntity, Code: wire.CodeAPIKeyInQueue, Path: "/llm/api_key",
-				Message: "A key would lie in the queue's files. Leave it out; the worker has its own.",
+				Message: "The key would be stored in the files of the queue. Leave it out; the worker has its own.",
 			}
 		}
 		return q.opts.Decide(ctx, req)
@@ -173,7 +163,7 @@ func (q *Queue) compute(ctx context.Context, j *job) (answer any, err error) {
 		}
 		return q.opts.Workflow(ctx, req)
 	}
-	return nil, &api.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker knows no job of type " + textutil.Shorten(j.Type, 120) + "."}
+	return nil, &api.Fault{Status: http.StatusBadRequest, Code: wire.CodeUnsupported, Message: "This worker does not support jobs of type " + textutil.Shorten(j.Type, 120) + "."}
 }
 
 // readJob decodes a delivery. If that fails, the job still has the key, under
@@ -197,10 +187,10 @@ func decodeJob(data []byte, j *job) error {
 		err = wire.CheckCorrelationID(j.CorrelationID)
 	}
 	if err == nil && (wire.QueueNames{}).Key(j.CorrelationID) != j.key {
-		err = errors.New("its subject is not that of its correlation_id")
+		err = errors.New("its subject does not match its correlation_id")
 	}
 	if err != nil {
-		return &api.Fault{Status: http.StatusBadRequest, Code: api.CodeInvalidRequest, Message: "The job cannot be read: " + textutil.Shorten(err.Error(), 120) + "."}
+		return &api.Fault{Status: http.StatusBadRequest, Code: api.CodeInvalidRequest, Message: "The job is invalid: " + textutil.Shorten(err.Error(), 120) + "."}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,16 @@ const (
 	DefaultJobTimeout      = 5 * time.Minute
 	DefaultDrain           = 8 * time.Second
 	DefaultMaxJobs         = 100_000
-	DefaultMaxJobBytes     = 1 << 30
 	DefaultResultTTL       = time.Hour
-	DefaultResultBytes     = 256 << 20
 	DefaultStatusEvery     = time.Minute
 	DefaultStatusPoll      = time.Second
 
 	maxWorkers         = 1024
 	maxCallbackWorkers = 1024
 	minAckWait         = 500 * time.Millisecond
+
+	maxJobBytes    = 1 << 30   // of queued jobs; further ones are rejected
+	maxResultBytes = 256 << 20 // of results; the oldest are dropped
 )
 
 // Decide makes the decision of a job. Its ctx ends when the job is canceled,
@@ -65,18 +67,14 @@ type Options struct {
 	Drain           time.Duration // how long Run waits for running jobs after its ctx ends
 
 	// For new streams; existing streams are not changed.
-	Replicas    int           // 0: 1
-	MaxJobs     int64         // bound on queued jobs; further ones are rejected
-	MaxJobBytes int64         // bound on their bytes
-	ResultTTL   time.Duration // how long results are kept
-	ResultBytes int64         // bound on the bytes of results
+	Replicas  int           // 0: 1
+	MaxJobs   int64         // bound on queued jobs; further ones are rejected
+	ResultTTL time.Duration // how long results are kept
 
 	// StatusEvery is the maximum interval between status lines, StatusPoll the
 	// interval of checks for a change.
 	StatusEvery, StatusPoll time.Duration
 
-	// Now is the clock for stored timestamps; nil: time.Now.
-	Now func() time.Time
 	// Logger receives events for operators; nil: none.
 	Logger *slog.Logger
 }
@@ -84,26 +82,21 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Conn == nil:
-		return o, errors.New("open queue: no connection")
+		return o, errors.New("open queue: Options.Conn is missing")
 	case o.Decide == nil:
-		return o, errors.New("open queue: nobody decides")
+		return o, errors.New("open queue: Options.Decide is missing")
 	}
-	orDefault(&o.Workers, DefaultWorkers)
-	orDefault(&o.CallbackWorkers, DefaultCallbackWorkers)
-	orDefault(&o.AckWait, DefaultAckWait)
-	orDefault(&o.MaxDeliver, DefaultMaxDeliver)
-	orDefault(&o.JobTimeout, DefaultJobTimeout)
-	orDefault(&o.Drain, DefaultDrain)
-	orDefault(&o.Replicas, 1)
-	orDefault(&o.MaxJobs, DefaultMaxJobs)
-	orDefault(&o.MaxJobBytes, DefaultMaxJobBytes)
-	orDefault(&o.ResultTTL, DefaultResultTTL)
-	orDefault(&o.ResultBytes, DefaultResultBytes)
-	orDefault(&o.StatusEvery, DefaultStatusEvery)
-	orDefault(&o.StatusPoll, DefaultStatusPoll)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Workers = cmp.Or(o.Workers, DefaultWorkers)
+	o.CallbackWorkers = cmp.Or(o.CallbackWorkers, DefaultCallbackWorkers)
+	o.AckWait = cmp.Or(o.AckWait, DefaultAckWait)
+	o.MaxDeliver = cmp.Or(o.MaxDeliver, DefaultMaxDeliver)
+	o.JobTimeout = cmp.Or(o.JobTimeout, DefaultJobTimeout)
+	o.Drain = cmp.Or(o.Drain, DefaultDrain)
+	o.Replicas = cmp.Or(o.Replicas, 1)
+	o.MaxJobs = cmp.Or(o.MaxJobs, DefaultMaxJobs)
+	o.ResultTTL = cmp.Or(o.ResultTTL, DefaultResultTTL)
+	o.StatusEvery = cmp.Or(o.StatusEvery, DefaultStatusEvery)
+	o.StatusPoll = cmp.Or(o.StatusPoll, DefaultStatusPoll)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -116,22 +109,15 @@ func (o Options) withDefaults() (Options, error) {
 func (o *Options) check() error {
 	switch {
 	case o.Workers < 0 || o.Workers > maxWorkers:
-		return fmt.Errorf("open queue: %d workers: from 1 to %d", o.Workers, maxWorkers)
+		return fmt.Errorf("open queue: %d workers: must be 1 to %d", o.Workers, maxWorkers)
 	case o.CallbackWorkers < 0 || o.CallbackWorkers > maxCallbackWorkers:
-		return fmt.Errorf("open queue: %d callbacks at the same time: from 1 to %d", o.CallbackWorkers, maxCallbackWorkers)
+		return fmt.Errorf("open queue: %d callback workers: must be 1 to %d", o.CallbackWorkers, maxCallbackWorkers)
 	case o.AckWait < minAckWait:
-		return fmt.Errorf("open queue: a job is taken from its worker after %s: at least %s", o.AckWait, minAckWait)
+		return fmt.Errorf("open queue: --ack-wait %s: must be at least %s", o.AckWait, minAckWait)
 	case o.Replicas < 0 || o.Replicas > 5:
-		return fmt.Errorf("open queue: %d replicas: from 1 to 5", o.Replicas)
+		return fmt.Errorf("open queue: %d replicas: must be 1 to 5", o.Replicas)
 	case o.MaxDeliver < 0 || o.JobTimeout < 0 || o.ResultTTL < 0 || o.StatusPoll < 0 || o.StatusEvery < 0:
-		return errors.New("open queue: a bound is below zero")
+		return errors.New("open queue: MaxDeliver, JobTimeout, ResultTTL, StatusPoll and StatusEvery must not be negative")
 	}
 	return nil
-}
-
-func orDefault[T comparable](v *T, otherwise T) {
-	var zero T
-	if *v == zero {
-		*v = otherwise
-	}
 }

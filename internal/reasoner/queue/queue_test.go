@@ -364,12 +364,6 @@ func TestOpen_WaitsForNATS(t *testing.T) {
 // before.
 func TestResults_Synced(t *testing.T) {
 	s := newSite(t)
-	late := jetstream.StreamConfig{ // as created by earlier versions
-		Name: names.ResultsStream(), Subjects: []string{names.Result("*")}, PersistMode: jetstream.AsyncPersistMode,
-	}
-	if _, err := s.js().CreateStream(t.Context(), late); err != nil {
-		t.Fatal(err)
-	}
 	s.open()
 	handle, err := s.js().Stream(t.Context(), names.ResultsStream())
 	if err != nil {

@@ -37,7 +37,7 @@ func (q *Queue) lookupResult(ctx context.Context, key string) (*wire.QueueResult
 	var r wire.QueueResult
 	if err := json.Unmarshal(msg.Data, &r); err != nil {
 		// It cannot be replaced by a valid result, so the job has failed.
-		q.log.Error("a stranger's message stands in a result's place", "subject", msg.Subject, "error", err)
+		q.log.Error("a message in the stream of results is not a result", "subject", msg.Subject, "error", err)
 		r = *failed(new(job), errors.New("the result cannot be read"), msg.Time)
 	}
 	return &r, nil
@@ -115,7 +115,7 @@ func (q *Queue) encode(r *wire.QueueResult) ([]byte, error) {
 	r.State, r.Status, r.Result = wire.JobFailed, http.StatusInsufficientStorage, nil
 	r.Error = &wire.ErrorBody{
 		Error:   wire.CodeResultTooLarge,
-		Message: fmt.Sprintf("The result has %d bytes, more than a message of this NATS may have.", len(data)),
+		Message: fmt.Sprintf("The result has %d bytes; a message of this NATS may have %d.", len(data), q.opts.Conn.MaxPayload()),
 	}
 	return json.Marshal(r)
 }

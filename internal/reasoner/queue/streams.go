@@ -22,7 +22,7 @@ func (q *Queue) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	results, err := q.resultsStream(ctx)
+	results, err := q.stream(ctx, q.resultsConfig())
 	if err != nil {
 		return err
 	}
@@ -47,32 +47,12 @@ func (q *Queue) stream(ctx context.Context, config jetstream.StreamConfig) (jets
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == codeNotClustered {
-		return nil, fmt.Errorf("make stream %s: this NATS is a single server and has no room for %d replicas", config.Name, config.Replicas)
+		return nil, fmt.Errorf("make stream %s: %d replicas need a cluster, and this NATS is a single server", config.Name, config.Replicas)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make stream %s: %w", config.Name, err)
 	}
 	return s, nil
-}
-
-// resultsStream returns the stream of results, or creates it. Earlier versions
-// created one with late flushing, so that a kill could lose results. JetStream
-// cannot change that setting of a stream, so resultsStream recreates the stream
-// when it is empty.
-func (q *Queue) resultsStream(ctx context.Context) (jetstream.Stream, error) {
-	s, err := q.stream(ctx, q.resultsConfig())
-	if err != nil || s.CachedInfo().Config.PersistMode != jetstream.AsyncPersistMode {
-		return s, err
-	}
-	if n := s.CachedInfo().State.Msgs; n > 0 {
-		q.log.Warn("results are not synced before they count, and a kill can lose some: start again when the stream is empty, or delete it",
-			"stream", q.names.ResultsStream(), "results", n)
-		return s, nil
-	}
-	if err := q.js.DeleteStream(ctx, q.names.ResultsStream()); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, fmt.Errorf("delete empty stream %s: %w", q.names.ResultsStream(), err)
-	}
-	return q.stream(ctx, q.resultsConfig())
 }
 
 // jobsConfig configures one message per subject. When the stream is full, it
@@ -85,7 +65,7 @@ func (q *Queue) jobsConfig() jetstream.StreamConfig {
 		Storage:     jetstream.FileStorage,
 		Retention:   jetstream.WorkQueuePolicy,
 		Replicas:    q.opts.Replicas,
-		MaxMsgs:     q.opts.MaxJobs, MaxBytes: q.opts.MaxJobBytes,
+		MaxMsgs:     q.opts.MaxJobs, MaxBytes: maxJobBytes,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 	}
 }
@@ -98,7 +78,7 @@ func (q *Queue) resultsConfig() jetstream.StreamConfig {
 		Storage:     jetstream.FileStorage,
 		Retention:   jetstream.LimitsPolicy,
 		Replicas:    q.opts.Replicas,
-		MaxAge:      q.opts.ResultTTL, MaxBytes: q.opts.ResultBytes,
+		MaxAge:      q.opts.ResultTTL, MaxBytes: maxResultBytes,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld,
 		Duplicates:  min(2*time.Minute, q.opts.ResultTTL),
 		AllowDirect: q.opts.Replicas == 1, // with several replicas, one may lag
