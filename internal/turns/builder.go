@@ -1,9 +1,7 @@
 package turns
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/answers"
@@ -20,7 +18,6 @@ type builder struct {
 	byPath   map[protocol.ContextPath]*span
 	byStart  map[string]*span         // by the last segment
 	agents   []protocol.ParticipantID // who opened them, in that order
-	open     int                      // contexts that are not closed, and calls that have not ended
 
 	states    map[contextKey]*contextState
 	thoughts  map[protocol.ID]*thought
@@ -31,6 +28,8 @@ type builder struct {
 	numbering map[protocol.ParticipantID]*numbering
 
 	cancel *item // the chat.cancel
+
+	ended *contextState // whose step the item that is being added has ended, the last one; nil: none
 }
 
 func newBuilder() *builder {
@@ -53,9 +52,6 @@ func build(items []*item) *builder {
 	}
 	return b
 }
-
-// isOpen reports whether a context or a call of the turn has not ended.
-func (b *builder) isOpen() bool { return b.open > 0 }
 
 // span is one context.
 type span struct {
@@ -93,78 +89,69 @@ type thought struct {
 	divides bool // led to a context of its own
 }
 
-// add adds the next item. It returns the strand whose step it ends, if it ends
+// add adds the next item, and returns the agent whose step it ends, if it ends
 // one.
-func (b *builder) add(it *item) (ended *contextState) {
+func (b *builder) add(it *item) (agent protocol.ParticipantID, ended bool) {
+	b.ended = nil
 	env := it.env()
-	if env.Context != "" {
-		b.enter(env.Context, it)
+	if env.Context != "" { // opened or not
+		if c := b.context(env.Context, it); c.opener == "" && answers.Opens(env.Kind) {
+			c.opener = env.From
+			b.addAgent(env.From)
+		}
 	}
-	accepted := b.acceptNamed(env)
-	if ended = b.dispatch(it); ended == nil {
-		ended = accepted
+	b.acceptNamed(env)
+	b.dispatch(it)
+	if b.ended == nil || !b.isAgent(b.ended.from) {
+		return "", false
 	}
-	return ended
+	return b.ended.from, true
 }
 
-func (b *builder) dispatch(it *item) (ended *contextState) {
+func (b *builder) dispatch(it *item) {
 	env := it.env()
 	switch env.Kind {
 	case protocol.KindChat:
-		return b.addChat(it)
+		b.addChat(it)
 	case protocol.KindChatCancel:
 		if b.chat != nil && env.Correlation.Names(b.chat.env().ID) && b.cancel == nil {
 			b.cancel = it
 		}
 	case protocol.KindReasoningStart:
-		return b.openContext(it)
+		b.openContext(it)
 	case protocol.KindReasoningConclusion, protocol.KindReasoningCancel:
-		return b.closeContexts(it)
+		b.closeContexts(it)
 	case protocol.KindReasoningThought:
-		return b.addThought(it)
+		b.addThought(it)
 	case protocol.KindReasoningObservation, protocol.KindReasoningHypothesis, protocol.KindReasoningQuestion:
-		return b.addNote(it)
+		b.addNote(it)
 	case protocol.KindMCPRequest:
-		return b.request(it)
+		b.request(it)
 	case protocol.KindMCPProposal:
-		return b.begin(it)
+		b.begin(it)
 	case protocol.KindMCPResponse:
-		return b.respond(it)
+		b.respond(it)
 	case protocol.KindMCPReject, protocol.KindMCPWithdraw:
-		return b.decide(it)
+		b.decide(it)
 	}
-	return nil
 }
 
-func (b *builder) addChat(it *item) (ended *contextState) {
+func (b *builder) addChat(it *item) {
 	switch {
 	case it.env().Context != "":
-		return nil
+		return
 	case b.chat == nil:
 		b.chat = it
 	default:
 		b.answers = append(b.answers, it)
 	}
 	if len(b.offers) == 0 {
-		return nil
+		return
 	}
 	for _, c := range b.calls {
-		if c.state.from != it.env().From || len(c.offers) == 0 {
-			continue
+		if c.state.from == it.env().From && len(c.offers) > 0 {
+			b.continueStep(c.state, -1)
 		}
-		if s := b.continueStep(c.state, -1); s != nil {
-			ended = s
-		}
-	}
-	return ended
-}
-
-// enter records that an item is in a context, whether that was opened or not.
-func (b *builder) enter(path protocol.ContextPath, it *item) {
-	c := b.context(path, it)
-	if c.opener == "" && answers.Opens(it.env().Kind) {
-		c.opener = it.env().From
-		b.addAgent(c.opener)
 	}
 }
 
@@ -173,7 +160,6 @@ func (b *builder) context(path protocol.ContextPath, it *item) *span {
 	c := b.byPath[path]
 	if c == nil {
 		c = &span{path: path, begun: it.env().TS}
-		b.open++
 		b.byPath[path], b.byStart[path.Last()] = c, c
 		b.contexts = append(b.contexts, c)
 	}
@@ -192,7 +178,7 @@ func (b *builder) isAgent(who protocol.ParticipantID) bool { return slices.Conta
 
 // openContext opens a context. A context for a thought that announced a call
 // takes the place of that call.
-func (b *builder) openContext(it *item) (ended *contextState) {
+func (b *builder) openContext(it *item) {
 	env := it.env()
 	c := b.context(env.Context.Child(env.ID), it)
 	c.opener = env.From
@@ -200,46 +186,40 @@ func (b *builder) openContext(it *item) (ended *contextState) {
 	for _, id := range env.Correlation.IDs {
 		if t := b.thoughts[id]; t != nil && t.it.env().From == env.From {
 			t.divides = true
-			return t.callBegan()
+			b.callBegan(t)
+			return
 		}
 	}
-	return nil
 }
 
 // closeContexts closes the context of an item, or those that a cancel outside of
 // all contexts names.
-func (b *builder) closeContexts(it *item) (ended *contextState) {
+func (b *builder) closeContexts(it *item) {
 	env := it.env()
-	if env.Context != "" {
-		return b.closeContext(b.byPath[env.Context], it)
-	}
-	if env.Kind != protocol.KindReasoningCancel {
-		return nil
-	}
-	for _, id := range env.Correlation.IDs {
-		if s := b.closeContext(b.byStart[string(id)], it); s != nil {
-			ended = s
+	switch {
+	case env.Context != "":
+		b.closeContext(b.byPath[env.Context], it)
+	case env.Kind == protocol.KindReasoningCancel:
+		for _, id := range env.Correlation.IDs {
+			b.closeContext(b.byStart[string(id)], it)
 		}
 	}
-	return ended
 }
 
 // closeContext closes a context, and those below it that its opener left open.
-func (b *builder) closeContext(c *span, it *item) (ended *contextState) {
+func (b *builder) closeContext(c *span, it *item) {
 	if c == nil {
-		return nil
+		return
 	}
 	for _, x := range b.contexts {
 		if x.closed != nil || x.opener != c.opener || !x.path.Within(c.path) {
 			continue
 		}
-		b.open--
 		x.closed, x.concluded = it, it.env().Kind == protocol.KindReasoningConclusion
 		if s := b.states[contextKey{x.path, x.opener}]; s != nil {
-			ended = cmp.Or(b.continueStep(s, -1), ended)
+			b.continueStep(s, -1)
 		}
 	}
-	return ended
 }
 
 func (b *builder) state(path protocol.ContextPath, from protocol.ParticipantID) *contextState {
@@ -254,10 +234,10 @@ func (b *builder) state(path protocol.ContextPath, from protocol.ParticipantID) 
 
 // addThought adds a thought. A thought outside the batch before it means that its
 // author continues without the missing calls.
-func (b *builder) addThought(it *item) (ended *contextState) {
+func (b *builder) addThought(it *item) {
 	env := it.env()
 	if env.Context == "" {
-		return nil
+		return
 	}
 	s := b.state(env.Context, env.From)
 	announces, group := it.tool.text != "" && it.group >= 0, -1
@@ -266,7 +246,7 @@ func (b *builder) addThought(it *item) (ended *contextState) {
 		b.assumeAccepted(s, group)
 	}
 	if !announces || it.group != s.group {
-		ended = b.continueStep(s, group)
+		b.continueStep(s, group)
 		s.group = -1
 	}
 	t := &thought{it: it, state: s}
@@ -277,51 +257,47 @@ func (b *builder) addThought(it *item) (ended *contextState) {
 	s.thoughts = append(s.thoughts, t)
 	b.inOrder = append(b.inOrder, t)
 	b.thoughts[env.ID] = t
-	return ended
 }
 
 // addNote adds an observation, a hypothesis or a question. It explains only a call
 // that names it.
-func (b *builder) addNote(it *item) (ended *contextState) {
+func (b *builder) addNote(it *item) {
 	env := it.env()
 	if env.Context == "" {
-		return nil
+		return
 	}
 	s := b.state(env.Context, env.From)
 	t := &thought{it: it, state: s}
 	b.inOrder = append(b.inOrder, t)
 	b.thoughts[env.ID] = t
 	s.group = -1
-	return b.continueStep(s, -1)
+	b.continueStep(s, -1)
 }
 
 // continueStep accepts offered answers, as the participant of a strand has
-// continued, drops the announced calls that did not follow, and returns the strand
-// if its step waits for nothing else. group is that of the thought by which it
-// continues; -1: none.
-func (b *builder) continueStep(s *contextState, group int) *contextState {
+// continued, drops the announced calls that did not follow, and ends the step if
+// it waits for nothing else. group is that of the thought by which it continues;
+// -1: none.
+func (b *builder) continueStep(s *contextState, group int) {
 	b.assumeAccepted(s, group)
 	s.awaited = 0
-	return s.closeStep()
+	b.closeStep(s)
 }
 
-// closeStep returns the strand if its step is over, once.
-func (s *contextState) closeStep() *contextState {
-	if !s.due || len(s.calls) > 0 || s.awaited > 0 {
-		return nil
+// closeStep ends the step of a strand, once, when it waits for nothing.
+func (b *builder) closeStep(s *contextState) {
+	if s.due && len(s.calls) == 0 && s.awaited == 0 {
+		s.due, b.ended = false, s
 	}
-	s.due = false
-	return s
 }
 
-// callBegan records that the call which a thought announced has begun. It returns
-// the strand if its step waited for nothing else.
-func (t *thought) callBegan() *contextState {
+// callBegan records that the call which a thought announced has begun.
+func (b *builder) callBegan(t *thought) {
 	if t.awaited && t.state.awaited > 0 {
 		t.state.awaited--
 	}
 	t.awaited = false
-	return t.state.closeStep()
+	b.closeStep(t.state)
 }
 
 // explanation returns the last thought that may explain a call of a tool.
@@ -347,6 +323,6 @@ func (b *builder) isClosed(path protocol.ContextPath) bool {
 
 // outermost reports whether no context of the turn lies around c.
 func (b *builder) outermost(c *span) bool {
-	root, _, nested := strings.Cut(string(c.path), "/")
-	return !nested || b.byPath[protocol.ContextPath(root)] == nil
+	root := rootOf(c.path)
+	return root == c.path || b.byPath[root] == nil
 }

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/proposal"
@@ -25,32 +26,33 @@ type call struct {
 
 // request adds an mcp.request: a call, the fulfillment of a proposal, or the
 // cancellation of a call.
-func (b *builder) request(it *item) (ended *contextState) {
+func (b *builder) request(it *item) {
 	for _, id := range it.env().Correlation.IDs {
 		c := b.byID[id]
 		switch {
 		case c == nil:
 		case it.cancels:
 			if asked := c.asked(); asked.ID == id && asked.From == it.env().From {
-				return b.endCall(c, c.outcomeOf(it), it)
+				b.endCall(c, c.outcomeOf(it), it)
+				return
 			}
 		case c.it.env().ID == id && c.fulfills(it):
 			if c.fulfillment == nil && c.outcome == "" {
 				c.fulfillment = it
 				b.byID[it.env().ID] = c
 			}
-			return nil
+			return
 		}
 	}
-	return b.begin(it)
+	b.begin(it)
 }
 
 // begin adds a new call. A call that is in no context, correlates to no thought in
 // one, and answers no other participant's chat, belongs to no reasoning.
-func (b *builder) begin(it *item) (ended *contextState) {
+func (b *builder) begin(it *item) {
 	env := it.env()
 	if !it.call || b.byID[env.ID] != nil {
-		return nil
+		return
 	}
 	c := &call{it: it, group: -1, proposal: env.Kind == protocol.KindMCPProposal, explainedBy: b.explained(env)}
 	path := env.Context
@@ -59,7 +61,7 @@ func (b *builder) begin(it *item) (ended *contextState) {
 	}
 	if path == "" {
 		if !b.decides(env) {
-			return nil
+			return
 		}
 		b.addAgent(env.From)
 	}
@@ -68,15 +70,13 @@ func (b *builder) begin(it *item) (ended *contextState) {
 		c.explainedBy = c.state.explanation(it.tool.text)
 	}
 	c.state.calls = append(c.state.calls, c)
-	b.open++
 	if c.explainedBy != nil {
 		c.explainedBy.claimed = true
-		ended = c.explainedBy.callBegan()
+		b.callBegan(c.explainedBy)
 	}
 	b.number(c)
 	b.calls = append(b.calls, c)
 	b.byID[env.ID] = c
-	return ended
 }
 
 // decides reports whether a call is made for another participant's chat.
@@ -139,7 +139,7 @@ func (c *call) roleOf(from protocol.ParticipantID) answerRole {
 
 // decide adds a rejection or a withdrawal. One after the fulfillment of the
 // proposal has no effect.
-func (b *builder) decide(it *item) (ended *contextState) {
+func (b *builder) decide(it *item) {
 	env := it.env()
 	for _, id := range env.Correlation.IDs {
 		c := b.byID[id]
@@ -149,49 +149,48 @@ func (b *builder) decide(it *item) (ended *contextState) {
 		own := env.From == c.it.env().From
 		switch {
 		case env.Kind == protocol.KindMCPReject && c.proposal:
-			return b.endCall(c, api.OutcomeRejected, it)
+			b.endCall(c, api.OutcomeRejected, it)
+			return
 		case env.Kind == protocol.KindMCPReject && own:
 		case env.Kind == protocol.KindMCPReject:
-			return b.answer(c, it)
-		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal && it.text.text == "timeout":
-			return b.endCall(c, api.OutcomeExpired, it)
-		case env.Kind == protocol.KindMCPWithdraw && own && c.proposal:
-			return b.endCall(c, api.OutcomeWithdrawn, it)
+			b.answer(c, it)
+			return
+		case own && c.proposal: // withdrawn
+			b.endCall(c, string(proposal.Decision(env.From, env.From, env.Kind, it.text.text)), it)
+			return
 		}
 	}
-	return nil
 }
 
 // respond adds an mcp.response to a call, or to the request that fulfills a
 // proposal.
-func (b *builder) respond(it *item) (ended *contextState) {
+func (b *builder) respond(it *item) {
 	for _, id := range it.env().Correlation.IDs {
 		c := b.byID[id]
 		if c == nil || c.asked().ID != id || c.proposal && c.fulfillment == nil || c.roleOf(it.env().From) == ineligible {
 			continue
 		}
-		return b.answer(c, it)
+		b.answer(c, it)
+		return
 	}
-	return nil
 }
 
 // answer adds a response to a call, or the rejection of a request. An offer waits
 // until the asker accepts it: it correlates to the offer, or it continues after
 // one participant alone has offered an answer.
-func (b *builder) answer(c *call, it *item) (ended *contextState) {
+func (b *builder) answer(c *call, it *item) {
 	switch c.roleOf(it.env().From) {
 	case mayAnswer:
-		return b.endCall(c, c.outcomeOf(it), it)
+		b.endCall(c, c.outcomeOf(it), it)
 	case mayOffer:
 		if c.outcome != "" && !c.assumed {
-			return nil
+			return
 		}
 		b.offers[it.env().ID] = offer{c, it}
 		if c.outcome == "" && len(c.offers) < maxOfferers && !slices.ContainsFunc(c.offers, func(o *item) bool { return o.env().From == it.env().From }) {
 			c.offers = append(c.offers, it)
 		}
 	}
-	return nil
 }
 
 // maxOfferers bounds the participants whose offers are compared: a second one
@@ -205,9 +204,9 @@ type offer struct {
 }
 
 // acceptNamed accepts the offers that an envelope of the asker correlates to.
-func (b *builder) acceptNamed(env *protocol.Envelope) (ended *contextState) {
+func (b *builder) acceptNamed(env *protocol.Envelope) {
 	if len(b.offers) == 0 {
-		return nil
+		return
 	}
 	for _, id := range env.Correlation.IDs {
 		o, ok := b.offers[id]
@@ -215,11 +214,8 @@ func (b *builder) acceptNamed(env *protocol.Envelope) (ended *contextState) {
 			continue
 		}
 		delete(b.offers, id)
-		if s := b.endCall(o.call, o.call.outcomeOf(o.it), o.it); s != nil {
-			ended = s
-		}
+		b.endCall(o.call, o.call.outcomeOf(o.it), o.it)
 	}
-	return ended
 }
 
 // assumeAccepted ends the calls of a strand that have offers: its participant has
@@ -259,6 +255,9 @@ func (c *call) asked() *protocol.Envelope {
 	return c.it.env()
 }
 
+// isUndecided reports whether a call is a proposal without a decision.
+func (c *call) isUndecided() bool { return c.proposal && c.fulfillment == nil && c.outcome == "" }
+
 // outcomeOf is the outcome of a call by its answer.
 func (c *call) outcomeOf(it *item) string {
 	switch {
@@ -272,13 +271,11 @@ func (c *call) outcomeOf(it *item) string {
 	return api.OutcomeSuccess
 }
 
-// endCall ends a call; later envelopes do not change it. It returns the strand
-// whose step is over by it.
-func (b *builder) endCall(c *call, outcome string, it *item) *contextState {
-	if !b.end(c, outcome, it, false) {
-		return nil
+// endCall ends a call; later envelopes do not change it.
+func (b *builder) endCall(c *call, outcome string, it *item) {
+	if b.end(c, outcome, it, false) {
+		b.closeStep(c.state)
 	}
-	return c.state.closeStep()
 }
 
 // end ends a call and reports whether it was open. An assumed end may be replaced
@@ -294,7 +291,6 @@ func (b *builder) end(c *call, outcome string, it *item, assumed bool) bool {
 	}
 	s := c.state
 	s.calls = slices.DeleteFunc(s.calls, func(other *call) bool { return other == c })
-	b.open--
 	s.due = true
 	if !c.grouped {
 		if s.running--; s.running == 0 {
@@ -327,7 +323,7 @@ func (b *builder) number(c *call) {
 	}
 	if c.explainedBy != nil && c.explainedBy.it.group >= 0 {
 		c.grouped = true
-		c.group = n.assign(givenGroup{root(c.state.path), c.explainedBy.it.group})
+		c.group = n.assign(givenGroup{rootOf(c.state.path), c.explainedBy.it.group})
 		return
 	}
 	s := c.state
@@ -365,11 +361,8 @@ func (n *numbering) free() int {
 	return n.low
 }
 
-func root(p protocol.ContextPath) protocol.ContextPath {
-	for i := range len(p) {
-		if p[i] == '/' {
-			return p[:i]
-		}
-	}
-	return p
+// rootOf returns the outermost context of a path.
+func rootOf(p protocol.ContextPath) protocol.ContextPath {
+	root, _, _ := strings.Cut(string(p), "/")
+	return protocol.ContextPath(root)
 }

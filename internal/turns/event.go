@@ -3,7 +3,6 @@ package turns
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sort"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -73,12 +72,12 @@ func (t *Tracker) Data(ctx context.Context, e Event, v Viewer) (json.RawMessage,
 	if r == nil || !e.at.isJob() && !v.isVisible(r.entry) {
 		return nil, nil
 	}
-	filled := t.fill([]*turnRef{r})
-	if err := t.load(ctx, filled); err != nil {
-		return nil, fmt.Errorf("read the turn of an event: %w", err)
+	refs, err := t.load(ctx, []*turnRef{r})
+	if err != nil {
+		return nil, err
 	}
 	items := r.items[:sort.Search(len(r.items), func(i int) bool { return r.items[i].env().Seq > e.Seq })]
-	if len(filled) == 0 || len(items) == 0 || !v.isVisible(&items[len(items)-1].entry) {
+	if len(refs) == 0 || len(items) == 0 || !v.isVisible(&items[len(items)-1].entry) {
 		return nil, nil
 	}
 	b, d := build(filterVisible(items, &v)), t.display()

@@ -87,7 +87,7 @@ func (t *Tracker) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.cache.used.Len() > 0 {
-		t.cache.remove(t.cache.evictCandidate())
+		t.cache.evict()
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/protocol"
@@ -20,6 +22,9 @@ const (
 	DefaultPage  = 50
 	MaxPage      = 200
 	maxPageBytes = maxBytes // of contents; a page that reaches it ends there
+	// maxScanned is how many threads are looked at for one page of threads; a page
+	// that ends there may be shorter than was asked for.
+	maxScanned = 2000
 )
 
 func pageSize(limit int) int {
@@ -34,12 +39,12 @@ type turnRef struct {
 	at    ref
 	id    protocol.ID // of the thread or job
 	tu    *turn
-	entry *Entry // the first one, as far as the index knows it
+	entry *Entry // the first one, as far as the index has it
 	bytes int
 
-	started   int64
+	// Set by load.
 	truncated bool
-	items     []*item        // once they are known
+	items     []*item
 	seqs      []protocol.Seq // of items that are to be read from the log
 	shown     *view          // of all items, if it is cached
 }
@@ -55,91 +60,56 @@ func (th *thread) outline(n int) *turnRef {
 	if tu == nil {
 		return nil
 	}
-	return &turnRef{at: ref{th.seq, n}, id: th.id, tu: tu, entry: tu.entry(), started: tu.started, bytes: tu.bytes}
+	return &turnRef{at: ref{th.seq, n}, id: th.id, tu: tu, entry: tu.entry(), bytes: tu.bytes}
 }
 
-// fill copies the rest of the record of turns, and leaves out turns that the
-// index has dropped meanwhile.
-func (t *Tracker) fill(refs []*turnRef) []*turnRef {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	kept := refs[:0]
-	for _, r := range refs {
-		if !t.holdsLocked(r) {
-			continue
-		}
-		kept = append(kept, r)
-		r.truncated = r.tu.truncated
-		held := r.tu.contents
-		if held == nil {
-			r.seqs = r.tu.seqs()
-			continue
-		}
-		t.cache.touch(held)
-		r.items = held.snapshot()
-		if held.shownItems == len(held.items) {
-			r.shown = held.shown
-		}
-	}
-	return kept
-}
+// newest is the number from which visible yields all turns downward.
+const newest = math.MaxInt
 
-// refsBelow returns the highest visible turns of a thread below a number, limit
-// of them at most, and reports whether there are more. It takes short steps, so
-// that Apply does not wait for long and the viewer is not asked under the lock.
-func (t *Tracker) refsBelow(id protocol.ID, limit, before int, v *Viewer) (refs []*turnRef, more bool, err error) {
-	bytes := 0
-	for {
-		some, known := t.outlinesBelow(id, before, min(limit+1, 64))
-		if !known {
-			return nil, false, fmt.Errorf("thread %s: %w", id, ErrUnknown)
-		}
-		if len(some) == 0 {
-			return refs, false, nil
-		}
-		for _, r := range some {
-			before = r.at.turn
-			if !v.isVisible(r.entry) {
-				continue
+// visible yields the turns of a thread that a viewer may see: those with a number
+// and higher, or with step -1 those with it and lower. It takes the lock in short
+// steps, so that Apply does not wait for long and the viewer is not asked under
+// the lock.
+func (t *Tracker) visible(id protocol.ID, from, step int, v *Viewer) iter.Seq[*turnRef] {
+	return func(yield func(*turnRef) bool) {
+		for most := 2; ; most = min(2*most, 64) {
+			some := t.outlines(id, from, step, most)
+			for _, r := range some {
+				if from = r.at.turn + step; v.isVisible(r.entry) && !yield(r) {
+					return
+				}
 			}
-			if len(refs) == limit || len(refs) > 0 && bytes+r.bytes > maxPageBytes {
-				return refs, true, nil
+			if len(some) == 0 {
+				return
 			}
-			bytes += r.bytes
-			refs = append(refs, r)
 		}
 	}
 }
 
-func (t *Tracker) outlinesBelow(id protocol.ID, before, most int) (some []*turnRef, known bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	th := t.index.byID[id]
-	if th == nil {
-		return nil, false
-	}
-	n := th.last()
-	if before > 0 {
-		n = min(n, before-1)
-	}
-	for ; n >= th.first && len(some) < most; n-- {
-		some = append(some, th.outline(n))
-	}
-	return some, true
-}
-
-// outlinesAbove outlines the turns of a thread after a number, the lowest first.
-func (t *Tracker) outlinesAbove(id protocol.ID, after, most int) (some []*turnRef) {
+func (t *Tracker) outlines(id protocol.ID, from, step, most int) (some []*turnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	th := t.index.byID[id]
 	if th == nil {
 		return nil
 	}
-	for n := max(after+1, th.first); n <= th.last() && len(some) < most; n++ {
+	n := min(from, th.last())
+	if step > 0 {
+		n = max(from, th.first)
+	}
+	for ; n >= th.first && n <= th.last() && len(some) < most; n += step {
 		some = append(some, th.outline(n))
 	}
 	return some
+}
+
+// nearest returns the first turn that visible yields; nil: none.
+func (t *Tracker) nearest(id protocol.ID, from, step int, v *Viewer) (found *turnRef) {
+	t.visible(id, from, step, v)(func(r *turnRef) bool {
+		found = r
+		return false
+	})
+	return found
 }
 
 // History returns turns of a thread that the viewer may see: the newest limit
@@ -147,22 +117,30 @@ func (t *Tracker) outlinesAbove(id protocol.ID, after, most int) (some []*turnRe
 // MaxPage the highest. It ends earlier when the turns are very large. The error
 // wraps [ErrUnknown], or is the log's.
 func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before int, v Viewer) (*History, error) {
-	if before < 0 || before == 1 {
-		before = 1
+	from := before - 1
+	if before == 0 {
+		from = newest
 	}
-	refs, more, err := t.refsBelow(thread, pageSize(limit), before, &v)
+	h := &History{ThreadID: thread, SessionID: SessionID(t.opts.Space, thread)}
+	var refs []*turnRef
+	size := 0
+	for r := range t.visible(thread, from, -1, &v) {
+		if size += r.bytes; len(refs) == pageSize(limit) || len(refs) > 0 && size > maxPageBytes {
+			h.HasMore = true
+			break
+		}
+		refs = append(refs, r)
+	}
+	// A viewer that sees no turn gets the answer for a thread that does not exist.
+	if len(refs) == 0 && t.nearest(thread, newest, -1, &v) == nil {
+		return nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown)
+	}
+	refs, err := t.load(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	if len(refs) == 0 && !t.anyVisible(thread, &v) {
-		return nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown)
-	}
-	refs = t.fill(refs)
-	if err := t.load(ctx, refs); err != nil {
-		return nil, fmt.Errorf("read turns of thread %s: %w", thread, err)
-	}
-	h := &History{ThreadID: thread, SessionID: SessionID(t.opts.Space, thread), Turns: make([]Turn, 0, len(refs)), HasMore: more}
-	d, size := t.display(), 0
+	d := t.display()
+	size = 0
 	for _, r := range refs {
 		shown := t.view(r, &v, d)
 		if shown == nil {
@@ -179,74 +157,51 @@ func (t *Tracker) History(ctx context.Context, thread protocol.ID, limit, before
 }
 
 // All yields all turns of a thread that the viewer may see, oldest first, and
-// at most one error, at the end: it wraps [ErrUnknown], or is the log's. Few of
-// them are in memory at a time.
+// at most one error, at the end: it wraps [ErrUnknown], or is the log's. It reads
+// one turn at a time.
 func (t *Tracker) All(ctx context.Context, thread protocol.ID, v Viewer) iter.Seq2[*api.Turn, error] {
-	const step = 16
 	return func(yield func(*api.Turn, error) bool) {
 		yielded := false
-		for after := 0; ; {
-			some := t.outlinesAbove(thread, after, step)
-			if len(some) == 0 {
-				break
+		for r := range t.visible(thread, 1, 1, &v) {
+			shown, visible, err := t.show(ctx, r, &v)
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-			after = some[len(some)-1].at.turn
-			for _, r := range some {
-				info, visible, err := t.show(ctx, r, &v)
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if !visible {
-					continue
-				}
-				if yielded = true; !yield(&info.Turn, nil) {
+			if visible {
+				if yielded = true; !yield(&shown.Turn, nil) {
 					return
 				}
 			}
 		}
-		if !yielded && !t.anyVisible(thread, &v) {
+		if !yielded && t.nearest(thread, newest, -1, &v) == nil {
 			yield(nil, fmt.Errorf("thread %s: %w", thread, ErrUnknown))
 		}
 	}
 }
 
-// anyVisible reports whether the viewer sees any turn of a thread. A viewer that
-// sees none gets the answer for a thread that does not exist.
-func (t *Tracker) anyVisible(id protocol.ID, v *Viewer) bool {
-	refs, _, err := t.refsBelow(id, 1, 0, v)
-	return err == nil && len(refs) > 0
-}
-
 // Turn returns one turn of a thread. The error wraps [ErrUnknown], or is the
 // log's.
 func (t *Tracker) Turn(ctx context.Context, thread protocol.ID, number int, v Viewer) (Turn, error) {
-	some := t.outlinesAbove(thread, number-1, 1)
-	if len(some) == 1 && some[0].at.turn == number {
-		if info, visible, err := t.show(ctx, some[0], &v); visible || err != nil {
-			return info, err
+	if r := t.nearest(thread, number, 1, &v); r != nil && r.at.turn == number {
+		if shown, visible, err := t.show(ctx, r, &v); visible || err != nil {
+			return shown, err
 		}
 	}
 	return Turn{}, fmt.Errorf("turn %d of thread %s: %w", number, thread, ErrUnknown)
 }
 
-// show returns a turn for a viewer. It reports false if the viewer may not see it.
-func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (info Turn, visible bool, err error) {
-	if !v.isVisible(r.entry) {
-		return Turn{}, false, nil
+// show returns a turn that a viewer may see. It reports false if its chat, or the
+// turn, is gone.
+func (t *Tracker) show(ctx context.Context, r *turnRef, v *Viewer) (shown Turn, visible bool, err error) {
+	refs, err := t.load(ctx, []*turnRef{r})
+	if err != nil || len(refs) == 0 {
+		return Turn{}, false, err
 	}
-	filled := t.fill([]*turnRef{r})
-	if err := t.load(ctx, filled); err != nil {
-		return Turn{}, false, fmt.Errorf("read turn %d of thread %s: %w", r.at.turn, r.id, err)
+	if out := t.view(r, v, t.display()); out != nil {
+		return out.show(v), true, nil
 	}
-	if len(filled) == 0 {
-		return Turn{}, false, nil
-	}
-	shown := t.view(r, v, t.display())
-	if shown == nil {
-		return Turn{}, false, nil
-	}
-	return shown.show(v), true, nil
+	return Turn{}, false, nil
 }
 
 // view renders a turn for a viewer; nil if it does not see the chat. The view of
@@ -256,42 +211,103 @@ func (t *Tracker) view(r *turnRef, v *Viewer, d *display) *view {
 	if len(visible) == 0 || visible[0].env().Seq != r.entry.Envelope.Seq {
 		return nil
 	}
-	if len(visible) == len(r.items) && r.shown != nil && r.shown.rules == d.rules && r.shown.info.Truncated == r.truncated {
+	whole := len(visible) == len(r.items)
+	if whole && r.shown != nil && r.shown.isCurrent(r.truncated, d) {
 		return r.shown
 	}
 	out := build(visible).render(r.key(t.opts.Space), r.truncated, d)
-	if len(visible) == len(r.items) {
-		t.keepView(r, out)
+	if !whole {
+		return out
 	}
-	return out
-}
-
-func (t *Tracker) keepView(r *turnRef, v *view) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if held := r.tu.contents; held != nil && len(held.items) == len(r.items) {
-		t.cache.show(held, v)
+		t.cache.show(held, out)
 		t.shrink()
 	}
+	return out
 }
 
 // filterVisible returns the items that a viewer may see: the same slice, if it
 // is all.
 func filterVisible(items []*item, v *Viewer) []*item {
-	if v.Allows == nil {
+	hidden := func(it *item) bool { return !v.isVisible(&it.entry) }
+	if !slices.ContainsFunc(items, hidden) {
 		return items
 	}
-	for i, it := range items {
-		if v.isVisible(&it.entry) {
-			continue
+	return slices.DeleteFunc(slices.Clone(items), hidden)
+}
+
+// Threads returns the threads of which the viewer may see a turn, youngest
+// first, limit of them at most (0: DefaultPage, at most MaxPage) and only such
+// as began before a Seq (0: all). next is the bound of the next page; 0: there is
+// none. Of each thread the beginning of one chat is masked, and nothing else.
+func (t *Tracker) Threads(limit int, before protocol.Seq, v Viewer) (list []api.Thread, next protocol.Seq) {
+	list = []api.Thread{}
+	limit = pageSize(limit)
+	d := t.display()
+	for range maxScanned {
+		th := t.threadBefore(before)
+		if th == nil {
+			return list, 0
 		}
-		some := append(make([]*item, 0, len(items)), items[:i]...)
-		for _, it := range items[i+1:] {
-			if v.isVisible(&it.entry) {
-				some = append(some, it)
-			}
+		if len(list) == limit {
+			return list, before
 		}
-		return some
+		before = th.seq
+		if info, ok := t.describe(th, &v, d); ok {
+			list = append(list, info)
+		}
 	}
-	return items
+	return list, before
+}
+
+// threadBefore returns the youngest thread that began before a Seq; nil: none.
+func (t *Tracker) threadBefore(before protocol.Seq) *thread {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	order := t.index.order
+	i := len(order)
+	if before > 0 {
+		i = sort.Search(len(order), func(i int) bool { return order[i] >= before })
+	}
+	for i--; i >= 0; i-- {
+		if th := t.index.threads[order[i]]; th != nil && t.index.byID[th.id] == th {
+			return th
+		}
+	}
+	return nil
+}
+
+// describe returns a thread as a viewer may see it. It reports false when the
+// viewer sees none of its turns.
+func (t *Tracker) describe(th *thread, v *Viewer, d *display) (api.Thread, bool) {
+	last := t.nearest(th.id, newest, -1, v)
+	if last == nil {
+		return api.Thread{}, false
+	}
+	updated := api.Time{Time: last.entry.Envelope.TS}
+	info := api.Thread{
+		ThreadID: th.id, SessionID: SessionID(t.opts.Space, th.id), Seq: th.seq,
+		LastTurn: last.at.turn, UpdatedAt: updated, StartedAt: updated,
+	}
+	if first := t.nearest(th.id, 1, 1, v); first != nil && first.at.turn == 1 {
+		info.Title, info.StartedAt = t.titleOf(th, d), api.Time{Time: first.entry.Envelope.TS}
+	}
+	return info, true
+}
+
+// titleOf returns the masked title of a thread.
+func (t *Tracker) titleOf(th *thread, d *display) string {
+	t.mu.Lock()
+	now := th.title
+	t.mu.Unlock()
+	if now.done && now.rules == d.rules {
+		return now.shown
+	}
+	now.shown, now.rules, now.done = now.masked(maxTitle, d.mask), d.rules, true
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	th.title = now
+	return now.shown
 }

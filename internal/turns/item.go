@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/textutil"
 
@@ -64,10 +65,11 @@ func weigh(e *Entry) int {
 	return 800 + nameCost*names + min(len(env.Payload), maxHeld)
 }
 
-// display masks items under one set of rules.
+// display shows items under one set of rules, at one moment.
 type display struct {
 	mask  Masker
 	rules uint64
+	now   time.Time
 }
 
 // of returns the masked texts of an item. They are computed once for a set of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/meup-protocol/meup/protocol"
@@ -21,20 +22,43 @@ type wanted struct {
 	by  *turnRef
 }
 
-// load reads the items of those references that have none, and caches them.
-func (t *Tracker) load(ctx context.Context, refs []*turnRef) error {
-	cold := slices.Clone(refs)
-	cold = slices.DeleteFunc(cold, func(r *turnRef) bool { return r.seqs == nil })
-	if len(cold) == 0 {
-		return nil
-	}
+// load returns the references whose turns the index still has, with their items:
+// from the cache, else from the log.
+func (t *Tracker) load(ctx context.Context, refs []*turnRef) ([]*turnRef, error) {
+	refs, cold := t.loadCached(refs)
 	if err := t.read(ctx, cold); err != nil {
-		return err
+		return nil, fmt.Errorf("read the turns of %s: %w", cold[0].id, err)
 	}
 	for _, r := range cold {
 		t.keep(r)
 	}
-	return nil
+	return refs, nil
+}
+
+// loadCached leaves out the references whose turns the index has dropped, and
+// returns those that are not cached in addition.
+func (t *Tracker) loadCached(refs []*turnRef) (kept, cold []*turnRef) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range refs {
+		if !t.holdsLocked(r) {
+			continue
+		}
+		kept = append(kept, r)
+		r.truncated = r.tu.truncated
+		held := r.tu.contents
+		if held == nil {
+			r.seqs = r.tu.seqs()
+			cold = append(cold, r)
+			continue
+		}
+		t.cache.used.MoveToFront(held.element)
+		r.items = slices.Clip(held.items)
+		if held.shownItems == len(held.items) {
+			r.shown = held.shown
+		}
+	}
+	return kept, cold
 }
 
 // read reads the items of references from the log. Entries that the log no
@@ -46,7 +70,7 @@ func (t *Tracker) read(ctx context.Context, refs []*turnRef) error {
 			list = append(list, wanted{seq, r})
 		}
 	}
-	if t.opts.Reader == nil {
+	if t.opts.Reader == nil && len(list) > 0 {
 		return errNoReader
 	}
 	slices.SortFunc(list, func(a, b wanted) int { return cmp.Compare(a.seq, b.seq) })

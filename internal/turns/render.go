@@ -25,13 +25,19 @@ const (
 // view is a turn as it is shown, except for the part that depends on the
 // connected participants.
 type view struct {
-	info  api.Turn
-	rules uint64 // that its texts were masked by
+	info    api.Turn
+	rules   uint64    // that its texts were masked by
+	expires time.Time // when the next undecided proposal of the turn does; zero: none will
 	// waiting are the participants with open contexts. One of them must be
 	// connected, or the turn is interrupted.
 	waiting []protocol.ParticipantID
 	encoded func() ([]byte, error) // info as JSON
 	bytes   int                    // of the JSON, about
+}
+
+// isCurrent reports whether the view is as a new one would be.
+func (v *view) isCurrent(truncated bool, d *display) bool {
+	return v.rules == d.rules && v.info.Truncated == truncated && (v.expires.IsZero() || d.now.Before(v.expires))
 }
 
 // show returns the turn for a viewer.
@@ -57,6 +63,11 @@ func (b *builder) render(k key, truncated bool, d *display) *view {
 	b.renderState(v)
 	all := b.reasonings(k, d)
 	b.renderCalls(&v.info, len(all) > 1, d)
+	for _, c := range b.calls {
+		if at := c.it.asks.ExpiresAt; c.isUndecided() && d.now.Before(at) && (v.expires.IsZero() || at.Before(v.expires)) {
+			v.expires = at
+		}
+	}
 	if len(all) > 0 {
 		v.info.Reasoning = &all[0]
 	}
@@ -305,7 +316,7 @@ func (c *call) info(closed bool, d *display) api.Decision {
 	}
 	switch {
 	case info.Outcome != "":
-	case c.proposal && c.fulfillment == nil && closed:
+	case c.isUndecided() && (closed || c.it.asks.Expired(d.now)):
 		info.Outcome = api.OutcomeExpired
 	default:
 		info.Outcome = api.OutcomePending

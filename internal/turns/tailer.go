@@ -51,7 +51,7 @@ func newTailer(sp *space.Space, o StoreOptions) *tailer {
 		name: sp.Name(), logID: sp.LogID(), opts: o, log: o.Logger.With("space", sp.Name()), advanced: make(chan struct{}),
 		listeners: make(map[*Listener]struct{}),
 	}
-	t.tracker = NewTracker(Options{Space: sp.Name(), Reader: t, Mask: o.Mask, IndexBytes: storeIndexBytes})
+	t.tracker = NewTracker(Options{Space: sp.Name(), Reader: t, Mask: o.Mask, Clock: o.Clock, IndexBytes: storeIndexBytes})
 	return t
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -48,7 +49,8 @@ type Options struct {
 	// fails.
 	Reader Reader
 	// Mask removes secrets from shown texts; nil: texts are shown as logged.
-	Mask Masker
+	Mask  Masker
+	Clock func() time.Time // nil: time.Now; proposals expire by it
 
 	IndexBytes int // of the index of threads and turns, about; 0: 16 MiB
 	// CacheBytes bounds the cached contents of turns, about; 0: 8 MiB.
@@ -98,6 +100,9 @@ func NewTracker(o Options) *Tracker {
 	if o.Mask == nil {
 		o.Mask = noMask{}
 	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
 	return &Tracker{
 		opts: o, chats: newRefs(o.IDs), others: newRefs(o.IDs), contexts: newRefs(o.IDs/4 + 1), agents: newRefs(4096),
 		answers: answers.NewTracker(),
@@ -116,7 +121,9 @@ func (t *Tracker) Head() protocol.Seq {
 // answer masks again the texts that it shows. Nothing else is dropped.
 func (t *Tracker) Remask() { t.rules.Add(1) }
 
-func (t *Tracker) display() *display { return &display{mask: t.opts.Mask, rules: t.rules.Load()} }
+func (t *Tracker) display() *display {
+	return &display{mask: t.opts.Mask, rules: t.rules.Load(), now: t.opts.Clock()}
+}
 
 // Apply adds the next entry of the log, which must not be a hidden one, and
 // returns the event for the step that it ends, if it ends one. An entry at or
@@ -175,12 +182,13 @@ func (t *Tracker) addLocked(ctx context.Context, at ref, e *Entry, it *item) (Ev
 	if tu.contents == nil {
 		return Event{}, false
 	}
-	ended := t.cache.add(tu.contents, it)
+	held := tu.contents
+	held.items = append(held.items, it)
+	t.cache.charge(held, it.weight)
+	t.cache.used.MoveToFront(held.element)
+	agent, ended := held.live.add(it)
 	t.shrink()
-	if ended == nil {
-		return Event{}, false
-	}
-	return Event{Seq: e.Envelope.Seq, at: at, agent: ended.from, bytes: tu.bytes}, true
+	return Event{Seq: e.Envelope.Seq, at: at, agent: agent, bytes: tu.bytes}, ended
 }
 
 // maxRevive bounds the contents that Apply reads from the log for the sake of
@@ -212,7 +220,7 @@ func (t *Tracker) shrink() {
 		}
 	}
 	for t.cache.bytes > max(t.cache.max, 0) {
-		t.cache.remove(t.cache.evictCandidate())
+		t.cache.evict()
 	}
 }
 
