@@ -44,7 +44,7 @@ import (
 //	alice gets {"raw": "#…#…"}      the next frame is this stream data of mew/v0.4
 //	alice waits for {…}             the same, after any other frames
 //	alice has her ack for ID        an ack for that id has arrived, or is next
-//	alice sees presence {…}         the next frame, presence included, has this
+//	alice gets presence {…}         the next frame, presence included, has this
 //	alice is closed with 4003
 //	alice leaves
 //
@@ -52,12 +52,12 @@ import (
 //	GET /path as alice with Accept=application/jsonl 200 {…} {…}
 //	POST /path as alice {…} 200 {…}
 //	POST /path as alice quoted "…" 400 {…}
-//	the answer has Retry-After 1    a header of the last response
-//	the answer says …               the body of the last response contains this text
-//	alice listens to QUERY          to server-sent events
-//	alice listens to QUERY after 7  with Last-Event-ID
-//	alice hears EVENT {…}           the next event has that name and (at least) this
-//	alice listens no more
+//	the response has Retry-After 1  a header of the last response
+//	the response contains …         the body of the last response contains this text
+//	alice opens events QUERY        server-sent events
+//	alice opens events QUERY after 7            with Last-Event-ID
+//	alice gets event NAME {…}       the next event has that name and (at least) this
+//	alice closes events
 //
 //	the gateway restarts
 //	the gateway drains
@@ -180,10 +180,15 @@ func (c *conversation) do(line string) error {
 		return c.cannotConnect(ctx, who, strings.TrimPrefix(object, "connect "))
 	case "dials":
 		return c.dials(ctx, who, object)
-	case "listens":
-		return c.listens(who, object)
-	case "hears":
-		return c.hears(ctx, who, object)
+	case "opens":
+		return c.openEvents(who, strings.TrimPrefix(object, "events "))
+	case "closes":
+		c.listeners[who].stop()
+		return nil
+	case "gets":
+		if event, ok := strings.CutPrefix(object, "event "); ok {
+			return c.getsEvent(ctx, who, event)
+		}
 	}
 	p := c.peers[who]
 	if p == nil {
@@ -203,11 +208,10 @@ func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object strin
 		if text, ok := strings.CutPrefix(object, "text "); ok {
 			return c.getsText(ctx, p, c.vars.fill(text))
 		}
-		return c.gets(ctx, p, object, false)
+		expected, presence := strings.CutPrefix(object, "presence ")
+		return c.gets(ctx, p, expected, presence)
 	case "waits":
 		return c.waitsFor(ctx, p, strings.TrimPrefix(object, "for "))
-	case "sees":
-		return c.gets(ctx, p, strings.TrimPrefix(object, "presence "), true)
 	case "is":
 		return p.closedWith(ctx, strings.TrimPrefix(object, "closed with "))
 	case "has":
@@ -220,11 +224,11 @@ func (c *conversation) peerDoes(ctx context.Context, p *peer, verb, object strin
 
 // gatewayDoes runs a line about the gateway.
 func (c *conversation) gatewayDoes(what string) error {
-	if header, ok := strings.CutPrefix(what, "answer has "); ok {
+	if header, ok := strings.CutPrefix(what, "response has "); ok {
 		return c.answer.has(header)
 	}
-	if text, ok := strings.CutPrefix(what, "answer says "); ok {
-		return c.answer.says(c.vars.fill(text))
+	if text, ok := strings.CutPrefix(what, "response contains "); ok {
+		return c.answer.contains(c.vars.fill(text))
 	}
 	if file, ok := strings.CutPrefix(what, "configuration becomes "); ok {
 		c.gateway.Reload(c.files[file])

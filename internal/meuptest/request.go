@@ -56,7 +56,7 @@ func (a answer) has(expected string) error {
 	return nil
 }
 
-func (a answer) says(text string) error {
+func (a answer) contains(text string) error {
 	if !bytes.Contains(a.body, []byte(text)) {
 		return fmt.Errorf("got %s", a.body)
 	}
@@ -127,13 +127,9 @@ type listener struct {
 
 type event struct{ name, id, data string }
 
-// listens runs the lines "to QUERY after 7" and "no more".
-func (c *conversation) listens(who, rest string) error {
-	if rest == "no more" {
-		c.listeners[who].stop()
-		return nil
-	}
-	query, last, _ := strings.Cut(strings.TrimPrefix(rest, "to"), "after ")
+// openEvents runs the line "QUERY after 7".
+func (c *conversation) openEvents(who, rest string) error {
+	query, last, _ := strings.Cut(rest, "after ")
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		c.gateway.HTTP()+"/api/spaces/lab/events?"+c.vars.fill(strings.TrimSpace(query)), http.NoBody)
@@ -194,9 +190,9 @@ func (l *listener) readEvents(ctx context.Context, body io.ReadCloser) {
 	}
 }
 
-// hears runs the line "envelope {…}", or "envelope 7 {…}" with an id. It skips
+// getsEvent runs the line "envelope {…}", or "envelope 7 {…}" with an id. It skips
 // events of presence and control frames, unless the line expects one.
-func (c *conversation) hears(ctx context.Context, who, rest string) error {
+func (c *conversation) getsEvent(ctx context.Context, who, rest string) error {
 	name, expected, _ := strings.Cut(rest, " ")
 	id := ""
 	if !strings.HasPrefix(expected, "{") {
@@ -212,7 +208,7 @@ func (c *conversation) hears(ctx context.Context, who, rest string) error {
 		}
 		switch {
 		case !open && name == "the":
-			return nil // "alice hears the end"
+			return nil // the line "alice gets event the end"
 		case !open:
 			return errors.New("the stream has ended")
 		case e.name != name && (e.name == "system" || e.name == "presence" || name == "the"):
