@@ -47,7 +47,8 @@ type Options struct {
 // Authenticator authenticates tokens. Its methods may be called concurrently.
 type Authenticator struct {
 	invites Invites
-	issuers *issuers
+	client  *http.Client
+	log     *slog.Logger
 	table   atomic.Pointer[table]
 }
 
@@ -59,7 +60,7 @@ func New(t Table, o Options) *Authenticator {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Authenticator{invites: o.Invites, issuers: newIssuers(o.Client, o.Log)}
+	a := &Authenticator{invites: o.Invites, client: o.Client, log: o.Log}
 	a.Replace(t)
 	return a
 }
@@ -67,13 +68,19 @@ func New(t Table, o Options) *Authenticator {
 // Replace replaces the table for later calls. Issuers in both tables keep their
 // keys.
 func (a *Authenticator) Replace(t Table) {
-	next := newTable(t)
-	a.issuers.retain(next.trusts)
+	old, next := a.table.Load(), newTable(t)
+	for url := range next.issuers {
+		if old != nil && old.issuers[url] != nil {
+			next.issuers[url] = old.issuers[url]
+		} else {
+			next.issuers[url] = newIssuer(url, a.client, a.log)
+		}
+	}
 	a.table.Store(next)
 }
 
 // Close closes idle connections to issuers.
-func (a *Authenticator) Close() { a.issuers.client.CloseIdleConnections() }
+func (a *Authenticator) Close() { a.client.CloseIdleConnections() }
 
 // Authenticate returns the identity of a token in a space. The error wraps
 // ErrUnknownToken, ErrOtherSpace, ErrExpired or ErrUnavailable. The caller
@@ -158,10 +165,11 @@ func (a *Authenticator) verifyJWT(ctx context.Context, t *table, token string, n
 	if err != nil {
 		return nil, err
 	}
-	if !t.trusts[jwt.issuer] {
-		return nil, fmt.Errorf("%w: nobody trusts its issuer", ErrUnknownToken)
+	issuer := t.issuers[jwt.issuer]
+	if issuer == nil {
+		return nil, fmt.Errorf("%w: no space trusts its issuer", ErrUnknownToken)
 	}
-	if err := a.issuers.get(jwt.issuer).verify(ctx, jwt, now); err != nil {
+	if err := issuer.verify(ctx, jwt, now); err != nil {
 		return nil, err
 	}
 	return jwt, nil

@@ -63,31 +63,19 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // discovers the address each time, since an issuer may move its keys.
 func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), issuer)
-	if err != nil {
-		return nil, fmt.Errorf("discover: %s", textutil.Shorten(err.Error(), 200))
-	}
-	var says struct {
+	var discovered struct {
 		KeysURL string `json:"jwks_uri"`
 	}
-	if err := provider.Claims(&says); err != nil {
+	if err == nil {
+		err = provider.Claims(&discovered)
+	}
+	if err != nil { // the library quotes the response
 		return nil, fmt.Errorf("discover: %s", textutil.Shorten(err.Error(), 200))
 	}
-	if !sameSecurity(issuer, says.KeysURL) {
+	if !sameSecurity(issuer, discovered.KeysURL) {
 		return nil, errors.New("discover: jwks_uri is not an https address")
 	}
-	return getKeys(ctx, client, says.KeysURL)
-}
-
-// sameSecurity reports whether the connection for the keys is at least as
-// secure as the issuer's, which may be http on a loopback address.
-func sameSecurity(issuer, keys string) bool {
-	i, err1 := url.Parse(issuer)
-	k, err2 := url.Parse(keys)
-	return err1 == nil && err2 == nil && (k.Scheme == "https" || k.Scheme == "http" && i.Scheme == "http")
-}
-
-func getKeys(ctx context.Context, client *http.Client, address string) ([]jose.JSONWebKey, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, discovered.KeysURL, nil)
 	if err != nil {
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
@@ -104,6 +92,14 @@ func getKeys(ctx context.Context, client *http.Client, address string) ([]jose.J
 		return nil, fmt.Errorf("get keys: %w", err)
 	}
 	return parseKeys(body)
+}
+
+// sameSecurity reports whether the connection for the keys is at least as
+// secure as the issuer's, which may be http on a loopback address.
+func sameSecurity(issuer, keys string) bool {
+	i, err1 := url.Parse(issuer)
+	k, err2 := url.Parse(keys)
+	return err1 == nil && err2 == nil && (k.Scheme == "https" || k.Scheme == "http" && i.Scheme == "http")
 }
 
 // parseKeys parses a key set. It skips unknown key types, as RFC 7517 section 5

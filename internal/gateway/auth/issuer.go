@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
@@ -27,85 +27,52 @@ const (
 	fetchTimeout = 5 * time.Second
 )
 
-// issuers holds the trusted issuers, from the first JWT of each on.
-type issuers struct {
-	client *http.Client
-	log    *slog.Logger
-
-	mu    sync.Mutex
-	byURL map[string]*issuer
-}
-
-func newIssuers(client *http.Client, log *slog.Logger) *issuers {
-	return &issuers{client: client, log: log, byURL: make(map[string]*issuer)}
-}
-
-// get returns the issuer with a URL, which must be trusted.
-func (s *issuers) get(url string) *issuer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.byURL[url]
-	if i == nil {
-		i = &issuer{url: url, client: s.client, log: s.log}
-		s.byURL[url] = i
-	}
-	return i
-}
-
-// retain drops the issuers that are not trusted any more.
-func (s *issuers) retain(trusted map[string]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for url := range s.byURL {
-		if !trusted[url] {
-			delete(s.byURL, url)
-		}
-	}
-}
-
-// issuer holds the keys of one issuer.
+// issuer fetches and holds the keys of one issuer, from its first JWT on.
 type issuer struct {
 	url    string
 	client *http.Client
 	log    *slog.Logger
 
-	mu       sync.Mutex
-	keys     []jose.JSONWebKey // nil: never fetched. Immutable
-	fetched  time.Time
-	next     time.Time     // earliest time of the next fetch
-	failures int           // consecutive
-	fetching chan struct{} // closed when the current fetch ends; nil: no fetch
+	keys     atomic.Pointer[keySet] // never nil
+	fetching chan struct{}          // has a value during a fetch
 }
 
-var (
-	errUnknownKey = errors.New("no key of the issuer has this id")
-	errTooSoon    = errors.New("keys were fetched a moment ago")
-)
+// keySet has the keys of an issuer and the state of fetching them. It is
+// immutable.
+type keySet struct {
+	keys     []jose.JSONWebKey // nil: never fetched
+	fetched  time.Time
+	next     time.Time // earliest time of the next fetch
+	failures int       // consecutive
+	err      error     // of the last failure
+}
+
+func newIssuer(url string, client *http.Client, log *slog.Logger) *issuer {
+	i := &issuer{url: url, client: client, log: log, fetching: make(chan struct{}, 1)}
+	i.keys.Store(&keySet{})
+	return i
+}
+
+var errUnknownKey = errors.New("no key of the issuer has this id")
 
 // verify checks the signature. The error wraps ErrUnknownToken or
 // ErrUnavailable.
 func (i *issuer) verify(ctx context.Context, jwt *parsedJWT, now time.Time) error {
-	keys, old := i.current(now)
-	if keys == nil {
-		if err := i.refresh(ctx, now); err != nil {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		keys, _ = i.current(now)
+	set := i.keys.Load()
+	// Old keys remain in use during a fetch, and after a failure.
+	if set.keys == nil || now.Sub(set.fetched) >= keysAge && len(i.fetching) == 0 {
+		set = i.refresh(ctx, set, now)
 	}
-	if old {
-		// A failure is logged; the current keys remain in use.
-		_ = i.refresh(ctx, now)
-		keys, _ = i.current(now)
+	if set.keys == nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, set.err)
 	}
-	err := verifySignature(jwt.signed, keys)
+	err := verifySignature(jwt.signed, set.keys)
 	if errors.Is(err, errUnknownKey) {
-		switch refreshed := i.refresh(ctx, now); {
-		case refreshed == nil:
-			keys, _ = i.current(now)
-			err = verifySignature(jwt.signed, keys)
-		case !errors.Is(refreshed, errTooSoon):
-			return fmt.Errorf("%w: %w", ErrUnavailable, refreshed)
+		set = i.refresh(ctx, set, now)
+		if set.failures > 0 {
+			return fmt.Errorf("%w: %w", ErrUnavailable, set.err)
 		}
+		err = verifySignature(jwt.signed, set.keys)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnknownToken, err)
@@ -113,80 +80,37 @@ func (i *issuer) verify(ctx context.Context, jwt *parsedJWT, now time.Time) erro
 	return nil
 }
 
-// current returns the current keys, nil if there are none, and whether to fetch
-// them again: they are old, and no fetch is in progress.
-func (i *issuer) current(now time.Time) (keys []jose.JSONWebKey, old bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.keys, i.keys != nil && i.fetching == nil && now.Sub(i.fetched) >= keysAge && !now.Before(i.next)
-}
-
-// refresh fetches the keys, or waits for the fetch in progress. It returns
-// errTooSoon if keys were fetched a moment ago, and another error if there are
-// no new keys.
-func (i *issuer) refresh(ctx context.Context, now time.Time) error {
-	i.mu.Lock()
-	if busy := i.fetching; busy != nil {
-		i.mu.Unlock()
-		return i.wait(ctx, busy)
+// refresh returns newer keys than old, if they may be fetched now. It waits for
+// a fetch in progress.
+func (i *issuer) refresh(ctx context.Context, old *keySet, now time.Time) *keySet {
+	select {
+	case i.fetching <- struct{}{}: // even if ctx is done
+	default:
+		select {
+		case i.fetching <- struct{}{}:
+		case <-ctx.Done():
+			return &keySet{keys: old.keys, failures: 1, err: ctx.Err()}
+		}
 	}
-	if now.Before(i.next) {
-		defer i.mu.Unlock()
-		return i.outcome()
+	defer func() { <-i.fetching }()
+	set := i.keys.Load()
+	if set != old || now.Before(set.next) {
+		return set
 	}
-	done := make(chan struct{})
-	i.fetching = done
-	i.mu.Unlock()
-
 	// The caller may disconnect while others wait for the same keys.
 	fetchCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 	defer cancel()
 	keys, err := fetchKeys(fetchCtx, i.client, i.url)
-
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	defer close(done)
-	i.fetching = nil
 	if err != nil {
-		i.failed(now, err)
-		return err
+		pause := min(lastRetry, firstRetry<<min(set.failures, 5))
+		set = &keySet{keys: set.keys, fetched: set.fetched, next: now.Add(pause), failures: set.failures + 1, err: err}
+		i.log.Warn("cannot fetch the keys of an issuer", "issuer", i.url, "error", err, "retry_in", pause)
+	} else {
+		set = &keySet{keys: keys, fetched: now, next: now.Add(refreshPause)}
+		i.log.Info("fetched the keys of an issuer", "issuer", i.url, "keys", len(keys))
 	}
-	i.keys, i.fetched, i.failures, i.next = keys, now, 0, now.Add(refreshPause)
-	i.log.Info("fetched the keys of an issuer", "issuer", i.url, "keys", len(keys))
-	return nil
-}
-
-func (i *issuer) wait(ctx context.Context, busy chan struct{}) error {
-	select {
-	case <-busy:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.failures == 0 {
-		return nil
-	}
-	return i.outcome()
-}
-
-// outcome returns why no fetch starts now. The caller holds the lock.
-func (i *issuer) outcome() error {
-	if i.failures == 0 {
-		return errTooSoon
-	}
-	return errors.New("the last try came to nothing")
-}
-
-// failed sets the pause before the next attempt. The caller holds the lock.
-func (i *issuer) failed(now time.Time, err error) {
-	pause := lastRetry
-	if i.failures < 5 {
-		pause = min(lastRetry, firstRetry<<i.failures)
-	}
-	i.failures++
-	i.next = now.Add(pause)
-	i.log.Warn("cannot fetch the keys of an issuer", "issuer", i.url, "error", err, "retry_in", pause)
+	i.keys.Store(set)
+	return set
 }
 
 // verifySignature tries the keys that may have made the signature. It returns

@@ -238,9 +238,14 @@ func TestJWT_ForgeriesRejected(t *testing.T) {
 		"not base64":                    "a.b.c",
 		"too long":                      strings.Repeat("a", 20000) + ".b.c",
 	} {
-		if id, err := a.Authenticate(t.Context(), "lab", token, start); !errors.Is(err, auth.ErrUnknownToken) {
-			t.Errorf("%s: got %+v, %v", name, id, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if id, err := a.Authenticate(t.Context(), "lab", token, start); !errors.Is(err, auth.ErrUnknownToken) {
+				t.Errorf("got %+v, %v", id, err)
+			}
+			if spaces, err := a.Spaces(t.Context(), token, start); !errors.Is(err, auth.ErrUnknownToken) {
+				t.Errorf("good for %v, %v", spaces, err)
+			}
+		})
 	}
 }
 

@@ -39,11 +39,11 @@ type JWT struct {
 
 // table is a Table with indexes. It is immutable.
 type table struct {
-	find   func(string) (string, bool)
-	spaces []Space
-	jwts   map[string]JWT  // by configured name
-	trusts map[string]bool // trusted issuers
-	known  map[member]bool
+	find    func(string) (string, bool)
+	spaces  []Space
+	jwts    map[string]JWT     // by configured name
+	issuers map[string]*issuer // trusted, by URL
+	known   map[member]bool
 
 	// Tokens are indexed by a keyed digest of their digest. The key is random
 	// for each process. Therefore the duration of a lookup reveals nothing
@@ -67,13 +67,13 @@ type owner struct {
 func newTable(from Table) *table {
 	t := &table{
 		find: from.Find, spaces: from.Spaces,
-		jwts: make(map[string]JWT), trusts: make(map[string]bool), known: make(map[member]bool), owners: make(map[Digest][]owner),
+		jwts: make(map[string]JWT), issuers: make(map[string]*issuer), known: make(map[member]bool), owners: make(map[Digest][]owner),
 	}
 	rand.Read(t.key[:])
 	for _, s := range from.Spaces {
 		if s.JWT != nil {
 			t.jwts[s.Name] = *s.JWT
-			t.trusts[s.JWT.Issuer] = true
+			t.issuers[s.JWT.Issuer] = nil // set by Replace
 		}
 		for _, token := range s.Tokens {
 			m := member{s.Name, token.Participant}
