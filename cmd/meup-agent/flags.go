@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/program"
 )
@@ -40,8 +41,8 @@ func (f *runFlags) register(fl *pflag.FlagSet) {
 	fl.StringVar(&f.name, "name", "", "name for mentions, in addition to the participant's id")
 	fl.StringVar(&f.docs, "docs", "", "folder of text files to answer from; needs no MCP server")
 	fl.StringVar(&f.spaceTools, "space-tools", "auto", "auto: also use the tools that other participants offer; off: only the tools of the agent's own servers")
-	fl.StringVar(&f.answer, "answer", string(agent.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
-	fl.StringVar(&f.catchUp, "catch-up", string(agent.CatchUpAuto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")
+	fl.StringVar(&f.answer, "answer", string(addressing.Auto), "chats to answer: addressed, mentioned (also @name), any (also chats to all), auto (any, or mentioned if another agent is connected)")
+	fl.StringVar(&f.catchUp, "catch-up", string(catchup.Auto), "questions from before the start to answer: auto (of the last hour, if the agent was in the space before them), all (all without an answer), off (none)")
 	fl.IntVar(&f.maxSteps, "max-steps", 8, "maximum of steps with tools for one question")
 	fl.IntVar(&f.maxHops, "max-hops", 4, "maximum of answers of agents that follow from one another")
 	fl.DurationVar(&f.proposalTimeout, "proposal-timeout", 5*time.Minute, "time until a proposal without a decision expires; 0: do not propose calls that are not allowed")
@@ -63,10 +64,10 @@ func (f *runFlags) check() error {
 	case f.spaceTools != "auto" && f.spaceTools != "off":
 		return program.Usagef("--space-tools %q: expected auto or off", f.spaceTools)
 	}
-	if _, err := agent.ParseMode(f.answer); err != nil {
+	if _, err := addressing.ParseMode(f.answer); err != nil {
 		return program.Usagef("--answer: %w", err)
 	}
-	if _, err := agent.ParseCatchUp(f.catchUp); err != nil {
+	if _, err := catchup.ParseMode(f.catchUp); err != nil {
 		return program.Usagef("--catch-up: %w", err)
 	}
 	return f.think.check()

@@ -12,6 +12,8 @@ import (
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
 	"github.com/meup-protocol/meup/internal/program"
 )
@@ -109,7 +111,7 @@ func serve(ctx context.Context, f *runFlags, token string, servers []mcptools.Se
 	defer history.Close()
 	return agent.New(agent.Options{
 		Space: c, Tools: tools, Planner: thinker, Approach: thinker.Approach, Instructions: instructions,
-		Name: f.name, Answer: agent.Mode(f.answer), CatchUp: agent.CatchUp(f.catchUp), History: history,
+		Name: f.name, Answer: addressing.Mode(f.answer), CatchUp: catchup.Mode(f.catchUp), History: history,
 		ShowThinking: f.think.showThinking, OwnToolsOnly: f.spaceTools == "off",
 		NoProposals: f.proposalTimeout == 0, ProposalTimeout: f.proposalTimeout, ToolTimeout: f.toolTimeout,
 		ContextTokens: f.think.contextTokens, MaxSteps: f.maxSteps, MaxHops: f.maxHops, Telemetry: tel, Logger: log,

@@ -248,6 +248,10 @@ func resultOf(res mcptools.Result) contextwindow.Result {
 
 func failed(why string) contextwindow.Result { return contextwindow.Result{Error: why} }
 
+// awayTimeout is how long a participant may be disconnected before a pending
+// request to it fails.
+const awayTimeout = 2 * time.Second
+
 // callPeer waits for the response of the participant that owns the tool.
 // The request is already in the log.
 func (a *Agent) callPeer(ctx context.Context, x *action) contextwindow.Result {

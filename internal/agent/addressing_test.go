@@ -7,6 +7,8 @@ import (
 
 	"github.com/meup-protocol/meup/client"
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/meuptest"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -75,15 +77,15 @@ func TestIsQuestion(t *testing.T) {
 		9: chat("hello @planner", to("carol")),
 	}
 	for _, test := range []struct {
-		mode agent.Mode
+		mode addressing.Mode
 		who  string // the sender
 		want string
 	}{
-		{agent.Auto, "alice", "0 1 3 4 5 8"},
-		{agent.Any, "alice", "0 1 3 4 5 8"},
-		{agent.Mentioned, "alice", "1 3 4"},
-		{agent.Addressed, "alice", "1"},
-		{agent.Any, "critic", "1 3 4"}, // an agent
+		{addressing.Auto, "alice", "0 1 3 4 5 8"},
+		{addressing.Any, "alice", "0 1 3 4 5 8"},
+		{addressing.Mentioned, "alice", "1 3 4"},
+		{addressing.Addressed, "alice", "1"},
+		{addressing.Any, "critic", "1 3 4"}, // an agent
 	} {
 		g := meuptest.Start(t, config)
 		c := join(t, g, test.who)
@@ -158,7 +160,7 @@ func TestOldQuestions(t *testing.T) {
 	send(t, alice, protocol.Envelope{Kind: protocol.KindChatCancel, Correlation: protocol.CorrelateTo(withdrawn)})
 	_ = ghost.Close()
 
-	employ(t, g, "planner", agent.Options{CatchUp: agent.CatchUpAll})
+	employ(t, g, "planner", agent.Options{CatchUp: catchup.All})
 	fourth := ask(t, alice, "hello")
 	counts := make(map[protocol.ID]int)
 	closed := false

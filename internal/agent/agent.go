@@ -35,8 +35,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meup-protocol/meup/client"
-	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/agent/addressing"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/internal/agent/planner/rules"
 	"github.com/meup-protocol/meup/internal/agent/telemetry"
@@ -60,11 +62,6 @@ type Tools interface {
 	Call(ctx context.Context, name string, args json.RawMessage) (mcptools.Result, error)
 }
 
-// History is the part of *api.Client that the agent uses.
-type History interface {
-	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
-}
-
 // Planner decides the next step of a question.
 type Planner interface {
 	Next(ctx context.Context, s planner.State) (planner.Decision, error)
@@ -78,17 +75,17 @@ type Options struct {
 
 	// Name is a name for mentions, in addition to the participant's id.
 	Name string
-	// Answer selects the chats that are questions; empty: Auto.
-	Answer Mode
+	// Answer selects the chats that are questions; empty: addressing.Auto.
+	Answer addressing.Mode
 	// Approach is sent in the metadata of reasoning.start; empty: "rules".
 	Approach string
 	// Instructions are the operator's, for planners that use them.
 	Instructions string
 	// CatchUp selects the questions to answer that were asked before the agent
-	// joined; empty: CatchUpOff. The other values need History.
-	CatchUp CatchUp
+	// joined; empty: catchup.Off. The other values need History.
+	CatchUp catchup.Mode
 	// History reads the log of the space; an *api.Client implements it.
-	History History
+	History catchup.History
 	// ShowThinking also publishes a model's raw thinking.
 	ShowThinking bool
 	// OwnToolsOnly ignores the tools of other participants.
@@ -139,10 +136,10 @@ func (o Options) withDefaults() Options {
 		o.ProposalTimeout = 5 * time.Minute
 	}
 	if o.CatchUp == "" {
-		o.CatchUp = CatchUpOff
+		o.CatchUp = catchup.Off
 	}
 	if o.Answer == "" {
-		o.Answer = Auto
+		o.Answer = addressing.Auto
 	}
 	if o.Approach == "" {
 		o.Approach = "rules"
@@ -179,12 +176,10 @@ type Agent struct {
 	runtime *participant.Runtime
 	log     *slog.Logger
 	you     protocol.ParticipantID
-	space   string
-	head    protocol.Seq // of the log when the agent joined
-	logID   string
+	space   protocol.SpaceInfo // when the agent joined
 
 	// Owned by the goroutine of Run.
-	addressing   *addressing
+	addressing   *addressing.Classifier
 	conversation conversation
 
 	questions  participant.Requests[*question] // by the chat; a question of the backlog is held until it is admitted
@@ -193,7 +188,7 @@ type Agent struct {
 	replies    chan protocol.Envelope          // queue of short replies, sent in order
 	sentIDs    sentIDs
 	inbox      inbox
-	peers      peers
+	peers      peers.Table
 	streamsOff atomic.Bool // the capabilities do not allow streams
 	queriesOff atomic.Bool // the capabilities do not allow tools/list requests
 }
@@ -207,8 +202,8 @@ func New(opts Options) *Agent {
 	welcome, runtime := opts.Space.Welcome(), participant.New(opts.Space, opts.Logger, errShutdown)
 	return &Agent{
 		opts: opts, runtime: runtime, log: runtime.Log, you: runtime.You,
-		space: welcome.Space.Name, head: welcome.Space.Seq, logID: welcome.Space.Log,
-		addressing:   newAddressing(runtime.You, opts),
+		space:        welcome.Space,
+		addressing:   addressing.New(runtime.You, opts.Name, opts.Answer, opts.MaxHops, welcome.Participants),
 		conversation: conversation{you: runtime.You},
 		questions:    participant.Requests[*question]{Places: opts.MaxQuestions + opts.MaxWaiting},
 		turns:        make(chan struct{}, opts.MaxQuestions),
@@ -227,7 +222,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	start := func() {
 		a.runtime.Group.Go(a.sendReplies)
 		a.onJoin()
-		if a.opts.CatchUp != CatchUpOff && a.opts.History != nil {
+		if a.opts.CatchUp != catchup.Off && a.opts.History != nil {
 			a.catchUp(ctx)
 		}
 		a.log.Info("agent ready", "answers", a.opts.Answer, "tools", len(a.opts.Tools.Tools()))

@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/internal/agent/catchup"
 	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -14,7 +17,7 @@ import (
 // dispatch handles one received envelope. It does not block.
 func (a *Agent) dispatch(env *protocol.Envelope) {
 	mine := env.From == a.you && a.sentIDs.remove(env.ID)
-	a.addressing.observe(env, a.opts.Space.Welcome)
+	a.addressing.Observe(env, a.opts.Space.Welcome)
 	a.conversation.note(env)
 	taken := !mine && a.inbox.deliver(env)
 	switch env.Kind {
@@ -27,7 +30,7 @@ func (a *Agent) dispatch(env *protocol.Envelope) {
 	case protocol.KindChat:
 		if env.From == a.you && !mine {
 			a.onTakeover(env)
-		} else if a.addressing.isQuestion(env) {
+		} else if a.addressing.IsQuestion(env) {
 			a.admit(*env)
 		}
 	case protocol.KindChatCancel, protocol.KindReasoningCancel:
@@ -144,7 +147,7 @@ func (a *Agent) handleMCP(env *protocol.Envelope, taken bool) {
 	switch {
 	case err != nil:
 	case request.Method == "notifications/tools/list_changed", offersTools(env):
-		if !a.opts.OwnToolsOnly && a.peers.renew(env.From, a.opts.Now()) {
+		if !a.opts.OwnToolsOnly && a.peers.Renew(env.From, a.opts.Now()) {
 			a.runtime.Group.Go(func() { a.pollTools(env.From) })
 		}
 	case env.Kind == protocol.KindMCPRequest && env.AddressedTo(a.you) && request.Method != "" && !request.IsNotification && !taken:
@@ -191,4 +194,65 @@ func (a *Agent) sendReplies() {
 			return
 		}
 	}
+}
+
+// catchUpTime bounds reading the log.
+const catchUpTime = 30 * time.Second
+
+// catchUp closes work that the agent left unfinished when it ended, and answers
+// questions without an answer.
+func (a *Agent) catchUp(ctx context.Context) {
+	reading, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	b, err := catchup.Read(reading, catchup.Options{
+		Mode: a.opts.CatchUp, History: a.opts.History, You: a.you, Space: a.space, Now: a.opts.Now(),
+		Observe: func(env *protocol.Envelope) (isQuestion bool) {
+			a.addressing.Observe(env, a.opts.Space.Welcome)
+			a.conversation.note(env)
+			return env.Kind == protocol.KindChat && a.addressing.IsQuestion(env)
+		},
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			a.log.Warn("the log cannot be read: old questions are not answered", "err", err)
+		}
+		return
+	}
+	rest, wanted := b.Leftovers(), b.Questions()
+	a.log.Info("caught up", "questions", len(wanted), "left_open", len(rest))
+	for _, env := range b.Requests() {
+		a.handleMCP(&env, false)
+	}
+	var questions []*question
+	for _, chat := range wanted {
+		q := a.newQuestion(chat)
+		a.questions.Hold(&q.chat, q)
+		questions = append(questions, q)
+	}
+	a.runtime.Group.Go(func() {
+		for _, env := range rest {
+			if err := a.publish(a.runtime.Work, env); err != nil {
+				a.log.Warn("left open", "context", env.Context, "kind", env.Kind, "err", err)
+			}
+		}
+		for _, q := range questions {
+			a.startWhenFree(q)
+		}
+	})
+}
+
+// startWhenFree starts to answer a question as soon as a place is free, unless
+// the question is withdrawn before.
+func (a *Agent) startWhenFree(q *question) {
+	for q.root.ctx.Err() == nil {
+		if a.start(q) == participant.Accepted {
+			return
+		}
+		select {
+		case <-a.freed:
+		case <-q.root.ctx.Done():
+		}
+	}
+	a.drop(q)
+	a.replyError(q, context.Cause(q.root.ctx))
 }

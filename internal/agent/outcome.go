@@ -121,7 +121,7 @@ func resultIn(env *protocol.Envelope) contextwindow.Result {
 // describe returns the span attributes of a problem.
 func (a *Agent) describe(p *problem) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		telemetry.ConversationID.String(a.space), telemetry.AgentName.String(string(a.you)),
+		telemetry.ConversationID.String(a.space.Name), telemetry.AgentName.String(string(a.you)),
 		attribute.String("meup.context", string(p.path)), attribute.String("meup.question", string(p.q.chat.ID)),
 	}
 }

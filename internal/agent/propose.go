@@ -145,7 +145,7 @@ func (a *Agent) serve(ctx context.Context, x *action, request *protocol.Envelope
 // answerTo builds the response to another participant's request that correlates
 // to a proposal.
 func answerTo(x *action, request *protocol.Envelope, result json.RawMessage, fault *client.RPCError) protocol.Envelope {
-	response := participant.RespondTo(request, participant.Response(requestID(request), result, fault))
+	response := participant.RespondTo(request, participant.Response(participant.RequestID(request), result, fault))
 	response.To = append(response.To, x.p.q.private...)
 	if len(request.To) == 0 && len(x.p.q.private) == 0 {
 		response.To = nil

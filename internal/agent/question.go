@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
@@ -52,7 +53,7 @@ type problem struct {
 
 func (a *Agent) newQuestion(chat protocol.Envelope) *question {
 	q := &question{
-		chat: chat, text: chatText(&chat), history: a.conversation.before(&chat),
+		chat: chat, text: addressing.ChatText(&chat), history: a.conversation.before(&chat),
 		problems: make(map[protocol.ContextPath]*problem),
 	}
 	q.private = audience(&chat, a.you)
@@ -187,7 +188,7 @@ const bytesPerToken = 4
 func (t *conversation) tokens() int {
 	bytes := 0
 	for i := range t.chats {
-		bytes += min(len(chatText(&t.chats[i])), maxChatChars)
+		bytes += min(len(addressing.ChatText(&t.chats[i])), maxChatChars)
 	}
 	return (bytes + bytesPerToken - 1) / bytesPerToken
 }
@@ -201,7 +202,7 @@ func (t *conversation) before(question *protocol.Envelope) []llm.Message {
 		if env.ID == question.ID || env.Seq >= question.Seq && question.Seq != 0 || !t.shared(env, question) {
 			continue
 		}
-		text := textutil.Shorten(chatText(env), maxChatChars)
+		text := textutil.Shorten(addressing.ChatText(env), maxChatChars)
 		if text == "" {
 			continue
 		}

@@ -1,10 +1,14 @@
 package agent
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/peers"
 	"github.com/meup-protocol/meup/internal/agent/planner"
 	"github.com/meup-protocol/meup/protocol"
 )
@@ -46,20 +50,14 @@ func (a *Agent) toolbox(p *problem) toolbox {
 	if a.opts.OwnToolsOnly || len(p.q.private) > 0 {
 		return b
 	}
-	a.peers.wait(p.ctx, a.opts.Now())
-	b.addOffered(a.peers.offered())
+	a.peers.Wait(p.ctx, a.opts.Now())
+	b.addOffered(a.peers.Offered())
 	return b
-}
-
-// offeredTool is a tool of another participant.
-type offeredTool struct {
-	owner protocol.ParticipantID
-	mcptools.Tool
 }
 
 // addOffered adds the tools of other participants. The resulting names are
 // unique no matter which names the participants choose.
-func (b *toolbox) addOffered(offered []offeredTool) {
+func (b *toolbox) addOffered(offered []peers.Tool) {
 	claims := make(map[string]int, len(offered))
 	for _, t := range offered {
 		claims[t.Name]++
@@ -71,14 +69,14 @@ func (b *toolbox) addOffered(offered []offeredTool) {
 			name = qualified(t)
 		}
 		if b.taken(name) || claims[name] > 1 {
-			owner := sha256.Sum256([]byte(t.owner))
+			owner := sha256.Sum256([]byte(t.Owner))
 			name += "__" + hex.EncodeToString(owner[:4])
 		}
-		b.add(name, tool{owner: t.owner, name: t.Name}, t.Tool)
+		b.add(name, tool{owner: t.Owner, name: t.Name}, t.Tool)
 	}
 }
 
-func qualified(t offeredTool) string { return string(t.owner) + "__" + t.Name }
+func qualified(t peers.Tool) string { return string(t.Owner) + "__" + t.Name }
 
 func (b *toolbox) taken(name string) bool {
 	_, taken := b.tools[name]
@@ -94,4 +92,111 @@ func (b *toolbox) add(name string, where tool, t mcptools.Tool) {
 		Name: name, Description: t.Description, InputSchema: t.InputSchema, ReadOnly: t.ReadOnly, Hinted: t.Hinted,
 		Host: string(where.owner) + "/" + t.Server,
 	})
+}
+
+// Bounds of listing the tools of other participants.
+const (
+	maxListPages = 10               // of one participant's tools
+	listTime     = 10 * time.Second // for one participant to list its tools
+	// relistPause is the minimum interval between two queries of one
+	// participant, no matter how often it announces changes.
+	relistPause = 5 * time.Second
+)
+
+// onJoin queries the participants that have joined for their tools.
+func (a *Agent) onJoin() {
+	if a.opts.OwnToolsOnly || a.queriesOff.Load() {
+		return
+	}
+	for _, id := range a.peers.Update(a.you, a.opts.Space.Welcome().Participants, a.opts.Now()) {
+		a.runtime.Group.Go(func() { a.pollTools(id) })
+	}
+}
+
+// pollTools queries a participant for its tools, and repeats the query after
+// relistPause if the participant announced a change in the meantime.
+func (a *Agent) pollTools(id protocol.ParticipantID) {
+	for {
+		a.listTools(id)
+		if !waitFor(a.runtime.Work, relistPause) || !a.peers.Finish(id, a.opts.Now()) {
+			return
+		}
+	}
+}
+
+func waitFor(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (a *Agent) listTools(id protocol.ParticipantID) {
+	ctx, cancel := context.WithTimeout(a.runtime.Work, listTime)
+	defer cancel()
+	var tools []mcptools.Tool
+	cursor := ""
+	silent := false
+	for range maxListPages {
+		page, next, err := a.listPage(ctx, id, cursor)
+		if err != nil {
+			a.log.Debug("no tools listed", "by", id, "err", err)
+			silent = ctx.Err() != nil
+			if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
+				a.stopQueries(id, err)
+				return
+			}
+			break
+		}
+		tools = append(tools, page...)
+		if some := peers.Bounded(tools); len(some) < len(tools) {
+			a.log.Warn("a participant offers more tools than are kept", "participant", id, "kept", len(some))
+			tools = some
+			break
+		}
+		if cursor = next; cursor == "" {
+			break
+		}
+	}
+	if len(tools) > 0 {
+		a.log.Info("tools found in the space", "participant", id, "tools", len(tools))
+	}
+	a.peers.Store(id, tools, silent)
+}
+
+// stopQueries stops the queries until the rights change.
+func (a *Agent) stopQueries(id protocol.ParticipantID, err error) {
+	if a.queriesOff.CompareAndSwap(false, true) {
+		a.log.Info("the others are not asked for their tools", "err", err)
+	}
+	a.peers.Store(id, nil, false)
+	a.peers.MarkAbsent(id)
+}
+
+func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor string) ([]mcptools.Tool, string, error) {
+	params := map[string]string{}
+	if cursor != "" {
+		params["cursor"] = cursor
+	}
+	request := protocol.Envelope{ID: a.opts.NewID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
+	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
+	answer := a.inbox.expect(request.ID)
+	defer a.inbox.release(request.ID)
+	if err := a.publish(ctx, request); err != nil {
+		return nil, "", err
+	}
+	for {
+		select {
+		case env := <-answer:
+			if env.Kind == protocol.KindMCPResponse && env.From == id {
+				return mcptools.ParseToolList(env.Payload)
+			}
+		case <-ctx.Done():
+			return nil, "", context.Cause(ctx)
+		}
+	}
 }

@@ -47,6 +47,16 @@ func ParseRequest(env *protocol.Envelope) (Request, error) {
 	return r, nil
 }
 
+// RequestID returns the JSON-RPC id of a request, or null if it has no valid
+// payload.
+func RequestID(env *protocol.Envelope) json.RawMessage {
+	request, err := ParseRequest(env)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return request.ID
+}
+
 // Response returns the payload of an mcp.response: the error fault, or the
 // result if fault is nil.
 func Response(id, result json.RawMessage, fault *client.RPCError) json.RawMessage {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/agent"
+	"github.com/meup-protocol/meup/internal/agent/addressing"
 	"github.com/meup-protocol/meup/internal/agent/contextwindow"
 	"github.com/meup-protocol/meup/internal/agent/llm"
 	"github.com/meup-protocol/meup/internal/agent/planner"
@@ -63,8 +64,8 @@ func TestReasoning_InProgress(t *testing.T) {
 	g := meuptest.Start(t, config)
 	first, second := make(chan struct{}), make(chan struct{})
 	docs := handbook(t)
-	employ(t, g, "guide", agent.Options{Tools: docs, Answer: agent.Any, Planner: held(first, "One.")})
-	employ(t, g, "scout", agent.Options{Tools: docs, Answer: agent.Any, Planner: held(second, "Two."), NoProposals: true})
+	employ(t, g, "guide", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(first, "One.")})
+	employ(t, g, "scout", agent.Options{Tools: docs, Answer: addressing.Any, Planner: held(second, "Two."), NoProposals: true})
 	x := open(t, g, "alice", 80, 24, nil)
 	x.sees("here: guide, scout")
 	x.enters("what is there?")

@@ -1,4 +1,4 @@
-package agent
+package addressing
 
 import (
 	"fmt"
@@ -11,19 +11,16 @@ import (
 
 // room is the welcome that addressing reads.
 type room struct {
-	t *addressing
+	t *Classifier
 	w protocol.Welcome
 }
 
 func newRoom(mode Mode) *room {
-	return &room{t: &addressing{
-		you: "planner", mode: mode, hops: 4, names: []string{"planner"},
-		agents: make(map[protocol.ParticipantID]bool), rateGuard: make(map[protocol.ParticipantID]int),
-	}}
+	return &room{t: New("planner", "", mode, 4, nil)}
 }
 
 func (r *room) sees(env protocol.Envelope) {
-	r.t.observe(&env, func() protocol.Welcome { return r.w })
+	r.t.Observe(&env, func() protocol.Welcome { return r.w })
 }
 
 // presence is a participant that joins or leaves.
@@ -74,17 +71,19 @@ func TestIsAgent(t *testing.T) {
 			r.presence(protocol.PresenceJoin, "bob")
 		}, false},
 	} {
-		r := newRoom(Any)
-		r.presence(protocol.PresenceJoin, "alice")
-		r.presence(protocol.PresenceJoin, "bob")
-		r.sees(chatOf("alice", "by-alice", "well?"))
-		r.sees(chatOf("bob", "by-bob", "hm"))
-		test.does(r)
-		question := chatOf("bob", "q", "and what do you think?")
-		r.sees(question)
-		if got := !r.t.isQuestion(&question); got != test.want {
-			t.Errorf("%s: taken for an agent: %t", name, got)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(Any)
+			r.presence(protocol.PresenceJoin, "alice")
+			r.presence(protocol.PresenceJoin, "bob")
+			r.sees(chatOf("alice", "by-alice", "well?"))
+			r.sees(chatOf("bob", "by-bob", "hm"))
+			test.does(r)
+			question := chatOf("bob", "q", "and what do you think?")
+			r.sees(question)
+			if got := !r.t.IsQuestion(&question); got != test.want {
+				t.Errorf("taken for an agent: %t", got)
+			}
+		})
 	}
 }
 

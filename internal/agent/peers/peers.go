@@ -1,40 +1,41 @@
-package agent
+// Package peers stores which tools the other participants of a space offer, and
+// decides when to query them for their lists.
+package peers
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// Bounds for listing the tools of other participants.
+// Bounds of the stored tools, and of the queries.
 const (
-	maxPeers     = 64               // participants that are queried
-	maxListPages = 10               // of one participant's tools
-	maxOffered   = 256              // tools of one participant
-	maxToolBytes = 1 << 20          // of their names, descriptions and schemas
-	listTime     = 10 * time.Second // for one participant to list its tools
+	maxPeers     = 64      // participants that are queried
+	maxOffered   = 256     // tools of one participant
+	maxToolBytes = 1 << 20 // of their names, descriptions and schemas
 	// listWait bounds how long a question waits for the lists of
 	// participants known to serve tools. It does not wait for other
 	// participants, most of which are people and never respond.
 	listWait = time.Second
-	// relistPause is the minimum interval between two queries of one
-	// participant, no matter how often it announces changes.
-	relistPause = 5 * time.Second
-	// awayTimeout is how long a participant may be disconnected before a
-	// pending request to it fails.
-	awayTimeout = 2 * time.Second
 )
 
-// peers stores the tools that the other participants offer.
-type peers struct {
+// Table stores the tools that the other participants offer. The zero Table is
+// empty. Its methods are safe for concurrent use.
+type Table struct {
 	mu     sync.Mutex
 	offers map[protocol.ParticipantID]*offer
+}
+
+// Tool is a tool of another participant.
+type Tool struct {
+	Owner protocol.ParticipantID
+	mcptools.Tool
 }
 
 // offer is the list of tools of one participant, with the state of the query
@@ -54,9 +55,9 @@ type offer struct {
 // bound is not queried when it joins again, because it is probably a person.
 const maxUnanswered = 2
 
-// update records the present participants and returns those to query:
+// Update records the present participants and returns those to query:
 // participants that have just joined and may respond.
-func (n *peers) update(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
+func (n *Table) Update(you protocol.ParticipantID, here []protocol.Participant, now time.Time) []protocol.ParticipantID {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	present, serves := make(map[protocol.ParticipantID]bool, len(here)), make(map[protocol.ParticipantID]bool)
@@ -83,8 +84,8 @@ func (n *peers) update(you protocol.ParticipantID, here []protocol.Participant, 
 
 func servesTools(p protocol.Participant) bool { return slices.Contains(p.Serves, protocol.ServesTools) }
 
-// renew reports whether to query a participant that announced a change.
-func (n *peers) renew(id protocol.ParticipantID, now time.Time) bool {
+// Renew reports whether to query a participant that announced a change.
+func (n *Table) Renew(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	serves := false
@@ -96,7 +97,7 @@ func (n *peers) renew(id protocol.ParticipantID, now time.Time) bool {
 
 // beginLocked starts a query, unless one is in progress or the participant does
 // not respond. It reports whether the caller must send it.
-func (n *peers) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
+func (n *Table) beginLocked(id protocol.ParticipantID, serves bool, now time.Time) bool {
 	o := n.offers[id]
 	switch {
 	case o == nil && len(n.offers) >= maxPeers && !n.evictLocked(serves):
@@ -119,7 +120,7 @@ func (n *peers) beginLocked(id protocol.ParticipantID, serves bool, now time.Tim
 // evictLocked evicts the absent participant with the oldest query. A
 // participant that serves tools also evicts a present one that is not known to
 // serve any. It reports whether an entry was evicted.
-func (n *peers) evictLocked(serves bool) bool {
+func (n *Table) evictLocked(serves bool) bool {
 	var oldest protocol.ParticipantID
 	for id, o := range n.offers {
 		if (!o.present || serves && !o.known()) && !o.querying && (oldest == "" || o.since.Before(n.offers[oldest].since)) {
@@ -143,10 +144,10 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// finish ends the query of a participant, unless a new query is required: the
+// Finish ends the query of a participant, unless a new query is required: the
 // participant is present, and joined or announced a change in the meantime. It
 // reports whether to query again.
-func (n *peers) finish(id protocol.ParticipantID, now time.Time) bool {
+func (n *Table) Finish(id protocol.ParticipantID, now time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
@@ -154,9 +155,9 @@ func (n *peers) finish(id protocol.ParticipantID, now time.Time) bool {
 	return o.present && o.changed && n.beginLocked(id, o.serves, now)
 }
 
-// store stores the result of a query. silent means that the participant did
+// Store stores the result of a query. silent means that the participant did
 // not respond.
-func (n *peers) store(id protocol.ParticipantID, tools []mcptools.Tool, silent bool) {
+func (n *Table) Store(id protocol.ParticipantID, tools []mcptools.Tool, silent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	o := n.offers[id]
@@ -172,8 +173,8 @@ func (n *peers) store(id protocol.ParticipantID, tools []mcptools.Tool, silent b
 	close(o.settled)
 }
 
-// bounded truncates a list of tools to maxOffered and maxToolBytes.
-func bounded(tools []mcptools.Tool) []mcptools.Tool {
+// Bounded truncates a list of tools to maxOffered and maxToolBytes.
+func Bounded(tools []mcptools.Tool) []mcptools.Tool {
 	bytes := 0
 	for i, t := range tools {
 		bytes += len(t.Name) + len(t.Description) + len(t.InputSchema)
@@ -184,9 +185,9 @@ func bounded(tools []mcptools.Tool) []mcptools.Tool {
 	return tools
 }
 
-// markAbsent marks a participant as absent, so that it counts as new when it is
+// MarkAbsent marks a participant as absent, so that it counts as new when it is
 // next seen.
-func (n *peers) markAbsent(id protocol.ParticipantID) {
+func (n *Table) MarkAbsent(id protocol.ParticipantID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if o := n.offers[id]; o != nil {
@@ -194,9 +195,9 @@ func (n *peers) markAbsent(id protocol.ParticipantID) {
 	}
 }
 
-// wait returns when every present participant known to serve tools, and queried
+// Wait returns when every present participant known to serve tools, and queried
 // less than listWait ago, has responded, or when listWait has passed.
-func (n *peers) wait(ctx context.Context, now time.Time) {
+func (n *Table) Wait(ctx context.Context, now time.Time) {
 	n.mu.Lock()
 	var open []chan struct{}
 	patience := time.Duration(0)
@@ -222,9 +223,9 @@ func (n *peers) wait(ctx context.Context, now time.Time) {
 	}
 }
 
-// offered returns the tools of the present participants, ordered by owner. If
+// Offered returns the tools of the present participants, ordered by owner. If
 // an owner lists a name twice, the first tool is used.
-func (n *peers) offered() []offeredTool {
+func (n *Table) Offered() []Tool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var owners []protocol.ParticipantID
@@ -234,13 +235,13 @@ func (n *peers) offered() []offeredTool {
 		}
 	}
 	slices.Sort(owners)
-	var list []offeredTool
+	var list []Tool
 	for _, id := range owners {
 		names := make(map[string]bool, len(n.offers[id].tools))
 		for _, t := range n.offers[id].tools {
 			if !names[t.Name] {
 				names[t.Name] = true
-				list = append(list, offeredTool{id, t})
+				list = append(list, Tool{id, t})
 			}
 		}
 	}
@@ -252,115 +253,8 @@ func (n *peers) offered() []offeredTool {
 // that can.
 func mayAnswer(capabilities []json.RawMessage) bool {
 	return slices.ContainsFunc(capabilities, func(c json.RawMessage) bool {
-		pattern, ok := kindPattern(c)
-		return ok && pattern.Match(protocol.KindMCPResponse)
+		kind := participant.CapabilityKind(c)
+		pattern, err := protocol.ParseKindPattern(kind)
+		return kind != "" && err == nil && pattern.Match(protocol.KindMCPResponse)
 	})
-}
-
-// kindPattern parses the kind pattern of a capability; a denial has none.
-func kindPattern(capability json.RawMessage) (protocol.KindPattern, bool) {
-	kind := kindOf(capability)
-	if kind == "" {
-		return protocol.KindPattern{}, false
-	}
-	pattern, err := protocol.ParseKindPattern(kind)
-	return pattern, err == nil
-}
-
-// onJoin queries the participants that have joined for their tools.
-func (a *Agent) onJoin() {
-	if a.opts.OwnToolsOnly || a.queriesOff.Load() {
-		return
-	}
-	for _, id := range a.peers.update(a.you, a.opts.Space.Welcome().Participants, a.opts.Now()) {
-		a.runtime.Group.Go(func() { a.pollTools(id) })
-	}
-}
-
-// pollTools queries a participant for its tools, and repeats the query after
-// relistPause if the participant announced a change in the meantime.
-func (a *Agent) pollTools(id protocol.ParticipantID) {
-	for {
-		a.listTools(id)
-		if !waitFor(a.runtime.Work, relistPause) || !a.peers.finish(id, a.opts.Now()) {
-			return
-		}
-	}
-}
-
-func waitFor(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (a *Agent) listTools(id protocol.ParticipantID) {
-	ctx, cancel := context.WithTimeout(a.runtime.Work, listTime)
-	defer cancel()
-	var tools []mcptools.Tool
-	cursor := ""
-	silent := false
-	for range maxListPages {
-		page, next, err := a.listPage(ctx, id, cursor)
-		if err != nil {
-			a.log.Debug("no tools listed", "by", id, "err", err)
-			silent = ctx.Err() != nil
-			if errors.Is(err, &protocol.Error{Code: protocol.CodeCapabilityViolation}) {
-				a.stopQueries(id, err)
-				return
-			}
-			break
-		}
-		tools = append(tools, page...)
-		if some := bounded(tools); len(some) < len(tools) {
-			a.log.Warn("a participant offers more tools than are kept", "participant", id, "kept", len(some))
-			tools = some
-			break
-		}
-		if cursor = next; cursor == "" {
-			break
-		}
-	}
-	if len(tools) > 0 {
-		a.log.Info("tools found in the space", "participant", id, "tools", len(tools))
-	}
-	a.peers.store(id, tools, silent)
-}
-
-// stopQueries stops the queries until the rights change.
-func (a *Agent) stopQueries(id protocol.ParticipantID, err error) {
-	if a.queriesOff.CompareAndSwap(false, true) {
-		a.log.Info("the others are not asked for their tools", "err", err)
-	}
-	a.peers.store(id, nil, false)
-	a.peers.markAbsent(id)
-}
-
-func (a *Agent) listPage(ctx context.Context, id protocol.ParticipantID, cursor string) ([]mcptools.Tool, string, error) {
-	params := map[string]string{}
-	if cursor != "" {
-		params["cursor"] = cursor
-	}
-	request := protocol.Envelope{ID: a.opts.NewID(), Kind: protocol.KindMCPRequest, To: []protocol.ParticipantID{id}}
-	request.Payload = object(field{"jsonrpc", "2.0"}, field{"id", request.ID}, field{"method", "tools/list"}, field{"params", params})
-	answer := a.inbox.expect(request.ID)
-	defer a.inbox.release(request.ID)
-	if err := a.publish(ctx, request); err != nil {
-		return nil, "", err
-	}
-	for {
-		select {
-		case env := <-answer:
-			if env.Kind == protocol.KindMCPResponse && env.From == id {
-				return mcptools.ParseToolList(env.Payload)
-			}
-		case <-ctx.Done():
-			return nil, "", context.Cause(ctx)
-		}
-	}
 }

@@ -1,4 +1,5 @@
-package agent
+// Package addressing decides which chats of a space are questions for an agent.
+package addressing
 
 import (
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/meup-protocol/meup/internal/participant"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -45,7 +47,7 @@ const maxAgentQuestions = 16
 // maxAgents bounds the set of participants detected as agents.
 const maxAgents = 10_000
 
-// addressing decides which chats are questions. It is used by one goroutine.
+// Classifier decides which chats are questions. It is used by one goroutine.
 //
 // The protocol does not mark agents. A participant is treated as an agent if
 // its capabilities name reasoning (a capability for all kinds does not count),
@@ -53,7 +55,7 @@ const maxAgents = 10_000
 // participant's chat: people contribute to the reasoning of others, but do not
 // open a context for every answer. A chat of its own does not reset this,
 // because two agents that send such chats would never stop.
-type addressing struct {
+type Classifier struct {
 	you   protocol.ParticipantID
 	names []string // for mentions, lower case
 	mode  Mode
@@ -65,23 +67,26 @@ type addressing struct {
 	rateGuard    map[protocol.ParticipantID]int
 }
 
-func newAddressing(you protocol.ParticipantID, opts Options) *addressing {
-	t := &addressing{
-		you: you, mode: opts.Answer, hops: opts.MaxHops,
+// New returns the classifier of the agent you. name is a name for mentions in
+// addition to the id, "" for none. maxHops bounds a chain of agent answers that
+// follow one another.
+func New(you protocol.ParticipantID, name string, mode Mode, maxHops int, participants []protocol.Participant) *Classifier {
+	t := &Classifier{
+		you: you, mode: mode, hops: maxHops,
 		names:        []string{strings.ToLower(string(you))},
 		agents:       make(map[protocol.ParticipantID]bool),
 		rateGuard:    make(map[protocol.ParticipantID]int),
-		participants: opts.Space.Welcome().Participants,
+		participants: participants,
 	}
-	if opts.Name != "" {
-		t.names = append(t.names, strings.ToLower(strings.TrimPrefix(opts.Name, "@")))
+	if name != "" {
+		t.names = append(t.names, strings.ToLower(strings.TrimPrefix(name, "@")))
 	}
 	return t
 }
 
-// observe records the facts in an envelope about which participants are agents
+// Observe records the facts in an envelope about which participants are agents
 // and which chat answers which.
-func (t *addressing) observe(env *protocol.Envelope, welcome func() protocol.Welcome) {
+func (t *Classifier) Observe(env *protocol.Envelope, welcome func() protocol.Welcome) {
 	switch {
 	case env.Kind == protocol.KindSystemPresence:
 		t.participants = welcome().Participants
@@ -102,7 +107,7 @@ func (t *addressing) observe(env *protocol.Envelope, welcome func() protocol.Wel
 
 // answersAChat reports whether an envelope correlates to a recent chat of
 // another participant.
-func (t *addressing) answersAChat(env *protocol.Envelope) bool {
+func (t *Classifier) answersAChat(env *protocol.Envelope) bool {
 	return slices.ContainsFunc(env.Correlation.IDs, func(id protocol.ID) bool {
 		from := t.depth.at(id).from
 		return from != "" && from != env.From
@@ -110,16 +115,16 @@ func (t *addressing) answersAChat(env *protocol.Envelope) bool {
 }
 
 // forget drops the state of a participant that left.
-func (t *addressing) forget(env *protocol.Envelope) {
+func (t *Classifier) forget(env *protocol.Envelope) {
 	var p protocol.Presence
 	if json.Unmarshal(env.Payload, &p) == nil && p.Event == protocol.PresenceLeave {
 		delete(t.agents, p.Participant.ID)
 	}
 }
 
-// isQuestion reports whether a chat is a question for this agent.
-func (t *addressing) isQuestion(env *protocol.Envelope) bool {
-	text := chatText(env)
+// IsQuestion reports whether a chat is a question for this agent.
+func (t *Classifier) IsQuestion(env *protocol.Envelope) bool {
+	text := ChatText(env)
 	if env.From == t.you || env.From == protocol.GatewayID || strings.TrimSpace(text) == "" {
 		return false
 	}
@@ -138,7 +143,7 @@ func (t *addressing) isQuestion(env *protocol.Envelope) bool {
 
 // allowsAgent reports whether to answer another question of an agent, and
 // counts it.
-func (t *addressing) allowsAgent(env *protocol.Envelope) bool {
+func (t *Classifier) allowsAgent(env *protocol.Envelope) bool {
 	if t.depth.of(env.ID) >= t.hops || t.rateGuard[env.From] >= maxAgentQuestions {
 		return false
 	}
@@ -147,11 +152,11 @@ func (t *addressing) allowsAgent(env *protocol.Envelope) bool {
 }
 
 // hasOtherAgent reports whether another agent is connected.
-func (t *addressing) hasOtherAgent() bool {
+func (t *Classifier) hasOtherAgent() bool {
 	return slices.ContainsFunc(t.participants, func(p protocol.Participant) bool { return p.ID != t.you && t.isAgent(p.ID) })
 }
 
-func (t *addressing) isAgent(id protocol.ParticipantID) bool {
+func (t *Classifier) isAgent(id protocol.ParticipantID) bool {
 	if t.agents[id] {
 		return true
 	}
@@ -162,7 +167,7 @@ func (t *addressing) isAgent(id protocol.ParticipantID) bool {
 // namesReasoning reports whether a capability names the reasoning kinds
 // explicitly.
 func namesReasoning(capability json.RawMessage) bool {
-	switch kind := kindOf(capability); kind {
+	switch kind := participant.CapabilityKind(capability); kind {
 	case "reasoning/cancel", "reasoning.cancel": // granted to people who stop agents
 		return false
 	default:
@@ -170,24 +175,8 @@ func namesReasoning(capability json.RawMessage) bool {
 	}
 }
 
-// kindOf returns the kind pattern of a capability; "" for a denial.
-func kindOf(capability json.RawMessage) string {
-	var kind string
-	if json.Unmarshal(capability, &kind) == nil {
-		return kind
-	}
-	var object struct {
-		Kind string `json:"kind"`
-		Deny bool   `json:"deny"`
-	}
-	if json.Unmarshal(capability, &object) != nil || object.Deny {
-		return ""
-	}
-	return object.Kind
-}
-
 // mentioned reports whether a text contains @ and one of the names, as a word.
-func (t *addressing) mentioned(text string) bool {
+func (t *Classifier) mentioned(text string) bool {
 	text = strings.ToLower(text)
 	for _, name := range t.names {
 		for rest := text; ; {
@@ -222,8 +211,8 @@ func partOfName(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' || r == '@')
 }
 
-// chatText returns the text of a chat, from either of the fields.
-func chatText(env *protocol.Envelope) string {
+// ChatText returns the text of a chat, from either of the fields.
+func ChatText(env *protocol.Envelope) string {
 	var p struct {
 		Message string `json:"message"`
 		Text    string `json:"text"`

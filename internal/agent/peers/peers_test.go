@@ -1,4 +1,4 @@
-package agent
+package peers
 
 import (
 	"bytes"
@@ -23,13 +23,13 @@ func guests(from, to int) []protocol.Participant {
 
 func TestPeers_Evict(t *testing.T) {
 	now := time.Unix(0, 0)
-	var n peers
+	var n Table
 	meet := func(here []protocol.Participant) []protocol.ParticipantID {
 		now = now.Add(time.Second)
-		asked := n.update("planner", here, now)
+		asked := n.Update("planner", here, now)
 		for _, id := range asked {
-			n.store(id, []mcptools.Tool{{Name: "of " + string(id)}}, false)
-			n.finish(id, now)
+			n.Store(id, []mcptools.Tool{{Name: "of " + string(id)}}, false)
+			n.Finish(id, now)
 		}
 		if len(n.offers) > maxPeers {
 			t.Fatalf("%d offers are kept", len(n.offers))
@@ -48,7 +48,7 @@ func TestPeers_Evict(t *testing.T) {
 	if asked := meet(append(first, guests(1, maxPeers)...)); fmt.Sprint(asked) != fmt.Sprintf("[guest%d]", maxPeers+2) {
 		t.Errorf("asked %v", asked)
 	}
-	kept := len(n.offered())
+	kept := len(n.Offered())
 	if kept != maxPeers || n.offers["guest0"] != nil {
 		t.Errorf("the tools of %d are known", kept)
 	}
@@ -73,7 +73,7 @@ func TestPeers_ToolsBounded(t *testing.T) {
 		{10, maxToolBytes, 0},
 		{10, maxToolBytes / 4, 3},
 	} {
-		if got := len(bounded(list(test.tools, test.size))); got != test.want {
+		if got := len(Bounded(list(test.tools, test.size))); got != test.want {
 			t.Errorf("of %d tools of %d bytes %d are kept, want %d", test.tools, test.size, got, test.want)
 		}
 	}
@@ -83,86 +83,36 @@ func TestPeers_ToolsBounded(t *testing.T) {
 // queried once at a time, and once at the end.
 func TestPeers_ChangeStorm(t *testing.T) {
 	now := time.Unix(0, 0)
-	var n peers
-	if asked := n.update("planner", guests(0, 1), now); len(asked) != 1 {
+	var n Table
+	if asked := n.Update("planner", guests(0, 1), now); len(asked) != 1 {
 		t.Fatalf("asked %v", asked)
 	}
 	begun := 0
 	storm := func() {
 		for range 10_000 {
-			if n.renew("guest0", now) {
+			if n.Renew("guest0", now) {
 				begun++
 			}
 		}
 	}
 	storm()
-	n.store("guest0", []mcptools.Tool{{Name: "old"}}, false)
+	n.Store("guest0", []mcptools.Tool{{Name: "old"}}, false)
 	storm() // before the pause is over
 	if begun != 0 {
 		t.Fatalf("%d requests beside the one under way", begun)
 	}
-	if !n.finish("guest0", now) {
+	if !n.Finish("guest0", now) {
 		t.Fatal("not asked for the changes")
 	}
-	n.store("guest0", []mcptools.Tool{{Name: "new"}}, false)
-	if n.finish("guest0", now) {
+	n.Store("guest0", []mcptools.Tool{{Name: "new"}}, false)
+	if n.Finish("guest0", now) {
 		t.Error("asked again without a change")
 	}
-	if offered := n.offered(); len(offered) != 1 || offered[0].Name != "new" {
+	if offered := n.Offered(); len(offered) != 1 || offered[0].Name != "new" {
 		t.Errorf("offered %v", offered)
 	}
-	if !n.renew("guest0", now) {
+	if !n.Renew("guest0", now) {
 		t.Error("not asked after another change")
-	}
-}
-
-func TestToolbox_NamesOfOthers(t *testing.T) {
-	offer := func(owner protocol.ParticipantID, names ...string) (list []offeredTool) {
-		for _, name := range names {
-			list = append(list, offeredTool{owner, mcptools.Tool{Name: name}})
-		}
-		return list
-	}
-	tests := []struct {
-		name    string
-		own     []string
-		offered [][]offeredTool
-		want    map[string]tool // expected meaning of a name
-		absent  []string
-	}{
-		{"no clash", []string{"own"}, [][]offeredTool{offer("files", "read")},
-			map[string]tool{"own": {name: "own"}, "read": {"files", "read"}}, nil},
-		{"own name", []string{"read"}, [][]offeredTool{offer("files", "read")},
-			map[string]tool{"read": {name: "read"}, "files__read": {"files", "read"}}, nil},
-		{"two participants", nil, [][]offeredTool{offer("aaa", "read"), offer("files", "read")},
-			map[string]tool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
-		{"the qualified name of another one's tool", nil, [][]offeredTool{offer("aaa", "files__read", "read"), offer("files", "read")},
-			map[string]tool{"aaa__read": {"aaa", "read"}, "aaa__files__read": {"aaa", "files__read"}}, []string{"read", "files__read"}},
-		{"two ways to qualify", []string{"c", "b__c"}, [][]offeredTool{offer("a", "b__c"), offer("a__b", "c")},
-			map[string]tool{"c": {name: "c"}}, []string{"a__b__c"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			b := toolbox{tools: map[string]tool{}}
-			for _, name := range test.own {
-				b.add(name, tool{name: name}, mcptools.Tool{Name: name})
-			}
-			offered := slices.Concat(test.offered...)
-			b.addOffered(offered)
-			for name, want := range test.want {
-				if got := b.tools[name]; got != want {
-					t.Errorf("%s is %+v, want %+v", name, got, want)
-				}
-			}
-			for _, name := range test.absent {
-				if got, found := b.tools[name]; found {
-					t.Errorf("%s is %+v", name, got)
-				}
-			}
-			if len(b.tools) != len(test.own)+len(offered) || len(b.plannable) != len(b.tools) {
-				t.Errorf("%d tools under %d names", len(test.own)+len(offered), len(b.tools))
-			}
-		})
 	}
 }
 
@@ -177,37 +127,37 @@ func TestPeers_WaitForHostsOnly(t *testing.T) {
 	tests := []struct {
 		name   string
 		here   []protocol.Participant
-		before func(*peers)
+		before func(*Table)
 		want   time.Duration
 	}{
 		{"nobody", nil, nil, 0},
 		{"people", guests(0, 3), nil, 0},
 		{"a silent host", append(guests(0, 3), host("files")), nil, listWait},
-		{"a host that answers", append(guests(0, 3), host("files")), func(n *peers) {
-			time.AfterFunc(listWait/4, func() { n.store("files", some, false) })
+		{"a host that answers", append(guests(0, 3), host("files")), func(n *Table) {
+			time.AfterFunc(listWait/4, func() { n.Store("files", some, false) })
 		}, listWait / 4},
-		{"one that has listed tools before and announces a change", guests(0, 1), func(n *peers) {
-			n.store("guest0", some, false)
-			n.finish("guest0", time.Now())
-			n.renew("guest0", time.Now())
+		{"one that has listed tools before and announces a change", guests(0, 1), func(n *Table) {
+			n.Store("guest0", some, false)
+			n.Finish("guest0", time.Now())
+			n.Renew("guest0", time.Now())
 		}, listWait},
-		{"one that never listed tools and announces a change", guests(0, 1), func(n *peers) {
-			n.store("guest0", nil, false)
-			n.finish("guest0", time.Now())
-			n.renew("guest0", time.Now())
+		{"one that never listed tools and announces a change", guests(0, 1), func(n *Table) {
+			n.Store("guest0", nil, false)
+			n.Finish("guest0", time.Now())
+			n.Renew("guest0", time.Now())
 		}, 0},
-		{"a host that has left", []protocol.Participant{host("files")}, func(n *peers) { n.update("planner", nil, time.Now()) }, 0},
+		{"a host that has left", []protocol.Participant{host("files")}, func(n *Table) { n.Update("planner", nil, time.Now()) }, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var n peers
-				n.update("planner", test.here, time.Now())
+				var n Table
+				n.Update("planner", test.here, time.Now())
 				if test.before != nil {
 					test.before(&n)
 				}
 				began := time.Now()
-				n.wait(t.Context(), time.Now())
+				n.Wait(t.Context(), time.Now())
 				if waited := time.Since(began); waited != test.want {
 					t.Errorf("waited %s, want %s", waited, test.want)
 				}
@@ -218,16 +168,16 @@ func TestPeers_WaitForHostsOnly(t *testing.T) {
 }
 
 func TestPeers_HostsFirst(t *testing.T) {
-	var n peers
-	asked := n.update("planner", append(guests(0, maxPeers), host("early")), time.Unix(0, 0))
+	var n Table
+	asked := n.Update("planner", append(guests(0, maxPeers), host("early")), time.Unix(0, 0))
 	if len(asked) != maxPeers || asked[0] != "early" {
 		t.Fatalf("asked %d, the first is %s", len(asked), asked[0])
 	}
 	for _, id := range asked {
-		n.store(id, nil, true)
-		n.finish(id, time.Unix(0, 0))
+		n.Store(id, nil, true)
+		n.Finish(id, time.Unix(0, 0))
 	}
-	asked = n.update("planner", append(guests(0, maxPeers), host("early"), host("late")), time.Unix(1, 0))
+	asked = n.Update("planner", append(guests(0, maxPeers), host("early"), host("late")), time.Unix(1, 0))
 	if !slices.Contains(asked, "late") || n.offers["early"] == nil || len(n.offers) > maxPeers {
 		t.Errorf("asked %v, %d are kept", asked, len(n.offers))
 	}

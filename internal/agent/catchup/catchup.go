@@ -1,0 +1,298 @@
+// Package catchup finds the work in a log that an agent left unfinished when it
+// ended, and the questions that were asked while it was away.
+package catchup
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/participant"
+	"github.com/meup-protocol/meup/internal/proposal"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// Mode selects the questions to answer that were asked while the agent was not
+// connected. Except with Off, the agent always closes its own unfinished work.
+type Mode string
+
+// The ways to catch up.
+const (
+	// Off ignores everything before the agent joined.
+	Off Mode = "off"
+	// Auto answers questions of the last hour that were asked after the agent's
+	// first envelope in this space. An agent that reconnects resumes its work,
+	// and a new one does not answer old questions.
+	Auto Mode = "auto"
+	// All answers every question without an answer.
+	All Mode = "all"
+)
+
+// ParseMode parses the name of a way to catch up.
+func ParseMode(s string) (Mode, error) {
+	switch m := Mode(s); m {
+	case Off, Auto, All:
+		return m, nil
+	}
+	return "", fmt.Errorf("unknown way to catch up %q: there are %s, %s and %s", s, Auto, All, Off)
+}
+
+// History is the part of *api.Client that is used to read the log.
+type History interface {
+	Envelopes(ctx context.Context, space string, query api.EnvelopeQuery) (*api.Envelopes, error)
+}
+
+// Options configures Read. All fields are required.
+type Options struct {
+	Mode    Mode // not Off
+	History History
+	You     protocol.ParticipantID // the agent
+	Space   protocol.SpaceInfo     // when the agent joined: the entries up to Seq are read
+	Now     time.Time
+	// Observe is called for each entry that is read, in order. It reports
+	// whether the entry is a question for the agent.
+	Observe func(*protocol.Envelope) (isQuestion bool)
+}
+
+const (
+	// maxBacklog bounds the old questions that are answered; the newest are
+	// kept.
+	maxBacklog = 64
+	// maxAge bounds their age with Auto.
+	maxAge = time.Hour
+	// recentEntries and ownEntries bound the part of the log that is read to
+	// catch up: the newest recentEntries, and ownEntries up to the agent's last
+	// envelope. All reads the whole log.
+	recentEntries = 2000
+	ownEntries    = 1000
+	// searchPages bounds the pages of history in which the agent's last
+	// envelope is searched; the gateway scans up to 10,000 entries per page.
+	searchPages = 5
+	pageEntries = 1000
+	// maxWaiting bounds the requests to the agent without a response.
+	maxWaiting = 1024
+)
+
+// Backlog is the unfinished work in the log from before the agent joined.
+type Backlog struct {
+	o      Options
+	spoken bool // the agent has sent an envelope to this space before
+
+	chats []oldChat // questions without an answer, oldest first
+	// The agent's own unfinished work, keyed by the id or path that closes it.
+	contexts  map[protocol.ContextPath]protocol.Envelope // reasoning.start
+	requests  map[protocol.ID]protocol.Envelope          // to its own tools; To is the audience of the response
+	proposals map[protocol.ID]protocol.Envelope
+	begun     map[protocol.ID]bool              // chats that it had started to answer
+	waiting   map[protocol.ID]protocol.Envelope // requests to the agent without a response
+}
+
+// oldChat is a question, and whether the agent had sent an envelope before it.
+type oldChat struct {
+	protocol.Envelope
+	spoken bool
+}
+
+// note records one entry of the log.
+func (b *Backlog) note(env *protocol.Envelope) {
+	isQuestion := b.o.Observe(env)
+	if env.From == b.o.You {
+		b.spoken = true
+		b.noteOwn(env)
+	}
+	switch env.Kind {
+	case protocol.KindChat:
+		if isQuestion {
+			b.chats = append(b.chats, oldChat{*env, b.spoken})
+			b.chats = b.chats[max(0, len(b.chats)-maxBacklog):]
+		}
+	case protocol.KindChatCancel:
+		b.settle(env.Correlation)
+	case protocol.KindReasoningConclusion:
+		delete(b.contexts, env.Context)
+	case protocol.KindReasoningCancel:
+		maps.DeleteFunc(b.contexts, func(path protocol.ContextPath, start protocol.Envelope) bool {
+			return path == env.Context || env.Context == "" && env.Correlation.Names(start.ID)
+		})
+	case protocol.KindMCPRequest, protocol.KindMCPReject, protocol.KindMCPWithdraw, protocol.KindMCPResponse:
+		b.noteCall(env)
+	}
+}
+
+// noteCall records a request to the agent, and removes the work that an
+// envelope settles. For a proposal the rule is the same as while the agent
+// waits for it. A request to the agent is settled only by the agent's own
+// response.
+func (b *Backlog) noteCall(env *protocol.Envelope) {
+	for _, id := range env.Correlation.IDs {
+		if p, open := b.proposals[id]; open && proposal.Settles(&p, env) != proposal.Pending {
+			delete(b.proposals, id)
+		}
+		if env.Kind == protocol.KindMCPResponse && env.From == b.o.You {
+			delete(b.requests, id)
+			delete(b.waiting, id)
+		}
+	}
+	if env.Kind == protocol.KindMCPRequest && env.From != b.o.You && env.AddressedTo(b.o.You) && len(b.waiting) < maxWaiting {
+		b.waiting[env.ID] = *env
+	}
+}
+
+// Questions returns the old questions to answer.
+func (b *Backlog) Questions() []protocol.Envelope {
+	var list []protocol.Envelope
+	oldest := b.o.Now.Add(-maxAge)
+	for _, chat := range b.chats {
+		recent := (chat.spoken || b.begun[chat.ID]) && chat.TS.After(oldest)
+		if b.o.Mode == All || recent {
+			list = append(list, chat.Envelope)
+		}
+	}
+	return list
+}
+
+// noteOwn records work that the agent started.
+func (b *Backlog) noteOwn(env *protocol.Envelope) {
+	switch env.Kind {
+	case protocol.KindChat:
+		b.settle(env.Correlation)
+	case protocol.KindReasoningStart:
+		if path, ok := env.Opens(); ok {
+			b.contexts[path] = *env
+			for _, id := range env.Correlation.IDs {
+				b.begun[id] = true
+			}
+		}
+	case protocol.KindMCPRequest:
+		if len(env.To) == 0 || env.AddressedTo(b.o.You) {
+			request := *env
+			if start, known := b.contexts[env.Context]; known {
+				request.To = start.To // the request itself is addressed to the agent alone
+			}
+			b.requests[env.ID] = request
+		}
+	case protocol.KindMCPProposal:
+		b.proposals[env.ID] = *env
+	}
+}
+
+// settle removes questions that were answered or withdrawn.
+func (b *Backlog) settle(c protocol.Correlation) {
+	b.chats = slices.DeleteFunc(b.chats, func(chat oldChat) bool { return c.Names(chat.ID) })
+}
+
+// Requests returns the requests to the agent that have no response.
+func (b *Backlog) Requests() []protocol.Envelope { return slices.Collect(maps.Values(b.waiting)) }
+
+// Leftovers returns the envelopes that close the agent's unfinished work:
+// responses, withdrawals, and the ends of contexts, innermost first.
+func (b *Backlog) Leftovers() []protocol.Envelope {
+	const why = "the agent was restarted"
+	var out []protocol.Envelope
+	for id, request := range b.requests {
+		out = append(out, protocol.Envelope{
+			Kind: protocol.KindMCPResponse, To: request.To, Context: request.Context, Correlation: protocol.CorrelateTo(id), Seq: request.Seq,
+			Payload: participant.Response(participant.RequestID(&request), nil, &client.RPCError{Code: participant.CodeCancelled, Message: why}),
+		})
+	}
+	for id, p := range b.proposals {
+		out = append(out, protocol.Envelope{
+			Kind: protocol.KindMCPWithdraw, To: p.To, Context: p.Context, Correlation: protocol.CorrelateTo(id), Seq: p.Seq,
+			Payload: reason("no_longer_needed"),
+		})
+	}
+	slices.SortFunc(out, func(x, y protocol.Envelope) int { return cmp.Compare(x.Seq, y.Seq) })
+	var ends []protocol.Envelope
+	for path, start := range b.contexts {
+		end := protocol.Envelope{Kind: protocol.KindReasoningCancel, To: start.To, Context: path, Seq: start.Seq, Payload: reason(why)}
+		if len(start.To) > 0 {
+			end.Correlation = protocol.CorrelateTo(start.ID)
+		}
+		ends = append(ends, end)
+	}
+	slices.SortFunc(ends, func(x, y protocol.Envelope) int { return cmp.Compare(y.Seq, x.Seq) })
+	out = append(out, ends...)
+	for i := range out {
+		out[i].Seq = 0
+	}
+	return out
+}
+
+func reason(why string) json.RawMessage {
+	return append(protocol.AppendString([]byte(`{"reason":`), why), '}')
+}
+
+// Read reads the entries that catching up needs. With Auto their number is
+// bounded, independent of the length of the log: the newest entries, and those
+// up to the agent's last envelope, where it may have left work unfinished.
+func Read(ctx context.Context, o Options) (*Backlog, error) {
+	b := &Backlog{
+		o:         o,
+		contexts:  make(map[protocol.ContextPath]protocol.Envelope),
+		requests:  make(map[protocol.ID]protocol.Envelope),
+		proposals: make(map[protocol.ID]protocol.Envelope),
+		begun:     make(map[protocol.ID]bool),
+		waiting:   make(map[protocol.ID]protocol.Envelope),
+	}
+	head := o.Space.Seq
+	if o.Mode == All {
+		err := b.readEntries(ctx, 0, head)
+		return b, err
+	}
+	last, err := b.lastOwn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	recent, own := head-min(head, recentEntries), last-min(last, ownEntries)
+	if last < recent && last > 0 {
+		if err := b.readEntries(ctx, own, last); err != nil {
+			return nil, err
+		}
+	} else if last > 0 {
+		recent = min(recent, own)
+	}
+	err = b.readEntries(ctx, recent, head)
+	return b, err
+}
+
+// lastOwn returns the seq of the agent's last envelope; 0 if none was found.
+func (b *Backlog) lastOwn(ctx context.Context) (protocol.Seq, error) {
+	q := api.EnvelopeQuery{From: []protocol.ParticipantID{b.o.You}, Descending: true, Limit: 1, Log: b.o.Space.Log, Before: b.o.Space.Seq + 1}
+	for range searchPages {
+		page, err := b.o.History.Envelopes(ctx, b.o.Space.Name, q)
+		switch {
+		case err != nil:
+			return 0, err
+		case len(page.Envelopes) > 0:
+			return page.Envelopes[0].Seq, nil
+		case !page.HasMore:
+			return 0, nil
+		}
+		q.Before = page.Next
+	}
+	return 0, nil
+}
+
+// readEntries reads the entries with since < seq <= upTo.
+func (b *Backlog) readEntries(ctx context.Context, since, upTo protocol.Seq) error {
+	q := api.EnvelopeQuery{Since: since, Before: upTo + 1, Limit: pageEntries, Log: b.o.Space.Log}
+	for {
+		page, err := b.o.History.Envelopes(ctx, b.o.Space.Name, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Envelopes {
+			b.note(&page.Envelopes[i])
+		}
+		if !page.HasMore {
+			return nil
+		}
+		q.Since = page.Next
+	}
+}

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/meup-protocol/meup/internal/agent/mcptools"
+	"github.com/meup-protocol/meup/internal/agent/peers"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+func TestToolbox_NamesOfOthers(t *testing.T) {
+	offer := func(owner protocol.ParticipantID, names ...string) (list []peers.Tool) {
+		for _, name := range names {
+			list = append(list, peers.Tool{Owner: owner, Tool: mcptools.Tool{Name: name}})
+		}
+		return list
+	}
+	tests := []struct {
+		name    string
+		own     []string
+		offered [][]peers.Tool
+		want    map[string]tool // expected meaning of a name
+		absent  []string
+	}{
+		{"no clash", []string{"own"}, [][]peers.Tool{offer("files", "read")},
+			map[string]tool{"own": {name: "own"}, "read": {"files", "read"}}, nil},
+		{"own name", []string{"read"}, [][]peers.Tool{offer("files", "read")},
+			map[string]tool{"read": {name: "read"}, "files__read": {"files", "read"}}, nil},
+		{"two participants", nil, [][]peers.Tool{offer("aaa", "read"), offer("files", "read")},
+			map[string]tool{"aaa__read": {"aaa", "read"}, "files__read": {"files", "read"}}, []string{"read"}},
+		{"the qualified name of another one's tool", nil, [][]peers.Tool{offer("aaa", "files__read", "read"), offer("files", "read")},
+			map[string]tool{"aaa__read": {"aaa", "read"}, "aaa__files__read": {"aaa", "files__read"}}, []string{"read", "files__read"}},
+		{"two ways to qualify", []string{"c", "b__c"}, [][]peers.Tool{offer("a", "b__c"), offer("a__b", "c")},
+			map[string]tool{"c": {name: "c"}}, []string{"a__b__c"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			b := toolbox{tools: map[string]tool{}}
+			for _, name := range test.own {
+				b.add(name, tool{name: name}, mcptools.Tool{Name: name})
+			}
+			offered := slices.Concat(test.offered...)
+			b.addOffered(offered)
+			for name, want := range test.want {
+				if got := b.tools[name]; got != want {
+					t.Errorf("%s is %+v, want %+v", name, got, want)
+				}
+			}
+			for _, name := range test.absent {
+				if got, found := b.tools[name]; found {
+					t.Errorf("%s is %+v", name, got)
+				}
+			}
+			if len(b.tools) != len(test.own)+len(offered) || len(b.plannable) != len(b.tools) {
+				t.Errorf("%d tools under %d names", len(test.own)+len(offered), len(b.tools))
+			}
+		})
+	}
+}
