@@ -3,14 +3,108 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meup-protocol/meup/client"
+	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/protocol"
 )
+
+// app holds the settings of all commands: the connection and the output.
+type app struct {
+	gateway, space      string
+	tokenEnv, tokenFile string
+	profile             string
+	color               string
+}
+
+func (a *app) register(fl *pflag.FlagSet) {
+	fl.StringVar(&a.gateway, "gateway", "", "URL of the gateway, http://host:port or https://host (default $MEUP_URL)")
+	fl.StringVar(&a.space, "space", "", "name of the space (default $MEUP_SPACE)")
+	fl.StringVar(&a.tokenFile, "token-file", "", "file that holds the token")
+	fl.StringVar(&a.tokenEnv, "token-env", "", "environment variable that holds the token (default MEUP_TOKEN)")
+	fl.StringVar(&a.profile, "profile", "", "profile of the configuration file")
+	fl.StringVar(&a.color, "color", "auto", "auto: on a terminal, unless NO_COLOR is set; always; never")
+}
+
+// target is the gateway, the space and the token to use.
+type target struct {
+	base  *url.URL // http or https
+	space string
+	token string
+	api   *api.Client
+}
+
+// socket returns the URL of the gateway's WebSocket. It names the dialect since
+// a space may have another default.
+func (t *target) socket() string {
+	u := t.base.JoinPath("ws")
+	u.Scheme = map[string]string{"http": "ws", "https": "wss"}[u.Scheme]
+	u.RawQuery = "dialect=meup/v0.1"
+	return u.String()
+}
+
+// dialOptions are the options with which every command joins.
+func (t *target) dialOptions(c *cobra.Command) client.Options {
+	return client.Options{
+		URL: t.socket(), Space: t.space, Token: t.token,
+		Backoff: client.Backoff{Min: 250 * time.Millisecond, Max: 10 * time.Second},
+		Logger:  program.TextLogger(c.ErrOrStderr(), slog.LevelError),
+	}
+}
+
+// parseGateway parses the URL of a gateway in any of its forms: with http or
+// ws, with or without the path of the socket.
+func parseGateway(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err == nil {
+		if secure, ok := map[string]string{"ws": "http", "wss": "https", "http": "http", "https": "https"}[u.Scheme]; ok {
+			u.Scheme = secure
+		} else {
+			u.Host = ""
+		}
+	}
+	if err != nil || u.Host == "" || u.User != nil {
+		return nil, fmt.Errorf("gateway %q: expected http://host:port or https://host", withoutUser(s))
+	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/ws")
+	u.RawQuery, u.Fragment, u.RawPath = "", "", ""
+	return u, nil
+}
+
+// withoutUser removes a password from a quoted URL.
+func withoutUser(s string) string {
+	if at := strings.LastIndexByte(s, '@'); at >= 0 {
+		return "…" + s[at:]
+	}
+	return s
+}
+
+// style returns the colors for output to w.
+func (a *app) style(w io.Writer) (blockrender.Style, error) {
+	switch a.color {
+	case "always":
+		return blockrender.Colours(), nil
+	case "never":
+		return blockrender.Style{}, nil
+	case "auto":
+		if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w) {
+			return blockrender.Colours(), nil
+		}
+		return blockrender.Style{}, nil
+	}
+	return blockrender.Style{}, program.Usagef("--color %q: expected auto, always or never", a.color)
+}
 
 // target resolves the connection settings: from flags, then from the
 // environment, then from a profile.
@@ -26,8 +120,8 @@ func (a *app) target(errOut io.Writer) (*target, error) {
 			return nil, err
 		}
 	}
-	t := &target{space: first(space, p.space), token: token}
-	if t.base, err = gatewayURL(first(gateway, p.gateway)); err != nil {
+	t := &target{space: first(space, p.Space), token: token}
+	if t.base, err = gatewayURL(first(gateway, p.Gateway)); err != nil {
 		return nil, err
 	}
 	if !protocol.ValidSpaceName(t.space) {
@@ -39,9 +133,10 @@ func (a *app) target(errOut io.Writer) (*target, error) {
 		}
 	}
 	if strings.ContainsFunc(t.token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, program.Usagef("the token has characters that no token has: expected printable ones without spaces")
+		return nil, program.Usagef("the token is invalid: expected printable ASCII characters without spaces")
 	}
-	return t, nil
+	t.api, err = api.New(api.Options{URL: t.base.String(), Token: t.token})
+	return t, err
 }
 
 func first(list ...string) string {
@@ -55,7 +150,7 @@ func first(list ...string) string {
 
 func gatewayURL(s string) (*url.URL, error) {
 	if s == "" {
-		return nil, program.Usagef("where is the gateway? Use --gateway, MEUP_URL or a profile")
+		return nil, program.Usagef("no gateway: set MEUP_URL, or use --gateway or a profile")
 	}
 	u, err := parseGateway(s)
 	if err != nil {
@@ -66,7 +161,7 @@ func gatewayURL(s string) (*url.URL, error) {
 
 func missingSpace(name string) error {
 	if name == "" {
-		return program.Usagef("which space? Use --space, MEUP_SPACE or a profile")
+		return program.Usagef("no space: set MEUP_SPACE, or use --space or a profile")
 	}
 	return program.Usagef("space %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", name)
 }
@@ -75,7 +170,7 @@ func missingSpace(name string) error {
 func (a *app) givenToken(errOut io.Writer) (string, error) {
 	switch {
 	case a.tokenFile != "" && a.tokenEnv != "":
-		return "", program.Usagef("--token-file and --token-env: one of them")
+		return "", program.Usagef("use either --token-file or --token-env, not both")
 	case a.tokenFile != "":
 		return tokenIn(a.tokenFile, errOut)
 	case a.tokenEnv != "":
@@ -128,10 +223,10 @@ func (a *app) readProfile() (*profile, error) {
 	if err != nil {
 		return nil, program.Usage(err)
 	}
-	p := c.profiles[first(a.profile, c.usual)]
+	p := c.Profiles[first(a.profile, c.Profile, "default")]
 	switch {
 	case p == nil && a.profile != "":
-		return nil, program.Usagef("%s: there is no profile %q", path, a.profile)
+		return nil, program.Usagef("%s: profile %q not found", path, a.profile)
 	case p == nil:
 		return &profile{}, nil
 	}
@@ -141,20 +236,20 @@ func (a *app) readProfile() (*profile, error) {
 // readToken returns the profile's token. It is sent to the profile's own
 // gateway only, regardless of the flags and the environment.
 func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
-	if p.token == "" && p.tokenEnv == "" && p.tokenFile == "" {
+	if p.Token == "" && p.TokenEnv == "" && p.TokenFile == "" {
 		return "", program.Usagef("no token: set MEUP_TOKEN, or use --token-file, --token-env or a profile")
 	}
-	if p.gateway != "" {
-		own, err := parseGateway(p.gateway)
+	if p.Gateway != "" {
+		own, err := parseGateway(p.Gateway)
 		if err != nil || own.Scheme != base.Scheme || own.Host != base.Host {
-			return "", program.Usagef("no token: that of the profile is for the gateway %s alone", p.gateway)
+			return "", program.Usagef("no token: the token of the profile is sent only to its own gateway, %s", p.Gateway)
 		}
 	}
 	switch {
-	case p.tokenEnv != "":
-		return tokenOf(p.tokenEnv)
-	case p.tokenFile != "":
-		path := p.tokenFile
+	case p.TokenEnv != "":
+		return tokenOf(p.TokenEnv)
+	case p.TokenFile != "":
+		path := p.TokenFile
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
 			home, err := os.UserHomeDir()
 			if err != nil {
@@ -163,10 +258,10 @@ func (p *profile) readToken(base *url.URL, errOut io.Writer) (string, error) {
 			path = filepath.Join(home, rest)
 		}
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(p.file), path)
+			path = filepath.Join(filepath.Dir(p.path), path)
 		}
 		return tokenIn(path, errOut)
 	}
-	warnIfOpen(errOut, p.file)
-	return strings.TrimSpace(p.token), nil
+	warnIfOpen(errOut, p.path)
+	return strings.TrimSpace(p.Token), nil
 }

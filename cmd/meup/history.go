@@ -14,6 +14,7 @@ import (
 	"github.com/meup-protocol/meup/internal/program"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -31,11 +32,11 @@ func newHistory(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history",
 		Short: "Prints a conversation, turn by turn",
-		Long: `history prints the turns of a conversation: who asked what, the answer, and which
-tools were called for it and why. Without --thread it is the conversation that
-began last; --threads lists them.
+		Long: `history prints the turns of a conversation: questions, answers, and which tools
+were called for them and why. Without --thread, it prints the conversation that
+began last; --threads lists all.
 
-With --json it is one object, as the gateway gives it.`,
+With --json, the output is one object, as the gateway sends it.`,
 		Example: `  meup history
   meup history --threads
   meup history --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json | jq .turns[].user_input`,
@@ -45,9 +46,9 @@ With --json it is one object, as the gateway gives it.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.thread, "thread", "", "id of the conversation: that of the message which began it")
-	fl.BoolVar(&f.threads, "threads", false, "list the conversations, the newest first")
-	fl.IntVar(&f.limit, "limit", 20, "how many turns or conversations, the newest; 0: all")
+	fl.StringVar(&f.thread, "thread", "", "id of the conversation, which is that of its first message")
+	fl.BoolVar(&f.threads, "threads", false, "list the conversations, newest first")
+	fl.IntVar(&f.limit, "limit", 20, "number of turns or conversations, the newest ones; 0: all")
 	fl.IntVar(&f.before, "before", 0, "only turns below this number")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return c
@@ -56,11 +57,11 @@ With --json it is one object, as the gateway gives it.`,
 func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	switch {
 	case f.threads && (f.thread != "" || f.before != 0):
-		return program.Usagef("--threads goes without --thread and --before")
+		return program.Usagef("--threads cannot be combined with --thread or --before")
 	case f.limit < 0 || f.before < 0:
-		return program.Usagef("--limit and --before are not negative")
+		return program.Usagef("--limit and --before must not be negative")
 	case f.thread != "" && !protocol.ValidID(f.thread):
-		return program.Usagef("--thread %q is no id", f.thread)
+		return program.Usagef("--thread %q is not a valid id", f.thread)
 	}
 	style, err := a.style(c.OutOrStdout())
 	if err != nil {
@@ -77,7 +78,6 @@ func runHistory(c *cobra.Command, a *app, f *historyFlags) error {
 	if err != nil {
 		return err
 	}
-	defer q.api.Close()
 	h, err := q.turns(c.Context(), f.limit, f.before)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func writeTurn(w io.Writer, t *api.Turn, s blockrender.Style) {
 		fmt.Fprintf(w, "\n%s", block)
 	}
 	if t.Truncated {
-		fmt.Fprintf(w, "  %s\n", s.Paint(s.Dim, "(longer than what the gateway keeps of it)"))
+		fmt.Fprintf(w, "  %s\n", s.Paint(s.Dim, "(truncated by the gateway)"))
 	}
 }
 
@@ -128,12 +128,7 @@ func indented(text string) string { return strings.ReplaceAll(termsafe.Text(text
 
 // listThreads prints the conversations of a space.
 func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Style) error {
-	asker, err := t.http()
-	if err != nil {
-		return err
-	}
-	defer asker.Close()
-	all, err := readThreads(c.Context(), asker, t.space, f.limit)
+	all, err := readThreads(c.Context(), t, f.limit)
 	if err != nil {
 		return err
 	}
@@ -144,26 +139,22 @@ func listThreads(c *cobra.Command, t *target, f *historyFlags, s blockrender.Sty
 	for _, th := range all.Threads {
 		title := termsafe.Cut(termsafe.Words(th.Title), 100)
 		if title == "" {
-			title = s.Paint(s.Dim, "(not to be seen)")
+			title = s.Paint(s.Dim, "(not visible to you)")
 		}
-		turns := fmt.Sprintf("%d turns", th.LastTurn)
-		if th.LastTurn == 1 {
-			turns = "1 turn"
-		}
-		fmt.Fprintf(out, "%s  %s  %s  %s\n", s.Paint(s.Tool, termsafe.Words(string(th.ThreadID))), th.StartedAt.Local().Format(time.DateTime), turns, title)
+		fmt.Fprintf(out, "%s  %s  %s  %s\n", s.Paint(s.Tool, termsafe.Words(string(th.ThreadID))), th.StartedAt.Local().Format(time.DateTime), textutil.Count(th.LastTurn, "turn"), title)
 	}
 	return out.Flush()
 }
 
 // readThreads reads pages until there are enough threads; 0: all.
-func readThreads(ctx context.Context, asker *api.Client, space string, most int) (*api.Threads, error) {
+func readThreads(ctx context.Context, t *target, most int) (*api.Threads, error) {
 	all := &api.Threads{Threads: []api.Thread{}}
 	for {
 		limit := 100
 		if most > 0 {
 			limit = min(limit, most-len(all.Threads))
 		}
-		page, err := asker.Threads(ctx, space, limit, all.Next)
+		page, err := t.api.Threads(ctx, t.space, limit, all.Next)
 		if err != nil {
 			return nil, err
 		}

@@ -14,12 +14,12 @@ func newJoin(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join",
 		Short: "Takes part in a space, interactively",
-		Long: `join shows a space's conversation and what agents think while they work, and
-lets you take part in it.
+		Long: `join shows the conversation of a space and the reasoning of agents in progress,
+and sends the messages that you type.
 
-On a terminal it draws a screen. With --plain, and when standard input or output
-is no terminal, it writes lines instead, each once, and reads lines: for screen
-readers, for pipes, and for terminals that cannot do more.`,
+On a terminal, it draws a screen. With --plain, or if standard input or output is
+not a terminal, it writes lines, each once: for screen readers, pipes, and
+terminals with few features.`,
 		Example: "  meup join --space lab\n  meup join --plain",
 		Args:    program.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -39,13 +39,8 @@ func runJoin(c *cobra.Command, a *app, plain bool) error {
 	if err != nil {
 		return err
 	}
-	asker, err := t.http()
-	if err != nil {
-		return err
-	}
-	defer asker.Close()
 	return tui.Run(c.Context(), tui.Options{
-		URL: t.socket(), Space: t.space, Token: t.token, API: asker,
+		URL: t.socket(), Space: t.space, Token: t.token, API: t.api,
 		In: c.InOrStdin(), Out: c.OutOrStdout(),
 		Plain: plain, NoColor: style.Reset == "",
 		Logger: slog.New(slog.DiscardHandler),

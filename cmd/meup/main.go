@@ -23,21 +23,21 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "meup",
 		Short: "A space of humans, agents and tools, in a terminal",
-		Long: `meup is the terminal client of a space: join it, follow what is said, send,
-read conversations, ask why an agent called which tool, and decide on what
-agents propose.
+		Long: `meup is the terminal client of a space: join it, follow it, send to it, read
+conversations, explain why an agent called a tool, and decide on proposed calls.
 
-Where to connect comes from flags, then from the environment (MEUP_URL,
+Connection settings come from flags, then from the environment (MEUP_URL,
 MEUP_SPACE, MEUP_TOKEN), then from a profile in ~/.config/meup/config.yaml:
 
   profile: work
   profiles:
     work: {gateway: "https://gateway.example.org", space: lab, token_env: LAB_TOKEN}
 
-A token stands in no flag, since flags are seen by everybody on the machine.
+No flag takes a token itself, because all users of a machine can see the flags
+of its programs.
 
-Exit codes: 0 done, 1 refused or failed, 2 called wrongly, 3 timed out,
-4 no connection, or the gateway does not let this token in.`,
+Exit codes: 0 success, 1 rejected or failed, 2 usage error, 3 timeout,
+4 no connection, or the token is not valid.`,
 		Example: `  export MEUP_URL=http://localhost:8080 MEUP_SPACE=lab MEUP_TOKEN=...
   meup join
   meup send --wait --reasoning 'what is in the docs folder?'

@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 //	expand FROM TO          copies a file, with variables replaced
 //	exits CODE COMMAND…     the command ends with that exit code
 //	starts NAME COMMAND…    runs a command in the background
-//	sees NAME REGEXP        waits for a line of its output
+//	prints NAME REGEXP      waits for a line of its output
 //	interrupted NAME CODE   ends it with Ctrl-C; its output becomes the standard output
 //	ended NAME CODE         waits until it ends by itself
-//	said ID [PARTICIPANT]   waits until the log has that envelope, visible to the participant
+//	logged ID [PARTICIPANT] waits until the log has that envelope, visible to the participant
 func TestScripts(t *testing.T) {
 	program := buildGateway(t)
 	testscript.Run(t, testscript.Params{
@@ -50,10 +50,10 @@ func TestScripts(t *testing.T) {
 			"expand":      expand,
 			"exits":       exits,
 			"starts":      starts,
-			"sees":        sees,
+			"prints":      prints,
 			"interrupted": func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], syscall.SIGINT) },
 			"ended":       func(ts *testscript.TestScript, _ bool, args []string) { ended(ts, args[0], args[1], 0) },
-			"said":        said,
+			"logged":      logged,
 		},
 		Setup: func(e *testscript.Env) error {
 			all := &processes{running: make(map[string]*process)}
@@ -124,8 +124,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// said waits for an envelope of the log, by its id.
-func said(ts *testscript.TestScript, _ bool, args []string) {
+// logged waits for an envelope of the log, by its id.
+func logged(ts *testscript.TestScript, _ bool, args []string) {
 	token := "alice-token"
 	if len(args) > 1 {
 		token = args[1] + "-token"

@@ -28,11 +28,11 @@ type proposalScan struct {
 
 // pendingProposals returns the proposals that are not settled, oldest first.
 // whole reports that the log was read to its beginning.
-func pendingProposals(ctx context.Context, asker *api.Client, space string) (list []protocol.Envelope, whole bool, err error) {
+func pendingProposals(ctx context.Context, t *target) (list []protocol.Envelope, whole bool, err error) {
 	scan := proposalScan{answers: make(map[protocol.ID][]protocol.Envelope), closed: make(map[protocol.ContextPath]protocol.Envelope)}
 	q := api.EnvelopeQuery{Kinds: deciding, Limit: 1000, Descending: true}
 	for scanned := 0; scanned < maxScan; {
-		page, err := asker.Envelopes(ctx, space, q)
+		page, err := t.api.Envelopes(ctx, t.space, q)
 		if err != nil {
 			return nil, false, err
 		}
@@ -84,64 +84,4 @@ func (s *proposalScan) settled(p *protocol.Envelope) bool {
 		}
 	}
 	return slices.ContainsFunc(s.answers[p.ID], settles)
-}
-
-// explanation returns the reason for a proposed call and its turn; nil if it
-// belongs to no turn.
-func explanation(ctx context.Context, asker *api.Client, space string, id protocol.ID) (*api.TurnOf, *api.Decision, error) {
-	t, err := asker.TurnOf(ctx, space, id)
-	if notFound(err) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, r := range t.Turn.AllReasonings() {
-		for i := range r.ToolDecisions {
-			if r.ToolDecisions[i].CallID == id {
-				return t, &r.ToolDecisions[i], nil
-			}
-		}
-	}
-	return t, nil, nil
-}
-
-// explainingThought returns the thought that a proposal names, or the agent's last
-// earlier thought in the context that names the same tool or none. It explains
-// a proposal that belongs to no turn.
-func explainingThought(ctx context.Context, asker *api.Client, space string, p *protocol.Envelope, tool string) (string, error) {
-	if p.Context == "" {
-		return "", nil
-	}
-	page, err := asker.Envelopes(ctx, space, api.EnvelopeQuery{
-		Before: p.Seq, Limit: 200, Descending: true,
-		Contexts: []string{string(p.Context)}, Kinds: []string{string(protocol.KindReasoningThought)}, From: []protocol.ParticipantID{p.From},
-	})
-	if err != nil {
-		return "", err
-	}
-	last := ""
-	for i := range page.Envelopes {
-		text, of := thought(&page.Envelopes[i])
-		if p.Correlation.Names(page.Envelopes[i].ID) {
-			return text, nil
-		}
-		if last == "" && page.Envelopes[i].Context == p.Context && (of == "" || of == tool) {
-			last = text
-		}
-	}
-	return last, nil
-}
-
-// thought returns the text of a thought, and the tool that it is about.
-func thought(e *protocol.Envelope) (text, tool string) {
-	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
-	if err != nil {
-		return "", ""
-	}
-	root := doc.Root()
-	if text = root.Get("message").Text(); text == "" {
-		text = root.Get("content").Text()
-	}
-	return text, root.Get("tool_name").Text()
 }

@@ -46,14 +46,14 @@ func (p *process) await(ts *testscript.TestScript, line *regexp.Regexp) []string
 		select {
 		case text, ok := <-p.lines:
 			if !ok {
-				ts.Fatalf("%s ended without saying %s:\n%s", p.Path, line, strings.Join(p.seen, "\n"))
+				ts.Fatalf("%s ended before printing %s:\n%s", p.Path, line, strings.Join(p.seen, "\n"))
 			}
 			p.seen = append(p.seen, text)
 			if found := line.FindStringSubmatch(text); found != nil {
 				return found
 			}
 		case <-limit:
-			ts.Fatalf("%s does not say %s:\n%s", p.Path, line, strings.Join(p.seen, "\n"))
+			ts.Fatalf("%s did not print %s:\n%s", p.Path, line, strings.Join(p.seen, "\n"))
 		}
 	}
 }
@@ -108,8 +108,8 @@ func environment(ts *testscript.TestScript) []string {
 	return env
 }
 
-// sees waits for output of a background command.
-func sees(ts *testscript.TestScript, _ bool, args []string) {
+// prints waits for output of a background command.
+func prints(ts *testscript.TestScript, _ bool, args []string) {
 	p := processesOf(ts).running[args[0]]
 	if p == nil {
 		ts.Fatalf("nothing called %s was started", args[0])

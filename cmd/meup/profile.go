@@ -1,16 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -31,25 +32,26 @@ func configPath() (string, error) {
 
 // profile holds the settings for one gateway.
 type profile struct {
-	gateway, space             string
-	token, tokenEnv, tokenFile string
+	Gateway   string `yaml:"gateway"`
+	Space     string `yaml:"space"`
+	Token     string `yaml:"token"`
+	TokenEnv  string `yaml:"token_env"`
+	TokenFile string `yaml:"token_file"` // relative to the folder of the configuration
 
-	file string // the file that defines it; a relative token_file is relative to its folder
+	path string // of the configuration
 }
 
 // configuration is the content of the file.
 type configuration struct {
-	path     string
-	usual    string // the default profile
-	profiles map[string]*profile
+	Profile  string              `yaml:"profile"` // the default one
+	Profiles map[string]*profile `yaml:"profiles"`
 }
 
 // readConfig reads the file; a missing file has no profiles.
 func readConfig(path string) (*configuration, error) {
-	c := &configuration{path: path, usual: "default", profiles: make(map[string]*profile)}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return &configuration{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
@@ -62,139 +64,58 @@ func readConfig(path string) (*configuration, error) {
 	if len(raw) > maxConfig {
 		return nil, fmt.Errorf("read configuration: %s has more than %d bytes", path, maxConfig)
 	}
-	if err := c.parse(raw); err != nil {
-		return nil, err
+	return parseConfig(path, raw)
+}
+
+// parseConfig parses the file strictly. Errors have a position and do not quote
+// the line, which may contain a token.
+func parseConfig(path string, raw []byte) (*configuration, error) {
+	c := &configuration{}
+	err := yaml.NewDecoder(bytes.NewReader(raw), yaml.Strict()).Decode(c)
+	var located yaml.Error
+	var syntax *yaml.SyntaxError
+	var mistyped *yaml.TypeError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("%s: not YAML: %s", position(path, syntax.Token), syntax.Message)
+	case errors.As(err, &mistyped): // its message has types of Go
+		return nil, fmt.Errorf("%s: expected a %s", position(path, mistyped.Token), mistyped.DstType.Kind())
+	case errors.As(err, &located):
+		return nil, fmt.Errorf("%s: %s", position(path, located.GetToken()), located.GetMessage())
+	case err != nil && !errors.Is(err, io.EOF): // the end of an empty file
+		return nil, fmt.Errorf("%s: not YAML", path)
+	}
+	at := func(keys ...string) string {
+		p := (&yaml.PathBuilder{}).Root()
+		for _, key := range keys {
+			p = p.Child(key)
+		}
+		node, err := p.Build().ReadNode(bytes.NewReader(raw))
+		if err != nil {
+			return path
+		}
+		return position(path, node.GetToken())
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		p := c.Profiles[name]
+		if p == nil { // a name without settings
+			p = &profile{}
+			c.Profiles[name] = p
+		}
+		p.path = path
+		if p.Gateway != "" {
+			if _, err := parseGateway(p.Gateway); err != nil {
+				return nil, fmt.Errorf("%s: %w", at("profiles", name, "gateway"), err)
+			}
+		}
+		if first(p.Token, p.TokenEnv, p.TokenFile) != p.Token+p.TokenEnv+p.TokenFile {
+			return nil, fmt.Errorf("%s: profile %q: use only one of token, token_env and token_file", at("profiles", name), name)
+		}
+	}
+	if c.Profile != "" && c.Profiles[c.Profile] == nil {
+		return nil, fmt.Errorf("%s: profile %q not found", at("profile"), c.Profile)
 	}
 	return c, nil
-}
-
-func (c *configuration) parse(raw []byte) error {
-	file, err := parser.ParseBytes(raw, 0)
-	if err != nil {
-		return c.unreadable(err)
-	}
-	named := (*token.Token)(nil)
-	for _, doc := range file.Docs {
-		err := c.each(doc.Body, "expected profile and profiles", func(key string, m *ast.MappingValueNode) (err error) {
-			switch key {
-			case "profile":
-				named = m.Value.GetToken()
-				c.usual, err = text(m.Value)
-			case "profiles":
-				err = c.readProfiles(m.Value)
-			default:
-				err = fmt.Errorf("unknown key %q; there are profile and profiles", key)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if named != nil && c.profiles[c.usual] == nil {
-		return c.located(named, fmt.Errorf("there is no profile %q", c.usual))
-	}
-	return nil
-}
-
-func (c *configuration) readProfiles(node ast.Node) error {
-	return c.each(node, "expected names with profiles", func(name string, m *ast.MappingValueNode) error {
-		p := &profile{file: c.path}
-		c.profiles[name] = p
-		err := c.each(m.Value, "expected gateway, space and a token", func(key string, m *ast.MappingValueNode) error {
-			return p.set(key, m.Value)
-		})
-		if err == nil && more(p.token != "", p.tokenEnv != "", p.tokenFile != "") {
-			return fmt.Errorf("profile %q: token, token_env and token_file: one of them", name)
-		}
-		return err
-	})
-}
-
-// more reports whether more than one condition is true.
-func more(list ...bool) bool {
-	n := 0
-	for _, x := range list {
-		if x {
-			n++
-		}
-	}
-	return n > 1
-}
-
-func (p *profile) set(key string, node ast.Node) error {
-	field, ok := map[string]*string{
-		"gateway": &p.gateway, "space": &p.space,
-		"token": &p.token, "token_env": &p.tokenEnv, "token_file": &p.tokenFile,
-	}[key]
-	if !ok {
-		return fmt.Errorf("unknown key %q; there are gateway, space, token_env, token_file and token", key)
-	}
-	value, err := text(node)
-	if err == nil && value == "" {
-		err = errors.New("expected a text that is not empty")
-	}
-	if err == nil && key == "gateway" {
-		_, err = parseGateway(value)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
-	}
-	*field = value
-	return nil
-}
-
-// each iterates over the keys of a mapping. It adds the position to an error
-// that has none.
-func (c *configuration) each(node ast.Node, expected string, do func(string, *ast.MappingValueNode) error) error {
-	list, ok := members(node)
-	if !ok {
-		return c.located(node.GetToken(), errors.New(expected))
-	}
-	for _, m := range list {
-		if err := do(m.Key.GetToken().Value, m); err != nil {
-			return c.located(m.Key.GetToken(), err)
-		}
-	}
-	return nil
-}
-
-func members(node ast.Node) ([]*ast.MappingValueNode, bool) {
-	switch n := node.(type) {
-	case *ast.MappingNode:
-		return n.Values, true
-	case *ast.MappingValueNode:
-		return []*ast.MappingValueNode{n}, true
-	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		return nil, true
-	}
-	return nil, false
-}
-
-// text reads a scalar. The error does not quote it: it may be a token.
-func text(node ast.Node) (string, error) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		return n.Value, nil
-	case *ast.LiteralNode:
-		return n.Value.Value, nil
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		return n.GetToken().Value, nil
-	}
-	return "", errors.New("expected a text")
-}
-
-// locatedError is an error in the file, with its position.
-type locatedError struct{ error }
-
-func (f locatedError) Unwrap() error { return f.error }
-
-func (c *configuration) located(t *token.Token, err error) error {
-	var placed locatedError
-	if errors.As(err, &placed) {
-		return err
-	}
-	return locatedError{fmt.Errorf("%s: %w", position(c.path, t), err)}
 }
 
 func position(path string, t *token.Token) string {
@@ -202,14 +123,4 @@ func position(path string, t *token.Token) string {
 		return path
 	}
 	return fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
-}
-
-// unreadable reports the position of a YAML syntax error. It does not quote the
-// line, which may contain a token.
-func (c *configuration) unreadable(err error) error {
-	var at yaml.Error
-	if !errors.As(err, &at) {
-		return fmt.Errorf("%s: not YAML", c.path)
-	}
-	return c.located(at.GetToken(), errors.New("not YAML: "+at.GetMessage()))
 }

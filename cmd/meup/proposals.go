@@ -4,15 +4,19 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/meup-protocol/meup/client/api"
 	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/proposal"
 	"github.com/meup-protocol/meup/internal/terminal/blockrender"
 	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/textutil"
 	"github.com/meup-protocol/meup/protocol"
 )
 
@@ -20,12 +24,12 @@ func newProposals(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "proposals",
-		Short: "Lists the calls that agents propose, and decides on them",
-		Long: `proposals lists the calls that agents may not make themselves and propose to
-others, as long as nobody has made them or said no and their agents have not
-taken them back: who proposes what, since when, and why.
+		Short: "Lists proposed calls, and decides on them",
+		Long: `proposals lists the calls that wait for a decision: an agent that may not make a
+call proposes it to other participants. Each is listed with its proposer, its
+age and its rationale.
 
-Exit codes: those of meup; nothing to list is 0.`,
+Exit codes: those of meup; 0 also if no proposal is pending.`,
 		Example: `  meup proposals
   meup proposals approve 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f
   meup proposals reject 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --reason unsafe`,
@@ -34,7 +38,7 @@ Exit codes: those of meup; nothing to list is 0.`,
 			return finish(c.Context(), runProposals(c, a, asJSON))
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "one proposal on a line, as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per proposal")
 	c.AddCommand(newApprove(a), newReject(a))
 	return c
 }
@@ -64,22 +68,17 @@ func runProposals(c *cobra.Command, a *app, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	asker, err := t.http()
-	if err != nil {
-		return err
-	}
-	defer asker.Close()
-	list, whole, err := pendingProposals(c.Context(), asker, t.space)
+	list, whole, err := pendingProposals(c.Context(), t)
 	if err != nil {
 		return err
 	}
 	if !whole {
-		warn(c.ErrOrStderr(), "only the last %d calls and proposals of the log were looked at", maxScan)
+		warn(c.ErrOrStderr(), "the log was not read to its beginning: only its last %s calls and proposals", textutil.Thousands(maxScan))
 	}
 	out := bufio.NewWriter(c.OutOrStdout())
 	for i := range list {
 		p := describe(&list[i], time.Now())
-		if err := p.explain(c.Context(), asker, t.space, &list[i]); err != nil {
+		if err := p.explain(c.Context(), t, &list[i]); err != nil {
 			return err
 		}
 		if !asJSON {
@@ -114,21 +113,66 @@ func describe(e *protocol.Envelope, now time.Time) *proposalInfo {
 	return p
 }
 
-// explain adds the turn that the proposal belongs to, and its reason.
-func (p *proposalInfo) explain(ctx context.Context, asker *api.Client, space string, e *protocol.Envelope) error {
-	t, d, err := explanation(ctx, asker, space, p.ID)
-	if err != nil {
+// explain adds the turn that the proposal belongs to, and its reason: the one of
+// the call in the turn, or else a thought of the agent.
+func (p *proposalInfo) explain(ctx context.Context, t *target, e *protocol.Envelope) error {
+	at, err := t.api.TurnOf(ctx, t.space, p.ID)
+	switch {
+	case err != nil && !notFound(err):
 		return err
+	case err == nil:
+		p.ThreadID, p.TurnNumber, p.UserInput = at.ThreadID, at.Turn.TurnNumber, at.Turn.UserInput
+		for _, r := range at.Turn.AllReasonings() {
+			for i := range r.ToolDecisions {
+				if d := &r.ToolDecisions[i]; d.CallID == p.ID {
+					p.Rationale = d.Rationale
+					return nil
+				}
+			}
+		}
 	}
-	if t != nil {
-		p.ThreadID, p.TurnNumber, p.UserInput = t.ThreadID, t.Turn.TurnNumber, t.Turn.UserInput
-	}
-	if d != nil {
-		p.Rationale = d.Rationale
-		return nil
-	}
-	p.Rationale, err = explainingThought(ctx, asker, space, e, p.Tool)
+	p.Rationale, err = explainingThought(ctx, t, e, p.Tool)
 	return err
+}
+
+// explainingThought returns the thought that a proposal names, or the agent's last
+// earlier thought in the context that names the same tool or none. It explains
+// a proposal that belongs to no turn.
+func explainingThought(ctx context.Context, t *target, p *protocol.Envelope, tool string) (string, error) {
+	if p.Context == "" {
+		return "", nil
+	}
+	page, err := t.api.Envelopes(ctx, t.space, api.EnvelopeQuery{
+		Before: p.Seq, Limit: 200, Descending: true,
+		Contexts: []string{string(p.Context)}, Kinds: []string{string(protocol.KindReasoningThought)}, From: []protocol.ParticipantID{p.From},
+	})
+	if err != nil {
+		return "", err
+	}
+	last := ""
+	for i := range page.Envelopes {
+		text, of := thought(&page.Envelopes[i])
+		if p.Correlation.Names(page.Envelopes[i].ID) {
+			return text, nil
+		}
+		if last == "" && page.Envelopes[i].Context == p.Context && (of == "" || of == tool) {
+			last = text
+		}
+	}
+	return last, nil
+}
+
+// thought returns the text of a thought, and the tool that it is about.
+func thought(e *protocol.Envelope) (text, tool string) {
+	doc, err := protocol.ParseJSON(e.Payload, protocol.MaxDepth)
+	if err != nil {
+		return "", ""
+	}
+	root := doc.Root()
+	if text = root.Get("message").Text(); text == "" {
+		text = root.Get("content").Text()
+	}
+	return text, root.Get("tool_name").Text()
 }
 
 // write prints the description. Flushing w returns any write error.
@@ -143,11 +187,11 @@ func (p *proposalInfo) write(w *bufio.Writer, s blockrender.Style) {
 	line("params:    ", termsafe.Exact(blockrender.JSON(p.Params))) // not cut: the decision is about all of it
 	switch p.Owner {
 	case "":
-		line("tool of:   ", "not known; name it to approve this: --to PARTICIPANT")
+		line("host:      ", "unknown; approve with --to PARTICIPANT")
 	case p.From:
-		line("tool of:   ", termsafe.Words(string(p.Owner))+", which runs it itself")
+		line("host:      ", termsafe.Words(string(p.Owner))+" (the proposer)")
 	default:
-		line("tool of:   ", termsafe.Words(string(p.Owner)))
+		line("host:      ", termsafe.Words(string(p.Owner)))
 	}
 	if p.Rationale != "" {
 		line("rationale: ", `"`+termsafe.Words(p.Rationale)+`"`)
@@ -155,4 +199,97 @@ func (p *proposalInfo) write(w *bufio.Writer, s blockrender.Style) {
 	if p.TurnNumber > 0 {
 		line("for:       ", fmt.Sprintf("turn %d of %s: %s", p.TurnNumber, p.ThreadID, termsafe.Cut(termsafe.Words(p.UserInput), 200)))
 	}
+}
+
+func newApprove(a *app) *cobra.Command {
+	var to string
+	c := &cobra.Command{
+		Use:   "approve ID",
+		Short: "Approves a proposed call",
+		Long: `approve makes the call that an agent proposes, in your name and with exactly the
+proposed arguments: check them first. The request is addressed to the participant
+that runs the tool. If the proposal does not name it, --to is required; --to may
+also select another participant. Your capabilities must allow the request, or let
+you decide on the proposal. The first decision on a proposal wins. The output is
+the id and the seq of the request: ID SEQ.
+
+Exit codes: 0 the request was admitted; 1 rejected, or no such proposal is
+pending; 2 usage error; 4 no connection, or the token is not valid.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+				e, err := proposal.Approval(p, protocol.ID(uuid.Must(uuid.NewV7()).String()), protocol.ParticipantID(to))
+				if errors.Is(err, proposal.ErrNoHost) {
+					err = program.Usagef("proposal %s does not name the participant that runs the tool; name it with --to", p.ID)
+				}
+				return e, err
+			}))
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "participant that runs the tool")
+	return c
+}
+
+func newReject(a *app) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "reject ID",
+		Short: "Rejects a proposed call",
+		Long: `reject rejects the call that an agent proposes. The output is the id and the seq
+of the rejection: ID SEQ. Standard reasons are disagree, inappropriate, unsafe,
+busy, incapable, policy, duplicate, invalid, timeout, resource_limit,
+no_longer_needed and other; any other text is accepted.
+
+Exit codes: 0 the rejection was admitted; 1 rejected, or no such proposal is
+pending; 2 usage error; 4 no connection, or the token is not valid.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if reason == "" {
+				return program.Usagef("--reason is required: it is sent to the agent")
+			}
+			return finish(c.Context(), decide(c, a, args, func(p *protocol.Envelope) (protocol.Envelope, error) {
+				return proposal.Rejection(p, reason), nil
+			}))
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "reason for the rejection")
+	return c
+}
+
+// decide finds the proposal, sends the envelope that settles it, and prints a
+// receipt.
+func decide(c *cobra.Command, a *app, args []string, draft func(*protocol.Envelope) (protocol.Envelope, error)) error {
+	if len(args) != 1 || !protocol.ValidID(args[0]) {
+		return program.Usagef("expected the ID of a proposal; meup proposals lists them")
+	}
+	t, err := a.target(c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	found, err := pending(c.Context(), t, protocol.ID(args[0]))
+	if err != nil {
+		return err
+	}
+	e, err := draft(found)
+	if err != nil {
+		return err
+	}
+	sent, err := t.api.Send(c.Context(), t.space, e)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s %d\n", sent.ID, sent.Seq)
+	return err
+}
+
+// pending returns a proposal that is not settled yet.
+func pending(ctx context.Context, t *target, id protocol.ID) (*protocol.Envelope, error) {
+	list, _, err := pendingProposals(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i].ID == id {
+			return &list[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no proposal %s is pending: it was decided or withdrawn, or it is not visible to you", id)
 }

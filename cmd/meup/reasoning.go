@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,20 +21,20 @@ func newReasoning(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "reasoning [N|all]",
-		Short: "Says why an agent called which tool",
-		Long: `reasoning prints what agents reasoned in a turn of a conversation: in the most
-recent completed one, in turn N, or in all. Without --thread it is the
-conversation that began last.
+		Short: "Explains which tools an agent called, and why",
+		Long: `reasoning prints the reasoning of agents in a turn of a conversation: the most
+recent completed turn, turn N, or all. Without --thread, it uses the conversation
+that began last.
 
-With --json it is one object on a line for each agent that called a tool.
+With --json, it prints one object per line for each agent that called a tool.
 
-Exit codes: those of meup; 1 also when there is no such turn.`,
+Exit codes: those of meup; 1 also if there is no such turn.`,
 		Example: "  meup reasoning\n  meup reasoning 2\n  meup reasoning all --thread 0199f2c4-5b1e-7c3a-9d44-0a1b2c3d4e5f --json",
 		RunE: func(c *cobra.Command, args []string) error {
 			return finish(c.Context(), runReasoning(c, a, args, thread, asJSON))
 		},
 	}
-	c.Flags().StringVar(&thread, "thread", "", "id of the conversation: that of the message which began it")
+	c.Flags().StringVar(&thread, "thread", "", "id of the conversation, which is that of its first message")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -61,7 +62,7 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 		return err
 	}
 	if thread != "" && !protocol.ValidID(thread) {
-		return program.Usagef("--thread %q is no id", thread)
+		return program.Usagef("--thread %q is not a valid id", thread)
 	}
 	style, err := a.style(c.OutOrStdout())
 	if err != nil {
@@ -75,7 +76,6 @@ func runReasoning(c *cobra.Command, a *app, args []string, thread string, asJSON
 	if err != nil {
 		return err
 	}
-	defer q.api.Close()
 	found, err := q.selected(c.Context(), n)
 	if err != nil {
 		return err
@@ -148,4 +148,89 @@ func writeReasonings(w io.Writer, list []api.Turn) error {
 		}
 	}
 	return nil
+}
+
+// turnReader is the shared part of the commands that read turns.
+type turnReader struct {
+	*target
+	thread protocol.ID
+}
+
+// openTurns selects the thread: the named one, or the newest.
+func openTurns(ctx context.Context, t *target, thread string) (*turnReader, error) {
+	q := &turnReader{target: t, thread: protocol.ID(thread)}
+	if thread != "" {
+		return q, nil
+	}
+	list, err := t.api.Threads(ctx, t.space, 1, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(list.Threads) == 0 {
+		return nil, fmt.Errorf("space %q has no conversation yet", t.space)
+	}
+	q.thread = list.Threads[0].ThreadID
+	return q, nil
+}
+
+// page reads turns of the thread. An unknown thread is not a connection error.
+func (q *turnReader) page(ctx context.Context, page api.Page) (*api.History, error) {
+	h, err := q.api.History(ctx, q.space, q.thread, page)
+	if notFound(err) {
+		return nil, &program.ExitError{Code: program.ExitFailed, Err: safeError{err}}
+	}
+	return h, err
+}
+
+// turn returns one turn; nil if there is none.
+func (q *turnReader) turn(ctx context.Context, n int) (*api.Turn, error) {
+	h, err := q.page(ctx, api.Page{Limit: 1, Before: n + 1})
+	if err != nil || len(h.Turns) == 0 || h.Turns[0].TurnNumber != n {
+		return nil, err
+	}
+	return &h.Turns[0], nil
+}
+
+// newestCompleted returns the last turn that is completed; nil if none is.
+func (q *turnReader) newestCompleted(ctx context.Context) (*api.Turn, error) {
+	for page := (api.Page{Limit: 10}); ; {
+		h, err := q.page(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range slices.Backward(h.Turns) {
+			if t.State == api.TurnCompleted {
+				return &t, nil
+			}
+		}
+		if !h.HasMore || len(h.Turns) == 0 {
+			return nil, nil
+		}
+		page.Before = h.Turns[0].TurnNumber
+	}
+}
+
+// turns returns the newest turns (most of them, 0: all), oldest first.
+func (q *turnReader) turns(ctx context.Context, most, before int) (*api.History, error) {
+	var out *api.History
+	for {
+		limit := 100
+		if most > 0 {
+			limit = min(limit, most)
+		}
+		h, err := q.page(ctx, api.Page{Limit: limit, Before: before})
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = h
+		} else {
+			out.Turns, out.HasMore = append(slices.Clip(h.Turns), out.Turns...), h.HasMore
+		}
+		most -= len(h.Turns)
+		if !h.HasMore || len(h.Turns) == 0 || most == 0 {
+			return out, nil
+		}
+		before = h.Turns[0].TurnNumber
+	}
 }

@@ -38,22 +38,22 @@ func newSend(a *app) *cobra.Command {
 	var f sendFlags
 	c := &cobra.Command{
 		Use:   "send [TEXT…]",
-		Short: "Sends a message, and waits for the answer if asked to",
-		Long: `send puts a chat message into a space and prints its id and its place in the
-log: ID SEQ. The text is that of the arguments, of --file, or of standard input,
-which - names, too.
-With --kind and --payload it sends any other envelope. The answer to an
-invitation (space.invite) has two lines more: the token of the invited
-participant, which the gateway sends once, and when it expires.
+		Short: "Sends a message, and can wait for the answer",
+		Long: `send sends a chat message to a space and prints its id and its seq: ID SEQ. The
+text comes from the arguments, from --file, or from standard input (- or no text).
+With --kind and --payload, it sends any other envelope. For an invitation
+(space.invite), it also prints the token of the invited participant, which the
+gateway sends only once, and its expiry.
 
-With --wait it prints the answer instead: the first chat of another participant
+With --wait, it prints the answer instead: the first chat of another participant
 in the main conversation that correlates to the message, or that answers it
-without a correlation after an acknowledgement, as MEW agents do. With --reasoning the tools that the agent called for it, and why, stand on standard
+without a correlation after an acknowledgement, as MEW agents do. With
+--reasoning, the tools that the agent called for it, and why, follow on standard
 error.
 
-Exit codes: 0 admitted, with --wait answered; 1 refused or failed; 2 called
-wrongly; 3 no answer in time (the message was admitted); 4 no connection, or
-the gateway does not let this token in.`,
+Exit codes: 0 admitted, with --wait answered; 1 rejected or failed; 2 usage
+error; 3 no answer in time (the message was admitted); 4 no connection, or the
+token is not valid.`,
 		Example: `  meup send 'what is in the docs folder?'
   meup send --wait --reasoning --to guide 'what is in the docs folder?'
   git diff | meup send --wait --timeout 5m
@@ -66,14 +66,14 @@ the gateway does not let this token in.`,
 	fl := c.Flags()
 	fl.StringVar(&f.file, "file", "", "file with the text; - is standard input")
 	fl.StringSliceVar(&f.to, "to", nil, "participants to address; may be repeated")
-	fl.StringVar(&f.context, "context", "", "context to send it into")
-	fl.StringSliceVar(&f.replyTo, "reply-to", nil, "id of the envelope that it answers; may be repeated")
-	fl.StringVar(&f.id, "id", "", "its id; sending the same again under one id is safe (default: a new one)")
+	fl.StringVar(&f.context, "context", "", "context of the envelope")
+	fl.StringSliceVar(&f.replyTo, "reply-to", nil, "id of the envelope that this one answers; may be repeated")
+	fl.StringVar(&f.id, "id", "", "id of the envelope, which makes it safe to send it again (default: a new one)")
 	fl.StringVar(&f.kind, "kind", "chat", "kind of envelope")
 	fl.StringVar(&f.payload, "payload", "", "payload as a JSON object, instead of a text")
 	fl.BoolVar(&f.json, "json", false, `print {"id":…,"seq":…}, "token" of an invitation, and "answer" with --wait`)
 	fl.BoolVar(&f.wait, "wait", false, "wait for the answer and print it")
-	fl.BoolVar(&f.reasoning, "reasoning", false, "with --wait: what was reasoned, on standard error")
+	fl.BoolVar(&f.reasoning, "reasoning", false, "with --wait: print the reasoning on standard error")
 	fl.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long to wait for the answer")
 	return c
 }
@@ -93,17 +93,12 @@ func runSend(c *cobra.Command, a *app, f *sendFlags, args []string) error {
 	if f.wait {
 		return sendAndWait(c, a, f, t, draft)
 	}
-	asker, err := t.http()
-	if err != nil {
-		return err
-	}
-	defer asker.Close()
-	sent, err := asker.Send(c.Context(), t.space, draft)
+	sent, err := t.api.Send(c.Context(), t.space, draft)
 	if err != nil {
 		return err
 	}
 	if draft.Kind == protocol.KindSpaceInvite && sent.Token == "" {
-		warn(c.ErrOrStderr(), "no token: the gateway sends it once, with the first answer to this invitation; to get one, invite again under another id")
+		warn(c.ErrOrStderr(), "no token: the gateway sends it only once, with the first answer to an invitation; to get a new one, invite again with another --id")
 	}
 	return printReceipt(c.OutOrStdout(), receipt{Receipt: sent}, f.json)
 }
@@ -135,19 +130,19 @@ func (f *sendFlags) check(fl *pflag.FlagSet) error {
 	kind, ok := protocol.ParseKind(f.kind)
 	switch {
 	case !ok:
-		return program.Usagef("--kind %q is no kind", f.kind)
+		return program.Usagef("--kind %q is not a valid kind", f.kind)
 	case fl.Changed("payload") && f.file != "":
-		return program.Usagef("--payload and --file: one of them")
+		return program.Usagef("use either --payload or --file, not both")
 	case kind != protocol.KindChat && !fl.Changed("payload"):
-		return program.Usagef("--kind %s needs --payload, a JSON object", f.kind)
+		return program.Usagef("--kind %s requires --payload, a JSON object", f.kind)
 	case f.wait && kind != protocol.KindChat:
-		return program.Usagef("--wait is for a chat: nothing else has an answer in the main conversation")
+		return program.Usagef("--wait requires --kind chat: other kinds have no answer in the main conversation")
 	case f.wait && f.context != "":
-		return program.Usagef("--wait is for the main conversation, without --context")
+		return program.Usagef("--wait cannot be combined with --context: the answer is in the main conversation")
 	case f.reasoning && !f.wait:
-		return program.Usagef("--reasoning goes with --wait")
+		return program.Usagef("--reasoning requires --wait")
 	case f.timeout <= 0:
-		return program.Usagef("--timeout is longer than nothing")
+		return program.Usagef("--timeout must be positive")
 	case fl.Changed("id") && !protocol.ValidID(f.id):
 		return program.Usagef("--id %q: expected 1 to 128 of A-Z a-z 0-9 . _ : -", f.id)
 	}
@@ -169,7 +164,7 @@ func (f *sendFlags) draft(in io.Reader, args []string) (protocol.Envelope, error
 	if f.context != "" {
 		path, ok := protocol.ParseContextPath(f.context, protocol.MaxContextBytes)
 		if !ok {
-			return e, program.Usagef("--context %q is no context path", f.context)
+			return e, program.Usagef("--context %q is not a valid context path", f.context)
 		}
 		e.Context = path
 	}
@@ -183,7 +178,7 @@ func (f *sendFlags) draft(in io.Reader, args []string) (protocol.Envelope, error
 func (f *sendFlags) body(in io.Reader, args []string) (json.RawMessage, error) {
 	if f.payload != "" {
 		if len(args) > 0 {
-			return nil, program.Usagef("a text and --payload: one of them")
+			return nil, program.Usagef("use either a text or --payload, not both")
 		}
 		doc, err := protocol.ParseJSON([]byte(f.payload), protocol.MaxDepth)
 		if err != nil || doc.Root().Type() != protocol.TypeObject {
@@ -206,12 +201,12 @@ func (f *sendFlags) text(in io.Reader, args []string) (string, error) {
 	var err error
 	switch {
 	case len(args) > 0 && f.file != "":
-		return "", program.Usagef("a text and --file: one of them")
+		return "", program.Usagef("use either a text or --file, not both")
 	case len(args) == 1 && args[0] == "-":
 		raw, err = readText(in)
 	case len(args) > 0:
 	case f.file == "" && isTerminal(in):
-		return "", program.Usagef("what is to be sent? Give a text, --file, or standard input")
+		return "", program.Usagef("no text: use arguments, --file or standard input")
 	case f.file == "" || f.file == "-":
 		raw, err = readText(in)
 	default:

@@ -30,17 +30,17 @@ func newTail(a *app) *cobra.Command {
 	var f tailFlags
 	c := &cobra.Command{
 		Use:   "tail",
-		Short: "Follows what is said in a space",
-		Long: `tail prints the last envelopes of a space and goes on with those that come, one
-on a line, until Ctrl-C. A lost connection is opened again; what was said
-meanwhile follows, nothing twice.
+		Short: "Follows the envelopes of a space",
+		Long: `tail prints the last envelopes of a space and then new ones, one per line, until
+Ctrl-C. It reconnects by itself and prints the envelopes that it missed, each
+exactly once.
 
-A filter never hides work from a participant: calls, proposals, what answers
-them, and what is addressed to you pass it. With --observe the filter holds for
-everything.
+A filter never hides work from a participant: calls, proposals, the answers to
+both, and envelopes addressed to you pass it. With --observe, the filter applies
+to everything.
 
-With --json a line is an envelope as the gateway gives it. Characters that a
-terminal obeys, or that cannot be seen, are written as \\u escapes.`,
+With --json, each line is an envelope as the gateway sends it, with \\u escapes for
+characters that control a terminal or are invisible.`,
 		Example: `  meup tail
   meup tail --main -n 50
   meup tail --observe --kinds 'reasoning/*' --conclusions-only
@@ -52,17 +52,16 @@ terminal obeys, or that cannot be seen, are written as \\u escapes.`,
 	}
 	fl := c.Flags()
 	f.filter.register(fl)
-	fl.StringVar(&f.since, "since", "", "begin behind this SEQ; all: with the oldest")
-	fl.IntVarP(&f.last, "lines", "n", 10, "begin with the last N; 0: with what comes next")
-	fl.BoolVar(&f.noFollow, "no-follow", false, "end when everything that is there was printed")
-	fl.BoolVar(&f.json, "json", false, "one envelope on a line")
+	fl.StringVar(&f.since, "since", "", "start after this SEQ; all: from the beginning")
+	fl.IntVarP(&f.last, "lines", "n", 10, "start with the last N; 0: only new envelopes")
+	fl.BoolVar(&f.noFollow, "no-follow", false, "exit after the envelopes in the log")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object per envelope")
 	return c
 }
 
 // tailing is one run of tail.
 type tailing struct {
-	target  *target
-	api     *api.Client
+	*target
 	flags   *tailFlags
 	filter  protocol.Filter
 	sieve   historyFilter
@@ -76,7 +75,6 @@ func runTail(c *cobra.Command, a *app, f *tailFlags) error {
 	if err != nil {
 		return err
 	}
-	defer t.api.Close()
 	if f.noFollow {
 		return t.once(c)
 	}
@@ -96,16 +94,12 @@ func newTailing(c *cobra.Command, a *app, f *tailFlags) (*tailing, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err := a.target(c.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	asker, err := target.http()
+	t, err := a.target(c.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
 	return &tailing{
-		target: target, api: asker, flags: f, filter: filter, since: since,
+		target: t, flags: f, filter: filter, since: since,
 		sieve:   historyFilter{matcher: matcher, observe: f.filter.observe},
 		printer: &printer{out: bufio.NewWriter(c.OutOrStdout()), json: f.json, style: style, kinds: len(f.filter.kinds) > 0, zone: time.Local},
 		note:    func(format string, args ...any) { warn(c.ErrOrStderr(), format, args...) },
@@ -117,7 +111,7 @@ func (f *tailFlags) position(fl *pflag.FlagSet) (*protocol.Seq, error) {
 	case f.since == "" && fl.Changed("since"):
 		return nil, program.Usagef("--since: expected a SEQ, or all")
 	case f.since != "" && fl.Changed("lines"):
-		return nil, program.Usagef("--since and -n: one of them")
+		return nil, program.Usagef("use either --since or -n, not both")
 	case f.last < 0:
 		return nil, program.Usagef("-n %d: expected 0 or more", f.last)
 	case f.since == "":
@@ -154,12 +148,12 @@ func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
 	s, err := t.api.Session(c.Context())
 	var answer *api.StatusError
 	switch {
-	case err == nil && s.In(t.target.space) != "":
-		return s.In(t.target.space), nil
+	case err == nil && s.In(t.space) != "":
+		return s.In(t.space), nil
 	case err != nil && (!errors.As(err, &answer) || answer.Status != http.StatusNotFound):
 		return "", err
 	}
-	member, err := dial(c.Context(), t.target.dialOptions(c))
+	member, err := dial(c.Context(), t.dialOptions(c))
 	if err != nil {
 		return "", err
 	}
@@ -170,14 +164,14 @@ func (t *tailing) whoAmI(c *cobra.Command) (protocol.ParticipantID, error) {
 // queued, so that none is lost or printed twice.
 func (t *tailing) follow(c *cobra.Command) error {
 	ctx := c.Context()
-	opts := t.target.dialOptions(c)
+	opts := t.dialOptions(c)
 	opts.Filter, opts.Observe = t.filter, t.sieve.observe
 	if t.since != nil {
 		opts.Since = client.After(*t.since)
 	}
 	opts.OnState = func(s client.State) {
 		if s.Phase == client.Waiting {
-			t.note("connection lost (%v); trying again in %s", safeError{s.Err}, s.RetryIn.Round(time.Millisecond))
+			t.note("connection lost (%v); reconnecting in %s", safeError{s.Err}, s.RetryIn.Round(time.Millisecond))
 		}
 	}
 	member, err := dial(ctx, opts)
@@ -222,7 +216,7 @@ func (t *tailing) live(ctx context.Context, member *client.Client) error {
 func (t *tailing) everything(ctx context.Context, since protocol.Seq) error {
 	log := ""
 	for {
-		page, err := t.api.Envelopes(ctx, t.target.space, api.EnvelopeQuery{Since: since, Log: log, Limit: pageSize})
+		page, err := t.api.Envelopes(ctx, t.space, api.EnvelopeQuery{Since: since, Log: log, Limit: pageSize})
 		if err != nil {
 			return err
 		}
@@ -247,7 +241,7 @@ const (
 // the end, page by page, since few may pass the filter.
 func (t *tailing) backlog(ctx context.Context, before protocol.Seq) error {
 	if t.flags.last > maxLast {
-		return program.Usagef("-n %d: at most %d; --since all begins with the oldest", t.flags.last, maxLast)
+		return program.Usagef("-n %d: the maximum is %d; --since all starts from the beginning", t.flags.last, maxLast)
 	}
 	var found []protocol.Envelope // newest first
 	for len(found) < t.flags.last {
@@ -255,7 +249,7 @@ func (t *tailing) backlog(ctx context.Context, before protocol.Seq) error {
 		if t.sieve.matcher == nil {
 			q.Limit = min(pageSize, t.flags.last-len(found))
 		}
-		page, err := t.api.Envelopes(ctx, t.target.space, q)
+		page, err := t.api.Envelopes(ctx, t.space, q)
 		if err != nil {
 			return err
 		}
@@ -290,4 +284,70 @@ func (t *tailing) printAll(list []protocol.Envelope) error {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil
+}
+
+// filterFlags are the keys of a filter.
+type filterFlags struct {
+	contexts, exclude []string
+	kinds, from       []string
+	main              bool
+	depth             int
+	conclusions       bool
+	observe           bool
+}
+
+func (f *filterFlags) register(fl *pflag.FlagSet) {
+	fl.StringSliceVar(&f.contexts, "context", nil, "only this context and its children; may be repeated")
+	fl.StringSliceVar(&f.exclude, "exclude-context", nil, "not this context and its children; may be repeated")
+	fl.StringSliceVar(&f.kinds, "kinds", nil, "only these kinds, such as chat,reasoning/*")
+	fl.StringSliceVar(&f.from, "from", nil, "only envelopes of these participants")
+	fl.BoolVar(&f.main, "main", false, "only the main conversation")
+	fl.IntVar(&f.depth, "depth", -1, "maximum depth of contexts, below the main conversation or below --context")
+	fl.BoolVar(&f.conclusions, "conclusions-only", false, "only the start and the conclusion of each context")
+	fl.BoolVar(&f.observe, "observe", false, "only watch: the filter also applies to calls, proposals and envelopes addressed to you")
+}
+
+// filter builds the filter from the flags and validates it.
+func (f *filterFlags) filter(fl *pflag.FlagSet) (protocol.Filter, *protocol.Matcher, error) {
+	out := protocol.Filter{
+		Contexts: f.contexts, ExcludeContexts: f.exclude, Kinds: f.kinds, ConclusionsOnly: f.conclusions,
+	}
+	if f.main {
+		out.Contexts = append(out.Contexts, "")
+	}
+	for _, id := range f.from {
+		out.From = append(out.From, protocol.ParticipantID(id))
+	}
+	if fl.Changed("depth") {
+		out.Depth = &f.depth
+	}
+	m, refused := out.Compile()
+	if refused != nil {
+		return out, nil, program.Usagef("%s: %s", flagOf(refused.Path), refused.Detail)
+	}
+	return out, m, nil
+}
+
+// flagOf returns the flag for a field of the filter.
+func flagOf(path string) string {
+	name, ok := map[string]string{
+		"/payload/contexts": "--context", "/payload/exclude_contexts": "--exclude-context", "/payload/kinds": "--kinds",
+		"/payload/from": "--from", "/payload/depth": "--depth",
+	}[path]
+	if !ok {
+		return "filter"
+	}
+	return name
+}
+
+// historyFilter applies a filter to envelopes from history, by the same rules as the
+// gateway for delivery (section 6).
+type historyFilter struct {
+	matcher *protocol.Matcher
+	observe bool
+	you     protocol.ParticipantID
+}
+
+func (s *historyFilter) passes(e *protocol.Envelope) bool {
+	return s.matcher.Match(e) || !s.observe && (e.Kind.IsWork() || e.AddressedTo(s.you))
 }

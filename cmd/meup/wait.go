@@ -101,12 +101,7 @@ const turnTimeout = 5 * time.Second
 func beginsTurn(ctx context.Context, t *target, chat protocol.ID) bool {
 	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
-	asker, err := t.http()
-	if err != nil {
-		return false
-	}
-	defer asker.Close()
-	at, err := asker.TurnOf(ctx, t.space, chat)
+	at, err := t.api.TurnOf(ctx, t.space, chat)
 	return err == nil && at.Turn.MessageID == chat
 }
 
@@ -125,12 +120,7 @@ const explainTimeout = 30 * time.Second
 func explain(ctx context.Context, t *target, id protocol.ID, style blockrender.Style, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
-	asker, err := t.http()
-	if err != nil {
-		return err
-	}
-	defer asker.Close()
-	turn, err := asker.TurnOf(ctx, t.space, id)
+	turn, err := t.api.TurnOf(ctx, t.space, id)
 	if err != nil {
 		return err
 	}
