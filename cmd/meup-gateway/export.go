@@ -1,24 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/meup-protocol/meup/internal/gateway"
+	"github.com/meup-protocol/meup/internal/gateway/export"
 	"github.com/meup-protocol/meup/internal/privatedir"
-	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/program"
+	"github.com/meup-protocol/meup/internal/safety"
+	"github.com/meup-protocol/meup/internal/turns"
 	"github.com/meup-protocol/meup/protocol"
-)
-
-// The formats of an export.
-const (
-	formatLines    = "jsonl"
-	formatMarkdown = "md"
-	formatTraces   = "otel"
 )
 
 type exportFlags struct {
@@ -63,7 +62,7 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 			"  meup-gateway export --space lab --gateway http://127.0.0.1:8080 --token-env ALICE_TOKEN --format otel >lab-traces.jsonl",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return export(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
+			return runExport(c.Context(), f, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	fl := c.Flags()
@@ -73,7 +72,7 @@ are used. jsonl is the log as it is stored, after the gateway's safety rules.`,
 	fl.StringVar(&f.data, "data", "", "folder of the embedded log of a stopped gateway")
 	fl.StringVar(&f.gateway, "gateway", "", "base URL of a running gateway")
 	fl.StringVar(&f.tokenEnv, "token-env", "MEUP_TOKEN", "environment variable with the token, for --gateway")
-	fl.StringVar(&f.format, "format", formatLines, "jsonl, md or otel")
+	fl.StringVar(&f.format, "format", export.Lines, "jsonl, md or otel")
 	fl.StringVar(&f.output, "output", "", "file to write, atomically (default: standard output)")
 	fl.Uint64Var(&f.since, "since", 0, "start after this seq (jsonl)")
 	return c
@@ -90,93 +89,68 @@ func (f *exportFlags) check() error {
 		return &usageError{errors.New("use either --data or --gateway, not both")}
 	case f.config != "" && f.gateway != "":
 		return &usageError{errors.New("--config cannot be used with --gateway: a running gateway masks by its own configuration")}
-	case f.format != formatLines && f.format != formatMarkdown && f.format != formatTraces:
+	case f.format != export.Lines && f.format != export.Markdown && f.format != export.Traces:
 		return &usageError{fmt.Errorf("unknown format %q; use jsonl, md or otel", f.format)}
 	case f.thread != "" && !protocol.ValidID(f.thread):
 		return &usageError{fmt.Errorf("--thread %q is not the id of a message", f.thread)}
-	case f.since > 0 && f.format != formatLines:
+	case f.since > 0 && f.format != export.Lines:
 		return &usageError{fmt.Errorf("--since requires --format jsonl")}
 	}
 	return nil
 }
 
-func export(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err error) {
+func runExport(ctx context.Context, f exportFlags, stdout, progress io.Writer) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
 	privatedir.Umask()
-	log, err := f.open(ctx, progress)
+	source, err := f.open(ctx, progress)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	out, err := newSink(f.output, stdout)
-	if err != nil {
-		return err
-	}
-	x := &exporter{flags: f, log: log, out: out, progress: newMeter(progress, &f)}
-	err = out.end(x.run(ctx))
-	if errors.Is(err, errReaderGone) {
-		return nil
-	}
-	if err == nil {
-		x.progress.done()
-	}
-	return err
+	defer func() { err = errors.Join(err, source.Close()) }()
+	o := export.Options{Thread: protocol.ID(f.thread), Format: f.format, Since: protocol.Seq(f.since), Output: f.output}
+	return export.Write(ctx, source, o, stdout, progress)
 }
 
 // open opens the log to export.
-func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (exportLog, error) {
+func (f *exportFlags) open(ctx context.Context, warnings io.Writer) (export.Source, error) {
 	if f.gateway != "" {
-		return openRemote(f)
-	}
-	return openFolder(ctx, f, warnings)
-}
-
-// exporter reads a log and writes it in one format.
-type exporter struct {
-	flags    exportFlags
-	log      exportLog
-	out      *sink
-	progress *progress
-}
-
-func (x *exporter) run(ctx context.Context) error {
-	if x.flags.format == formatLines {
-		return x.lines(ctx)
-	}
-	return x.log.turns(ctx, x)
-}
-
-// atEnd is greater than the Seq of every entry of a log.
-const atEnd = protocol.Seq(math.MaxInt64 - 1)
-
-// lines writes envelopes: all after a Seq, or the envelopes of a thread.
-func (x *exporter) lines(ctx context.Context) error {
-	since := protocol.Seq(x.flags.since)
-	begin, thread := since+1, (*membership)(nil)
-	if x.flags.thread != "" {
-		// To find the thread of each entry, it has to read the log from the
-		// beginning.
-		begin, thread = 1, newMembership(&x.flags, newExportTracker(&x.flags, nil, nil))
-	}
-	var line []byte
-	for e, err := range x.log.Range(ctx, begin, atEnd) {
+		token := os.Getenv(f.tokenEnv)
+		if token == "" {
+			return nil, fmt.Errorf("the environment variable %s is not set: it must contain the token", f.tokenEnv)
+		}
+		source, err := export.OpenGateway(f.gateway, token, f.space)
 		if err != nil {
-			return err
+			return nil, &usageError{fmt.Errorf("--gateway, --token-env: %w", err)}
 		}
-		if thread != nil && !thread.has(ctx, e) || e.Envelope.Seq <= since {
-			x.progress.read()
-			continue
-		}
-		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.DialectMEUP01, e.Envelope)), '\n')
-		if _, err := x.out.Write(termsafe.JSON(line)); err != nil {
-			return err
-		}
-		x.progress.wrote()
+		return source, nil
 	}
-	if thread == nil {
-		return nil
+	data, mask, err := f.configured(warnings)
+	if err != nil {
+		return nil, err
 	}
-	return thread.missing()
+	return export.OpenFolder(ctx, data, f.space, mask, program.TextLogger(warnings, slog.LevelWarn))
+}
+
+// configured returns the folder, and the masker for all secrets in the
+// gateway's configuration, if there is one.
+func (f *exportFlags) configured(warnings io.Writer) (data string, mask turns.Masker, err error) {
+	if f.config == "" {
+		if f.format != export.Lines {
+			fmt.Fprintln(warnings, "Without --config, secrets are masked by the built-in rules only.")
+		}
+		mask, err = safety.New(safety.Config{})
+		return f.data, mask, err
+	}
+	cfg, err := serveFlags{config: f.config}.load(printFaults(warnings))
+	if err != nil {
+		return "", nil, err
+	}
+	data = cmp.Or(f.data, cfg.Data)
+	if f.data == "" && (cfg.NATS != "" || cfg.Data == ":memory:") {
+		return "", nil, fmt.Errorf("%s stores the log outside of a folder: use --gateway", f.config)
+	}
+	mask, err = gateway.SafetyOf(cfg, nil)
+	return data, mask, err
 }

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/meup-protocol/meup/client/api"
+	"github.com/meup-protocol/meup/internal/gateway/export"
 	"github.com/meup-protocol/meup/internal/journal"
 	"github.com/meup-protocol/meup/internal/journal/pebblejournal"
 	"github.com/meup-protocol/meup/internal/meuptest"
@@ -43,7 +44,7 @@ func TestExport_HiddenEntries(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{formatLines, formatMarkdown, formatTraces} {
+	for _, format := range []string{export.Lines, export.Markdown, export.Traces} {
 		out := mustExport(t, exportFlags{space: "lab", data: dir, format: format})
 		if !strings.Contains(out, "for all") || strings.Contains(out, "for nobody") {
 			t.Errorf("%s: %s", format, out)
@@ -54,7 +55,7 @@ func TestExport_HiddenEntries(t *testing.T) {
 func mustExport(t *testing.T, f exportFlags) string {
 	t.Helper()
 	var out, progress bytes.Buffer
-	if err := export(t.Context(), f, &out, &progress); err != nil {
+	if err := runExport(t.Context(), f, &out, &progress); err != nil {
 		t.Fatalf("%v: %s", err, &progress)
 	}
 	return out.String()
@@ -64,7 +65,7 @@ func mustExport(t *testing.T, f exportFlags) string {
 // order, each envelope once.
 func TestExport_RemotePages(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	const n = 2*pageSize + 300
+	const n = 2*1000 + 300
 	for first := 0; first < n; first += 100 {
 		var list []string
 		for i := first; i < first+100; i++ {
@@ -73,7 +74,7 @@ func TestExport_RemotePages(t *testing.T) {
 		post(t, g.HTTP()+"/api/spaces/lab/envelopes", "["+strings.Join(list, ",")+"]")
 	}
 	t.Setenv("EXPORT_TOKEN", "alice-token")
-	f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: "EXPORT_TOKEN", format: formatLines}
+	f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: "EXPORT_TOKEN", format: export.Lines}
 	list, err := api.DecodeLines([]byte(mustExport(t, f)))
 	if err != nil || len(list) != n {
 		t.Fatalf("%d envelopes, %v", len(list), err)
@@ -83,7 +84,7 @@ func TestExport_RemotePages(t *testing.T) {
 			t.Fatalf("envelope %s, want %s", e.ID, want)
 		}
 	}
-	f.format = formatMarkdown
+	f.format = export.Markdown
 	document := mustExport(t, f)
 	at := 0
 	for i := range n {
@@ -143,11 +144,11 @@ func TestExport_HostileText(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{formatLines, formatMarkdown, formatTraces} {
+	for _, format := range []string{export.Lines, export.Markdown, export.Traces} {
 		t.Run(format, func(t *testing.T) {
 			out := mustExport(t, exportFlags{space: "lab", data: dir, format: format})
 			wantSafe(t, format, out)
-			if format != formatLines {
+			if format != export.Lines {
 				return
 			}
 			var got struct{ Payload struct{ Message string } }

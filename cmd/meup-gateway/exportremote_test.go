@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meup-protocol/meup/internal/gateway/export"
 	"github.com/meup-protocol/meup/internal/meuptest"
 )
 
@@ -14,7 +15,7 @@ import (
 // invisible turns.
 func TestExport_RemoteTurns(t *testing.T) {
 	g := meuptest.Start(t, meuptest.Config)
-	const n = 3*turnPage + 7
+	const n = 3*50 + 7
 	for first := 1; first <= n; first += 50 {
 		var list []string
 		for i := first; i < first+50 && i <= n; i++ {
@@ -33,7 +34,7 @@ func TestExport_RemoteTurns(t *testing.T) {
 	t.Setenv("ALICE", "alice-token")
 	t.Setenv("BOB", "bob-token")
 	for who, hidden := range map[string]int{"ALICE": n + 1, "BOB": 7} {
-		f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: who, format: formatTraces, thread: "q1"}
+		f := exportFlags{space: "lab", gateway: g.HTTP(), tokenEnv: who, format: export.Traces, thread: "q1"}
 		lines := strings.Split(strings.TrimSpace(mustExport(t, f)), "\n")
 		want := 0
 		for _, line := range lines {

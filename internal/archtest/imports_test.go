@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/safety/safetytest":  {},
 	"internal/turns":              {"protocol", "client/api", "internal/answers", "internal/proposal", "internal/space", "internal/textutil"},
 	"internal/answers":            {"protocol"},
+	"internal/gateway/export":     {"protocol", "client/api", "internal/gateway/transcript", "internal/journal", "internal/journal/entrydb", "internal/journal/pebblejournal", "internal/terminal/termsafe", "internal/textutil", "internal/turns"},
 	"internal/gateway/transcript": {"protocol", "client/api", "internal/textutil"},
 
 	// The log.

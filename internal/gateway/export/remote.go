@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
@@ -22,16 +21,14 @@ type remote struct {
 	space  string
 }
 
-func openRemote(f *exportFlags) (exportLog, error) {
-	token := os.Getenv(f.tokenEnv)
-	if token == "" {
-		return nil, fmt.Errorf("the environment variable %s is not set: it must contain the token", f.tokenEnv)
-	}
-	c, err := api.New(api.Options{URL: f.gateway, Token: token})
+// OpenGateway returns the part of a space's log that a running gateway returns
+// for a token. It does not connect yet.
+func OpenGateway(url, token, space string) (Source, error) {
+	c, err := api.New(api.Options{URL: url, Token: token})
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--gateway, --token-env: %w", err)}
+		return nil, err
 	}
-	return &remote{c, f.space}, nil
+	return &remote{c, space}, nil
 }
 
 // pageSize is the number of envelopes per request: the maximum of a gateway.
@@ -63,6 +60,8 @@ func (l *remote) Range(ctx context.Context, first, last protocol.Seq) iter.Seq2[
 	}
 }
 
+func (l *remote) spaceName() string { return l.space }
+
 func (l *remote) Close() error {
 	l.client.Close()
 	return nil
@@ -71,8 +70,8 @@ func (l *remote) Close() error {
 // turns writes threads as the gateway returns them: numbered, and with its
 // secrets masked.
 func (l *remote) turns(ctx context.Context, x *exporter) error {
-	list := []protocol.ID{protocol.ID(x.flags.thread)}
-	if x.flags.thread == "" {
+	list := []protocol.ID{x.Thread}
+	if x.Thread == "" {
 		var err error
 		if list, err = l.threads(ctx); err != nil {
 			return fmt.Errorf("read from the gateway: %w", err)
@@ -82,7 +81,7 @@ func (l *remote) turns(ctx context.Context, x *exporter) error {
 		return fmt.Errorf("the space %s has no threads", l.space)
 	}
 	write := l.markdown
-	if x.flags.format == formatTraces {
+	if x.Format == Traces {
 		write = l.traces
 	}
 	for _, id := range list {

@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"bufio"
@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/meup-protocol/meup/internal/textutil"
 )
 
 // errReaderGone: the reader of the output has closed its end, as head does.
@@ -77,18 +78,19 @@ func (p pipe) Write(b []byte) (int, error) {
 // progress reports the progress of an export periodically.
 type progress struct {
 	to            io.Writer
-	what          string // the unit written
+	unit          string // of written
 	seen, written int
 	last          time.Time
 }
 
-func newMeter(to io.Writer, f *exportFlags) *progress {
-	m := &progress{to: to, what: "turns", last: time.Now()}
+func newProgress(to io.Writer, log Source, format string) *progress {
+	m := &progress{to: to, unit: "turn", last: time.Now()}
+	_, isRemote := log.(*remote)
 	switch {
-	case f.format == formatLines:
-		m.what = "envelopes"
-	case f.format == formatMarkdown && f.gateway != "":
-		m.what = "threads"
+	case format == Lines:
+		m.unit = "envelope"
+	case format == Markdown && isRemote:
+		m.unit = "thread"
 	}
 	return m
 }
@@ -97,7 +99,7 @@ func newMeter(to io.Writer, f *exportFlags) *progress {
 func (m *progress) read() {
 	m.seen++
 	if m.seen%1000 == 0 {
-		m.say("%d envelopes read …\n", m.seen)
+		m.printf("%s read …\n", textutil.Count(m.seen, "envelope"))
 	}
 }
 
@@ -105,21 +107,15 @@ func (m *progress) read() {
 func (m *progress) wrote() {
 	m.written++
 	if m.written%1000 == 0 {
-		m.say("%d %s …\n", m.written, m.what)
+		m.printf("%s …\n", textutil.Count(m.written, m.unit))
 	}
 }
 
-func (m *progress) say(format string, args ...any) {
+func (m *progress) printf(format string, args ...any) {
 	if time.Since(m.last) > 2*time.Second {
 		fmt.Fprintf(m.to, format, args...)
 		m.last = time.Now()
 	}
 }
 
-func (m *progress) done() {
-	if m.written == 1 {
-		fmt.Fprintf(m.to, "1 %s\n", strings.TrimSuffix(m.what, "s"))
-		return
-	}
-	fmt.Fprintf(m.to, "%d %s\n", m.written, m.what)
-}
+func (m *progress) done() { fmt.Fprintln(m.to, textutil.Count(m.written, m.unit)) }

@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 	"github.com/meup-protocol/meup/protocol"
 )
 
-// newExportTracker returns a tracker that holds the index of threads and turns,
+// newTracker returns a tracker that holds the index of threads and turns,
 // with room for about three million turns, but no contents: each turn is read
 // from the log when it is written. It has the same bound for known ids as a
 // gateway, so that the threads are the same.
-func newExportTracker(f *exportFlags, log turns.Reader, mask turns.Masker) *turns.Tracker {
-	return turns.NewTracker(turns.Options{Space: f.space, Reader: log, Mask: mask, IndexBytes: 1 << 30, CacheBytes: -1})
+func newTracker(space string, log turns.Reader, mask turns.Masker) *turns.Tracker {
+	return turns.NewTracker(turns.Options{Space: space, Reader: log, Mask: mask, IndexBytes: 1 << 30, CacheBytes: -1})
 }
 
 // membership finds the entries of a thread.
@@ -32,8 +32,8 @@ type membership struct {
 	other   protocol.ID // the thread in which the id was found
 }
 
-func newMembership(f *exportFlags, p *turns.Tracker) *membership {
-	return &membership{space: f.space, thread: protocol.ID(f.thread), tracker: p}
+func (x *exporter) membership(p *turns.Tracker) *membership {
+	return &membership{space: x.log.spaceName(), thread: x.Thread, tracker: p}
 }
 
 // has handles the next entry of the log and reports whether it is in the
@@ -71,8 +71,8 @@ func isMessageOf(id, thread protocol.ID) error {
 // turns writes threads. It reads the log twice: once to build the index, and
 // then thread by thread.
 func (l *folder) turns(ctx context.Context, x *exporter) error {
-	p := newExportTracker(&x.flags, l, l.mask)
-	place := newMembership(&x.flags, p)
+	p := newTracker(l.space, l, l.mask)
+	place := x.membership(p)
 	for e, err := range l.Range(ctx, 1, atEnd) {
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (l *folder) turns(ctx context.Context, x *exporter) error {
 		list = threadsOf(p)
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("the space %s has no threads", x.flags.space)
+		return fmt.Errorf("the space %s has no threads", l.space)
 	}
 	return x.threads(ctx, p, list)
 }
@@ -113,12 +113,12 @@ func threadsOf(p *turns.Tracker) []protocol.ID {
 func (x *exporter) threads(ctx context.Context, p *turns.Tracker, list []protocol.ID) error {
 	nobody := turns.Viewer{Present: func(protocol.ParticipantID) bool { return false }}
 	write := transcript.Markdown
-	if x.flags.format == formatTraces {
+	if x.Format == Traces {
 		write = traces
 	}
 	for _, id := range list {
 		head := transcript.Head{
-			Space: x.flags.space, ThreadID: id, SessionID: turns.SessionID(x.flags.space, id), Exported: time.Now().UTC(),
+			Space: x.log.spaceName(), ThreadID: id, SessionID: turns.SessionID(x.log.spaceName(), id), Exported: time.Now().UTC(),
 		}
 		if err := write(x.out, head, x.counted(p.All(ctx, id, nobody))); err != nil {
 			return fmt.Errorf("thread %s: %w", id, err)

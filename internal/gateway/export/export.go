@@ -1,0 +1,105 @@
+// Package export writes the log of a space, or one thread of it, as JSON Lines,
+// Markdown or traces. The log is in the folder of a stopped gateway, or a
+// running gateway returns it.
+package export
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/meup-protocol/meup/internal/terminal/termsafe"
+	"github.com/meup-protocol/meup/internal/turns"
+	"github.com/meup-protocol/meup/protocol"
+)
+
+// The formats of an export.
+const (
+	Lines    = "jsonl"
+	Markdown = "md"
+	Traces   = "otel"
+)
+
+// Options selects a part of a log, and a format.
+type Options struct {
+	Thread protocol.ID // "": all threads
+	Format string
+	Since  protocol.Seq // of Lines: only entries after it
+	Output string       // file to write completely or not at all; "": standard output
+}
+
+// Source is the log of one space: all of it, or the part that is visible to a
+// participant.
+type Source interface {
+	turns.Reader
+	io.Closer
+	spaceName() string
+	// turns writes threads in a format other than Lines.
+	turns(ctx context.Context, x *exporter) error
+}
+
+// Write exports the selected part of a log. It reports the progress
+// periodically. A closed reader of stdout is no error.
+func Write(ctx context.Context, log Source, o Options, stdout, progress io.Writer) error {
+	out, err := newSink(o.Output, stdout)
+	if err != nil {
+		return err
+	}
+	x := &exporter{Options: o, log: log, out: out, progress: newProgress(progress, log, o.Format)}
+	err = out.end(x.run(ctx))
+	if errors.Is(err, errReaderGone) {
+		return nil
+	}
+	if err == nil {
+		x.progress.done()
+	}
+	return err
+}
+
+// exporter is an export in progress.
+type exporter struct {
+	Options
+	log      Source
+	out      *sink
+	progress *progress
+}
+
+func (x *exporter) run(ctx context.Context) error {
+	if x.Format == Lines {
+		return x.lines(ctx)
+	}
+	return x.log.turns(ctx, x)
+}
+
+// atEnd is greater than the Seq of every entry of a log.
+const atEnd = protocol.Seq(math.MaxInt64 - 1)
+
+// lines writes envelopes: all after a Seq, or the envelopes of a thread.
+func (x *exporter) lines(ctx context.Context) error {
+	begin, thread := x.Since+1, (*membership)(nil)
+	if x.Thread != "" {
+		// To find the thread of each entry, it has to read the log from the
+		// beginning.
+		begin, thread = 1, x.membership(newTracker(x.log.spaceName(), nil, nil))
+	}
+	var line []byte
+	for e, err := range x.log.Range(ctx, begin, atEnd) {
+		if err != nil {
+			return err
+		}
+		if thread != nil && !thread.has(ctx, e) || e.Envelope.Seq <= x.Since {
+			x.progress.read()
+			continue
+		}
+		line = append(protocol.OneLine(protocol.AppendEnvelope(line[:0], protocol.DialectMEUP01, e.Envelope)), '\n')
+		if _, err := x.out.Write(termsafe.JSON(line)); err != nil {
+			return err
+		}
+		x.progress.wrote()
+	}
+	if thread == nil {
+		return nil
+	}
+	return thread.missing()
+}
